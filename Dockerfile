@@ -1,0 +1,20 @@
+FROM oven/bun:1.4.5-slim AS packages
+WORKDIR /app
+COPY package.json bun.lock ./
+RUN bun install --frozen-lockfile --production --ignore-scripts
+
+FROM oven/bun:1.4.5-slim
+LABEL org.opencontainers.image.title="Docket"
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000
+WORKDIR /app
+COPY --from=packages /app/node_modules ./node_modules
+COPY package.json tsconfig.json bunfig.toml ./
+COPY drizzle ./drizzle
+COPY src ./src
+COPY modules ./modules
+COPY workers ./workers
+USER bun
+EXPOSE 3000
+HEALTHCHECK --interval=10s --timeout=5s --retries=3 \
+  CMD ["bun", "-e", "const r = await fetch(`http://127.0.0.1:${process.env.PORT}/health/ready`); process.exit(r.ok ? 0 : 1)"]
+CMD ["bun", "src/main.ts", "web"]

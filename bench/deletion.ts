@@ -1,0 +1,126 @@
+import type postgres from 'postgres'
+import { openClient } from '../test/support/client.ts'
+import { median } from './histogram.ts'
+import { type LoadRun, storePlan } from './http-load.ts'
+import { openSocket } from './http-socket.ts'
+import type { Bench } from './measure.ts'
+import { rawRequest } from './plan.ts'
+import { trackerMix } from './requests.ts'
+
+export interface Deletion {
+  tasks: number
+  answerMs: number
+  /** From the answer until the last row was gone. */
+  goneAfterSeconds: number
+  before: MixFigures
+  during: MixFigures
+  /** During against before. */
+  p99Ratio: number
+  failures: string[]
+}
+
+/** Medians of some runs, and the worst of their p99. */
+interface MixFigures {
+  perSecond: number
+  p50Ms: number
+  p99Ms: number
+  worstP99Ms: number
+}
+
+const lookEveryMs = 100
+const patienceMs = 600_000
+
+/** Deletes a project of many tasks while the mix goes on. */
+export async function measureDeletion(bench: Bench): Promise<Deletion> {
+  const { servers, world, options, loader } = bench
+  await servers.web(1)
+  const project = await bigProject(bench)
+  const plan = await storePlan(servers.folder, 'deletion', trackerMix(world))
+  const mix = (seconds: number) => loader.run({ url: servers.url, plan, connections: 64, seconds })
+  return servers.withWorker(async () => {
+    await mix(1)
+    const before: LoadRun[] = []
+    for (let round = 0; round < options.rounds; round++) before.push(await mix(options.seconds))
+    const runs: LoadRun[] = []
+    let gone = false
+    const load = async () => {
+      while (!gone) runs.push(await mix(options.seconds))
+    }
+    const remove = async () => {
+      await Bun.sleep(options.seconds * 200) // the load shall be there first
+      const answerMs = await answerTime(servers.url, project)
+      const goneAfterSeconds = await untilGone(servers.sql, project.id).finally(() => (gone = true))
+      return { answerMs, goneAfterSeconds }
+    }
+    const [taken] = await Promise.all([remove(), load()])
+    // The last run also covers time after the end, unless it is the only one.
+    const during = figuresOf(runs.length > 1 ? runs.slice(0, -1) : runs)
+    const calm = figuresOf(before)
+    const failures = [...before, ...runs].flatMap(({ errors }) => errors)
+    return {
+      ...{ tasks: options.tasks, failures, before: calm, during, p99Ratio: during.p99Ms / calm.p99Ms },
+      ...taken,
+    }
+  })
+}
+
+function figuresOf(runs: LoadRun[]): MixFigures {
+  const of = (pick: (run: LoadRun) => number) => runs.map(pick)
+  const p99s = of(({ p99Ms }) => p99Ms)
+  return {
+    perSecond: median(of(({ perSecond }) => perSecond)),
+    p50Ms: median(of(({ p50Ms }) => p50Ms)),
+    p99Ms: median(p99s),
+    worstP99Ms: Math.max(...p99s),
+  }
+}
+
+interface Project {
+  id: string
+  token: string
+}
+
+/** A project as if `tasks` creates had made it, in seconds. */
+async function bigProject({ servers: { sql, url }, world, options: { tasks } }: Bench): Promise<Project> {
+  const { token, ownerId } = world.projects[0]!
+  const { body } = await openClient(url, token).post('/projects', { name: 'Big' })
+  await sql`
+    with made as materialized (
+      select n, uuidv7() as id, uuidv7() as event from generate_series(1, ${tasks}::int) n),
+    task as (insert into tasks
+      (id, project_id, number, title, status, priority, created_at, updated_at, event_id)
+      select id, ${body.id}, n, 'Task ' || n, 'TODO', 'MEDIUM', now(), now(), event from made),
+    event as (insert into events (project_id, seq, id, type, entity, entity_id, actor_id, at, after)
+      select ${body.id}, n + 1, event, 'task.created', 'task', id, ${ownerId}, now(),
+        jsonb_build_object('id', id, 'projectId', ${body.id}::text, 'number', n, 'title', 'Task ' || n)
+      from made)
+    update streams set version = version + ${tasks}, last_number = last_number + ${tasks}
+    where project_id = ${body.id}`
+  await sql`vacuum analyze tasks, events`
+  await sql`checkpoint`
+  return { id: body.id, token }
+}
+
+async function answerTime(url: string, { id, token }: Project): Promise<number> {
+  const socket = await openSocket(url)
+  const began = performance.now()
+  const { status } = await socket.send(rawRequest({ method: 'DELETE', path: `/projects/${id}`, token }))
+  socket.close()
+  if (status !== 200) throw new Error(`Deleting the big project answered ${status}`)
+  return performance.now() - began
+}
+
+/** Seconds until nothing is left: its stream goes last, and to look at that costs the database nothing. */
+async function untilGone(sql: postgres.Sql, id: string): Promise<number> {
+  const began = performance.now()
+  while ((await sql`select from streams where project_id = ${id}`).length > 0) {
+    if (performance.now() - began > patienceMs)
+      throw new Error('The big project is not gone after 10 minutes')
+    await Bun.sleep(lookEveryMs)
+  }
+  const seconds = (performance.now() - began) / 1000
+  const left = await sql`select from tasks where project_id = ${id} union all
+    select from events where project_id = ${id} limit 1`
+  if (left.length > 0) throw new Error('The stream of the big project went before its rows')
+  return seconds
+}

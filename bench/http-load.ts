@@ -1,0 +1,84 @@
+import { writeFile } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import { type Plan, planText } from './plan.ts'
+import { runTool, versionOf } from './tool.ts'
+
+/** How a run of requests went. With errors in it, its figures say nothing. */
+export interface LoadRun {
+  requests: number
+  perSecond: number
+  p50Ms: number
+  p99Ms: number
+  errors: string[]
+}
+
+interface Load {
+  url: string
+  /** The file with the plan. */
+  plan: string
+  connections: number
+  seconds: number
+}
+
+export interface Loader {
+  name: string
+  run(load: Load): Promise<LoadRun>
+}
+
+/** What requests.lua and load.ts print when they are done. */
+export interface LoadReport {
+  requests: number
+  micros: number
+  p50: number
+  p99: number
+  unexpected: number
+  last: number
+  socket: number
+  timeout: number
+}
+
+/** `wrk` where it is installed, else a generator of our own. */
+export async function openLoader(): Promise<Loader> {
+  const version = await versionOf('wrk', '-v')
+  return version
+    ? { name: `wrk ${version}`, run: (load) => run(wrk(load)) }
+    : { name: 'bench/load.ts (wrk is not installed)', run: (load) => run(own(load)) }
+}
+
+const script = (name: string) => join(import.meta.dirname, name)
+
+function wrk({ url, plan, connections, seconds }: Load): string[] {
+  const threads = Math.min(2, availableParallelism(), connections)
+  const size = [`-t${threads}`, `-c${connections}`, `-d${seconds}s`, '--timeout', '20s']
+  return ['wrk', ...size, '-s', script('requests.lua'), url, '--', plan]
+}
+
+const own = ({ url, plan, connections, seconds }: Load): string[] => [
+  ...[process.execPath, script('load.ts'), url, plan],
+  ...[String(connections), String(seconds)],
+]
+
+async function run(command: string[]): Promise<LoadRun> {
+  const { output } = await runTool(command)
+  const report = JSON.parse(output.trim().split('\n').at(-1) ?? '') as LoadReport
+  const errors: string[] = []
+  if (report.unexpected) errors.push(`${report.unexpected} answers of a wrong status, such as ${report.last}`)
+  if (report.socket) errors.push(`${report.socket} socket errors`)
+  if (report.timeout) errors.push(`${report.timeout} timeouts`)
+  if (!report.requests) errors.push('no answers')
+  return {
+    requests: report.requests,
+    perSecond: report.requests / (report.micros / 1e6),
+    p50Ms: report.p50 / 1000,
+    p99Ms: report.p99 / 1000,
+    errors,
+  }
+}
+
+/** Writes a plan where a generator can read it, and gives the file. */
+export async function storePlan(folder: string, name: string, plan: Plan): Promise<string> {
+  const file = join(folder, `${name}.plan`)
+  await writeFile(file, planText(plan))
+  return file
+}

@@ -1,0 +1,66 @@
+import { Redis } from 'ioredis'
+import type postgres from 'postgres'
+import { median } from './histogram.ts'
+import { type HttpSocket, openSocket } from './http-socket.ts'
+import type { Bench } from './measure.ts'
+import { rawRequest } from './plan.ts'
+import { creation } from './requests.ts'
+import type { Seeded } from './seed.ts'
+
+export interface Lone {
+  createMs: number
+  insertMs: number
+  redisMs: number
+  /** The create against the insert and the round trip to Redis together. */
+  ratio: number
+}
+
+const times = { warmUp: 200, measured: 2_000 }
+
+/** What one client alone waits for a create, beside the least that storing a row durably takes. */
+export async function measureLone({ servers, world }: Bench): Promise<Lone> {
+  await servers.web(1)
+  const project = world.projects[1]!
+  const http = await openSocket(servers.url)
+  const redis = new Redis(servers.redisUrl)
+  const steps = {
+    create: () => create(http, project),
+    insert: () => insert(servers.sql, project.ownerId),
+    redis: () => redis.ping(),
+  }
+  try {
+    const { create, insert, redis } = await inTurns(steps)
+    return { createMs: create, insertMs: insert, redisMs: redis, ratio: create / (insert + redis) }
+  } finally {
+    http.close()
+    redis.disconnect()
+    // No project has these rows.
+    await servers.sql`delete from tasks where project_id = ${project.ownerId}`
+  }
+}
+
+/** Median milliseconds of each step; in turns, so that what else the machine does meets all of them. */
+async function inTurns<N extends string>(
+  steps: Record<N, () => Promise<unknown>>,
+): Promise<Record<N, number>> {
+  const names = Object.keys(steps) as N[]
+  const taken = names.map((): number[] => [])
+  for (let n = 0; n < times.warmUp + times.measured; n++) {
+    for (const [at, name] of names.entries()) {
+      const began = performance.now()
+      await steps[name]()
+      if (n >= times.warmUp) taken[at]!.push(performance.now() - began)
+    }
+  }
+  return Object.fromEntries(names.map((name, at) => [name, median(taken[at]!)])) as Record<N, number>
+}
+
+async function create(http: HttpSocket, project: Seeded): Promise<void> {
+  const { status } = await http.send(rawRequest(creation(project)))
+  if (status !== 201) throw new Error(`A lone create answered ${status}`)
+}
+
+const insert = (sql: postgres.Sql, nowhere: string) => sql`
+  insert into tasks (id, project_id, number, title, description, status, priority, created_at,
+    updated_at, event_id)
+  values (uuidv7(), ${nowhere}, 1, 'Task', 'To be measured', 'TODO', 'MEDIUM', now(), now(), uuidv7())`

@@ -1,0 +1,90 @@
+import { type Loader, type LoadRun, storePlan } from './http-load.ts'
+import type { Limiter, LimitRun } from './limit.ts'
+import type { Options } from './options.ts'
+import type { Scenario } from './scenarios.ts'
+import type { World } from './seed.ts'
+import type { Servers } from './servers.ts'
+import type { LimitScript } from './sql-loop.ts'
+import { type Measured, medians, watched } from './watch.ts'
+
+/** All that a measurement needs. */
+export interface Bench {
+  options: Options
+  servers: Servers
+  loader: Loader
+  limiter: Limiter
+  world: World
+  peer?: World
+}
+
+const sides = ['service', 'limit', 'limitAtOnce', 'peer'] as const
+type Side = (typeof sides)[number]
+
+/** A scenario's figures: medians of the rounds without errors, a side without any is missing. */
+export interface Row extends Pick<Scenario, 'name' | 'title' | 'connections' | 'webs'> {
+  /** Connections to the database with which the limit was at its best. */
+  limitClients: number
+  figures: Partial<Record<Side, Measured>>
+  /** Why rounds did not count. */
+  failures: string[]
+}
+
+type Run = (seconds: number) => Promise<LoadRun | LimitRun>
+
+// Long at first: a process that just started has to build the bodies and load the projects it then keeps.
+const warmUpSeconds = { first: 5, later: 1, choice: 1 }
+const clientChoices = [4, 16, 64, 150] // Postgres lets 200 in
+
+/** Measures one scenario: service, limit, service, limit … */
+export async function measure(bench: Bench, scenario: Scenario): Promise<Row> {
+  const { servers, world, options } = bench
+  const { name, title, connections, webs } = scenario
+  await servers.web(webs)
+  // Neither side alone shall pay for a checkpoint that both made necessary.
+  await servers.sql`checkpoint`
+  const limitClients = await bestClients(bench, scenario.limit(world), connections)
+  const runs = await openRuns(bench, scenario, limitClients)
+  const results: Record<Side, Measured[]> = { service: [], limit: [], limitAtOnce: [], peer: [] }
+  for (let round = 0; round < options.rounds; round++) {
+    for (const side of sides) {
+      const run = runs[side]
+      if (!run) continue
+      if (side === 'service' || side === 'peer') await run(warmUpSeconds[round ? 'later' : 'first'])
+      results[side].push(await watched(servers, () => run(options.seconds)))
+    }
+  }
+  const figures = Object.fromEntries(sides.map((side) => [side, medians(results[side])]))
+  const failures = sides.flatMap((side) =>
+    results[side].flatMap(({ errors }) => errors.map((error) => `${side}: ${error}`)),
+  )
+  return { name, title, connections, webs, limitClients, figures, failures }
+}
+
+async function openRuns(bench: Bench, scenario: Scenario, clients: number) {
+  const { loader, limiter, servers, world, peer } = bench
+  const load = async (side: Side, world: World): Promise<Run> => {
+    const plan = await storePlan(servers.folder, `${scenario.name}-${side}`, await scenario.plan(world))
+    return (seconds) => loader.run({ url: world.url, plan, connections: scenario.connections, seconds })
+  }
+  const limit =
+    (scripts: LimitScript[]): Run =>
+    (seconds) =>
+      limiter.run(scripts, clients, seconds)
+  const runs: Partial<Record<Side, Run>> = {
+    service: await load('service', world),
+    limit: limit(scenario.limit(world)),
+    ...(scenario.limitAtOnce && { limitAtOnce: limit(scenario.limitAtOnce(world)) }),
+    ...(peer && scenario.common && { peer: await load('peer', peer) }),
+  }
+  return runs
+}
+
+/** With how many clients the database does most: the limit shall be its best. */
+async function bestClients(bench: Bench, scripts: LimitScript[], connections: number): Promise<number> {
+  let best = { clients: 1, perSecond: 0 }
+  for (const clients of clientChoices.filter((choice) => choice <= connections)) {
+    const { perSecond } = await bench.limiter.run(scripts, clients, warmUpSeconds.choice)
+    if (perSecond > best.perSecond) best = { clients, perSecond }
+  }
+  return best.clients
+}

@@ -1,0 +1,53 @@
+import { parseArgs } from 'node:util'
+
+export interface Options {
+  rounds: number
+  seconds: number
+  /** Beginnings of scenario names; empty for all. */
+  only: string[]
+  /** Another server with the same interface, to be measured beside. */
+  peer?: string
+  /** Tasks of the project that is deleted under load. */
+  tasks: number
+  /** Folder of the results. */
+  out: string
+}
+
+const overloadSeconds = 60
+export const usage = `bun run bench [--rounds 3] [--seconds 5] [--quick] [--only create,get,…]
+  [--peer http://localhost:3000] [--tasks 200000] [--out bench]
+--only overload pushes 2,000 connections at twice the capacity, as a rule for ${overloadSeconds} seconds.`
+
+/** @throws Error when an argument is unknown or no whole number. */
+export function readOptions(args: string[]): Options {
+  const { values } = parseArgs({
+    args,
+    options: {
+      rounds: { type: 'string' },
+      seconds: { type: 'string' },
+      only: { type: 'string' },
+      peer: { type: 'string' },
+      tasks: { type: 'string' },
+      out: { type: 'string' },
+      quick: { type: 'boolean', default: false },
+    },
+  })
+  const { quick } = values
+  const only = values.only?.split(',').filter(Boolean) ?? []
+  const seconds = quick ? 2 : only.includes('overload') ? overloadSeconds : 5
+  return {
+    rounds: whole('rounds', values.rounds, quick ? 1 : 3),
+    seconds: whole('seconds', values.seconds, seconds),
+    only,
+    peer: values.peer?.replace(/\/+$/, ''),
+    tasks: whole('tasks', values.tasks, 200_000),
+    // Figures of a part or of a quick look shall not replace those of a whole run.
+    out: values.out ?? (quick || only.length ? 'bench/out' : 'bench'),
+  }
+}
+
+function whole(name: string, value: string | undefined, fallback: number): number {
+  if (value === undefined) return fallback
+  if (/^[1-9]\d{0,8}$/.test(value)) return Number(value)
+  throw new Error(`--${name} must be a whole number from 1, not "${value}"`)
+}

@@ -1,0 +1,74 @@
+/** What a load generator sends: kinds of requests, each with its share and the status that is right. */
+export type Plan = Kind[]
+
+export interface Kind {
+  share: number
+  status: number
+  requests: PlannedRequest[]
+}
+
+export interface PlannedRequest {
+  method: string
+  path: string
+  token: string
+  body?: Record<string, string>
+  etag?: string
+}
+
+/** Stands in a body for a number that is another one in each request. */
+export const fresh = '#########'
+
+/** Parts two records of a plan's text: no request contains it. */
+export const separator = '\x1e'
+
+/** The plan as both generators read it: `kind <share> <status>`, then its requests as on the wire. */
+export function planText(plan: Plan): string {
+  const records = plan.flatMap(({ share, status, requests }) => [
+    `kind ${share} ${status}`,
+    ...requests.map(rawRequest),
+  ])
+  return records.join(separator)
+}
+
+export function rawRequest({ method, path, token, body, etag }: PlannedRequest): string {
+  const content = body ? JSON.stringify(body) : ''
+  const head = [
+    `${method} /api/v1${path} HTTP/1.1`,
+    'host: localhost',
+    `authorization: Bearer ${token}`,
+    ...(etag ? [`if-none-match: ${etag}`] : []),
+    ...(content ? ['content-type: application/json', `content-length: ${content.length}`] : []),
+  ]
+  return `${head.join('\r\n')}\r\n\r\n${content}`
+}
+
+export interface ReadPlan {
+  /** A raw request at random, by the shares. */
+  next(): string
+  isExpected(status: number): boolean
+}
+
+/** Reads a plan's text for our own generator; requests.lua does it for wrk. */
+export function readPlan(text: string): ReadPlan {
+  const slots: string[][] = []
+  const statuses = new Set<number>()
+  for (const record of text.split(separator)) {
+    const [, share, status] = /^kind (\d+) (\d+)$/.exec(record) ?? []
+    if (!share) slots.at(-1)?.push(record)
+    else {
+      statuses.add(Number(status))
+      const requests: string[] = []
+      for (let slot = 0; slot < Number(share); slot++) slots.push(requests)
+    }
+  }
+  let number = 100_000_000 + Math.floor(Math.random() * 400_000_000)
+  return {
+    next() {
+      const raw = oneOf(oneOf(slots))
+      return raw.endsWith('}') ? raw.replace(fresh, String(++number)) : raw
+    },
+    isExpected: (status) => statuses.has(status),
+  }
+}
+
+const oneOf = <T>(items: T[]): T => items[Math.floor(Math.random() * items.length)]!

@@ -1,0 +1,102 @@
+import type { Deletion } from './deletion.ts'
+import type { Lone } from './lone.ts'
+import { sentence } from './machine.ts'
+import type { Row } from './measure.ts'
+import type { Overload } from './overload.ts'
+import { failuresOf, type Results } from './results.ts'
+
+const columns = [
+  'scenario',
+  'connections',
+  'req/s',
+  'limit tx/s (clients)',
+  'ratio',
+  'ratio to one statement',
+  'p50 ms',
+  'p99 ms',
+  'CPU µs: web · Postgres · Redis',
+  'limit: Postgres µs',
+  'web MiB',
+]
+const peerColumns = ['peer req/s', 'times the peer']
+
+/** The figures as a table for people, on a page or on a terminal. */
+export function markdown(results: Results): string {
+  const { scenarios, lone, deletion, overload, machine, idleMiB, rounds, seconds } = results
+  const failures = failuresOf(results)
+  const facts = [
+    ...(idleMiB ? [`A web process without work takes ${whole(idleMiB)} MiB.`] : []),
+    ...(lone ? [loneFact(lone)] : []),
+    ...(deletion ? [deletionFact(deletion)] : []),
+    ...(overload ? [overloadFact(overload)] : []),
+    ...failures.map((failure) => `Does not count: ${failure}.`),
+  ]
+  const method = `Medians of ${rounds} rounds of ${seconds} s, service and limit in turns.`
+  return `${[
+    ...table(scenarios),
+    '',
+    ...facts.map((fact) => `- ${fact}`),
+    '',
+    `${sentence(machine)} ${method}`,
+  ]
+    .join('\n')
+    .trim()}\n`
+}
+
+/** Cells as wide as their column, so that the table is read as it stands. */
+function table(rows: Row[]): string[] {
+  if (rows.length === 0) return []
+  const withPeer = rows.some(({ figures }) => figures.peer)
+  const head = withPeer ? [...columns, ...peerColumns] : columns
+  const lines = [head, ...rows.map((row) => cells(row).slice(0, head.length))]
+  const widths = head.map((_, n) => Math.max(...lines.map((line) => line[n]!.length)))
+  const line = (texts: string[]) =>
+    `| ${texts.map((text, n) => (n ? text.padStart(widths[n]!) : text.padEnd(widths[n]!))).join(' | ')} |`
+  const rule = `|${widths.map((width, n) => (n ? `${'-'.repeat(width + 1)}:` : '-'.repeat(width + 2))).join('|')}|`
+  return [line(head), rule, ...lines.slice(1).map(line)]
+}
+
+function cells({ title, connections, figures, limitClients }: Row): string[] {
+  const { service, limit, limitAtOnce, peer } = figures
+  return [
+    title,
+    String(connections),
+    whole(service?.perSecond),
+    limit ? `${whole(limit.perSecond)} (${limitClients})` : '–',
+    ratio(service?.perSecond, limit?.perSecond),
+    ratio(service?.perSecond, limitAtOnce?.perSecond),
+    tenths(service?.p50Ms),
+    tenths(service?.p99Ms),
+    [service?.cpu.web, service?.cpu.postgres, service?.cpu.redis].map(whole).join(' · '),
+    whole(limit?.cpu.postgres),
+    whole(service?.memoryMiB),
+    whole(peer?.perSecond),
+    ratio(service?.perSecond, peer?.perSecond),
+  ]
+}
+
+const loneFact = ({ createMs, insertMs, redisMs, ratio }: Lone) =>
+  `A lone client waits ${fine(createMs)} ms for a create: ${fine(ratio)} times a plain insert ` +
+  `(${fine(insertMs)} ms) and a round trip to Redis (${fine(redisMs)} ms).`
+
+const deletionFact = ({ tasks, answerMs, goneAfterSeconds, before, during, p99Ratio }: Deletion) =>
+  `Deleting a project of ${tasks.toLocaleString('en')} tasks under the mix is answered in ${tenths(answerMs)} ms; ` +
+  `its rows are gone ${tenths(goneAfterSeconds)} s later. The mix before: ${whole(before.perSecond)} req/s, ` +
+  `p50 ${tenths(before.p50Ms)} ms, p99 ${tenths(before.p99Ms)} ms; meanwhile: ${whole(during.perSecond)} req/s, ` +
+  `p50 ${tenths(during.p50Ms)} ms, p99 ${tenths(during.p99Ms)} ms (${fine(p99Ratio)} times; at worst ${tenths(during.worstP99Ms)} ms).`
+
+const overloadFact = (o: Overload) =>
+  `Of ${whole(o.offeredPerSecond)} req/s from ${o.connections.toLocaleString('en')} connections in ${o.seconds} s ` +
+  `(at its best it serves ${whole(o.capacityPerSecond)}), ${whole(o.acceptedPerSecond)} were served with a p99 of ` +
+  `${whole(o.acceptedP99Ms)} ms; ${share(o.shedShare)} were answered 503, ${share(o.retryAfterShare)} of these with ` +
+  `Retry-After, with a p99 of ${whole(o.shedP99Ms)} ms. Memory went from ${whole(o.memoryMiB[0] ?? undefined)} ` +
+  `to at most ${whole(Math.max(...o.memoryMiB.map(Number)))} MiB. ` +
+  (o.recoverySeconds === null
+    ? 'It did not recover.'
+    : `It was itself again ${tenths(o.recoverySeconds)} s after.`)
+
+const whole = (value?: number) => (value === undefined ? '–' : Math.round(value).toLocaleString('en'))
+const tenths = (value?: number) => (value === undefined ? '–' : value.toFixed(1))
+const fine = (value: number) => value.toFixed(2)
+const share = (value: number) => `${(value * 100).toFixed(1)} %`
+const ratio = (value?: number, to?: number) => (value && to ? `${(value / to).toFixed(2)}×` : '–')

@@ -1,0 +1,43 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { chart } from './chart.ts'
+import type { Deletion } from './deletion.ts'
+import type { Lone } from './lone.ts'
+import type { Machine } from './machine.ts'
+import type { Row } from './measure.ts'
+import type { Overload } from './overload.ts'
+import { markdown } from './report.ts'
+
+/** All that a run found out. */
+export interface Results {
+  measuredAt: string
+  rounds: number
+  seconds: number
+  machine: Machine
+  /** Memory of the web process before it had anything to do. */
+  idleMiB?: number
+  scenarios: Row[]
+  lone?: Lone
+  deletion?: Deletion
+  overload?: Overload
+  /** What could not be measured, and why. */
+  failures: string[]
+}
+
+/** Each round that did not count, under its scenario's name. */
+export const failuresOf = (results: Results): string[] => [
+  ...results.failures,
+  ...results.scenarios.flatMap(({ name, failures }) => failures.map((failure) => `${name}: ${failure}`)),
+  ...(results.deletion?.failures ?? []).map((failure) => `deletion: ${failure}`),
+  ...(results.overload?.failures ?? []).map((failure) => `overload: ${failure}`),
+]
+
+export async function writeResults(folder: string, results: Results): Promise<void> {
+  await mkdir(folder, { recursive: true })
+  await writeFile(join(folder, 'results.json'), `${JSON.stringify(results, rounded, 2)}\n`)
+  await writeFile(join(folder, 'results.md'), markdown(results))
+  await writeFile(join(folder, 'results.svg'), chart(results.scenarios))
+}
+
+const rounded = (_: string, value: unknown) =>
+  typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(5)) : value

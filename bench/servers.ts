@@ -1,0 +1,85 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import postgres from 'postgres'
+import { migrate } from '../drizzle/migrate.ts'
+import { freePort } from '../src/local/port.ts'
+import { startLocal } from '../src/local/start.ts'
+import { type ServiceProcess, spawnService } from '../test/support/service.ts'
+
+/** All that runs while we measure. */
+export interface Servers {
+  /** A folder for plans and scripts; it goes at the end. */
+  folder: string
+  databaseUrl: string
+  redisUrl: string
+  /** The service, however many web processes share its port. */
+  url: string
+  sql: postgres.Sql
+  pids: { postgres: number[]; redis: number[]; web(): number[] }
+  /** Sees to it that exactly so many web processes run. */
+  web(count: number): Promise<void>
+  /** Runs a worker for as long as `work` takes. */
+  withWorker<T>(work: () => Promise<T>): Promise<T>
+}
+
+/** What must be done at the end, in order; known from the first moment on, if the start is interrupted. */
+export type Closers = (() => Promise<unknown>)[]
+
+/** Starts a Postgres and a Redis of our own, empty and migrated; `synchronous_commit` stays on. */
+export async function startServers(closers: Closers): Promise<Servers> {
+  const folder = await mkdtemp(join(tmpdir(), 'docket-bench-'))
+  closers.unshift(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }))
+  const starting = startLocal({ dataDir: folder, postgres: true, redis: true, log: () => {} })
+  closers.unshift(async () => (await starting).stop())
+  const { databaseUrl = '', redisUrl = '' } = await starting
+  await migrate(databaseUrl)
+  const sql = postgres(databaseUrl, { max: 4, onnotice: () => {} })
+  closers.unshift(() => sql.end({ timeout: 1 }))
+  const port = await freePort()
+  const processes = serviceProcesses(environment(databaseUrl, redisUrl, port))
+  closers.unshift(processes.stop)
+  const pids = { ...(await serverPids(folder)), web: processes.webPids }
+  const { web, withWorker } = processes
+  return { folder, databaseUrl, redisUrl, url: `http://127.0.0.1:${port}`, sql, pids, web, withWorker }
+}
+
+function serviceProcesses(env: Record<string, string>) {
+  let webs: ServiceProcess[] = []
+  let workers: ServiceProcess[] = []
+  const end = (processes: ServiceProcess[]) => Promise.all(processes.map((process) => process.stop()))
+  return {
+    webPids: () => webs.map(({ pid }) => pid),
+    async web(count: number): Promise<void> {
+      if (webs.length === count) return
+      await end(webs.splice(0))
+      webs = await Promise.all(Array.from({ length: count }, () => spawnService('web', env)))
+    },
+    async withWorker<T>(work: () => Promise<T>): Promise<T> {
+      workers = [await spawnService('worker', env)]
+      return work().finally(() => end(workers.splice(0)))
+    },
+    stop: () => end([...webs.splice(0), ...workers.splice(0)]),
+  }
+}
+
+/** As an operator would start it, but with no limit on how fast one client may be. */
+function environment(databaseUrl: string, redisUrl: string, port: number) {
+  return {
+    DATABASE_URL: databaseUrl,
+    REDIS_URL: redisUrl,
+    JWT_SECRET: randomBytes(32).toString('hex'),
+    NODE_ENV: 'production',
+    HOST: '127.0.0.1',
+    PORT: String(port),
+    REUSE_PORT: 'on',
+    RATE_LIMIT: 'off',
+  }
+}
+
+async function serverPids(folder: string) {
+  const [line = ''] = (await readFile(join(folder, 'postgres', 'postmaster.pid'), 'utf8')).split('\n')
+  const redis = JSON.parse(await readFile(join(folder, 'redis', 'server.json'), 'utf8')) as { pid: number }
+  return { postgres: [Number(line)], redis: [redis.pid] }
+}

@@ -1,0 +1,62 @@
+import type { LoadRun } from './http-load.ts'
+import { median } from './histogram.ts'
+import type { LimitRun } from './limit.ts'
+import { cpuMicros, watchMemory } from './process-usage.ts'
+import type { Servers } from './servers.ts'
+
+/** Processor microseconds for a request, by who spent them. */
+export interface Cpu {
+  web?: number
+  postgres?: number
+  redis?: number
+}
+
+export interface Measured {
+  perSecond: number
+  p50Ms?: number
+  p99Ms?: number
+  cpu: Cpu
+  /** The most that one web process took. */
+  memoryMiB?: number
+  errors: string[]
+}
+
+/** A run, and what it took of the machine. */
+export async function watched(servers: Servers, run: () => Promise<LoadRun | LimitRun>): Promise<Measured> {
+  const pids = { web: servers.pids.web(), postgres: servers.pids.postgres, redis: servers.pids.redis }
+  const read = () => ({
+    ...{ web: cpuMicros(pids.web), postgres: cpuMicros(pids.postgres), redis: cpuMicros(pids.redis) },
+  })
+  const memory = watchMemory(pids.web)
+  const before = read()
+  const { requests, ...figures } = await run().finally(memory)
+  const after = read()
+  const spent = (who: keyof Cpu) =>
+    after[who] === undefined || before[who] === undefined || !requests
+      ? undefined
+      : (after[who] - before[who]) / requests
+  const cpu = { web: spent('web'), postgres: spent('postgres'), redis: spent('redis') }
+  return { ...figures, cpu, memoryMiB: memory() }
+}
+
+/** The medians of the runs without errors; undefined when there is none. */
+export function medians(runs: Measured[]): Measured | undefined {
+  const good = runs.filter(({ errors }) => errors.length === 0)
+  if (good.length === 0) return undefined
+  const of = (pick: (run: Measured) => number | undefined) => {
+    const values = good.map(pick).filter((value) => value !== undefined)
+    return values.length ? median(values) : undefined
+  }
+  return {
+    perSecond: of((run) => run.perSecond) ?? 0,
+    p50Ms: of((run) => run.p50Ms),
+    p99Ms: of((run) => run.p99Ms),
+    cpu: {
+      web: of((run) => run.cpu.web),
+      postgres: of((run) => run.cpu.postgres),
+      redis: of((run) => run.cpu.redis),
+    },
+    memoryMiB: of((run) => run.memoryMiB),
+    errors: [],
+  }
+}

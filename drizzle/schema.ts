@@ -1,0 +1,200 @@
+import { sql } from 'drizzle-orm'
+import {
+  bigint,
+  boolean,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  text,
+  timestamp,
+  unique,
+  uuid,
+} from 'drizzle-orm/pg-core'
+
+// There are no foreign keys on purpose: the project's actor decides what may exist, its commit is guarded by
+// the stream version, and cascades are jobs. A foreign key would lock and check each row once more.
+
+const instant = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'string' })
+/** The event that last touched the row: its strong ETag, unique also after a move to another project. */
+const eventId = uuid('event_id').notNull()
+
+export const users = pgTable('users', {
+  id: uuid('id').primaryKey(),
+  name: text('name').notNull(),
+  email: text('email').notNull().unique(),
+  passwordHash: text('password_hash').notNull(),
+  /** Every token names the version it was made at; raising it revokes them all. */
+  tokenVersion: integer('token_version').notNull().default(0),
+  createdAt: instant('created_at').notNull(),
+})
+
+/** Tokens given back before their time; a row may go once its token would have expired anyway. */
+export const revokedTokens = pgTable(
+  'revoked_tokens',
+  {
+    jti: uuid('jti').primaryKey(),
+    expiresAt: instant('expires_at').notNull(),
+  },
+  (t) => [index('revoked_tokens_age').on(t.expiresAt)],
+)
+
+/** One row per project: the version every commit compares and swaps, and the highest task number given. */
+export const streams = pgTable('streams', {
+  projectId: uuid('project_id').primaryKey(),
+  version: bigint('version', { mode: 'number' }).notNull(),
+  lastNumber: integer('last_number').notNull(),
+})
+
+export const projects = pgTable(
+  'projects',
+  {
+    id: uuid('id').primaryKey(),
+    ownerId: uuid('owner_id').notNull(),
+    name: text('name').notNull(),
+    description: text('description'),
+    createdAt: instant('created_at').notNull(),
+    eventId,
+  },
+  (t) => [index('projects_owner').on(t.ownerId, t.id)],
+)
+
+export const members = pgTable(
+  'members',
+  {
+    id: uuid('id').primaryKey(),
+    projectId: uuid('project_id').notNull(),
+    userId: uuid('user_id').notNull(),
+    role: text('role').$type<'VIEWER' | 'EDITOR' | 'ADMIN'>().notNull(),
+    createdAt: instant('created_at').notNull(),
+    eventId,
+  },
+  (t) => [unique('members_once').on(t.projectId, t.userId), index('members_user').on(t.userId, t.projectId)],
+)
+
+export const tasks = pgTable(
+  'tasks',
+  {
+    id: uuid('id').primaryKey(),
+    projectId: uuid('project_id').notNull(),
+    number: integer('number').notNull(),
+    title: text('title').notNull(),
+    description: text('description'),
+    status: text('status').$type<'TODO' | 'IN_PROGRESS' | 'DONE'>().notNull(),
+    priority: text('priority').$type<'LOW' | 'MEDIUM' | 'HIGH'>().notNull(),
+    dueDate: instant('due_date'),
+    assigneeId: uuid('assignee_id'),
+    createdAt: instant('created_at').notNull(),
+    updatedAt: instant('updated_at').notNull(),
+    eventId,
+  },
+  (t) => [
+    index('tasks_created').on(t.projectId, t.id),
+    index('tasks_status').on(t.projectId, t.status, t.priority, t.id),
+    index('tasks_assignee')
+      .on(t.projectId, t.assigneeId, t.id)
+      .where(sql`assignee_id is not null`),
+    index('tasks_due')
+      .on(t.projectId, t.dueDate, t.id)
+      .where(sql`due_date is not null`),
+  ],
+)
+
+export const subtasks = pgTable(
+  'subtasks',
+  {
+    id: uuid('id').primaryKey(),
+    taskId: uuid('task_id').notNull(),
+    title: text('title').notNull(),
+    completed: boolean('completed').notNull(),
+    createdAt: instant('created_at').notNull(),
+    eventId,
+  },
+  (t) => [index('subtasks_task').on(t.taskId, t.id)],
+)
+
+export const comments = pgTable(
+  'comments',
+  {
+    id: uuid('id').primaryKey(),
+    taskId: uuid('task_id').notNull(),
+    authorId: uuid('author_id').notNull(),
+    text: text('text').notNull(),
+    createdAt: instant('created_at').notNull(),
+    updatedAt: instant('updated_at').notNull(),
+    eventId,
+  },
+  (t) => [index('comments_task').on(t.taskId, t.id)],
+)
+
+/** The history: what each commit changed, with the row before and after. Folding it gives the rows above. */
+export const events = pgTable(
+  'events',
+  {
+    projectId: uuid('project_id').notNull(),
+    seq: bigint('seq', { mode: 'number' }).notNull(),
+    id: uuid('id').notNull(),
+    type: text('type').notNull(),
+    entity: text('entity').notNull(),
+    entityId: uuid('entity_id').notNull(),
+    actorId: uuid('actor_id').notNull(),
+    at: instant('at').notNull(),
+    before: jsonb('before'),
+    after: jsonb('after'),
+  },
+  (t) => [primaryKey({ columns: [t.projectId, t.seq] })],
+)
+
+/** Work that a commit owes. A row leaves only when its job is done, so no crash and no Redis can lose it. */
+export const outbox = pgTable(
+  'outbox',
+  {
+    id: uuid('id').primaryKey(),
+    /** None when the work is about an account. */
+    projectId: uuid('project_id'),
+    name: text('name').notNull(),
+    data: jsonb('data').$type<Record<string, string>>().notNull(),
+    createdAt: instant('created_at').notNull(),
+  },
+  (t) => [index('outbox_age').on(t.createdAt, t.id)],
+)
+
+/** The answers given under Idempotency-Key, committed with what they tell. */
+export const idempotencyKeys = pgTable(
+  'idempotency_keys',
+  {
+    scope: text('scope').notNull(),
+    key: text('key').notNull(),
+    fingerprint: text('fingerprint').notNull(),
+    status: integer('status').notNull(),
+    body: text('body').notNull(),
+    etag: text('etag'),
+    createdAt: instant('created_at').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.scope, t.key] }), index('idempotency_keys_age').on(t.createdAt)],
+)
+
+export type ProjectRow = typeof projects.$inferSelect
+export type MemberRow = typeof members.$inferSelect
+export type TaskRow = typeof tasks.$inferSelect
+export type SubtaskRow = typeof subtasks.$inferSelect
+export type CommentRow = typeof comments.$inferSelect
+export type OutboxRow = typeof outbox.$inferSelect
+
+/** The tables a project's events write, by the name an event gives its entity. */
+export const entities = {
+  project: projects,
+  member: members,
+  task: tasks,
+  subtask: subtasks,
+  comment: comments,
+}
+export type Entity = keyof typeof entities
+export interface Rows {
+  project: ProjectRow
+  member: MemberRow
+  task: TaskRow
+  subtask: SubtaskRow
+  comment: CommentRow
+}

@@ -1,0 +1,58 @@
+import type { Claims } from '../../src/core/tokens.ts'
+import { digestOf } from '../../src/core/etags.ts'
+import { requireEtag } from '../../src/core/if-match.ts'
+import { badRequest, forbidden, unauthorized } from '../../src/core/errors.ts'
+import type { Services } from '../../src/services.ts'
+import { type Account, accountById } from './queries.ts'
+import { userView } from '../auth/schema.ts'
+
+export interface WantedChanges {
+  name?: string
+  password?: string
+  currentPassword?: string
+}
+
+/** The ETag of an account: a digest of what it shows, for its version is not one of a project. */
+export const etagOfMe = (account: Account): string => digestOf(JSON.stringify(userView(account)))
+
+/**
+ * Reads the caller's account and gives what `write` makes of it; tries again when that is null, for somebody else
+ * was faster. `ifMatch` is held against each reading, so of writers with the same one exactly one succeeds.
+ * @throws Refusal 401 when the account is gone or the token revoked, 412
+ */
+export async function withMe<T>(
+  { database }: Pick<Services, 'database'>,
+  claims: Claims,
+  ifMatch: string | undefined,
+  write: (account: Account) => Promise<T | null>,
+): Promise<T> {
+  for (;;) {
+    const account = await accountById(database.reads, claims.userId)
+    if (account?.tokenVersion !== claims.version) throw unauthorized('The bearer token is not valid')
+    requireEtag(ifMatch, etagOfMe(account))
+    const written = await write(account)
+    if (written !== null) return written
+  }
+}
+
+/**
+ * The account as it is wanted. Another password takes the current one, and ends every token.
+ * @throws Refusal 400 without the current password, 403 when it is wrong, 429 when it was too often
+ */
+export async function changedAccount(
+  { passwords, limits }: Pick<Services, 'passwords' | 'limits'>,
+  address: string,
+  account: Account,
+  { name = account.name, password, currentPassword }: WantedChanges,
+): Promise<Account> {
+  if (password === undefined) return { ...account, name }
+  if (currentPassword === undefined) {
+    throw badRequest('currentPassword is required: the password until now, to set another')
+  }
+  const isRight = () => passwords.matches(currentPassword, account.passwordHash)
+  if (!(await limits.guess({ address, email: account.email }, isRight))) {
+    throw forbidden('The current password is wrong')
+  }
+  const passwordHash = await passwords.hash(password)
+  return { ...account, name, passwordHash, tokenVersion: account.tokenVersion + 1 }
+}

@@ -1,0 +1,35 @@
+import type { CommentRow } from '../../drizzle/schema.ts'
+import type { Sql } from '../../src/core/database.ts'
+import { notFound } from '../../src/core/errors.ts'
+import { digested } from '../../src/core/etags.ts'
+import { isId } from '../../src/core/ids.ts'
+import { idPage, type Page, pageOf } from '../../src/core/pages.ts'
+import type { SeeTask } from '../tasks/queries.ts'
+import { commentView } from './schema.ts'
+
+type Query = { limit?: string; cursor?: string }
+type ListedRow = CommentRow & { authorRemoved: boolean }
+
+/**
+ * Answers a page of a task's comments, oldest first. Under a digest, not under the project's version: an author whose
+ * account goes changes what the list says, and no project.
+ */
+export const listOfComments =
+  (sql: Sql, seeTask: SeeTask) =>
+  async (request: Request, caller: string, taskId: string, query: Query): Promise<Response> => {
+    const asked = idPage(query, 50, 200)
+    const task = isId(taskId) && (await seeTask({ userId: caller, taskId }))
+    if (!task) throw notFound('Task')
+    const rows = await commentsOf(sql, taskId, asked)
+    const view = (row: ListedRow) => commentView(row, row.authorRemoved)
+    return digested(
+      request,
+      pageOf(request, rows, asked.limit, view, ({ id }) => [id]),
+    )
+  }
+
+/** With one row more than asked. */
+const commentsOf = (sql: Sql, taskId: string, { limit, cursor }: Page) => sql<ListedRow[]>`
+  select c.*, u.id is null as author_removed from comments c left join users u on u.id = c.author_id
+  where c.task_id = ${taskId} and c.id > ${cursor ?? '00000000-0000-0000-0000-000000000000'}
+  order by c.id limit ${limit + 1}`

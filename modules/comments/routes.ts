@@ -1,0 +1,85 @@
+import { Type } from '@sinclair/typebox'
+import { Elysia } from 'elysia'
+import { saying, showing } from '../../src/actor/reply.ts'
+import { Message, operation } from '../../src/core/docs.ts'
+import type { Services } from '../../src/services.ts'
+import { openSeenTasks } from '../tasks/queries.ts'
+import type { WriteAt } from '../tasks/write-at.ts'
+import { addComment, deleteComment, editComment } from './decide.ts'
+import { listOfComments } from './list.ts'
+import { CommentBody, CommentView, commentView, ListCommentsQuery } from './schema.ts'
+
+const tag = 'Comments'
+
+export function commentRoutes({ database, doors }: Services, writeAt: WriteAt) {
+  const list = listOfComments(database.reads, openSeenTasks(database.reads))
+
+  return new Elysia({ prefix: '/tasks' })
+    .use(doors.guarded)
+    .post(
+      '/:id/comments',
+      ({ params: { id }, body, caller, request }) => {
+        const text = body.text.trim()
+        return writeAt('task', id, { request, caller, body }, (state, context) =>
+          showing(addComment(state, context, id, text), commentView, 201),
+        )
+      },
+      {
+        jsonBody: true,
+        body: CommentBody,
+        ...operation({
+          tag,
+          summary: 'Comment on a task',
+          description: 'The caller is its author. Takes the role EDITOR.',
+          answers: { status: 201, schema: CommentView, description: 'Added' },
+          refuses: [400, 403, 404, 413, 415, 422],
+        }),
+      },
+    )
+    .get('/:id/comments', ({ params: { id }, query, caller, request }) => list(request, caller, id, query), {
+      query: ListCommentsQuery,
+      ...operation({
+        tag,
+        summary: "List a task's comments",
+        description: 'Oldest first.',
+        answers: { status: 200, schema: Type.Array(CommentView), description: 'A page of comments' },
+        refuses: [400, 404],
+        conditional: true,
+        paged: true,
+      }),
+    })
+    .patch(
+      '/comments/:id',
+      ({ params: { id }, body, caller, request }) => {
+        const text = body.text.trim()
+        return writeAt('comment', id, { request, caller, body }, (state, context, ref) =>
+          showing(editComment(state, context, ref, text), commentView),
+        )
+      },
+      {
+        jsonBody: true,
+        body: CommentBody,
+        ...operation({
+          tag,
+          summary: 'Edit a comment',
+          description: 'Only its author may.',
+          answers: { status: 200, schema: CommentView, description: 'The comment as it is now' },
+          refuses: [400, 403, 404, 412, 413, 415, 422],
+        }),
+      },
+    )
+    .delete(
+      '/comments/:id',
+      ({ params: { id }, caller, request }) =>
+        writeAt('comment', id, { request, caller }, (state, context, ref) =>
+          saying(deleteComment(state, context, ref), 'Comment deleted successfully'),
+        ),
+      operation({
+        tag,
+        summary: 'Delete a comment',
+        description: 'Its author may, and an admin of the project.',
+        answers: { status: 200, schema: Message('Comment deleted successfully'), description: 'Deleted' },
+        refuses: [400, 403, 404, 412, 422],
+      }),
+    )
+}

@@ -1,0 +1,27 @@
+import { Type } from '@sinclair/typebox'
+import type { MemberRow } from '../../drizzle/schema.ts'
+import { roles } from '../../src/core/access.ts'
+import { Id, Timestamp } from '../../src/core/docs.ts'
+import { Body, Query } from '../../src/core/doors.ts'
+import { Cursor, Limit } from '../../src/core/pages.ts'
+import { Email, OneOf } from '../../src/core/text.ts'
+
+export const InviteBody = Body({ email: Email(), role: Type.Optional(OneOf(roles)) })
+export const RoleBody = Body({ role: OneOf(roles) })
+export const ListMembersQuery = Query({ limit: Limit(50, 200), cursor: Cursor() })
+
+export const MemberView = Type.Object({
+  id: Id('The membership, used in member paths'),
+  userId: Id('The user'),
+  projectId: Id('The project'),
+  role: OneOf(roles),
+  createdAt: Timestamp('When the user was invited'),
+})
+
+export const memberView = ({ id, userId, projectId, role, createdAt }: MemberRow) => ({
+  id,
+  userId,
+  projectId,
+  role,
+  createdAt,
+})

@@ -1,0 +1,137 @@
+import { Type } from '@sinclair/typebox'
+import { Elysia } from 'elysia'
+import { saying, showing } from '../../src/actor/reply.ts'
+import { Message, operation } from '../../src/core/docs.ts'
+import { notFound } from '../../src/core/errors.ts'
+import { isId, newId } from '../../src/core/ids.ts'
+import { idPage, pageOf } from '../../src/core/pages.ts'
+import { optionalText } from '../../src/core/text.ts'
+import { etagOf, page } from '../../src/core/wire.ts'
+import type { Services } from '../../src/services.ts'
+import { createProject, deleteProject, updateProject } from './decide.ts'
+import { openProjects, projectsOf } from './queries.ts'
+import {
+  CreateProjectBody,
+  ListProjectsQuery,
+  ProjectView,
+  projectView,
+  UpdateProjectBody,
+} from './schema.ts'
+
+const tag = 'Projects'
+
+export function projectRoutes({ database, actors, doors, standing, serve, write }: Services) {
+  const sql = database.reads
+  const findProject = openProjects(sql)
+
+  return new Elysia({ prefix: '/projects' })
+    .use(doors.guarded)
+    .post(
+      '',
+      ({ body, caller, request }) => {
+        const wanted = { name: body.name.trim(), description: optionalText(body.description) ?? null }
+        return write(request, caller, body, (conditions) =>
+          actors.run({
+            projectId: newId(),
+            opens: true,
+            caller,
+            ...conditions,
+            decide: (state, context) => showing(createProject(state, context, wanted), projectView, 201),
+          }),
+        )
+      },
+      {
+        jsonBody: true,
+        body: CreateProjectBody,
+        ...operation({
+          tag,
+          summary: 'Create a project',
+          description: 'The caller becomes its owner.',
+          answers: { status: 201, schema: ProjectView, description: 'Created' },
+          refuses: [400, 413, 415, 422],
+        }),
+      },
+    )
+    .get(
+      '',
+      async ({ query, caller, request }) => {
+        const asked = idPage(query, 1_000, 1_000)
+        const rows = await projectsOf(sql, caller, asked)
+        return page(pageOf(request, rows, asked.limit, projectView, ({ id }) => [id]))
+      },
+      {
+        query: ListProjectsQuery,
+        ...operation({
+          tag,
+          summary: 'List projects',
+          description: 'Those the caller owns or is a member of, oldest first.',
+          answers: { status: 200, schema: Type.Array(ProjectView), description: 'A page of projects' },
+          refuses: [400],
+          paged: true,
+        }),
+      },
+    )
+    .get(
+      '/:id',
+      async ({ params: { id }, caller, request }) => {
+        const seen = isId(id) && (await standing({ userId: caller, projectId: id }))
+        if (!seen) throw notFound('Project')
+        return serve(request, id, etagOf(seen), async () => {
+          const project = await findProject(id)
+          if (!project) throw notFound('Project')
+          return { etag: etagOf(project), body: JSON.stringify(projectView(project)), link: null }
+        })
+      },
+      operation({
+        tag,
+        summary: 'Get a project',
+        answers: { status: 200, schema: ProjectView, description: 'The project' },
+        refuses: [404],
+        conditional: true,
+      }),
+    )
+    .patch(
+      '/:id',
+      ({ params: { id }, body, caller, request }) => {
+        const wanted = { name: body.name?.trim(), description: optionalText(body.description) }
+        return write(request, caller, body, (conditions) =>
+          actors.run({
+            projectId: id,
+            caller,
+            ...conditions,
+            decide: (state, context) => showing(updateProject(state, context, wanted), projectView),
+          }),
+        )
+      },
+      {
+        jsonBody: true,
+        body: UpdateProjectBody,
+        ...operation({
+          tag,
+          summary: 'Change a project',
+          description: 'Absent fields stay, null clears the description. Takes the role ADMIN.',
+          answers: { status: 200, schema: ProjectView, description: 'The project as it is now' },
+          refuses: [400, 403, 404, 412, 413, 415, 422],
+        }),
+      },
+    )
+    .delete(
+      '/:id',
+      ({ params: { id }, caller, request }) =>
+        write(request, caller, null, (conditions) =>
+          actors.run({
+            projectId: id,
+            caller,
+            ...conditions,
+            decide: (state, context) => saying(deleteProject(state, context), 'Project deleted successfully'),
+          }),
+        ),
+      operation({
+        tag,
+        summary: 'Delete a project',
+        description: 'At once and for good, with everything inside. Only the owner may.',
+        answers: { status: 200, schema: Message('Project deleted successfully'), description: 'Deleted' },
+        refuses: [400, 403, 404, 412, 422],
+      }),
+    )
+}

@@ -1,0 +1,39 @@
+import type { Static } from '@sinclair/typebox'
+import { badRequest } from '../../src/core/errors.ts'
+import { isId } from '../../src/core/ids.ts'
+import { isIdPart, readCursor, readLimit } from '../../src/core/pages.ts'
+import { parseInstant } from '../../src/core/text.ts'
+import type { TaskFilter } from './list.ts'
+import type { ListTasksQuery } from './schema.ts'
+
+/**
+ * What a list request asks for. Sorted by due date when filtered by it, by creation otherwise.
+ * @throws Refusal 400
+ */
+export function readTaskFilter(query: Static<typeof ListTasksQuery>, caller: string): TaskFilter {
+  const { projectId, status, priority } = query
+  const assigneeId = query.assigneeId === 'me' ? caller : query.assigneeId
+  if (assigneeId !== undefined && !isId(assigneeId))
+    throw badRequest('assigneeId must be the id of a user, or me')
+  const [dueBefore, dueAfter] = [instant(query.dueBefore), instant(query.dueAfter)]
+  const sort = query.sort ?? (dueBefore || dueAfter ? 'dueDate' : 'createdAt')
+  const parts = sort.endsWith('dueDate') ? [isDuePart, isIdPart] : [isIdPart]
+  return {
+    caller,
+    projectId,
+    status,
+    priority,
+    assigneeId,
+    dueBefore,
+    dueAfter,
+    sort,
+    limit: readLimit(query.limit, 50, 200),
+    after: query.cursor === undefined ? null : readCursor(query.cursor, parts),
+  }
+}
+
+const instant = (text?: string) => (text === undefined ? undefined : (parseInstant(text) ?? undefined))
+
+/** As this API writes it: a form that Postgres reads otherwise must not get there. */
+const isDuePart = (part: unknown) =>
+  part === null || (typeof part === 'string' && parseInstant(part) === part)

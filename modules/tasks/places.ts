@@ -1,0 +1,63 @@
+import { batched } from '../../src/core/batch.ts'
+import { BoundedMap } from '../../src/core/bounded-map.ts'
+import type { Sql } from '../../src/core/database.ts'
+import { notFound, Refusal } from '../../src/core/errors.ts'
+import { isId } from '../../src/core/ids.ts'
+
+/** Where something is: the actor to ask, and the task it hangs on. */
+export interface Place {
+  projectId: string
+  taskId: string
+  /** The task's number there. A task that moves away and back gets a new one: same number, never away. */
+  number: number
+}
+
+export type Places = ReturnType<typeof openPlaces>
+export type Kind = 'task' | 'subtask' | 'comment'
+
+/** Finds the project of what a path names by its id alone. Remembers, for the actor notices when a place is old. */
+export function openPlaces(sql: Sql) {
+  type Found = Place & { id: string }
+  const queries: Record<Kind, (ids: string[]) => PromiseLike<Found[]>> = {
+    task: (ids) =>
+      sql<Found[]>`select id, id as task_id, project_id, number from tasks where id = any(${ids}::uuid[])`,
+    subtask: (ids) => sql<Found[]>`
+      select c.id, c.task_id, t.project_id, t.number from subtasks c join tasks t on t.id = c.task_id
+      where c.id = any(${ids}::uuid[])`,
+    comment: (ids) => sql<Found[]>`
+      select c.id, c.task_id, t.project_id, t.number from comments c join tasks t on t.id = c.task_id
+      where c.id = any(${ids}::uuid[])`,
+  }
+  // Apart by kind: the id of a task is not the id of a comment.
+  const map = () => new BoundedMap<string, Place>(100_000)
+  const known = { task: map(), subtask: map(), comment: map() }
+  const finder = (kind: Kind) =>
+    batched({ keys: 500, slots: 2 }, async (ids: string[]) => {
+      const found = new Map((await queries[kind](ids)).map(({ id, ...place }) => [id, place]))
+      return ids.map((id) => found.get(id))
+    })
+  const find = { task: finder('task'), subtask: finder('subtask'), comment: finder('comment') }
+
+  return {
+    /**
+     * Runs `work` at the thing's place, and again when it turns out to have moved meanwhile.
+     * @throws Refusal 404 naming `what`
+     */
+    async at<T>(kind: Kind, id: string, what: string, work: (place: Place) => Promise<T>): Promise<T> {
+      let place = isId(id) ? (known[kind].get(id) ?? (await find[kind](id))) : undefined
+      while (place) {
+        known[kind].set(id, place)
+        try {
+          return await work(place)
+        } catch (error) {
+          if (!(error instanceof Refusal) || error.status !== 404) throw error
+          known[kind].delete(id)
+          const now = await find[kind](id)
+          if (now?.projectId === place.projectId && now.number === place.number) throw error
+          place = now
+        }
+      }
+      throw notFound(what)
+    },
+  }
+}

@@ -1,0 +1,113 @@
+import type { Config } from '../core/config.ts'
+import { unavailable } from '../core/errors.ts'
+import { isId, newId } from '../core/ids.ts'
+import type { Command, Posted } from './command.ts'
+import type { Leases } from './lease.ts'
+import { ProjectActor } from './project-actor.ts'
+import { State } from './state.ts'
+import { transact, type Transactor } from './transact.ts'
+
+const tidyEveryMs = 250
+
+/** The projects this process writes, each behind its actor. */
+export class Actors {
+  private readonly actors = new Map<string, ProjectActor>()
+  private waiting = 0
+  private closing = false
+  private emptied: (() => void) | null = null
+  private readonly tidying: ReturnType<typeof setInterval>
+
+  constructor(
+    private readonly by: Transactor,
+    private readonly leases: Leases,
+    private readonly config: Config,
+  ) {
+    this.tidying = setInterval(() => this.tidy(), tidyEveryMs)
+  }
+
+  /**
+   * Runs a command and gives its answer once it is durable.
+   * @throws Refusal what the rule refused, or 503 when too much waits or the deadline passes.
+   */
+  async run<T>(command: Command<T>): Promise<T> {
+    // What cannot be an id names a project that is not there: the rule says so in its own words.
+    if (!isId(command.projectId)) return decideOnNothing(command)
+    if (this.closing) throw unavailable('The service is shutting down')
+    if (this.waiting >= this.config.waitingCommands) throw unavailable('Too many writes wait')
+    this.waiting++
+    try {
+      return await this.post(command)
+    } finally {
+      this.waiting--
+      if (this.waiting === 0) this.emptied?.()
+    }
+  }
+
+  /** Takes no more commands, waits for the accepted ones, at most `timeoutMs`, and gives the leases back. */
+  async close(timeoutMs: number): Promise<void> {
+    this.closing = true
+    clearInterval(this.tidying)
+    if (this.waiting > 0) {
+      const empty = new Promise<void>((resolve) => (this.emptied = resolve))
+      await Promise.race([empty, new Promise((resolve) => setTimeout(resolve, timeoutMs))])
+    }
+    await this.leases.close()
+  }
+
+  private post<T>(command: Command<T>): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>()
+    const deadline = performance.now() + this.config.writeTimeoutMs
+    const posted = { command, deadline, resolve, reject } as Posted
+    const { projectId, otherProjectId } = command
+    if (otherProjectId && otherProjectId !== projectId) this.postToBoth(posted, [projectId, otherProjectId])
+    else this.actorOf(projectId, command.opens).post(posted)
+    return promise as Promise<T>
+  }
+
+  /** One commit over two actors: both are held, always the lower id first, so that no two moves deadlock. */
+  private postToBoth(posted: Posted, projectIds: [string, string]): void {
+    const [first, second] = projectIds.sort().map((id) => this.actorOf(id)) as [ProjectActor, ProjectActor]
+    const both = () => transact(this.by, [first, second], [posted])
+    first.exclusively(() => second.exclusively(both)).catch(posted.reject)
+  }
+
+  private actorOf(projectId: string, opens = false): ProjectActor {
+    const known = this.actors.get(projectId)
+    if (known) {
+      known.usedAt = performance.now()
+      this.actors.delete(projectId)
+      this.actors.set(projectId, known) // most recently used last
+      return known
+    }
+    const { mailboxCommands, commitEvents } = this.config
+    const limits = {
+      mailboxCommands,
+      batchCommands: commitEvents,
+      stateBytes: this.config.actorCacheBytes / 8,
+    }
+    const actor = new ProjectActor(projectId, this.by, this.leases, limits)
+    if (opens) actor.state = new State(projectId)
+    this.actors.set(projectId, actor)
+    return actor
+  }
+
+  /** Forgets what rested for a while, and before that what was used longest ago when all together is too much. */
+  private tidy(): void {
+    let bytes = 0
+    for (const actor of this.actors.values()) bytes += actor.bytes
+    const stale = performance.now() - this.config.actorIdleMs
+    for (const [id, actor] of this.actors) {
+      const tooMuch = this.actors.size > this.config.actors || bytes > this.config.actorCacheBytes
+      if (!tooMuch && actor.usedAt > stale) return
+      if (!actor.idle) continue
+      this.actors.delete(id)
+      bytes -= actor.bytes
+    }
+  }
+}
+
+function decideOnNothing<T>(command: Command<T>): T {
+  const nothing = new State(command.projectId)
+  const context = { caller: command.caller, now: new Date().toISOString(), newId }
+  return command.decide(nothing, context, nothing).answer
+}

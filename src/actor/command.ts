@@ -1,0 +1,31 @@
+import type { Context, Decision } from './events.ts'
+import type { Guard } from './idempotency.ts'
+import type { Needs } from './load.ts'
+import type { Reply } from './reply.ts'
+import type { ProjectState } from './state.ts'
+
+/** Something a caller wants done in a project. */
+export interface Command<T> {
+  projectId: string
+  /** A second project written in the same commit: the one a task moves to. */
+  otherProjectId?: string
+  caller: string
+  needs?: Needs
+  /** The caller's If-Match header. */
+  ifMatch?: string
+  /** The caller's Idempotency-Key; the answer is kept with the commit. */
+  guard?: T extends Reply ? Guard : never
+  /** The project is new: nothing to load, nobody to wait for. */
+  opens?: boolean
+  /** Pure. Throws a Refusal to change nothing. `other` is the second project's state, if one was named. */
+  decide(state: ProjectState, context: Context, other: ProjectState): Decision<T>
+}
+
+/** A command on its way, with the promise its caller waits for. */
+export interface Posted {
+  command: Omit<Command<unknown>, 'guard'> & { guard?: Guard }
+  /** When to give up, on the clock of performance.now(). */
+  deadline: number
+  resolve: (answer: unknown) => void
+  reject: (reason: unknown) => void
+}

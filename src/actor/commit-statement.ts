@@ -1,0 +1,127 @@
+import { getTableColumns, getTableName } from 'drizzle-orm'
+import type { PgTable } from 'drizzle-orm/pg-core'
+import { entities, type Entity, events, idempotencyKeys, outbox } from '../../drizzle/schema.ts'
+
+/** What a batch contains beside the versions: the statement touches only these tables. */
+export interface Shape {
+  /** Some unit writes two projects: both, or neither. */
+  joint: boolean
+  adds: Entity[]
+  sets: Entity[]
+  cuts: Entity[]
+  jobs: boolean
+  kept: boolean
+}
+
+/**
+ * The group commit as one statement. `$1` heads: a unit's projects with the version they were decided on and the
+ * one they take; `$2` events; then, where there are any, outbox rows and answers kept under Idempotency-Key. Each is a
+ * JSON array, each element with its unit's number.
+ *
+ * A unit wins only when every one of its projects still has the expected version; what lost writes nothing. Projects
+ * are locked in id order, so that two commits over the same ones never wait for each other in a circle. Rows are the
+ * `after` of each row's last event: the tables are a projection of the very same facts.
+ * Answers the numbers of the units that lost, as a rule none.
+ */
+export function commitStatement({ joint, adds, sets, cuts, jobs, kept }: Shape): string {
+  return [
+    `with head as materialized (select * from jsonb_to_recordset($1::text::jsonb) as
+       (unit int, "projectId" uuid, expected bigint, version bigint, "lastNumber" int))`,
+    ...(joint ? claimJointly : claim),
+    `fact as materialized (select e.* from jsonb_to_recordset($2::text::jsonb) as
+       e(unit int, how text, ${recordOf(events)}) where e.unit in (select unit from won))`,
+    `logged as (insert into events (${namesOf(events)}) select ${keysOf(events)} from fact)`,
+    ...adds.map(add),
+    ...sets.map(set),
+    ...cuts.map(cut),
+    ...(jobs ? [insert('posted', outbox, 3)] : []),
+    ...(kept ? [insert('noted', idempotencyKeys, jobs ? 4 : 3)] : []),
+  ]
+    .join(',\n')
+    .concat('\nselect distinct unit from head where unit not in (select unit from won)')
+}
+
+/** Compare and swap in one step: the update itself waits for the row and looks again at its version. */
+const claim = [
+  `moved as (update streams s set version = h.version, last_number = h."lastNumber"
+     from (select * from head where expected > 0 order by "projectId") h
+     where s.project_id = h."projectId" and s.version = h.expected returning h.unit)`,
+  `opened as (insert into streams (project_id, version, last_number)
+     select "projectId", version, "lastNumber" from head where expected = 0
+     on conflict do nothing returning project_id)`,
+  `won as materialized (select unit from moved
+     union all select unit from head join opened on project_id = "projectId")`,
+]
+
+/** For units of two projects: lock all, see who lost, and only then swap. */
+const claimJointly = [
+  `held as materialized (select project_id, version from streams
+     where project_id = any(array(select "projectId" from head)) order by project_id for update)`,
+  `lost as materialized (select h.unit from head h left join held s on s.project_id = h."projectId"
+     where coalesce(s.version, 0) <> h.expected)`,
+  `won as materialized (select * from head where unit not in (select unit from lost))`,
+  `moved as (update streams s set version = w.version, last_number = w."lastNumber"
+     from won w where s.project_id = w."projectId" and w.expected > 0)`,
+  `opened as (insert into streams (project_id, version, last_number)
+     select "projectId", version, "lastNumber" from won where expected = 0)`,
+]
+
+/** The rows of an entity that end like this, as they are in the end. */
+const rowsOf = (entity: Entity, how: string) =>
+  `fact f, jsonb_to_record(f.after) as r(${recordOf(entities[entity])})
+    where f.entity = '${entity}' and f.how = '${how}'`
+
+const add = (entity: Entity) => {
+  const table = entities[entity]
+  return `add_${entity} as (insert into ${getTableName(table)} (${namesOf(table)})
+    select ${keysOf(table, 'r.')} from ${rowsOf(entity, 'add')})`
+}
+
+const set = (entity: Entity) => {
+  const table = entities[entity]
+  const others = columnsOf(table).filter(({ name }) => name !== 'id')
+  const assignments = others.map(({ key, name }) => `${name} = r."${key}"`).join(', ')
+  return `set_${entity} as (update ${getTableName(table)} t set ${assignments}
+    from ${rowsOf(entity, 'set')} and t.id = r.id)`
+}
+
+const cut = (entity: Entity) =>
+  `cut_${entity} as (delete from ${getTableName(entities[entity])} where id = any(array(
+    select "entityId" from fact where entity = '${entity}' and how = 'cut')))`
+
+const insert = (name: string, table: PgTable, parameter: number) =>
+  `${name} as (insert into ${getTableName(table)} (${namesOf(table)}) select ${keysOf(table)}
+    from jsonb_to_recordset($${parameter}::text::jsonb) as r(unit int, ${recordOf(table)})
+    where unit in (select unit from won))`
+
+interface Column {
+  key: string
+  name: string
+  type: string
+}
+
+function columnsOf(table: PgTable): Column[] {
+  const columns = Object.entries(getTableColumns(table))
+  return columns.map(([key, column]) => ({ key, name: column.name, type: column.getSQLType() }))
+}
+
+/** Column names as the database has them. */
+function namesOf(table: PgTable): string {
+  return columnsOf(table)
+    .map(({ name }) => name)
+    .join(', ')
+}
+
+/** The same columns as our JSON has them. */
+function keysOf(table: PgTable, prefix = ''): string {
+  return columnsOf(table)
+    .map(({ key }) => `${prefix}"${key}"`)
+    .join(', ')
+}
+
+/** A record definition for jsonb_to_record: JSON keys with their SQL types. */
+function recordOf(table: PgTable): string {
+  return columnsOf(table)
+    .map(({ key, type }) => `"${key}" ${type}`)
+    .join(', ')
+}

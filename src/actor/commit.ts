@@ -1,0 +1,110 @@
+import type { OutboxRow } from '../../drizzle/schema.ts'
+import { batched } from '../core/batch.ts'
+import { errorCode, isPassing, type Sql } from '../core/database.ts'
+import { commitStatement, type Shape } from './commit-statement.ts'
+import type { StoredEvent } from './events.ts'
+import type { Kept } from './idempotency.ts'
+
+/** What one actor (two, for a move) wants committed: all of it or nothing. */
+export interface Unit {
+  heads: { projectId: string; expected: number; version: number; lastNumber: number }[]
+  events: StoredEvent[]
+  jobs: OutboxRow[]
+  kept: Kept[]
+}
+
+/**
+ * `won`: durable. `lost`: a version had moved on, nothing written. `unknown`: the connection failed before the
+ * answer, it may stand or not. An Error: the database refused this very unit, nothing written.
+ */
+export type Outcome = 'won' | 'lost' | 'unknown' | Error
+
+export type Commit = (unit: Unit) => Promise<Outcome>
+
+/** Group commit: units of many projects in one statement, one round trip and one flush of the write-ahead log. */
+export function openCommit(sql: Sql, limits: { slots: number; events: number; timeoutMs: number }): Commit {
+  // A unit carries at most one mailbox batch, so the events of a commit are bounded too.
+  const weigh = { limit: limits.events, of: (unit: Unit) => unit.events.length }
+  return batched({ keys: limits.events, slots: limits.slots, weigh }, (units: Unit[]) =>
+    inTime(limits.timeoutMs, units, writeAll(sql, units)),
+  )
+}
+
+/** A connection that has gone silent must not hold its callers: when the time is up they are told what is known. */
+async function inTime(ms: number, units: Unit[], written: Promise<Outcome[]>): Promise<Outcome[]> {
+  const { promise: late, resolve } = Promise.withResolvers<Outcome[]>()
+  const timer = setTimeout(
+    resolve,
+    ms,
+    units.map((): Outcome => 'unknown'),
+  )
+  return Promise.race([written, late]).finally(() => clearTimeout(timer))
+}
+
+/** Tries all together; when the database refuses the batch, each alone, so that one bad unit fails alone. */
+async function writeAll(sql: Sql, units: Unit[]): Promise<Outcome[]> {
+  try {
+    return await write(sql, units)
+  } catch (error) {
+    if (isPassing(error)) return units.map(() => 'unknown')
+    if (units.length === 1) return [isKeyTaken(error) ? 'lost' : (error as Error)]
+  }
+  const outcomes: Outcome[] = []
+  for (const unit of units) outcomes.push(...(await writeAll(sql, [unit])))
+  return outcomes
+}
+
+/** Somebody else used the same Idempotency-Key first, in another project; deciding again finds the answer. */
+const isKeyTaken = (error: unknown): boolean =>
+  (error as { table_name?: string }).table_name === 'idempotency_keys' && errorCode(error) === '23505'
+
+async function write(sql: Sql, units: Unit[]): Promise<Outcome[]> {
+  const heads = units.flatMap(({ heads }, unit) => heads.map((head) => ({ unit, ...head })))
+  const facts = units.flatMap(({ events }, unit) => factsOf(events, unit))
+  const jobs = units.flatMap(({ jobs }, unit) => jobs.map((job) => ({ unit, ...job })))
+  const kept = units.flatMap(({ kept }, unit) => kept.map((answer) => ({ unit, ...answer })))
+  const parameters = [heads, facts, ...(jobs.length ? [jobs] : []), ...(kept.length ? [kept] : [])]
+  const text = statementFor({
+    joint: heads.length > units.length,
+    ...entitiesOf(facts),
+    jobs: jobs.length > 0,
+    kept: kept.length > 0,
+  })
+  const json = parameters.map((parameter) => JSON.stringify(parameter))
+  const lost = await sql.unsafe<{ unit: number }[]>(text, json, { prepare: true })
+  const losers = new Set(lost.map(({ unit }) => unit))
+  return units.map((_, unit) => (losers.has(unit) ? 'lost' : 'won'))
+}
+
+/** An event, and what its row needs: only a row's last event writes it, and what came and went leaves no trace. */
+type Fact = StoredEvent & { unit: number; how: 'add' | 'set' | 'cut' | null }
+
+function factsOf(events: StoredEvent[], unit: number): Fact[] {
+  const first = new Map<string, StoredEvent>()
+  const last = new Map<string, StoredEvent>()
+  for (const event of events) {
+    if (!first.has(event.entityId)) first.set(event.entityId, event)
+    last.set(event.entityId, event)
+  }
+  return events.map((event) => {
+    const existed = first.get(event.entityId)!.before !== null
+    const written = event.after ? (existed ? 'set' : 'add') : existed ? 'cut' : null
+    return { unit, how: last.get(event.entityId) === event ? written : null, ...event }
+  })
+}
+
+function entitiesOf(facts: Fact[]): Pick<Shape, 'adds' | 'sets' | 'cuts'> {
+  const of = (how: Fact['how']) =>
+    [...new Set(facts.filter((fact) => fact.how === how).map(({ entity }) => entity))].sort()
+  return { adds: of('add'), sets: of('set'), cuts: of('cut') }
+}
+
+const statements = new Map<string, string>()
+
+/** One text for one shape, so that the driver prepares it once on each connection. */
+function statementFor(shape: Shape): string {
+  const key = JSON.stringify(shape)
+  const text = statements.get(key) ?? commitStatement(shape)
+  statements.set(key, text)
+  return text
+}

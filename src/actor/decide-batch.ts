@@ -1,0 +1,68 @@
+import type { OutboxRow } from '../../drizzle/schema.ts'
+import { newId } from '../core/ids.ts'
+import type { Unit } from './commit.ts'
+import type { Posted } from './command.ts'
+import type { React, StoredEvent } from './events.ts'
+import { type Kept, nameOf, replay } from './idempotency.ts'
+import type { Reply } from './reply.ts'
+import { evolve, type State } from './state.ts'
+
+/** What became of a batch: each command's answer or refusal, told once it is known to be true, and what to commit. */
+export interface Decided {
+  settle(): void
+  unit: Unit
+}
+
+/**
+ * Decides commands one after another on the evolving states; a refusal leaves no trace for the next one.
+ * The states run ahead of the database from here on: when the commit fails they must be thrown away.
+ */
+export function decideBatch(
+  states: State[],
+  batch: Posted[],
+  react: React,
+  known: ReadonlyMap<string, Kept>,
+): Decided {
+  const expected = states.map(({ version }) => version)
+  const now = new Date().toISOString()
+  const events: StoredEvent[] = []
+  const kept = new Map<string, Kept>()
+  const settlements = batch.map(({ command, resolve, reject }) => {
+    try {
+      const { caller, ifMatch, guard } = command
+      const before = guard && (known.get(nameOf(guard)) ?? kept.get(nameOf(guard)))
+      if (before) {
+        const reply = replay(before, guard)
+        return () => resolve(reply)
+      }
+      const context = { caller, ifMatch, now, newId }
+      const source = stateOf(states, command.projectId)
+      const target = stateOf(states, command.otherProjectId ?? command.projectId)
+      const { changes, answer } = command.decide(source, context, target)
+      for (const change of changes) {
+        const { version: seq } = evolve(stateOf(states, change.projectId), change)
+        events.push({ ...change, seq, actorId: caller, at: now })
+      }
+      if (guard) kept.set(nameOf(guard), { ...guard, ...(answer as unknown as Reply), createdAt: now })
+      return () => resolve(answer)
+    } catch (refusal) {
+      return () => reject(refusal)
+    }
+  })
+  const heads = states.map(({ projectId, version, lastNumber }, i) => {
+    return { projectId, expected: expected[i]!, version, lastNumber }
+  })
+  const jobs = events.flatMap((event) => react(event).map((job) => outboxRow(event, job)))
+  const unit = { heads, events, jobs, kept: [...kept.values()] }
+  return { settle: () => settlements.forEach((tell) => tell()), unit }
+}
+
+const stateOf = (states: State[], projectId: string): State =>
+  states.find((state) => state.projectId === projectId) as State
+
+const outboxRow = (event: StoredEvent, job: Pick<OutboxRow, 'name' | 'data'>): OutboxRow => ({
+  id: newId(),
+  projectId: event.projectId,
+  createdAt: event.at,
+  ...job,
+})

@@ -1,0 +1,84 @@
+import type { CommentRow, MemberRow, ProjectRow, SubtaskRow, TaskRow } from '../../drizzle/schema.ts'
+import { batched } from '../core/batch.ts'
+import type { Sql } from '../core/database.ts'
+import { inOrder } from '../core/in-order.ts'
+import { State } from './state.ts'
+
+const limits = { keys: 500, slots: 2 }
+
+/** The ids of the rows a command wants to see. */
+export interface Needs {
+  task?: string[]
+  subtask?: string[]
+  comment?: string[]
+}
+
+export type Loader = ReturnType<typeof openLoader>
+
+/**
+ * Loads what commands name, many projects in one query. Always the version first and the rows after it: a row
+ * that is newer than its version makes the commit fail its comparison, an older one would not.
+ */
+export function openLoader(sql: Sql) {
+  const heads = batched(limits, async (ids: string[]) => {
+    const rows = await sql<(ProjectRow & { projectId: string; version: number; lastNumber: number })[]>`
+      select s.project_id, s.version::float8 as version, s.last_number, p.*
+      from streams s left join projects p on p.id = s.project_id where s.project_id = any(${ids}::uuid[])`
+    return inOrder(ids, rows, (row) => row.projectId)
+  })
+  const members = batched(limits, async (ids: string[]) => {
+    const rows = await sql<MemberRow[]>`select * from members where project_id = any(${ids}::uuid[])`
+    const byProject = Map.groupBy(rows, (row) => row.projectId)
+    return ids.map((id) => byProject.get(id) ?? [])
+  })
+  const tasks = batched(limits, async (ids: string[]) =>
+    inOrder(ids, await sql<TaskRow[]>`select * from tasks where id = any(${ids}::uuid[])`, (row) => row.id),
+  )
+  const subtasks = batched(limits, async (ids: string[]) =>
+    inOrder(ids, await sql<SubtaskRow[]>`select * from subtasks where id = any(${ids}::uuid[])`, (r) => r.id),
+  )
+  const comments = batched(limits, async (ids: string[]) =>
+    inOrder(ids, await sql<CommentRow[]>`select * from comments where id = any(${ids}::uuid[])`, (r) => r.id),
+  )
+  const versions = batched(limits, async (ids: string[]) => {
+    const rows = await sql<{ projectId: string; version: number }[]>`
+      select project_id, version::float8 as version from streams where project_id = any(${ids}::uuid[])`
+    return inOrder(ids, rows, (row) => row.projectId).map((row) => row?.version ?? 0)
+  })
+  const load = { task: tasks, subtask: subtasks, comment: comments }
+
+  return {
+    /** The project's version now; 0 when there is none. */
+    version: (projectId: string) => versions(projectId),
+
+    /** The project with its members. */
+    async state(projectId: string): Promise<State> {
+      const head = await heads(projectId)
+      const state = new State(projectId, head?.version, head?.lastNumber)
+      if (!head?.id) return state
+      const { id, ownerId, name, description, createdAt, eventId } = head
+      state.project = { id, ownerId, name, description, createdAt, eventId }
+      for (const member of await members(projectId)) state.put('member', member.id, member)
+      return state
+    },
+
+    /** Puts the rows that the commands name, and the state does not know yet, into it; an absent one as null. */
+    async rows(state: State, needs: Needs[]): Promise<void> {
+      const missing = missingFrom(state, needs)
+      const found = await Promise.all(missing.map(({ entity, id }) => load[entity](id)))
+      missing.forEach(({ entity, id }, i) => state.put(entity, id, found[i] ?? null))
+    },
+  }
+}
+
+function missingFrom(state: State, needs: Needs[]) {
+  const missing = new Map<string, keyof Needs>()
+  for (const named of needs) {
+    for (const entity of loadable) {
+      for (const id of named[entity] ?? []) if (!state.knows(entity, id)) missing.set(id, entity)
+    }
+  }
+  return Array.from(missing, ([id, entity]) => ({ id, entity }))
+}
+
+const loadable = ['task', 'subtask', 'comment'] as const

@@ -1,0 +1,41 @@
+import { isCrowded } from '../core/crowd.ts'
+import { unavailable } from '../core/errors.ts'
+import type { Posted } from './command.ts'
+
+/** Work that needs the actor for itself, such as a commit over two projects. */
+export type Exclusive = () => Promise<void>
+
+interface Letter {
+  content: Posted | Exclusive
+  /** When it came, on the clock of performance.now(). */
+  since: number
+}
+
+/** The actor's queue: first in, first out, and bounded. */
+export class Mailbox {
+  private readonly letters: Letter[] = []
+
+  constructor(private readonly limit: number) {}
+
+  /** @throws Refusal 503 when it is full, or so slow that an answer would come too late. */
+  put(content: Posted | Exclusive): void {
+    if (this.letters.length >= this.limit || isCrowded(this.letters)) {
+      throw unavailable('Too many writes wait for this project')
+    }
+    this.letters.push({ content, since: performance.now() })
+  }
+
+  /** The next work: commands that may share a commit, up to `most`, or one exclusive piece; undefined when empty. */
+  take(most: number): Posted[] | Exclusive | undefined {
+    const first = this.letters[0]?.content
+    if (typeof first === 'function') this.letters.shift()
+    if (!first || typeof first === 'function') return first
+    const stop = this.letters.findIndex(({ content }, i) => i === most || typeof content === 'function')
+    const taken = this.letters.splice(0, stop < 0 ? this.letters.length : stop)
+    return taken.map(({ content }) => content as Posted)
+  }
+
+  get size(): number {
+    return this.letters.length
+  }
+}

@@ -1,0 +1,11 @@
+import { requireEtag } from '../core/if-match.ts'
+import type { Context } from './events.ts'
+
+/**
+ * Holds a write to its `If-Match` (RFC 9110, 13.1.1), compared strongly with the row as it is now. Called by rules,
+ * so inside the actor: between the comparison and the commit nothing can happen.
+ * @throws Refusal 412
+ */
+export function requireMatch({ ifMatch }: Context, { eventId }: { eventId: string }): void {
+  requireEtag(ifMatch, `"${eventId}"`)
+}

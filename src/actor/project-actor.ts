@@ -1,0 +1,71 @@
+import type { Posted } from './command.ts'
+import type { Leases } from './lease.ts'
+import { Mailbox } from './mailbox.ts'
+import type { State } from './state.ts'
+import { type Holder, transact, type Transactor } from './transact.ts'
+
+export interface ActorLimits {
+  mailboxCommands: number
+  batchCommands: number
+  stateBytes: number
+}
+
+/** One project in this process: takes commands in order, one batch at a time. */
+export class ProjectActor implements Holder {
+  state: State | null = null
+  usedAt = performance.now()
+  private readonly mailbox: Mailbox
+  private busy = false
+
+  constructor(
+    readonly projectId: string,
+    private readonly by: Transactor,
+    private readonly leases: Leases,
+    private readonly limits: ActorLimits,
+  ) {
+    this.mailbox = new Mailbox(limits.mailboxCommands)
+  }
+
+  get idle(): boolean {
+    return !this.busy
+  }
+
+  /** About how much memory its warm state takes. */
+  get bytes(): number {
+    return this.state?.bytes ?? 0
+  }
+
+  /** @throws Refusal 503 when the mailbox is full. */
+  post(posted: Posted): void {
+    this.mailbox.put(posted)
+    this.wake()
+  }
+
+  /** Runs `work` when its turn comes, with the lease held and no command under way. */
+  async exclusively<T>(work: () => Promise<T>): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>()
+    this.mailbox.put(() => work().then(resolve, reject))
+    this.wake()
+    return promise
+  }
+
+  private wake(): void {
+    if (this.busy) return
+    this.busy = true
+    void this.work()
+  }
+
+  private async work(): Promise<void> {
+    await null // commands that arrive in the same turn travel together
+    while (this.mailbox.size > 0) {
+      // A state from before somebody else's turn would only lose its commit.
+      if (!(await this.leases.hold(this.projectId)) && this.state?.version) this.state = null
+      const next = this.mailbox.take(this.limits.batchCommands)
+      if (typeof next === 'function') await next()
+      else if (next) await transact(this.by, [this], next)
+      if (this.bytes > this.limits.stateBytes) this.state?.forgetRows()
+    }
+    this.busy = false
+    this.leases.rest(this.projectId)
+  }
+}

@@ -1,0 +1,122 @@
+import type { OutboxRow } from '../../drizzle/schema.ts'
+import { isPassing, type Sql } from '../core/database.ts'
+import { unavailable } from '../core/errors.ts'
+import type { Commit } from './commit.ts'
+import type { Posted } from './command.ts'
+import { type Decided, decideBatch } from './decide-batch.ts'
+import type { React } from './events.ts'
+import { type FindKept, type Kept, nameOf } from './idempotency.ts'
+import type { Loader } from './load.ts'
+import type { State } from './state.ts'
+
+/** What an actor lends to a commit: its project's warm state, which is dropped when it turns out stale. */
+export interface Holder {
+  readonly projectId: string
+  state: State | null
+}
+
+export interface Transactor {
+  sql: Sql
+  loader: Loader
+  commit: Commit
+  findKept: FindKept
+  react: React
+  /** Told the jobs of each commit, to hand them over without delay. */
+  onJobs(jobs: OutboxRow[]): void
+}
+
+/**
+ * Brings a batch of commands from "waiting" to "answered". Every answer is the truth of one version: a commit
+ * proves it by its comparison, a batch that changes nothing by reading the version once more.
+ */
+export async function transact(by: Transactor, holders: Holder[], batch: Posted[]): Promise<void> {
+  const tried: Decided[] = []
+  for (let attempt = 0; ; attempt++) {
+    batch = inTime(batch)
+    if (batch.length === 0) return
+    if (attempt > 0) await pause(attempt)
+    try {
+      const states = await load(by.loader, holders, batch)
+      // An earlier attempt whose answer was lost may stand, also when it arrives only now.
+      const landed = tried.length > 0 && (await findLanded(by.sql, tried))
+      if (landed) return landed.settle()
+      const decided = decideBatch(states, batch, by.react, await findKept(by, batch))
+      if (decided.unit.events.length + decided.unit.kept.length === 0) {
+        if (await isCurrent(by.loader, states)) return decided.settle()
+        forget(holders)
+        continue
+      }
+      const outcome = await by.commit(decided.unit)
+      if (outcome === 'won') {
+        decided.settle()
+        if (decided.unit.jobs.length) by.onJobs(decided.unit.jobs)
+        return
+      }
+      forget(holders)
+      if (outcome instanceof Error) return await apart(by, holders, batch, outcome)
+      tried.push(decided)
+    } catch (error) {
+      forget(holders)
+      if (!isPassing(error)) return batch.forEach(({ reject }) => reject(error))
+    }
+  }
+}
+
+/** The database refused the batch: each command alone, so that only the bad one fails. */
+async function apart(by: Transactor, holders: Holder[], batch: Posted[], error: Error): Promise<void> {
+  if (batch.length === 1) return batch[0]!.reject(error)
+  for (const posted of batch) await transact(by, holders, [posted])
+}
+
+async function load(loader: Loader, holders: Holder[], batch: Posted[]): Promise<State[]> {
+  const needs = batch.flatMap(({ command }) => command.needs ?? [])
+  const states: State[] = []
+  for (const holder of holders) {
+    holder.state ??= await loader.state(holder.projectId)
+    if (needs.length > 0) await loader.rows(holder.state, needs)
+    states.push(holder.state)
+  }
+  return states
+}
+
+const noneKept = new Map<string, Kept>()
+
+/** What the batch's Idempotency-Keys were answered before. Mostly there are none, and nothing is asked. */
+async function findKept(by: Transactor, batch: Posted[]): Promise<Map<string, Kept>> {
+  const guards = batch.flatMap(({ command }) => command.guard ?? [])
+  if (guards.length === 0) return noneKept
+  const kept = await Promise.all(guards.map((guard) => by.findKept(guard)))
+  return new Map(kept.flatMap((answer) => (answer ? [[nameOf(answer), answer] as const] : [])))
+}
+
+async function isCurrent(loader: Loader, states: State[]): Promise<boolean> {
+  const versions = await Promise.all(states.map(({ projectId }) => loader.version(projectId)))
+  return states.every((state, i) => state.version === versions[i])
+}
+
+/** The attempt whose own first event stands in the history, if any does: a commit is all or nothing. */
+async function findLanded(sql: Sql, tried: Decided[]): Promise<Decided | undefined> {
+  for (const decided of tried) {
+    const [event] = decided.unit.events
+    if (!event) continue // only answers to keep, and those are looked up each time
+    const { projectId, seq, id } = event
+    const found =
+      await sql`select 1 from events where project_id = ${projectId} and seq = ${seq} and id = ${id}`
+    if (found.length) return decided
+  }
+  return undefined
+}
+
+function inTime(batch: Posted[]): Posted[] {
+  const now = performance.now()
+  if (batch.every(({ deadline }) => deadline > now)) return batch
+  const late = batch.filter(({ deadline }) => deadline <= now)
+  for (const { reject } of late) reject(unavailable('The write could not be finished in time'))
+  return batch.filter(({ deadline }) => deadline > now)
+}
+
+const forget = (holders: Holder[]) => holders.forEach((holder) => (holder.state = null))
+
+/** Grows to half a second, with jitter, so that processes without a lease do not collide in step. */
+const pause = (attempt: number) =>
+  new Promise((resolve) => setTimeout(resolve, Math.random() * Math.min(5 * 2 ** attempt, 500)))

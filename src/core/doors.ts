@@ -1,0 +1,96 @@
+import { type TProperties, Type } from '@sinclair/typebox'
+import { Elysia } from 'elysia'
+import type { Authenticate } from './authenticate.ts'
+import type { Config } from './config.ts'
+import { Refusal } from './errors.ts'
+import { readBody } from './json-body.ts'
+import { addressOf } from './limits/address.ts'
+import type { Share } from './limits/budget.ts'
+import { tell } from './limits/headers.ts'
+import type { Limits } from './limits/limits.ts'
+
+/** A JSON body: unknown fields are ignored. */
+export const Body = <T extends TProperties>(properties: T) =>
+  Type.Object(properties, { additionalProperties: true })
+
+/** Query parameters: unknown ones are refused, for a misspelt filter must not answer the wrong list. */
+export const Query = <T extends TProperties>(properties: T) =>
+  Type.Object(properties, { additionalProperties: false })
+
+/**
+ * `{ jsonBody: true }` on a route reads its body. Elysia would parse before it knows the caller; reading in
+ * `transform` keeps the order everybody expects: 401, 415, 413, 400.
+ */
+const openDoor = ({ bodyBytes, bodyTimeoutMs }: Pick<Config, 'bodyBytes' | 'bodyTimeoutMs'>) =>
+  new Elysia({ name: 'open-door' }).macro({
+    jsonBody: {
+      parse: () => ({}),
+      async transform(context: { request: Request; body: unknown }) {
+        context.body = await readBody(context.request, bodyBytes, bodyTimeoutMs)
+      },
+    },
+  })
+
+/** More than any path and query here needs. Headers are the server's to bound: it answers 431 from 16 KiB on. */
+const urlCharacters = 8_192
+
+/** @throws Refusal 414 */
+function requireShort({ url }: Request): void {
+  if (url.length > urlCharacters)
+    throw new Refusal(414, `The URL must have at most ${urlCharacters} characters`)
+}
+
+/** What every answer says, whoever asks; and to whom limits apply, what is left of them. */
+function sayLimits({ response, share }: { response: unknown; share: Share | null }): void {
+  if (!(response instanceof Response)) return
+  response.headers.set('x-content-type-options', 'nosniff')
+  if (share) tell(response.headers, share)
+}
+
+export type Doors = ReturnType<typeof openDoors>
+
+/** The ways into the service, each a plugin for routes to use. */
+export function openDoors(
+  authenticate: Authenticate,
+  limits: Limits,
+  config: Pick<Config, 'bodyBytes' | 'bodyTimeoutMs' | 'trustProxy'>,
+) {
+  const { trustProxy } = config
+  const open = openDoor(config)
+  return {
+    /** For who is about to sign in: gives routes the `address`. */
+    signIn: new Elysia({ name: 'sign-in-door' })
+      .use(open)
+      .derive({ as: 'scoped' }, async ({ request, server }) => {
+        requireShort(request)
+        const address = addressOf(request, server, trustProxy)
+        return { address, share: await limits.enter(address) }
+      })
+      .onAfterHandle({ as: 'scoped' }, sayLimits),
+
+    /** For signed-in callers: refuses others with 401 and gives routes the `caller`'s user id. */
+    guarded: new Elysia({ name: 'guarded-door' })
+      .use(open)
+      .derive({ as: 'scoped' }, async ({ request }) => {
+        requireShort(request)
+        const caller = await authenticate.caller(request)
+        return { caller, share: await limits.use(caller, request.method) }
+      })
+      .onAfterHandle({ as: 'scoped' }, sayLimits),
+
+    /**
+     * For writes that end tokens: a repeat under an Idempotency-Key may come with a token that the first attempt
+     * ended. Gives routes what the token claims; they ask whether it holds before they do anything new.
+     */
+    claimed: new Elysia({ name: 'claimed-door' })
+      .use(open)
+      .derive({ as: 'scoped' }, async ({ request, server }) => {
+        requireShort(request)
+        const claims = await authenticate.claims(request)
+        if (!request.headers.has('idempotency-key')) await authenticate.require(claims)
+        const share = await limits.use(claims.userId, request.method)
+        return { claims, share, address: addressOf(request, server, trustProxy) }
+      })
+      .onAfterHandle({ as: 'scoped' }, sayLimits),
+  }
+}

@@ -1,0 +1,45 @@
+/** HTTP reason phrases of every status this service answers beside 2xx and 304. */
+export const reasons = {
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not Found',
+  408: 'Request Timeout',
+  409: 'Conflict',
+  412: 'Precondition Failed',
+  413: 'Payload Too Large',
+  414: 'URI Too Long',
+  415: 'Unsupported Media Type',
+  422: 'Unprocessable Entity',
+  429: 'Too Many Requests',
+  500: 'Internal Server Error',
+  503: 'Service Unavailable',
+} as const
+export type ErrorStatus = keyof typeof reasons
+
+/** What the service refuses, with the status it is answered with. The message is written for the caller. */
+export class Refusal extends Error {
+  constructor(
+    readonly status: ErrorStatus,
+    message: string,
+    readonly headers: Record<string, string> = {},
+  ) {
+    super(message)
+  }
+}
+
+export const badRequest = (message: string) => new Refusal(400, message)
+export const unauthorized = (message: string) =>
+  new Refusal(401, message, { 'www-authenticate': 'Bearer realm="docket"' })
+export const forbidden = (message: string) => new Refusal(403, message)
+export const notFound = (what: string) => new Refusal(404, `${what} not found`)
+export const conflict = (message: string) => new Refusal(409, message)
+/** Try again in a second: the load or the fault that caused it is expected to pass. */
+export const unavailable = (message: string) => new Refusal(503, message, { 'retry-after': '1' })
+
+/** The one error shape of the API. */
+export function errorResponse({ status, message, headers }: Refusal, requestId: string): Response {
+  const body = { statusCode: status, message, error: reasons[status] }
+  const safe = { 'x-content-type-options': 'nosniff', 'x-request-id': requestId }
+  return Response.json(body, { status, headers: { ...headers, ...safe } })
+}

@@ -1,0 +1,77 @@
+import { BoundedMap } from '../bounded-map.ts'
+import type { Counter, Policy } from './counter.ts'
+import { overdrawn } from './headers.ts'
+
+/** What this process may still give away of a key's budget without asking. */
+export class Share {
+  left = 0
+  /** What nobody has taken yet, as it was when last asked. */
+  rest = 1
+  endsAt = 0
+  /** Who wait for the answer of the counter. */
+  waiting = 0
+  asking: Promise<void> | null = null
+  /** The RateLimit header, and until when it is told as it is. */
+  told = ''
+  toldUntil = 0
+
+  constructor(readonly budget: Budget) {}
+}
+
+const mostKeys = 50_000
+
+/**
+ * Budgets that many processes share. Each takes from the counter in chunks and gives from its chunk, so that a request
+ * costs a look-up and not a round trip; `r` in the headers is therefore good to a chunk per process.
+ */
+export class Budget {
+  private readonly shares = new BoundedMap<string, Share>(mostKeys)
+  readonly chunk: number
+
+  constructor(
+    private readonly counter: Counter,
+    readonly policy: Policy,
+  ) {
+    this.chunk = Math.max(1, Math.floor(policy.points / 50))
+  }
+
+  /** Takes one; gives what is left, at once as a rule. @throws Refusal 429 */
+  take(key: string): Share | Promise<Share> {
+    let share = this.shares.get(key)
+    if (!share) this.shares.set(key, (share = new Share(this)))
+    return this.gives(share) ? share : this.wait(key, share)
+  }
+
+  /** @throws Refusal 429 when the whole budget of this window is gone. */
+  private gives(share: Share): boolean {
+    const msToEnd = share.endsAt - performance.now()
+    if (msToEnd <= 0) return false
+    if (share.left > 0) return share.left-- > 0
+    if (share.rest === 0) throw overdrawn(this.policy, msToEnd)
+    return false
+  }
+
+  private async wait(key: string, share: Share): Promise<Share> {
+    share.waiting++
+    try {
+      do await (share.asking ??= this.ask(key, share))
+      while (!this.gives(share))
+    } finally {
+      share.waiting--
+    }
+    return share
+  }
+
+  private async ask(key: string, share: Share): Promise<void> {
+    await null // all who came in this turn are counted
+    const asked = Math.max(this.chunk, share.waiting)
+    try {
+      const { points, msToEnd } = await this.counter.add(key, asked)
+      share.rest = Math.max(0, this.policy.points - points)
+      share.left = Math.max(0, Math.min(asked, asked + this.policy.points - points))
+      share.endsAt = performance.now() + msToEnd
+    } finally {
+      share.asking = null
+    }
+  }
+}

@@ -1,0 +1,80 @@
+import { Type } from '@sinclair/typebox'
+import type { CachedBody } from './body-cache.ts'
+import { badRequest } from './errors.ts'
+import { isId } from './ids.ts'
+
+/** Rows asked for and the id to go on after. */
+export interface Page {
+  limit: number
+  cursor: string | null
+}
+
+export const Limit = (fallback: number, most: number) =>
+  Type.Optional(
+    Type.String({ description: `Rows in a page: 1 to ${most}, ${fallback} unless told`, examples: ['20'] }),
+  )
+export const Cursor = () =>
+  Type.Optional(Type.String({ maxLength: 500, description: 'From the Link header of the page before' }))
+
+/** The page asked for in a list that is ordered by id. */
+export function idPage(query: { limit?: string; cursor?: string }, fallback: number, most: number): Page {
+  const limit = readLimit(query.limit, fallback, most)
+  const [cursor = null] = query.cursor === undefined ? [] : readCursor(query.cursor, [isIdPart])
+  return { limit, cursor }
+}
+
+export const isIdPart = (part: unknown): boolean => typeof part === 'string' && isId(part)
+
+/**
+ * One page of a list, given up to one row more than its limit; that one says there is a next page.
+ * `keyOf` gives the cursor's key of the last row shown.
+ */
+export function pageOf<R>(
+  request: Request,
+  rows: R[],
+  limit: number,
+  view: (row: R) => object,
+  keyOf: (row: R) => (string | null)[],
+  etag = '',
+): CachedBody {
+  const shown = rows.length > limit ? rows.slice(0, limit) : rows
+  const link = rows.length > limit ? nextLink(request.url, writeCursor(keyOf(shown[limit - 1] as R))) : null
+  return { etag, body: JSON.stringify(shown.map(view)), link }
+}
+
+/**
+ * Reads `limit`, a whole number from 1 to `most`.
+ * @throws Refusal 400
+ */
+export function readLimit(text: string | undefined, fallback: number, most: number): number {
+  if (text === undefined) return fallback
+  const limit = /^\d{1,6}$/.test(text) ? Number(text) : 0
+  if (limit >= 1 && limit <= most) return limit
+  throw badRequest(`limit must be a whole number from 1 to ${most}`)
+}
+
+/** An opaque cursor: the key of the last row of a page, in the order of the list. */
+export const writeCursor = (key: (string | null)[]): string =>
+  Buffer.from(JSON.stringify(key)).toString('base64url')
+
+/**
+ * The key in a cursor, checked part by part.
+ * @throws Refusal 400 for a cursor that this list did not give out.
+ */
+export function readCursor(cursor: string, parts: ((part: unknown) => boolean)[]): (string | null)[] {
+  try {
+    const key: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())
+    if (Array.isArray(key) && key.length === parts.length && parts.every((fits, i) => fits(key[i])))
+      return key
+  } catch {
+    // falls through: not one of ours
+  }
+  throw badRequest('cursor must be one that this list gave in its Link header')
+}
+
+/** The Link header that leads to the next page (RFC 8288): the request's own URL with the cursor set. */
+export function nextLink(requestUrl: string, cursor: string): string {
+  const url = new URL(requestUrl)
+  url.searchParams.set('cursor', cursor)
+  return `<${url.pathname}${url.search}>; rel="next"`
+}

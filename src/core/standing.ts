@@ -1,0 +1,32 @@
+import { batched } from './batch.ts'
+import type { Standing } from './access.ts'
+import type { Sql } from './database.ts'
+import { unpack } from './packed.ts'
+
+export interface Seen {
+  standing: Standing
+  /** The project's version at the time of this request: the ETag of its lists. */
+  version: number
+  /** The event that last touched the project itself: its ETag. */
+  eventId: string
+}
+
+export type FindStanding = (key: { userId: string; projectId: string }) => Promise<Seen | undefined>
+
+/** What a user is in a project right now, for many requests in one query; undefined for a stranger. */
+export function openStandings(sql: Sql): FindStanding {
+  return batched({ keys: 500, slots: 3 }, async (keys) => {
+    const [row] = await sql<{ seen: string | null }[]>`
+      select string_agg(concat_ws(' ', q.n, s.version, p.event_id,
+        case when p.owner_id = q.user_id then 'OWNER' else m.role end), ',') as seen
+      from unnest(${keys.map((k) => k.projectId)}::uuid[], ${keys.map((k) => k.userId)}::uuid[])
+        with ordinality q(project_id, user_id, n)
+      join projects p on p.id = q.project_id
+      join streams s on s.project_id = q.project_id
+      left join members m on m.project_id = q.project_id and m.user_id = q.user_id
+      where p.owner_id = q.user_id or m.role is not null`
+    return unpack(keys.length, row?.seen ?? null, ([version, eventId, standing]) => {
+      return { version: Number(version), eventId: eventId as string, standing: standing as Standing }
+    })
+  })
+}

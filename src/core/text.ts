@@ -1,0 +1,113 @@
+import { Kind, type TSchema, Type, TypeRegistry } from '@sinclair/typebox'
+
+interface TextSchema {
+  minLength: number
+  maxLength: number
+}
+
+/** Trimmed length, no U+0000 (Postgres cannot store it), no half of a surrogate pair. */
+TypeRegistry.Set<TextSchema>('DocketText', ({ minLength, maxLength }, value) => {
+  if (typeof value !== 'string' || value.includes('\0') || !value.isWellFormed()) return false
+  const { length } = value.trim()
+  return length >= minLength && length <= maxLength
+})
+
+/** A text of `min` to `max` UTF-16 units once trimmed; commands store it trimmed. */
+export const Text = (min: number, max: number, example: string) =>
+  Type.Unsafe<string>({
+    [Kind]: 'DocketText',
+    type: 'string',
+    minLength: min,
+    maxLength: max,
+    description: `A text of ${min} to ${max} characters`,
+    examples: [example],
+  })
+
+TypeRegistry.Set<TextSchema>('DocketSecret', ({ minLength, maxLength }, value) => {
+  if (typeof value !== 'string' || value.includes('\0') || !value.isWellFormed()) return false
+  return value.length >= minLength && value.length <= maxLength
+})
+
+/** A text that is kept as it is sent, blanks and all. */
+export const Secret = (min: number, max: number, description: string, example: string) =>
+  Type.Unsafe<string>({
+    [Kind]: 'DocketSecret',
+    type: 'string',
+    minLength: min,
+    maxLength: max,
+    description,
+    examples: [example],
+  })
+
+const EMAIL = /^[^\s@"<>(),:;\\[\]]+@[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)+$/i
+TypeRegistry.Set('DocketEmail', (_schema, value) => {
+  if (typeof value !== 'string') return false
+  const email = value.trim()
+  return email.length <= 254 && email.isWellFormed() && !email.includes('\0') && EMAIL.test(email)
+})
+
+/** An email address, at most 254 characters; compared and stored in lower case. */
+export const Email = () =>
+  Type.Unsafe<string>({
+    [Kind]: 'DocketEmail',
+    type: 'string',
+    format: 'email',
+    maxLength: 254,
+    description: 'An email address of at most 254 characters',
+    examples: ['ada@example.com'],
+  })
+
+export const normalEmail = (email: string): string => email.trim().toLowerCase()
+
+const INSTANT =
+  /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?([Zz]|[+-]\d{2}:?\d{2}))?$/
+
+/** The instant an ISO 8601 date-time with offset, or a date (midnight UTC), names, as this API writes it; or null. */
+export function parseInstant(text: string): string | null {
+  const match = INSTANT.exec(text)
+  if (!match) return null
+  const [, year, month, day, hour = '00', minute = '00', second = '00', fraction = '0', offset = 'Z'] = match
+  const calendar = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)))
+  calendar.setUTCFullYear(Number(year))
+  if (calendar.getUTCMonth() !== Number(month) - 1 || calendar.getUTCDate() !== Number(day)) return null
+  const ms = fraction.slice(0, 3).padEnd(3, '0')
+  const zone = offset.toUpperCase().replace(/^([+-]\d{2})(\d{2})$/, '$1:$2')
+  const time = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}.${ms}${zone}`)
+  if (Number.isNaN(time)) return null
+  const instant = new Date(time).toISOString()
+  return /^[0-9]{4}-/.test(instant) && !instant.startsWith('0000') ? instant : null
+}
+
+TypeRegistry.Set(
+  'DocketInstant',
+  (_schema, value) => typeof value === 'string' && parseInstant(value) !== null,
+)
+
+/** A point in time, read by parseInstant. */
+export const Instant = () =>
+  Type.Unsafe<string>({
+    [Kind]: 'DocketInstant',
+    type: 'string',
+    format: 'date-time',
+    description: 'An ISO 8601 date-time with offset, or a date (midnight UTC)',
+    examples: ['2027-01-31T17:00:00.000Z'],
+  })
+
+TypeRegistry.Set<{ enum: readonly unknown[] }>('DocketChoice', (schema, value) => schema.enum.includes(value))
+
+/** One of a closed list. */
+export const OneOf = <const T extends readonly string[]>(values: T) =>
+  Type.Unsafe<T[number]>({
+    [Kind]: 'DocketChoice',
+    type: 'string',
+    enum: [...values],
+    description: `One of ${values.join(', ')}`,
+  })
+
+/** The schema, or null to clear the field. */
+export const Nullable = <T extends TSchema>(schema: T) =>
+  Type.Union([schema, Type.Null()], { description: `${schema.description ?? 'A value'}, or null` })
+
+/** What to store for an optional text: trimmed, an empty one is none; undefined stays undefined ("keep"). */
+export const optionalText = (text: string | null | undefined): string | null | undefined =>
+  typeof text === 'string' ? text.trim() || null : text

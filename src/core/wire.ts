@@ -1,0 +1,57 @@
+import type { CachedBody } from './body-cache.ts'
+import { badRequest, Refusal } from './errors.ts'
+import { requestId } from './request-id.ts'
+
+const plain = { 'content-type': 'application/json' }
+
+/** The strong ETag of a single resource: the id of the event that last touched it. */
+export const etagOf = ({ eventId }: { eventId: string }): string => `"${eventId}"`
+
+/** A body without an ETag. */
+export function json(body: unknown, status = 200): Response {
+  return new Response(JSON.stringify(body), { status, headers: { ...plain, 'x-request-id': requestId() } })
+}
+
+/** A body that is ready, with the way to the next page if there is one. */
+export function page({ body, link, etag }: CachedBody): Response {
+  const headers: Record<string, string> = { ...plain, 'x-request-id': requestId() }
+  if (etag) headers.etag = etag
+  if (link) headers.link = link
+  return new Response(body, { headers })
+}
+
+/** A request's path and query: what a body is kept under. */
+export const pathOf = ({ url }: Request): string => url.slice(url.indexOf('/', 8))
+
+/** True when `If-None-Match` names this ETag: the caller has it already. */
+export function isKnown(request: Request, etag: string): boolean {
+  const known = request.headers.get('if-none-match')
+  if (!known) return false
+  return known === '*' || known.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag)
+}
+
+/** "You have it": no body. */
+export const notModified = (etag: string): Response =>
+  new Response(null, { status: 304, headers: { 'x-request-id': requestId(), etag } })
+
+/**
+ * Reads a JSON body of at most `limitBytes`, whatever the sender claims about its length.
+ * @throws Refusal 415, 413 or 400
+ */
+export async function readJson(request: Request, limitBytes: number): Promise<unknown> {
+  const type = request.headers.get('content-type') ?? ''
+  if (!/^application\/json\s*(;|$)/i.test(type)) {
+    throw new Refusal(415, 'The body must be sent with Content-Type: application/json')
+  }
+  const tooLarge = () => new Refusal(413, `The body must be at most ${limitBytes} bytes`)
+  if (Number(request.headers.get('content-length') ?? 0) > limitBytes) throw tooLarge()
+  const text = await request.text()
+  if (text.length > limitBytes || (text.length * 3 > limitBytes && Buffer.byteLength(text) > limitBytes)) {
+    throw tooLarge()
+  }
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw badRequest('The body must be valid JSON')
+  }
+}

@@ -1,0 +1,95 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { swagger } from '@elysiajs/swagger'
+import { Elysia } from 'elysia'
+import { ErrorSchema } from '../core/docs.ts'
+import { finished, type OpenApiDocument } from './document.ts'
+import packageJson from '../../package.json' with { type: 'json' }
+
+const path = '/api/docs'
+const assets = {
+  'swagger-ui.css': 'text/css; charset=utf-8',
+  'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
+  'favicon-32x32.png': 'image/png',
+} as const
+
+const page = `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <title>Docket API</title>
+    <link rel="stylesheet" href="${path}/assets/swagger-ui.css">
+    <link rel="icon" type="image/png" href="${path}/assets/favicon-32x32.png">
+  </head>
+  <body>
+    <div id="swagger-ui"></div>
+    <script src="${path}/assets/swagger-ui-bundle.js"></script>
+    <script src="${path}/assets/start.js"></script>
+  </body>
+</html>
+`
+
+const startScript = `window.ui = SwaggerUIBundle({
+  url: '${path}/json',
+  dom_id: '#swagger-ui',
+  deepLinking: true,
+  persistAuthorization: true,
+  tryItOutEnabled: true,
+  validatorUrl: null,
+})
+`
+
+/** Scripts and styles only from here; Swagger UI sets style attributes and inlines its icons as data. */
+const policy =
+  "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'"
+
+const answer = (body: string | Uint8Array<ArrayBuffer>, type: string) =>
+  new Response(body, {
+    headers: {
+      'content-type': type,
+      'content-security-policy': policy,
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'public, max-age=3600',
+    },
+  })
+
+/** Swagger UI at /api/docs and the OpenAPI document at /api/docs/json. */
+export function docs() {
+  const require = createRequire(import.meta.url)
+  const asset = (name: string) => readFileSync(require.resolve(`swagger-ui-dist/${name}`))
+  const plugin = swagger({
+    path,
+    specPath: `${path}/json`,
+    excludeStaticFile: false,
+    exclude: [/^\/api\/docs/],
+    documentation: {
+      openapi: '3.1.0', // schemas here are JSON Schema: null is a type, examples are lists
+      info: { title: 'Docket', version: packageJson.version, description: packageJson.description },
+      tags: ['Authentication', 'Projects', 'Members', 'Tasks', 'Subtasks', 'Comments'].map((name) => ({
+        name,
+      })),
+      components: {
+        securitySchemes: { bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
+        schemas: { Error: ErrorSchema as never },
+      },
+    },
+  })
+
+  let app = new Elysia({ detail: { hide: true } })
+    .get(path, () => answer(page, 'text/html; charset=utf-8'))
+    .get(`${path}/assets/start.js`, () => answer(startScript, assets['swagger-ui-bundle.js']))
+  for (const [name, type] of Object.entries(assets)) {
+    app = app.get(`${path}/assets/${name}`, () => answer(asset(name), type))
+  }
+  return new Elysia()
+    .use(
+      new Elysia()
+        .onAfterHandle(({ response }) => {
+          const headers = { 'x-content-type-options': 'nosniff' }
+          return Response.json(finished(response as OpenApiDocument), { headers })
+        })
+        .use(plugin),
+    )
+    .use(app) // after the plugin: its own page at the same path loads a CDN, ours takes its place
+}

@@ -1,0 +1,47 @@
+import { Elysia, ValidationError } from 'elysia'
+import { isPassing } from '../core/database.ts'
+import { badRequest, errorResponse, Refusal, unavailable } from '../core/errors.ts'
+import type { Share } from '../core/limits/budget.ts'
+import { tell } from '../core/limits/headers.ts'
+import { requestId } from '../core/request-id.ts'
+import { invalid } from '../core/validation.ts'
+import type { Known, RequestLog } from './request-log.ts'
+
+/**
+ * Every error gets the one shape and a request id; what we did not expect is logged and stays inside.
+ */
+export const errors = (log: RequestLog) =>
+  // Named one by one: Elysia reads this text, and prepares for every route what it finds here.
+  new Elysia({ name: 'errors' }).onError({ as: 'global' }, (failed: Failed) => {
+    const { error, code, request, route, params, caller, claims, share } = failed
+    const refusal = refusalOf(error, code)
+    const id = requestId()
+    const reason = refusal.status === 500 ? reasonOf(error) : refusal.message
+    log.refused({ request, route, params, caller, claims }, refusal.status, id, reason)
+    const response = errorResponse(refusal, id)
+    if (share && refusal.status !== 429) tell(response.headers, share)
+    return response
+  })
+
+interface Failed extends Known {
+  error: unknown
+  code: unknown
+  share?: Share | null
+}
+
+function refusalOf(error: unknown, code: unknown): Refusal {
+  if (error instanceof Refusal) return error
+  if (error instanceof ValidationError && 'Errors' in error.validator) {
+    return invalid(error.validator.Errors(error.value))
+  }
+  if (code === 'NOT_FOUND') return new Refusal(404, 'There is nothing at this path')
+  if (code === 'PARSE') return badRequest('The request could not be read')
+  if (isPassing(error)) return unavailable('The database cannot be reached')
+  return new Refusal(500, 'Something went wrong on our side')
+}
+
+/** A database error's message may hold values that callers sent; its code and place say enough. */
+function reasonOf(error: unknown) {
+  const { name, message, code, stack } = error as Partial<Error & { code: string }>
+  return code ? { name, code, stack: stack?.split('\n').slice(1, 6) } : { name, message, stack }
+}

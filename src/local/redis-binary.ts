@@ -1,0 +1,82 @@
+import { execFile } from 'node:child_process'
+import { accessSync, constants } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+const stepTimeoutMs = 300_000
+
+// The first that is here is used. Newer distributions ship Valkey instead of Redis.
+const managers = [
+  { name: 'apt-get', prepare: ['update'], install: ['install', '-y', '--no-install-recommends'] },
+  { name: 'dnf', install: ['install', '-y'] },
+  { name: 'apk', install: ['add', '--no-cache'] },
+  { name: 'pacman', install: ['-Sy', '--noconfirm'] },
+  { name: 'brew', install: ['install'] },
+]
+const packages: Record<string, string[]> = { 'apt-get': ['redis-server', 'valkey-server'] }
+
+const advice =
+  'Install Redis (Debian and Ubuntu: apt-get install redis-server, Fedora: dnf install valkey, ' +
+  'macOS: brew install redis), or set REDIS_URL to a Redis that runs already.'
+
+/** Finds redis-server or valkey-server; without either, installs one with the system's package manager. */
+export async function redisBinary(log: (message: string) => void): Promise<string> {
+  const found = findServer()
+  if (found) return found
+  const problem = await install(log)
+  const installed = findServer()
+  if (installed) return installed
+  throw new Error(`There is neither redis-server nor valkey-server on the PATH. ${problem} ${advice}`)
+}
+
+async function install(log: (message: string) => void): Promise<string> {
+  const manager = managers.find(({ name }) => onPath(name))
+  if (!manager) return 'No known package manager was found to install one.'
+  const rights = rightsFor(manager.name)
+  if (!rights) return `Installing one with ${manager.name} needs root, and there is no sudo.`
+  const command = [...rights, manager.name]
+  if (manager.prepare) await execute([...command, ...manager.prepare])
+  let problem = ''
+  for (const name of packages[manager.name] ?? ['valkey', 'redis']) {
+    const line = [...command, ...manager.install, name]
+    log(`Redis is missing, installing it: ${line.join(' ')}`)
+    const failure = await execute(line)
+    if (failure === undefined) return ''
+    problem ||= `${line.join(' ')} failed: ${failure}`
+  }
+  return problem
+}
+
+// Homebrew refuses root; the others need it, and must never wait for a password.
+function rightsFor(manager: string): string[] | undefined {
+  if (manager === 'brew' || process.getuid?.() === 0) return []
+  return onPath('sudo') ? ['sudo', '-n'] : undefined
+}
+
+async function execute([program = '', ...args]: string[]): Promise<string | undefined> {
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
+  return run(program, args, { env, timeout: stepTimeoutMs, maxBuffer: 64 * 1024 * 1024 }).then(
+    () => undefined,
+    (error: Error & { stderr?: string }) =>
+      (error.stderr?.trim() || error.message).split('\n').slice(-3).join(' '),
+  )
+}
+
+function findServer(): string | undefined {
+  return onPath('redis-server') ?? onPath('valkey-server')
+}
+
+function onPath(program: string): string | undefined {
+  const folders = (process.env.PATH ?? '').split(delimiter).filter(Boolean)
+  return folders.map((folder) => join(folder, program)).find(isExecutable)
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}

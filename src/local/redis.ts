@@ -1,0 +1,97 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import { freePort } from './port.ts'
+import { end, launch, logTail, worksIn } from './process.ts'
+import { redisBinary } from './redis-binary.ts'
+import { until } from './wait.ts'
+
+const attempts = 5
+// Long, because a server with much data loads it first.
+const readyTimeoutMs = 60_000
+const stopTimeoutMs = 10_000
+const settings = {
+  bind: '127.0.0.1',
+  'protected-mode': 'yes',
+  appendonly: 'yes',
+  save: '',
+  'maxmemory-policy': 'noeviction',
+}
+
+/** A Redis at work. */
+export interface RunningRedis {
+  pid: number
+  port: number
+}
+
+/** Starts the Redis of `dataDir`, or attaches to it when it runs, and answers its URL. */
+export async function startRedis(dataDir: string, log: (message: string) => void): Promise<string> {
+  const dir = join(dataDir, 'redis')
+  await mkdir(dir, { recursive: true, mode: 0o700 })
+  const { port } = (await attach(dir)) ?? (await startAnywhere(await redisBinary(log), dir))
+  log(`Redis listens on 127.0.0.1:${port}`)
+  return `redis://127.0.0.1:${port}`
+}
+
+/** Stops the Redis of `dataDir`, if it runs; what it holds stays on disk. */
+export async function stopRedis(dataDir: string): Promise<void> {
+  const dir = join(dataDir, 'redis')
+  const server = await running(dir)
+  if (!server || (await end(server.pid, dir, 'SIGTERM', stopTimeoutMs))) return
+  throw new Error(`Redis (pid ${server.pid}) did not stop within ${stopTimeoutMs} ms.`)
+}
+
+/** Starts a Redis with its data in `dir`; undefined when it ended, as it does if the port is taken. */
+export async function launchRedis(
+  binary: string,
+  dir: string,
+  port: number,
+): Promise<RunningRedis | undefined> {
+  const options = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value])
+  const command = [binary, '--port', String(port), '--dir', dir, ...options]
+  const server = launch({ command, cwd: dir, logFile: `${dir}.log` })
+  writeFileSync(join(dir, 'server.json'), JSON.stringify({ pid: server.pid, port }))
+  const accepted = await until(async () => {
+    if (server.ended() !== undefined) return false
+    return (await answers(port)) ? true : undefined
+  }, readyTimeoutMs)
+  if (accepted === undefined) await end(server.pid, dir, 'SIGKILL', stopTimeoutMs)
+  return accepted ? { pid: server.pid, port } : undefined
+}
+
+async function startAnywhere(binary: string, dir: string): Promise<RunningRedis> {
+  for (let attempt = 1; attempt <= attempts; attempt++) {
+    const server = await launchRedis(binary, dir, await freePort())
+    if (server) return server
+  }
+  throw new Error(`Redis does not start. ${await logTail(`${dir}.log`)}`)
+}
+
+async function attach(dir: string): Promise<RunningRedis | undefined> {
+  const found = await until(async () => {
+    const server = await running(dir)
+    if (!server) return null
+    return (await answers(server.port)) ? server : undefined
+  }, readyTimeoutMs)
+  if (found === undefined) throw new Error(`Redis runs but does not answer. ${await logTail(`${dir}.log`)}`)
+  return found ?? undefined
+}
+
+async function running(dir: string): Promise<RunningRedis | undefined> {
+  try {
+    const server = JSON.parse(readFileSync(join(dir, 'server.json'), 'utf8')) as RunningRedis
+    return (await worksIn(server.pid, dir)) ? server : undefined
+  } catch {
+    return undefined
+  }
+}
+
+async function answers(port: number): Promise<boolean> {
+  const options = { lazyConnect: true, connectTimeout: 1000, commandTimeout: 1000, retryStrategy: () => null }
+  const client = new Redis(port, '127.0.0.1', { ...options, enableReadyCheck: false })
+  client.on('error', () => {})
+  const reply = await client.ping().catch(() => undefined)
+  client.disconnect()
+  return reply === 'PONG'
+}

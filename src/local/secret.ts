@@ -1,0 +1,26 @@
+import { randomBytes } from 'node:crypto'
+import { link, mkdir, readFile, unlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/** The secret that signs tokens when none is configured: made once, kept in `dataDir` for this user only. */
+export async function localSecret(dataDir: string): Promise<string> {
+  const path = join(dataDir, 'jwt-secret')
+  await mkdir(dataDir, { recursive: true })
+  const kept = await read(path)
+  if (kept) return kept
+  // Written whole beside its name, then linked: of two processes at once, both get the first one's secret.
+  const draft = `${path}.${randomBytes(6).toString('hex')}`
+  await writeFile(draft, randomBytes(48).toString('base64url'), { mode: 0o600, flag: 'wx' })
+  await link(draft, path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error
+  })
+  await unlink(draft)
+  return readFile(path, 'utf8')
+}
+
+async function read(path: string): Promise<string | undefined> {
+  return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined
+    throw error
+  })
+}

@@ -1,0 +1,93 @@
+import { constants } from 'node:fs'
+import { access, mkdir, realpath } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type FileLock, tryLock } from './lock.ts'
+import { startPostgres, stopPostgres } from './postgres.ts'
+import { startRedis, stopRedis } from './redis.ts'
+import { until } from './wait.ts'
+
+// Long enough for another process that installs Redis meanwhile.
+const startGateTimeoutMs = 300_000
+const stopGateTimeoutMs = 15_000
+
+export interface LocalOptions {
+  dataDir: string
+  postgres: boolean
+  redis: boolean
+  log: (message: string) => void
+}
+
+/** The servers of a data folder, for as long as this process uses them. */
+export interface Local {
+  databaseUrl?: string
+  redisUrl?: string
+  stop(): Promise<void>
+}
+
+/** Starts the servers of `dataDir`, or joins the processes that use them. The last to stop stops them. */
+export async function startLocal(options: LocalOptions): Promise<Local> {
+  if (!options.postgres && !options.redis) return { stop: async () => {} }
+  const dir = await writable(options.dataDir)
+  const gate = await passGate(dir, startGateTimeoutMs)
+  let use: FileLock | undefined
+  try {
+    const others = !isUnused(dir)
+    use = await enter(dir)
+    const databaseUrl = options.postgres ? await startPostgres(dir, others, options.log) : undefined
+    const redisUrl = options.redis ? await startRedis(dir, options.log) : undefined
+    const kept = use
+    let stopped: Promise<void> | undefined
+    return { databaseUrl, redisUrl, stop: () => (stopped ??= stop(dir, kept)) }
+  } catch (error) {
+    use?.release()
+    await stopUnused(dir).catch(() => {})
+    throw error
+  } finally {
+    gate.release()
+  }
+}
+
+async function stop(dir: string, use: FileLock): Promise<void> {
+  // Starting and stopping exclude each other, so nobody joins a server that is about to end.
+  const gate = await passGate(dir, stopGateTimeoutMs)
+  try {
+    use.release()
+    await stopUnused(dir)
+  } finally {
+    gate.release()
+  }
+}
+
+async function stopUnused(dir: string): Promise<void> {
+  if (!isUnused(dir)) return
+  const results = await Promise.allSettled([stopPostgres(dir), stopRedis(dir)])
+  for (const result of results) if (result.status === 'rejected') throw result.reason
+}
+
+function isUnused(dir: string): boolean {
+  const alone = tryLock(join(dir, 'users.lock'), 'exclusive')
+  alone?.release()
+  return alone !== undefined
+}
+
+async function enter(dir: string): Promise<FileLock> {
+  const use = tryLock(join(dir, 'users.lock'), 'shared')
+  if (!use) throw new Error(`${join(dir, 'users.lock')} is locked by another program.`)
+  return use
+}
+
+async function passGate(dir: string, timeoutMs: number): Promise<FileLock> {
+  const gate = await until(() => tryLock(join(dir, 'gate.lock'), 'exclusive'), timeoutMs)
+  if (gate) return gate
+  throw new Error(`Another process has been starting or stopping the servers in ${dir} for ${timeoutMs} ms.`)
+}
+
+async function writable(dataDir: string): Promise<string> {
+  try {
+    await mkdir(dataDir, { recursive: true })
+    await access(dataDir, constants.W_OK)
+    return await realpath(dataDir)
+  } catch (cause) {
+    throw new Error(`DATA_DIR ${dataDir} cannot be written by this user.`, { cause })
+  }
+}

@@ -1,0 +1,95 @@
+import type { React } from './actor/events.ts'
+import { Actors } from './actor/actors.ts'
+import { openCommit } from './actor/commit.ts'
+import { openFindKept } from './actor/idempotency.ts'
+import { Leases } from './actor/lease.ts'
+import { openLoader } from './actor/load.ts'
+import { type Authenticate, openAuthenticate } from './core/authenticate.ts'
+import { type Config, secretsIn } from './core/config.ts'
+import { type Database, openDatabase } from './core/database.ts'
+import { type Doors, openDoors } from './core/doors.ts'
+import { type Jobs, openJobs } from './core/jobs.ts'
+import { type Limits, openLimits } from './core/limits/limits.ts'
+import type { Log } from './core/log.ts'
+import { openPasswords, type Passwords } from './core/passwords.ts'
+import { openRedis, openSubscriber } from './core/redis.ts'
+import { type FindStanding, openStandings } from './core/standing.ts'
+import { openServe, type Serve } from './core/serve.ts'
+import { type Once, openOnce } from './http/once.ts'
+import { openWrite, type Write } from './http/write.ts'
+import { openTokens, type Tokens } from './core/tokens.ts'
+
+/** What a process stands on; modules take what they need from here. */
+export interface Services {
+  config: Config
+  log: Log
+  database: Database
+  actors: Actors
+  standing: FindStanding
+  serve: Serve
+  write: Write
+  once: Once
+  doors: Doors
+  limits: Limits
+  authenticate: Authenticate
+  tokens: Tokens
+  passwords: Passwords
+  jobs: Jobs
+  redisStatus(): string
+  /** Drains the actors, then closes every connection; bounded in time. */
+  close(): Promise<void>
+}
+
+/** Opens everything; nothing here needs Redis to be up. `react` says what work a committed fact asks for. */
+export function openServices(config: Config, log: Log, react: React): Services {
+  const database = openDatabase(config)
+  const redis = openRedis(config.redisUrl, log)
+  const subscriber = openSubscriber(config.redisUrl, log)
+  const leases = new Leases(redis, subscriber, config)
+  const jobs = openJobs(config, log)
+  const findKept = openFindKept(database.reads)
+  const actors = new Actors(
+    {
+      sql: database.reads,
+      loader: openLoader(database.reads),
+      commit: openCommit(database.writes, {
+        slots: config.commitSlots,
+        events: config.commitEvents,
+        timeoutMs: config.writeTimeoutMs,
+      }),
+      findKept,
+      react,
+      onJobs: (rows) => void jobs.handOver(rows),
+    },
+    leases,
+    config,
+  )
+  const tokens = openTokens(secretsIn(config.jwtSecret), config.jwtExpirationSeconds)
+  const passwords = openPasswords()
+  const authenticate = openAuthenticate(database.reads, tokens)
+  const limits = openLimits(redis, config)
+  return {
+    config,
+    log,
+    database,
+    actors,
+    standing: openStandings(database.reads),
+    write: openWrite(findKept),
+    once: openOnce(findKept, passwords, tokens),
+    doors: openDoors(authenticate, limits, config),
+    limits,
+    serve: openServe(config.bodyCacheBytes),
+    authenticate,
+    tokens,
+    passwords,
+    jobs,
+    redisStatus: () => redis.status,
+    async close() {
+      await actors.close(config.drainTimeoutMs)
+      await jobs.close()
+      redis.disconnect()
+      subscriber.disconnect()
+      await database.close()
+    },
+  }
+}

@@ -1,0 +1,50 @@
+// Run by Deno, not by Bun: see deno.test.ts. Fails by throwing, and says what it ran on.
+import process from 'node:process'
+import { createApp } from '../../src/app.ts'
+import { readConfig } from '../../src/core/config.ts'
+import { openLog } from '../../src/core/log.ts'
+import { openServices } from '../../src/services.ts'
+import { react } from '../../workers/reactions.ts'
+import { make, openClient, register } from '../support/client.ts'
+
+interface DenoServer {
+  addr: { port: number }
+  shutdown(): Promise<void>
+}
+declare const Deno: {
+  version: { deno: string }
+  serve(
+    options: { hostname: string; port: number; onListen(): void },
+    handler: (request: Request) => Response | Promise<Response>,
+  ): DenoServer
+}
+
+const config = readConfig(process.env)
+const services = openServices(config, openLog(config.logLevel), react)
+const app = createApp(services)
+const server = Deno.serve({ hostname: '127.0.0.1', port: 0, onListen: () => {} }, app.fetch)
+const origin = `http://127.0.0.1:${server.addr.port}`
+
+const ada = await register(openClient(origin))
+const project = await make(ada, '/projects', { name: 'Engine' })
+const task = await make(ada, '/tasks', { projectId: project.id, title: 'Draw' })
+const step = await make(ada, `/tasks/${task.id}/subtasks`, { title: 'Sharpen' })
+const toggled = await ada.patch(`/tasks/subtasks/${step.id}/toggle`)
+const listed = await ada.get(`/tasks?projectId=${project.id}`)
+const refused = await ada.post('/tasks', { projectId: project.id })
+const docs = await fetch(`${origin}/api/docs`)
+const ready = await fetch(`${origin}/health/ready`)
+
+const told = {
+  deno: Deno.version.deno,
+  number: task.number,
+  completed: toggled.body.completed,
+  listed: listed.body.map(({ title }) => title),
+  refused: refused.body,
+  docs: [docs.status, (await docs.text()).includes('swagger-ui')],
+  ready: [ready.status, await ready.json()],
+}
+await server.shutdown()
+await services.close()
+console.log(JSON.stringify(told))
+process.exit(0)

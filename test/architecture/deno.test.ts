@@ -1,0 +1,36 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { freshEnv } from '../support/service.ts'
+import { root } from './source.ts'
+
+const run = promisify(execFile)
+const timeoutMs = 50_000
+// The package's own launcher asks for Node; we have Bun for sure.
+const deno = join(root, 'node_modules/deno/bin.cjs')
+// The packages that are installed, nothing from the network and nothing written beside them.
+const flags = ['--node-modules-dir=manual', '--no-lock', '--cached-only', '--no-config', '--allow-all']
+
+let fresh: Awaited<ReturnType<typeof freshEnv>>
+beforeAll(async () => void (fresh = await freshEnv()))
+afterAll(() => fresh.drop())
+
+test('the service runs on Deno as it does on Bun', async () => {
+  const script = join(import.meta.dirname, 'deno-smoke.ts')
+  const { PATH, HOME } = process.env
+  const env = { PATH, HOME, DENO_NO_UPDATE_CHECK: '1', ...fresh.env }
+  const options = { cwd: root, env, timeout: timeoutMs }
+  const { stdout } = await run(process.execPath, [deno, 'run', ...flags, script], options)
+  const { deno: version, ...told } = JSON.parse(stdout.trim().split('\n').at(-1) ?? '')
+  expect(version).toMatch(/^\d+\./)
+  const message = 'title is required: a text of 1 to 500 characters'
+  expect(told).toEqual({
+    number: 1,
+    completed: true,
+    listed: ['Draw'],
+    refused: { statusCode: 400, message, error: 'Bad Request' },
+    docs: [200, true],
+    ready: [200, { status: 'ok', postgres: 'ok', redis: 'ok' }],
+  })
+})

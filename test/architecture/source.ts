@@ -1,0 +1,82 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+
+export const root = resolve(import.meta.dirname, '../..')
+
+/** A TypeScript file of the project, by its path from the top. */
+export interface Source {
+  path: string
+  text: string
+  lines: number
+}
+
+/** A package, or a file of the project by its path from the top. */
+export interface Import {
+  name: string
+  isPackage: boolean
+}
+
+/** The files below these folders; folders that are not there are empty. */
+export function sourcesIn(...folders: string[]): Source[] {
+  return folders
+    .filter((folder) => existsSync(join(root, folder)))
+    .flatMap((folder) => {
+      const files = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      return files.filter((file) => file.endsWith('.ts')).map((file) => read(join(folder, file)))
+    })
+}
+
+export const product = () => sourcesIn('src', 'modules', 'workers', 'drizzle')
+
+export function read(path: string): Source {
+  const text = readFileSync(join(root, path), 'utf8')
+  return { path, text, lines: text.split('\n').length - 1 }
+}
+
+/** What stands at the top: as committed, or as it lies there when the project came without its history. */
+export function topLevel(): string[] {
+  const listed = spawnSync('git', ['ls-files'], { cwd: root, encoding: 'utf8' })
+  if (listed.status === 0)
+    return [
+      ...new Set(
+        listed.stdout
+          .trim()
+          .split('\n')
+          .map((path) => path.split('/')[0]!),
+      ),
+    ]
+  const ignored = readFileSync(join(root, '.gitignore'), 'utf8').split('\n')
+  return readdirSync(root).filter((name) => !ignored.includes(name) && !ignored.includes(`${name}/`))
+}
+
+const statement =
+  /^\s*(?:import|export)\b[^'"`;=]*?\bfrom\s*['"]([^'"]+)['"]|\bimport\s*\(?\s*['"]([^'"]+)['"]/gm
+
+/** Everything a file names, also what it only takes types from. */
+export function importsOf({ path, text }: Source): Import[] {
+  const named = [...text.matchAll(statement)].map((match) => match[1] ?? match[2]!)
+  // The scanner knows the language but sees no types; where it finds more than we do, the pattern is wrong.
+  const missed = runtimeNames(text).filter((name) => !named.includes(name))
+  if (missed.length) throw new Error(`${path}: the imports ${missed.join(', ')} were not understood`)
+  return named.map((name) => resolved(path, name))
+}
+
+/** What a file loads when it runs. */
+export const runtimeImportsOf = ({ path, text }: Source) =>
+  runtimeNames(text).map((name) => resolved(path, name))
+
+const runtimeNames = (text: string) =>
+  new Bun.Transpiler({ loader: 'ts' }).scanImports(text).map(({ path }) => path)
+
+function resolved(from: string, name: string): Import {
+  const isPackage = !name.startsWith('.')
+  return { isPackage, name: isPackage ? name : relative(root, resolve(root, dirname(from), name)) }
+}
+
+/** The text without comments and without what stands in quotes, so that patterns see code alone. */
+export function codeOf({ text }: Source): string {
+  return text.replace(/\/\*[\s\S]*?\*\/|\/\/.*|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`/g, (piece) =>
+    piece.startsWith('/') ? '' : "''",
+  )
+}

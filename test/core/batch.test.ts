@@ -1,0 +1,113 @@
+import { expect, test } from 'bun:test'
+import { batched, type BatchLimits } from '../../src/core/batch.ts'
+
+/** A batched call whose work is done by hand, one call after the other. */
+function byHand(limits: BatchLimits<number>) {
+  const calls: number[][] = []
+  const ends: PromiseWithResolvers<number[]>[] = []
+  const call = batched(limits, (keys: number[]) => {
+    calls.push(keys)
+    const end = Promise.withResolvers<number[]>()
+    ends.push(end)
+    return end.promise
+  })
+  const finish = async (n: number) => {
+    ends[n]!.resolve(calls[n]!.map((key) => key * 10))
+    await turn()
+  }
+  const fail = async (n: number, error: Error) => {
+    ends[n]!.reject(error)
+    await turn()
+  }
+  return { call, calls, finish, fail }
+}
+
+const turn = () => new Promise((resolve) => setTimeout(resolve, 5))
+
+test('what is asked in one turn is answered by one call, each its own', async () => {
+  const { call, calls, finish } = byHand({ keys: 10, slots: 1 })
+  const answers = Promise.all([3, 1, 2].map(call))
+  await turn()
+  expect(calls).toEqual([[3, 1, 2]])
+  await finish(0)
+  expect(await answers).toEqual([30, 10, 20])
+})
+
+test('a call takes no more keys than allowed, first come first', async () => {
+  const { call, calls, finish } = byHand({ keys: 2, slots: 1 })
+  const answers = Promise.all([1, 2, 3, 4, 5].map(call))
+  await turn()
+  for (const n of [0, 1, 2]) await finish(n)
+  expect(calls).toEqual([[1, 2], [3, 4], [5]])
+  expect(await answers).toEqual([10, 20, 30, 40, 50])
+})
+
+test('while every slot is busy the others gather, and go together', async () => {
+  const { call, calls, finish } = byHand({ keys: 10, slots: 2 })
+  const answers: Promise<number>[] = []
+  for (const key of [1, 2, 3, 4, 5]) {
+    answers.push(call(key))
+    await turn()
+  }
+  expect(calls).toEqual([[1], [2]])
+  await finish(1)
+  expect(calls).toEqual([[1], [2], [3, 4, 5]])
+  await finish(2)
+  await finish(0)
+  expect(await Promise.all(answers)).toEqual([10, 20, 30, 40, 50])
+})
+
+test('more waiting than one call takes fills every slot at once', async () => {
+  const { call, calls, finish } = byHand({ keys: 2, slots: 3 })
+  const answers = Promise.all([1, 2, 3, 4, 5, 6, 7].map(call))
+  await turn()
+  expect(calls).toEqual([
+    [1, 2],
+    [3, 4],
+    [5, 6],
+  ])
+  for (const n of [2, 3, 0, 1]) await finish(n)
+  expect(calls[3]).toEqual([7])
+  expect(await answers).toEqual([10, 20, 30, 40, 50, 60, 70])
+})
+
+test('a call weighs no more than allowed, and what is heavier goes alone', async () => {
+  const { call, calls, finish } = byHand({ keys: 10, slots: 1, weigh: { limit: 10, of: (key) => key } })
+  const answers = Promise.all([4, 6, 1, 25, 3, 3, 3, 3].map(call))
+  await turn()
+  for (const n of [0, 1, 2, 3, 4]) await finish(n)
+  expect(calls).toEqual([[4, 6], [1], [25], [3, 3, 3], [3]])
+  expect(await answers).toEqual([40, 60, 10, 250, 30, 30, 30, 30])
+})
+
+test('an error reaches everybody in its call and nobody else, and frees the slot', async () => {
+  const { call, calls, finish, fail } = byHand({ keys: 2, slots: 1 })
+  const settled = Promise.allSettled([1, 2, 3].map(call))
+  await turn()
+  const error = new Error('the database went away')
+  await fail(0, error)
+  expect(calls).toEqual([[1, 2], [3]])
+  await finish(1)
+  expect(await settled).toEqual([
+    { status: 'rejected', reason: error },
+    { status: 'rejected', reason: error },
+    { status: 'fulfilled', value: 30 },
+  ])
+})
+
+test('work that throws at once is an error like any other', async () => {
+  const call = batched({ keys: 2, slots: 1 }, (): Promise<number[]> => {
+    throw new Error('never begun')
+  })
+  await expect(call(1)).rejects.toThrow('never begun')
+  await expect(call(2)).rejects.toThrow('never begun')
+})
+
+test('the same key asked twice is answered twice', async () => {
+  const { call, calls, finish } = byHand({ keys: 10, slots: 1 })
+  const answers = Promise.all([call(1), call(1)])
+  await turn()
+  expect(calls).toEqual([[1, 1]])
+  await finish(0)
+  expect(await answers).toEqual([10, 10])
+})

@@ -1,0 +1,134 @@
+import { describe, expect, test } from 'bun:test'
+import { ConfigError, readConfig } from '../../src/core/config.ts'
+
+/** The variables that take any text. */
+const free = ['HOST', 'REDIS_PREFIX', 'DATA_DIR', 'NODE_ENV']
+
+function namesRead(): string[] {
+  const names = new Set<string>()
+  readConfig(new Proxy({}, { get: (_, name) => void names.add(String(name)) }))
+  return [...names]
+}
+
+function complaint(env: Record<string, string>): string | undefined {
+  try {
+    readConfig(env)
+    return undefined
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message
+    throw error
+  }
+}
+
+describe('the configuration', () => {
+  test('is complete without any variable', () => {
+    const { port, host, databaseUrl, redisUrl, jwtSecret, dataDir, jwtExpirationSeconds, production } =
+      readConfig({})
+    expect({
+      port,
+      host,
+      databaseUrl,
+      redisUrl,
+      jwtSecret,
+      dataDir,
+      jwtExpirationSeconds,
+      production,
+    }).toEqual({
+      port: 3000,
+      host: '0.0.0.0',
+      databaseUrl: '',
+      redisUrl: '',
+      jwtSecret: '',
+      dataDir: '.data',
+      jwtExpirationSeconds: 604_800,
+      production: false,
+    })
+  })
+
+  test('takes a blank variable as none, and trims', () => {
+    expect(readConfig({ PORT: ' ', HOST: '', JWT_EXPIRATION: ' ' })).toEqual(readConfig({}))
+    expect(readConfig({ PORT: ' 8080 ' }).port).toBe(8080)
+  })
+
+  test('knows production by its one name', () => {
+    expect(readConfig({ NODE_ENV: 'production' }).production).toBe(true)
+    expect(readConfig({ NODE_ENV: 'test' }).production).toBe(false)
+  })
+
+  for (const name of namesRead().filter((name) => !free.includes(name))) {
+    test(`names ${name} when it cannot be used`, () => {
+      expect(complaint({ [name]: 'nonsense' })).toStartWith(`${name} must be `)
+    })
+  }
+
+  test('names the first of several', () => {
+    expect(complaint({ REUSE_PORT: 'yes', PORT: 'http' })).toStartWith('PORT ')
+  })
+})
+
+describe('a whole number', () => {
+  for (const value of ['-1', '65536', '80.5', '8e3', '0x50', '1_000', '80 80', '٣', '9'.repeat(30)]) {
+    test(`is not ${value}`, () => {
+      expect(complaint({ PORT: value })).toBe(`PORT must be a whole number from 0 to 65535, not "${value}"`)
+    })
+  }
+
+  test('may be either bound', () => {
+    expect([readConfig({ PORT: '0' }).port, readConfig({ PORT: '65535' }).port]).toEqual([0, 65535])
+    expect(complaint({ BODY_BYTES: '1023' })).toBe(
+      'BODY_BYTES must be a whole number from 1024 to 16777216, not "1023"',
+    )
+  })
+})
+
+describe('an address', () => {
+  test('is one of its kind', () => {
+    for (const url of ['postgres://u:p@db/docket', 'postgresql://db'])
+      expect(readConfig({ DATABASE_URL: url }).databaseUrl).toBe(url)
+    for (const url of ['redis://cache:6379/1', 'rediss://cache'])
+      expect(readConfig({ REDIS_URL: url }).redisUrl).toBe(url)
+  })
+
+  test('is named and not shown when it is another, for it may hold a password', () => {
+    const message = 'DATABASE_URL must be a URL starting with postgres:// or postgresql://'
+    for (const url of ['mysql://u:p@db', 'db:5432', '//db', 'redis://db'])
+      expect(complaint({ DATABASE_URL: url })).toBe(message)
+    expect(complaint({ REDIS_URL: 'http://cache' })).toBe(
+      'REDIS_URL must be a URL starting with redis:// or rediss://',
+    )
+  })
+})
+
+describe('the secret', () => {
+  test('has at least 32 bytes, however many characters that is', () => {
+    const message = 'JWT_SECRET must be at least 32 bytes long'
+    expect(complaint({ JWT_SECRET: 'x'.repeat(31) })).toStartWith(message)
+    expect(readConfig({ JWT_SECRET: 'x'.repeat(32) }).jwtSecret).toHaveLength(32)
+    expect(readConfig({ JWT_SECRET: 'é'.repeat(16) }).jwtSecret).toHaveLength(16)
+  })
+})
+
+describe('a duration', () => {
+  const seconds = {
+    '90': 90,
+    '30s': 30,
+    '15m': 900,
+    '12h': 43_200,
+    '7d': 604_800,
+    '2w': 1_209_600,
+    '3650d': 315_360_000,
+  }
+  for (const [value, expected] of Object.entries(seconds)) {
+    test(`may be ${value}`, () => {
+      expect(readConfig({ JWT_EXPIRATION: value }).jwtExpirationSeconds).toBe(expected)
+    })
+  }
+
+  for (const value of ['0', '0d', '-1d', '1y', '1.5h', 'd', '3651d', '7 days', '9999999999']) {
+    test(`is not ${value}`, () => {
+      expect(complaint({ JWT_EXPIRATION: value })).toBe(
+        `JWT_EXPIRATION must be a duration such as 15m, 12h or 7d (at most 3650d), not "${value}"`,
+      )
+    })
+  }
+})

@@ -1,0 +1,128 @@
+import { describe, expect, test } from 'bun:test'
+import { type TSchema, Type } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
+import { RegisterBody } from '../../modules/auth/schema.ts'
+import { CreateTaskBody, ListTasksQuery, UpdateTaskBody } from '../../modules/tasks/schema.ts'
+import { normalEmail, optionalText, Text } from '../../src/core/text.ts'
+import { invalid } from '../../src/core/validation.ts'
+
+const complaint = (schema: TSchema, value: unknown) =>
+  Value.Check(schema, value) ? 'fits' : invalid(Value.Errors(schema, value)).message
+const task = { title: 'T', projectId: 'p' }
+
+describe('a refusal of a body or a query', () => {
+  const cases: [string, TSchema, unknown, string][] = [
+    [
+      'what is missing',
+      CreateTaskBody,
+      { projectId: 'p' },
+      'title is required: a text of 1 to 500 characters',
+    ],
+    ['a blank', CreateTaskBody, { ...task, title: '  ' }, 'title must be a text of 1 to 500 characters'],
+    ['a wrong kind', CreateTaskBody, { ...task, title: 7 }, 'title must be a text of 1 to 500 characters'],
+    [
+      'a null where none may be',
+      UpdateTaskBody,
+      { title: null },
+      'title must be a text of 1 to 500 characters',
+    ],
+    ['a wrong choice', UpdateTaskBody, { status: 'LATER' }, 'status must be one of TODO, IN_PROGRESS, DONE'],
+    [
+      'a wrong instant that may be null',
+      UpdateTaskBody,
+      { dueDate: 'soon' },
+      'dueDate must be an ISO 8601 date-time with offset, or a date (midnight UTC), or null',
+    ],
+    ['no object', CreateTaskBody, [], 'The body must be a JSON object'],
+    ['nothing', CreateTaskBody, undefined, 'The body must be a JSON object'],
+    ['a misspelt filter', ListTasksQuery, { stauts: 'DONE' }, 'stauts is not known here'],
+    [
+      'a bad email address',
+      RegisterBody,
+      { name: 'A', email: 'a@', password: 'secret-1' },
+      'email must be an email address of at most 254 characters',
+    ],
+    [
+      'a short password',
+      RegisterBody,
+      { name: 'A', email: 'a@example.com', password: '12345' },
+      'password must be a password of 6 to 1024 characters',
+    ],
+  ]
+  for (const [name, schema, value, message] of cases) {
+    test(`names ${name}`, () => expect(complaint(schema, value)).toBe(message))
+  }
+
+  test('names every field once, and what each wants', () => {
+    const message = complaint(RegisterBody, { email: 'a@', password: 1 })
+    expect(message.split('; ').map((part) => part.split(' ')[0])).toEqual(['name', 'email', 'password'])
+  })
+
+  test('stays short: five fields, and no more of an unknown name than a hundred characters', () => {
+    const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
+    const wide = Type.Object(Object.fromEntries(names.map((name) => [name, Type.String()])))
+    expect(complaint(wide, {}).split('; ')).toHaveLength(5)
+    expect(complaint(ListTasksQuery, { ['x'.repeat(5_000)]: '1' })).toBe(
+      `${'x'.repeat(100)} is not known here`,
+    )
+  })
+
+  test('ignores what a body says beyond what is asked', () => {
+    expect(complaint(CreateTaskBody, { ...task, more: { deep: [1] } })).toBe('fits')
+  })
+})
+
+describe('a text', () => {
+  const word = Text(1, 5, 'word')
+
+  test('is measured without the blanks around it', () => {
+    expect(['a', 'abcde', '  abcde\n', 'a b'].filter((text) => !Value.Check(word, text))).toEqual([])
+    expect(['', ' ', '\t\n', 'abcdef', ' a b c d '].filter((text) => Value.Check(word, text))).toEqual([])
+  })
+
+  test('holds nothing that cannot be stored', () => {
+    expect(['a\0', '\ud800', 'x\udc00'].filter((text) => Value.Check(word, text))).toEqual([])
+    expect(Value.Check(word, '😀😀')).toBe(true)
+  })
+
+  test('that is optional and empty is none', () => {
+    expect(['  ', '', ' a ', null, undefined].map(optionalText)).toEqual([null, null, 'a', null, undefined])
+  })
+})
+
+describe('an email address', () => {
+  const check = (email: string) =>
+    complaint(RegisterBody, { name: 'A', email, password: 'secret-1' }) === 'fits'
+  const long = (length: number) => `${'a'.repeat(length - '@example.com'.length)}@example.com`
+
+  test('has a name, an at, and a domain', () => {
+    const good = [
+      'ada@example.com',
+      ' Ada@Example.COM ',
+      "o'hara+tag@mail.example.co.uk",
+      'ä@example.com',
+      long(254),
+    ]
+    expect(good.filter((email) => !check(email))).toEqual([])
+  })
+
+  test('is nothing else', () => {
+    const bad = [
+      '',
+      'ada',
+      '@example.com',
+      'ada@',
+      'ada@example',
+      'a b@example.com',
+      'a@b@example.com',
+      'a@-b.com',
+    ]
+    expect(
+      [...bad, 'a@b..com', 'a@b.com.', 'a\0@b.com', '<a@b.com>', '\ud800@b.com', long(255)].filter(check),
+    ).toEqual([])
+  })
+
+  test('is compared in lower case', () => {
+    expect(normalEmail(' Ada@Example.COM ')).toBe('ada@example.com')
+  })
+})

@@ -1,0 +1,100 @@
+import { worker } from '../../workers/cascade.ts'
+import { eventTypes, mismatch, viewOf } from './claims.ts'
+import type { Fact, KeptAnswer } from './evidence.ts'
+import { type Operation, outcomeOf } from './history.ts'
+
+/** Which request made which event, and what is wrong about it. */
+export interface Claims {
+  faults: string[]
+  /** Event id → the request that made it, with the end of its time open when nobody was told. */
+  makers: Map<string, Operation>
+  /** Outcomes nobody was told, by what the database says. */
+  resolved: { applied: number; notApplied: number; late: number }
+}
+
+/**
+ * Each acknowledged write made exactly one event, which is what was asked and what was answered; nothing refused
+ * made any; what nobody knows is resolved by the answer kept in the same commit; and no event is left unexplained.
+ */
+export function claim(writes: Operation[], facts: Fact[], kept: Map<string, KeptAnswer>): Claims {
+  const claims: Claims = { faults: [], makers: new Map(), resolved: { applied: 0, notApplied: 0, late: 0 } }
+  const find = finderOf(facts)
+  const inOrder = writes.toSorted((a, b) => a.start - b.start)
+  for (const operation of inOrder) {
+    const answer = kept.get(operation.key)
+    const known = resolve(operation, answer, claims)
+    if (!known) continue
+    const fact = find(operation, answer?.etag ?? operation.etag)
+    const fault = fact ? settle(operation, fact, known, claims.makers) : 'is nowhere in the history'
+    if (fault) claims.faults.push(`${say(operation)} ${fault}`)
+  }
+  claimDepartures(facts, claims.makers)
+  for (const { id, type, projectId, seq, actorId, entityId } of facts) {
+    if (!claims.makers.has(id) && !(actorId === worker && type === 'task.unassigned'))
+      claims.faults.push(`${type} of ${entityId} (${projectId} ${seq}) was done by nobody's request`)
+  }
+  return claims
+}
+
+/** The request as it counts from here on, if it took effect. */
+function resolve(
+  operation: Operation,
+  answer: KeptAnswer | undefined,
+  claims: Claims,
+): Operation | undefined {
+  const { resolved, faults } = claims
+  const outcome = outcomeOf(operation)
+  if (outcome === 'done') {
+    if (!answer) faults.push(`${say(operation)} was acknowledged and left no answer under its key`)
+    else if (answer.status !== operation.status || answer.etag !== operation.etag)
+      faults.push(`${say(operation)} was answered otherwise than what is kept: ${JSON.stringify(answer)}`)
+    return operation
+  }
+  if (outcome === 'unknown') resolved[answer ? 'applied' : 'notApplied']++
+  if (!answer) return undefined
+  // A try that nobody heard of may be carried out after a later one was refused.
+  if (outcome === 'refused' && operation.failures.length > 0) resolved.late++
+  else if (outcome === 'refused')
+    faults.push(`${say(operation)} was refused with ${operation.status} and took effect`)
+  return { ...operation, end: Infinity }
+}
+
+function settle(operation: Operation, fact: Fact, known: Operation, makers: Map<string, Operation>) {
+  const wrong = mismatch(operation, fact)
+  if (wrong) return wrong
+  if (outcomeOf(operation) === 'done' && fact.after && viewOf(fact.entity, fact.after) !== operation.text)
+    return `was answered ${operation.text}, the history has ${JSON.stringify(fact.after)}`
+  const { kind, callerId } = operation
+  const others = makers.has(fact.id) || fact.type !== 'member.role-set' || fact.actorId !== callerId
+  const changesNothing = kind === 'member.role' && others
+  if (changesNothing) return undefined
+  if (makers.has(fact.id)) return `is the same event as ${say(makers.get(fact.id)!)}`
+  makers.set(fact.id, known)
+  return undefined
+}
+
+/** The other half of a move, which has the id just before that of the arrival. */
+function claimDepartures(facts: Fact[], makers: Map<string, Operation>): void {
+  const moves = facts.filter(({ type }) => type === 'task.moved-out' || type === 'task.moved-in')
+  for (const moved of Map.groupBy(moves, ({ entityId }) => entityId).values()) {
+    moved.sort((a, b) => (a.id < b.id ? -1 : 1))
+    for (const [i, { id, type }] of moved.entries()) {
+      const arrival = moved[i + 1]
+      const maker = arrival?.type === 'task.moved-in' ? makers.get(arrival.id) : undefined
+      if (type === 'task.moved-out' && maker) makers.set(id, maker)
+    }
+  }
+}
+
+/** Finds the event of a request: by the ETag of its answer, or where nothing is left, by what is gone. */
+function finderOf(facts: Fact[]) {
+  const byId = new Map(facts.map((fact) => [`"${fact.id}"`, fact]))
+  const ends = new Map(
+    facts.filter(({ after }) => !after).map((fact) => [`${fact.type} ${fact.entityId}`, fact]),
+  )
+  return ({ kind, about }: Operation, etag: string | null) =>
+    etag ? byId.get(etag) : ends.get(`${eventTypes[kind]?.[0]} ${about.id}`)
+}
+
+export const say = ({ kind, key, path, body }: Operation): string =>
+  `${kind} ${key} ${path}${body ? ` ${JSON.stringify(body)}` : ''}`

@@ -1,0 +1,36 @@
+import { canonical, type Fact, type Row } from './evidence.ts'
+
+/** The rows that all events together leave, and where an event does not build on the one before it. */
+export function fold(facts: Fact[]): { faults: string[]; rows: Map<string, Fact & { after: Row }> } {
+  const rows = new Map<string, Fact & { after: Row }>()
+  const faults: string[] = []
+  for (const [entityId, life] of Map.groupBy(facts, ({ entityId }) => entityId)) {
+    const { ends, wrong } = follow(life)
+    faults.push(...wrong)
+    if (ends.length > 1) faults.push(`${life[0]!.entity} ${entityId} goes on in ${ends.length} ways`)
+    const [end] = ends
+    if (end?.after) rows.set(entityId, end as Fact & { after: Row })
+  }
+  return { faults, rows }
+}
+
+/** Follows one entity through all projects it lived in. Each fact but one is built upon exactly once. */
+function follow(life: Fact[]): { ends: Fact[]; wrong: string[] } {
+  const byId = new Map(life.map((fact) => [fact.id, fact]))
+  const builtUpon = new Set<string>()
+  const wrong: string[] = []
+  const count = (type: string) => life.filter((fact) => fact.type === type).length
+  for (const { before, type, id } of life) {
+    if (!before) continue
+    const previous = byId.get(before.eventId)
+    if (canonical(previous?.after) !== canonical(before))
+      wrong.push(`${type} ${id} does not build on its row`)
+    if (builtUpon.has(before.eventId)) wrong.push(`${type} ${id} and another build on ${before.eventId}`)
+    builtUpon.add(before.eventId)
+  }
+  const starts = life.filter(({ before, type }) => !before && type !== 'task.moved-in')
+  const { entity, entityId } = life[0]!
+  if (starts.length !== 1) wrong.push(`${entity} ${entityId} began ${starts.length} times`)
+  if (count('task.moved-out') !== count('task.moved-in')) wrong.push(`task ${entityId} was moved by half`)
+  return { wrong, ends: life.filter(({ id, after }) => after && !builtUpon.has(id)) }
+}

@@ -1,0 +1,163 @@
+import { expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { blinded } from './blinding.ts'
+import { flawOf } from './check-answers.ts'
+import { digest } from './check-lists.ts'
+import { fact, honest, idOf, owner, project, read, taskOf, type Told, verdictOn, write } from './given.ts'
+
+/** What is found in a run after it was spoilt, in the order of the checks. */
+function found(spoil: (told: Told) => void): string {
+  const told = honest()
+  spoil(told)
+  return verdictOn(told)
+    .violations.map(({ check, detail }) => `${check}: ${detail}`)
+    .join('\n')
+}
+
+test('an honest run is found to be one', () => {
+  const reads = ({ operations }: Told) => operations.push(read(2, 19, 26), read(2, 100, 110))
+  expect(found(reads)).toBe('')
+})
+
+test('an acknowledged write that is not in the history is lost', () => {
+  expect(found(({ evidence }) => void evidence.facts.pop())).toContain(
+    'key 4 /tasks {"title":"task 4"} is nowhere',
+  )
+})
+
+test('an acknowledged write whose row is gone is lost', () => {
+  expect(found(({ evidence }) => void evidence.rows.pop())).toContain(`task ${taskOf(4)} is lost`)
+})
+
+test('an acknowledged write that left no answer under its key is told', () => {
+  expect(found(({ evidence }) => void evidence.kept.delete('key 3'))).toContain(
+    'left no answer under its key',
+  )
+})
+
+test('a write that was made twice is doubled', () => {
+  const again = fact(5, idOf(50))
+  expect(found(({ evidence }) => void evidence.facts.push(again))).toContain("was done by nobody's request")
+})
+
+test('two writes that are told of one event are one too few', () => {
+  const spoil = ({ operations, evidence }: Told) => {
+    operations.push({ ...write(fact(4)), key: 'another' })
+    evidence.kept.set('another', evidence.kept.get('key 4')!)
+  }
+  expect(found(spoil)).toContain('is the same event as task.create key 4')
+})
+
+test('a write that stands otherwise than it was asked or answered is told', () => {
+  expect(found(({ operations }) => void (operations[2]!.body = { title: 'x' }))).toContain('left other title')
+  expect(found(({ operations }) => void (operations[2]!.text = '{}'))).toContain('was answered {}')
+})
+
+test('a refused write that took effect is told', () => {
+  const refused = { status: 404, etag: null, text: 'Not Found' }
+  const spoil = ({ operations }: Told) => void Object.assign(operations[3]!, refused)
+  expect(found(spoil)).toContain('was refused with 404 and took effect')
+})
+
+test('what nobody was told is resolved by the answer kept', () => {
+  const told = honest()
+  Object.assign(told.operations[3]!, { status: 0, end: Infinity, etag: null, text: '' })
+  told.operations.push({ ...told.operations[3]!, key: 'never arrived' })
+  expect(verdictOn(told)).toEqual({ violations: [], resolved: { applied: 1, notApplied: 1, late: 0 } })
+})
+
+test('a read that misses an acknowledged write is stale', () => {
+  const gone = { status: 404, text: 'Not Found', etag: null }
+  expect(found(({ operations }) => void operations.push(read(3, 40, 45, gone)))).toContain('was refused')
+  const list = listed(2, 40, 45)
+  expect(found(({ operations }) => void operations.push(list))).toContain('version 3 stood at 35.0 ms')
+})
+
+test('a read that shows what was asked only after it is from the future', () => {
+  expect(found(({ operations }) => void operations.push(read(4, 20, 25)))).toContain(
+    'version 4 stood at 25.0 ms',
+  )
+})
+
+test('versions that go back are told', () => {
+  const spoil = ({ operations }: Told) => {
+    Object.assign(operations[3]!, { status: 0, end: Infinity })
+    operations.push(read(4, 50, 55), listed(3, 60, 65))
+  }
+  expect(found(spoil)).toContain('version 4 stood at 55.0 ms')
+})
+
+test('two writes whose events stand in the wrong order are told', () => {
+  const spoil = ({ operations }: Told) => void Object.assign(operations[1]!, { start: 100, end: 105 })
+  expect(found(spoil)).toContain('version 2 came only after 100.0 ms')
+})
+
+test('a list of what never was is told, and a task shown to a stranger', () => {
+  const never = { ...listed(3, 60, 65), text: digest('[]') }
+  expect(found(({ operations }) => void operations.push(never))).toContain('never looked like')
+  const stranger = read(3, 60, 65, { callerId: idOf(999) })
+  expect(found(({ operations }) => void operations.push(stranger))).toContain('a stranger')
+})
+
+test('gaps in versions and in numbers are told', () => {
+  const skipping = found(({ evidence }) => void Object.assign(evidence.facts[3]!, { seq: 5 }))
+  expect(skipping).toContain('event 5 stands where 4 belongs')
+  const numbered = found(({ evidence }) => void (evidence.facts[3]!.after!.number = 7))
+  expect(numbered).toContain('task number 7 stands where 3 belongs')
+  const version = found(({ evidence }) => void (evidence.streams[0]!.version = 3))
+  expect(version).toContain('is at version 3, its last event is 4')
+})
+
+test('rows that the events do not leave are told', () => {
+  const orphan = { id: idOf(70), eventId: idOf(71), taskId: idOf(72) }
+  const spoil = ({ evidence }: Told) => void evidence.rows.push({ entity: 'subtask', row: orphan })
+  expect(found(spoil)).toContain('its history says that it is gone')
+  const other = ({ evidence }: Told) => {
+    evidence.rows[2] = { entity: 'task', row: { ...evidence.rows[2]!.row, title: 'x' } }
+  }
+  expect(found(other)).toContain('and not')
+})
+
+test('what a cascade left behind is told', () => {
+  const spoil = ({ evidence }: Told) => {
+    const { after, ...created } = fact(1)
+    const end = { seq: 5, id: idOf(5), type: 'project.deleted', before: after, after: null }
+    evidence.facts.push({ ...created, ...end })
+    evidence.rows.shift()
+    evidence.owed.push({ name: 'purge-project', projectId: project })
+  }
+  const told = found(spoil)
+  expect(told).toContain(`task ${taskOf(2)} is an orphan`)
+  expect(told).toContain(`the stream of the deleted project ${project} is left`)
+  expect(told).toContain(`events of the deleted project ${project} are left`)
+  expect(told).toContain(`purge-project of ${project} is still owed`)
+})
+
+test('answers that no contract knows are told', () => {
+  const answer = (status: number, body: unknown, headers = {}) =>
+    flawOf('POST', { status, text: JSON.stringify(body), headers: new Headers(headers) })
+  const error = { statusCode: 503, message: 'Later', error: 'Service Unavailable' }
+  expect(answer(503, error, { 'retry-after': '1' })).toBeUndefined()
+  expect(answer(503, error)).toBe('answered 503 without Retry-After')
+  expect(answer(404, error)).toContain('in the shape')
+  expect(answer(500, { statusCode: 500, message: 'x', error: 'Internal Server Error' })).toContain(
+    'answered 500',
+  )
+  expect(answer(200, {})).toBe('answered 200')
+  expect(answer(201, {})).toBeUndefined()
+})
+
+test('the comparison that is switched off to show that all this can fail is still where it was', () => {
+  const path = join(import.meta.dirname, '../../src/actor/commit-statement.ts')
+  expect(blinded(readFileSync(path, 'utf8'))).not.toMatch(/version.* h\.expected/)
+})
+
+/** Somebody lists the project's tasks and sees it as it was at a version. */
+function listed(version: number, start: number, end: number) {
+  const rows = Array.from({ length: version - 1 }, (_, i) => read(i + 2, 0, 0).text)
+  const path = `/tasks?projectId=${project}&limit=200`
+  const about = { entity: 'project' as const, id: project, projectId: project }
+  const told = { etag: `"${version}"`, text: digest(`[${rows.join()}]`) }
+  return { ...read(2, start, end), kind: 'task.list', callerId: owner, path, about, ...told }
+}

@@ -1,0 +1,37 @@
+import { type Claims, claim } from './check-claims.ts'
+import { placeLists } from './check-lists.ts'
+import { checkOrder } from './check-order.ts'
+import { checkRows } from './check-rows.ts'
+import { checkSequence, checkStreams } from './check-sequence.ts'
+import type { Evidence } from './evidence.ts'
+import { broken, type History, isWrite, type Violation } from './history.ts'
+
+export interface Verdict {
+  violations: Violation[]
+  resolved: Claims['resolved']
+}
+
+/** Holds what the clients were told against what the database says. */
+export function judge({ operations, flaws }: History, evidence: Evidence): Verdict {
+  const { facts, kept, owed, streams } = evidence
+  const claims = claim(operations.filter(isWrite), facts, kept)
+  const lists = placeLists(operations, facts)
+  const order = checkOrder({ facts, operations, makers: claims.makers, lists: lists.seen })
+  return {
+    resolved: claims.resolved,
+    violations: [
+      ...broken('every answer is a documented one', flaws),
+      ...broken('every write happens once or not at all', claims.faults),
+      ...broken('versions and numbers have no gap', [
+        ...checkSequence(facts),
+        ...checkStreams(facts, streams),
+      ]),
+      ...broken('the rows are what the events leave', checkRows(evidence)),
+      ...broken('every answer shows a state of its time', [...lists.faults, ...order]),
+      ...broken(
+        'no deferred work is lost',
+        owed.map(({ name, projectId }) => `${name} of ${projectId} is still owed`),
+      ),
+    ],
+  }
+}

@@ -1,0 +1,58 @@
+import { commentView } from '../../modules/comments/schema.ts'
+import { memberView } from '../../modules/members/schema.ts'
+import { projectView } from '../../modules/projects/schema.ts'
+import { subtaskView } from '../../modules/subtasks/schema.ts'
+import { taskView } from '../../modules/tasks/schema.ts'
+import type { Entity, Rows } from '../../drizzle/schema.ts'
+import type { Fact, Row } from './evidence.ts'
+import type { Operation } from './history.ts'
+
+/** The events that a request of this kind may make. */
+export const eventTypes: Record<string, string[]> = {
+  'project.create': ['project.created'],
+  'project.patch': ['project.updated'],
+  'project.delete': ['project.deleted'],
+  'member.invite': ['member.invited'],
+  'member.role': ['member.role-set', 'member.invited'],
+  'member.remove': ['member.removed'],
+  'task.create': ['task.created'],
+  'task.patch': ['task.updated'],
+  // Also the task that was there already.
+  'task.move': ['task.moved-in', 'task.updated'],
+  'task.delete': ['task.deleted'],
+  'subtask.add': ['subtask.added'],
+  'subtask.toggle': ['subtask.toggled'],
+  'subtask.patch': ['subtask.updated'],
+  'subtask.delete': ['subtask.deleted'],
+  'comment.add': ['comment.added'],
+  'comment.edit': ['comment.edited'],
+  'comment.delete': ['comment.deleted'],
+}
+
+const views: { [E in Entity]: (row: Rows[E]) => object } = {
+  project: projectView,
+  member: memberView,
+  task: taskView,
+  subtask: subtaskView,
+  comment: commentView,
+}
+
+/** A row as its readers get it. */
+export const viewOf = (entity: Entity, row: Row): string =>
+  JSON.stringify((views[entity] as (row: unknown) => object)(row))
+
+/** Where an event is not what this request asked for, in words. */
+export function mismatch(operation: Operation, fact: Fact): string | undefined {
+  const { kind, callerId, about, body = {}, ifMatch } = operation
+  if (!eventTypes[kind]?.includes(fact.type)) return `made a ${fact.type}`
+  // Setting a role that is set already changes nothing, and shows what somebody else did.
+  if (fact.actorId !== callerId && kind !== 'member.role') return `made what ${fact.actorId} did`
+  if (about.id && about.id !== fact.entityId) return `changed ${fact.entity} ${fact.entityId}`
+  const { after } = fact
+  const differs = Object.keys(body).filter((field) => field !== 'email' && after?.[field] !== body[field])
+  if (after && differs.length) return `left other ${differs.join(', ')}: ${JSON.stringify(after)}`
+  if (kind === 'subtask.toggle' && after?.completed === fact.before?.completed) return 'did not invert'
+  if (ifMatch && fact.before && ifMatch !== `"${fact.before.eventId}"`)
+    return `passed over If-Match ${ifMatch}`
+  return undefined
+}

@@ -1,0 +1,72 @@
+import { entities, type Entity } from '../../drizzle/schema.ts'
+import { readConfig } from '../../src/core/config.ts'
+import { openDatabase, type Sql } from '../../src/core/database.ts'
+
+export type Row = Record<string, unknown> & { id: string; eventId: string }
+
+/** An event as it stands in the database. */
+export interface Fact {
+  projectId: string
+  seq: number
+  id: string
+  type: string
+  entity: Entity
+  entityId: string
+  actorId: string
+  before: Row | null
+  after: Row | null
+}
+
+export interface KeptAnswer {
+  status: number
+  etag: string | null
+}
+
+/** What the database says after a run. */
+export interface Evidence {
+  /** All that were ever committed, by project and in their order. */
+  facts: Fact[]
+  rows: { entity: Entity; row: Row }[]
+  streams: { projectId: string; version: number; lastNumber: number }[]
+  /** The projects whose events are still there. */
+  remembered: string[]
+  /** Answers kept under Idempotency-Keys. */
+  kept: Map<string, KeptAnswer>
+  /** Deferred work: ever asked for, and still owed. */
+  posted: number
+  owed: { name: string; projectId: string }[]
+}
+
+export async function gather(env: Record<string, string>): Promise<Evidence> {
+  const database = openDatabase(readConfig({ ...env, READ_TIMEOUT_MS: '120000' }))
+  try {
+    return await read(database.reads)
+  } finally {
+    await database.close()
+  }
+}
+
+async function read(sql: Sql): Promise<Evidence> {
+  const rows: Evidence['rows'] = []
+  for (const entity of Object.keys(entities) as Entity[])
+    for (const row of await sql<Row[]>`select * from ${sql(`${entity}s`)}`) rows.push({ entity, row })
+  const kept = await sql<(KeptAnswer & { key: string })[]>`select key, status, etag from idempotency_keys`
+  const [count] = await sql<{ posted: number }[]>`select count(*)::int4 as posted from faults.outbox`
+  const remembered = await sql<{ projectId: string }[]>`select distinct project_id from events`
+  return {
+    facts: await sql<Fact[]>`
+      select project_id, seq::float8 as seq, id, type, entity, entity_id, actor_id, before, after
+      from faults.events e order by project_id, e.seq, e.id`,
+    rows,
+    streams: await sql<Evidence['streams'][number][]>`
+      select project_id, version::float8 as version, last_number from streams`,
+    remembered: remembered.map(({ projectId }) => projectId),
+    kept: new Map(kept.map(({ key, ...answer }) => [key, answer])),
+    posted: count?.posted ?? 0,
+    owed: await sql<Evidence['owed'][number][]>`select name, project_id from outbox`,
+  }
+}
+
+/** The same text for the same row, whichever order its fields are in. */
+export const canonical = (row: Row | null | undefined): string =>
+  JSON.stringify(row && Object.entries(row).sort(([a], [b]) => (a < b ? -1 : 1)))

@@ -1,0 +1,69 @@
+import { writeFileSync } from 'node:fs'
+import { run, type Result } from './campaign.ts'
+import { type Options, readOptions, usage } from './options.ts'
+import { felt, report } from './report.ts'
+
+const closers: (() => Promise<unknown>)[] = []
+let closing: Promise<void> | undefined
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.on(signal, () => void close().then(() => process.exit(130)))
+}
+process.exit(await main(process.argv.slice(2)))
+
+/** Strikes the service with faults under load; 0 when every promise held. */
+async function main(args: string[]): Promise<number> {
+  const options = optionsOf(args)
+  if (!options) return 2
+  try {
+    const result = await run({ ...options, say: console.log }, closers)
+    console.log(`\n${report(result)}`)
+    if (options.json) writeFileSync(options.json, JSON.stringify(summaryOf(options, result), null, 2))
+    return verdict(options, result)
+  } finally {
+    await close()
+  }
+}
+
+function verdict({ withComparison }: Options, { violations }: Result): number {
+  if (withComparison) return violations.length > 0 ? 1 : 0
+  const isFound = violations.length > 0
+  console.log(isFound ? 'violations found, as expected' : 'NO violations found: the checks see nothing')
+  return isFound ? 0 : 1
+}
+
+function optionsOf(args: string[]): Options | undefined {
+  try {
+    return readOptions(args)
+  } catch (error) {
+    console.error(`${(error as Error).message}\n${usage}`)
+    return undefined
+  }
+}
+
+function summaryOf({ seed, seconds }: Options, result: Result) {
+  const { nemesis, resolved, violations, history, drainedMs } = result
+  const { notes } = nemesis
+  const recoveries = nemesis.recoveries.map((recovery) => ({
+    ...recovery,
+    failures: felt(recovery, history),
+  }))
+  return {
+    seed,
+    seconds,
+    operations: history.operations.length,
+    resolved,
+    drainedMs,
+    recoveries,
+    notes,
+    violations,
+    failures: history.failures,
+  }
+}
+
+/** Ends everything that was started, the last first; once, whoever asks. */
+function close(): Promise<void> {
+  closing ??= (async () => {
+    for (let closer = closers.shift(); closer; closer = closers.shift()) await closer().catch(console.error)
+  })()
+  return closing
+}

@@ -1,0 +1,67 @@
+import { parseArgs } from 'node:util'
+import type { Campaign } from './campaign.ts'
+import { type FaultName, faultNames } from './faults.ts'
+import { endlessFaults } from './nemesis.ts'
+import type { Random } from './random.ts'
+
+export const usage =
+  'test:faults [--minutes N | --seconds N] [--seed S] [--short] [--only FAULT] [--without-comparison] [--json FILE]'
+
+/** The main ones, once each, in an order in which what takes long to settle comes first. */
+const shortFaults: FaultName[][] = [
+  ['worker killed'],
+  ['leases expired'],
+  ['web frozen'],
+  ['postgres connections terminated'],
+  ['redis frozen'],
+  ['postgres backend crashed'],
+  ['redis killed, back empty'],
+  ['web killed'],
+  ['postgres torn down'],
+]
+/** What leaves two processes writing the same project, each believing that it does so alone. */
+const leaseFaults: FaultName[][] = [['leases expired'], ['web frozen'], ['leases expired']]
+
+const mostOperations = 400_000
+const mostOfOne = 1_000
+
+export interface Options extends Omit<Campaign, 'say'> {
+  json: string | undefined
+}
+
+/** @throws TypeError for arguments that do not exist. */
+export function readOptions(args: string[]): Options {
+  const { values } = parseArgs({
+    args,
+    options: {
+      minutes: { type: 'string' },
+      seconds: { type: 'string' },
+      seed: { type: 'string' },
+      only: { type: 'string' },
+      short: { type: 'boolean', default: false },
+      'without-comparison': { type: 'boolean', default: false },
+      json: { type: 'string' },
+    },
+  })
+  const only = faultNames.find((name) => name === values.only)
+  if (values.only && !only) throw new TypeError(`--only wants one of: ${faultNames.join(', ')}`)
+  const withComparison = !values['without-comparison']
+  const fallback = withComparison ? (values.short ? 30 : 120) : 20
+  const seconds = Number(values.seconds ?? Number(values.minutes) * 60) || fallback
+  const perSecond = Math.min(values.short ? 300 : 600, mostOperations / seconds)
+  const faults = (random: Random) => {
+    if (only) return Array.from({ length: mostOfOne }, () => [only])
+    return withComparison ? (values.short ? shortFaults : endlessFaults(random)) : leaseFaults
+  }
+  return {
+    seed: Number(values.seed ?? Math.floor(Math.random() * 1_000_000)),
+    seconds,
+    withComparison,
+    faults,
+    pauseMs: values.short || !withComparison ? [100, 300] : [300, 2_000],
+    users: values.short ? 16 : 32,
+    projects: 6,
+    load: { clients: 40, perSecond, mostOperations },
+    json: values.json,
+  }
+}

@@ -1,0 +1,74 @@
+import type { Standing } from '../../src/core/access.ts'
+import type { Fact } from './evidence.ts'
+
+/** A stretch of a project's versions: from one, until before another. */
+export interface Span {
+  projectId: string
+  from: number
+  before: number
+}
+
+/** What a user was in a project, over its versions; null for a stranger and once the project is gone. */
+export type StandingSpan = Span & { standing: Standing | null }
+
+/** Where a task was, over the versions of each project it lived in. */
+export type Stay = Span & { deleted: boolean }
+
+/** Who was what, and what was where, at each version: told by the events alone. */
+export class Places {
+  readonly stays = new Map<string, Stay[]>()
+  /** From when on a membership, subtask or comment was gone. */
+  readonly gone = new Map<string, Span>()
+  private readonly standings = new Map<string, StandingSpan[]>()
+  private readonly ends = new Map<string, number>()
+
+  constructor(facts: Fact[]) {
+    for (const fact of facts) this.tell(fact)
+  }
+
+  standingsOf(userId: string, projectId: string): StandingSpan[] {
+    const known = this.standings.get(`${userId} ${projectId}`) ?? []
+    const [first] = known
+    const end = this.ends.get(projectId) ?? Infinity
+    const spans = [
+      { projectId, from: 0, before: first?.from ?? end, standing: null },
+      ...known.map((span) => ({ ...span, before: Math.min(span.before, end) })),
+      { projectId, from: end, before: Infinity, standing: null },
+    ]
+    return spans.filter(({ from, before }) => from < before)
+  }
+
+  private tell(fact: Fact): void {
+    const { projectId, seq, type, entityId, before, after } = fact
+    if (type === 'project.created') this.stand(projectId, after?.ownerId as string, seq, 'OWNER')
+    if (type === 'project.deleted') this.ends.set(projectId, seq)
+    if (fact.entity === 'member') {
+      const userId = (after ?? before)?.userId as string
+      this.stand(projectId, userId, seq, (after?.role as Standing | undefined) ?? null)
+    }
+    if (type === 'task.created' || type === 'task.moved-in') {
+      const stay = { projectId, from: seq, before: Infinity, deleted: false }
+      this.stays.set(entityId, [...(this.stays.get(entityId) ?? []), stay])
+    }
+    if (fact.entity === 'task' && !after) {
+      const stay = this.stays.get(entityId)?.findLast((known) => known.projectId === projectId)
+      if (stay) Object.assign(stay, { before: seq, deleted: type === 'task.deleted' })
+    } else if (!after) this.gone.set(entityId, { projectId, from: seq, before: Infinity })
+  }
+
+  private stand(projectId: string, userId: string, seq: number, standing: Standing | null): void {
+    const key = `${userId} ${projectId}`
+    const spans = this.standings.get(key) ?? []
+    const last = spans.at(-1)
+    if (last) last.before = seq
+    this.standings.set(key, [...spans, { projectId, from: seq, before: Infinity, standing }])
+  }
+}
+
+/** What two stretches of the same project have in common; undefined when that is nothing. */
+export function common(one: Span, other: Span): Span | undefined {
+  const [from, before] = [Math.max(one.from, other.from), Math.min(one.before, other.before)]
+  return one.projectId === other.projectId && from < before
+    ? { projectId: one.projectId, from, before }
+    : undefined
+}

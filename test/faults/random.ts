@@ -1,0 +1,42 @@
+/** Chances that a seed fixes, so that a run can be asked for again. */
+export class Random {
+  constructor(private state: number) {}
+
+  /** From 0 to 1, without 1 (mulberry32). */
+  next(): number {
+    this.state = (this.state + 0x6d2b79f5) | 0
+    let t = Math.imul(this.state ^ (this.state >>> 15), this.state | 1)
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61)
+    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296
+  }
+
+  chance(probability: number): boolean {
+    return this.next() < probability
+  }
+
+  below(n: number): number {
+    return Math.floor(this.next() * n)
+  }
+
+  between(from: number, to: number): number {
+    return from + this.next() * (to - from)
+  }
+
+  /** One of them; undefined of none. */
+  pick<T>(items: readonly T[]): T | undefined {
+    return items[this.below(items.length)]
+  }
+
+  /** One of the names, as often as its weight says. */
+  weighted<K extends string>(weights: Record<K, number>): K {
+    const entries = Object.entries(weights) as [K, number][]
+    let left = this.next() * entries.reduce((sum, [, weight]) => sum + weight, 0)
+    for (const [name, weight] of entries) if ((left -= weight) < 0) return name
+    return entries[0]![0]
+  }
+
+  shuffled<T>(items: readonly T[]): T[] {
+    const keyed = items.map((item) => ({ item, key: this.next() }))
+    return keyed.sort((a, b) => a.key - b.key).map(({ item }) => item)
+  }
+}

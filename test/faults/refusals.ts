@@ -1,0 +1,51 @@
+import { type Standing, suffices } from '../../src/core/access.ts'
+import type { Operation } from './history.ts'
+import type { Chain } from './sights.ts'
+import { common, type Places, type Span, type StandingSpan } from './places.ts'
+
+/** When a request could rightly have been refused as it was: stretches of versions; none for what must not be. */
+export function excusesOf(operation: Operation, places: Places, { at, after }: Chain): Span[] {
+  const { about, callerId, ifMatch, status } = operation
+  const where = placesOf(operation, places)
+  const when = (userId: string | undefined, fits: (span: StandingSpan) => boolean) =>
+    where.flatMap((place) =>
+      places
+        .standingsOf(userId ?? '', place.projectId)
+        .flatMap((span) => (fits(span) ? (common(place, span) ?? []) : [])),
+    )
+  if (status === 404)
+    return [...when(callerId, ({ standing }) => !standing), ...absencesOf(operation, places)]
+  if (status === 403) return when(callerId, (span) => isTooLittle(span, operation))
+  if (status === 409) return when(about.userId, ({ standing }) => standing !== null)
+  if (status === 400 && about.userId) return when(about.userId, ({ standing }) => !standing)
+  if (status === 412 && ifMatch) {
+    const fact = after(at(ifMatch))
+    return fact ? [{ projectId: fact.projectId, from: fact.seq, before: Infinity }] : []
+  }
+  return []
+}
+
+/** Where the thing was at which versions, as far as the refusal may be about it. */
+function placesOf({ about }: Operation, places: Places): Span[] {
+  const whole = (projectId: string) => ({ projectId, from: 0, before: Infinity })
+  const named = [about.projectId, about.otherProjectId].flatMap((id) => (id ? [whole(id)] : []))
+  return [...named, ...(places.stays.get(about.taskId ?? '') ?? [])]
+}
+
+/** From when on the thing itself, or the task it hangs on, was gone. */
+function absencesOf({ about }: Operation, { stays, gone }: Places): Span[] {
+  const last = stays.get(about.taskId ?? '')?.findLast(({ deleted }) => deleted)
+  const own = gone.get(about.id)
+  const deleted = last && { projectId: last.projectId, from: last.before, before: Infinity }
+  return [deleted, own].filter((span) => span !== undefined)
+}
+
+const isTooLittle = ({ standing }: StandingSpan, { kind }: Operation): boolean =>
+  standing !== null && !suffices(standing, least(kind))
+
+/** What a request takes; deleting a comment takes this only of who did not write it. */
+function least(kind: string): Standing {
+  if (kind === 'project.delete') return 'OWNER'
+  if (kind.startsWith('member.') || kind === 'project.patch' || kind === 'comment.delete') return 'ADMIN'
+  return 'EDITOR'
+}

@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { type Client, type Person, register } from '../support/client.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+import { absentId, expectRefusal, malformedIds } from './answers.ts'
+import { type Endpoint, endpoints } from './endpoints.ts'
+import { furnish, openPeople, type People, standings, type Things } from './scene.ts'
+
+let service: TestService
+let people: People
+let guest: Person
+let untouched: Things
+
+beforeAll(async () => {
+  service = await openTestService()
+  people = await openPeople(service.client)
+  guest = await register(service.client)
+  untouched = await furnish(people, guest)
+})
+afterAll(() => service.close())
+
+const call = (who: Client, { method, path, body }: Endpoint, things: Things) =>
+  who.call(method, path(things), body?.(things))
+
+/** The same things under ids that are all `id`. */
+const everywhere = (id: string): Things => {
+  const inviteeEmail = people.stranger.email
+  return { projectId: id, memberId: id, taskId: id, subtaskId: id, commentId: id, inviteeEmail }
+}
+
+test.each(endpoints)('$does: exactly the roles that may', async (endpoint) => {
+  for (const who of standings) {
+    const answer = await call(people[who], endpoint, await furnish(people, guest))
+    if (endpoint.may.includes(who)) expect([who, answer.status]).toEqual([who, endpoint.status])
+    else if (who === 'stranger') expectRefusal(answer, 404, `${endpoint.names} not found`)
+    else expectRefusal(answer, 403)
+  }
+})
+
+test.each(endpoints)('$does: not without a token', async (endpoint) => {
+  expectRefusal(await call(people.owner.as(), endpoint, untouched), 401)
+  expectRefusal(await call(people.owner.as('not.a.token'), endpoint, untouched), 401)
+})
+
+test.each(endpoints)('$does: a stranger learns no more than about what is absent', async (endpoint) => {
+  const hidden = await call(people.stranger, endpoint, untouched)
+  const absent = await call(people.stranger, endpoint, everywhere(absentId))
+  expectRefusal(hidden, 404, `${endpoint.names} not found`)
+  expect(hidden.text).toBe(absent.text)
+  expect([...hidden.headers.keys()]).toEqual([...absent.headers.keys()])
+})
+
+test.each(endpoints)('$does: absent and malformed ids are not found', async (endpoint) => {
+  for (const id of [absentId, ...malformedIds]) {
+    expectRefusal(await call(people.owner, endpoint, everywhere(id)), 404, `${endpoint.names} not found`)
+  }
+})
+
+test('a stranger is refused alike whatever is in the body or missing from it', async () => {
+  for (const body of [{ name: 'Other' }, { description: null }, {}]) {
+    expectRefusal(
+      await people.stranger.patch(`/projects/${untouched.projectId}`, body),
+      404,
+      'Project not found',
+    )
+  }
+})
+
+test('every refused write has left no trace', async () => {
+  const { owner } = people
+  const [project, task] = [`/projects/${untouched.projectId}`, `/tasks/${untouched.taskId}`]
+  expect((await owner.get(project)).body.name).toBe('Engine')
+  expect((await owner.get(task)).body).toMatchObject({ title: 'Wheels', status: 'TODO' })
+  expect((await owner.get(`${project}/members`)).body).toHaveLength(4)
+  expect((await owner.get(`${task}/subtasks`)).body).toMatchObject([{ title: 'Oil', completed: false }])
+  expect((await owner.get(`${task}/comments`)).body).toMatchObject([{ text: 'Slow' }])
+  expect((await owner.get(`/tasks?projectId=${untouched.projectId}`)).body).toHaveLength(1)
+})
+
+test('what is in a deleted project is absent at once, for its owner too', async () => {
+  const things = await furnish(people, guest)
+  expect((await people.owner.delete(`/projects/${things.projectId}`)).status).toBe(200)
+  for (const endpoint of endpoints) {
+    expectRefusal(await call(people.owner, endpoint, things), 404, `${endpoint.names} not found`)
+  }
+})
+
+test('what hangs on a deleted task is absent at once', async () => {
+  const things = await furnish(people, guest)
+  expect((await people.owner.delete(`/tasks/${things.taskId}`)).status).toBe(200)
+  for (const endpoint of endpoints.filter(({ names }) => ['Task', 'Subtask', 'Comment'].includes(names))) {
+    expectRefusal(await call(people.editor, endpoint, things), 404, `${endpoint.names} not found`)
+  }
+})
+
+test('a removed member and a lowered role are refused with the very next request', async () => {
+  const { projectId } = untouched
+  const { owner } = people
+  const helper = await register(service.client)
+  const { body: member } = await owner.post(`/projects/${projectId}/members/invite`, {
+    email: helper.email,
+    role: 'EDITOR',
+  })
+  const work = () => helper.post(`/tasks/${untouched.taskId}/comments`, { text: 'Here' })
+  expect((await work()).status).toBe(201)
+  await owner.patch(`/projects/${projectId}/members/${member.id}/role`, { role: 'VIEWER' })
+  expectRefusal(await work(), 403)
+  await owner.delete(`/projects/${projectId}/members/${member.id}`)
+  expectRefusal(await work(), 404, 'Task not found')
+  expectRefusal(await helper.get(`/projects/${projectId}`), 404)
+})

@@ -1,0 +1,103 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { closeAccount, closeLeftAccounts } from '../../workers/close-account.ts'
+import { eventually } from '../races/pair.ts'
+import { invite, make, register } from '../support/client.ts'
+import { faultsOf } from '../support/history.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+import { expectAnswer, expectRefusal } from './answers.ts'
+
+let service: TestService
+beforeAll(async () => {
+  service = await openTestService()
+  service.startWorkers()
+})
+afterAll(() => service.close())
+
+const sql = () => service.services.database.reads
+const settled = () =>
+  eventually('an empty outbox', async () => (await sql()`select 1 from outbox`).length === 0)
+const deleted = { message: 'Account deleted successfully' }
+const pace = { batchRows: 10, pauseMs: 0 }
+
+/** Somebody who owns a project, and writes in the project of another. */
+async function scene() {
+  const [ada, grace] = await Promise.all([register(service.client), register(service.client)])
+  const own = await make(ada, '/projects', { name: 'Mine' })
+  await invite(ada, own.id, grace, 'EDITOR')
+  const shared = await make(grace, '/projects', { name: 'Ours' })
+  await invite(grace, shared.id, ada, 'EDITOR')
+  const task = await make(ada, '/tasks', { title: 'T', projectId: shared.id, assigneeId: ada.id })
+  const comment = await make(ada, `/tasks/${task.id}/comments`, { text: 'Hm' })
+  return { ada, grace, own, shared, task, comment }
+}
+
+test('a deleted account is gone at once, and its address is free', async () => {
+  const { ada, grace, own, shared } = await scene()
+  expectAnswer(await ada.delete('/auth/me'), 200, deleted)
+  expectRefusal(await ada.get('/auth/me'), 401)
+  expectRefusal(await ada.delete('/auth/me'), 401)
+  const account = { name: 'Ada', email: ada.email, password: 'secret-1' }
+  expectRefusal(await ada.post('/auth/login', account), 401, 'Wrong email or password')
+  const again = await make(service.client, '/auth/register', account)
+  expect(again.user.id).not.toBe(ada.id)
+  await settled()
+  for (const { id } of [own, shared]) {
+    expect((await service.client.as(again.access_token).get(`/projects/${id}`)).status).toBe(404)
+  }
+  expect((await grace.get(`/projects/${shared.id}`)).status).toBe(200)
+})
+
+test('its projects and memberships end, its words stay with the author shown as removed', async () => {
+  const { ada, grace, own, shared, task, comment } = await scene()
+  const path = `/tasks/${task.id}/comments`
+  const before = await grace.get(path)
+  expectAnswer(before, 200, [{ ...comment, authorRemoved: false }])
+  await ada.delete('/auth/me')
+  const after = await grace.get(path, { 'if-none-match': before.headers.get('etag')! })
+  expectAnswer(after, 200, [{ ...comment, authorRemoved: true }])
+  await settled()
+  expectRefusal(await grace.get(`/projects/${own.id}`), 404)
+  expectAnswer(await grace.get(`/projects/${shared.id}/members`), 200, [])
+  expect((await grace.get(`/tasks/${task.id}`)).body.assigneeId).toBeNull()
+  const [{ actor } = { actor: '' }] = await sql()<{ actor: string }[]>`
+    select actor_id as actor from events where type = 'member.removed' and project_id = ${shared.id}`
+  expect(actor).toBe(ada.id)
+  expect(await faultsOf(sql())).toEqual([])
+})
+
+test('the job is safe twice, and leaves a living account alone', async () => {
+  const { ada, grace, own, shared } = await scene()
+  const { actors } = service.services
+  await closeAccount(sql(), actors, ada.id, pace)
+  expect((await ada.get(`/projects/${own.id}`)).status).toBe(200)
+  await sql()`delete from users where id = ${ada.id}`
+  await Promise.all([1, 2, 3].map(() => closeAccount(sql(), actors, ada.id, pace)))
+  await closeAccount(sql(), actors, ada.id, pace)
+  const ends = await sql()`select 1 from events where type = 'member.removed' and project_id = ${shared.id}`
+  expect(ends).toHaveLength(1)
+  expectRefusal(await grace.get(`/projects/${own.id}`), 404)
+  expectAnswer(await grace.get(`/projects/${shared.id}/members`), 200, [])
+})
+
+test('a write that came after the job is found by the recurring cleanup', async () => {
+  const { ada, own } = await scene()
+  await sql()`delete from users where id = ${ada.id}`
+  expect(await closeLeftAccounts(sql())).toBe(1)
+  await settled()
+  expect(await sql()`select 1 from projects where id = ${own.id}`).toHaveLength(0)
+  expect(await sql()`select 1 from members where user_id = ${ada.id}`).toHaveLength(0)
+  expect(await closeLeftAccounts(sql())).toBe(0)
+})
+
+test('the account and the job it owes go in one statement', async () => {
+  const { ada } = await scene()
+  await sql()`alter table outbox add constraint broken check (name <> 'close-account')`
+  try {
+    expectRefusal(await ada.delete('/auth/me'), 500)
+    expect((await ada.get('/auth/me')).status).toBe(200)
+  } finally {
+    await sql()`alter table outbox drop constraint broken`
+  }
+  expectAnswer(await ada.delete('/auth/me'), 200, deleted)
+  await settled()
+})

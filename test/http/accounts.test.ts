@@ -1,0 +1,163 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { openTokens } from '../../src/core/tokens.ts'
+import { expireRevokedTokens } from '../../workers/cleanup.ts'
+import { type Client, register } from '../support/client.ts'
+import { freshRedis } from '../support/redis.ts'
+import { openTestService, type TestService, testSecret } from '../support/service.ts'
+import { eventually, openPair, upTo } from '../races/pair.ts'
+import { absentId, expectAnswer, expectRefusal, rightTexts, wrongTexts } from './answers.ts'
+
+const password = 'secret-1'
+const other = 'secret-2'
+const invalid = 'The bearer token is not valid'
+
+let service: TestService
+beforeAll(async () => void (service = await openTestService()))
+afterAll(() => service.close())
+
+const signIn = (email: string, secret = password, client: Client = service.client) =>
+  client.post('/auth/login', { email, password: secret })
+const me = (client: Client) => client.get('/auth/me')
+/** Registers somebody who then signs in once more: two tokens of one account. */
+async function twice() {
+  const ada = await register(service.client)
+  const second = ada.as((await signIn(ada.email)).body.access_token)
+  return { ada, second }
+}
+
+test('a name is changed, trimmed and held to its limits', async () => {
+  const ada = await register(service.client, 'Ada')
+  for (const [name, stored] of rightTexts(200)) {
+    const user = { id: ada.id, name: stored, email: ada.email }
+    const answer = await ada.patch('/auth/me', { name })
+    expectAnswer(answer, 200, user)
+    const read = await me(ada)
+    expectAnswer(read, 200, user)
+    expect(answer.headers.get('etag')).toBe(read.headers.get('etag'))
+  }
+  for (const name of wrongTexts(200)) expectRefusal(await ada.patch('/auth/me', { name }), 400, /^name /)
+})
+
+test('nothing to change changes nothing, and ends no token', async () => {
+  const { ada, second } = await twice()
+  expectAnswer(await ada.patch('/auth/me', {}), 200, (await me(ada)).body)
+  expectAnswer(await ada.patch('/auth/me', { currentPassword: 'wrong' }), 200, (await me(second)).body)
+})
+
+test('another password takes the current one', async () => {
+  const ada = await register(service.client)
+  expectRefusal(await ada.patch('/auth/me', { password: other }), 400, /^currentPassword is required/)
+  expectRefusal(await ada.patch('/auth/me', { password: other, currentPassword: 'wrong!' }), 403, /current/)
+  for (const wrong of ['12345', null, 7, 'p'.repeat(1025)]) {
+    const answer = await ada.patch('/auth/me', { password: wrong, currentPassword: password })
+    expectRefusal(answer, 400, /^password /)
+  }
+  expect((await signIn(ada.email)).status).toBe(200)
+})
+
+test('another password ends every token and is answered with a fresh one', async () => {
+  const { ada, second } = await twice()
+  const answer = await ada.patch('/auth/me', { password: other, currentPassword: password })
+  const { access_token: token, ...user } = answer.body
+  expectAnswer(answer, 200, { access_token: expect.any(String), ...user })
+  expectAnswer(await me(ada.as(token)), 200, user)
+  for (const client of [ada, second]) expectRefusal(await me(client), 401, invalid)
+  expectRefusal(await signIn(ada.email), 401)
+  expect((await signIn(ada.email, other)).status).toBe(200)
+})
+
+test('of many who set the password at once, one does', async () => {
+  const ada = await register(service.client)
+  const answers = await Promise.all(
+    upTo(6).map((n) => ada.patch('/auth/me', { password: `secret-1${n}`, currentPassword: password })),
+  )
+  const won = answers.findIndex(({ status }) => status === 200)
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+  expect(answers.every(({ status }) => [200, 401, 403].includes(status))).toBeTrue()
+  expect((await signIn(ada.email, `secret-1${won + 1}`)).status).toBe(200)
+})
+
+test('signing out ends this token and no other', async () => {
+  const { ada, second } = await twice()
+  expectAnswer(await ada.post('/auth/logout'), 200, { message: 'Signed out successfully' })
+  expectRefusal(await me(ada), 401, invalid)
+  expectRefusal(await ada.post('/auth/logout'), 401, invalid)
+  expect((await me(second)).status).toBe(200)
+})
+
+test('signing out everywhere ends every token, and the next one is good', async () => {
+  const { ada, second } = await twice()
+  expectAnswer(await ada.post('/auth/logout-all'), 200, { message: 'Signed out everywhere successfully' })
+  for (const client of [ada, second]) expectRefusal(await me(client), 401, invalid)
+  expect((await me(ada.as((await signIn(ada.email)).body.access_token))).status).toBe(200)
+})
+
+test('what was ended at one process is refused at the other, also after Redis lost everything', async () => {
+  const redis = await freshRedis()
+  const pair = await openPair({ REDIS_URL: redis.url })
+  try {
+    const { atA, atB } = pair
+    expect([(await me(atA)).status, (await me(atB)).status]).toEqual([200, 200])
+    const second = atB.as((await signIn(atA.email, password, atA)).body.access_token)
+    expect((await me(second)).status).toBe(200)
+    await atA.post('/auth/logout')
+    await eventually('the token is refused at B', async () => (await me(atB)).status === 401)
+    expect((await me(second)).status).toBe(200)
+    await second.post('/auth/logout-all')
+    redis.kill()
+    await eventually(
+      'the other is refused at A',
+      async () => (await me(second.at(pair.a.url))).status === 401,
+    )
+    for (const client of [atA, atB, second]) expectRefusal(await me(client), 401, invalid)
+    await redis.restart()
+    for (const client of [atA, atB, second]) expectRefusal(await me(client), 401, invalid)
+  } finally {
+    await pair.close()
+    await redis.stop()
+  }
+})
+
+test('the second secret still verifies, the first signs, others do neither', async () => {
+  const [fresh, foreign] = ['the next secret is long enough too', 'a secret nobody here has heard of']
+  const rotated = await openTestService({ JWT_SECRET: `${fresh}, ${testSecret}` })
+  try {
+    const ada = await register(rotated.client)
+    const claims = openTokens(['x'.repeat(32)], 60).issue(ada.id, 0)
+    const signedBy = (secret: string) => openTokens([secret], 60).sign(claims)
+    expect((await me(ada.as(await signedBy(testSecret)))).status).toBe(200)
+    expect((await me(ada.as(await signedBy(fresh)))).status).toBe(200)
+    expectRefusal(await me(ada.as(await signedBy(foreign))), 401)
+    expect(await openTokens([fresh], 60).verify(ada.token!)).not.toBeNull()
+    expect(await openTokens([testSecret], 60).verify(ada.token!)).toBeNull()
+  } finally {
+    await rotated.close()
+  }
+})
+
+test('a token of another version than the account, or none, is refused', async () => {
+  const ada = await register(service.client)
+  const tokens = openTokens([testSecret], 60)
+  const signed = (over: object) => tokens.sign({ ...tokens.issue(ada.id, 0), ...over })
+  expect((await me(ada.as(await signed({})))).status).toBe(200)
+  for (const over of [{ version: 1 }, { version: -1 }, { version: undefined }, { version: '0' }]) {
+    expectRefusal(await me(ada.as(await signed(over))), 401, invalid)
+  }
+  for (const tokenId of [undefined, '', 'x', 7, "' or 1=1"]) {
+    expectRefusal(await me(ada.as(await signed({ tokenId }))), 401, invalid)
+  }
+  expectRefusal(await me(ada.as(await signed({ userId: absentId }))), 401, invalid)
+})
+
+test('a revoked token is forgotten only once it has expired', async () => {
+  const sql = service.services.database.reads
+  const ada = await register(service.client)
+  await ada.post('/auth/logout')
+  const revoked = async () => (await sql`select 1 from revoked_tokens`).length
+  const before = await revoked()
+  await sql`insert into revoked_tokens (jti, expires_at)
+    select gen_random_uuid(), now() - interval '1 s' from generate_series(1, 5)`
+  await expireRevokedTokens(sql, 2)
+  expect(await revoked()).toBe(before)
+  expectRefusal(await me(ada), 401, invalid)
+})

@@ -1,0 +1,143 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { register } from '../support/client.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+import { absentId, anId, expectAnswer, expectRefusal, rightTexts, wrongTexts } from './answers.ts'
+
+let service: TestService
+beforeAll(async () => void (service = await openTestService()))
+afterAll(() => service.close())
+
+const password = 'secret-1'
+const account = (email: string) => ({ name: 'Ada Lovelace', email, password })
+const enrol = (body: unknown) => service.client.post('/auth/register', body)
+const signIn = (email: unknown, password: unknown) => service.client.post('/auth/login', { email, password })
+const aToken = expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/)
+
+test('registering answers a token and the user, and nothing of the password', async () => {
+  const answer = await enrol(account('ada@example.com'))
+  const user = { id: anId, name: 'Ada Lovelace', email: 'ada@example.com' }
+  expectAnswer(answer, 201, { access_token: aToken, user })
+  const ada = service.client.as(answer.body.access_token)
+  expectAnswer(await ada.get('/auth/me'), 200, answer.body.user)
+})
+
+test('signing in answers 200 with a token of its own and the user', async () => {
+  const { body: registered } = await enrol(account('grace@example.com'))
+  const answer = await signIn('grace@example.com', password)
+  expectAnswer(answer, 200, { access_token: aToken, user: registered.user })
+  expect(answer.body.access_token).not.toBe(registered.access_token)
+  expect((await service.client.as(answer.body.access_token).get('/auth/me')).status).toBe(200)
+})
+
+test('an email address is one account in every letter case and with blanks around it', async () => {
+  const { body } = await enrol(account('  Mary@Example.COM '))
+  expect(body.user.email).toBe('mary@example.com')
+  for (const email of ['mary@example.com', 'MARY@EXAMPLE.COM', ' mary@example.com\n']) {
+    expectRefusal(await enrol(account(email)), 409, /registered already/)
+    expect((await signIn(email, password)).status).toBe(200)
+  }
+})
+
+test('of two who register the same address at once, one succeeds', async () => {
+  const answers = await Promise.all([1, 2, 3, 4].map(() => enrol(account('twin@example.com'))))
+  expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409])
+})
+
+test('a wrong email and a wrong password get the same answer', async () => {
+  await enrol(account('known@example.com'))
+  const wrongs = await Promise.all([
+    signIn('known@example.com', 'secret-2'),
+    signIn('unknown@example.com', password),
+    signIn('not an address', password),
+    signIn('', ''),
+    signIn('known@example.com\0', 'secret-2'),
+    signIn('\ud800', '\ud800'),
+  ])
+  for (const answer of wrongs) {
+    expectRefusal(answer, 401, 'Wrong email or password')
+    expect(answer.text).toBe(wrongs[0]!.text)
+  }
+})
+
+test('a wrong email takes the time of a wrong password', async () => {
+  await enrol(account('timed@example.com'))
+  const fastest = { 'timed@example.com': Infinity, 'nobody@example.com': Infinity }
+  const emails = Object.keys(fastest) as (keyof typeof fastest)[]
+  // In turns, so that a busy moment slows both.
+  for (let turn = 0; turn < 16; turn++) {
+    const email = emails[turn % 2]!
+    const start = performance.now()
+    await signIn(email, 'secret-2')
+    fastest[email] = Math.min(fastest[email], performance.now() - start)
+  }
+  expect(fastest['nobody@example.com']).toBeGreaterThan(fastest['timed@example.com'] / 4)
+})
+
+test('a name is 1 to 200 characters once trimmed', async () => {
+  let n = 0
+  for (const [name, stored] of rightTexts(200)) {
+    const answer = await enrol({ ...account(`name-${n++}@example.com`), name })
+    expect(answer.body.user.name).toBe(stored)
+  }
+  for (const name of [...wrongTexts(200), undefined]) {
+    expectRefusal(await enrol({ ...account('nameless@example.com'), name }), 400, /^name /)
+  }
+})
+
+test('an email is one of at most 254 characters', async () => {
+  const long = `${'a'.repeat(60)}@${'b'.repeat(60)}.${'c'.repeat(60)}.${'d'.repeat(60)}.example`
+  expect((await enrol(account(long.padStart(254, 'a')))).status).toBe(201)
+  const wrong = [long.padStart(255, 'a'), '@example.com', 'ada', 'ada@', 'ada@example', 'a b@example.com']
+  for (const email of [...wrong, 'ada@exa mple.com', 'ada@@example.com', ...wrongTexts(254), undefined]) {
+    expectRefusal(await enrol(account(email as string)), 400, /^email /)
+  }
+})
+
+test('a password is 6 to 1024 characters and kept as it is', async () => {
+  let n = 0
+  for (const secret of ['123456', 'p'.repeat(1024), '  six  ', 'пароль']) {
+    const email = `password-${n++}@example.com`
+    expect((await enrol({ ...account(email), password: secret })).status).toBe(201)
+    expect((await signIn(email, secret)).status).toBe(200)
+    expectRefusal(await signIn(email, secret.slice(1)), 401)
+  }
+  for (const secret of ['12345', 'p'.repeat(1025), 'nul\0inside', 123456, null, ['123456'], undefined]) {
+    const answer = await enrol({ ...account('careless@example.com'), password: secret })
+    expectRefusal(answer, 400, /^password /)
+  }
+})
+
+test('a password with half a character is refused, for many would be the same', async () => {
+  const answer = await enrol({ ...account('half@example.com'), password: 'secret\ud800' })
+  expectRefusal(answer, 400, /^password /)
+})
+
+test('a refusal names every field that is wrong', async () => {
+  const answer = await enrol({ name: '', email: 'ada', password: '1' })
+  expectRefusal(answer, 400, /name .*email .*password /)
+  expectRefusal(await enrol({}), 400, /name is required.*email is required.*password is required/)
+})
+
+test('signing in takes two strings', async () => {
+  for (const wrong of [undefined, null, 1, ['a'], {}]) {
+    expectRefusal(await signIn(wrong, password), 400, /^email /)
+    expectRefusal(await signIn('ada@example.com', wrong), 400, /^password /)
+  }
+})
+
+test('unknown fields are ignored', async () => {
+  const answer = await enrol({
+    ...account('more@example.com'),
+    id: absentId,
+    role: 'ADMIN',
+    passwordHash: 'x',
+  })
+  expect(answer.status).toBe(201)
+  expect(answer.body.user.id).not.toBe(absentId)
+})
+
+test('who am I answers the caller, and only with a token', async () => {
+  const ada = await register(service.client, 'Ada')
+  expectAnswer(await ada.get('/auth/me'), 200, { id: ada.id, name: 'Ada', email: ada.email })
+  expectRefusal(await service.client.get('/auth/me'), 401)
+})

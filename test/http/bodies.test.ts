@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { make, type Person, register } from '../support/client.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+import { expectRefusal } from './answers.ts'
+
+const mostBytes = 1_048_576
+
+let service: TestService
+let ada: Person
+/** Every operation that reads a body, with one that it takes. */
+let writes: { method: string; path: string; body: Record<string, unknown> }[]
+
+beforeAll(async () => {
+  service = await openTestService()
+  ada = await register(service.client)
+  const { id: projectId } = await make(ada, '/projects', { name: 'P' })
+  const { id: taskId } = await make(ada, '/tasks', { title: 'T', projectId })
+  const { id: subtaskId } = await make(ada, `/tasks/${taskId}/subtasks`, { title: 'S' })
+  const { id: commentId } = await make(ada, `/tasks/${taskId}/comments`, { text: 'C' })
+  const guest = await register(service.client)
+  const invited = `/projects/${projectId}/members`
+  const { id: memberId } = await make(ada, `${invited}/invite`, { email: guest.email })
+  const { email } = await register(service.client)
+  const password = 'secret-1'
+  writes = [
+    { method: 'POST', path: '/auth/register', body: { name: 'A', email: 'a@example.com', password } },
+    { method: 'POST', path: '/auth/login', body: { email: ada.email, password } },
+    { method: 'POST', path: '/projects', body: { name: 'P' } },
+    { method: 'PATCH', path: `/projects/${projectId}`, body: { name: 'P' } },
+    { method: 'POST', path: `${invited}/invite`, body: { email } },
+    { method: 'PATCH', path: `${invited}/${memberId}/role`, body: { role: 'EDITOR' } },
+    { method: 'POST', path: '/tasks', body: { title: 'T', projectId } },
+    { method: 'PATCH', path: `/tasks/${taskId}`, body: { title: 'T' } },
+    { method: 'POST', path: `/tasks/${taskId}/subtasks`, body: { title: 'S' } },
+    { method: 'PATCH', path: `/tasks/subtasks/${subtaskId}`, body: { title: 'S' } },
+    { method: 'POST', path: `/tasks/${taskId}/comments`, body: { text: 'C' } },
+    { method: 'PATCH', path: `/tasks/comments/${commentId}`, body: { text: 'C' } },
+  ]
+})
+afterAll(() => service.close())
+
+test('a body that is not sent as JSON is refused', async () => {
+  const types = [
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data',
+    'application/jsonp',
+    '',
+  ]
+  for (const { method, path, body } of writes) {
+    for (const type of [...types, 'text/json', 'application/xml', 'json', 'application/json-seq']) {
+      const answer = await ada.call(method, path, body, { 'content-type': type })
+      expectRefusal(answer, 415, 'The body must be sent with Content-Type: application/json')
+    }
+    expectRefusal(await ada.call(method, path), 415)
+  }
+})
+
+test('what is not JSON, or not an object, is refused', async () => {
+  for (const { method, path } of writes) {
+    for (const text of [
+      '',
+      '{',
+      '{"name":}',
+      "{'name':'x'}",
+      'name=x',
+      '{"a":1}{"b":2}',
+      '\0',
+      '{"name":"\n"}',
+    ]) {
+      expectRefusal(await ada.call(method, path, text), 400, 'The body must be valid JSON')
+    }
+    for (const text of ['null', '[]', '[{}]', '"text"', '1', 'true']) {
+      expectRefusal(await ada.call(method, path, text), 400, 'The body must be a JSON object')
+    }
+  }
+})
+
+test('a body may have 1 MiB and not a byte more', async () => {
+  const padded = (body: object, bytes: number, filler: string) => {
+    const free = bytes - Buffer.byteLength(JSON.stringify({ ...body, filler: '' }))
+    const width = Buffer.byteLength(filler)
+    const text = filler.repeat(Math.floor(free / width)) + 'x'.repeat(free % width)
+    return JSON.stringify({ ...body, filler: text })
+  }
+  for (const { method, path, body } of writes) {
+    for (const filler of ['x', 'é', '漢', '😀']) {
+      expectRefusal(await ada.call(method, path, padded(body, mostBytes + 1, filler)), 413, /1048576 bytes/)
+    }
+  }
+  for (const { method, path, body } of writes) {
+    const answer = await ada.call(method, path, padded(body, mostBytes, '漢'))
+    expect([path, answer.status]).toEqual([path, method === 'POST' && path !== '/auth/login' ? 201 : 200])
+  }
+})
+
+test('a content type may have parameters and any case', async () => {
+  for (const type of ['application/json; charset=utf-8', 'Application/JSON', 'application/json;']) {
+    expect((await ada.post('/projects', { name: 'P' }, { 'content-type': type })).status).toBe(201)
+  }
+})
+
+test('every answer carries an id of its own', async () => {
+  const seen = new Set<string | null>()
+  for (const { method, path, body } of writes) {
+    for (const sent of [body, {}]) seen.add((await ada.call(method, path, sent)).headers.get('x-request-id'))
+  }
+  for (const path of ['/projects', '/tasks', '/auth/me', '/nowhere']) {
+    seen.add((await ada.get(path)).headers.get('x-request-id'))
+  }
+  expect(seen.has(null)).toBeFalse()
+  expect(seen.size).toBe(2 * writes.length + 4)
+})
+
+test('a path that is not there is answered in the error shape', async () => {
+  for (const path of ['', '/', '/nowhere', '/projects/a/b/c', '/auth', '/tasks/subtasks/x/toggle/y']) {
+    expectRefusal(await ada.get(path), 404)
+  }
+  expectRefusal(await ada.call('PUT', '/projects', { name: 'P' }), 404)
+})
+
+test('a path may end with a slash', async () => {
+  expect((await ada.get('/projects/')).status).toBe(200)
+  expect((await ada.post('/projects/', { name: 'P' })).status).toBe(201)
+})

@@ -1,0 +1,124 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { createApp } from '../../src/app.ts'
+import { differences, type OpenApi, type Operation, operationsOf } from '../support/schema-check.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+
+type App = ReturnType<typeof createApp>
+
+let service: TestService
+let app: App
+let api: OpenApi
+let operations: Map<string, Operation>
+
+beforeAll(async () => {
+  service = await openTestService()
+  app = createApp(service.services)
+  api = (await (await get('/api/docs/json')).json()) as OpenApi
+  operations = operationsOf(api)
+})
+afterAll(() => service.close())
+
+const get = async (path: string) => app.fetch(new Request('http://localhost' + path))
+
+test('the page and everything it loads come from here, under a policy that allows no other place', async () => {
+  const page = await get('/api/docs')
+  expect(page.headers.get('content-type')).toStartWith('text/html')
+  const html = await page.text()
+  const links = [...html.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, link]) => link!)
+  expect(links.length).toBeGreaterThanOrEqual(4)
+  expect(html).not.toMatch(/(https?:)?\/\/\w/)
+  for (const link of ['/api/docs', ...links]) {
+    expect(link).toStartWith('/api/docs')
+    const answer = await get(link)
+    expect([link, answer.status]).toEqual([link, 200])
+    expect((await answer.bytes()).length).toBeGreaterThan(100)
+    expect(answer.headers.get('x-content-type-options')).toBe('nosniff')
+    const policy = answer.headers.get('content-security-policy')
+    expect(policy).toContain("default-src 'self'")
+    expect(policy).not.toMatch(/https?:|\*|unsafe-eval|script-src/)
+  }
+})
+
+test('the page is set up to ask nobody else', async () => {
+  const script = await (await get('/api/docs/assets/start.js')).text()
+  expect(script).toContain("url: '/api/docs/json'")
+  expect(script).toContain('validatorUrl: null')
+  expect(script).not.toMatch(/(https?:)?\/\/\w/)
+  expect((await get('/api/docs/plugin')).status).toBe(404)
+})
+
+test('the document holds every route of the service and no other', () => {
+  const routes = app.routes.filter(({ path }) => path.startsWith('/api/v1'))
+  const names = routes.map(({ method, path }) => `${method.toLowerCase()} ${path.replace(/:(\w+)/g, '{$1}')}`)
+  expect([...operations.keys()].sort()).toEqual(names.sort())
+})
+
+test('every operation has a summary and a tag, and tells its operations apart', () => {
+  const tags = api.tags.map(({ name }) => name)
+  for (const [name, { summary, tags: own }] of operations) {
+    expect([name, summary]).toEqual([name, expect.stringMatching(/^[A-Z][\w ,']{5,60}$/)])
+    expect([name, own]).toEqual([name, [tags.find((tag) => tag === own[0])!]])
+  }
+  expect(new Set([...operations.values()].map(({ summary }) => summary)).size).toBe(operations.size)
+})
+
+test('every parameter of a path or query is described', () => {
+  const routes = new Map(app.routes.map((route) => [`${route.method} ${route.path}`, route]))
+  for (const [name, { parameters }] of operations) {
+    const [method, path] = name.split(' ') as [string, string]
+    const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, one]) => one!)
+    const route = routes.get(`${method.toUpperCase()} ${path.replace(/\{(\w+)\}/g, ':$1')}`)
+    const inQuery = Object.keys((route?.hooks.query as { properties?: object })?.properties ?? {})
+    const listed = (place: string) => parameters.filter((one) => one.in === place).map((one) => one.name)
+    expect([name, listed('path')]).toEqual([name, inPath])
+    expect([name, listed('query')]).toEqual([name, inQuery])
+    for (const { description, required, schema, in: place } of parameters) {
+      expect([name, description]).toEqual([name, expect.stringMatching(/^\w.{5,}/)])
+      expect(required ?? false).toBe(place === 'path')
+      expect(schema.type).toBe('string')
+    }
+  }
+  expect(
+    operations.get('get /api/v1/tasks')!.parameters.filter(({ in: place }) => place === 'query'),
+  ).toHaveLength(9)
+})
+
+test('every body is JSON and has an example that fits it', () => {
+  const withBody = [...operations].filter(([, { requestBody }]) => requestBody)
+  expect(withBody.length).toBeGreaterThanOrEqual(12)
+  for (const [name, { requestBody }] of withBody) {
+    const content = requestBody?.content ?? {}
+    expect(Object.keys(content)).toEqual(['application/json'])
+    const { schema, example } = content['application/json']!
+    expect([name, differences(api, schema, example)]).toEqual([name, []])
+    expect(Object.keys(example as object)).toEqual(Object.keys(schema.properties ?? {}))
+  }
+})
+
+test('every refusal is documented in the one error shape', () => {
+  for (const [name, { responses, requestBody, parameters, security }] of operations) {
+    const wanted = [500, 503]
+    if (security.length) wanted.push(401)
+    if (requestBody) wanted.push(400, 413, 415)
+    if (parameters.some((one) => one.in === 'query')) wanted.push(400)
+    if (parameters.some((one) => one.in === 'path')) wanted.push(404)
+    expect(Object.keys(responses)).toEqual(expect.arrayContaining(wanted.map(String)))
+    for (const [status, { content, description }] of Object.entries(responses)) {
+      expect([name, status, description]).toEqual([name, status, expect.stringMatching(/^\w+/)])
+      if (Number(status) < 400) continue
+      const { schema, example } = content?.['application/json'] ?? {}
+      expect(schema).toEqual({ $ref: '#/components/schemas/Error' })
+      expect(differences(api, schema!, example)).toEqual([])
+      expect(example).toMatchObject({ statusCode: Number(status) })
+    }
+  }
+})
+
+test('a bearer token is declared, and asked for except to register and to sign in', () => {
+  expect(api.components.securitySchemes).toMatchObject({ bearer: { type: 'http', scheme: 'bearer' } })
+  const open = [...operations].filter(([, { security }]) => security.length === 0).map(([name]) => name)
+  expect(open.sort()).toEqual(['post /api/v1/auth/login', 'post /api/v1/auth/register'])
+  for (const [, { security }] of operations) {
+    if (security.length) expect(security).toEqual([{ bearer: [] }])
+  }
+})

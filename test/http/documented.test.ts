@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { type Answer, type Person, register } from '../support/client.ts'
+import { type OpenApi, operationOf, operationsOf, undocumented } from '../support/schema-check.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+import { endpoints } from './endpoints.ts'
+import { furnish, openPeople, type People } from './scene.ts'
+
+let service: TestService
+let api: OpenApi
+let people: People
+let guest: Person
+/** Operations that succeeded and that refused. */
+const seen = new Set<string>()
+
+beforeAll(async () => {
+  service = await openTestService()
+  api = (await service.client.get('/../docs/json')).body as unknown as OpenApi
+  people = await openPeople(service.client)
+  guest = await register(service.client)
+})
+afterAll(() => service.close())
+
+/** Calls, and holds the answer to what the document says of the operation. */
+async function call(
+  who: Person | TestService['client'],
+  method: string,
+  path: string,
+  body?: unknown,
+  headers = {},
+) {
+  const answer: Answer = await who.call(method, path, body, headers)
+  const [name, operation] = operationOf(api, method, path)
+  expect([name, undocumented(api, operation, answer)]).toEqual([name, []])
+  seen.add(`${name} ${answer.status < 400 ? 'done' : 'refused'}`)
+}
+
+test('answers inside a project are as documented', async () => {
+  for (const { method, path: pathTo, body: bodyFor, may } of endpoints) {
+    const things = await furnish(people, guest)
+    const path = pathTo(things)
+    const body = bodyFor?.(things)
+    const doer = people[may.at(-1)!]
+    for (const who of [doer.as(), people.stranger, people.viewer, doer, doer]) {
+      await call(who, method, path, body)
+      if (method === 'GET') await call(who, method, path, undefined, { 'if-none-match': '*' })
+      if (body) for (const wrong of ['{', '{}']) await call(who, method, path, wrong)
+    }
+  }
+})
+
+test('answers outside of projects are as documented', async () => {
+  const { client } = service
+  const account = { name: 'Ada', email: 'ada@example.com', password: 'secret-1' }
+  for (const body of [account, account, {}]) await call(client, 'POST', '/auth/register', body)
+  for (const password of ['secret-1', 'wrong'])
+    await call(client, 'POST', '/auth/login', { ...account, password })
+  for (const path of [
+    '/auth/me',
+    '/projects',
+    '/projects?limit=1',
+    '/projects?limit=0',
+    '/tasks',
+    '/tasks?x=1',
+  ]) {
+    for (const who of [people.owner, client]) await call(who, 'GET', path)
+  }
+  for (const body of [{ name: 'P' }, {}]) await call(people.owner, 'POST', '/projects', body)
+})
+
+test('answers about an account are as documented', async () => {
+  const password = { password: 'secret-2', currentPassword: 'secret-1' }
+  const writes: [method: string, path: string, body?: object][] = [
+    ['PATCH', '/auth/me', { name: 'Ada' }],
+    ['PATCH', '/auth/me', password],
+    ['POST', '/auth/logout'],
+    ['POST', '/auth/logout-all'],
+    ['DELETE', '/auth/me'],
+  ]
+  for (const [method, path, body] of writes) {
+    const someone = await register(service.client)
+    const conditional = { 'idempotency-key': '""', 'if-match': '"other"' }
+    await call(someone, method, path, body, conditional)
+    for (const wrong of body ? ['{', '{"name":7}', { ...password, currentPassword: '' }] : []) {
+      await call(someone, method, path, wrong)
+    }
+    for (const who of [someone.as(), someone, someone]) await call(who, method, path, body)
+  }
+})
+
+test('every operation was seen to succeed and to refuse', () => {
+  const names = [...operationsOf(api).keys()]
+  expect([...seen].sort()).toEqual(names.flatMap((name) => [`${name} done`, `${name} refused`]).sort())
+})

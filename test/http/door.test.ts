@@ -1,0 +1,105 @@
+import { connect } from 'node:net'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { type Client, openClient, type Person, register } from '../support/client.ts'
+import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
+import { expectRefusal } from './answers.ts'
+import { exchange, head } from './raw.ts'
+
+let fresh: Awaited<ReturnType<typeof freshEnv>>
+let web: ServiceProcess
+let nobody: Client
+let ada: Person
+beforeAll(async () => {
+  fresh = await freshEnv({ BODY_TIMEOUT_MS: '300' })
+  web = await spawnService('web', fresh.env)
+  nobody = openClient(web.url)
+  ada = await register(nobody)
+})
+afterAll(async () => {
+  await web.stop('SIGKILL')
+  await fresh.drop()
+})
+
+const bearer = () => ({ Authorization: `Bearer ${ada.token}` })
+const json = { 'Content-Type': 'application/json' }
+describe('headers', () => {
+  test('keep browsers from guessing types, on every kind of answer', async () => {
+    const { headers } = await ada.get('/auth/me')
+    const answers = await Promise.all([
+      nobody.post('/auth/login', { email: 'a', password: 'b' }),
+      nobody.get('/auth/me'),
+      ada.get('/auth/me'),
+      ada.get('/auth/me', { 'if-none-match': headers.get('etag')! }),
+      ada.get('/nowhere'),
+      ada.post('/projects', { name: 'P' }),
+      ada.post('/projects', '{'),
+      ada.get('/../docs'),
+      ada.get('/../docs/json'),
+      ada.get('/../docs/assets/swagger-ui.css'),
+      ada.get('/../../health/live'),
+      ada.get('/../../health/ready'),
+    ])
+    const statuses = answers.map(({ status }) => status)
+    expect(statuses).toEqual([401, 401, 200, 304, 404, 201, 400, 200, 200, 200, 200, 200])
+    for (const one of answers) expect(one.headers.get('x-content-type-options')).toBe('nosniff')
+  })
+
+  test('of the documentation let nothing in from elsewhere', async () => {
+    const policy = (await ada.get('/../docs')).headers.get('content-security-policy')!
+    expect(policy).toStartWith("default-src 'self'; ")
+    expect(policy).toContain("frame-ancestors 'none'")
+    expect(policy).not.toMatch(/https?:|script-src|unsafe-eval/)
+  })
+
+  test('of answers with a token say that no cache may keep them', async () => {
+    const { headers } = await nobody.post('/auth/login', { email: ada.email, password: 'secret-1' })
+    expect(headers.get('cache-control')).toBe('no-store')
+  })
+})
+
+describe('what comes in', () => {
+  test('is bounded: headers, URL, body and its depth', async () => {
+    const raw = (path: string, headers: Record<string, string>, method = 'GET', ...body: string[]) =>
+      exchange(web.url, head(method, `/api/v1${path}`, { ...bearer(), ...headers }), ...body)
+    expect((await raw('/projects', { 'X-Long': 'x'.repeat(20_000) })).status).toBe(431)
+    expect((await raw(`/tasks?cursor=${'x'.repeat(8_200)}`, {})).status).toBe(414)
+    expect((await raw('/projects', { ...json, 'Content-Length': '9999999999' }, 'POST')).status).toBe(413)
+    const nested = (levels: number) => `{"name":"P","x":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`
+    expect((await ada.post('/projects', nested(32))).status).toBe(201)
+    for (const levels of [33, 1_000, 500_000]) {
+      expectRefusal(await ada.post('/projects', nested(levels)), 400)
+    }
+  })
+
+  test('is waited for only so long: a body that does not come gets 408 and the connection is closed', async () => {
+    const starts = ['', '{"name":', '{"name":"P"']
+    const answers = await Promise.all(
+      starts.map((start) => {
+        const headers = { ...bearer(), ...json, Connection: 'keep-alive', 'Content-Length': '100' }
+        return exchange(web.url, head('POST', '/api/v1/projects', headers), start)
+      }),
+    )
+    for (const { status, body } of answers) {
+      expect(status).toBe(408)
+      expect(JSON.parse(body)).toEqual({
+        statusCode: 408,
+        message: 'The body must arrive within 300 ms',
+        error: 'Request Timeout',
+      })
+    }
+  })
+
+  test('may come in pieces as long as it comes', async () => {
+    const body = JSON.stringify({ name: 'In pieces' })
+    const headers = { ...bearer(), ...json, 'Content-Length': String(body.length) }
+    const request = head('POST', '/api/v1/projects', headers) + body
+    const socket = connect(Number(new URL(web.url).port), '127.0.0.1')
+    const answer = new Promise<string>((resolve) => socket.once('data', (data) => resolve(String(data))))
+    for (let at = 0; at < request.length; at += 50) {
+      socket.write(request.slice(at, at + 50))
+      await Bun.sleep(1)
+    }
+    expect(await answer).toStartWith('HTTP/1.1 201')
+    socket.destroy()
+  })
+})

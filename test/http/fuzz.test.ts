@@ -1,0 +1,141 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import fc from 'fast-check'
+import { createApp } from '../../src/app.ts'
+import { type Answer, invite, make, openClient, type Person, register } from '../support/client.ts'
+import { type OpenApi, type Operation, operationsOf, undocumented } from '../support/schema-check.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+import { absentId, expectRefusal } from './answers.ts'
+import { aBodyLike, anUnlikelyId, aQuery, someHeaders } from './hostile.ts'
+import { hostileBodies, hostileTexts } from './hostile-texts.ts'
+import { furnish, openPeople, type People, type Things } from './scene.ts'
+
+const seed = 20_270_131
+const runsPerOperation = 150
+const patienceMs = 10_000
+setDefaultTimeout(120_000)
+
+let service: TestService
+let api: OpenApi
+let people: People
+let guest: Person
+beforeAll(async () => {
+  service = await openTestService()
+  api = (await service.client.get('/../docs/json')).body as unknown as OpenApi
+  people = await openPeople(service.client)
+  guest = await register(service.client)
+})
+afterAll(() => service.close())
+
+/** The answer, or a failure when there is none in time. */
+async function inTime(answer: Promise<Answer>): Promise<Answer> {
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => late.reject(new Error(`no answer in ${patienceMs} ms`)), patienceMs)
+  return Promise.race([answer, late.promise]).finally(() => clearTimeout(timer))
+}
+
+/** Holds an answer to what is documented: a refusal in the error shape, or a success in its own. Never a 500. */
+function expectSound(name: string, answer: Answer) {
+  expect([name, answer.status >= 500 ? answer.text : 'sound']).toEqual([name, 'sound'])
+  expect([name, undocumented(api, operationsOf(api).get(name)!, answer)]).toEqual([name, []])
+  if (answer.status < 400) return
+  expectRefusal(answer, answer.status)
+  expect(answer.body.message).not.toMatch(/\[object|undefined|at \w+ \(|\bselect\b|postgres/i)
+  expect(answer.body.message.length).toBeLessThan(1_000)
+}
+
+/** Fills a path's parameters. */
+const filled = (path: string, ids: string[]) =>
+  path.replace('/api/v1', '').replace(/\{\w+\}/g, () => ids.shift() ?? absentId)
+
+const aSoundId = ({ projectId, memberId, taskId, subtaskId, commentId }: Things) =>
+  fc.constantFrom(projectId, memberId, taskId, subtaskId, commentId, absentId)
+
+test('every operation answers anything with a refusal or a success', async () => {
+  for (const [name, operation] of operationsOf(api)) {
+    const [method, path] = name.split(' ') as [string, string]
+    // Whoever is asked to leave there is gone for the rest.
+    const callers = path.startsWith('/api/v1/auth/') ? await openPeople(service.client) : people
+    const things = await furnish(people, guest)
+    const aBody = aBodyLike(rightFor(operation, things))
+    const ids = fc.tuple(...ownIds(things, path).map((own) => anId(things, own)))
+    const who = fc.constantFrom('owner' as const, 'editor' as const, 'stranger' as const)
+    const aRequest = fc.record({ ids, who, query: aQuery, body: aBody, headers: someHeaders })
+    const property = fc.asyncProperty(aRequest, async ({ ids, who, query, body, headers }) => {
+      const sent = method === 'get' ? undefined : body
+      const answer = callers[who].call(method.toUpperCase(), filled(path, [...ids]) + query, sent, headers)
+      expectSound(name, await inTime(answer))
+    })
+    await fc.assert(property, { seed, numRuns: runsPerOperation })
+  }
+})
+
+/** A body that the operation takes. */
+const rightFor = ({ requestBody }: Operation, { projectId }: Things): object => {
+  const example = requestBody?.content?.['application/json']?.example ?? {}
+  const own = { projectId, assigneeId: people.owner.id, email: people.stranger.email }
+  return Object.fromEntries(
+    Object.entries(example).map(([name, value]) => [name, own[name as keyof typeof own] ?? value]),
+  )
+}
+
+/** The ids that belong in a path. */
+const ownIds = (things: Things, path: string): string[] =>
+  [...path.matchAll(/(\w+)s\/\{\w+\}/g)].map(([, kind]) => things[`${kind}Id` as keyof Things])
+
+/** An id, mostly the one that belongs there: a request should get as far as it can. */
+const anId = (things: Things, own = absentId) =>
+  fc.oneof(
+    { weight: 8, arbitrary: fc.constant(own) },
+    { weight: 1, arbitrary: aSoundId(things) },
+    { weight: 1, arbitrary: anUnlikelyId },
+  )
+
+test('every operation answers each hostile body, and each hostile text in each of its fields', async () => {
+  for (const [name, operation] of operationsOf(api)) {
+    if (!operation.requestBody) continue
+    const [method, path] = name.split(' ') as [string, string]
+    const things = await furnish(people, guest)
+    const ids = ownIds(things, path)
+    const { owner } = path.startsWith('/api/v1/auth/') ? await openPeople(service.client) : people
+    const send = async (body: string) =>
+      expectSound(name, await inTime(owner.call(method.toUpperCase(), filled(path, [...ids]), body)))
+    for (const body of hostileBodies) await send(body)
+    const right = rightFor(operation, things)
+    for (const field of Object.keys(right)) {
+      for (const text of hostileTexts) await send(JSON.stringify({ ...right, [field]: text }))
+    }
+  }
+})
+
+test('a hostile Authorization is refused and nothing more', async () => {
+  const app = createApp(service.services)
+  const nobody = openClient('http://localhost', undefined, (request) => app.fetch(request))
+  const token = people.owner.token!
+  const aToken = fc.oneof(
+    fc.string({ maxLength: 300 }),
+    fc.constantFrom(
+      ...hostileTexts.filter((text) => /^[\x20-\x7e]*$/.test(text)),
+      `${token}x`,
+      'x'.repeat(9_000),
+    ),
+    fc.tuple(fc.base64String(), fc.base64String(), fc.base64String()).map((parts) => parts.join('.')),
+  )
+  const property = fc.asyncProperty(
+    aToken,
+    fc.constantFrom('Bearer ', 'bearer', '', 'Basic '),
+    async (text, scheme) => {
+      const answer = nobody.get('/auth/me', { authorization: scheme + text.trim() })
+      expectRefusal(await inTime(answer), 401)
+    },
+  )
+  await fc.assert(property, { seed, numRuns: 500 })
+})
+
+test('afterwards the service works as before', async () => {
+  const things = await furnish(people, await register(service.client))
+  await invite(people.owner, things.projectId, guest)
+  const task = await make(people.editor, '/tasks', { title: 'After', projectId: things.projectId })
+  expect(task.number).toBe(2)
+  expect((await people.viewer.get(`/tasks?projectId=${things.projectId}`)).body).toHaveLength(2)
+  expect((await service.client.get('/../../health/ready')).body).toMatchObject({ status: 'ok' } as never)
+})

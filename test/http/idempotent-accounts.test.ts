@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { openPair, type Pair, upTo } from '../races/pair.ts'
+import { type Answer, type Client, openClient, register } from '../support/client.ts'
+import { expectRefusal } from './answers.ts'
+
+const used = 'This Idempotency-Key was used for another request'
+const password = 'secret-1'
+let pair: Pair
+let a: Client
+let b: Client
+beforeAll(async () => {
+  pair = await openPair()
+  a = openClient(pair.a.url)
+  b = openClient(pair.b.url)
+})
+afterAll(() => pair.close())
+
+let people = 0
+const account = () => ({ name: 'Ada', email: `keyed-${++people}@example.com`, password })
+const key = { 'idempotency-key': 'the one key' }
+const told = ({ status, text, headers }: Answer) => ({ status, text, etag: headers.get('etag') })
+const isReplay = ({ headers }: Answer) => headers.get('idempotency-replayed') === 'true'
+
+test('a repeated registration is answered byte for byte, token included', async () => {
+  const ada = account()
+  const first = await a.post('/auth/register', ada, key)
+  expect([first.status, isReplay(first)]).toEqual([201, false])
+  for (const at of [a, b]) {
+    const again = await at.post('/auth/register', ada, key)
+    expect(told(again)).toEqual(told(first))
+    expect(isReplay(again)).toBeTrue()
+  }
+  expect((await b.as(first.body.access_token).get('/auth/me')).body).toEqual(first.body.user)
+})
+
+test('registrations at once under one key make one account and get one answer', async () => {
+  const ada = account()
+  const answers = await Promise.all(upTo(8).map((n) => (n % 2 ? a : b).post('/auth/register', ada, key)))
+  expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
+  expect([answers[0]!.status, answers.filter((one) => !isReplay(one)).length]).toEqual([201, 1])
+})
+
+test('another body under the key is refused, and the key of another address is another', async () => {
+  const ada = account()
+  await a.post('/auth/register', ada, key)
+  for (const other of [{ password: 'secret-2' }, { name: 'Eve' }, { more: true }]) {
+    expectRefusal(await b.post('/auth/register', { ...ada, ...other }, key), 422, used)
+  }
+  expectRefusal(await b.post('/auth/login', { email: ada.email, password }, key), 422, used)
+  expectRefusal(await b.post('/auth/register', ada), 409)
+  expectRefusal(await b.post('/auth/register', ada, { 'idempotency-key': 'new' }), 409)
+  expect((await b.post('/auth/register', account(), key)).status).toBe(201)
+})
+
+test('what is kept holds neither password, nor token, nor a fast digest of either', async () => {
+  const ada = account()
+  const { body } = await a.post('/auth/register', ada, key)
+  const rows = await pair.sql`select * from idempotency_keys where scope = ${`email:${ada.email}`}`
+  expect(rows).toHaveLength(1)
+  expect(rows[0]!.fingerprint).toStartWith('$argon2id$')
+  for (const secret of [password, body.access_token, body.access_token.split('.')[2]!]) {
+    expect(JSON.stringify(rows)).not.toContain(secret)
+  }
+})
+
+test('a bad key is refused before anything is done', async () => {
+  const ada = account()
+  expectRefusal(await a.post('/auth/register', ada, { 'idempotency-key': '""' }), 400, /Idempotency-Key/)
+  expect((await a.post('/auth/register', ada)).status).toBe(201)
+})
+
+test('a refused registration is not kept', async () => {
+  const ada = account()
+  expectRefusal(await a.post('/auth/register', { ...ada, password: '1' }, key), 400)
+  expect((await a.post('/auth/register', ada, key)).status).toBe(201)
+})
+
+test('a repeated sign-in is answered with the same token', async () => {
+  const ada = account()
+  await a.post('/auth/register', ada)
+  const other = { 'idempotency-key': 'in' }
+  expectRefusal(await a.post('/auth/login', { ...ada, password: 'wrong' }, other), 401)
+  const first = await a.post('/auth/login', ada, other)
+  expect(told(await b.post('/auth/login', ada, other))).toEqual(told(first))
+  expectRefusal(await b.post('/auth/login', { ...ada, password: 'wrong' }, other), 422, used)
+})
+
+const writes: [does: string, (who: Client) => Promise<Answer>][] = [
+  ['a name', (who) => who.patch('/auth/me', { name: 'King' }, key)],
+  ['a password', (who) => who.patch('/auth/me', { password: 'secret-2', currentPassword: password }, key)],
+  ['signing out', (who) => who.post('/auth/logout', undefined, key)],
+  ['signing out everywhere', (who) => who.post('/auth/logout-all', undefined, key)],
+  ['deleting it', (who) => who.delete('/auth/me', key)],
+]
+for (const [does, write] of writes) {
+  test(`${does}: a repeat is answered, also with the token that the first one ended`, async () => {
+    const ada = await register(a)
+    const first = await write(ada)
+    expect([first.status, isReplay(first)]).toEqual([200, false])
+    for (const at of [ada, ada.at(pair.b.url)]) {
+      const again = await write(at)
+      expect(told(again)).toEqual(told(first))
+      expect(isReplay(again)).toBeTrue()
+    }
+    const others = { 'idempotency-key': 'other' }
+    if (does !== 'a name') expectRefusal(await ada.post('/auth/logout-all', undefined, others), 401)
+    expectRefusal(await ada.post('/projects', { name: 'P' }, key), does === 'a name' ? 422 : 401)
+  })
+
+  test(`${does}: repeats at once are done once`, async () => {
+    const ada = await register(a)
+    const clients = [ada, ada.at(pair.b.url)]
+    const answers = await Promise.all(upTo(6).map((n) => write(clients[n % 2]!)))
+    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
+    expect([answers[0]!.status, answers.filter((one) => !isReplay(one)).length]).toEqual([200, 1])
+  })
+}

@@ -1,0 +1,198 @@
+import { describe, expect, test } from 'bun:test'
+import { Budget, type Share } from '../../src/core/limits/budget.ts'
+import { addressOf } from '../../src/core/limits/address.ts'
+import { eventually, openPair, tally, upTo } from '../races/pair.ts'
+import { type Answer, type Client, make, register } from '../support/client.ts'
+import { freshRedis } from '../support/redis.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+import { expectRefusal } from './answers.ts'
+
+type Env = Record<string, string>
+async function within(env: Env, work: (service: TestService) => Promise<void>): Promise<void> {
+  const service = await openTestService(env)
+  await work(service).finally(() => service.close())
+}
+
+function expectLimited(answer: Answer, name: string, quota: number, window: number) {
+  expectRefusal(answer, 429, /^Too many requests; try again in \d+ seconds?$/)
+  const { headers } = answer
+  const wait = Number(headers.get('retry-after'))
+  expect(wait).toBeWithin(1, window + 1)
+  expect(headers.get('ratelimit-policy')).toBe(`"${name}";q=${quota};w=${window}`)
+  expect(headers.get('ratelimit')).toBe(`"${name}";r=0;t=${wait}`)
+}
+const statuses = (answers: Answer[]) => tally(answers.map(({ status }) => status))
+const left = ({ headers }: Answer) => Number(/^"[\w-]+";r=(\d+);t=\d+$/.exec(headers.get('ratelimit')!)?.[1])
+
+describe('reads and writes', () => {
+  test('have budgets of their own, told with every answer', () =>
+    within({ READS_PER_MINUTE: '5', WRITES_PER_MINUTE: '3' }, async ({ client }) => {
+      const [ada, grace] = [await register(client), await register(client)]
+      const { id } = await make(ada, '/projects', { name: 'P' })
+      const reads = [
+        ada.get('/auth/me'),
+        ada.get(`/projects/${id}`),
+        ada.get('/tasks?limit=0'),
+        ada.get('/projects'),
+      ]
+      expect((await Promise.all(reads)).map(({ status }) => status)).toEqual([200, 200, 400, 200])
+      const last = await ada.get(`/projects/${id}`, { 'if-none-match': '*' })
+      expect([last.status, left(last)]).toEqual([304, 0])
+      expect(last.headers.get('ratelimit-policy')).toBe('"reads";q=5;w=60')
+      expectLimited(await ada.get('/projects'), 'reads', 5, 60)
+      expect(left(await ada.patch(`/projects/${id}`, { name: 'Q' }))).toBe(1)
+      expect(left(await ada.patch(`/projects/none`, { name: 'Q' }))).toBe(0)
+      expectLimited(await ada.delete(`/projects/${id}`), 'writes', 3, 60)
+      expectLimited(await ada.post('/auth/logout'), 'writes', 3, 60)
+      expect([(await grace.get('/projects')).status, left(await grace.get('/projects'))]).toEqual([200, 3])
+    }))
+
+  test('are one budget in all processes, exact also at once', async () => {
+    const pair = await openPair({ READS_PER_MINUTE: '10', WRITES_PER_MINUTE: '1000' })
+    try {
+      const clients = [pair.atA, pair.atB]
+      const answers = await Promise.all(upTo(40).map((n) => clients[n % 2]!.get('/projects')))
+      expect(statuses(answers)).toEqual({ 200: 10, 429: 30 })
+      // Taken in chunks of twenty: each process may be left with part of one, and never gives more than there is.
+      const writes = await Promise.all(
+        upTo(1_100).map((n) => clients[n % 2]!.patch('/projects/none', { name: 'Q' })),
+      )
+      expect(statuses(writes)[404]).toBeWithin(1_000 - 20, 1_001)
+    } finally {
+      await pair.close()
+    }
+  })
+
+  test('are held in this process while Redis is away, and no request fails for it', async () => {
+    const redis = await freshRedis()
+    try {
+      await within({ REDIS_URL: redis.url, READS_PER_MINUTE: '5' }, async ({ client, services }) => {
+        const ada = await register(client)
+        await ada.get('/projects')
+        redis.kill()
+        await eventually('Redis is missed', () => services.redisStatus() !== 'ready')
+        const grace = await register(client)
+        expect(statuses(await Promise.all(upTo(8).map(() => grace.get('/projects'))))).toEqual({
+          200: 5,
+          429: 3,
+        })
+        expectLimited(await grace.get('/projects'), 'reads', 5, 60)
+      })
+    } finally {
+      await redis.stop()
+    }
+  })
+
+  test('have no limit and no headers when it is off', () =>
+    within({ RATE_LIMIT: 'off', READS_PER_MINUTE: '1', SIGN_IN_FAILURES: '1' }, async ({ client }) => {
+      const ada = await register(client)
+      for (const answer of await Promise.all(upTo(3).map(() => ada.get('/projects')))) {
+        expect([answer.status, answer.headers.get('ratelimit')]).toEqual([200, null])
+        expect(answer.headers.get('x-content-type-options')).toBe('nosniff')
+      }
+      for (const _ of upTo(3)) {
+        expectRefusal(await client.post('/auth/login', { email: ada.email, password: 'wrong' }), 401)
+      }
+    }))
+
+  test('begin anew when their window ends', async () => {
+    let points = 0
+    const counter = {
+      add: async (_: string, more: number) => ({ points: (points += more), msToEnd: 30 }),
+      read: async () => ({ points, msToEnd: 30 }),
+    }
+    const budget = new Budget(counter, { name: 'test', points: 2, seconds: 1 })
+    const take = async (): Promise<Share | string> => {
+      try {
+        return await budget.take('me')
+      } catch (error) {
+        return (error as Error).message
+      }
+    }
+    const taken = [await take(), await take(), await take()]
+    expect(taken.map((one) => typeof one)).toEqual(['object', 'object', 'string'])
+    points = 0
+    await eventually('the next window', async () => typeof (await take()) === 'object')
+  })
+})
+
+describe('signing in', () => {
+  const from = (address: string) => ({ 'x-forwarded-for': address })
+  const login = (client: Client, email: string, password: string, address = '10.0.0.1') =>
+    client.post('/auth/login', { email, password }, from(address))
+  const proxied = { TRUST_PROXY: 'on' }
+
+  test('is limited per address, with registering', () =>
+    within({ ...proxied, SIGN_INS_PER_MINUTE: '3' }, async ({ client }) => {
+      const { email } = await register(client)
+      for (const password of ['secret-1', 'wrong']) {
+        expect(left(await login(client, email, password))).toBeWithin(1, 3)
+      }
+      const account = { name: 'A', email: 'a@example.com', password: 'secret-1' }
+      expect((await client.post('/auth/register', account, from('10.0.0.1'))).status).toBe(201)
+      expectLimited(await login(client, email, 'secret-1'), 'sign-ins', 3, 60)
+      // What the caller claims comes first, what the proxy saw last.
+      expectLimited(await login(client, email, 'secret-1', '10.9.9.9, 10.0.0.1'), 'sign-ins', 3, 60)
+      expect((await login(client, email, 'secret-1', '10.0.0.1, 10.0.0.2')).status).toBe(200)
+    }))
+
+  test('takes no word of a proxy that is not trusted', () =>
+    within({ SIGN_INS_PER_MINUTE: '3' }, async ({ client }) => {
+      const { email } = await register(client)
+      const answers = await Promise.all(upTo(4).map((n) => login(client, email, 'secret-1', `10.0.0.${n}`)))
+      expect(statuses(answers)).toEqual({ 200: 2, 429: 2 })
+    }))
+
+  test('after too many wrong passwords waits, at that address and for that account only', () =>
+    within({ ...proxied, SIGN_IN_FAILURES: '3' }, async ({ client }) => {
+      const [ada, grace] = [await register(client), await register(client)]
+      for (const _ of upTo(6)) expect((await login(client, ada.email, 'secret-1')).status).toBe(200)
+      const guesses = await Promise.all(upTo(12).map((n) => login(client, ada.email, `guess ${n}`)))
+      expect(statuses(guesses)).toEqual({ 401: 3, 429: 9 })
+      expectLimited(await login(client, ada.email.toUpperCase(), 'secret-1'), 'sign-in-failures', 3, 900)
+      expect((await login(client, ada.email, 'secret-1', '10.0.0.2')).status).toBe(200)
+      expect((await login(client, grace.email, 'secret-1')).status).toBe(200)
+    }))
+
+  test('tells nothing about who has an account by its limit', () =>
+    within({ ...proxied, SIGN_IN_FAILURES: '2' }, async ({ client }) => {
+      const { email } = await register(client)
+      for (const who of [email, 'nobody@example.com']) {
+        const answers = [
+          await login(client, who, 'x'),
+          await login(client, who, 'x'),
+          await login(client, who, 'x'),
+        ]
+        expect(answers.map(({ status }) => status)).toEqual([401, 401, 429])
+      }
+    }))
+
+  test('counts wrong current passwords, and repeats under a key with another password, too', () =>
+    within({ ...proxied, SIGN_IN_FAILURES: '2' }, async ({ client }) => {
+      const ada = await register(client)
+      const change = (currentPassword: string) =>
+        ada.patch('/auth/me', { password: 'secret-2', currentPassword }, from('10.0.0.1'))
+      for (const wrong of ['a', 'b']) expectRefusal(await change(wrong), 403)
+      expectLimited(await change('secret-1'), 'sign-in-failures', 2, 900)
+      const keyed = { ...from('10.0.0.1'), 'idempotency-key': 'k' }
+      const account = { name: 'A', email: 'keyed@example.com', password: 'secret-1' }
+      const enrol = (password: string) => client.post('/auth/register', { ...account, password }, keyed)
+      const answers = [await enrol('secret-1'), await enrol('wrong-1'), await enrol('wrong-2')]
+      expect(answers.map(({ status }) => status)).toEqual([201, 422, 422])
+      expectLimited(await enrol('secret-1'), 'sign-in-failures', 2, 900)
+    }))
+})
+
+test('an address is the socket’s, the proxy’s last word, or a network of IPv6', () => {
+  const asked = (forwarded?: string) =>
+    new Request('http://x', { headers: forwarded ? { 'x-forwarded-for': forwarded } : {} })
+  const server = (address: string) => ({ requestIP: () => ({ address }) })
+  expect(addressOf(asked(), null, false)).toBe('local')
+  expect(addressOf(asked('1.1.1.1'), null, false)).toBe('local')
+  expect(addressOf(asked('1.1.1.1, 2.2.2.2 '), server('3.3.3.3'), true)).toBe('2.2.2.2')
+  expect(addressOf(asked(), server('::ffff:3.3.3.3'), true)).toBe('3.3.3.3')
+  for (const address of ['2001:db8:1:2:3:4:5:6', '2001:DB8:1:2::9', '2001:db8:1:2:0:0:0:1']) {
+    expect(addressOf(asked(), server(address), false)).toBe('2001:db8:1:2::/64')
+  }
+  expect(addressOf(asked(), server('::1'), false)).toBe('0:0:0:0::/64')
+})

@@ -1,0 +1,134 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { type Body, invite, make, type Person, register } from '../support/client.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+import { absentId, expectRefusal } from './answers.ts'
+import { nextOf, walk } from './walk.ts'
+
+const rows = 7
+const sorts = ['createdAt', '-createdAt', 'dueDate', '-dueDate']
+
+let service: TestService
+let ada: Person
+let projectId: string
+/** Every list of the service: its path and the most rows in a page. */
+let lists: { path: string; most: number }[]
+
+beforeAll(async () => {
+  service = await openTestService()
+  ada = await register(service.client)
+  projectId = (await make(ada, '/projects', { name: 'Lists' })).id
+  const task = await make(ada, '/tasks', { title: 'T0', projectId })
+  for (let i = 1; i < rows; i++) {
+    // Several tasks are due on the same day and several on none: ties that a cursor must break.
+    const dueDate = i % 3 === 0 ? null : `2027-01-0${1 + (i % 2)}`
+    await make(ada, '/tasks', { title: `T${i}`, projectId, dueDate })
+    await make(ada, '/projects', { name: `P${i}` })
+  }
+  for (let i = 0; i < rows; i++) {
+    await make(ada, `/tasks/${task.id}/subtasks`, { title: `S${i}` })
+    await make(ada, `/tasks/${task.id}/comments`, { text: `C${i}` })
+    await invite(ada, projectId, await register(service.client))
+  }
+  const paths = [
+    `/projects/${projectId}/members?`,
+    `/tasks/${task.id}/subtasks?`,
+    `/tasks/${task.id}/comments?`,
+  ]
+  for (const sort of sorts) paths.push(`/tasks?projectId=${projectId}&sort=${sort}&`, `/tasks?sort=${sort}&`)
+  lists = paths.map((path) => ({ path, most: 200 }))
+  lists.push({ path: '/projects?', most: 1_000 })
+})
+afterAll(() => service.close())
+
+const idsOf = (bodies: Body[]) => bodies.map(({ id }) => id)
+
+test('following the links shows every row once, in the order of the whole list', async () => {
+  for (const { path } of lists) {
+    const [whole] = (await walk(ada, path.slice(0, -1))) as [Body[]]
+    expect(whole).toHaveLength(rows)
+    for (const limit of [1, 2, 3, rows - 1, rows, rows + 1]) {
+      const pages = await walk(ada, `${path}limit=${limit}`)
+      expect(pages.flat()).toEqual(whole)
+      expect(
+        pages
+          .map(({ length }) => length)
+          .slice(0, -1)
+          .every((length) => length === limit),
+      ).toBeTrue()
+      expect(pages).toHaveLength(Math.ceil(rows / limit))
+    }
+  }
+})
+
+test('rows that come while someone follows the links are not shown twice and hide none', async () => {
+  const { id } = await make(ada, '/tasks', { title: 'Growing', projectId })
+  const add = (title: string) => make(ada, `/tasks/${id}/subtasks`, { title })
+  const [a, b, c] = [await add('a'), await add('b'), await add('c')]
+  const first = await ada.get(`/tasks/${id}/subtasks?limit=2`)
+  await ada.delete(`/tasks/subtasks/${b.id}`)
+  const d = await add('d')
+  const rest = await walk(ada, nextOf(first.headers)!)
+  expect(idsOf([...first.body, ...rest.flat()])).toEqual([a.id, b.id, c.id, d.id])
+  await ada.delete(`/tasks/${id}`)
+})
+
+test('tasks are sorted by creation or by due date, without one last, and descending the other way round', async () => {
+  const list = async (sort: string) => (await ada.get(`/tasks?projectId=${projectId}&sort=${sort}`)).body
+  const created = await list('createdAt')
+  expect(idsOf(created)).toEqual(idsOf([...created]).sort())
+  const key = ({ dueDate, id }: Body) => `${dueDate ?? '9999'} ${id}`
+  const due = await list('dueDate')
+  expect(due.map(key)).toEqual(due.map(key).sort())
+  expect(due.map(({ dueDate }) => dueDate).slice(-3)).toEqual([null, null, null])
+  expect(idsOf(await list('-createdAt'))).toEqual(idsOf(created).reverse())
+  expect(idsOf(await list('-dueDate'))).toEqual(idsOf(due).reverse())
+  expect(await list('')).toMatchObject({ statusCode: 400 })
+})
+
+test('limit is a whole number from 1 to the most of its list', async () => {
+  for (const { path, most } of lists) {
+    for (const limit of ['1', '007', `${most}`]) {
+      expect((await ada.get(`${path}limit=${limit}`)).status).toBe(200)
+    }
+    for (const limit of ['0', `${most + 1}`, '-1', '1.5', '1e2', '', 'all', 'NaN', '%20', '9'.repeat(400)]) {
+      const message = `limit must be a whole number from 1 to ${most}`
+      expectRefusal(await ada.get(`${path}limit=${limit}`), 400, message)
+    }
+  }
+})
+
+test('a cursor is one that the list gave', async () => {
+  const encode = (key: unknown) => Buffer.from(JSON.stringify(key)).toString('base64url')
+  const keys = [[], {}, null, 1, '', [1], ['x'], [null], [absentId, absentId, absentId], [null, null]]
+  const dues = ['2027-01-01T00:00:00+23:59', 'infinity', '', '2027-01-01', "'; select 1"]
+  const wrong = [...keys, ...dues.map((due) => [due, absentId])].map(encode)
+  wrong.push('', 'x', '%00', 'W10', '[]', 'null', 'A'.repeat(500))
+  for (const { path } of lists) {
+    for (const cursor of wrong)
+      expectRefusal(await ada.get(`${path}cursor=${cursor}`), 400, /^cursor must be/)
+    expectRefusal(await ada.get(`${path}cursor=${'A'.repeat(501)}`), 400, /^cursor must be/)
+  }
+  const byId = (await ada.get('/tasks?limit=1')).headers
+  const cursor = nextOf(byId)!.replace(/.*cursor=/, '')
+  expectRefusal(await ada.get(`/tasks?sort=dueDate&cursor=${cursor}`), 400, /^cursor must be/)
+})
+
+test('a parameter that a list does not know is refused, not overlooked', async () => {
+  for (const { path } of lists) {
+    for (const name of ['stauts', 'page', 'Limit', 'offset', 'x'.repeat(200)]) {
+      const answer = await ada.get(`${path}${name}=1`)
+      expectRefusal(answer, 400, `${name.slice(0, 100)} is not known here`)
+    }
+  }
+})
+
+test('a page without limit holds 50 rows, of projects all', async () => {
+  const { id } = await make(ada, '/tasks', { title: 'Many', projectId })
+  const add = (title: string) => make(ada, `/tasks/${id}/subtasks`, { title })
+  await Promise.all(Array.from({ length: 51 }, (_, i) => add(`S${i}`)))
+  const pages = await walk(ada, `/tasks/${id}/subtasks`)
+  expect(pages.map(({ length }) => length)).toEqual([50, 1])
+  const grace = await register(service.client)
+  await Promise.all(Array.from({ length: 51 }, (_, i) => make(grace, '/projects', { name: `P${i}` })))
+  expect((await walk(grace, '/projects')).map(({ length }) => length)).toEqual([51])
+})

@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { make, type Person, register } from '../support/client.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+import {
+  absentId,
+  anId,
+  anInstant,
+  eventsOf,
+  expectAnswer,
+  expectRefusal,
+  rightTexts,
+  wrongTexts,
+} from './answers.ts'
+import { openPeople, openProject } from './scene.ts'
+
+let service: TestService
+let ada: Person
+beforeAll(async () => {
+  service = await openTestService()
+  ada = await register(service.client)
+})
+afterAll(() => service.close())
+
+test('creating answers the project with its caller as owner', async () => {
+  const wanted = { name: 'Engine', description: 'With wheels' }
+  const answer = await ada.post('/projects', wanted)
+  expectAnswer(answer, 201, { id: anId, ...wanted, ownerId: ada.id, createdAt: anInstant })
+  expectAnswer(await ada.get(`/projects/${answer.body.id}`), 200, answer.body)
+})
+
+test('a project needs no description', async () => {
+  for (const wanted of [{}, { description: null }, { description: '' }, { description: '  ' }]) {
+    expect((await make(ada, '/projects', { name: 'Bare', ...wanted })).description).toBeNull()
+  }
+})
+
+test('a name is 1 to 200 characters once trimmed', async () => {
+  const { id } = await make(ada, '/projects', { name: 'Named' })
+  for (const [name, stored] of rightTexts(200)) {
+    expect((await make(ada, '/projects', { name })).name).toBe(stored)
+    expect((await ada.patch(`/projects/${id}`, { name })).body.name).toBe(stored)
+  }
+  for (const name of wrongTexts(200)) {
+    expectRefusal(await ada.post('/projects', { name }), 400, /^name must be/)
+    expectRefusal(await ada.patch(`/projects/${id}`, { name }), 400, /^name must be/)
+  }
+  expectRefusal(await ada.post('/projects', {}), 400, /^name is required/)
+})
+
+test('a description has at most 20,000 characters', async () => {
+  const { id } = await make(ada, '/projects', { name: 'Described' })
+  for (const [description, stored] of rightTexts(20_000)) {
+    expect((await make(ada, '/projects', { name: 'P', description })).description).toBe(stored)
+    expect((await ada.patch(`/projects/${id}`, { description })).body.description).toBe(stored)
+  }
+  for (const description of ['x'.repeat(20_001), 'a\0b', '\udfff', 7, false, [], {}]) {
+    expectRefusal(await ada.post('/projects', { name: 'P', description }), 400, /^description must be/)
+    expectRefusal(await ada.patch(`/projects/${id}`, { description }), 400, /^description must be/)
+  }
+})
+
+test('a change keeps what is absent and clears what is null', async () => {
+  const before = await make(ada, '/projects', { name: 'Old', description: 'Text' })
+  const path = `/projects/${before.id}`
+  expectAnswer(await ada.patch(path, { name: ' New ' }), 200, { ...before, name: 'New' })
+  expectAnswer(await ada.patch(path, { description: null }), 200, {
+    ...before,
+    name: 'New',
+    description: null,
+  })
+  expectAnswer(await ada.get(path), 200, { ...before, name: 'New', description: null })
+})
+
+test('a change that changes nothing leaves no trace', async () => {
+  const before = await make(ada, '/projects', { name: 'Same', description: 'Text' })
+  const path = `/projects/${before.id}`
+  const { headers } = await ada.get(path)
+  for (const same of [{}, { name: 'Same' }, { name: ' Same ', description: 'Text' }, { ownerId: absentId }]) {
+    const answer = await ada.patch(path, same)
+    expectAnswer(answer, 200, before)
+    expect(answer.headers.get('etag')).toBe(headers.get('etag'))
+  }
+  expect(await eventsOf(service, before.id)).toBe(1)
+  await ada.patch(path, { name: 'Other' })
+  expect(await eventsOf(service, before.id)).toBe(2)
+})
+
+test('unknown fields are ignored', async () => {
+  const project = await make(ada, '/projects', { name: 'P', id: absentId, ownerId: absentId, version: 9 })
+  expect(project.id).not.toBe(absentId)
+  expect(project.ownerId).toBe(ada.id)
+})
+
+test('the list holds what a user owns or is a member of', async () => {
+  const people = await openPeople(service.client)
+  const shared = await openProject(people, 'Shared')
+  const own = await make(people.viewer, '/projects', { name: 'Own' })
+  const { body } = await people.viewer.get('/projects')
+  expect(body.map(({ id }) => id)).toEqual([shared, own.id])
+  expectAnswer(await people.viewer.get(`/projects/${shared}`), 200, body[0])
+  expectAnswer(await people.stranger.get('/projects'), 200, [])
+})
+
+test('deleting says so, and the project is gone from every answer', async () => {
+  const people = await openPeople(service.client)
+  const id = await openProject(people)
+  expectAnswer(await people.owner.delete(`/projects/${id}`), 200, { message: 'Project deleted successfully' })
+  expectRefusal(await people.owner.get(`/projects/${id}`), 404, 'Project not found')
+  expectRefusal(await people.owner.delete(`/projects/${id}`), 404, 'Project not found')
+  for (const person of [people.owner, people.viewer]) expectAnswer(await person.get('/projects'), 200, [])
+})

@@ -1,0 +1,46 @@
+import { type Client, invite, make, type Person, register } from '../support/client.ts'
+
+/** One of each: who can be in a project, and somebody who is not. */
+export const standings = ['owner', 'admin', 'editor', 'viewer', 'stranger'] as const
+export type People = Record<(typeof standings)[number], Person>
+
+/** What paths and bodies name. The comment is the editor's, the member a guest, the invitee the stranger. */
+export interface Things {
+  projectId: string
+  memberId: string
+  inviteeEmail: string
+  taskId: string
+  subtaskId: string
+  commentId: string
+}
+
+export async function openPeople(nobody: Client): Promise<People> {
+  const [owner, admin, editor, viewer, stranger] = await Promise.all(standings.map(() => register(nobody)))
+  return { owner, admin, editor, viewer, stranger } as People
+}
+
+/** A project with an admin, an editor and a viewer in it. */
+export async function openProject(
+  { owner, admin, editor, viewer }: People,
+  name = 'Engine',
+): Promise<string> {
+  const { id } = await make(owner, '/projects', { name })
+  await Promise.all([
+    invite(owner, id, admin, 'ADMIN'),
+    invite(owner, id, editor, 'EDITOR'),
+    invite(owner, id, viewer, 'VIEWER'),
+  ])
+  return id
+}
+
+/** A project with one of everything in it. `guest` is the member that may be changed or removed. */
+export async function furnish(people: People, guest: Person): Promise<Things> {
+  const { owner, editor, stranger } = people
+  const projectId = await openProject(people)
+  const member = await invite(owner, projectId, guest)
+  const { id: taskId } = await make(owner, '/tasks', { title: 'Wheels', projectId })
+  const subtask = await make(owner, `/tasks/${taskId}/subtasks`, { title: 'Oil' })
+  const comment = await make(editor, `/tasks/${taskId}/comments`, { text: 'Slow' })
+  const ids = { memberId: member.id, taskId, subtaskId: subtask.id, commentId: comment.id }
+  return { projectId, inviteeEmail: stranger.email, ...ids }
+}

@@ -1,0 +1,142 @@
+import { once } from 'node:events'
+import { Agent, type IncomingMessage, request } from 'node:http'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { make, openClient, type Person, register } from '../support/client.ts'
+import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
+import { expectRefusal } from './answers.ts'
+import { exchange, expectRaw, head } from './raw.ts'
+
+let web: ServiceProcess
+let drop: () => Promise<void>
+let ada: Person
+let projectId: string
+let withToken: Record<string, string>
+const json = { 'Content-Type': 'application/json' }
+
+beforeAll(async () => {
+  const fresh = await freshEnv()
+  drop = fresh.drop
+  web = await spawnService('web', fresh.env)
+  ada = await register(openClient(web.url))
+  projectId = (await make(ada, '/projects', { name: 'Sockets' })).id
+  withToken = { Authorization: `Bearer ${ada.token}` }
+})
+afterAll(async () => {
+  expect(await web.stop()).toBe(0)
+  await drop()
+})
+
+const ask = (
+  method: string,
+  path: string,
+  headers: Record<string, string | number> = {},
+  ...body: string[]
+) => exchange(web.url, head(method, path, { ...withToken, ...headers }), ...body)
+
+test('the wrong content type and what is not JSON are refused', async () => {
+  for (const type of ['text/plain', 'multipart/form-data; boundary=x', 'application/x-www-form-urlencoded']) {
+    expectRefusal(await ada.post('/projects', 'name=x', { 'content-type': type }), 415)
+  }
+  for (const text of ['', '{', '\0', '[1', '"\ud800']) expectRefusal(await ada.post('/projects', text), 400)
+  expectRaw(await ask('POST', '/api/v1/projects', { 'Content-Length': 2 }, '{}'), 415)
+  expectRaw(await ask('POST', '/api/v1/projects', { ...json, 'Content-Length': 2 }, '\xff'), 400)
+})
+
+test('a method that a path does not have is not found', async () => {
+  for (const path of ['/projects', `/projects/${projectId}`, '/tasks', '/auth/login', '/auth/me']) {
+    for (const method of ['PUT', 'OPTIONS', 'LINK', 'PROPFIND']) {
+      expectRaw(await ask(method, `/api/v1${path}`), 404)
+    }
+  }
+  expectRefusal(await ada.get('/auth/login'), 404)
+  expectRefusal(await ada.delete('/projects'), 404)
+})
+
+test('HEAD answers without a body and never fails', async () => {
+  for (const path of ['/api/v1/projects', `/api/v1/projects/${projectId}`, '/api/docs', '/nowhere']) {
+    const { status, body } = await ask('HEAD', path)
+    expect([path, status < 500, body]).toEqual([path, true, ''])
+  }
+})
+
+test('a path or query of any length is answered', async () => {
+  for (const length of [2_000, 8_000]) {
+    const long = 'a'.repeat(length)
+    expectRefusal(await ada.get(`/projects/${long}`), 404)
+    expectRefusal(await ada.get(`/tasks?cursor=${long}`), 400)
+  }
+  for (const path of ['/projects/', '/tasks?cursor=']) {
+    expectRefusal(await ada.get(path + 'a'.repeat(15_000)), 414)
+  }
+  for (const length of [20_000, 200_000]) {
+    const { status } = await ask('GET', `/api/v1/projects/${'a'.repeat(length)}`)
+    expect([0, 404, 414, 431]).toContain(status)
+  }
+  expect((await ada.get('/projects')).status).toBe(200)
+})
+
+test('what no path looks like is refused', async () => {
+  const odd = [
+    '%',
+    '%zz',
+    '%ff',
+    '%c0%af',
+    '%00',
+    '..%2f..%2fetc',
+    '\\',
+    '{}',
+    '<>',
+    '"',
+    '|',
+    '%u0000',
+    '%20',
+  ]
+  for (const part of odd) {
+    for (const path of [
+      `/projects/${part}`,
+      `/tasks/${part}/comments`,
+      `/projects/${projectId}/members/${part}`,
+    ]) {
+      expectRaw(await ask('GET', `/api/v1${path}`), 404)
+    }
+  }
+  for (const path of [
+    '/../../etc/passwd',
+    '//',
+    '/api/v1/../../x',
+    '/api/docs/assets/../../../package.json',
+  ]) {
+    expectRaw(await ask('GET', path), 404)
+  }
+})
+
+test('what is not HTTP is cut off', async () => {
+  for (const noise of ['\r\n\r\n', 'GET\r\n\r\n', '\x16\x03\x01\x02\0\x01\0', 'GET / HTTP/9.9\r\n\r\n']) {
+    const { status } = await exchange(web.url, noise)
+    expect([0, 400, 404, 505]).toContain(status)
+  }
+})
+
+test('a connection serves one request after another, refused ones among them', async () => {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const statuses: unknown[] = []
+  for (const [method, path] of [
+    ['GET', '/auth/me'],
+    ['POST', '/projects'],
+    ['GET', '/no'],
+    ['GET', '/auth/me'],
+  ]) {
+    const sent = request(`${web.url}/api/v1${path}`, { agent, method, headers: { ...withToken, ...json } })
+    sent.end(method === 'POST' ? '{' : undefined)
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage]
+    await answer.resume().toArray()
+    statuses.push([answer.statusCode, sent.reusedSocket])
+  }
+  agent.destroy()
+  expect(statuses).toEqual([
+    [200, false],
+    [400, true],
+    [404, true],
+    [200, true],
+  ])
+})

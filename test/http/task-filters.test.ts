@@ -1,0 +1,130 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { type Body, invite, make, type Person, register } from '../support/client.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+import { absentId, expectAnswer, expectRefusal, malformedIds } from './answers.ts'
+import { walk } from './walk.ts'
+
+let service: TestService
+let ada: Person
+let bob: Person
+let first: string
+let second: string
+let all: Body[]
+
+const dues = [null, '2027-01-01T00:00:00.000Z', '2027-01-02T12:00:00.000Z', '2027-01-03T00:00:00.000Z']
+
+beforeAll(async () => {
+  service = await openTestService()
+  ;[ada, bob] = (await Promise.all([register(service.client), register(service.client)])) as [Person, Person]
+  first = (await make(ada, '/projects', { name: 'First' })).id
+  second = (await make(ada, '/projects', { name: 'Second' })).id
+  await invite(ada, first, bob, 'EDITOR')
+  let n = 0
+  for (const status of ['TODO', 'IN_PROGRESS', 'DONE']) {
+    for (const priority of ['LOW', 'MEDIUM', 'HIGH']) {
+      for (const dueDate of dues) {
+        const projectId = n++ % 2 ? second : first
+        const assigneeId = [null, ada.id, bob.id][n % 3]
+        const free = projectId === second && assigneeId === bob.id ? null : assigneeId
+        await make(ada, '/tasks', { title: `T${n}`, projectId, status, priority, dueDate, assigneeId: free })
+      }
+    }
+  }
+  all = (await walk(ada, '/tasks?limit=200')).flat()
+  const others = await make(bob, '/projects', { name: "Bob's own" })
+  await make(bob, '/tasks', { title: 'Hidden from Ada', projectId: others.id, assigneeId: bob.id })
+})
+afterAll(() => service.close())
+
+type Fits = (task: Body) => boolean
+const idsOf = (tasks: Body[]) => tasks.map(({ id }) => id).sort()
+
+/** The list under this query, walked page by page, holds exactly the tasks of all that fit. */
+async function expectExactly(query: string, fits: Fits, who: Person = ada) {
+  const pages = await walk(who, `/tasks?${query}&limit=5`)
+  expect(idsOf(pages.flat())).toEqual(idsOf(all.filter(fits)))
+}
+
+/** Each filter with what it lets through. */
+const filters: (() => [string, Fits])[] = [
+  () => [`projectId=${first}`, (task) => task.projectId === first],
+  () => [`projectId=${second}`, (task) => task.projectId === second],
+  () => ['status=IN_PROGRESS', (task) => task.status === 'IN_PROGRESS'],
+  () => ['priority=HIGH', (task) => task.priority === 'HIGH'],
+  () => ['assigneeId=me', (task) => task.assigneeId === ada.id],
+  () => [`assigneeId=${bob.id}`, (task) => task.assigneeId === bob.id],
+  () => ['dueAfter=2027-01-02T11:00:00Z', ({ dueDate }) => dueDate === dues[2] || dueDate === dues[3]],
+  () => ['dueBefore=2027-01-02', ({ dueDate }) => dueDate !== null && dueDate < '2027-01-02'],
+]
+
+test('across projects the list holds every task of those the caller is in, and no other', async () => {
+  expect(all).toHaveLength(36)
+  await expectExactly('', () => true)
+  const { body } = await bob.get('/tasks?limit=200')
+  expect(body.filter(({ projectId }) => projectId === first)).toHaveLength(18)
+  expect(body).toHaveLength(19)
+  expectAnswer(await (await register(service.client)).get('/tasks'), 200, [])
+})
+
+test('each filter lets through exactly what it says', async () => {
+  for (const filter of filters) await expectExactly(...filter())
+})
+
+test('filters combine, in every sort', async () => {
+  for (const [a, one] of filters.entries()) {
+    for (const other of filters.slice(a + 1)) {
+      const [[query, fits], [otherQuery, otherFits]] = [one(), other()]
+      if (query.split('=')[0] === otherQuery.split('=')[0]) continue
+      for (const sort of ['createdAt', '-createdAt', 'dueDate', '-dueDate']) {
+        await expectExactly(`${query}&${otherQuery}&sort=${sort}`, (task) => fits(task) && otherFits(task))
+      }
+    }
+  }
+  const query = `projectId=${first}&status=TODO&priority=LOW&assigneeId=me&dueBefore=2028-01-01`
+  const { body } = await ada.get(`/tasks?${query}`)
+  const fits = all.filter((t) => t.projectId === first && t.status === 'TODO' && t.priority === 'LOW')
+  expect(idsOf(body)).toEqual(idsOf(fits.filter((t) => t.assigneeId === ada.id && t.dueDate !== null)))
+})
+
+test('due dates are compared exactly: neither bound is inside', async () => {
+  const range = `dueAfter=2027-01-01&dueBefore=2027-01-03T00:00:00.001Z`
+  await expectExactly(range, ({ dueDate }) => dueDate === dues[2] || dueDate === dues[3])
+  await expectExactly('dueBefore=2027-01-01', () => false)
+  await expectExactly('dueAfter=2027-01-03', () => false)
+  await expectExactly('dueBefore=2027-01-01T01:00:00%2B00:30', ({ dueDate }) => dueDate === dues[1])
+})
+
+test('filtered by due date the list is sorted by it, unless told otherwise', async () => {
+  const dueOf = (tasks: Body[]) => tasks.map(({ dueDate }) => dueDate as string)
+  const due = dueOf((await ada.get('/tasks?dueAfter=2026-01-01')).body)
+  expect(due).toEqual([...due].sort())
+  const { body } = await ada.get('/tasks?dueAfter=2026-01-01&sort=createdAt')
+  expect(body.map(({ id }) => id)).toEqual(idsOf(body))
+})
+
+test('`me` is whoever asks', async () => {
+  for (const who of [ada, bob, ada]) {
+    const { body } = await who.get(`/tasks?projectId=${first}&assigneeId=me`)
+    expect(idsOf(body)).toEqual(idsOf(all.filter((t) => t.projectId === first && t.assigneeId === who.id)))
+  }
+})
+
+test('a filter that means nothing is refused', async () => {
+  const refuse = async (name: string, values: string[], message: RegExp) => {
+    for (const value of values) expectRefusal(await ada.get(`/tasks?${name}=${value}`), 400, message)
+  }
+  await refuse('status', ['', 'todo', 'OPEN', 'TODO,DONE'], /^status must be one of/)
+  await refuse('priority', ['', 'low', 'URGENT'], /^priority must be one of/)
+  await refuse('sort', ['', 'title', 'createdAt,dueDate', '--dueDate'], /^sort must be one of/)
+  const wrongIds = malformedIds.filter((id) => id !== 'me')
+  await refuse('assigneeId', ['', 'Me', ...wrongIds], /^assigneeId must be/)
+})
+
+test('a project the caller is not in is not found, and nobody assigned is nothing', async () => {
+  const stranger = await register(service.client)
+  for (const id of ['', absentId, ...malformedIds]) {
+    expectRefusal(await ada.get(`/tasks?projectId=${id}`), 404, 'Project not found')
+  }
+  expectRefusal(await stranger.get(`/tasks?projectId=${first}`), 404, 'Project not found')
+  expectAnswer(await ada.get(`/tasks?assigneeId=${absentId}`), 200, [])
+})

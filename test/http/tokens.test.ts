@@ -1,0 +1,107 @@
+import { createHmac } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { type Client, type Person, register } from '../support/client.ts'
+import { openTestService, type TestService, testSecret } from '../support/service.ts'
+import { absentId, expectRefusal } from './answers.ts'
+
+let service: TestService
+let ada: Person
+beforeAll(async () => {
+  service = await openTestService()
+  ada = await register(service.client)
+})
+afterAll(() => service.close())
+
+const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+const now = () => Math.floor(Date.now() / 1000)
+const claims = (over: object = {}) => {
+  const own = { sub: ada.id, jti: absentId, ver: 0 }
+  return { ...own, iss: 'docket', aud: 'docket-api', iat: now(), exp: now() + 60, ...over }
+}
+
+function sign(payload: unknown, { alg = 'HS256', secret = testSecret } = {}): string {
+  const signed = `${part({ alg, typ: 'JWT' })}.${part(payload)}`
+  const hash = { HS256: 'sha256', HS384: 'sha384', HS512: 'sha512' }[alg] ?? 'sha256'
+  return `${signed}.${createHmac(hash, secret).update(signed).digest('base64url')}`
+}
+
+const me = (authorization?: string): ReturnType<Client['get']> =>
+  service.client.get('/auth/me', authorization === undefined ? {} : { authorization })
+
+test('a token made with the secret and the right claims is good', async () => {
+  expect((await me(`Bearer ${sign(claims())}`)).body.id).toBe(ada.id)
+})
+
+test('the scheme may be written in any case', async () => {
+  expect((await me(`bearer ${ada.token}`)).status).toBe(200)
+  expect((await me(`BEARER  ${ada.token}`)).status).toBe(200)
+})
+
+test('no token is refused, and the answer names the scheme', async () => {
+  for (const header of [undefined, '']) {
+    const answer = await me(header)
+    expectRefusal(answer, 401, /required/)
+    expect(answer.headers.get('www-authenticate')).toStartWith('Bearer')
+  }
+})
+
+test('what is no bearer token is refused', async () => {
+  const [head, body, signature] = ada.token!.split('.') as [string, string, string]
+  const wrong = [ada.token!, 'Bearer', 'Bearer ', 'Bearer x', 'Bearer a.b.c', `Basic ${ada.token}`]
+  wrong.push(`Bearer ${head}.${body}`, `Bearer ${head}.${body}.`, `Bearer ${ada.token}.x`, 'Bearer null')
+  wrong.push(`Bearer ${ada.token} x`, `Bearer ${ada.token},`, `Bearer ${body}.${head}.${signature}`)
+  for (const header of wrong) expectRefusal(await me(header), 401, 'The bearer token is not valid')
+})
+
+test('a forged token is refused', async () => {
+  const [head, body, signature] = ada.token!.split('.') as [string, string, string]
+  const otherBody = part({ ...JSON.parse(Buffer.from(body, 'base64url').toString()), sub: absentId })
+  const flipped = (signature.startsWith('A') ? 'B' : 'A') + signature.slice(1)
+  const forged = [
+    `${head}.${otherBody}.${signature}`,
+    `${head}.${body}.${flipped}`,
+    sign(claims(), { secret: 'a secret that somebody else has made up' }),
+    sign(claims(), { alg: 'HS512' }),
+    sign(claims(), { alg: 'HS384' }),
+    sign(claims(), { alg: 'none' }),
+    `${part({ alg: 'none', typ: 'JWT' })}.${part(claims())}.`,
+    `${part({ alg: 'none', typ: 'JWT' })}.${part(claims())}.${signature}`,
+    `${part({ alg: 'RS256', typ: 'JWT' })}.${part(claims())}.${signature}`,
+  ]
+  for (const token of forged) expectRefusal(await me(`Bearer ${token}`), 401)
+})
+
+test('an expired token is refused, and one that never expires', async () => {
+  expectRefusal(await me(`Bearer ${sign(claims({ exp: now() - 1 }))}`), 401)
+  expectRefusal(await me(`Bearer ${sign(claims({ exp: undefined }))}`), 401)
+  expectRefusal(await me(`Bearer ${sign(claims({ exp: 'soon' }))}`), 401)
+})
+
+test('a token of another issuer, for another audience, or of nobody is refused', async () => {
+  const wrong = [
+    { iss: 'other' },
+    { aud: 'other' },
+    { iss: undefined },
+    { aud: undefined },
+    { sub: undefined },
+  ]
+  for (const over of [...wrong, { sub: 7 }, { sub: '' }, { sub: "' or 1=1" }, { nbf: now() + 60 }]) {
+    expectRefusal(await me(`Bearer ${sign(claims(over))}`), 401)
+  }
+  expectRefusal(await me(`Bearer ${sign(['not', 'claims'])}`), 401)
+  expectRefusal(await me(`Bearer ${sign(null)}`), 401)
+})
+
+test('the token of an account that is gone is refused', async () => {
+  const gone = await register(service.client)
+  await service.services.database.reads`delete from users where id = ${gone.id}`
+  expectRefusal(await gone.get('/projects'), 401, 'The bearer token is not valid')
+  expectRefusal(await me(`Bearer ${sign(claims({ sub: absentId }))}`), 401)
+})
+
+test('who sends no token is refused before the body is looked at', async () => {
+  const nobody = service.client
+  expectRefusal(await nobody.post('/projects', '{"name":'), 401)
+  expectRefusal(await nobody.post('/projects', { name: 'P' }, { 'content-type': 'text/plain' }), 401)
+  expectRefusal(await nobody.get('/tasks?unknown=1'), 401)
+})

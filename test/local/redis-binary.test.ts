@@ -1,0 +1,64 @@
+import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { redisBinary } from '../../src/local/redis-binary.ts'
+import { startLocal } from '../../src/local/start.ts'
+
+const path = process.env.PATH
+const missing = 'There is neither redis-server nor valkey-server on the PATH.'
+// Who is not root asks sudo, which must never wait for a password.
+const sudo = '[ "$1" = -n ] || exit 1; shift; exec "$@"'
+const isRoot = process.getuid?.() === 0
+const installing = `${isRoot ? '' : 'sudo -n '}apt-get install -y --no-install-recommends redis-server`
+
+let dir: string
+let bin: string
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'docket-binary-'))
+  bin = join(dir, 'bin')
+  await mkdir(bin)
+})
+afterEach(async () => {
+  process.env.PATH = path
+  await rm(dir, { recursive: true, force: true })
+})
+
+/** Leaves these programs alone on the PATH. */
+async function only(programs: Record<string, string>): Promise<void> {
+  for (const [name, script] of Object.entries(programs)) {
+    await writeFile(join(bin, name), `#!/bin/sh\n${script}\n`)
+    await chmod(join(bin, name), 0o755)
+  }
+  process.env.PATH = bin
+}
+
+test('without a Redis and without a way to install one, the start fails and says what to do', async () => {
+  await only({})
+  const dataDir = join(dir, 'data')
+  const failure = startLocal({ dataDir, postgres: false, redis: true, log: () => {} })
+  const advice = 'No known package manager was found to install one. Install Redis'
+  await expect(failure).rejects.toThrow(`${missing} ${advice}`)
+  await expect(failure).rejects.toThrow('or set REDIS_URL to a Redis that runs already.')
+})
+
+test('a Redis that is missing is installed with the package manager that is here, which is said', async () => {
+  const put = `echo > ${bin}/redis-server; /bin/chmod +x ${bin}/redis-server`
+  await only({ sudo, 'apt-get': `[ "$1" = update ] && exit; ${put}` })
+  const told: string[] = []
+  expect(await redisBinary((message) => void told.push(message))).toBe(join(bin, 'redis-server'))
+  expect(told).toEqual([`Redis is missing, installing it: ${installing}`])
+})
+
+test('when installing fails, the reason is told', async () => {
+  await only({ sudo, 'apt-get': 'echo "E: no network" >&2; exit 100' })
+  const reason = `${missing} ${installing} failed: E: no network Install Redis`
+  await expect(redisBinary(() => {})).rejects.toThrow(reason)
+})
+
+test('valkey-server will do as well, and redis-server is taken first', async () => {
+  await only({ 'valkey-server': 'exit' })
+  expect(await redisBinary(() => {})).toBe(join(bin, 'valkey-server'))
+  await only({ 'redis-server': 'exit' })
+  expect(await redisBinary(() => {})).toBe(join(bin, 'redis-server'))
+})

@@ -1,0 +1,27 @@
+import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { localSecret } from '../../src/local/secret.ts'
+
+let dataDir: string
+beforeEach(async () => void (dataDir = await mkdtemp(join(tmpdir(), 'docket-secret-'))))
+afterEach(() => rm(dataDir, { recursive: true, force: true }))
+
+test('the secret of a data folder is made once and kept for this user only', async () => {
+  const secret = await localSecret(dataDir)
+  expect(Buffer.from(secret, 'base64url')).toHaveLength(48)
+  expect(await localSecret(dataDir)).toBe(secret)
+  expect((await stat(join(dataDir, 'jwt-secret'))).mode & 0o777).toBe(0o600)
+})
+
+test('the secret is the same for all who ask at once, and leaves no draft behind', async () => {
+  const dir = join(dataDir, 'not/yet/there')
+  const secrets = await Promise.all(Array.from({ length: 20 }, () => localSecret(dir)))
+  expect(new Set(secrets).size).toBe(1)
+  expect(await readdir(dir)).toEqual(['jwt-secret'])
+})
+
+test('another folder has another secret', async () => {
+  expect(await localSecret(join(dataDir, 'a'))).not.toBe(await localSecret(join(dataDir, 'b')))
+})

@@ -1,0 +1,109 @@
+import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import postgres from 'postgres'
+import { type Local, startLocal } from '../../src/local/start.ts'
+import { until } from '../../src/local/wait.ts'
+
+const goneWithinMs = 10_000
+
+let dataDir: string
+let open: Local[]
+beforeEach(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'docket-local-'))
+  open = []
+})
+afterEach(async () => {
+  for (const local of open) await local.stop()
+  await rm(dataDir, { recursive: true, force: true, maxRetries: 3 })
+})
+
+async function start(servers = { postgres: true, redis: true }): Promise<Local> {
+  const local = await startLocal({ dataDir, ...servers, log: () => {} })
+  open.push(local)
+  return local
+}
+
+async function query<T>(local: Local, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
+  const sql = postgres(local.databaseUrl ?? '', { max: 1, fetch_types: false, connect_timeout: 2 })
+  return work(sql).finally(() => sql.end({ timeout: 1 }))
+}
+
+async function command<T>(local: Local, work: (redis: Redis) => Promise<T>): Promise<T> {
+  const redis = new Redis(local.redisUrl ?? '', { retryStrategy: () => null, maxRetriesPerRequest: 0 })
+  redis.on('error', () => {})
+  return work(redis).finally(() => redis.disconnect())
+}
+
+const keepRow = (local: Local) =>
+  query(local, async (sql) => void (await sql`create table kept as select 'a row' as what`))
+const keptRow = (local: Local) => query(local, async (sql) => (await sql`select what from kept`)[0]?.what)
+
+const serves = async (local: Local) => ({
+  postgres: await query(local, (sql) => sql`select 1`).then(...yesOrNo),
+  redis: await command(local, (redis) => redis.ping()).then(...yesOrNo),
+})
+const yesOrNo = [() => true, () => false] as const
+
+async function killPostgres(): Promise<void> {
+  const [pid] = (await readFile(join(dataDir, 'postgres/postmaster.pid'), 'utf8')).split('\n')
+  process.kill(Number(pid), 'SIGKILL')
+}
+
+async function killRedis(): Promise<void> {
+  const { pid } = JSON.parse(await readFile(join(dataDir, 'redis/server.json'), 'utf8'))
+  process.kill(pid, 'SIGKILL')
+}
+
+test('the servers of a data folder are shared by all who start them, and end with the last one', async () => {
+  const [first, second] = await Promise.all([start(), start()])
+  expect([second.databaseUrl, second.redisUrl]).toEqual([first.databaseUrl, first.redisUrl])
+  expect(new URL(first.databaseUrl ?? '').hostname).toBe('127.0.0.1')
+  await first.stop()
+  await first.stop()
+  expect(await serves(second)).toEqual({ postgres: true, redis: true })
+  await second.stop()
+  expect(await serves(second)).toEqual({ postgres: false, redis: false })
+})
+
+test('the servers keep their data over a restart', async () => {
+  const before = await start()
+  await keepRow(before)
+  await command(before, (redis) => redis.set('kept', 'a value'))
+  await before.stop()
+  const after = await start()
+  expect(await keptRow(after)).toBe('a row')
+  expect(await command(after, (redis) => redis.get('kept'))).toBe('a value')
+})
+
+test('servers that were killed start again with what was committed', async () => {
+  const before = await start()
+  await keepRow(before)
+  await Promise.all([killPostgres(), killRedis()])
+  const isGone = async () => ((await serves(before)).postgres ? undefined : true)
+  expect(await until(isGone, goneWithinMs)).toBe(true)
+
+  // Beside somebody who still believes in them.
+  const beside = await start()
+  expect(await serves(beside)).toEqual({ postgres: true, redis: true })
+  await killPostgres()
+  await Promise.all([before.stop(), beside.stop()])
+
+  // And with nobody left, as after a crash of everything.
+  expect(await keptRow(await start({ postgres: true, redis: false }))).toBe('a row')
+})
+
+test('no server is started when none is asked for', async () => {
+  const none = await start({ postgres: false, redis: false })
+  expect([none.databaseUrl, none.redisUrl]).toEqual([undefined, undefined])
+  expect(await readdir(dataDir)).toEqual([])
+})
+
+test('a data folder that cannot be written is named', async () => {
+  const file = join(dataDir, 'file')
+  await writeFile(file, '')
+  const failure = startLocal({ dataDir: file, postgres: true, redis: true, log: () => {} })
+  await expect(failure).rejects.toThrow(`DATA_DIR ${file} cannot be written by this user.`)
+})

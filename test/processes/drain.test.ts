@@ -1,0 +1,118 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { Redis } from 'ioredis'
+import postgres from 'postgres'
+import { eventually, tally, upTo } from '../races/pair.ts'
+import { type Answer, type Body, make, openClient, type Person, register } from '../support/client.ts'
+import { freshRedis, type FreshRedis } from '../support/redis.ts'
+import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
+import { idleConnection } from './launch.ts'
+
+const accepted = 20
+let env: Record<string, string>
+let web: ServiceProcess
+let admin: postgres.Sql
+let ada: Person
+let project: Body
+let drop: () => Promise<void>
+async function begin(overrides: Record<string, string> = {}): Promise<void> {
+  ;({ env, drop } = await freshEnv({ WAITING_COMMANDS: String(accepted), ...overrides }))
+  web = await spawnService('web', env)
+  admin = postgres(env.DATABASE_URL!, { max: 2, onnotice: () => {} })
+  ada = await register(openClient(web.url))
+  project = await make(ada, '/projects', { name: 'Drained' })
+}
+afterEach(async () => {
+  await Promise.all([web.stop('SIGKILL'), admin.end({ timeout: 1 })])
+  await drop()
+})
+
+/** Stops the process while writes wait in the database; gives their answers and the exit code. */
+async function stopMidway(): Promise<{ answers: Answer[]; code: number | null }> {
+  const { id: projectId } = project
+  const refused: Answer[] = []
+  const { sent, exited } = await admin.begin(async (sql) => {
+    await sql`select 1 from streams where project_id = ${projectId} for update`
+    const sent = upTo(accepted + 5).map((n) => ada.post('/tasks', { title: `Task ${n}`, projectId }))
+    for (const answer of sent) void answer.then((busy) => refused.push(busy))
+    // As many as may wait, wait: the others were refused at once.
+    await eventually('the refusals', () => refused.length === 5)
+    const exited = web.stop()
+    await eventually('the signal', () => web.output.some((line) => line.includes('"stopping"')))
+    return { sent, exited }
+  })
+  const tooMany = new Set(refused.slice(0, 5))
+  return { answers: (await Promise.all(sent)).filter((answer) => !tooMany.has(answer)), code: await exited }
+}
+
+async function expectDrained(): Promise<void> {
+  const { answers, code } = await stopMidway()
+  expect(tally(answers.map(({ status }) => status))).toEqual({ 201: accepted })
+  expect(code).toBe(0)
+  expect(await admin`select 1 from tasks where project_id = ${project.id}`).toHaveLength(accepted)
+}
+
+describe('with Redis', () => {
+  beforeEach(() => begin())
+
+  test('what was accepted is answered, and the process ends with 0', expectDrained)
+
+  test('an idle connection that a client keeps open does not keep the process', async () => {
+    const idle = await idleConnection(web.url)
+    await expectDrained()
+    idle.destroy()
+  })
+
+  test('leases are given back', async () => {
+    const client = new Redis(env.REDIS_URL!)
+    const leases = () => client.keys(`${env.REDIS_PREFIX}:lease:*`)
+    await make(ada, '/tasks', { title: 'Warm', projectId: project.id })
+    expect(await leases()).not.toEqual([])
+    expect(await web.stop()).toBe(0)
+    expect(await leases()).toEqual([])
+    client.disconnect()
+  })
+
+  test('a process under load stops without an answer that is not true', async () => {
+    const { id: projectId } = project
+    const statuses: number[] = []
+    const titles: string[] = []
+    let going = true
+    const writers = upTo(8).map(async (writer) => {
+      for (let n = 0; going; n++) {
+        const title = `Writer ${writer} task ${n}`
+        const status = await ada.post('/tasks', { title, projectId }).then(
+          (answer) => answer.status,
+          () => 0,
+        )
+        statuses.push(status)
+        if (status === 201) titles.push(title)
+        if (status === 0) return
+      }
+    })
+    await eventually('some writes', () => titles.length > 100)
+    expect(await web.stop()).toBe(0)
+    going = false
+    await Promise.all(writers)
+    const rows = await admin<{ title: string }[]>`select title from tasks`
+    expect(new Set(rows.map(({ title }) => title))).toEqual(new Set(titles))
+    for (const status of statuses) expect([201, 503, 0]).toContain(status)
+  })
+})
+
+describe('with Redis in trouble', () => {
+  let redis: FreshRedis
+  beforeAll(async () => void (redis = await freshRedis()))
+  afterAll(() => redis.stop())
+  beforeEach(() => begin({ REDIS_URL: redis.url }))
+
+  test('it hangs: what was accepted is answered, and the process ends with 0', async () => {
+    process.kill(redis.pid, 'SIGSTOP')
+    await expectDrained()
+    process.kill(redis.pid, 'SIGCONT')
+  })
+
+  test('it is gone: what was accepted is answered, and the process ends with 0', async () => {
+    redis.kill()
+    await expectDrained()
+  })
+})

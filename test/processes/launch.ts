@@ -1,0 +1,48 @@
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { connect, type Socket } from 'node:net'
+import postgres from 'postgres'
+
+/** Runs `bun src/main.ts <command>` to its end. */
+export async function run(command: string, env: Record<string, string>) {
+  const main = new URL('../../src/main.ts', import.meta.url).pathname
+  const child = spawn(process.execPath, [main, command], {
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk))
+  const code = await new Promise<number | null>((resolve) => child.once('close', resolve))
+  return { code, output }
+}
+
+/** A database without a single table. */
+export async function emptyDatabase() {
+  const admin = postgres(process.env.TEST_DATABASE_URL!, { max: 1, onnotice: () => {} })
+  const name = `t_${randomBytes(8).toString('hex')}`
+  await admin`create database ${admin(name)} template template0`
+  const url = new URL(process.env.TEST_DATABASE_URL!)
+  url.pathname = name
+  return {
+    url: url.href,
+    async drop() {
+      await admin`drop database if exists ${admin(name)} with (force)`
+      await admin.end({ timeout: 1 })
+    },
+  }
+}
+
+/** A connection that has asked once and stays open, saying nothing more. */
+export async function idleConnection(url: string): Promise<Socket> {
+  const { port, hostname } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  socket.on('error', () => {})
+  socket.write(`GET /health/live HTTP/1.1\r\nHost: ${hostname}\r\n\r\n`)
+  await new Promise((resolve) => socket.once('data', resolve))
+  return socket
+}
+
+export const readiness = async (url: string) => {
+  const response = await fetch(`${url}/health/ready`)
+  return { status: response.status, body: (await response.json()) as { postgres: string; redis: string } }
+}

@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { eventually } from '../races/pair.ts'
+import { make, openClient, register } from '../support/client.ts'
+import { freshEnv, spawnService } from '../support/service.ts'
+import { readiness } from './launch.ts'
+
+let dataDir: string
+beforeAll(async () => void (dataDir = await mkdtemp(join(tmpdir(), 'docket-start-'))))
+afterAll(() => rm(dataDir, { recursive: true, force: true }))
+
+test('start with no URL on an empty folder serves, and keeps data and tokens over a restart', async () => {
+  const env = { DATA_DIR: dataDir, HOST: '127.0.0.1', PORT: '0', SWEEP_EVERY_MS: '200' }
+  const first = await spawnService('start', env)
+  expect(await readiness(first.url)).toMatchObject({ status: 200, body: { postgres: 'ok' } })
+  await eventually('Redis', async () => (await readiness(first.url)).body.redis === 'ok')
+  const ada = await register(openClient(first.url))
+  const project = await make(ada, '/projects', { name: 'Kept' })
+  expect(await first.stop()).toBe(0)
+
+  const second = await spawnService('start', env)
+  const again = ada.at(second.url)
+  expect((await again.get(`/projects/${project.id}`)).body).toEqual(project)
+  const task = await make(again, '/tasks', { title: 'Doomed', projectId: project.id })
+  await make(again, `/tasks/${task.id}/comments`, { text: 'Doomed too' })
+  expect((await again.delete(`/projects/${project.id}`)).status).toBe(200)
+  expect((await again.get(`/tasks/${task.id}`)).status).toBe(404)
+  expect(await second.stop()).toBe(0)
+})
+
+test('start with both URLs serves and works: it does what it owes by itself', async () => {
+  const { env, drop } = await freshEnv()
+  const both = await spawnService('start', env)
+  const ada = await register(openClient(both.url))
+  const { id: projectId } = await make(ada, '/projects', { name: 'Doomed' })
+  await make(ada, '/tasks', { title: 'Doomed', projectId })
+  await ada.delete(`/projects/${projectId}`)
+  await expectPurged(env.DATABASE_URL!)
+  expect(await both.stop()).toBe(0)
+  await drop()
+})
+
+test('web and worker apart do the same, and the web alone leaves the work to the worker', async () => {
+  const { env, drop } = await freshEnv()
+  const web = await spawnService('web', env)
+  const ada = await register(openClient(web.url))
+  const { id: projectId } = await make(ada, '/projects', { name: 'Doomed' })
+  await make(ada, '/tasks', { title: 'Doomed', projectId })
+  await ada.delete(`/projects/${projectId}`)
+  expect(await countOf(env.DATABASE_URL!, 'streams')).toBe(1)
+  const worker = await spawnService('worker', env)
+  await expectPurged(env.DATABASE_URL!)
+  expect(await web.stop()).toBe(0)
+  expect(await worker.stop()).toBe(0)
+  await drop()
+})
+
+const expectPurged = (databaseUrl: string) =>
+  eventually('no rows', async () => {
+    const counts = ['tasks', 'events', 'streams', 'outbox'].map((table) => countOf(databaseUrl, table))
+    return (await Promise.all(counts)).every((n) => n === 0)
+  })
+
+async function countOf(databaseUrl: string, table: string): Promise<number> {
+  const sql = new Bun.SQL(databaseUrl, { max: 1 })
+  const [row] = (await sql`select count(*)::int4 as n from ${sql(table)}`) as { n: number }[]
+  await sql.close()
+  return row!.n
+}

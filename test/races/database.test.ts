@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { readConfig } from '../../src/core/config.ts'
+import { type Database, isPassing, openDatabase } from '../../src/core/database.ts'
+import { freshDatabase } from '../support/database.ts'
+
+// One connection, so that what one query leaves behind meets the next.
+let database: Database
+let drop: () => Promise<void>
+beforeAll(async () => {
+  const fresh = await freshDatabase()
+  drop = fresh.drop
+  database = openDatabase(readConfig({ DATABASE_URL: fresh.url, READ_CONNECTIONS: '1' }))
+})
+afterAll(async () => {
+  await database.close()
+  await drop()
+})
+
+const numbers = async () => {
+  const rows = await database.reads<{ n: number }[]>`select n from generate_series(1, 5) n`
+  return [...rows].map((row) => row?.n)
+}
+
+test('a result that fails in its middle leaves the next one whole', async () => {
+  const sql = database.reads
+  const failing = sql`select 1 / (4 - n) from generate_series(1, 10) n`.catch(() => 'failed')
+  const next = numbers()
+  expect(await failing).toBe('failed')
+  expect(await next).toEqual([1, 2, 3, 4, 5])
+  const unsafe = sql.unsafe('select 1 / (4 - n) from generate_series(1, 10) n').catch(() => 'failed')
+  const [row] = await sql.unsafe<{ one: number }[]>('select 1 as one')
+  expect({ unsafe: await unsafe, row }).toEqual({ unsafe: 'failed', row: { one: 1 } })
+})
+
+test('a connection cut in the middle of a result leaves the next one whole', async () => {
+  const sql = database.reads
+  const cut = sql`select n, case when n = 3000 then pg_terminate_backend(pg_backend_pid()) end
+    from generate_series(1, 5000) n`
+  expect(isPassing(await cut.catch((error: unknown) => error))).toBe(true)
+  let found: (number | undefined)[] | undefined
+  while (!found) found = await numbers().catch(() => undefined)
+  expect(found).toEqual([1, 2, 3, 4, 5])
+})
+
+test('lists reach the database as they are, whatever stands in them', async () => {
+  const texts = ['plain', 'a "quoted" \\ one', '{braces, commas}', '', ' null ', 'null']
+  const sql = database.reads
+  const rows = await sql<{ text: string }[]>`select unnest(${texts}::text[]) as text`
+  expect(rows.map(({ text }) => text)).toEqual(texts)
+  const id = '00000000-0000-7000-8000-000000000001'
+  expect(await sql`select 1 where ${id}::uuid = any(${[id]}::uuid[])`).toHaveLength(1)
+  expect(await sql`select 1 where ${id}::uuid = any(${[] as string[]}::uuid[])`).toHaveLength(0)
+})

@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { readConfig } from '../../src/core/config.ts'
+import { type Database, openDatabase } from '../../src/core/database.ts'
+import { type Body, make, openClient, type Person, register } from '../support/client.ts'
+import { faultsOf } from '../support/history.ts'
+import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
+import { account, misnumbered, startLoad } from './load.ts'
+import { at, upTo } from './pair.ts'
+import { openProxy, type Proxy } from './proxy.ts'
+
+// A reaches Postgres through a line that can keep a request back.
+let proxy: Proxy
+let a: ServiceProcess
+let b: ServiceProcess
+let database: Database
+let atA: Person
+let atB: Person
+let project: Body
+let drop: () => Promise<void>
+beforeAll(async () => {
+  const fresh = await freshEnv({ LEASE_TTL_MS: '200', LEASE_SLICE_MS: '5' })
+  drop = fresh.drop
+  database = openDatabase(readConfig(fresh.env))
+  proxy = await openProxy(fresh.env.DATABASE_URL!)
+  a = await spawnService('web', { ...fresh.env, DATABASE_URL: proxy.url })
+  b = await spawnService('web', fresh.env)
+  atA = await register(openClient(a.url))
+  atB = at(atA, b)
+  project = await make(atA, '/projects', { name: 'Leased' })
+})
+afterAll(async () => {
+  a.signal('SIGCONT')
+  await Promise.all([a.stop('SIGKILL'), b.stop('SIGKILL'), database.close()])
+  proxy.close()
+  await drop()
+})
+
+test('a holder that stops with its commit under way cannot commit over its successor', async () => {
+  const task = await make(atA, '/tasks', { title: 'Shared', projectId: project.id })
+  const subtask = await make(atA, `/tasks/${task.id}/subtasks`, { title: 'Flipped by both' })
+  const toggle = `/tasks/subtasks/${subtask.id}/toggle`
+  for (const n of upTo(5)) {
+    await atA.patch(`/tasks/${task.id}`, { description: 'A holds the lease now' })
+    const request = proxy.hold('subtask.toggled')
+    const late = atA.patch(toggle)
+    await request.held
+    a.signal('SIGSTOP')
+    const successor = await atB.patch(toggle)
+    expect(successor.body.completed).toBe(n % 2 === 1)
+    await request.deliver()
+    request.cut()
+    a.signal('SIGCONT')
+    const { status, body } = await late
+    expect({ status, completed: body.completed }).toEqual({ status: 200, completed: n % 2 === 0 })
+    await atB.patch(toggle)
+  }
+  const toggled = await database.reads`select 1 from events where type = 'subtask.toggled'`
+  expect(toggled).toHaveLength(15)
+  expect(await faultsOf(database.reads)).toEqual([])
+})
+
+test('a holder stopped and continued again and again in mid-load loses and doubles nothing', async () => {
+  const load = startLoad({ clients: [atA, atB], projectIds: [project.id], writers: 12 })
+  for (const _ of upTo(4)) {
+    await load.acknowledged(100)
+    a.signal('SIGSTOP')
+    await load.acknowledged(100)
+    a.signal('SIGCONT')
+  }
+  await load.stop()
+  const { lost, doubled, writes, reads } = await account(database.reads, load)
+  expect({ lost, doubled }).toEqual({ lost: [], doubled: [] })
+  expect([...Object.keys(writes), ...Object.keys(reads)]).toEqual(['201', '200'])
+  expect(await misnumbered(database.reads)).toHaveLength(0)
+  expect(await faultsOf(database.reads)).toEqual([])
+})

@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { Redis } from 'ioredis'
+import { Leases } from '../../src/actor/lease.ts'
+import { newId } from '../../src/core/ids.ts'
+import { openLog } from '../../src/core/log.ts'
+import { openRedis, openSubscriber } from '../../src/core/redis.ts'
+import { freshRedis, type FreshRedis } from '../support/redis.ts'
+import { eventually } from './pair.ts'
+
+const log = openLog('silent')
+let server: FreshRedis
+let redis: Redis
+let prefix: string
+let open: (() => Promise<void>)[]
+beforeAll(async () => {
+  server = await freshRedis()
+  redis = new Redis(server.url)
+  redis.on('error', () => {})
+})
+afterAll(async () => {
+  redis.disconnect()
+  await server.stop()
+})
+beforeEach(() => {
+  prefix = `leases-${newId()}`
+  open = []
+  return async () => void (await Promise.all(open.map((close) => close())))
+})
+
+/** A process's leases: they last `leaseTtlMs` and are given up at once when somebody waits. */
+async function leasesOf({ leaseTtlMs = 60_000, leaseLingerMs = 60_000 } = {}): Promise<Leases> {
+  const [commands, subscriber] = [openRedis(server.url, log), openSubscriber(server.url, log)]
+  const config = { leaseTtlMs, leaseLingerMs, leaseSliceMs: 0, redisPrefix: prefix }
+  const known = open.length
+  const leases = new Leases(commands, subscriber, config)
+  open.push(async () => {
+    await leases.close()
+    commands.disconnect()
+    subscriber.disconnect()
+  })
+  const listens = async () => (await redis.pubsub('CHANNELS', `${prefix}*`)).length > known
+  await eventually('the subscription', async () => commands.status === 'ready' && (await listens()))
+  return leases
+}
+
+const holderOf = (projectId: string) => redis.get(`${prefix}:lease:${projectId}`)
+
+test('a lease is taken, lingers after use, and is given back at the end', async () => {
+  const [leases, project] = [await leasesOf(), newId()]
+  await leases.hold(project)
+  const holder = await holderOf(project)
+  expect(holder).toBeString()
+  leases.rest(project)
+  await leases.hold(project)
+  expect(await holderOf(project)).toBe(holder)
+  await leases.close()
+  expect(await holderOf(project)).toBeNull()
+})
+
+test('a lease that rested long enough is let go', async () => {
+  const [leases, project] = [await leasesOf({ leaseTtlMs: 400, leaseLingerMs: 0 }), newId()]
+  await leases.hold(project)
+  leases.rest(project)
+  await eventually('the release', async () => (await holderOf(project)) === null)
+})
+
+test('a resting holder hands over as soon as another process asks', async () => {
+  const [first, second, project] = [await leasesOf(), await leasesOf(), newId()]
+  await first.hold(project)
+  const holder = await holderOf(project)
+  first.rest(project)
+  await second.hold(project)
+  expect(await holderOf(project)).not.toBe(holder)
+})
+
+test('a busy holder hands over at its next turn, and gets the lease back at its next but one', async () => {
+  const [first, second, project] = [await leasesOf(), await leasesOf(), newId()]
+  await first.hold(project)
+  const one = await holderOf(project)
+  const granted = second.hold(project)
+  const queued = async () => (await redis.llen(`${prefix}:lease-queue:${project}`)) === 1
+  await eventually('the second in the queue', queued)
+  expect(await holderOf(project)).toBe(one)
+  const again = first.hold(project)
+  await granted
+  expect(await holderOf(project)).not.toBe(one)
+  second.rest(project)
+  await again
+  expect(await holderOf(project)).toBe(one)
+})
+
+test('a lease whose holder is gone without a word is taken when it ends', async () => {
+  const [leases, project] = [await leasesOf({ leaseTtlMs: 400 }), newId()]
+  await redis.set(`${prefix}:lease:${project}`, 'somebody gone', 'PX', 400)
+  await leases.hold(project)
+  expect(await holderOf(project)).not.toBe('somebody gone')
+})
+
+test('a lease in use is renewed beyond its first life', async () => {
+  const [leases, project] = [await leasesOf({ leaseTtlMs: 400 }), newId()]
+  await leases.hold(project)
+  const [holder, key] = [await holderOf(project), `${prefix}:lease:${project}`]
+  await redis.pexpire(key, 150)
+  await eventually('the renewal', async () => (await redis.pttl(key)) > 200)
+  expect(await holderOf(project)).toBe(holder)
+})
+
+test("giving back what meanwhile is another's leaves it alone", async () => {
+  const [leases, project] = [await leasesOf(), newId()]
+  await leases.hold(project)
+  await redis.set(`${prefix}:lease:${project}`, 'the successor')
+  await leases.close()
+  expect(await holderOf(project)).toBe('the successor')
+})
+
+test('a queued process that no longer listens is passed over', async () => {
+  const [first, project] = [await leasesOf(), newId()]
+  await first.hold(project)
+  await redis.rpush(`${prefix}:lease-queue:${project}`, 'long gone')
+  await first.close()
+  expect(await holderOf(project)).toBeNull()
+})
+
+test('without Redis everybody goes on, and with it leases are leases again', async () => {
+  const [first, second, project] = [await leasesOf({ leaseTtlMs: 400 }), await leasesOf(), newId()]
+  await server.stop()
+  await Promise.all([first.hold(project), second.hold(project)])
+  first.rest(project)
+  second.rest(project)
+  await server.restart()
+  await eventually('a lease', async () => {
+    await first.hold(project)
+    first.rest(project)
+    return (await holderOf(project)) !== null
+  })
+})

@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { readConfig } from '../../src/core/config.ts'
+import { type Database, openDatabase } from '../../src/core/database.ts'
+import { type Answer, type Body, make, openClient, type Person, register } from '../support/client.ts'
+import { faultsOf } from '../support/history.ts'
+import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
+import { openProxy, type Proxy } from './proxy.ts'
+
+let web: ServiceProcess
+let proxy: Proxy
+let database: Database
+let ada: Person
+let project: Body
+let drop: () => Promise<void>
+beforeAll(async () => {
+  const fresh = await freshEnv()
+  drop = fresh.drop
+  database = openDatabase(readConfig(fresh.env))
+  proxy = await openProxy(fresh.env.DATABASE_URL!)
+  web = await spawnService('web', { ...fresh.env, DATABASE_URL: proxy.url })
+  ada = await register(openClient(web.url))
+})
+afterAll(async () => {
+  await Promise.all([web.stop('SIGKILL'), database.close()])
+  proxy.close()
+  await drop()
+})
+beforeEach(async () => void (project = await make(ada, '/projects', { name: 'Cut off' })))
+
+let marks = 0
+const nextMark = () => `marked-${++marks}`
+const count = async (type: string, mark: string) =>
+  (await database.reads`select 1 from events where type = ${type} and after::text like ${`%${mark}%`}`).length
+
+/** Sends a write whose first commit stands but whose answer never arrives. */
+async function unanswered(mark: string, send: () => Promise<Answer>): Promise<Answer> {
+  const cut = proxy.cutAnswer(mark)
+  const [answer] = await Promise.all([send(), cut])
+  return answer
+}
+
+test('a create whose commit lost its answer is answered 201, and stands once', async () => {
+  const title = nextMark()
+  const { status, body } = await unanswered(title, () => ada.post('/tasks', { title, projectId: project.id }))
+  expect(status).toBe(201)
+  expect((await ada.get(`/tasks/${body.id}`)).body).toEqual(body)
+  expect(await count('task.created', title)).toBe(1)
+  expect((await make(ada, '/tasks', { title: 'Next', projectId: project.id })).number).toBe(2)
+  expect(await faultsOf(database.reads)).toEqual([])
+})
+
+test('a new project whose commit lost its answer is answered 201, and stands once', async () => {
+  const name = nextMark()
+  const { status, body } = await unanswered(name, () => ada.post('/projects', { name }))
+  expect(status).toBe(201)
+  expect((await ada.get(`/projects/${body.id}`)).body).toEqual(body)
+  expect(await count('project.created', name)).toBe(1)
+})
+
+test('a toggle whose commit lost its answer inverts once', async () => {
+  const task = await make(ada, '/tasks', { title: 'Toggled', projectId: project.id })
+  const mark = nextMark()
+  const subtask = await make(ada, `/tasks/${task.id}/subtasks`, { title: mark })
+  const { status, body } = await unanswered(mark, () => ada.patch(`/tasks/subtasks/${subtask.id}/toggle`))
+  expect({ status, completed: body.completed }).toEqual({ status: 200, completed: true })
+  expect(await count('subtask.toggled', mark)).toBe(1)
+  expect(await faultsOf(database.reads)).toEqual([])
+})
+
+test('a move and a deletion whose commits lost their answers happen once', async () => {
+  const other = await make(ada, '/projects', { name: 'Other' })
+  const title = nextMark()
+  const task = await make(ada, '/tasks', { title, projectId: project.id })
+  const path = `/tasks/${task.id}`
+  const moved = await unanswered(title, () => ada.patch(path, { projectId: other.id }))
+  expect(moved.status).toBe(200)
+  expect(moved.body).toMatchObject({ projectId: other.id, number: 1 })
+  expect(await count('task.moved-in', title)).toBe(1)
+  expect((await unanswered(title, () => ada.delete(path))).status).toBe(200)
+  expect((await ada.get(path)).status).toBe(404)
+  expect(await faultsOf(database.reads)).toEqual([])
+})
+
+test('a commit that never reached the database is made again', async () => {
+  const title = nextMark()
+  const request = proxy.hold(title)
+  const answer = ada.post('/tasks', { title, projectId: project.id })
+  await request.held
+  request.cut()
+  expect((await answer).status).toBe(201)
+  expect(await count('task.created', title)).toBe(1)
+})
+
+test('a commit that reaches the database after its repetition writes nothing', async () => {
+  const title = nextMark()
+  const request = proxy.hold(title)
+  const answer = ada.post('/tasks', { title, projectId: project.id })
+  await request.held
+  request.cut()
+  expect((await answer).status).toBe(201)
+  await make(ada, '/tasks', { title: 'Between', projectId: project.id })
+  await request.deliver()
+  expect(await count('task.created', title)).toBe(1)
+  expect((await make(ada, '/tasks', { title: 'Next', projectId: project.id })).number).toBe(3)
+  expect(await faultsOf(database.reads)).toEqual([])
+})

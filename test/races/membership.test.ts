@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { type Body, invite, make, openClient, type Person, register } from '../support/client.ts'
+import { faultsOf } from '../support/history.ts'
+import { at, openPair, type Pair, upTo } from './pair.ts'
+
+// The guest writes at B all along, so that B knows the project by heart when A changes who may do what.
+let pair: Pair
+let guest: Person
+let project: Body
+let member: Body
+const rounds = 50
+beforeAll(async () => void (pair = await openPair()))
+afterAll(() => pair.close())
+beforeEach(async () => {
+  guest = at(await register(openClient(pair.a.url)), pair.b)
+  project = await make(pair.atA, '/projects', { name: 'Shared' })
+  member = await invite(pair.atA, project.id, guest, 'EDITOR')
+})
+
+const write = async () => (await guest.post('/tasks', { title: 'Mine', projectId: project.id })).status
+const read = async () => (await guest.get(`/projects/${project.id}`)).status
+async function setRole(role: string) {
+  const { status } = await pair.atA.patch(`/projects/${project.id}/members/${member.id}/role`, { role })
+  expect(status).toBe(200)
+}
+
+test('a role set at one process decides about the very next write at the other', async () => {
+  for (const _ of upTo(rounds)) {
+    await setRole('VIEWER')
+    expect(await write()).toBe(403)
+    await setRole('EDITOR')
+    expect(await write()).toBe(201)
+  }
+  expect(await faultsOf(pair.sql)).toEqual([])
+})
+
+test('a member removed at one process is a stranger for the very next request at the other', async () => {
+  for (const n of upTo(rounds)) {
+    const removed = await pair.atA.delete(`/projects/${project.id}/members/${member.id}`)
+    expect(removed.status).toBe(200)
+    expect(await (n % 2 ? write() : read())).toBe(404)
+    expect(await (n % 2 ? read() : write())).toBe(404)
+    member = await invite(pair.atA, project.id, guest, 'EDITOR')
+    expect(await (n % 2 ? write() : read())).toBe(n % 2 ? 201 : 200)
+  }
+  expect(await faultsOf(pair.sql)).toEqual([])
+})
+
+test('under load, no write of a revoked member that began after the answer is taken', async () => {
+  for (const _ of upTo(10)) {
+    await setRole('EDITOR')
+    let isRevoked = false
+    const writer = async () => {
+      for (;;) {
+        const beganRevoked = isRevoked
+        const status = await write()
+        if (beganRevoked) return status
+      }
+    }
+    const writers = upTo(8).map(writer)
+    await setRole('VIEWER')
+    isRevoked = true
+    expect(await Promise.all(writers)).toEqual(upTo(8).map(() => 403))
+  }
+  expect(await faultsOf(pair.sql)).toEqual([])
+})
+
+test('a project deleted at one process is gone for the very next request at the other', async () => {
+  for (const n of upTo(rounds / 2)) {
+    expect(await write()).toBe(201)
+    expect((await pair.atA.delete(`/projects/${project.id}`)).status).toBe(200)
+    expect(await (n % 2 ? write() : read())).toBe(404)
+    project = await make(pair.atA, '/projects', { name: 'Shared again' })
+    await invite(pair.atA, project.id, guest, 'EDITOR')
+  }
+})

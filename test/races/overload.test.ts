@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import postgres from 'postgres'
+import { type Answer, make, type Person, register } from '../support/client.ts'
+import { faultsOf } from '../support/history.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+import { eventually, tally, upTo } from './pair.ts'
+
+const mailbox = 5
+let service: TestService
+let ada: Person
+let admin: postgres.Sql
+beforeAll(async () => {
+  service = await openTestService({ MAILBOX_COMMANDS: String(mailbox), WAITING_COMMANDS: '40' })
+  ada = await register(service.client)
+  admin = postgres(service.env.DATABASE_URL!, { max: 2, onnotice: () => {} })
+})
+afterAll(async () => {
+  await admin.end({ timeout: 1 })
+  await service.close()
+})
+
+/** Keeps commits of the projects waiting in the database while `work` goes on. */
+const blocked = <T>(projectIds: string[], work: () => Promise<T>) =>
+  admin.begin(async (sql) => {
+    await sql`select 1 from streams where project_id = any(${projectIds}::uuid[]) for update`
+    return { done: await work() }
+  })
+
+const isCommitting = async () =>
+  (await admin`select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like 'with head%'`)
+    .length > 0
+
+const isBusy = ({ status, headers, body }: Answer) =>
+  status === 503 && headers.get('retry-after') === '1' && body.error === 'Service Unavailable'
+
+test('a full mailbox answers 503 with Retry-After at once, and everything it took is written', async () => {
+  const { id: projectId } = await make(ada, '/projects', { name: 'Full' })
+  const add = (n: number) => ada.post('/tasks', { title: `Task ${n}`, projectId })
+  const refused: Answer[] = []
+  const { done } = await blocked([projectId], async () => {
+    const sent = [add(0)]
+    await eventually('a commit under way', isCommitting)
+    for (const n of upTo(20)) {
+      const answer = add(n)
+      sent.push(answer)
+      void answer.then((busy) => refused.push(busy))
+    }
+    await eventually('the refusals', () => refused.length === 20 - mailbox)
+    return sent
+  })
+  expect(refused.slice(0, 20 - mailbox).every(isBusy)).toBe(true)
+  const statuses = (await Promise.all(done)).map(({ status }) => status)
+  expect(tally(statuses)).toEqual({ 201: 1 + mailbox, 503: 20 - mailbox })
+  const rows = await admin`select 1 from tasks where project_id = ${projectId}`
+  expect(rows).toHaveLength(1 + mailbox)
+})
+
+test('a full mailbox of one project leaves the others alone', async () => {
+  const [full, free] = await Promise.all(upTo(2).map((n) => make(ada, '/projects', { name: `P${n}` })))
+  const wait = () => ada.post('/tasks', { title: 'Waits', projectId: full!.id })
+  const { done } = await blocked([full!.id], async () => {
+    const sent = [wait()]
+    await eventually('a commit under way', isCommitting)
+    sent.push(...upTo(10).map(wait))
+    await make(ada, '/tasks', { title: 'Goes through', projectId: free!.id })
+    return sent
+  })
+  expect(tally((await Promise.all(done)).map(({ status }) => status))).toEqual({ 201: 6, 503: 5 })
+})
+
+test('too many writes in all of the process answer 503 with Retry-After', async () => {
+  const projects = await Promise.all(upTo(20).map((n) => make(ada, '/projects', { name: `P${n}` })))
+  const ids = projects.map(({ id }) => id)
+  const refused: Answer[] = []
+  const { done } = await blocked(ids, async () => {
+    const sent = upTo(60).map((n) => ada.post('/tasks', { title: 'Waits', projectId: ids[n % ids.length] }))
+    for (const answer of sent) void answer.then((busy) => refused.push(busy))
+    await eventually('the refusals', () => refused.length === 20)
+    return sent
+  })
+  expect(refused.slice(0, 20).every(isBusy)).toBe(true)
+  expect(tally((await Promise.all(done)).map(({ status }) => status))).toEqual({ 201: 40, 503: 20 })
+  expect(await faultsOf(service.services.database.reads)).toEqual([])
+})

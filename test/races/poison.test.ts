@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import type { TaskRow } from '../../drizzle/schema.ts'
+import { createTask } from '../../modules/tasks/decide.ts'
+import type { Command } from '../../src/actor/command.ts'
+import { make, type Person, register } from '../support/client.ts'
+import { faultsOf } from '../support/history.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+import { upTo } from './pair.ts'
+
+let service: TestService
+let ada: Person
+beforeAll(async () => {
+  service = await openTestService()
+  ada = await register(service.client)
+})
+afterAll(() => service.close())
+
+const blank = { description: null, status: 'TODO', priority: 'LOW', dueDate: null, assigneeId: null } as const
+
+const sound = (projectId: string, title: string): Command<TaskRow> => ({
+  projectId,
+  caller: ada.id,
+  decide: (state, context) => createTask(state, context, { ...blank, title }),
+})
+
+/** A command whose row the database refuses: no rule would decide it. */
+const poisonous = (projectId: string, spoil: Partial<Record<keyof TaskRow, unknown>>): Command<TaskRow> => ({
+  projectId,
+  caller: ada.id,
+  decide(state, context) {
+    const { changes, answer } = createTask(state, context, { ...blank, title: 'Poison' })
+    const [change] = changes
+    return { changes: [{ ...change!, after: { ...answer, ...spoil } as TaskRow }], answer }
+  },
+})
+
+const poisons: [string, Partial<Record<keyof TaskRow, unknown>>][] = [
+  ['a missing value', { title: null }],
+  ['a character that cannot be stored', { title: 'nul \0' }],
+  ['a date that is none', { dueDate: 'someday' }],
+  ['an id that is none', { assigneeId: 'nobody' }],
+]
+
+test.each(poisons)('a command with %s fails alone, in its project and in its commit', async (_, spoil) => {
+  const { actors, database } = service.services
+  const projects = await Promise.all(upTo(3).map((n) => make(ada, '/projects', { name: `P${n}` })))
+  const [hit, ...others] = projects.map(({ id }) => id) as [string, ...string[]]
+  const run = (command: Command<TaskRow>) => actors.run(command)
+  const before = upTo(5).map((n) => run(sound(hit, `Before ${n}`)))
+  const poison = run(poisonous(hit, spoil)).catch((error: Error) => error)
+  const after = upTo(5).map((n) => run(sound(hit, `After ${n}`)))
+  const elsewhere = others.flatMap((id) => upTo(5).map((n) => run(sound(id, `Elsewhere ${n}`))))
+
+  expect(await poison).toBeInstanceOf(Error)
+  const rows = await Promise.all([...before, ...after])
+  expect(rows.map(({ number }) => number)).toEqual(upTo(10))
+  expect(await Promise.all(elsewhere)).toHaveLength(10)
+  for (const [id, count] of [[hit, 10], ...others.map((other) => [other, 5])] as [string, number][])
+    expect((await ada.get(`/tasks?projectId=${id}`)).body).toHaveLength(count)
+  expect(await faultsOf(database.reads)).toEqual([])
+})
+
+test('a rule that breaks fails alone, and says nothing of itself to the caller', async () => {
+  const { actors } = service.services
+  const { id } = await make(ada, '/projects', { name: 'Broken' })
+  const broken = actors.run({
+    ...sound(id, 'Never'),
+    decide: () => {
+      throw new TypeError('a defect')
+    },
+  })
+  const whole = actors.run(sound(id, 'Stands'))
+  expect(await broken.catch((error: Error) => error)).toBeInstanceOf(TypeError)
+  expect((await whole).number).toBe(1)
+})

@@ -1,0 +1,43 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import postgres from 'postgres'
+import { make } from '../support/client.ts'
+import { faultsOf } from '../support/history.ts'
+import { account, misnumbered, startLoad } from './load.ts'
+import { eventually, openPair, type Pair, upTo } from './pair.ts'
+
+let pair: Pair
+let admin: postgres.Sql
+beforeAll(async () => {
+  pair = await openPair()
+  admin = postgres(pair.env.DATABASE_URL!, { max: 2, onnotice: () => {} })
+})
+afterAll(async () => {
+  await admin.end({ timeout: 1 })
+  await pair.close()
+})
+
+const terminate = () => admin`
+  select pg_terminate_backend(pid) from pg_stat_activity
+  where datname = current_database() and application_name = 'docket'`
+
+test('connections cut in mid-load lose and double nothing, and cost a 503 at worst', async () => {
+  const { atA, atB, sql } = pair
+  const projects = await Promise.all(upTo(3).map(() => make(atA, '/projects', { name: 'Busy' })))
+  const load = startLoad({ clients: [atA, atB], projectIds: projects.map(({ id }) => id), writers: 16 })
+  for (const _ of upTo(12)) {
+    await load.acknowledged(25)
+    await terminate()
+  }
+  await load.acknowledged(100)
+  await load.stop()
+  await eventually(
+    'the connections of this test',
+    async () => (await sql`select 1`.catch(() => [])).length > 0,
+  )
+  const { lost, doubled, writes, reads } = await account(sql, load)
+  expect({ lost, doubled }).toEqual({ lost: [], doubled: [] })
+  for (const status of [...Object.keys(writes), ...Object.keys(reads)])
+    expect(['200', '201', '503']).toContain(status)
+  expect(await misnumbered(sql)).toHaveLength(0)
+  expect(await faultsOf(sql)).toEqual([])
+})

@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { type Body, make, type Person } from '../support/client.ts'
+import { startLoad } from './load.ts'
+import { openPair, type Pair, upTo } from './pair.ts'
+
+let pair: Pair
+let project: Body
+beforeAll(async () => {
+  pair = await openPair()
+  project = await make(pair.atA, '/projects', { name: 'Busy' })
+})
+afterAll(() => pair.close())
+
+async function underLoad(work: () => Promise<void>): Promise<void> {
+  const load = startLoad({ clients: [pair.atA, pair.atB], projectIds: [project.id], writers: 8 })
+  await load.acknowledged(20)
+  await work().finally(() => load.stop())
+}
+
+/** One person's steps: every write at one process is seen by the read at the other that follows it. */
+async function steps(here: Person, there: Person, rounds: number): Promise<void> {
+  const projectId = project.id
+  for (const n of upTo(rounds)) {
+    const task = await make(here, '/tasks', { title: 'Fresh', projectId })
+    expect((await there.get(`/tasks/${task.id}`)).body).toEqual(task)
+    expect((await there.get(`/tasks?projectId=${projectId}&sort=-createdAt&limit=200`)).text).toContain(
+      task.id,
+    )
+
+    const path = `/tasks/${task.id}`
+    await here.patch(path, { title: `Changed ${n}`, status: 'DONE' })
+    expect((await there.get(path)).body).toMatchObject({ title: `Changed ${n}`, status: 'DONE' })
+
+    const subtask = await make(here, `${path}/subtasks`, { title: 'Sub' })
+    expect((await there.get(`${path}/subtasks`)).body).toEqual([subtask] as never)
+    const comment = await make(here, `${path}/comments`, { text: 'Words' })
+    expect((await there.get(`${path}/comments`)).body).toEqual([comment] as never)
+
+    await here.delete(path)
+    expect((await there.get(path)).status).toBe(404)
+  }
+}
+
+test('a read at one process sees every write that the other has acknowledged before', async () => {
+  await underLoad(async () => {
+    await Promise.all(upTo(4).flatMap(() => [steps(pair.atA, pair.atB, 8), steps(pair.atB, pair.atA, 8)]))
+  })
+})
+
+test('a read with the ETag of before the write is never told that nothing changed', async () => {
+  const { atA, atB } = pair
+  const task = await make(atA, '/tasks', { title: 'Tagged', projectId: project.id })
+  const paths = [`/tasks/${task.id}`, `/tasks?projectId=${project.id}&limit=1`]
+  await underLoad(async () => {
+    for (const n of upTo(25)) {
+      const before = await Promise.all(paths.map((path) => atB.get(path)))
+      await atA.patch(`/tasks/${task.id}`, { title: `Tagged ${n}` })
+      for (const [i, path] of paths.entries()) {
+        const after = await atB.get(path, { 'if-none-match': before[i]!.headers.get('etag') ?? '' })
+        expect(after.status).toBe(200)
+      }
+      expect((await atB.get(paths[0]!)).body.title).toBe(`Tagged ${n}`)
+    }
+  })
+})

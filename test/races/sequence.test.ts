@@ -1,0 +1,38 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { make } from '../support/client.ts'
+import { faultsOf } from '../support/history.ts'
+import { account, misnumbered, startLoad } from './load.ts'
+import { openPair, type Pair, tally, upTo } from './pair.ts'
+
+let pair: Pair
+beforeAll(async () => void (pair = await openPair()))
+afterAll(() => pair.close())
+
+test('writers at two processes give one project one history without gap or duplicate', async () => {
+  const { atA, atB, sql } = pair
+  const { id: projectId } = await make(atA, '/projects', { name: 'Hot' })
+  const answers = await Promise.all(
+    upTo(600).map((n) => (n % 2 ? atA : atB).post('/tasks', { title: `Task ${n}`, projectId })),
+  )
+  expect(tally(answers.map(({ status }) => status))).toEqual({ 201: 600 })
+  expect(answers.map(({ body }) => body.number).sort((x, y) => x - y)).toEqual(upTo(600))
+  const rows = await sql<{ title: string }[]>`select title from tasks where project_id = ${projectId}`
+  expect(new Set(rows.map(({ title }) => title))).toEqual(new Set(upTo(600).map((n) => `Task ${n}`)))
+  const seqs = await sql<{ seq: number }[]>`
+    select seq::float8 as seq from events where project_id = ${projectId} order by events.seq`
+  expect(seqs.map(({ seq }) => seq)).toEqual(upTo(601))
+  expect(await faultsOf(sql)).toEqual([])
+})
+
+test('steady writers on a few projects at both processes lose and double nothing', async () => {
+  const { atA, atB, sql } = pair
+  const projects = await Promise.all(upTo(3).map((n) => make(atA, '/projects', { name: `P${n}` })))
+  const load = startLoad({ clients: [atA, atB], projectIds: projects.map(({ id }) => id), writers: 16 })
+  await load.acknowledged(1_000)
+  await load.stop()
+  const { lost, doubled, writes, reads } = await account(sql, load)
+  expect({ lost, doubled }).toEqual({ lost: [], doubled: [] })
+  expect([...Object.keys(writes), ...Object.keys(reads)]).toEqual(['201', '200'])
+  expect(await misnumbered(sql)).toHaveLength(0)
+  expect(await faultsOf(sql)).toEqual([])
+})

@@ -1,0 +1,135 @@
+import { describe, test } from 'bun:test'
+import { addComment, deleteComment, editComment } from '../../modules/comments/decide.ts'
+import type { Context } from '../../src/actor/events.ts'
+import type { ProjectState } from '../../src/actor/state.ts'
+import {
+  admin,
+  busy,
+  comment,
+  editor,
+  fact,
+  invited,
+  memberOf,
+  owner,
+  projectGone,
+  staffed,
+} from './facts.ts'
+import { stranger, task, viewer } from './facts.ts'
+import { given, now, type Rule } from './given.ts'
+
+const ref = { id: comment.id, taskId: task.id }
+const add = (taskId: string) => (state: ProjectState, context: Context) =>
+  addComment(state, context, taskId, 'Well')
+const edit = (text: string) => (state: ProjectState, context: Context) =>
+  editComment(state, context, ref, text)
+const remove = (state: ProjectState, context: Context) => deleteComment(state, context, ref)
+const taskGone = fact('task.deleted', 'task', task, null)
+const gone = fact('comment.deleted', 'comment', comment, null)
+const each: Record<string, Rule> = { edit: edit('X'), remove }
+/** The author may only read now. */
+const demoted = fact('member.role-set', 'member', memberOf(editor, 'EDITOR'), memberOf(editor, 'VIEWER'))
+const left = fact('member.removed', 'member', memberOf(editor, 'EDITOR'), null)
+
+describe('commenting', () => {
+  test('makes the caller the author', () => {
+    const fields = { id: 'new-1', taskId: task.id, authorId: owner, text: 'Well' }
+    const after = { ...fields, createdAt: now, updatedAt: now, eventId: 'new-2' }
+    given(busy)
+      .when(owner, add(task.id))
+      .then(fact('comment.added', 'comment', null, after))
+      .answering(after)
+  })
+
+  test('is refused on a task that is not here', () => {
+    given(busy).when(editor, add('nothing')).thenRefused(404, 'Task not found')
+    given([...busy, taskGone])
+      .when(editor, add(task.id))
+      .thenRefused(404, 'Task not found')
+    given([...busy, projectGone])
+      .when(owner, add(task.id))
+      .thenRefused(404, 'Task not found')
+  })
+})
+
+describe('editing a comment', () => {
+  const after = { ...comment, text: 'Grease it', updatedAt: now, eventId: 'new-1' }
+  const edited = fact('comment.edited', 'comment', comment, after)
+
+  test('puts in other words, and says when', () => {
+    given(busy).when(editor, edit('Grease it')).then(edited).answering(after)
+  })
+
+  test('is open to its author with whatever role', () => {
+    given([...busy, demoted])
+      .when(editor, edit('Grease it'))
+      .then(edited)
+  })
+
+  test('is nothing with the same words', () => {
+    given(busy).when(editor, edit(comment.text)).thenNothing(comment)
+  })
+
+  test('is refused to everybody else, the owner too', () => {
+    for (const other of [viewer, admin, owner]) {
+      given(busy).when(other, edit('X')).thenRefused(403, 'Only its author may edit a comment')
+    }
+  })
+
+  test('is refused to an author who has left, and open again to one who is back', () => {
+    given([...busy, left])
+      .when(editor, edit('X'))
+      .thenRefused(404, 'Comment not found')
+    given([...busy, left, invited(editor, 'VIEWER')])
+      .when(editor, edit('Grease it'))
+      .then(edited)
+  })
+})
+
+describe('deleting a comment', () => {
+  test('is open to its author with whatever role', () => {
+    given(busy).when(editor, remove).then(gone).answering(undefined)
+    given([...busy, demoted])
+      .when(editor, remove)
+      .then(gone)
+  })
+
+  test('is open to who administers the project', () => {
+    for (const other of [admin, owner]) given(busy).when(other, remove).then(gone)
+  })
+
+  test('is refused to other members', () => {
+    const second = invited('emil', 'EDITOR')
+    for (const other of [viewer, 'emil']) {
+      given([...busy, second])
+        .when(other, remove)
+        .thenRefused(403, 'Only its author or an admin may delete a comment')
+    }
+  })
+
+  test('is refused to an author who has left', () => {
+    given([...busy, left])
+      .when(editor, remove)
+      .thenRefused(404, 'Comment not found')
+  })
+})
+
+describe('every change of a comment', () => {
+  for (const [name, rule] of Object.entries(each)) {
+    test(`is refused when the comment, its task or its project is gone: ${name}`, () => {
+      given(staffed).when(editor, rule).thenRefused(404, 'Comment not found')
+      given([...busy, gone])
+        .when(editor, rule)
+        .thenRefused(404, 'Comment not found')
+      given([...busy, taskGone])
+        .when(editor, rule)
+        .thenRefused(404, 'Comment not found')
+      given([...busy, projectGone])
+        .when(owner, rule)
+        .thenRefused(404, 'Comment not found')
+    })
+
+    test(`speaks to a stranger of the comment alone: ${name}`, () => {
+      given(busy).when(stranger, rule).thenRefused(404, 'Comment not found')
+    })
+  }
+})

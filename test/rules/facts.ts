@@ -1,0 +1,107 @@
+import type {
+  CommentRow,
+  Entity,
+  MemberRow,
+  ProjectRow,
+  Rows,
+  SubtaskRow,
+  TaskRow,
+} from '../../drizzle/schema.ts'
+import type { Change } from '../../src/actor/events.ts'
+import type { Role } from '../../src/core/access.ts'
+
+export const projectId = 'project'
+export const elsewhereId = 'elsewhere'
+
+/** People, by what they are in the project. */
+export const owner = 'olga'
+export const admin = 'adam'
+export const editor = 'eda'
+export const viewer = 'vito'
+export const stranger = 'stan'
+
+const createdAt = '2030-01-01T00:00:00.000Z'
+// Rows of facts are frozen: a rule that writes into one fails its test.
+const row = <R extends object>(fields: R): Readonly<R> => Object.freeze(fields)
+
+export const project = row<ProjectRow>({
+  id: projectId,
+  ownerId: owner,
+  name: 'Engine',
+  description: 'All wheels',
+  createdAt,
+  eventId: 'project-event',
+})
+/** A second project, of the same owner. */
+export const elsewhere = row<ProjectRow>({ ...project, id: elsewhereId, eventId: 'elsewhere-event' })
+
+export const memberOf = (userId: string, role: Role, of = projectId) =>
+  row<MemberRow>({ id: `${userId}-in`, projectId: of, userId, role, createdAt, eventId: `${userId}-event` })
+
+export const task = row<TaskRow>({
+  id: 'task',
+  projectId,
+  number: 1,
+  title: 'Draw',
+  description: 'In ink',
+  status: 'TODO',
+  priority: 'MEDIUM',
+  dueDate: '2030-02-01T00:00:00.000Z',
+  assigneeId: null,
+  createdAt,
+  updatedAt: createdAt,
+  eventId: 'task-event',
+})
+export const taskOf = (fields: Partial<TaskRow>) => row<TaskRow>({ ...task, ...fields })
+
+export const subtask = row<SubtaskRow>({
+  id: 'subtask',
+  taskId: task.id,
+  title: 'Sharpen',
+  completed: false,
+  createdAt,
+  eventId: 'subtask-event',
+})
+
+export const comment = row<CommentRow>({
+  id: 'comment',
+  taskId: task.id,
+  authorId: editor,
+  text: 'Oil it',
+  createdAt,
+  updatedAt: createdAt,
+  eventId: 'comment-event',
+})
+
+/** The fact that leaves `after` of what was `before`. Its id is the one that the row's next state carries. */
+export function fact<E extends Entity>(
+  type: string,
+  entity: E,
+  before: Rows[E] | null,
+  after: Rows[E] | null,
+  { id = after?.eventId ?? 'new-1', at = projectId } = {},
+): Change<E> {
+  return { id, projectId: at, type, entity, entityId: (after ?? before)!.id, before, after }
+}
+
+const joined = (member: MemberRow) => fact('member.invited', 'member', null, member, { at: member.projectId })
+
+export const projectCreated = fact('project.created', 'project', null, project)
+export const elsewhereCreated = fact('project.created', 'project', null, elsewhere, { at: elsewhereId })
+export const invited = (userId: string, role: Role) => joined(memberOf(userId, role))
+export const invitedElsewhere = (userId: string, role: Role) => joined(memberOf(userId, role, elsewhereId))
+export const taskCreated = (of: TaskRow = task) =>
+  fact('task.created', 'task', null, of, { at: of.projectId })
+export const subtaskAdded = (of: SubtaskRow = subtask) => fact('subtask.added', 'subtask', null, of)
+export const commentAdded = (of: CommentRow = comment) => fact('comment.added', 'comment', null, of)
+
+/** A project with one member of every role. */
+export const staffed = [
+  projectCreated,
+  invited(admin, 'ADMIN'),
+  invited(editor, 'EDITOR'),
+  invited(viewer, 'VIEWER'),
+]
+/** The same with a task that has a subtask and a comment. */
+export const busy = [...staffed, taskCreated(), subtaskAdded(), commentAdded()]
+export const projectGone = fact('project.deleted', 'project', project, null)

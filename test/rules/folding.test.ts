@@ -1,0 +1,112 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import type { StoredEvent } from '../../src/actor/events.ts'
+import { createApp } from '../../src/app.ts'
+import { until } from '../../src/local/wait.ts'
+import { openServices, type Services } from '../../src/services.ts'
+import { react } from '../../workers/reactions.ts'
+import { openClient, type Person, register } from '../support/client.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+import {
+  foldStreams,
+  foldTables,
+  numbersGiven,
+  pruned,
+  readEvents,
+  readStreams,
+  readTables,
+} from './history.ts'
+import { live, lives } from './random-life.ts'
+import { leaveWork } from './unfinished-work.ts'
+import type { Step } from './verbs.ts'
+
+const runs = 50
+const everyFact =
+  `project.created project.updated project.deleted member.invited member.role-set member.removed
+  task.created task.updated task.moved-out task.moved-in task.deleted subtask.added subtask.toggled
+  subtask.updated subtask.deleted comment.added comment.edited comment.deleted`.split(/\s+/)
+
+let service: TestService
+/** The same service once more, as another process on the same database would be. */
+let second: Services
+let people: Person[][]
+const seen = new Set<string>()
+
+beforeAll(async () => {
+  service = await openTestService({ LEASE_SLICE_MS: '0' })
+  const { config, log } = service.services
+  second = openServices(config, log, react)
+  const app = createApp(second)
+  const there = openClient('http://localhost', undefined, (request) => app.fetch(request))
+  const here = await Promise.all(['Ada', 'Bea', 'Cyd', 'Dan'].map((name) => register(service.client, name)))
+  people = [here, here.map(({ id, email, token }) => ({ ...there.as(token), id, email }))]
+})
+afterAll(async () => {
+  await second.close()
+  await service.close()
+})
+
+const sql = () => service.services.database.reads
+const forgetAll = () => sql()`truncate streams, events, outbox, projects, members, tasks, subtasks, comments`
+
+/** Tasks of somebody who is not in their project, and facts of projects that are gone. */
+const astray = () => sql()`
+  select t.id from tasks t join projects p on p.id = t.project_id
+  where t.assignee_id <> p.owner_id and not exists (
+    select from members m where m.project_id = t.project_id and m.user_id = t.assignee_id)
+  union all select id from events e where not exists (select from projects p where p.id = e.project_id)`
+
+async function lived(waves: Step[][]): Promise<StoredEvent[]> {
+  await forgetAll()
+  await live(waves, people)
+  const events = await readEvents(sql())
+  for (const { type } of events) seen.add(type)
+  return events
+}
+
+test('whatever happens, folding the history gives the stored rows', async () => {
+  const property = fc.asyncProperty(lives(30), async (waves) => {
+    const events = await lived(waves)
+    expect(foldTables(events)).toEqual(await readTables(sql()))
+    const streams = foldStreams(events)
+    expect(streams).toEqual(await readStreams(sql()))
+    for (const { projectId, lastNumber } of streams) {
+      expect(numbersGiven(events, projectId)).toEqual(Array.from({ length: lastNumber }, (_, i) => i + 1))
+    }
+  })
+  // A failure prints its seed and path: give them to fc.assert to see it again.
+  await fc.assert(property, { numRuns: runs, interruptAfterTimeLimit: 40_000 })
+  expect([...seen].sort()).toEqual(everyFact.sort())
+})
+
+test('the outbox holds the jobs that the history asks for, and no others', async () => {
+  const property = fc.asyncProperty(lives(20), async (waves) => {
+    const asked = (await lived(waves)).flatMap((event) =>
+      react(event).map(({ name, data }) => ({ projectId: event.projectId, name, data })),
+    )
+    const owed = await sql()<typeof asked>`select project_id, name, data from outbox order by id`
+    expect(owed.map((row) => ({ ...row }))).toEqual(asked)
+  })
+  await fc.assert(property, { numRuns: 10 })
+})
+
+test('when the workers are done, the history still gives the rows of what stands', async () => {
+  await lived(fc.sample(lives(60), { numRuns: 3 }).flat())
+  const [ada, bea] = people[0] as [Person, Person]
+  await leaveWork(ada, bea)
+  const before = await readEvents(sql())
+  service.startWorkers()
+  const isDone = async () => ((await sql()`select from outbox`).length === 0 ? true : undefined)
+  expect(await until(isDone, 20_000)).toBe(true)
+
+  // With a deleted project goes its history, so what its tasks did before they moved away is taken from before.
+  const known = new Set(before.map(({ id }) => id))
+  const since = (await readEvents(sql())).filter(({ id }) => !known.has(id))
+  const tables = pruned(foldTables([...before, ...since]))
+  expect(await readTables(sql())).toEqual(tables)
+  const standing = foldStreams([...before, ...since]).filter(({ projectId }) => tables.project.has(projectId))
+  expect(await readStreams(sql())).toEqual(standing)
+  expect(await astray()).toHaveLength(0)
+  expect(since.length).toBeGreaterThan(0)
+  expect(since.every(({ type }) => type === 'task.unassigned')).toBe(true)
+})

@@ -1,0 +1,59 @@
+import { expect } from 'bun:test'
+import type { Change, Context, Decision } from '../../src/actor/events.ts'
+import { evolve, type ProjectState, State } from '../../src/actor/state.ts'
+import { Refusal } from '../../src/core/errors.ts'
+import { projectId } from './facts.ts'
+
+/** When every rule under test is asked; later than anything in the facts. */
+export const now = '2030-06-07T08:09:10.111Z'
+
+export type Rule<T = unknown> = (state: ProjectState, context: Context, other: ProjectState) => Decision<T>
+
+/** The context of one command: a clock that stands, and ids that count up. */
+export function contextOf(caller: string): Context {
+  let ids = 0
+  return { caller, now, newId: () => `new-${++ids}` }
+}
+
+/** The project that these facts make. */
+export const folded = (facts: Change[], id = projectId): State => facts.reduce(evolve, new State(id))
+
+/**
+ * Given what happened in a project (and in a second one, for a move), when somebody asks for something, then
+ * these facts are what comes of it.
+ */
+export function given(facts: Change[], others: Change[] = []) {
+  const state = folded(facts)
+  const other = others.length ? folded(others, others[0]!.projectId) : state
+  return {
+    when<T>(caller: string, rule: Rule<T>) {
+      const decide = () => rule(state, contextOf(caller), other)
+      return {
+        /** Exactly these facts. */
+        then(...changes: Change[]) {
+          const decision = decide()
+          expect(decision.changes).toStrictEqual(changes)
+          return { answering: (answer: T) => expect(decision.answer).toStrictEqual(answer) }
+        },
+        /** Nothing changes, and the caller is told how things stand. */
+        thenNothing(answer?: T) {
+          expect(decide()).toStrictEqual({ changes: [], answer: answer as T })
+        },
+        thenRefused(status: number, message: string) {
+          expect(refusalOf(decide)).toEqual({ status, message })
+        },
+      }
+    },
+  }
+}
+
+/** What a rule refuses; undefined when it lets the caller pass. Any other error is not caught. */
+export function refusalOf(decide: () => unknown): { status: number; message: string } | undefined {
+  try {
+    decide()
+    return undefined
+  } catch (error) {
+    if (error instanceof Refusal) return { status: error.status, message: error.message }
+    throw error
+  }
+}

@@ -1,0 +1,84 @@
+import { expect } from 'bun:test'
+import { type Entity, entities } from '../../drizzle/schema.ts'
+import type { StoredEvent } from '../../src/actor/events.ts'
+import { evolve, State } from '../../src/actor/state.ts'
+import type { Sql } from '../../src/core/database.ts'
+
+type Row = { id: string }
+type Tables = Record<Entity, Map<string, Row>>
+/** A project's place in its own history. */
+type Stream = { projectId: string; version: number; lastNumber: number }
+
+const names = Object.keys(entities) as Entity[]
+const tableOf = {
+  project: 'projects',
+  member: 'members',
+  task: 'tasks',
+  subtask: 'subtasks',
+  comment: 'comments',
+}
+const tablesOf = (rowsOf: (entity: Entity) => Map<string, Row>) =>
+  Object.fromEntries(names.map((entity) => [entity, rowsOf(entity)])) as Tables
+
+/** The history, oldest first: ids are made in the order in which rules decide, also across projects. */
+export const readEvents = (sql: Sql) =>
+  sql<StoredEvent[]>`select *, seq::float8 as seq from events order by id`
+
+/** Every row of every table that events write. */
+export async function readTables(sql: Sql): Promise<Tables> {
+  const tables = tablesOf(() => new Map())
+  for (const entity of names) {
+    const rows = await sql<Row[]>`select * from ${sql(tableOf[entity])} order by id`
+    tables[entity] = new Map(rows.map((row) => [row.id, { ...row }]))
+  }
+  return tables
+}
+
+export async function readStreams(sql: Sql): Promise<Stream[]> {
+  const rows = await sql<Stream[]>`
+    select project_id, version::float8 as version, last_number from streams order by project_id`
+  return rows.map((row) => ({ ...row }))
+}
+
+/** Folds a history into the rows it leaves, and holds every fact to the one before it about the same row. */
+export function foldTables(events: StoredEvent[]): Tables {
+  const tables = tablesOf(() => new Map())
+  for (const { id, entity, entityId, before, after } of events) {
+    const rows = tables[entity]
+    expect(before).toEqual((rows.get(entityId) ?? null) as typeof before)
+    if (after) {
+      expect([after.eventId, after.id]).toEqual([id, entityId])
+      rows.set(entityId, after)
+    } else rows.delete(entityId)
+  }
+  return tables
+}
+
+/** Folds each project's own history as its actor does; fails on a gap or a double in it. */
+export function foldStreams(events: StoredEvent[]): Stream[] {
+  const histories = [...Map.groupBy(events, ({ projectId }) => projectId)]
+  return histories.sort().map(([projectId, history]) => {
+    history.sort((a, b) => a.seq - b.seq)
+    expect(history.map(({ seq }) => seq)).toEqual(history.map((_, i) => i + 1))
+    const { version, lastNumber } = history.reduce(evolve, new State(projectId))
+    return { projectId, version, lastNumber }
+  })
+}
+
+/** The numbers that a project gave to tasks, in the order it gave them. */
+export function numbersGiven(events: StoredEvent[], projectId: string): number[] {
+  const given = events.filter((e) => e.projectId === projectId && e.entity === 'task' && !e.before && e.after)
+  return given
+    .sort((a, b) => a.seq - b.seq)
+    .map(({ after }) => (after as unknown as { number: number }).number)
+}
+
+/** What is left of the rows once the workers have removed what deleted projects and tasks held. */
+export function pruned(tables: Tables): Tables {
+  const { project, task } = tables
+  const stands = (row: Partial<Record<'id' | 'projectId' | 'taskId', string>>) => {
+    const home = row.taskId ? task.get(row.taskId) : row
+    return project.has((home as { projectId?: string } | undefined)?.projectId ?? row.id ?? '')
+  }
+  return tablesOf((entity) => new Map([...tables[entity]].filter(([, row]) => stands(row))))
+}

@@ -1,0 +1,52 @@
+import fc from 'fast-check'
+import type { Person } from '../support/client.ts'
+import { type Step, type Verb, verbs, type World } from './verbs.ts'
+
+const often = [
+  'createTask',
+  'changeTask',
+  'moveTask',
+  'thereAndBack',
+  'addSubtask',
+  'toggleSubtask',
+  'addComment',
+] as const
+const seldom = Object.keys(verbs).filter((verb) => verb !== 'deleteProject') as Verb[]
+// Mostly the same few, for what comes of changes that follow each other.
+const index = fc.oneof(
+  { weight: 2, arbitrary: fc.nat({ max: 1 }) },
+  { weight: 1, arbitrary: fc.nat({ max: 99 }) },
+)
+
+const step: fc.Arbitrary<Step> = fc.record({
+  verb: fc.oneof(
+    { weight: 30, arbitrary: fc.constantFrom(...often) },
+    { weight: 30, arbitrary: fc.constantFrom(...seldom) },
+    { weight: 1, arbitrary: fc.constant('deleteProject' as const) },
+  ),
+  // The first person opens what a life begins with, so most of their requests succeed.
+  who: fc.constantFrom(0, 0, 0, 0, 0, 0, 0, 1, 2, 3),
+  process: fc.constantFrom(0, 0, 0, 0, 1),
+  pick: index,
+  other: index,
+  value: fc.nat({ max: 99 }),
+})
+
+/** Lives: waves of requests, those of one wave all at once. */
+export const lives = (waves: number) =>
+  fc.array(fc.array(step, { minLength: 1, maxLength: 6, size: 'max' }), { maxLength: waves, size: 'max' })
+
+/** Lives one. `people` gives everybody's client at each process. A refusal is part of life, a failure is not. */
+export async function live(waves: Step[][], people: Person[][]): Promise<void> {
+  const [first = []] = people
+  const world: World = { people: first, projects: [], members: [], tasks: [], subtasks: [], comments: [] }
+  const run = async (step: Step) => {
+    const answer = await verbs[step.verb](world, people[step.process]![step.who]!, step)
+    const expected = [undefined, 200, 201, 400, 403, 404, 409].includes(answer?.status)
+    if (!expected) throw new Error(`${step.verb} answered ${answer?.status} ${answer?.text}`)
+  }
+  const beginning = { who: 0, process: 0, pick: 0, other: 1, value: 1 }
+  for (const verb of ['openProject', 'openProject', 'invite', 'createTask'] as const)
+    await run({ verb, ...beginning })
+  for (const wave of waves) await Promise.all(wave.map(run))
+}

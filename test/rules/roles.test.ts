@@ -1,0 +1,36 @@
+import { expect, test } from 'bun:test'
+import type { State } from '../../src/actor/state.ts'
+import { requireStanding, type Standing, suffices } from '../../src/core/access.ts'
+import { callers, everyCommand, facts } from './every-command.ts'
+import { projectGone } from './facts.ts'
+import { contextOf, folded, refusalOf } from './given.ts'
+
+type Rule = (typeof everyCommand)[number]['rule']
+const statusOf = (rule: Rule, state: State, caller: string) =>
+  refusalOf(() => rule(state, contextOf(caller)))?.status ?? 200
+
+for (const { name, rule, answers } of everyCommand) {
+  test(`who may ${name}`, () => {
+    expect(callers.map((caller) => statusOf(rule, folded(facts), caller))).toEqual(answers)
+  })
+
+  test(`nobody may ${name} once the project is gone`, () => {
+    const state = folded([...facts, projectGone])
+    expect(callers.map((caller) => statusOf(rule, state, caller))).toEqual([404, 404, 404, 404, 404])
+  })
+}
+
+test('every standing suffices for itself and for all below it', () => {
+  const ascending: Standing[] = ['VIEWER', 'EDITOR', 'ADMIN', 'OWNER']
+  const matrix = ascending.map((has) => ascending.map((least) => suffices(has, least)))
+  expect(matrix).toEqual(ascending.map((_, has) => ascending.map((_, least) => has >= least)))
+})
+
+test('who stands outside is told that nothing is there, who stands too low what it takes', () => {
+  for (const outside of [null, undefined]) {
+    const refusal = refusalOf(() => requireStanding(outside, 'VIEWER', 'Plan'))
+    expect(refusal).toEqual({ status: 404, message: 'Plan not found' })
+  }
+  const refusal = refusalOf(() => requireStanding('ADMIN', 'OWNER', 'Plan'))
+  expect(refusal).toEqual({ status: 403, message: 'This needs the role OWNER in the project' })
+})

@@ -1,0 +1,104 @@
+import { describe, test } from 'bun:test'
+import {
+  addSubtask,
+  deleteSubtask,
+  type SubtaskChanges,
+  toggleSubtask,
+  updateSubtask,
+} from '../../modules/subtasks/decide.ts'
+import type { Context } from '../../src/actor/events.ts'
+import type { ProjectState } from '../../src/actor/state.ts'
+import { busy, editor, fact, owner, projectGone, staffed, stranger, subtask, task, viewer } from './facts.ts'
+import { given, now, type Rule } from './given.ts'
+
+const ref = { id: subtask.id, taskId: task.id }
+const add = (taskId: string) => (state: ProjectState, context: Context) =>
+  addSubtask(state, context, taskId, 'Saw')
+const toggle = (state: ProjectState, context: Context) => toggleSubtask(state, context, ref)
+const change = (wanted: SubtaskChanges) => (state: ProjectState, context: Context) =>
+  updateSubtask(state, context, ref, wanted)
+const remove = (state: ProjectState, context: Context) => deleteSubtask(state, context, ref)
+const each: Record<string, Rule> = { toggle, change: change({ title: 'X' }), remove }
+const taskGone = fact('task.deleted', 'task', task, null)
+const gone = fact('subtask.deleted', 'subtask', subtask, null)
+
+describe('adding a subtask', () => {
+  test('hangs it on its task, not completed', () => {
+    const fields = { id: 'new-1', taskId: task.id, title: 'Saw', completed: false }
+    const after = { ...fields, createdAt: now, eventId: 'new-2' }
+    given(busy)
+      .when(editor, add(task.id))
+      .then(fact('subtask.added', 'subtask', null, after))
+      .answering(after)
+  })
+
+  test('is refused on a task that is not here', () => {
+    given(busy).when(editor, add('nothing')).thenRefused(404, 'Task not found')
+    given([...busy, taskGone])
+      .when(editor, add(task.id))
+      .thenRefused(404, 'Task not found')
+    given([...busy, projectGone])
+      .when(owner, add(task.id))
+      .thenRefused(404, 'Task not found')
+  })
+})
+
+describe('toggling a subtask', () => {
+  test('completes it, and opens it again', () => {
+    const done = { ...subtask, completed: true, eventId: 'new-1' }
+    const toggled = fact('subtask.toggled', 'subtask', subtask, done)
+    given(busy).when(editor, toggle).then(toggled).answering(done)
+    given([...busy, toggled])
+      .when(editor, toggle)
+      .then(fact('subtask.toggled', 'subtask', done, { ...done, completed: false }))
+  })
+})
+
+describe('changing a subtask', () => {
+  test('sets what is wanted and keeps the rest', () => {
+    const after = { ...subtask, completed: true, eventId: 'new-1' }
+    given(busy)
+      .when(editor, change({ completed: true, title: undefined }))
+      .then(fact('subtask.updated', 'subtask', subtask, after))
+      .answering(after)
+  })
+
+  test('is nothing when nothing differs', () => {
+    given(busy)
+      .when(editor, change({ title: subtask.title, completed: false }))
+      .thenNothing(subtask)
+  })
+})
+
+describe('deleting a subtask', () => {
+  test('removes it', () => {
+    given(busy).when(editor, remove).then(gone).answering(undefined)
+  })
+})
+
+describe('every change of a subtask', () => {
+  for (const [name, rule] of Object.entries(each)) {
+    test(`is refused when the subtask, its task or its project is gone: ${name}`, () => {
+      given(staffed).when(editor, rule).thenRefused(404, 'Subtask not found')
+      given([...busy, gone])
+        .when(editor, rule)
+        .thenRefused(404, 'Subtask not found')
+      given([...busy, taskGone])
+        .when(editor, rule)
+        .thenRefused(404, 'Subtask not found')
+      given([...busy, projectGone])
+        .when(owner, rule)
+        .thenRefused(404, 'Subtask not found')
+    })
+
+    test(`tells a viewer that it is gone rather than that they may not: ${name}`, () => {
+      given([...busy, gone])
+        .when(viewer, rule)
+        .thenRefused(404, 'Subtask not found')
+    })
+
+    test(`speaks to a stranger of the subtask alone: ${name}`, () => {
+      given(busy).when(stranger, rule).thenRefused(404, 'Subtask not found')
+    })
+  }
+})

@@ -1,0 +1,65 @@
+import { describe, test } from 'bun:test'
+import { unassignTasks } from '../../modules/tasks/decide.ts'
+import type { Context } from '../../src/actor/events.ts'
+import type { ProjectState } from '../../src/actor/state.ts'
+import { editor, elsewhereId, fact, owner, projectGone, projectId, staffed, stranger } from './facts.ts'
+import { task, taskCreated, taskOf, viewer } from './facts.ts'
+import { given, now } from './given.ts'
+
+const worker = 'worker'
+const mine = taskOf({ id: 'mine', number: 2, assigneeId: stranger })
+const also = taskOf({ id: 'also', number: 3, assigneeId: stranger })
+const theirs = taskOf({ id: 'theirs', number: 4, assigneeId: viewer })
+const facts = [...staffed, ...[task, mine, also, theirs].map((one) => taskCreated(one))]
+const ids = [task.id, mine.id, also.id, theirs.id, 'nothing']
+const unassign =
+  (userId: string, of = ids) =>
+  (state: ProjectState, context: Context) =>
+    unassignTasks(state, context, of, userId)
+const after = (eventId: string) => ({ assigneeId: null, updatedAt: now, eventId })
+
+describe('taking the tasks of somebody who went', () => {
+  test('takes theirs, and no others', () => {
+    given(facts)
+      .when(worker, unassign(stranger))
+      .then(
+        fact('task.unassigned', 'task', mine, { ...mine, ...after('new-1') }),
+        fact('task.unassigned', 'task', also, { ...also, ...after('new-2') }),
+      )
+      .answering(undefined)
+  })
+
+  test('takes only those it was asked for', () => {
+    given(facts)
+      .when(worker, unassign(stranger, [also.id]))
+      .then(fact('task.unassigned', 'task', also, { ...also, ...after('new-1') }))
+  })
+
+  test('leaves them to somebody who is back, or who owns the project', () => {
+    given(facts).when(worker, unassign(viewer)).thenNothing()
+    given([...facts, taskCreated(taskOf({ assigneeId: owner }))])
+      .when(worker, unassign(owner))
+      .thenNothing()
+  })
+
+  test('is nothing the second time', () => {
+    const done = fact('task.unassigned', 'task', mine, { ...mine, ...after('event') })
+    given([...facts, done])
+      .when(worker, unassign(stranger, [mine.id]))
+      .thenNothing()
+  })
+
+  test('leaves a task alone that was given to somebody else, or has moved away', () => {
+    const reassigned = fact('task.updated', 'task', mine, { ...mine, assigneeId: editor })
+    const moved = taskOf({ id: 'also', projectId: elsewhereId, assigneeId: stranger })
+    given([...facts, reassigned, { ...taskCreated(moved), projectId }])
+      .when(worker, unassign(stranger))
+      .thenNothing()
+  })
+
+  test('is nothing in a project that is gone', () => {
+    given([...facts, projectGone])
+      .when(worker, unassign(stranger))
+      .thenNothing()
+  })
+})

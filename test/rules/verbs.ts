@@ -1,0 +1,113 @@
+import type { Answer, Body, Client, Person } from '../support/client.ts'
+
+/** One request of somebody to one of the processes; the numbers pick among what there is by then. */
+export interface Step {
+  verb: Verb
+  who: number
+  process: number
+  pick: number
+  other: number
+  value: number
+}
+
+/** What a life has made so far, as its answers told it. */
+export interface World {
+  people: Person[]
+  projects: Body[]
+  members: Body[]
+  tasks: Body[]
+  subtasks: Body[]
+  comments: Body[]
+}
+type Ask = (world: World, client: Client, step: Step) => Promise<Answer> | undefined
+
+const roles = ['VIEWER', 'EDITOR', 'ADMIN']
+const statuses = ['TODO', 'IN_PROGRESS', 'DONE']
+const dates = [null, '2030-02-01', '2030-02-01T10:00:00.5+02:00']
+const at = <T>(list: T[], n: number): T | undefined => list[n % list.length]
+const someone = ({ people }: World, n: number) => at([null, ...people], n)?.id ?? null
+
+/** Runs a request on one of a list, and adds what it makes to another; nothing when the list is empty. */
+const on =
+  (list: keyof World, ask: (it: Body, client: Client, step: Step, world: World) => Promise<Answer>): Ask =>
+  (world, client, step) => {
+    const it = at(world[list] as Body[], step.pick)
+    return it && ask(it, client, step, world)
+  }
+const adding =
+  (list: keyof World, verb: Ask): Ask =>
+  async (world, client, step) => {
+    const answer = await verb(world, client, step)
+    if (answer?.status === 201) (world[list] as Body[]).push(answer.body)
+    return answer as Answer
+  }
+
+/** What people may ask for. */
+export const verbs = {
+  openProject: adding('projects', (_, client, { value }) => client.post('/projects', { name: `P${value}` })),
+  changeProject: on('projects', ({ id }, client, { value }) =>
+    client.patch(`/projects/${id}`, { name: `P${value}`, description: value % 2 ? `About ${value}` : null }),
+  ),
+  deleteProject: on('projects', ({ id }, client) => client.delete(`/projects/${id}`)),
+  invite: adding(
+    'members',
+    on('projects', ({ id }, client, { other, value }, { people }) =>
+      client.post(`/projects/${id}/members/invite`, {
+        email: at(people, other)?.email,
+        role: at(roles, value),
+      }),
+    ),
+  ),
+  setRole: on('members', ({ id, projectId }, client, { value }) =>
+    client.patch(`/projects/${projectId}/members/${id}/role`, { role: at(roles, value) }),
+  ),
+  removeMember: on('members', ({ id, projectId }, client) =>
+    client.delete(`/projects/${projectId}/members/${id}`),
+  ),
+  createTask: adding(
+    'tasks',
+    on('projects', ({ id: projectId }, client, { other, value }, world) =>
+      client.post('/tasks', { projectId, title: `T${value}`, assigneeId: someone(world, other) }),
+    ),
+  ),
+  changeTask: on('tasks', ({ id }, client, { value }) =>
+    client.patch(`/tasks/${id}`, { status: at(statuses, value), dueDate: at(dates, value) }),
+  ),
+  assignTask: on('tasks', ({ id }, client, { other }, world) =>
+    client.patch(`/tasks/${id}`, { assigneeId: someone(world, other) }),
+  ),
+  moveTask: on('tasks', ({ id }, client, { other, value }, { projects }) =>
+    client.patch(`/tasks/${id}`, {
+      projectId: at(projects, other)?.id,
+      ...(value % 2 && { title: `M${value}` }),
+    }),
+  ),
+  // What a project knew of a subtask before its task went must not count when the task is back.
+  thereAndBack: on('subtasks', async ({ id, taskId }, client, { pick, other }, { projects }) => {
+    for (const n of [pick, other]) {
+      await client.patch(`/tasks/${taskId}`, { projectId: at(projects, n)?.id })
+      await client.patch(`/tasks/subtasks/${id}/toggle`)
+    }
+    return client.patch(`/tasks/${taskId}`, { projectId: at(projects, pick)?.id })
+  }),
+  deleteTask: on('tasks', ({ id }, client) => client.delete(`/tasks/${id}`)),
+  addSubtask: adding(
+    'subtasks',
+    on('tasks', ({ id }, client, { value }) => client.post(`/tasks/${id}/subtasks`, { title: `S${value}` })),
+  ),
+  toggleSubtask: on('subtasks', ({ id }, client) => client.patch(`/tasks/subtasks/${id}/toggle`)),
+  changeSubtask: on('subtasks', ({ id }, client, { value }) =>
+    client.patch(`/tasks/subtasks/${id}`, { title: `S${value}`, completed: value % 2 === 0 }),
+  ),
+  deleteSubtask: on('subtasks', ({ id }, client) => client.delete(`/tasks/subtasks/${id}`)),
+  addComment: adding(
+    'comments',
+    on('tasks', ({ id }, client, { value }) => client.post(`/tasks/${id}/comments`, { text: `C${value}` })),
+  ),
+  editComment: on('comments', ({ id }, client, { value }) =>
+    client.patch(`/tasks/comments/${id}`, { text: `C${value}` }),
+  ),
+  deleteComment: on('comments', ({ id }, client) => client.delete(`/tasks/comments/${id}`)),
+}
+
+export type Verb = keyof typeof verbs

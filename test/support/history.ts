@@ -1,0 +1,93 @@
+import { type Entity, entities } from '../../drizzle/schema.ts'
+import type { StoredEvent } from '../../src/actor/events.ts'
+import type { Sql } from '../../src/core/database.ts'
+
+type Row = Record<string, unknown> & { id: string }
+type Fact = Omit<StoredEvent, 'before' | 'after'> & { before: Row | null; after: Row | null }
+
+/**
+ * What is wrong with the history of the projects that still exist, in words; nothing if all is well: seq goes
+ * from 1 to the version, each fact builds on the one before it, and folding the facts gives exactly the rows.
+ */
+export async function faultsOf(sql: Sql): Promise<string[]> {
+  const projects = await sql<{ id: string; version: number | null }[]>`
+    select p.id, s.version::float8 as version from projects p left join streams s on s.project_id = p.id`
+  const facts = await sql<Fact[]>`
+    select project_id, seq::float8 as seq, id, type, entity, entity_id, actor_id, at, before, after
+    from events where project_id in (select id from projects) order by project_id, events.seq`
+  const byProject = Map.groupBy(facts, ({ projectId }) => projectId)
+  const chains = [...Map.groupBy(facts, ({ entityId }) => entityId).values()].map(follow)
+  const sequence = projects.flatMap(({ id, version }) => {
+    const seqs = (byProject.get(id) ?? []).map(({ seq }) => seq)
+    const fits = version === seqs.length && seqs.every((seq, i) => seq === i + 1)
+    return fits ? [] : [`project ${id} is at version ${version} with the events ${seqs}`]
+  })
+  const folded = chains.flatMap(({ end }) => (end ? [end] : []))
+  return [...sequence, ...chains.flatMap(({ faults }) => faults), ...(await compare(sql, folded))]
+}
+
+/** Follows one entity through the projects it lived in: the fact that none builds on says how its row is. */
+function follow(facts: Fact[]): { faults: string[]; end: Fact | undefined } {
+  const byId = new Map(facts.map((fact) => [fact.id, fact]))
+  const followed = new Set<string>()
+  const faults: string[] = []
+  let starts = 0
+  for (const fact of facts) {
+    const { before, type, id } = fact
+    const previous = before ? byId.get(before.eventId as string) : departureOf(fact, facts)
+    if (!before && type !== 'task.moved-in') starts++
+    if (before && !isSame(before, previous?.after)) faults.push(`${type} ${id} does not build on its row`)
+    if (previous && followed.has(previous.id)) faults.push(`${type} ${id} and another build on the same row`)
+    if (previous) followed.add(previous.id)
+  }
+  const ends = facts.filter(({ id, after }) => after && !followed.has(id))
+  if (starts > 1 || ends.length > 1) faults.push(`${facts[0]!.entity} ${facts[0]!.entityId} stands twice`)
+  return { faults, end: ends[0] }
+}
+
+/** The other half of a move: decided by the same process just before the arrival. */
+function departureOf(arrival: Fact, facts: Fact[]): Fact | undefined {
+  if (arrival.type !== 'task.moved-in') return undefined
+  const before = facts.filter(
+    ({ type, at, id }) => type === 'task.moved-out' && at === arrival.at && id < arrival.id,
+  )
+  return before.sort((a, b) => (a.id < b.id ? -1 : 1)).at(-1)
+}
+
+async function compare(sql: Sql, folded: Fact[]): Promise<string[]> {
+  const stored = await storedRows(sql)
+  const expected = new Map<string, Row>(folded.map(({ entity, after }) => [key(entity, after!.id), after!]))
+  const isVisible = visibleIn(stored)
+  const ids = new Set([...stored.keys(), ...expected.keys()])
+  return [...ids].flatMap((id) => {
+    const [row, fact] = [stored.get(id), expected.get(id)]
+    // What a deleted project or task left behind goes later.
+    if (!isVisible(id, (row ?? fact)!) || isSame(row, fact)) return []
+    return [`${id} is ${JSON.stringify(row)} and not ${JSON.stringify(fact)}`]
+  })
+}
+
+async function storedRows(sql: Sql): Promise<Map<string, Row>> {
+  const stored = new Map<string, Row>()
+  for (const entity of Object.keys(entities) as Entity[])
+    for (const row of await sql<Row[]>`select * from ${sql(`${entity}s`)}`)
+      stored.set(key(entity, row.id), row)
+  return stored
+}
+
+function visibleIn(stored: Map<string, Row>) {
+  const isAlive = (projectId: unknown) => stored.has(key('project', projectId as string))
+  return (id: string, row: Row): boolean => {
+    if (id.startsWith('project ')) return true
+    if (row.projectId) return isAlive(row.projectId)
+    return isAlive(stored.get(key('task', row.taskId as string))?.projectId)
+  }
+}
+
+const key = (entity: Entity, id: string) => `${entity} ${id}`
+
+const isSame = (one: Row | null | undefined, other: Row | null | undefined) =>
+  canonical(one) === canonical(other)
+
+const canonical = (row: Row | null | undefined) =>
+  JSON.stringify(row && Object.entries(row).sort(([a], [b]) => (a < b ? -1 : 1)))

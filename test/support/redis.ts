@@ -1,0 +1,74 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, realpath } from 'node:fs/promises'
+import { join } from 'node:path'
+import { freePort } from '../../src/local/port.ts'
+import { end } from '../../src/local/process.ts'
+import { redisBinary } from '../../src/local/redis-binary.ts'
+import { launchRedis, type RunningRedis } from '../../src/local/redis.ts'
+import { until } from '../../src/local/wait.ts'
+
+const startTimeoutMs = 10_000
+const stopTimeoutMs = 5_000
+
+/** A Redis of a test's own, which it may stop, kill, freeze and flush. */
+export interface FreshRedis {
+  readonly url: string
+  readonly port: number
+  /** Changes with `restart`. */
+  readonly pid: number
+  stop(): Promise<void>
+  kill(): void
+  /** Starts it again at the same URL with the data it kept, ending it first when it still runs. */
+  restart(): Promise<void>
+}
+
+/** Starts a private Redis. */
+export async function freshRedis(): Promise<FreshRedis> {
+  const dir = join(await realpath(setting('TEST_DATA_DIR')), `redis-${randomBytes(6).toString('hex')}`)
+  await mkdir(dir)
+  const binary = await redisBinary(console.error)
+  let { pid, port } = await started(async () => launchRedis(binary, dir, await freePort()))
+  const stop = async () => {
+    signal(pid, 'SIGCONT')
+    if (!(await end(pid, dir, 'SIGTERM', stopTimeoutMs))) await end(pid, dir, 'SIGKILL', stopTimeoutMs)
+  }
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    port,
+    get pid() {
+      return pid
+    },
+    stop,
+    kill: () => signal(pid, 'SIGKILL'),
+    restart: async () => {
+      await stop()
+      pid = (await started(() => launchRedis(binary, dir, port))).pid
+    },
+  }
+}
+
+/** The Redis that the whole run shares, and a key prefix of the caller's own in it. */
+export function sharedRedisPrefix(): { url: string; prefix: string } {
+  return { url: setting('TEST_REDIS_URL'), prefix: `t${randomBytes(8).toString('hex')}` }
+}
+
+// Retried, because a connection of some other test may hold the port for a moment.
+async function started(launch: () => Promise<RunningRedis | undefined>): Promise<RunningRedis> {
+  const server = await until(launch, startTimeoutMs)
+  if (server) return server
+  throw new Error(`Redis did not start within ${startTimeoutMs} ms.`)
+}
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name)
+  } catch {
+    // It has ended already.
+  }
+}
+
+function setting(name: string): string {
+  const value = process.env[name]
+  if (!value) throw new Error(`${name} is not set: run the tests with \`bun run test\`.`)
+  return value
+}

@@ -1,0 +1,131 @@
+import type { Answer } from './client.ts'
+
+/** The parts of JSON Schema that the document uses. */
+export interface Schema {
+  $ref?: string
+  type?: string
+  properties?: Record<string, Schema>
+  required?: string[]
+  items?: Schema
+  anyOf?: Schema[]
+  enum?: unknown[]
+  format?: string
+  minLength?: number
+  maxLength?: number
+}
+
+export interface Parameter {
+  name: string
+  in: string
+  required?: boolean
+  description?: string
+  schema: Schema
+}
+
+interface Content {
+  content?: Record<string, { schema: Schema; example?: unknown }>
+}
+
+export interface Operation {
+  summary: string
+  tags: string[]
+  security: Record<string, string[]>[]
+  parameters: Parameter[]
+  requestBody?: Content
+  responses: Record<string, Content & { description: string; headers?: Record<string, unknown> }>
+}
+
+export interface OpenApi {
+  openapi: string
+  tags: { name: string }[]
+  paths: Record<string, Record<string, Operation>>
+  components: { schemas: Record<string, Schema>; securitySchemes: Record<string, unknown> }
+}
+
+const notes = ['description', 'examples', 'additionalProperties', 'default']
+const checked = [
+  '$ref',
+  'type',
+  'properties',
+  'required',
+  'items',
+  'anyOf',
+  'enum',
+  'format',
+  'minLength',
+  'maxLength',
+]
+const instant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+
+/** How a value differs from its schema, read strictly: what the schema does not name must not be there. */
+export function differences(api: OpenApi, schema: Schema, value: unknown, at = 'body'): string[] {
+  const unknown = Object.keys(schema).filter((key) => ![...notes, ...checked].includes(key))
+  if (unknown.length) return [`${at}: this check does not know ${unknown.join(', ')}`]
+  if (schema.$ref) return differences(api, referred(api, schema.$ref), value, at)
+  if (schema.anyOf) {
+    const found = schema.anyOf.map((one) => differences(api, one, value, at))
+    return found.some(({ length }) => length === 0) ? [] : found.flat()
+  }
+  if (schema.enum && !schema.enum.includes(value)) return [`${at}: ${String(value)} is not in the list`]
+  if (typeOf(value) !== schema.type && !(schema.type === 'number' && typeOf(value) === 'integer')) {
+    return [`${at}: ${typeOf(value)} is not ${schema.type}`]
+  }
+  if (Array.isArray(value)) {
+    return value.flatMap((item, i) => differences(api, schema.items ?? {}, item, `${at}.${i}`))
+  }
+  if (typeof value === 'string') return textDifferences(schema, value, at)
+  return typeof value === 'object' && value ? fieldDifferences(api, schema, value, at) : []
+}
+
+function fieldDifferences(api: OpenApi, schema: Schema, value: object, at: string): string[] {
+  const { properties = {}, required = [] } = schema
+  const missing = required.filter((name) => !(name in value)).map((name) => `${at}.${name}: missing`)
+  const found = Object.entries(value).flatMap(([name, field]) => {
+    const one = properties[name]
+    return one ? differences(api, one, field, `${at}.${name}`) : [`${at}.${name}: not documented`]
+  })
+  return [...missing, ...found]
+}
+
+function textDifferences({ format, minLength = 0, maxLength = Infinity }: Schema, value: string, at: string) {
+  if (format === 'date-time' && !instant.test(value)) return [`${at}: ${value} is no instant`]
+  return value.length < minLength || value.length > maxLength ? [`${at}: of length ${value.length}`] : []
+}
+
+function typeOf(value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'array'
+  return Number.isInteger(value) ? 'integer' : typeof value
+}
+
+export function referred(api: OpenApi, ref: string): Schema {
+  const schema = api.components.schemas[ref.replace('#/components/schemas/', '')]
+  if (!schema) throw new Error(`the document has no ${ref}`)
+  return schema
+}
+
+/** Every operation under its name: the method and the path. */
+export const operationsOf = ({ paths }: OpenApi): Map<string, Operation> =>
+  new Map(
+    Object.entries(paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, one]): [string, Operation] => [`${method} ${path}`, one]),
+    ),
+  )
+
+/** The operation that a request to a path below /api/v1 asks for, with its name. */
+export function operationOf(api: OpenApi, method: string, path: string): [string, Operation] {
+  const asked = `${method.toLowerCase()} /api/v1${path.replace(/[?#].*/, '').replace(/\/$/, '')}`
+  const fits = (name: string) => new RegExp(`^${name.replace(/\{\w+\}/g, '[^/]*')}$`).test(asked)
+  const found = [...operationsOf(api)].find(([name]) => fits(name))
+  if (!found) throw new Error(`the document has no ${asked}`)
+  return found
+}
+
+/** How an answer differs from what the document says of its operation; a status it does not name is one. */
+export function undocumented(api: OpenApi, operation: Operation, { status, body, text }: Answer): string[] {
+  const response = operation.responses[status]
+  if (!response) return [`status ${status} is not documented`]
+  const schema = response.content?.['application/json']?.schema
+  if (!schema) return text === '' ? [] : [`${status} is documented without a body`]
+  return differences(api, schema, body)
+}

@@ -1,0 +1,112 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { createApp } from '../../src/app.ts'
+import { readConfig } from '../../src/core/config.ts'
+import { openLog } from '../../src/core/log.ts'
+import { openServices, type Services } from '../../src/services.ts'
+import { react } from '../../workers/reactions.ts'
+import { startWorkers } from '../../workers/main.ts'
+import { type Client, openClient } from './client.ts'
+import { freshDatabase } from './database.ts'
+import { sharedRedisPrefix } from './redis.ts'
+
+export const testSecret = 'a secret that is only good for tests'
+type Env = Record<string, string>
+
+/** Everything a test needs of the service in its own process: no socket, a database of its own. */
+export interface TestService {
+  services: Services
+  client: Client
+  env: Env
+  /** Starts the workers too; they stop with the service. */
+  startWorkers(): void
+  close(): Promise<void>
+}
+
+/** The environment of a service with a database of its own and a corner of the shared Redis. */
+export async function freshEnv(overrides: Env = {}): Promise<{ env: Env; drop(): Promise<void> }> {
+  const database = await freshDatabase()
+  const redis = sharedRedisPrefix()
+  const env = {
+    DATABASE_URL: database.url,
+    REDIS_URL: redis.url,
+    REDIS_PREFIX: redis.prefix,
+    JWT_SECRET: testSecret,
+    LOG_LEVEL: 'error',
+    HOST: '127.0.0.1',
+    PORT: '0',
+    SWEEP_EVERY_MS: '200',
+    ...overrides,
+  }
+  return { env, drop: () => database.drop() }
+}
+
+/** Opens the service inside the test's process. */
+export async function openTestService(overrides: Env = {}): Promise<TestService> {
+  const { env, drop } = await freshEnv(overrides)
+  const config = readConfig(env)
+  const services = openServices(config, openLog(config.logLevel), react)
+  const app = createApp(services)
+  const stops: (() => Promise<void>)[] = []
+  return {
+    services,
+    env,
+    client: openClient('http://localhost', undefined, (request) => app.fetch(request)),
+    startWorkers: () => void stops.push(startWorkers(services)),
+    async close() {
+      for (const stop of stops) await stop()
+      await services.close()
+      await drop()
+    },
+  }
+}
+
+/** A process of the service. */
+export interface ServiceProcess {
+  url: string
+  pid: number
+  signal(name: NodeJS.Signals): void
+  /** Ends it with SIGTERM, or what is said, and gives its exit code (null when a signal ended it). */
+  stop(name?: NodeJS.Signals): Promise<number | null>
+  exited: Promise<number | null>
+  output: string[]
+}
+
+/** Starts `bun src/main.ts <command>`; resolves when it listens (a worker: when it runs). */
+export async function spawnService(command: 'start' | 'web' | 'worker', env: Env): Promise<ServiceProcess> {
+  const main = new URL('../../src/main.ts', import.meta.url).pathname
+  const child = spawn(process.execPath, [main, command], {
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env, LOG_LEVEL: 'info' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const exited = new Promise<number | null>((resolve) => child.once('exit', resolve))
+  const output: string[] = []
+  const url = await firstUrl(child, output, command)
+  return {
+    url,
+    pid: child.pid as number,
+    signal: (name) => void child.kill(name),
+    stop: (name = 'SIGTERM') => {
+      child.kill(name)
+      return exited
+    },
+    exited,
+    output,
+  }
+}
+
+/** Reads the log until the process says that it is up; a worker says no address. */
+function firstUrl(child: ChildProcess, output: string[], command: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    child.once('exit', (code) => reject(new Error(`${command} ended with ${code}: ${output.join('\n')}`)))
+    for (const stream of [child.stdout, child.stderr]) {
+      createInterface({ input: stream! }).on('line', (line) => {
+        output.push(line)
+        if (output.length > 1_000) output.shift()
+        const { msg, api } = line.startsWith('{') ? JSON.parse(line) : { msg: '', api: '' }
+        if (msg === 'listening') resolve(api.replace(/\/api\/v1$/, ''))
+        if (msg === 'working' && command === 'worker') resolve('')
+      })
+    }
+  })
+}

@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { purgeChildren, purgeProject } from '../../workers/cascade.ts'
+import { make, type Person, register } from '../support/client.ts'
+import { faultsOf } from '../support/history.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+import { eventually } from '../races/pair.ts'
+import { furnish, owed, rowsWith } from './remains.ts'
+
+let service: TestService
+let ada: Person
+const sql = () => service.services.database.reads
+const settled = () => eventually('an empty outbox', async () => (await owed(sql())) === 0)
+beforeAll(async () => {
+  service = await openTestService({ JOB_BATCH_ROWS: '7', JOB_PAUSE_MS: '1' })
+  service.startWorkers()
+  ada = await register(service.client)
+})
+afterAll(() => service.close())
+
+test('of a deleted project no row remains in any table, and its neighbour keeps every one', async () => {
+  const [doomed, kept] = [await furnish(ada, 20), await furnish(ada, 5)]
+  const neighbour = await rowsWith(sql(), kept.ids)
+  expect(await rowsWith(sql(), doomed.ids)).toMatchObject({ tasks: 20, comments: 40, events: 81, streams: 1 })
+  expect((await ada.delete(`/projects/${doomed.id}`)).status).toBe(200)
+  expect((await ada.get(`/tasks/${doomed.taskIds[0]}`)).status).toBe(404)
+  await settled()
+  expect(await rowsWith(sql(), doomed.ids)).toEqual({})
+  expect(await rowsWith(sql(), kept.ids)).toEqual(neighbour)
+  expect(await faultsOf(sql())).toEqual([])
+})
+
+test('a deleted project takes its members, and jobs that were owed to it, along', async () => {
+  const { id, taskIds, ids } = await furnish(ada, 3)
+  const guest = await register(service.client)
+  const invited = await ada.post(`/projects/${id}/members/invite`, { email: guest.email, role: 'EDITOR' })
+  await ada.delete(`/projects/${id}/members/${invited.body.id}`)
+  await ada.post(`/projects/${id}/members/invite`, { email: guest.email })
+  await ada.delete(`/tasks/${taskIds[0]}`)
+  await ada.delete(`/projects/${id}`)
+  await settled()
+  expect(await rowsWith(sql(), [...ids, invited.body.id])).toEqual({})
+})
+
+test('a deleted task takes its subtasks and comments along, and nothing else', async () => {
+  const { id, taskIds } = await furnish(ada, 3)
+  const [doomed, ...kept] = taskIds as [string, ...string[]]
+  for (let n = 0; n < 20; n++) await make(ada, `/tasks/${doomed}/comments`, { text: `More ${n}` })
+  await ada.delete(`/tasks/${doomed}`)
+  await settled()
+  expect(await rowsWith(sql(), [doomed])).toEqual({ events: 25 })
+  expect(await rowsWith(sql(), kept)).toMatchObject({ tasks: 2, subtasks: 2, comments: 4 })
+  expect((await ada.get(`/projects/${id}`)).status).toBe(200)
+  expect(await faultsOf(sql())).toEqual([])
+})
+
+test('a task that moved out is not touched by the end of its old project', async () => {
+  const [old, home] = [await furnish(ada, 1), await furnish(ada, 0)]
+  const [moved] = old.taskIds as [string]
+  await ada.patch(`/tasks/${moved}`, { projectId: home.id })
+  await ada.delete(`/projects/${old.id}`)
+  await settled()
+  expect(await rowsWith(sql(), [moved])).toEqual({ tasks: 1, subtasks: 1, comments: 2, events: 1 })
+  expect((await ada.get(`/tasks/${moved}/comments`)).body).toHaveLength(2)
+})
+
+test('cascades run once more, alone or side by side, change nothing and harm nobody', async () => {
+  const [gone, kept] = [await furnish(ada, 6), await furnish(ada, 2)]
+  const neighbour = await rowsWith(sql(), kept.ids)
+  await ada.delete(`/tasks/${gone.taskIds[0]}`)
+  await ada.delete(`/projects/${gone.id}`)
+  const pace = { batchRows: 3, pauseMs: 0 }
+  const again = () => [purgeProject(sql(), gone.id, pace), purgeChildren(sql(), [gone.taskIds[0]!], pace)]
+  await Promise.all([...again(), ...again()])
+  await settled()
+  await Promise.all(again())
+  expect(await rowsWith(sql(), gone.ids)).toEqual({})
+  expect(await rowsWith(sql(), kept.ids)).toEqual(neighbour)
+})

@@ -1,0 +1,45 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { type Person, register } from '../support/client.ts'
+import { openTestService, type ServiceProcess, spawnService, type TestService } from '../support/service.ts'
+import { eventually } from '../races/pair.ts'
+import { furnish, owed, rowsWith } from './remains.ts'
+
+let service: TestService
+let ada: Person
+let worker: ServiceProcess
+const sql = () => service.services.database.reads
+const start = async () => (worker = await spawnService('worker', service.env))
+beforeAll(async () => {
+  service = await openTestService({ JOB_BATCH_ROWS: '3', JOB_PAUSE_MS: '30' })
+  ada = await register(service.client)
+})
+afterAll(async () => {
+  await worker.stop('SIGKILL')
+  await service.close()
+})
+
+test('a cascade whose worker is killed half-way is finished by the next one', async () => {
+  const { id, ids } = await furnish(ada, 40)
+  const left = async () => (await rowsWith(sql(), ids)).tasks ?? 0
+  await start()
+  await ada.delete(`/projects/${id}`)
+  await eventually('a beginning', async () => (await left()) < 40)
+  await worker.stop('SIGKILL')
+  const half = await left()
+  expect(half).toBeGreaterThan(0)
+  expect(half).toBeLessThan(40)
+  expect(await owed(sql())).toBe(1)
+  await start()
+  await eventually('an empty outbox', async () => (await owed(sql())) === 0)
+  expect(await rowsWith(sql(), ids)).toEqual({})
+})
+
+test('a worker that is told to stop finishes or gives back its job, and exits with 0', async () => {
+  const { id, ids } = await furnish(ada, 20)
+  await ada.delete(`/projects/${id}`)
+  await eventually('a beginning', async () => ((await rowsWith(sql(), ids)).tasks ?? 0) < 20)
+  expect(await worker.stop()).toBe(0)
+  await start()
+  await eventually('an empty outbox', async () => (await owed(sql())) === 0)
+  expect(await rowsWith(sql(), ids)).toEqual({})
+})

@@ -1,0 +1,93 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { Redis } from 'ioredis'
+import { newId } from '../../src/core/ids.ts'
+import { cleanup } from '../../workers/cleanup.ts'
+import { type Person, register } from '../support/client.ts'
+import { freshRedis, type FreshRedis } from '../support/redis.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+import { eventually } from '../races/pair.ts'
+import { type Furnished, furnish, owed, rowsWith } from './remains.ts'
+
+let redis: FreshRedis
+let service: TestService
+let ada: Person
+let doomed: Furnished
+const sql = () => service.services.database.reads
+const isOwed = async (n: number) => (await owed(sql())) === n
+beforeAll(async () => void (redis = await freshRedis()))
+afterAll(() => redis.stop())
+beforeEach(async () => {
+  service = await openTestService({ REDIS_URL: redis.url, JOB_PAUSE_MS: '0' })
+  ada = await register(service.client)
+  doomed = await furnish(ada, 4)
+})
+afterEach(() => service.close())
+
+async function flush(): Promise<void> {
+  const client = new Redis(redis.url)
+  await client.flushall()
+  client.disconnect()
+}
+
+async function gone(): Promise<void> {
+  await eventually('an empty outbox', () => isOwed(0))
+  expect(await rowsWith(sql(), doomed.ids)).toEqual({})
+}
+
+test('a job that a crash left in the outbox, before it reached the queue, is done', async () => {
+  const { queue } = service.services.jobs
+  await ada.delete(`/projects/${doomed.id}`)
+  await eventually('the job in the queue', async () => (await queue.getJobCountByTypes('wait')) === 1)
+  await queue.obliterate({ force: true })
+  service.startWorkers()
+  await gone()
+})
+
+test('a job put into the outbox by hand is done', async () => {
+  const taskId = doomed.taskIds[0]!
+  await sql()`delete from tasks where id = ${taskId}`
+  const data = JSON.stringify({ taskId })
+  await sql()`insert into outbox (id, project_id, name, data, created_at)
+    values (${newId()}, ${doomed.id}, 'purge-task', ${data}::text::jsonb, now() - interval '1 hour')`
+  service.startWorkers()
+  await eventually('an empty outbox', () => isOwed(0))
+  expect(await rowsWith(sql(), [taskId])).toEqual({ events: 4 })
+})
+
+test('a job whose commit found Redis away is done when Redis is back', async () => {
+  service.startWorkers()
+  redis.kill()
+  expect((await ada.delete(`/projects/${doomed.id}`)).status).toBe(200)
+  expect(await owed(sql())).toBe(1)
+  await redis.restart()
+  await gone()
+})
+
+test('jobs that Redis lost after taking them are done', async () => {
+  const { queue } = service.services.jobs
+  await ada.delete(`/tasks/${doomed.taskIds[0]}`)
+  await ada.delete(`/projects/${doomed.id}`)
+  await eventually('the jobs in the queue', async () => (await queue.getJobCountByTypes('wait')) === 2)
+  await flush()
+  service.startWorkers()
+  await gone()
+})
+
+test('Redis flushed while jobs run loses none of them', async () => {
+  service.startWorkers()
+  const more = await Promise.all([furnish(ada, 10), furnish(ada, 10), furnish(ada, 10)])
+  for (const { id } of [doomed, ...more]) await ada.delete(`/projects/${id}`)
+  await flush()
+  await gone()
+  for (const { ids } of more) expect(await rowsWith(sql(), ids)).toEqual({})
+})
+
+test('the recurring cleanup asks for the end of a project that is gone without a job, once', async () => {
+  await ada.delete(`/projects/${doomed.id}`)
+  await sql()`delete from outbox`
+  expect(await cleanup(sql())).toBe(1)
+  expect(await cleanup(sql())).toBe(0)
+  service.startWorkers()
+  await gone()
+  expect(await cleanup(sql())).toBe(0)
+})

@@ -1,0 +1,44 @@
+import type { Sql } from '../../src/core/database.ts'
+import { make, type Person } from '../support/client.ts'
+
+/** A project with people, tasks, subtasks, comments and everybody's ids. */
+export interface Furnished {
+  id: string
+  taskIds: string[]
+  /** Of the project and of everything in it. */
+  ids: string[]
+}
+
+/** Makes a project with so many tasks, each with a subtask and two comments. */
+export async function furnish(owner: Person, tasks: number): Promise<Furnished> {
+  const { id: projectId } = await make(owner, '/projects', { name: 'Furnished' })
+  const taskIds: string[] = []
+  const things = await Promise.all(
+    Array.from({ length: tasks }, async (_, n) => {
+      const { id } = await make(owner, '/tasks', { title: `Task ${n}`, projectId, assigneeId: owner.id })
+      taskIds.push(id)
+      return Promise.all([
+        make(owner, `/tasks/${id}/subtasks`, { title: 'Sub' }),
+        make(owner, `/tasks/${id}/comments`, { text: 'One' }),
+        make(owner, `/tasks/${id}/comments`, { text: 'Two' }),
+      ])
+    }),
+  )
+  return { id: projectId, taskIds, ids: [projectId, ...taskIds, ...things.flat().map(({ id }) => id)] }
+}
+
+/** How many rows of each table name one of these ids anywhere; tables without such a row are left out. */
+export async function rowsWith(sql: Sql, ids: string[]): Promise<Record<string, number>> {
+  const tables = await sql<{ name: string }[]>`
+    select table_name as name from information_schema.tables where table_schema = 'public'`
+  const found: Record<string, number> = {}
+  for (const { name } of tables) {
+    const [row] = await sql<{ n: number }[]>`
+      select count(*)::int4 as n from ${sql(name)} t
+      where exists (select from unnest(${ids}::text[]) id where strpos(to_jsonb(t)::text, id) > 0)`
+    if (row?.n) found[name] = row.n
+  }
+  return found
+}
+
+export const owed = async (sql: Sql): Promise<number> => (await sql`select 1 from outbox`).length

@@ -1,0 +1,102 @@
+import { unassignTasks } from '../modules/tasks/decide.ts'
+import type { Actors } from '../src/actor/actors.ts'
+import type { Sql } from '../src/core/database.ts'
+
+/** Who the history names for what a worker does. */
+export const worker = '00000000-0000-0000-0000-000000000000'
+/** What every id comes after. */
+export const first = worker
+
+export interface Pace {
+  /** Rows in one statement, at most. */
+  batchRows: number
+  /** Rest between statements, at least; never less than the statement took, to leave others half the database. */
+  pauseMs: number
+}
+
+/** Removes what a deleted project left behind, its stream last: run again, it goes on where it stopped. */
+export async function purgeProject(sql: Sql, projectId: string, pace: Pace): Promise<void> {
+  await perPage(pace, first, async (after) => {
+    const tasks = await sql<{ id: string }[]>`
+      select id from tasks where project_id = ${projectId} and id > ${after} order by id limit ${pace.batchRows}`
+    const ids = tasks.map(({ id }) => id)
+    await purgeChildren(sql, ids, pace)
+    await sql`delete from tasks where id = any(${ids}::uuid[]) and project_id = ${projectId}`
+    return ids.at(-1)
+  })
+  await untilNone(
+    pace,
+    () => sql`
+    delete from members where id = any(array(
+      select id from members where project_id = ${projectId} limit ${pace.batchRows}))`,
+  )
+  await perPage(pace, 0, async (after) => {
+    const [row] = await sql<{ last: number | null }[]>`
+      with gone as (delete from events where project_id = ${projectId} and seq > ${after} and seq <= ${after + pace.batchRows}
+        returning seq)
+      select min(e.seq)::float8 - 1 as last from events e
+      where e.project_id = ${projectId} and e.seq > ${after + pace.batchRows}`
+    return row?.last ?? undefined
+  })
+  await sql`delete from streams where project_id = ${projectId}
+    and not exists (select from projects where id = ${projectId})`
+}
+
+/** Removes the subtasks and comments of deleted tasks. */
+export async function purgeChildren(sql: Sql, taskIds: string[], pace: Pace): Promise<void> {
+  if (taskIds.length === 0) return
+  await untilNone(
+    pace,
+    () => sql`
+    delete from comments where id = any(array(
+      select id from comments where task_id = any(${taskIds}::uuid[]) limit ${pace.batchRows}))`,
+  )
+  await untilNone(
+    pace,
+    () => sql`
+    delete from subtasks where id = any(array(
+      select id from subtasks where task_id = any(${taskIds}::uuid[]) limit ${pace.batchRows}))`,
+  )
+}
+
+/** Takes a removed member's tasks from them, through the project's actor like every other write. */
+export async function unassignMember(
+  sql: Sql,
+  actors: Actors,
+  { projectId, userId }: { projectId: string; userId: string },
+  pace: Pace,
+): Promise<void> {
+  await perPage(pace, first, async (after) => {
+    const tasks = await sql<{ id: string }[]>`
+      select id from tasks where project_id = ${projectId} and assignee_id = ${userId} and id > ${after}
+      order by id limit ${pace.batchRows}`
+    const ids = tasks.map(({ id }) => id)
+    if (ids.length === 0) return undefined
+    await actors.run({
+      projectId,
+      caller: worker,
+      needs: { task: ids },
+      decide: (state, context) => unassignTasks(state, context, ids, userId),
+    })
+    return ids.at(-1)
+  })
+}
+
+/** Repeats a statement until it finds nothing more. */
+const untilNone = (pace: Pace, statement: () => PromiseLike<{ count: number }>) =>
+  perPage(pace, 0, async () => ((await statement()).count < pace.batchRows ? undefined : 1))
+
+/** Works page by page: `work` gets the last key and answers its own, or undefined at the end. */
+export async function perPage<K>(
+  pace: Pace,
+  start: K,
+  work: (after: K) => Promise<K | undefined>,
+): Promise<void> {
+  for (let after: K | undefined = start; after !== undefined;) {
+    const began = performance.now()
+    after = await work(after)
+    const tookMs = performance.now() - began
+    if (after !== undefined)
+      await new Promise((resolve) => setTimeout(resolve, Math.max(pace.pauseMs, tookMs)))
+  }
+}

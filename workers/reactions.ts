@@ -1,0 +1,20 @@
+import type { React, StoredEvent } from '../src/actor/events.ts'
+
+type Reaction = (event: StoredEvent) => { name: JobName; data: Record<string, string> }
+export type JobName = 'purge-project' | 'purge-task' | 'unassign-member' | 'close-account' | 'cleanup'
+
+/** Event → job: what happens later, and because of what. */
+const reactions: Record<string, Reaction> = {
+  'project.deleted': ({ projectId }) => ({ name: 'purge-project', data: { projectId } }),
+  'task.deleted': ({ entityId }) => ({ name: 'purge-task', data: { taskId: entityId } }),
+  'member.removed': (event) => {
+    const { userId } = (event as StoredEvent & { before: { userId: string } }).before
+    return { name: 'unassign-member', data: { projectId: event.projectId, userId } }
+  },
+}
+
+/** The jobs that a committed fact asks for; they are stored with it. */
+export const react: React = (event) => {
+  const reaction = reactions[event.type]
+  return reaction ? [reaction(event)] : []
+}
