@@ -82,13 +82,14 @@ export async function revokeToken(sql: Sql, { tokenId, expiresAt }: Claims, kept
     ${note(sql, kept)}`
 }
 
-/** Refuses every token of the account from now on. Of two at once with the same token, only one does it. */
-export async function revokeTokens(sql: Sql, { userId, version }: Claims, kept?: Kept): Promise<void> {
-  await sql`
+/** Refuses every token of the account from now on; false when somebody else has just done so. */
+export async function revokeTokens(sql: Sql, { userId, version }: Claims, kept?: Kept): Promise<boolean> {
+  const rows = await sql`
     with done as (update users set token_version = token_version + 1
       where id = ${userId} and token_version = ${version} returning id),
     noted as (${note(sql, kept)})
     select id from done`
+  return rows.length === 1
 }
 
 /** All of an account that ever changes, compared and swapped. */

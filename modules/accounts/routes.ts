@@ -120,7 +120,8 @@ export function accountRoutes(services: Services) {
       ({ address, claims, request }) =>
         asMe(request, { claims, address }, null, async (keep) => {
           const draft = { status: 200, body: { message: 'Signed out everywhere successfully' } }
-          await revokeTokens(sql, claims, keep(draft))
+          if (!(await revokeTokens(sql, claims, keep(draft))))
+            throw unauthorized('The bearer token is not valid')
           return draft
         }),
       operation({
