@@ -18,6 +18,7 @@ import { openServe, type Serve } from './core/serve.ts'
 import { type Once, openOnce } from './http/once.ts'
 import { openWrite, type Write } from './http/write.ts'
 import { openTokens, type Tokens } from './core/tokens.ts'
+import { openVersions, type VersionOf } from './core/versions.ts'
 
 /** What a process stands on; modules take what they need from here. */
 export interface Services {
@@ -25,6 +26,7 @@ export interface Services {
   log: Log
   database: Database
   actors: Actors
+  versionOf: VersionOf
   standing: FindStanding
   serve: Serve
   write: Write
@@ -68,12 +70,14 @@ export function openServices(config: Config, log: Log, react: React): Services {
   const passwords = openPasswords()
   const authenticate = openAuthenticate(database.reads, tokens)
   const limits = openLimits(redis, config)
+  const versionOf = openVersions(database.reads)
   return {
     config,
     log,
     database,
     actors,
-    standing: openStandings(database.reads),
+    versionOf,
+    standing: openStandings(database.reads, versionOf),
     write: openWrite(findKept),
     once: openOnce(findKept, passwords, tokens),
     doors: openDoors(authenticate, limits, config),

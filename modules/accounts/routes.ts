@@ -3,7 +3,7 @@ import { Message, operation } from '../../src/core/docs.ts'
 import { unauthorized } from '../../src/core/errors.ts'
 import { digested } from '../../src/core/etags.ts'
 import { newId } from '../../src/core/ids.ts'
-import type { Claims } from '../../src/core/tokens.ts'
+import type { Session } from '../../src/core/authenticate.ts'
 import type { Services } from '../../src/services.ts'
 import { UserView, userView } from '../auth/schema.ts'
 import { changedAccount, etagOfMe, withMe } from './change.ts'
@@ -11,7 +11,7 @@ import { accountById, deleteAccount, replaceAccount, revokeToken, revokeTokens }
 import { ChangedMeView, UpdateMeBody } from './schema.ts'
 
 const tag = 'Authentication'
-type Me = { claims: Claims; address: string }
+type Me = { claims: Session; address: string }
 type Work = Parameters<Services['once']>[3]
 type Guess = Parameters<Services['once']>[1]['guess']
 

@@ -11,8 +11,8 @@ import { CommentBody, CommentView, commentView, ListCommentsQuery } from './sche
 
 const tag = 'Comments'
 
-export function commentRoutes({ database, doors }: Services, writeAt: WriteAt) {
-  const list = listOfComments(database.reads, openSeenTasks(database.reads))
+export function commentRoutes({ database, doors, versionOf }: Services, writeAt: WriteAt) {
+  const list = listOfComments(database.reads, openSeenTasks(database.reads, versionOf))
 
   return new Elysia({ prefix: '/tasks' })
     .use(doors.guarded)

@@ -1,5 +1,5 @@
+import { LRUCache } from 'lru-cache'
 import { batched } from '../../src/core/batch.ts'
-import { BoundedMap } from '../../src/core/bounded-map.ts'
 import type { Sql } from '../../src/core/database.ts'
 import { notFound, Refusal } from '../../src/core/errors.ts'
 import { isId } from '../../src/core/ids.ts'
@@ -29,7 +29,7 @@ export function openPlaces(sql: Sql) {
       where c.id = any(${ids}::uuid[])`,
   }
   // Apart by kind: the id of a task is not the id of a comment.
-  const map = () => new BoundedMap<string, Place>(100_000)
+  const map = () => new LRUCache<string, Place>({ max: 100_000 })
   const known = { task: map(), subtask: map(), comment: map() }
   const finder = (kind: Kind) =>
     batched({ keys: 500, slots: 2 }, async (ids: string[]) => {

@@ -86,7 +86,7 @@ export function openDoors(
       .use(open)
       .derive({ as: 'scoped' }, async ({ request, server }) => {
         requireShort(request)
-        const claims = await authenticate.claims(request)
+        const claims = await authenticate.session(request)
         if (!request.headers.has('idempotency-key')) await authenticate.require(claims)
         const share = await limits.use(claims.userId, request.method)
         return { claims, share, address: addressOf(request, server, trustProxy) }

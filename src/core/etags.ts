@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { CachedBody } from './body-cache.ts'
-import { isKnown, notModified, page } from './wire.ts'
+import { type CachedBody, isKnown, notModified, page } from './wire.ts'
 
 /** A strong ETag made of what is answered itself, for what no version counts. */
 export const digestOf = (body: string, link: string | null = null): string =>

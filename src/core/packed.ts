@@ -6,13 +6,14 @@
 export function unpack<V>(
   length: number,
   text: string | null,
-  read: (fields: string[]) => V,
+  read: (fields: string[], index: number) => V,
 ): (V | undefined)[] {
   const values = new Array<V | undefined>(length)
   if (text === null) return values
   for (const row of text.split(',')) {
     const [n, ...fields] = row.split(' ')
-    values[Number(n) - 1] = read(fields)
+    const index = Number(n) - 1
+    values[index] = read(fields, index)
   }
   return values
 }

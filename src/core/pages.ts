@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
-import type { CachedBody } from './body-cache.ts'
 import { badRequest } from './errors.ts'
 import { isId } from './ids.ts'
+import type { CachedBody } from './wire.ts'
 
 /** Rows asked for and the id to go on after. */
 export interface Page {

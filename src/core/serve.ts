@@ -1,6 +1,6 @@
-import { BodyCache, type CachedBody } from './body-cache.ts'
+import { LRUCache } from 'lru-cache'
 import { patiently } from './database.ts'
-import { isKnown, notModified, page } from './wire.ts'
+import { type CachedBody, isKnown, notModified, page } from './wire.ts'
 
 /**
  * Answers a read whose ETag was looked up for this very request: 304 when the caller has it, the body kept under
@@ -14,14 +14,22 @@ export type Serve = (
   build: () => Promise<CachedBody>,
 ) => Promise<Response>
 
+/** Keeps at most `limitBytes` of bodies. None is ever trusted by itself: the ETag asked for decides. */
 export function openServe(limitBytes: number): Serve {
-  const bodies = new BodyCache(limitBytes)
+  const bodies = new LRUCache<string, CachedBody>({
+    maxSize: Math.max(1, limitBytes),
+    sizeCalculation: weigh,
+  })
   return async (request, key, etag, build) => {
     if (isKnown(request, etag)) return notModified(etag)
-    const kept = bodies.get(key, etag)
-    if (kept) return page(kept)
+    const kept = bodies.get(key)
+    if (kept?.etag === etag) return page(kept)
     const built = await patiently(build)
     bodies.set(key, built)
     return page(built)
   }
 }
+
+/** Text may take two bytes a character; the rest is the map's own share, measured at about 200 bytes an entry. */
+const weigh = ({ body, link }: CachedBody, key: string): number =>
+  2 * (key.length + body.length + (link?.length ?? 0)) + 200

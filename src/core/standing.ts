@@ -2,8 +2,10 @@ import { batched } from './batch.ts'
 import type { Standing } from './access.ts'
 import type { Sql } from './database.ts'
 import { unpack } from './packed.ts'
+import { type VersionOf, whileUnchanged } from './versions.ts'
 
 export interface Seen {
+  projectId: string
   standing: Standing
   /** The project's version at the time of this request: the ETag of its lists. */
   version: number
@@ -14,8 +16,8 @@ export interface Seen {
 export type FindStanding = (key: { userId: string; projectId: string }) => Promise<Seen | undefined>
 
 /** What a user is in a project right now, for many requests in one query; undefined for a stranger. */
-export function openStandings(sql: Sql): FindStanding {
-  return batched({ keys: 500, slots: 3 }, async (keys) => {
+export function openStandings(sql: Sql, versionOf: VersionOf): FindStanding {
+  const look: FindStanding = batched({ keys: 500, slots: 2 }, async (keys) => {
     const [row] = await sql<{ seen: string | null }[]>`
       select string_agg(concat_ws(' ', q.n, s.version, p.event_id,
         case when p.owner_id = q.user_id then 'OWNER' else m.role end), ',') as seen
@@ -25,8 +27,10 @@ export function openStandings(sql: Sql): FindStanding {
       join streams s on s.project_id = q.project_id
       left join members m on m.project_id = q.project_id and m.user_id = q.user_id
       where p.owner_id = q.user_id or m.role is not null`
-    return unpack(keys.length, row?.seen ?? null, ([version, eventId, standing]) => {
-      return { version: Number(version), eventId: eventId as string, standing: standing as Standing }
+    return unpack(keys.length, row?.seen ?? null, ([version, eventId, standing], n) => {
+      const { projectId } = keys[n]!
+      return { projectId, version: Number(version), eventId: eventId!, standing: standing as Standing }
     })
   })
+  return whileUnchanged(versionOf, ({ userId, projectId }) => userId + projectId, look)
 }

@@ -1,6 +1,14 @@
-import type { CachedBody } from './body-cache.ts'
 import { badRequest, Refusal } from './errors.ts'
 import { requestId } from './request-id.ts'
+
+/** An answer's body as it was last built, and the ETag it is good for. */
+export interface CachedBody {
+  /** Empty for a list over several projects, which has none. */
+  etag: string
+  body: string
+  /** The Link header of a page that has a next one. */
+  link: string | null
+}
 
 const plain = { 'content-type': 'application/json' }
 

@@ -1,4 +1,4 @@
-import { BoundedMap } from '../bounded-map.ts'
+import { LRUCache } from 'lru-cache'
 import type { Counter, Policy } from './counter.ts'
 import { overdrawn } from './headers.ts'
 
@@ -25,7 +25,7 @@ const mostKeys = 50_000
  * costs a look-up and not a round trip; `r` in the headers is therefore good to a chunk per process.
  */
 export class Budget {
-  private readonly shares = new BoundedMap<string, Share>(mostKeys)
+  private readonly shares = new LRUCache<string, Share>({ max: mostKeys })
   readonly chunk: number
 
   constructor(
