@@ -6,6 +6,8 @@ import { entities, type Entity, events, idempotencyKeys, outbox } from '../../dr
 export interface Shape {
   /** Some unit writes two projects: both, or neither. */
   joint: boolean
+  /** Some project is new. */
+  opens: boolean
   adds: Entity[]
   sets: Entity[]
   cuts: Entity[]
@@ -21,13 +23,11 @@ export interface Shape {
  * A unit wins only when every one of its projects still has the expected version; what lost writes nothing. Projects
  * are locked in id order, so that two commits over the same ones never wait for each other in a circle. Rows are the
  * `after` of each row's last event: the tables are a projection of the very same facts.
- * Answers the numbers of the units that lost, as a rule none.
+ * Answers the numbers of the units that won, in one text.
  */
-export function commitStatement({ joint, adds, sets, cuts, jobs, kept }: Shape): string {
+export function commitStatement({ joint, opens, adds, sets, cuts, jobs, kept }: Shape): string {
   return [
-    `with head as materialized (select * from jsonb_to_recordset($1::text::jsonb) as
-       (unit int, "projectId" uuid, expected bigint, version bigint, "lastNumber" int))`,
-    ...(joint ? claimJointly : claim),
+    ...(joint ? claimJointly : opens ? claimAndOpen : claim),
     `fact as materialized (select e.* from jsonb_to_recordset($2::text::jsonb) as
        e(unit int, how text, ${recordOf(events)}) where e.unit in (select unit from won))`,
     `logged as (insert into events (${namesOf(events)}) select ${keysOf(events)} from fact)`,
@@ -38,11 +38,24 @@ export function commitStatement({ joint, adds, sets, cuts, jobs, kept }: Shape):
     ...(kept ? [insert('noted', idempotencyKeys, jobs ? 4 : 3)] : []),
   ]
     .join(',\n')
-    .concat('\nselect distinct unit from head where unit not in (select unit from won)')
+    .concat(`\nselect string_agg(unit::text, ' ') as won from won`)
 }
 
-/** Compare and swap in one step: the update itself waits for the row and looks again at its version. */
+const heads = `select * from jsonb_to_recordset($1::text::jsonb) as
+       (unit int, "projectId" uuid, expected bigint, version bigint, "lastNumber" int)`
+
+/**
+ * Compare and swap in one step: the update itself waits for the row and looks again at its version. Alone, without
+ * what new projects need, it takes a fifth off a lone commit's time in Postgres.
+ */
 const claim = [
+  `with won as (update streams s set version = h.version, last_number = h."lastNumber"
+     from (${heads} order by "projectId") h
+     where s.project_id = h."projectId" and s.version = h.expected returning h.unit)`,
+]
+
+const claimAndOpen = [
+  `with head as materialized (${heads})`,
   `moved as (update streams s set version = h.version, last_number = h."lastNumber"
      from (select * from head where expected > 0 order by "projectId") h
      where s.project_id = h."projectId" and s.version = h.expected returning h.unit)`,
@@ -55,6 +68,7 @@ const claim = [
 
 /** For units of two projects: lock all, see who lost, and only then swap. */
 const claimJointly = [
+  `with head as materialized (${heads})`,
   `held as materialized (select project_id, version from streams
      where project_id = any(array(select "projectId" from head)) order by project_id for update)`,
   `lost as materialized (select h.unit from head h left join held s on s.project_id = h."projectId"

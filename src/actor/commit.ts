@@ -66,14 +66,15 @@ async function write(sql: Sql, units: Unit[]): Promise<Outcome[]> {
   const parameters = [heads, facts, ...(jobs.length ? [jobs] : []), ...(kept.length ? [kept] : [])]
   const text = statementFor({
     joint: heads.length > units.length,
+    opens: heads.some(({ expected }) => expected === 0),
     ...entitiesOf(facts),
     jobs: jobs.length > 0,
     kept: kept.length > 0,
   })
   const json = parameters.map((parameter) => JSON.stringify(parameter))
-  const lost = await sql.unsafe<{ unit: number }[]>(text, json, { prepare: true })
-  const losers = new Set(lost.map(({ unit }) => unit))
-  return units.map((_, unit) => (losers.has(unit) ? 'lost' : 'won'))
+  const [row] = await sql.unsafe<{ won: string | null }[]>(text, json, { prepare: true })
+  const winners = new Set(row?.won?.split(' '))
+  return units.map((_, unit) => (winners.has(String(unit)) ? 'won' : 'lost'))
 }
 
 /** An event, and what its row needs: only a row's last event writes it, and what came and went leaves no trace. */

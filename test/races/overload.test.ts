@@ -27,8 +27,9 @@ const blocked = <T>(projectIds: string[], work: () => Promise<T>) =>
   })
 
 const isCommitting = async () =>
-  (await admin`select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like 'with head%'`)
-    .length > 0
+  (
+    await admin`select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%update streams%'`
+  ).length > 0
 
 const isBusy = ({ status, headers, body }: Answer) =>
   status === 503 && headers.get('retry-after') === '1' && body.error === 'Service Unavailable'
