@@ -73,6 +73,9 @@ export const members = pgTable(
   (t) => [unique('members_once').on(t.projectId, t.userId), index('members_user').on(t.userId, t.projectId)],
 )
 
+/** Tasks without a due date come after all that have one. Queries must say it in these very words. */
+const byDueDate = sql`coalesce(due_date, 'infinity')`
+
 export const tasks = pgTable(
   'tasks',
   {
@@ -90,14 +93,17 @@ export const tasks = pgTable(
     eventId,
   },
   (t) => [
-    index('tasks_created').on(t.projectId, t.id),
-    index('tasks_status').on(t.projectId, t.status, t.priority, t.id),
+    // One for each kind of list. What follows the id orders nothing, but tells them apart: a list that is ordered by
+    // it too can be read from its own index only, whatever the planner believes of how tasks are spread.
+    index('tasks_created').on(t.projectId, t.id, t.number),
+    index('tasks_status').on(t.projectId, t.status, t.priority, t.id, t.createdAt),
+    index('tasks_due').on(t.projectId, t.status, t.priority, byDueDate, t.id, t.createdAt),
     index('tasks_assignee')
-      .on(t.projectId, t.assigneeId, t.id)
+      .on(t.projectId, t.assigneeId, t.status, t.priority, t.id, t.createdAt, t.number)
       .where(sql`assignee_id is not null`),
-    index('tasks_due')
-      .on(t.projectId, t.dueDate, t.id)
-      .where(sql`due_date is not null`),
+    index('tasks_assignee_due')
+      .on(t.projectId, t.assigneeId, t.status, t.priority, byDueDate, t.id, t.createdAt, t.number)
+      .where(sql`assignee_id is not null`),
   ],
 )
 
@@ -191,10 +197,4 @@ export const entities = {
   comment: comments,
 }
 export type Entity = keyof typeof entities
-export interface Rows {
-  project: ProjectRow
-  member: MemberRow
-  task: TaskRow
-  subtask: SubtaskRow
-  comment: CommentRow
-}
+export type Rows = { [E in Entity]: (typeof entities)[E]['$inferSelect'] }

@@ -57,6 +57,7 @@ const planning = {
   enable_seqscan: 'off',
   enable_hashjoin: 'off',
   enable_mergejoin: 'off',
+  enable_incremental_sort: 'off',
   jit: 'off',
 }
 

@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { writeCursor } from '../../src/core/pages.ts'
+import { type Body, make, type Person, register } from '../support/client.ts'
+import { freshDatabase } from '../support/database.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+import { type Cost, costOf, explained } from './plans.ts'
+
+const tasks = 1_000_000
+const branches = 9 // of status and priority
+let service: TestService
+let drop: () => Promise<void>
+let owner: Person
+let large: Body
+let small: Body
+
+beforeAll(async () => {
+  const database = await freshDatabase()
+  drop = database.drop
+  service = await openTestService({ DATABASE_URL: explained(database.url) })
+  owner = await register(service.client)
+  large = await make(owner, '/projects', { name: 'Large' })
+  small = await make(owner, '/projects', { name: 'Small' })
+  for (const [{ id }, count] of [
+    [large, tasks],
+    [small, 10],
+  ] as [Body, number][]) {
+    await fill(id, count)
+  }
+  await service.services.database.reads`vacuum analyze tasks`
+})
+afterAll(async () => {
+  await service.close()
+  await drop()
+})
+
+/** As uneven as life: most are done, few are urgent, half have a due date, half are the owner's. */
+async function fill(projectId: string, count: number): Promise<void> {
+  const sql = service.services.database.writes
+  await sql`insert into tasks
+      (id, project_id, number, title, status, priority, due_date, assignee_id, created_at, updated_at, event_id)
+    select uuidv7(), ${projectId}, n, 'Task ' || n,
+      case when n % 1000 = 0 then 'TODO' when n % 100 = 0 then 'IN_PROGRESS' else 'DONE' end,
+      case when n % 7000 = 0 then 'HIGH' when n % 3 = 0 then 'MEDIUM' else 'LOW' end,
+      case when n % 2 = 0 then '2026-01-01'::timestamptz + n * interval '1 minute' end,
+      case when n % 4 < 2 then ${owner.id}::uuid end, now(), now(), uuidv7()
+    from generate_series(1, ${count}::int) n`
+  await sql`update streams set version = version + ${count}, last_number = ${count} where project_id = ${projectId}`
+}
+
+const sorts = ['createdAt', '-createdAt', 'dueDate', '-dueDate']
+const filters: Record<string, string>[] = [
+  {},
+  { status: 'TODO' },
+  { priority: 'HIGH' },
+  { status: 'TODO', priority: 'HIGH' },
+  { assigneeId: 'me' },
+  { assigneeId: 'me', status: 'IN_PROGRESS' },
+]
+const ranges: Record<string, string>[] = [
+  { dueBefore: '2027-06-01' },
+  { dueAfter: '2026-06-01', dueBefore: '2027-06-01' },
+]
+const lists: Record<string, string>[] = [
+  ...sorts.flatMap((sort) => filters.map((filter) => ({ sort, ...filter }))),
+  ...['dueDate', '-dueDate'].flatMap((sort) => ranges.map((range) => ({ sort, ...range, status: 'DONE' }))),
+]
+
+for (const list of lists) {
+  test(`a page reads what it shows: ${new URLSearchParams(list)}`, async () => {
+    const [middle] = await service.services.database.reads<{ id: string; dueDate: string }[]>`
+      select id, due_date from tasks where project_id = ${large.id} and number = ${tasks / 2}`
+    const key = list.sort!.endsWith('dueDate') ? [middle!.dueDate, middle!.id] : [middle!.id]
+    for (const page of [list, { ...list, cursor: writeCursor(key) }]) {
+      const query = new URLSearchParams({ projectId: large.id, limit: '20', ...page })
+      const cost = await costOf(async () =>
+        expect(await owner.get(`/tasks?${query}`)).toMatchObject({ status: 200 }),
+      )
+      expect(cost.scans).not.toContain('Seq Scan')
+      expect(cost.taskRows).toBeGreaterThan(0)
+      expect(cost.taskRows).toBeLessThanOrEqual(20 + 1 + branches)
+      expect(cost.sortedRows).toBeLessThanOrEqual(20 + 1)
+    }
+  })
+}
+
+test('a page among all projects reads a page of each', async () => {
+  const cost = await costOf(() => owner.get('/tasks?limit=20&sort=dueDate'))
+  expect(cost.scans).not.toContain('Seq Scan')
+  expect(cost.taskRows).toBeLessThanOrEqual(2 * (20 + 1 + branches))
+})
+
+test('to create, get, change and delete a task costs what it costs in a small project', async () => {
+  const costs = async ({ id: projectId }: Body) => {
+    await make(owner, '/tasks', { title: 'Warm', projectId })
+    const all: Cost[] = []
+    let task: Body
+    all.push(await costOf(async () => (task = await make(owner, '/tasks', { title: 'New', projectId }))))
+    all.push(await costOf(() => owner.get(`/tasks/${task.id}`)))
+    all.push(await costOf(() => owner.patch(`/tasks/${task.id}`, { status: 'DONE', dueDate: '2026-05-05' })))
+    all.push(await costOf(() => owner.delete(`/tasks/${task.id}`)))
+    return all
+  }
+  const inLarge = await costs(large)
+  for (const [i, cost] of (await costs(small)).entries()) {
+    expect(inLarge[i]!.scans).not.toContain('Seq Scan')
+    expect(inLarge[i]!.taskRows).toBe(cost.taskRows)
+    // Indexes of a million rows are two or three levels deeper than those of ten.
+    expect(inLarge[i]!.blocks).toBeLessThanOrEqual(cost.blocks * 2 + 10)
+  }
+})
+
+test('to delete it all is answered without looking at its tasks', async () => {
+  const cost = await costOf(() => owner.delete(`/projects/${large.id}`))
+  expect(cost.taskRows).toBe(0)
+})

@@ -1,0 +1,79 @@
+import { open } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/** A node of a plan as Postgres ran it (EXPLAIN, format JSON). */
+interface Node {
+  'Node Type': string
+  'Relation Name'?: string
+  'Actual Rows': number
+  'Actual Loops': number
+  'Rows Removed by Filter'?: number
+  'Shared Hit Blocks': number
+  'Shared Read Blocks': number
+  Plans?: Node[]
+}
+
+/** What the statements of some work cost, all together. */
+export interface Cost {
+  /** Rows of tasks that were looked at, also those that a filter then removed. */
+  taskRows: number
+  /** Rows that went into sorts. */
+  sortedRows: number
+  /** Pages of 8 KiB, in memory or not. */
+  blocks: number
+  scans: string[]
+}
+
+const settings = {
+  session_preload_libraries: 'auto_explain',
+  'auto_explain.log_min_duration': '0',
+  'auto_explain.log_analyze': 'on',
+  'auto_explain.log_timing': 'off',
+  'auto_explain.log_buffers': 'on',
+  'auto_explain.log_format': 'json',
+}
+
+/** A database whose log tells the plan of every statement, with what it did. */
+export function explained(databaseUrl: string): string {
+  const url = new URL(databaseUrl)
+  for (const [name, value] of Object.entries(settings)) url.searchParams.set(name, value)
+  return url.href
+}
+
+/** Does something, and tells what its statements cost. Nobody else may use an explained database meanwhile. */
+export async function costOf(work: () => Promise<unknown>): Promise<Cost> {
+  const log = await open(join(process.env.TEST_DATA_DIR!, 'postgres.log'))
+  try {
+    const { size: before } = await log.stat()
+    await work()
+    const { size: after } = await log.stat()
+    const { buffer } = await log.read(Buffer.alloc(after - before), 0, after - before, before)
+    return sum(plansIn(buffer.toString()).flatMap(nodesOf))
+  } finally {
+    await log.close()
+  }
+}
+
+/** Lines of the log that go on begin with a tab. */
+function plansIn(log: string): Node[] {
+  const entries = log.matchAll(/plan:\n((?:\t.*\n)+)/g)
+  return Array.from(entries, ([, json]) => JSON.parse(json!).Plan)
+}
+
+const nodesOf = (node: Node): Node[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)]
+
+function sum(nodes: Node[]): Cost {
+  const cost: Cost = { taskRows: 0, sortedRows: 0, blocks: 0, scans: [] }
+  for (const node of nodes) {
+    const { 'Actual Loops': loops, 'Rows Removed by Filter': removed = 0, Plans: inputs = [] } = node
+    if (node['Relation Name']) cost.scans.push(node['Node Type'])
+    if (node['Relation Name'] === 'tasks' && node['Node Type'].includes('Scan')) {
+      cost.taskRows += (node['Actual Rows'] + removed) * loops
+    }
+    if (node['Node Type'].includes('Sort')) cost.sortedRows += inputs[0]!['Actual Rows'] * loops
+    // A node's own pages are what it counts beside its inputs.
+    const blocks = (of: Node) => of['Shared Hit Blocks'] + of['Shared Read Blocks']
+    cost.blocks += blocks(node) - inputs.reduce((all, input) => all + blocks(input), 0)
+  }
+  return cost
+}
