@@ -18,7 +18,7 @@ export interface Pace {
 export async function purgeProject(sql: Sql, projectId: string, pace: Pace): Promise<void> {
   await perPage(pace, first, async (after) => {
     const tasks = await sql<{ id: string }[]>`
-      select id from tasks where project_id = ${projectId} and id > ${after} order by id limit ${pace.batchRows}`
+      select id from tasks where project_id = ${projectId} and id > ${after} order by id, number limit ${pace.batchRows}`
     const ids = tasks.map(({ id }) => id)
     await purgeChildren(sql, ids, pace)
     await sql`delete from tasks where id = any(${ids}::uuid[]) and project_id = ${projectId}`
@@ -66,19 +66,20 @@ export async function unassignMember(
   { projectId, userId }: { projectId: string; userId: string },
   pace: Pace,
 ): Promise<void> {
-  await perPage(pace, first, async (after) => {
+  await perPage(pace, true, async () => {
+    // In the order of the assignee's index: what is taken leaves it, so each page begins at its start.
     const tasks = await sql<{ id: string }[]>`
-      select id from tasks where project_id = ${projectId} and assignee_id = ${userId} and id > ${after}
-      order by id limit ${pace.batchRows}`
+      select id from tasks where project_id = ${projectId} and assignee_id = ${userId}
+      order by status, priority, id, created_at, number limit ${pace.batchRows}`
     const ids = tasks.map(({ id }) => id)
     if (ids.length === 0) return undefined
-    await actors.run({
+    const goesOn = await actors.run({
       projectId,
       caller: worker,
       needs: { task: ids },
       decide: (state, context) => unassignTasks(state, context, ids, userId),
     })
-    return ids.at(-1)
+    return goesOn || undefined
   })
 }
 

@@ -79,21 +79,21 @@ export function deleteTask(state: ProjectState, context: Context, taskId: string
   return { changes: [removed(state, context, 'task.deleted', 'task', task)], answer: undefined }
 }
 
-/** After a member went: takes their tasks from them, unless they came back. The caller is the worker. */
+/** After a member went: takes their tasks from them; false when they came back. The caller is the worker. */
 export function unassignTasks(
   state: ProjectState,
   context: Context,
   taskIds: string[],
   userId: string,
-): Decision<void> {
-  if (!state.project || state.standing(userId)) return { changes: [], answer: undefined }
+): Decision<boolean> {
+  if (!state.project || state.standing(userId)) return { changes: [], answer: false }
   const tasks = taskIds.map((id) => state.row('task', id))
   const theirs = tasks.filter(
     (task): task is TaskRow => task?.projectId === state.projectId && task.assigneeId === userId,
   )
   const fields = { assigneeId: null, updatedAt: context.now }
   const changes = theirs.map((task) => updated(state, context, 'task.unassigned', 'task', task, fields))
-  return { changes, answer: undefined }
+  return { changes, answer: true }
 }
 
 function requireAssignable(state: ProjectState, userId: string | null | undefined): void {
