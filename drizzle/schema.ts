@@ -16,6 +16,9 @@ import {
 // There are no foreign keys on purpose: the project's actor decides what may exist, its commit is guarded by
 // the stream version, and cascades are jobs. A foreign key would lock and check each row once more.
 
+// Each list has an index of its own. What follows the id in it orders nothing, but tells it apart: a list that is
+// ordered by that too can be read from its own index only, whatever the planner believes of how rows are spread.
+
 const instant = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'string' })
 /** The event that last touched the row: its strong ETag, unique also after a move to another project. */
 const eventId = uuid('event_id').notNull()
@@ -57,7 +60,7 @@ export const projects = pgTable(
     createdAt: instant('created_at').notNull(),
     eventId,
   },
-  (t) => [index('projects_owner').on(t.ownerId, t.id)],
+  (t) => [index('projects_owner').on(t.ownerId, t.id, t.createdAt)],
 )
 
 export const members = pgTable(
@@ -70,7 +73,10 @@ export const members = pgTable(
     createdAt: instant('created_at').notNull(),
     eventId,
   },
-  (t) => [unique('members_once').on(t.projectId, t.userId), index('members_user').on(t.userId, t.projectId)],
+  (t) => [
+    unique('members_once').on(t.projectId, t.userId),
+    index('members_user').on(t.userId, t.projectId, t.createdAt),
+  ],
 )
 
 /** Tasks without a due date come after all that have one. Queries must say it in these very words. */
@@ -93,8 +99,6 @@ export const tasks = pgTable(
     eventId,
   },
   (t) => [
-    // One for each kind of list. What follows the id orders nothing, but tells them apart: a list that is ordered by
-    // it too can be read from its own index only, whatever the planner believes of how tasks are spread.
     index('tasks_created').on(t.projectId, t.id, t.number),
     index('tasks_status').on(t.projectId, t.status, t.priority, t.id, t.createdAt),
     index('tasks_due').on(t.projectId, t.status, t.priority, byDueDate, t.id, t.createdAt),
@@ -117,7 +121,7 @@ export const subtasks = pgTable(
     createdAt: instant('created_at').notNull(),
     eventId,
   },
-  (t) => [index('subtasks_task').on(t.taskId, t.id)],
+  (t) => [index('subtasks_task').on(t.taskId, t.id, t.createdAt)],
 )
 
 export const comments = pgTable(
@@ -131,7 +135,7 @@ export const comments = pgTable(
     updatedAt: instant('updated_at').notNull(),
     eventId,
   },
-  (t) => [index('comments_task').on(t.taskId, t.id)],
+  (t) => [index('comments_task').on(t.taskId, t.id, t.createdAt)],
 )
 
 /** The history: what each commit changed, with the row before and after. Folding it gives the rows above. */
@@ -187,14 +191,3 @@ export type TaskRow = typeof tasks.$inferSelect
 export type SubtaskRow = typeof subtasks.$inferSelect
 export type CommentRow = typeof comments.$inferSelect
 export type OutboxRow = typeof outbox.$inferSelect
-
-/** The tables a project's events write, by the name an event gives its entity. */
-export const entities = {
-  project: projects,
-  member: members,
-  task: tasks,
-  subtask: subtasks,
-  comment: comments,
-}
-export type Entity = keyof typeof entities
-export type Rows = { [E in Entity]: (typeof entities)[E]['$inferSelect'] }

@@ -18,7 +18,7 @@ import { openServe, type Serve } from './core/serve.ts'
 import { type Once, openOnce } from './http/once.ts'
 import { openWrite, type Write } from './http/write.ts'
 import { openTokens, type Tokens } from './core/tokens.ts'
-import { openVersions, type VersionOf } from './core/versions.ts'
+import { openVersions, type Versions } from './core/versions.ts'
 
 /** What a process stands on; modules take what they need from here. */
 export interface Services {
@@ -26,7 +26,7 @@ export interface Services {
   log: Log
   database: Database
   actors: Actors
-  versionOf: VersionOf
+  versions: Versions
   standing: FindStanding
   serve: Serve
   write: Write
@@ -70,14 +70,14 @@ export function openServices(config: Config, log: Log, react: React): Services {
   const passwords = openPasswords()
   const authenticate = openAuthenticate(database.reads, tokens)
   const limits = openLimits(redis, config)
-  const versionOf = openVersions(database.reads)
+  const versions = openVersions(database.reads)
   return {
     config,
     log,
     database,
     actors,
-    versionOf,
-    standing: openStandings(database.reads, versionOf),
+    versions,
+    standing: openStandings(database.reads, versions),
     write: openWrite(findKept),
     once: openOnce(findKept, passwords, tokens),
     doors: openDoors(authenticate, limits, config),

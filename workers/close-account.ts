@@ -23,13 +23,13 @@ export async function closeAccount(sql: Sql, actors: Actors, userId: string, pac
 
   await perPage(pace, first, async (after) => {
     const rows = await sql<{ id: string }[]>`
-      select id from projects where owner_id = ${userId} and id > ${after} order by id limit ${atOnce}`
+      select id from projects where owner_id = ${userId} and id > ${after} order by id, created_at limit ${atOnce}`
     await Promise.all(rows.map(({ id }) => ends(id, deleteProject)))
     return rows.at(-1)?.id
   })
   await perPage(pace, first, async (after) => {
     const rows = await sql<{ id: string; projectId: string }[]>`
-      select id, project_id from members where user_id = ${userId} and id > ${after} order by id limit ${atOnce}`
+      select id, project_id from members where user_id = ${userId} and id > ${after} order by id, created_at limit ${atOnce}`
     await Promise.all(
       rows.map(({ id, projectId }) => ends(projectId, (state, context) => removeMember(state, context, id))),
     )

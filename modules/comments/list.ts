@@ -32,4 +32,4 @@ export const listOfComments =
 const commentsOf = (sql: Sql, taskId: string, { limit, cursor }: Page) => sql<ListedRow[]>`
   select c.*, u.id is null as author_removed from comments c left join users u on u.id = c.author_id
   where c.task_id = ${taskId} and c.id > ${cursor ?? '00000000-0000-0000-0000-000000000000'}
-  order by c.id limit ${limit + 1}`
+  order by c.id, c.created_at limit ${limit + 1}`

@@ -11,8 +11,8 @@ import { CommentBody, CommentView, commentView, ListCommentsQuery } from './sche
 
 const tag = 'Comments'
 
-export function commentRoutes({ database, doors, versionOf }: Services, writeAt: WriteAt) {
-  const list = listOfComments(database.reads, openSeenTasks(database.reads, versionOf))
+export function commentRoutes({ database, doors, versions }: Services, writeAt: WriteAt) {
+  const list = listOfComments(database.reads, openSeenTasks(database.reads, versions))
 
   return new Elysia({ prefix: '/tasks' })
     .use(doors.guarded)

@@ -2,8 +2,8 @@ import type { MemberRow } from '../../drizzle/schema.ts'
 import type { Sql } from '../../src/core/database.ts'
 import type { Page } from '../../src/core/pages.ts'
 
-/** A page of a project's members, in the order they came, with one row more than asked. */
+/** A page of a project's members, in the order they came, with one row more than asked. There are never many to sort. */
 export const membersOf = (sql: Sql, projectId: string, { limit, cursor }: Page) => sql<MemberRow[]>`
   select * from members
   where project_id = ${projectId} and id > ${cursor ?? '00000000-0000-0000-0000-000000000000'}
-  order by id limit ${limit + 1}`
+  order by id, created_at limit ${limit + 1}`

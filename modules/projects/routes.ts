@@ -6,10 +6,10 @@ import { notFound } from '../../src/core/errors.ts'
 import { isId, newId } from '../../src/core/ids.ts'
 import { idPage, pageOf } from '../../src/core/pages.ts'
 import { optionalText } from '../../src/core/text.ts'
-import { etagOf, page } from '../../src/core/wire.ts'
+import { etagOf, pathOf } from '../../src/core/wire.ts'
 import type { Services } from '../../src/services.ts'
 import { createProject, deleteProject, updateProject } from './decide.ts'
-import { openProjects, projectsOf } from './queries.ts'
+import { etagOfPage, openPageEtags, openProjects, projectsOf } from './queries.ts'
 import {
   CreateProjectBody,
   ListProjectsQuery,
@@ -23,6 +23,7 @@ const tag = 'Projects'
 export function projectRoutes({ database, actors, doors, standing, serve, write }: Services) {
   const sql = database.reads
   const findProject = openProjects(sql)
+  const pageEtag = openPageEtags(sql)
 
   return new Elysia({ prefix: '/projects' })
     .use(doors.guarded)
@@ -56,8 +57,11 @@ export function projectRoutes({ database, actors, doors, standing, serve, write 
       '',
       async ({ query, caller, request }) => {
         const asked = idPage(query, 1_000, 1_000)
-        const rows = await projectsOf(sql, caller, asked)
-        return page(pageOf(request, rows, asked.limit, projectView, ({ id }) => [id]))
+        const etag = (await pageEtag({ userId: caller, ...asked })) ?? ''
+        return serve(request, caller + pathOf(request), etag, async () => {
+          const rows = await projectsOf(sql, caller, asked)
+          return pageOf(request, rows, asked.limit, projectView, ({ id }) => [id], etagOfPage(rows))
+        })
       },
       {
         query: ListProjectsQuery,
@@ -67,6 +71,7 @@ export function projectRoutes({ database, actors, doors, standing, serve, write 
           description: 'Those the caller owns or is a member of, oldest first.',
           answers: { status: 200, schema: Type.Array(ProjectView), description: 'A page of projects' },
           refuses: [400],
+          conditional: true,
           paged: true,
         }),
       },

@@ -6,4 +6,4 @@ import type { Page } from '../../src/core/pages.ts'
 export const subtasksOf = (sql: Sql, taskId: string, { limit, cursor }: Page) => sql<SubtaskRow[]>`
   select * from subtasks
   where task_id = ${taskId} and id > ${cursor ?? '00000000-0000-0000-0000-000000000000'}
-  order by id limit ${limit + 1}`
+  order by id, created_at limit ${limit + 1}`

@@ -18,8 +18,8 @@ import {
 
 const tag = 'Subtasks'
 
-export function subtaskRoutes({ database, doors, serve, versionOf }: Services, writeAt: WriteAt) {
-  const list = listOfTask(serve, openSeenTasks(database.reads, versionOf), subtaskView, (taskId, page) =>
+export function subtaskRoutes({ database, doors, serve, versions }: Services, writeAt: WriteAt) {
+  const list = listOfTask(serve, openSeenTasks(database.reads, versions), subtaskView, (taskId, page) =>
     subtasksOf(database.reads, taskId, page),
   )
 

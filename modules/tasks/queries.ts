@@ -3,7 +3,7 @@ import { batched } from '../../src/core/batch.ts'
 import type { Sql } from '../../src/core/database.ts'
 import { byOrdinal } from '../../src/core/in-order.ts'
 import { unpack } from '../../src/core/packed.ts'
-import { type VersionOf, whileUnchanged } from '../../src/core/versions.ts'
+import { type Versions, whileUnchanged } from '../../src/core/versions.ts'
 
 /** What of a task a read must know before it looks for a body: where it is, and what it and its project are at. */
 export interface SeenTask {
@@ -15,7 +15,7 @@ export interface SeenTask {
 export type SeeTask = (key: { userId: string; taskId: string }) => Promise<SeenTask | undefined>
 
 /** Tasks as their callers see them, many in one query; undefined where the caller is a stranger to the project. */
-export function openSeenTasks(sql: Sql, versionOf: VersionOf): SeeTask {
+export function openSeenTasks(sql: Sql, versions: Versions): SeeTask {
   const look: SeeTask = batched({ keys: 500, slots: 2 }, async (keys) => {
     const [row] = await sql<{ seen: string | null }[]>`
       select string_agg(concat_ws(' ', q.n, t.project_id, s.version, t.event_id), ',') as seen
@@ -30,7 +30,7 @@ export function openSeenTasks(sql: Sql, versionOf: VersionOf): SeeTask {
       return { projectId: projectId as string, version: Number(version), eventId: eventId as string }
     })
   })
-  return whileUnchanged(versionOf, ({ userId, taskId }) => userId + taskId, look)
+  return whileUnchanged(versions, ({ userId, taskId }) => userId + taskId, look)
 }
 
 /**

@@ -20,12 +20,12 @@ import type { WriteAt } from './write-at.ts'
 const tag = 'Tasks'
 
 export function taskRoutes(
-  { database, actors, doors, standing, serve, versionOf, write }: Services,
+  { database, actors, doors, standing, serve, versions, write }: Services,
   places: Places,
   writeAt: WriteAt,
 ) {
   const sql = database.reads
-  const seeTask = openSeenTasks(sql, versionOf)
+  const seeTask = openSeenTasks(sql, versions)
   const findTask = openTasks(sql)
 
   return new Elysia({ prefix: '/tasks' })

@@ -1,6 +1,7 @@
 import { getTableColumns, getTableName } from 'drizzle-orm'
 import type { PgTable } from 'drizzle-orm/pg-core'
-import { entities, type Entity, events, idempotencyKeys, outbox } from '../../drizzle/schema.ts'
+import { entities, type Entity } from '../../drizzle/entities.ts'
+import { events, idempotencyKeys, outbox } from '../../drizzle/schema.ts'
 
 /** What a batch contains beside the versions: the statement touches only these tables. */
 export interface Shape {

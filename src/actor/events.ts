@@ -1,4 +1,5 @@
-import type { Entity, OutboxRow, Rows } from '../../drizzle/schema.ts'
+import type { Entity, Rows } from '../../drizzle/entities.ts'
+import type { OutboxRow } from '../../drizzle/schema.ts'
 
 /** One fact, as a rule decides it: what happened to which row, with the row before and after. */
 export interface Change<E extends Entity = Entity> {

@@ -1,4 +1,5 @@
-import type { Entity, MemberRow, ProjectRow, Rows } from '../../drizzle/schema.ts'
+import type { Entity, Rows } from '../../drizzle/entities.ts'
+import type { MemberRow, ProjectRow } from '../../drizzle/schema.ts'
 import type { Standing } from '../core/access.ts'
 import type { Change } from './events.ts'
 

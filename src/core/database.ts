@@ -55,6 +55,7 @@ export function openDatabase(config: Config): Database {
 const planning = {
   plan_cache_mode: 'force_generic_plan',
   enable_seqscan: 'off',
+  enable_bitmapscan: 'off',
   enable_hashjoin: 'off',
   enable_mergejoin: 'off',
   enable_incremental_sort: 'off',

@@ -2,7 +2,7 @@ import { batched } from './batch.ts'
 import type { Standing } from './access.ts'
 import type { Sql } from './database.ts'
 import { unpack } from './packed.ts'
-import { type VersionOf, whileUnchanged } from './versions.ts'
+import { type Versions, whileUnchanged } from './versions.ts'
 
 export interface Seen {
   projectId: string
@@ -16,7 +16,7 @@ export interface Seen {
 export type FindStanding = (key: { userId: string; projectId: string }) => Promise<Seen | undefined>
 
 /** What a user is in a project right now, for many requests in one query; undefined for a stranger. */
-export function openStandings(sql: Sql, versionOf: VersionOf): FindStanding {
+export function openStandings(sql: Sql, versions: Versions): FindStanding {
   const look: FindStanding = batched({ keys: 500, slots: 2 }, async (keys) => {
     const [row] = await sql<{ seen: string | null }[]>`
       select string_agg(concat_ws(' ', q.n, s.version, p.event_id,
@@ -32,5 +32,5 @@ export function openStandings(sql: Sql, versionOf: VersionOf): FindStanding {
       return { projectId, version: Number(version), eventId: eventId!, standing: standing as Standing }
     })
   })
-  return whileUnchanged(versionOf, ({ userId, projectId }) => userId + projectId, look)
+  return whileUnchanged(versions, ({ userId, projectId }) => userId + projectId, look)
 }

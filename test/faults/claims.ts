@@ -3,7 +3,7 @@ import { memberView } from '../../modules/members/schema.ts'
 import { projectView } from '../../modules/projects/schema.ts'
 import { subtaskView } from '../../modules/subtasks/schema.ts'
 import { taskView } from '../../modules/tasks/schema.ts'
-import type { Entity, Rows } from '../../drizzle/schema.ts'
+import type { Entity, Rows } from '../../drizzle/entities.ts'
 import type { Fact, Row } from './evidence.ts'
 import type { Operation } from './history.ts'
 

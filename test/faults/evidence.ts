@@ -1,4 +1,4 @@
-import { entities, type Entity } from '../../drizzle/schema.ts'
+import { entities, type Entity } from '../../drizzle/entities.ts'
 import { readConfig } from '../../src/core/config.ts'
 import { openDatabase, type Sql } from '../../src/core/database.ts'
 

@@ -3,6 +3,7 @@ import { writeCursor } from '../../src/core/pages.ts'
 import { type Body, make, type Person, register } from '../support/client.ts'
 import { freshDatabase } from '../support/database.ts'
 import { openTestService, type TestService } from '../support/service.ts'
+import { worker } from '../../workers/cascade.ts'
 import { type Cost, costOf, explained } from './plans.ts'
 
 const tasks = 1_000_000
@@ -88,6 +89,35 @@ test('a page among all projects reads a page of each', async () => {
   expect(cost.scans).not.toContain('Seq Scan')
   expect(cost.taskRows).toBeLessThanOrEqual(2 * (20 + 1 + branches))
 })
+
+test('a page of any other list reads what it shows, however many rows are not its', async () => {
+  const task = await make(owner, '/tasks', { title: 'Talk', projectId: small.id })
+  const lists = ['/projects', `/projects/${small.id}/members`, `/tasks/${task.id}/subtasks`]
+  const busy = await make(owner, '/tasks', { title: 'Busy', projectId: small.id })
+  await strangers(busy.id)
+  for (const path of [...lists, `/tasks/${task.id}/comments`]) {
+    const cost = await costOf(async () =>
+      expect(await owner.get(`${path}?limit=20`)).toMatchObject({ status: 200 }),
+    )
+    expect(cost.scans).not.toContain('Seq Scan')
+    expect(cost.rows).toBeGreaterThan(0)
+    expect(cost.rows).toBeLessThanOrEqual(20)
+  }
+})
+
+/** Projects and members of other people, subtasks and comments of another task. */
+async function strangers(taskId: string): Promise<void> {
+  const sql = service.services.database.writes
+  await sql`with p as (insert into projects (id, owner_id, name, created_at, event_id)
+      select uuidv7(), ${worker}, 'Theirs', now(), uuidv7() from generate_series(1, 20000) returning id)
+    insert into members (id, project_id, user_id, role, created_at, event_id)
+      select uuidv7(), id, gen_random_uuid(), 'VIEWER', now(), uuidv7() from p`
+  await sql`insert into subtasks (id, task_id, title, completed, created_at, event_id)
+    select uuidv7(), ${taskId}, 'Theirs', false, now(), uuidv7() from generate_series(1, 20000)`
+  await sql`insert into comments (id, task_id, author_id, text, created_at, updated_at, event_id)
+    select uuidv7(), ${taskId}, ${owner.id}, 'Theirs', now(), now(), uuidv7() from generate_series(1, 20000)`
+  await sql`vacuum analyze projects, members, subtasks, comments`
+}
 
 test('to create, get, change and delete a task costs what it costs in a small project', async () => {
   const costs = async ({ id: projectId }: Body) => {

@@ -15,8 +15,9 @@ interface Node {
 
 /** What the statements of some work cost, all together. */
 export interface Cost {
-  /** Rows of tasks that were looked at, also those that a filter then removed. */
+  /** Rows that were looked at, also those that a filter then removed; of tasks, and of all tables together. */
   taskRows: number
+  rows: number
   /** Rows that went into sorts. */
   sortedRows: number
   /** Pages of 8 KiB, in memory or not. */
@@ -63,13 +64,13 @@ function plansIn(log: string): Node[] {
 const nodesOf = (node: Node): Node[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)]
 
 function sum(nodes: Node[]): Cost {
-  const cost: Cost = { taskRows: 0, sortedRows: 0, blocks: 0, scans: [] }
+  const cost: Cost = { taskRows: 0, rows: 0, sortedRows: 0, blocks: 0, scans: [] }
   for (const node of nodes) {
     const { 'Actual Loops': loops, 'Rows Removed by Filter': removed = 0, Plans: inputs = [] } = node
     if (node['Relation Name']) cost.scans.push(node['Node Type'])
-    if (node['Relation Name'] === 'tasks' && node['Node Type'].includes('Scan')) {
-      cost.taskRows += (node['Actual Rows'] + removed) * loops
-    }
+    const looked = node['Node Type'].includes('Scan') ? (node['Actual Rows'] + removed) * loops : 0
+    if (node['Relation Name']) cost.rows += looked
+    if (node['Relation Name'] === 'tasks') cost.taskRows += looked
     if (node['Node Type'].includes('Sort')) cost.sortedRows += inputs[0]!['Actual Rows'] * loops
     // A node's own pages are what it counts beside its inputs.
     const blocks = (of: Node) => of['Shared Hit Blocks'] + of['Shared Read Blocks']

@@ -1,12 +1,5 @@
-import type {
-  CommentRow,
-  Entity,
-  MemberRow,
-  ProjectRow,
-  Rows,
-  SubtaskRow,
-  TaskRow,
-} from '../../drizzle/schema.ts'
+import type { Entity, Rows } from '../../drizzle/entities.ts'
+import type { CommentRow, MemberRow, ProjectRow, SubtaskRow, TaskRow } from '../../drizzle/schema.ts'
 import type { Change } from '../../src/actor/events.ts'
 import type { Role } from '../../src/core/access.ts'
 

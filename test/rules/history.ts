@@ -1,5 +1,5 @@
 import { expect } from 'bun:test'
-import { type Entity, entities } from '../../drizzle/schema.ts'
+import { type Entity, entities } from '../../drizzle/entities.ts'
 import type { StoredEvent } from '../../src/actor/events.ts'
 import { evolve, State } from '../../src/actor/state.ts'
 import type { Sql } from '../../src/core/database.ts'

@@ -1,4 +1,4 @@
-import { type Entity, entities } from '../../drizzle/schema.ts'
+import { type Entity, entities } from '../../drizzle/entities.ts'
 import type { StoredEvent } from '../../src/actor/events.ts'
 import type { Sql } from '../../src/core/database.ts'
 
