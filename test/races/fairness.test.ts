@@ -1,25 +1,40 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { make } from '../support/client.ts'
-import { eventually, openPair, type Pair, upTo } from './pair.ts'
+import { type ServiceProcess, spawnService } from '../support/service.ts'
+import { at, eventually, openPair, type Pair, tally, upTo } from './pair.ts'
 
+const processes = 4
+const writersEach = 8
 let pair: Pair
-beforeAll(async () => void (pair = await openPair()))
-afterAll(() => pair.close())
+let others: ServiceProcess[]
+beforeAll(async () => {
+  pair = await openPair()
+  others = await Promise.all(upTo(processes - 2).map(() => spawnService('web', pair.env)))
+})
+afterAll(async () => {
+  await Promise.all(others.map((other) => other.stop('SIGKILL')))
+  await pair.close()
+})
 
-test('two processes that write one hot project both get a decent share', async () => {
-  const { atA, atB } = pair
-  const { id: projectId } = await make(atA, '/projects', { name: 'Hot' })
-  const counts = [0, 0]
+test('four processes that write one hot project each get between half and twice their share', async () => {
+  const clients = [pair.atA, pair.atB, ...others.map((other) => at(pair.atA, other))]
+  const { id: projectId } = await make(pair.atA, '/projects', { name: 'Hot' })
+  const written: number[] = []
   let going = true
-  const writers = upTo(16).map(async (n) => {
-    while (going) {
-      await make(n % 2 ? atA : atB, '/tasks', { title: 'Mine', projectId })
-      counts[n % 2]!++
-    }
-  })
-  await eventually('1000 creates', () => counts[0]! + counts[1]! >= 1_000)
+  const writers = clients.flatMap((client, process) =>
+    upTo(writersEach).map(async () => {
+      while (going) {
+        await make(client, '/tasks', { title: 'Mine', projectId })
+        written.push(process)
+      }
+    }),
+  )
+  await eventually('4000 creates', () => written.length >= 4_000)
   going = false
   await Promise.all(writers)
-  const total = counts[0]! + counts[1]!
-  expect(Math.min(...counts) / total).toBeGreaterThan(0.25)
+  const share = written.length / processes
+  for (const count of Object.values(tally(written))) {
+    expect(count).toBeGreaterThan(share / 2)
+    expect(count).toBeLessThan(share * 2)
+  }
 })
