@@ -41,7 +41,7 @@ export function readConfig(env: Env) {
     logRequests: isOn('LOG_REQUESTS', text('LOG_REQUESTS', 'off')),
     trustProxy: isOn('TRUST_PROXY', text('TRUST_PROXY', 'off')),
 
-    readConnections: whole('READ_CONNECTIONS', 8, 1, 100),
+    readConnections: whole('READ_CONNECTIONS', 4, 1, 100),
     readTimeoutMs: whole('READ_TIMEOUT_MS', 10_000, 100, 600_000),
     commitSlots: whole('COMMIT_SLOTS', 3, 1, 32),
     commitEvents: whole('COMMIT_EVENTS', 512, 1, 10_000),
