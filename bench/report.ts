@@ -52,7 +52,7 @@ function table(rows: Row[]): string[] {
   const widths = head.map((_, n) => Math.max(...lines.map((line) => line[n]!.length)))
   const line = (texts: string[]) =>
     `| ${texts.map((text, n) => (n ? text.padStart(widths[n]!) : text.padEnd(widths[n]!))).join(' | ')} |`
-  const rule = `|${widths.map((width, n) => (n ? `${'-'.repeat(width + 1)}:` : '-'.repeat(width + 2))).join('|')}|`
+  const rule = line(widths.map((width, n) => (n ? `${'-'.repeat(width - 1)}:` : '-'.repeat(width))))
   return [line(head), rule, ...lines.slice(1).map(line)]
 }
 

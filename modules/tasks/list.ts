@@ -49,8 +49,8 @@ export async function listTasks(sql: Sql, filter: TaskFilter): Promise<TaskRow[]
 
 const visible = (sql: Sql, { projectId, caller }: TaskFilter) =>
   projectId
-    ? sql`(select p.id from projects p where p.id = ${projectId} and (p.owner_id = ${caller}
-        or exists (select from members m where m.project_id = p.id and m.user_id = ${caller}))) v`
+    ? sql`(select p.id from projects p left join members m on m.project_id = p.id and m.user_id = ${caller}
+        where p.id = ${projectId} and (p.owner_id = ${caller} or m.id is not null)) v`
     : sql`(select id from projects where owner_id = ${caller}
         union all select p.id from members m join projects p on p.id = m.project_id where m.user_id = ${caller}) v`
 

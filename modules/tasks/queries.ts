@@ -24,8 +24,8 @@ export function openSeenTasks(sql: Sql, versions: Versions): SeeTask {
       join tasks t on t.id = q.task_id
       join projects p on p.id = t.project_id
       join streams s on s.project_id = t.project_id
-      where p.owner_id = q.user_id
-        or exists (select from members m where m.project_id = p.id and m.user_id = q.user_id)`
+      left join members m on m.project_id = p.id and m.user_id = q.user_id
+      where p.owner_id = q.user_id or m.id is not null`
     return unpack(keys.length, row?.seen ?? null, ([projectId, version, eventId]) => {
       return { projectId: projectId as string, version: Number(version), eventId: eventId as string }
     })
@@ -45,8 +45,8 @@ export function openTasks(sql: Sql) {
         with ordinality q(task_id, user_id, n)
       join tasks t on t.id = q.task_id
       join projects p on p.id = t.project_id
-      where p.owner_id = q.user_id
-        or exists (select from members m where m.project_id = p.id and m.user_id = q.user_id)`
+      left join members m on m.project_id = p.id and m.user_id = q.user_id
+      where p.owner_id = q.user_id or m.id is not null`
     return byOrdinal(keys.length, rows)
   })
 }
