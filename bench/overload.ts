@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { type HttpSocket, openSocket } from './http-socket.ts'
+import { openSocket } from './http-socket.ts'
 import { percentile } from './histogram.ts'
 import { storePlan } from './http-load.ts'
 import type { FullReport } from './load.ts'
@@ -43,7 +43,7 @@ export async function measureOverload({ servers, world, options }: Bench): Promi
   await load(capacity.connections, 1)
   const best = await load(capacity.connections, capacity.seconds)
   const capacityPerSecond = best.accepted / (best.micros / 1e6)
-  const prober = openProber(await openSocket(servers.url), planText(plan))
+  const prober = openProber(servers.url, planText(plan))
   const normalMs = await prober.calm(2_000)
   const memory = memoryEverySecond(servers.pids.web()[0]!)
   const report = await load(crowd, options.seconds, Math.round(2 * capacityPerSecond))
@@ -68,16 +68,18 @@ export async function measureOverload({ servers, world, options }: Bench): Promi
 }
 
 /** One polite client, who asks now and then. */
-function openProber(socket: HttpSocket, text: string) {
+function openProber(url: string, text: string) {
   const plan = readPlan(text)
   /** The p99 of a while, endless when a request was refused. */
   const calm = async (forMs: number): Promise<number> => {
+    const socket = await openSocket(url) // the one of before the load was closed meanwhile, idle as it was
     const taken: number[] = []
     for (const end = performance.now() + forMs; performance.now() < end; await Bun.sleep(probe.everyMs)) {
       const began = performance.now()
       const { status } = await socket.send(plan.next())
       taken.push(plan.isExpected(status) ? performance.now() - began : Infinity)
     }
+    socket.close()
     return percentile(taken, 99)
   }
   return {
