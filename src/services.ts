@@ -50,10 +50,12 @@ export function openServices(config: Config, log: Log, react: React): Services {
   const leases = new Leases(redis, subscriber, config)
   const jobs = openJobs(config, log)
   const findKept = openFindKept(database.reads)
+  const versions = openVersions(database.reads)
   const actors = new Actors(
     {
       sql: database.reads,
       loader: openLoader(database.reads),
+      versions,
       commit: openCommit(database.writes, {
         slots: config.commitSlots,
         events: config.commitEvents,
@@ -70,7 +72,6 @@ export function openServices(config: Config, log: Log, react: React): Services {
   const passwords = openPasswords()
   const authenticate = openAuthenticate(database.reads, tokens)
   const limits = openLimits(redis, config)
-  const versions = openVersions(database.reads)
   return {
     config,
     log,

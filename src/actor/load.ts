@@ -40,17 +40,9 @@ export function openLoader(sql: Sql) {
   const comments = batched(limits, async (ids: string[]) =>
     inOrder(ids, await sql<CommentRow[]>`select * from comments where id = any(${ids}::uuid[])`, (r) => r.id),
   )
-  const versions = batched(limits, async (ids: string[]) => {
-    const rows = await sql<{ projectId: string; version: number }[]>`
-      select project_id, version::float8 as version from streams where project_id = any(${ids}::uuid[])`
-    return inOrder(ids, rows, (row) => row.projectId).map((row) => row?.version ?? 0)
-  })
   const load = { task: tasks, subtask: subtasks, comment: comments }
 
   return {
-    /** The project's version now; 0 when there is none. */
-    version: (projectId: string) => versions(projectId),
-
     /** The project with its members. */
     async state(projectId: string): Promise<State> {
       const head = await heads(projectId)

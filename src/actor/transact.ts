@@ -1,6 +1,7 @@
 import type { OutboxRow } from '../../drizzle/schema.ts'
 import { isPassing, type Sql } from '../core/database.ts'
 import { unavailable } from '../core/errors.ts'
+import type { Versions } from '../core/versions.ts'
 import type { Commit } from './commit.ts'
 import type { Posted } from './command.ts'
 import { type Decided, decideBatch } from './decide-batch.ts'
@@ -18,6 +19,7 @@ export interface Holder {
 export interface Transactor {
   sql: Sql
   loader: Loader
+  versions: Pick<Versions, 'now'>
   commit: Commit
   findKept: FindKept
   react: React
@@ -42,7 +44,7 @@ export async function transact(by: Transactor, holders: Holder[], batch: Posted[
       if (landed) return landed.settle()
       const decided = decideBatch(states, batch, by.react, await findKept(by, batch))
       if (decided.unit.events.length + decided.unit.kept.length === 0) {
-        if (await isCurrent(by.loader, states)) return decided.settle()
+        if (await isCurrent(by.versions, states)) return decided.settle()
         forget(holders)
         continue
       }
@@ -89,9 +91,9 @@ async function findKept(by: Transactor, batch: Posted[]): Promise<Map<string, Ke
   return new Map(kept.flatMap((answer) => (answer ? [[nameOf(answer), answer] as const] : [])))
 }
 
-async function isCurrent(loader: Loader, states: State[]): Promise<boolean> {
-  const versions = await Promise.all(states.map(({ projectId }) => loader.version(projectId)))
-  return states.every((state, i) => state.version === versions[i])
+async function isCurrent({ now }: Pick<Versions, 'now'>, states: State[]): Promise<boolean> {
+  const versions = await Promise.all(states.map(({ projectId }) => now(projectId)))
+  return states.every((state, i) => state.version === (versions[i] ?? 0))
 }
 
 /** The attempt whose own first event stands in the history, if any does: a commit is all or nothing. */
