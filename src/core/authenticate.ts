@@ -53,14 +53,11 @@ export function openAuthenticate(sql: Sql, tokens: Tokens) {
     session,
     require,
 
-    /** The user id of who sends the request: at once as a rule. @throws Refusal 401 */
-    caller(request: Request): string | Promise<string> {
-      const known = sessions.get(request.headers.get('authorization') ?? '')
-      if (known && isInTime(known) && isBelieved(known)) return known.userId
-      return session(request).then(async (said) => {
-        await require(said)
-        return said.userId
-      })
+    /** The user id of who sends the request. @throws Refusal 401 */
+    async caller(request: Request): Promise<string> {
+      const said = await session(request)
+      if (!isBelieved(said)) await require(said)
+      return said.userId
     },
 
     /** The account or its tokens have changed: what was seen of them before is believed no longer. */

@@ -68,11 +68,11 @@ const listTypes = [2951, 1009] // uuid[], text[]
 const list = {
   to: 2951,
   from: listTypes,
-  serialize: (items: string[]) => (items.length ? `{"${items.map(escaped).join('","')}"}` : '{}'),
+  serialize: (items: string[]) => `{${items.map(quoted).join()}}`,
   parse: (text: string) => text,
 }
 
-const escaped = (item: string) => (/["\\]/.test(item) ? item.replace(/["\\]/g, '\\$&') : item)
+const quoted = (item: string) => `"${item.replace(/["\\]/g, '\\$&')}"`
 
 /** From `2027-01-31 17:00:00.5+00`. Date would read the year 50 as 1950. */
 function isoInstant(text: string): string {
