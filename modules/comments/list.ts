@@ -3,7 +3,7 @@ import type { Sql } from '../../src/core/database.ts'
 import { notFound } from '../../src/core/errors.ts'
 import { digested } from '../../src/core/etags.ts'
 import { isId } from '../../src/core/ids.ts'
-import { idPage, type Page, pageOf } from '../../src/core/pages.ts'
+import { idPage, type Page, pageOf, startOf } from '../../src/core/pages.ts'
 import type { SeeTask } from '../tasks/queries.ts'
 import { commentView } from './schema.ts'
 
@@ -29,7 +29,7 @@ export const listOfComments =
   }
 
 /** With one row more than asked. */
-const commentsOf = (sql: Sql, taskId: string, { limit, cursor }: Page) => sql<ListedRow[]>`
+const commentsOf = (sql: Sql, taskId: string, page: Page) => sql<ListedRow[]>`
   select c.*, u.id is null as author_removed from comments c left join users u on u.id = c.author_id
-  where c.task_id = ${taskId} and c.id > ${cursor ?? '00000000-0000-0000-0000-000000000000'}
-  order by c.id, c.created_at limit ${limit + 1}`
+  where c.task_id = ${taskId} and c.id > ${startOf(page)}
+  order by c.id, c.created_at limit ${page.limit + 1}`

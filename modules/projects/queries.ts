@@ -5,7 +5,7 @@ import { batched } from '../../src/core/batch.ts'
 import type { Sql } from '../../src/core/database.ts'
 import { inOrder } from '../../src/core/in-order.ts'
 import { unpack } from '../../src/core/packed.ts'
-import type { Page } from '../../src/core/pages.ts'
+import { type Page, startOf } from '../../src/core/pages.ts'
 
 /** Projects by id, many in one query. */
 export function openProjects(sql: Sql) {
@@ -15,26 +15,22 @@ export function openProjects(sql: Sql) {
   })
 }
 
-const zero = '00000000-0000-0000-0000-000000000000'
-
 /** A page of the projects that a user owns or is a member of, oldest first; one row more than asked tells of a next page. */
-export function projectsOf(sql: Sql, userId: string, { limit, cursor }: Page) {
-  const [user, after, most] = [sql`${userId}::uuid`, sql`${cursor ?? zero}::uuid`, sql`${limit + 1}::int`]
-  return sql<ProjectRow[]>`select * from (${pageOf(sql, user, after, most)}) mine`
-}
+export const projectsOf = (sql: Sql, userId: string, page: Page) => sql<ProjectRow[]>`
+  ${ofUser(sql, sql`${userId}::uuid`, sql`${startOf(page)}::uuid`, sql`${page.limit + 1}::int`)}`
 
 /** The ETags of such pages, many in one query: the digests of what last touched each of their rows. */
 export function openPageEtags(sql: Sql) {
   return batched({ keys: 100, slots: 2 }, async (keys: ({ userId: string } & Page)[]) => {
     const users = keys.map(({ userId }) => userId)
-    const cursors = keys.map(({ cursor }) => cursor ?? zero)
+    const cursors = keys.map(startOf)
     const limits = keys.map(({ limit }) => String(limit + 1))
     const [row] = await sql<{ found: string | null }[]>`
       select string_agg(concat_ws(' ', q.n, encode(sha256(coalesce(page.events, '')::bytea), 'hex')), ',') as found
       from unnest(${users}::uuid[], ${cursors}::uuid[], ${limits}::text[])
         with ordinality q(user_id, after, most, n)
       cross join lateral (select string_agg(mine.event_id::text, '' order by mine.id) as events
-        from (${pageOf(sql, sql`q.user_id`, sql`q.after`, sql`q.most::int`)}) mine) page`
+        from (${ofUser(sql, sql`q.user_id`, sql`q.after`, sql`q.most::int`)}) mine) page`
     return unpack(keys.length, row?.found ?? null, ([digest]) => `"${digest}"`)
   })
 }
@@ -46,7 +42,7 @@ export const etagOfPage = (rows: ProjectRow[]): string =>
     .digest('hex')}"`
 
 type Part = postgres.PendingQuery<postgres.Row[]>
-const pageOf = (sql: Sql, user: Part, after: Part, most: Part) => sql`
+const ofUser = (sql: Sql, user: Part, after: Part, most: Part) => sql`
   (select p.* from projects p where p.owner_id = ${user} and p.id > ${after} order by p.id, p.created_at limit ${most})
   union all
   (select p.* from members m join projects p on p.id = m.project_id

@@ -26,7 +26,7 @@ export async function listTasks(sql: Sql, filter: TaskFilter): Promise<TaskRow[]
   const byDue = filter.sort.endsWith('dueDate')
   const order = orderOf(sql, filter, dueKey(sql))
   // Outside, the key is a column: only so Postgres sees that the branches come in order.
-  const { by } = byDue ? orderOf(sql, filter, sql`t.due`) : order
+  const { by } = orderOf(sql, filter, sql`t.due`)
   const most = filter.limit + 1
   const branch = (status?: string, priority?: string) => sql`
     (select t.* ${byDue ? sql`, ${dueKey(sql)} as due` : sql``} from tasks t where t.project_id = v.id

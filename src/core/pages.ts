@@ -9,6 +9,9 @@ export interface Page {
   cursor: string | null
 }
 
+/** The id that a page goes on after; at the start, what every id comes after. */
+export const startOf = ({ cursor }: Page): string => cursor ?? '00000000-0000-0000-0000-000000000000'
+
 export const Limit = (fallback: number, most: number) =>
   Type.Optional(
     Type.String({ description: `Rows in a page: 1 to ${most}, ${fallback} unless told`, examples: ['20'] }),
