@@ -17,6 +17,7 @@ where t.project_id = (bench.projects())[:p] and exists (select from projects p $
 order by t.id limit 20;
 `
 
+/** All that an unchanged list takes where its project has a version: the strict limit. */
 const version = `select s.version from projects p join streams s on s.project_id = p.id ${seenProject};
 `
 

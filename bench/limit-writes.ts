@@ -36,7 +36,7 @@ commit;
 `
 }
 
-/** The same in a single statement, which no service that thinks in rows would write: the stricter limit. */
+/** The same in a single statement, which no service that thinks in rows would write: the strict limit. */
 const createAtOnce = (pick: string) => `${pick}
 with s as (update streams set version = version + 1, last_number = last_number + 1
   where project_id = (bench.projects())[:p]

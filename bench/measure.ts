@@ -17,7 +17,7 @@ export interface Bench {
   peer?: World
 }
 
-const sides = ['service', 'limit', 'limitAtOnce', 'peer'] as const
+const sides = ['service', 'limit', 'strictLimit', 'peer'] as const
 type Side = (typeof sides)[number]
 
 /** A scenario's figures: medians of the rounds without errors, a side without any is missing. */
@@ -44,7 +44,7 @@ export async function measure(bench: Bench, scenario: Scenario): Promise<Row> {
   await servers.sql`checkpoint`
   const limitClients = await bestClients(bench, scenario.limit(world), connections)
   const runs = await openRuns(bench, scenario, limitClients)
-  const results: Record<Side, Measured[]> = { service: [], limit: [], limitAtOnce: [], peer: [] }
+  const results: Record<Side, Measured[]> = { service: [], limit: [], strictLimit: [], peer: [] }
   for (let round = 0; round < options.rounds; round++) {
     for (const side of sides) {
       const run = runs[side]
@@ -73,7 +73,7 @@ async function openRuns(bench: Bench, scenario: Scenario, clients: number) {
   const runs: Partial<Record<Side, Run>> = {
     service: await load('service', world),
     limit: limit(scenario.limit(world)),
-    ...(scenario.limitAtOnce && { limitAtOnce: limit(scenario.limitAtOnce(world)) }),
+    ...(scenario.strictLimit && { strictLimit: limit(scenario.strictLimit(world)) }),
     ...(peer && scenario.common && { peer: await load('peer', peer) }),
   }
   return runs

@@ -11,7 +11,7 @@ const columns = [
   'req/s',
   'limit tx/s (clients)',
   'ratio',
-  'ratio to one statement',
+  'ratio to the least',
   'p50 ms',
   'p99 ms',
   'CPU µs: web · Postgres · Redis',
@@ -57,14 +57,14 @@ function table(rows: Row[]): string[] {
 }
 
 function cells({ title, connections, figures, limitClients }: Row): string[] {
-  const { service, limit, limitAtOnce, peer } = figures
+  const { service, limit, strictLimit, peer } = figures
   return [
     title,
     String(connections),
     whole(service?.perSecond),
     limit ? `${whole(limit.perSecond)} (${limitClients})` : '–',
     ratio(service?.perSecond, limit?.perSecond),
-    ratio(service?.perSecond, limitAtOnce?.perSecond),
+    ratio(service?.perSecond, strictLimit?.perSecond),
     tenths(service?.p50Ms),
     tenths(service?.p99Ms),
     [service?.cpu.web, service?.cpu.postgres, service?.cpu.redis].map(whole).join(' · '),
