@@ -3,7 +3,7 @@ import type { Sql } from '../../src/core/database.ts'
 import { notFound } from '../../src/core/errors.ts'
 import { digested } from '../../src/core/etags.ts'
 import { isId } from '../../src/core/ids.ts'
-import { idPage, type Page, pageOf, startOf } from '../../src/core/pages.ts'
+import { cut, idPage, type Page, pageOf, startOf } from '../../src/core/pages.ts'
 import type { SeeTask } from '../tasks/queries.ts'
 import { commentView } from './schema.ts'
 
@@ -24,7 +24,7 @@ export const listOfComments =
     const view = (row: ListedRow) => commentView(row, row.authorRemoved)
     return digested(
       request,
-      pageOf(request, rows, asked.limit, view, ({ id }) => [id]),
+      pageOf(request, cut(rows, asked.limit), view, ({ id }) => [id]),
     )
   }
 

@@ -4,7 +4,7 @@ import { saying, showing } from '../../src/actor/reply.ts'
 import { Message, operation } from '../../src/core/docs.ts'
 import { notFound } from '../../src/core/errors.ts'
 import { isId } from '../../src/core/ids.ts'
-import { idPage, pageOf } from '../../src/core/pages.ts'
+import { cut, idPage, pageOf } from '../../src/core/pages.ts'
 import { normalEmail } from '../../src/core/text.ts'
 import { pathOf } from '../../src/core/wire.ts'
 import type { Services } from '../../src/services.ts'
@@ -59,7 +59,7 @@ export function memberRoutes({ config, database, actors, doors, standing, serve,
         const etag = `"${seen.version}"`
         return serve(request, pathOf(request), etag, async () => {
           const rows = await membersOf(sql, id, asked)
-          return pageOf(request, rows, asked.limit, memberView, (row) => [row.id], etag)
+          return pageOf(request, cut(rows, asked.limit), memberView, (row) => [row.id], etag)
         })
       },
       {

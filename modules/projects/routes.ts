@@ -4,7 +4,7 @@ import { saying, showing } from '../../src/actor/reply.ts'
 import { Message, operation } from '../../src/core/docs.ts'
 import { notFound } from '../../src/core/errors.ts'
 import { isId, newId } from '../../src/core/ids.ts'
-import { idPage, pageOf } from '../../src/core/pages.ts'
+import { cut, idPage, pageOf } from '../../src/core/pages.ts'
 import { optionalText } from '../../src/core/text.ts'
 import { etagOf, pathOf } from '../../src/core/wire.ts'
 import type { Services } from '../../src/services.ts'
@@ -60,7 +60,7 @@ export function projectRoutes({ database, actors, doors, standing, serve, write 
         const etag = (await pageEtag({ userId: caller, ...asked })) ?? ''
         return serve(request, caller + pathOf(request), etag, async () => {
           const rows = await projectsOf(sql, caller, asked)
-          return pageOf(request, rows, asked.limit, projectView, ({ id }) => [id], etagOfPage(rows))
+          return pageOf(request, cut(rows, asked.limit), projectView, ({ id }) => [id], etagOfPage(rows))
         })
       },
       {

@@ -1,6 +1,6 @@
 import { notFound } from '../../src/core/errors.ts'
 import { isId } from '../../src/core/ids.ts'
-import { idPage, type Page, pageOf } from '../../src/core/pages.ts'
+import { cut, idPage, type Page, pageOf } from '../../src/core/pages.ts'
 import type { Serve } from '../../src/core/serve.ts'
 import { pathOf } from '../../src/core/wire.ts'
 import type { SeeTask } from './queries.ts'
@@ -24,7 +24,7 @@ export function listOfTask<R extends { id: string }>(
     // The version alone would not do: a task that moves changes projects, and their versions may meet.
     const etag = `"${task.projectId}:${task.version}"`
     return serve(request, pathOf(request), etag, async () =>
-      pageOf(request, await rowsOf(taskId, asked), asked.limit, view, ({ id }) => [id], etag),
+      pageOf(request, cut(await rowsOf(taskId, asked), asked.limit), view, ({ id }) => [id], etag),
     )
   }
 }

@@ -1,5 +1,6 @@
 import type { TaskRow } from '../../drizzle/schema.ts'
 import type { Sql } from '../../src/core/database.ts'
+import { type Cut, cut } from '../../src/core/pages.ts'
 import { priorities, type sorts, statuses } from './schema.ts'
 
 export interface TaskFilter {
@@ -17,35 +18,75 @@ export interface TaskFilter {
   after: (string | null)[] | null
 }
 
+/** Tasks of a project looked at for one page, at most, where no index has both the list's order and its filter. */
+export const lookedAt = 2_000
+
 /**
- * A page of tasks, with one row more than asked. Each project, and within it each status and priority asked for,
- * gives at most a page from an index in the list's own order, so a page costs the same however deep it lies.
+ * A page of tasks. Each project, and within it each status and priority asked for, gives at most a page from an index
+ * in the list's own order, so a page costs the same however deep it lies.
  * Whether the caller may see it is asked in the same moment: undefined when the one project named is out of sight.
  */
-export async function listTasks(sql: Sql, filter: TaskFilter): Promise<TaskRow[] | undefined> {
-  const byDue = filter.sort.endsWith('dueDate')
-  const order = orderOf(sql, filter, dueKey(sql))
-  // Outside, the key is a column: only so Postgres sees that the branches come in order.
+export async function listTasks(sql: Sql, filter: TaskFilter): Promise<Cut<TaskRow> | undefined> {
+  // Outside the branches, the key is a column: only so Postgres sees that they come in order.
   const { by } = orderOf(sql, filter, sql`t.due`)
+  const page = (rows: number) => (isSieved(filter) ? sieved : merged)(sql, filter, by, rows)
   const most = filter.limit + 1
-  const branch = (status?: string, priority?: string) => sql`
-    (select t.* ${byDue ? sql`, ${dueKey(sql)} as due` : sql``} from tasks t where t.project_id = v.id
-      ${status ? sql`and t.status = ${status}` : sql``} ${priority ? sql`and t.priority = ${priority}` : sql``}
-      ${restOf(sql, filter)} ${order.after} order by ${order.by} limit ${most})`
-  const [first, ...others] = branchesOf(filter).map(([status, priority]) => branch(status, priority))
-  // Merged row by row: of all branches together, little more is read than the page.
-  const page = others.length
-    ? sql`select t.* from (${others.reduce((all, one) => sql`${all} union all ${one}`, first!)}) t
-        order by ${by} limit ${most}`
-    : first!
-  if (!filter.projectId)
-    return sql<TaskRow[]>`
-      select t.* from ${visible(sql, filter)} cross join lateral (${page}) t order by ${by} limit ${most}`
+  if (!filter.projectId) {
+    // Of many projects, only those whose first task is among the first can have a task on the page.
+    const rows = await sql<Row[]>`
+      with mine as materialized (select id from ${visible(sql, filter)}),
+      many as materialized (select count(*) > ${most} as so from mine),
+      near as (select id from mine where not (select so from many)
+        union all (select v.id from mine v cross join lateral (${page(1)}) t
+          where (select so from many) order by ${by} limit ${most}))
+      select t.* from near v cross join lateral (${page(most)}) t order by ${by} limit ${most}`
+    return cutAtEnd(rows, filter.limit)
+  }
   // A project in sight gives a row in any case, of nulls when it has no such task.
-  const rows = await sql<(TaskRow | { id: null })[]>`
-    select t.* from ${visible(sql, filter)} left join lateral (${page}) t on true order by ${by} limit ${most}`
-  return rows.length ? rows.filter((row) => row.id !== null) : undefined
+  const rows = await sql<(Row | { id: null })[]>`
+    select t.* from ${visible(sql, filter)} left join lateral (${page(most)}) t on true order by ${by} limit ${most}`
+  if (rows.length === 0) return undefined
+  return cutAtEnd(
+    rows.filter((row) => row.id !== null),
+    filter.limit,
+  )
 }
+
+/** `ends` marks the last row looked at: what comes after it is not known yet, and whether it `fits` itself is said. */
+type Row = TaskRow & { ends?: boolean; fits?: boolean }
+
+function cutAtEnd(rows: Row[], limit: number): Cut<TaskRow> {
+  const end = rows.findIndex(({ ends }) => ends)
+  if (end < 0) return cut(rows, limit)
+  const known = rows.slice(0, end + 1).filter(({ fits }) => fits)
+  return { last: rows[end], ...cut(known, limit) }
+}
+
+type Part = ReturnType<typeof dueKey>
+
+/** The first rows of project `v`, merged row by row: of all branches together, little more is read than these. */
+function merged(sql: Sql, filter: TaskFilter, by: Part, rows: number): Part {
+  const order = orderOf(sql, filter, dueKey(sql))
+  const due = filter.sort.endsWith('dueDate') ? sql`, ${dueKey(sql)} as due` : sql``
+  const branch = ([status, priority]: [string?, string?]) => sql`
+    (select t.* ${due} from tasks t where t.project_id = v.id
+      ${status ? sql`and t.status = ${status}` : sql``} ${priority ? sql`and t.priority = ${priority}` : sql``}
+      ${filter.assigneeId ? sql`and t.assignee_id = ${filter.assigneeId}` : sql``}
+      ${isSieved(filter) ? sql`` : sql`and ${isDue(sql, filter)}`} ${order.after} order by ${order.by} limit ${rows})`
+  const [first, ...others] = branchesOf(filter).map(branch)
+  if (others.length === 0) return first!
+  return sql`select t.* from (${others.reduce((all, one) => sql`${all} union all ${one}`, first!)}) t
+    order by ${by} limit ${rows}`
+}
+
+/** Sorted by creation, tasks of some due dates cannot be found but by looking through all: so many for one page. */
+const isSieved = ({ sort, dueBefore, dueAfter }: TaskFilter) =>
+  sort.endsWith('createdAt') && (dueBefore ?? dueAfter) !== undefined
+
+const sieved = (sql: Sql, filter: TaskFilter, by: Part, rows: number): Part => sql`
+  select t.* from (select t.*, ${isDue(sql, filter)} as fits, row_number() over () = ${lookedAt} as ends
+    from (${merged(sql, filter, by, lookedAt)}) t) t
+  where t.fits or t.ends order by ${by} limit ${rows}`
 
 const visible = (sql: Sql, { projectId, caller }: TaskFilter) =>
   projectId
@@ -66,10 +107,9 @@ function branchesOf(filter: TaskFilter): [string?, string?][] {
   return all.flatMap((s) => (priority ? [priority] : priorities).map((p): [string, string] => [s, p]))
 }
 
-const restOf = (sql: Sql, { assigneeId, dueBefore, dueAfter }: TaskFilter) => sql`
-  ${assigneeId ? sql`and t.assignee_id = ${assigneeId}` : sql``}
-  ${dueBefore ? sql`and ${dueKey(sql)} < ${dueBefore}::text::timestamptz` : sql``}
-  ${dueAfter ? sql`and ${dueKey(sql)} > ${dueAfter}::text::timestamptz and ${dueKey(sql)} < 'infinity'` : sql``}`
+const isDue = (sql: Sql, { dueBefore, dueAfter }: TaskFilter) => sql`
+  (true ${dueBefore ? sql`and ${dueKey(sql)} < ${dueBefore}::text::timestamptz` : sql``}
+  ${dueAfter ? sql`and ${dueKey(sql)} > ${dueAfter}::text::timestamptz and ${dueKey(sql)} < 'infinity'` : sql``})`
 
 /** In the words of its index. */
 const dueKey = (sql: Sql) => sql`coalesce(t.due_date, 'infinity')`

@@ -10,7 +10,7 @@ import { optionalText, parseInstant } from '../../src/core/text.ts'
 import { etagOf, page, pathOf } from '../../src/core/wire.ts'
 import type { Services } from '../../src/services.ts'
 import { createTask, deleteTask, moveTask, type TaskChanges, updateTask } from './decide.ts'
-import { listTasks } from './list.ts'
+import { listTasks, lookedAt } from './list.ts'
 import { readTaskFilter } from './list-query.ts'
 import type { Places } from './places.ts'
 import { openSeenTasks, openTasks } from './queries.ts'
@@ -66,9 +66,9 @@ export function taskRoutes(
         const byDue = filter.sort.endsWith('dueDate')
         const key = (row: TaskRow) => (byDue ? [row.dueDate, row.id] : [row.id])
         const build = async (etag = '') => {
-          const rows = await listTasks(sql, filter)
-          if (!rows) throw notFound('Project')
-          return pageOf(request, rows, filter.limit, taskView, key, etag)
+          const found = await listTasks(sql, filter)
+          if (!found) throw notFound('Project')
+          return pageOf(request, found, taskView, key, etag)
         }
         if (!seen) return page(await build())
         const etag = `"${seen.version}"`
@@ -80,8 +80,7 @@ export function taskRoutes(
         ...operation({
           tag,
           summary: 'List tasks',
-          description:
-            "Of one project, or across the caller's. Without a due date: last by dueDate, first by -dueDate.",
+          description: `Of one project, or across the caller's. Without a due date: last by dueDate, first by -dueDate. Sorted by creation and filtered by due date, a page looks at ${lookedAt} tasks of a project at most: it may show fewer than \`limit\`, and the Link header leads on.`,
           answers: { status: 200, schema: Type.Array(TaskView), description: 'A page of tasks' },
           refuses: [400, 404],
           conditional: true,

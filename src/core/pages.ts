@@ -28,20 +28,25 @@ export function idPage(query: { limit?: string; cursor?: string }, fallback: num
 
 export const isIdPart = (part: unknown): boolean => typeof part === 'string' && isId(part)
 
-/**
- * One page of a list, given up to one row more than its limit; that one says there is a next page.
- * `keyOf` gives the cursor's key of the last row shown.
- */
+/** The rows that a page shows, and the one to go on after when there may be more. */
+export interface Cut<R> {
+  shown: R[]
+  last?: R
+}
+
+/** Cuts a page of rows of which there may be one more than its limit: that one says there is a next page. */
+export const cut = <R>(rows: R[], limit: number): Cut<R> =>
+  rows.length > limit ? { shown: rows.slice(0, limit), last: rows[limit - 1] } : { shown: rows }
+
+/** A page as it is sent. `keyOf` gives the cursor's key of a row. */
 export function pageOf<R>(
   request: Request,
-  rows: R[],
-  limit: number,
+  { shown, last }: Cut<R>,
   view: (row: R) => object,
   keyOf: (row: R) => (string | null)[],
   etag = '',
 ): CachedBody {
-  const shown = rows.length > limit ? rows.slice(0, limit) : rows
-  const link = rows.length > limit ? nextLink(request.url, writeCursor(keyOf(shown[limit - 1] as R))) : null
+  const link = last ? nextLink(request.url, writeCursor(keyOf(last))) : null
   return { etag, body: JSON.stringify(shown.map(view)), link }
 }
 

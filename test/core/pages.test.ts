@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { readTaskFilter } from '../../modules/tasks/list-query.ts'
 import { newId } from '../../src/core/ids.ts'
 import {
+  cut,
   idPage,
   isIdPart,
   nextLink,
@@ -96,8 +97,7 @@ describe('the way to the next page', () => {
     const request = new Request('http://localhost/rows')
     const { body, link } = pageOf(
       request,
-      rows.slice(0, count),
-      limit,
+      cut(rows.slice(0, count), limit),
       (row) => row,
       ({ id }) => [id],
     )

@@ -66,6 +66,28 @@ test('across projects the list holds every task of those the caller is in, and n
   expectAnswer(await (await register(service.client)).get('/tasks'), 200, [])
 })
 
+test('pages with fewer rows than there are projects go through all of them, in every sort', async () => {
+  const carl = await register(service.client)
+  const projects = await Promise.all(
+    Array.from({ length: 6 }, (_, n) => make(carl, '/projects', { name: `P${n}` })),
+  )
+  for (let n = 0; n < 18; n++) {
+    const dueDate = n % 4 === 0 ? null : `2027-01-${10 + ((n * 5) % 18)}`
+    const projectId = projects[(n * n) % 5]!.id // some in several projects, none in the last
+    await make(carl, '/tasks', { title: `T${n}`, projectId, dueDate, priority: n % 3 ? 'LOW' : 'HIGH' })
+  }
+  for (const sort of ['createdAt', '-createdAt', 'dueDate', '-dueDate']) {
+    for (const filter of ['', '&priority=LOW', '&dueAfter=2027-01-14']) {
+      const path = `/tasks?sort=${sort}${filter}`
+      const whole = (await carl.get(path)).body
+      expect(whole.length).toBeGreaterThan(8)
+      for (const limit of [1, 2, 4]) {
+        expect((await walk(carl, `${path}&limit=${limit}`)).flat()).toEqual(whole)
+      }
+    }
+  }
+})
+
 test('each filter lets through exactly what it says', async () => {
   for (const filter of filters) await expectExactly(...filter())
 })

@@ -3,7 +3,9 @@ import { writeCursor } from '../../src/core/pages.ts'
 import { type Body, make, type Person, register } from '../support/client.ts'
 import { freshDatabase } from '../support/database.ts'
 import { openTestService, type TestService } from '../support/service.ts'
+import { lookedAt } from '../../modules/tasks/list.ts'
 import { worker } from '../../workers/cascade.ts'
+import { nextOf } from '../http/walk.ts'
 import { type Cost, costOf, explained } from './plans.ts'
 
 const tasks = 1_000_000
@@ -80,10 +82,52 @@ for (const list of lists) {
   })
 }
 
-test('a page among all projects reads a page of each', async () => {
-  const cost = await costOf(() => owner.get('/tasks?limit=20&sort=dueDate'))
-  expect(cost.scans).not.toContain('Seq Scan')
-  expect(cost.taskRows).toBeLessThanOrEqual(2 * (20 + 1 + branches))
+for (const sort of ['createdAt', '-createdAt']) {
+  test(`by creation, a page of what is due in some days looks at so many and no more: ${sort}`, async () => {
+    // A day's tasks, and a way to them of some pages that show none.
+    const day = { dueAfter: '2026-06-01', dueBefore: '2026-06-02' }
+    const reads = service.services.database.reads
+    const inDay = await reads<{ id: string; number: number }[]>`
+      select id, number from tasks where project_id = ${large.id} and due_date > ${day.dueAfter}::date
+      and due_date < ${day.dueBefore}::date order by id`
+    const start = sort === 'createdAt' ? inDay[0]!.number - 5_000 : inDay.at(-1)!.number + 5_000
+    const [before] = await reads<{ id: string }[]>`
+      select id from tasks where project_id = ${large.id} and number = ${start}`
+    const shown: string[] = []
+    let pages = 0
+    // Across projects: a later task of another one must wait until all before it were looked at.
+    await make(owner, '/tasks', { title: 'Later', projectId: small.id, dueDate: '2026-06-01T12:00:00Z' })
+    const first = new URLSearchParams({ limit: '200', sort, ...day, cursor: writeCursor([before!.id]) })
+    for (let next: string | undefined = `/tasks?${first}`; next && shown.length < inDay.length; pages++) {
+      const path = next
+      const cost = await costOf(async () => {
+        const { body, headers } = await owner.get(path)
+        shown.push(...body.map(({ id }) => id))
+        next = nextOf(headers)
+      })
+      expect(cost.scans).not.toContain('Seq Scan')
+      expect(cost.taskRows).toBeLessThanOrEqual(2 * (lookedAt + 10))
+    }
+    const ids = inDay.map(({ id }) => id)
+    expect(shown).toEqual(sort === 'createdAt' ? ids : ids.reverse())
+    expect(pages).toBeGreaterThanOrEqual(3)
+  })
+}
+
+test('a page among many projects reads a task of each, and a page of a few', async () => {
+  const many = await register(service.client)
+  const projects = 500
+  await service.services.database.writes`
+    with p as (insert into projects (id, owner_id, name, created_at, event_id)
+      select uuidv7(), ${many.id}, 'One of many', now(), uuidv7() from generate_series(1, ${projects}::int) returning id)
+    insert into tasks (id, project_id, number, title, status, priority, created_at, updated_at, event_id)
+      select uuidv7(), id, n, 'Task', 'TODO', 'LOW', now(), now(), uuidv7() from p, generate_series(1, 100) n`
+  await service.services.database.reads`vacuum analyze tasks`
+  for (const sort of sorts) {
+    const cost = await costOf(() => many.get(`/tasks?limit=20&sort=${sort}`))
+    expect(cost.scans).not.toContain('Seq Scan')
+    expect(cost.taskRows).toBeLessThanOrEqual(projects * (1 + branches) + (20 + 1) * (20 + 1 + branches))
+  }
 })
 
 test('a page of any other list reads what it shows, however many rows are not its', async () => {
