@@ -4,9 +4,7 @@ const size = { width: 820, label: 310, value: 60, row: 26, top: 34, bottom: 12, 
 
 /** Throughput against the database's own limit, as bars; readable on light and on dark. */
 export function chart(rows: Row[]): string {
-  const bars = rows.flatMap(({ title, figures: { service, limit } }) =>
-    service && limit ? [{ title, ratio: service.perSecond / limit.perSecond }] : [],
-  )
+  const bars = rows.flatMap(({ title, ratios: { limit: ratio } }) => (ratio ? [{ title, ratio }] : []))
   const most = Math.max(1, ...bars.map(({ ratio }) => ratio))
   const scale = (size.width - size.label - size.value) / most
   const height = size.top + bars.length * size.row + size.bottom

@@ -5,7 +5,7 @@ import type { Scenario } from './scenarios.ts'
 import type { World } from './seed.ts'
 import type { Servers } from './servers.ts'
 import type { LimitScript } from './sql-loop.ts'
-import { type Measured, medians, watched } from './watch.ts'
+import { type Measured, medians, ratio, watched } from './watch.ts'
 
 /** All that a measurement needs. */
 export interface Bench {
@@ -25,6 +25,8 @@ export interface Row extends Pick<Scenario, 'name' | 'title' | 'connections' | '
   /** Connections to the database with which the limit was at its best. */
   limitClients: number
   figures: Partial<Record<Side, Measured>>
+  /** How many times as much the service does: the median of the rounds, for each is measured beside its own. */
+  ratios: Partial<Record<Side, number>>
   /** Why rounds did not count. */
   failures: string[]
 }
@@ -54,10 +56,11 @@ export async function measure(bench: Bench, scenario: Scenario): Promise<Row> {
     }
   }
   const figures = Object.fromEntries(sides.map((side) => [side, medians(results[side])]))
+  const ratios = Object.fromEntries(sides.map((side) => [side, ratio(results.service, results[side])]))
   const failures = sides.flatMap((side) =>
     results[side].flatMap(({ errors }) => errors.map((error) => `${side}: ${error}`)),
   )
-  return { name, title, connections, webs, limitClients, figures, failures }
+  return { name, title, connections, webs, limitClients, figures, ratios, failures }
 }
 
 async function openRuns(bench: Bench, scenario: Scenario, clients: number) {

@@ -31,7 +31,7 @@ export function markdown(results: Results): string {
     ...(overload ? [overloadFact(overload)] : []),
     ...failures.map((failure) => `Does not count: ${failure}.`),
   ]
-  const method = `Medians of ${rounds} rounds of ${seconds} s, service and limit in turns.`
+  const method = `Medians of ${rounds} rounds of ${seconds} s, service and limit in turns; ratios are medians of those of the rounds.`
   return `${[
     ...table(scenarios),
     '',
@@ -56,22 +56,22 @@ function table(rows: Row[]): string[] {
   return [line(head), rule, ...lines.slice(1).map(line)]
 }
 
-function cells({ title, connections, figures, limitClients }: Row): string[] {
-  const { service, limit, strictLimit, peer } = figures
+function cells({ title, connections, figures, ratios, limitClients }: Row): string[] {
+  const { service, limit, peer } = figures
   return [
     title,
     String(connections),
     whole(service?.perSecond),
     limit ? `${whole(limit.perSecond)} (${limitClients})` : '–',
-    ratio(service?.perSecond, limit?.perSecond),
-    ratio(service?.perSecond, strictLimit?.perSecond),
+    times(ratios.limit),
+    times(ratios.strictLimit),
     tenths(service?.p50Ms),
     tenths(service?.p99Ms),
     [service?.cpu.web, service?.cpu.postgres, service?.cpu.redis].map(whole).join(' · '),
     whole(limit?.cpu.postgres),
     whole(service?.memoryMiB),
     whole(peer?.perSecond),
-    ratio(service?.perSecond, peer?.perSecond),
+    times(ratios.peer),
   ]
 }
 
@@ -99,4 +99,4 @@ const whole = (value?: number) => (value === undefined ? '–' : Math.round(valu
 const tenths = (value?: number) => (value === undefined ? '–' : value.toFixed(1))
 const fine = (value: number) => value.toFixed(2)
 const share = (value: number) => `${(value * 100).toFixed(1)} %`
-const ratio = (value?: number, to?: number) => (value && to ? `${(value / to).toFixed(2)}×` : '–')
+const times = (value?: number) => (value ? `${value.toFixed(2)}×` : '–')
