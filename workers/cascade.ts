@@ -1,3 +1,4 @@
+import type postgres from 'postgres'
 import { unassignTasks } from '../modules/tasks/decide.ts'
 import type { Actors } from '../src/actor/actors.ts'
 import type { Sql } from '../src/core/database.ts'
@@ -24,12 +25,7 @@ export async function purgeProject(sql: Sql, projectId: string, pace: Pace): Pro
     await sql`delete from tasks where id = any(${ids}::uuid[]) and project_id = ${projectId}`
     return ids.at(-1)
   })
-  await untilNone(
-    pace,
-    () => sql`
-    delete from members where id = any(array(
-      select id from members where project_id = ${projectId} limit ${pace.batchRows}))`,
-  )
+  await purgeRows(sql, 'members', sql`project_id = ${projectId}`, pace)
   await perPage(pace, 0, async (after) => {
     const [row] = await sql<{ last: number | null }[]>`
       with gone as (delete from events where project_id = ${projectId} and seq > ${after} and seq <= ${after + pace.batchRows}
@@ -45,19 +41,24 @@ export async function purgeProject(sql: Sql, projectId: string, pace: Pace): Pro
 /** Removes the subtasks and comments of deleted tasks. */
 export async function purgeChildren(sql: Sql, taskIds: string[], pace: Pace): Promise<void> {
   if (taskIds.length === 0) return
-  await untilNone(
-    pace,
-    () => sql`
-    delete from comments where id = any(array(
-      select id from comments where task_id = any(${taskIds}::uuid[]) limit ${pace.batchRows}))`,
-  )
-  await untilNone(
-    pace,
-    () => sql`
-    delete from subtasks where id = any(array(
-      select id from subtasks where task_id = any(${taskIds}::uuid[]) limit ${pace.batchRows}))`,
-  )
+  await purgeRows(sql, 'comments', sql`task_id = any(${taskIds}::uuid[])`, pace)
+  await purgeRows(sql, 'subtasks', sql`task_id = any(${taskIds}::uuid[])`, pace)
 }
+
+type Condition = postgres.PendingQuery<postgres.Row[]>
+
+/**
+ * Deletes rows until none is found. Found, not deleted: what another run deletes at the same time is waited for, and
+ * says nothing of what comes after it.
+ */
+const purgeRows = (sql: Sql, table: 'members' | 'comments' | 'subtasks', where: Condition, pace: Pace) =>
+  perPage(pace, true, async () => {
+    const [row] = await sql<{ count: number }[]>`
+      with found as materialized (select id from ${sql(table)} where ${where} limit ${pace.batchRows}),
+      gone as (delete from ${sql(table)} where id = any(array(select id from found)))
+      select count(*)::int4 as count from found`
+    return row!.count === pace.batchRows || undefined
+  })
 
 /** Takes a removed member's tasks from them, through the project's actor like every other write. */
 export async function unassignMember(
@@ -82,10 +83,6 @@ export async function unassignMember(
     return goesOn || undefined
   })
 }
-
-/** Repeats a statement until it finds nothing more. */
-const untilNone = (pace: Pace, statement: () => PromiseLike<{ count: number }>) =>
-  perPage(pace, 0, async () => ((await statement()).count < pace.batchRows ? undefined : 1))
 
 /** Works page by page: `work` gets the last key and answers its own, or undefined at the end. */
 export async function perPage<K>(

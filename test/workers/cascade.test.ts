@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { purgeChildren, purgeProject } from '../../workers/cascade.ts'
+import { newId } from '../../src/core/ids.ts'
 import { make, type Person, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { openTestService, type TestService } from '../support/service.ts'
@@ -75,4 +76,27 @@ test('cascades run once more, alone or side by side, change nothing and harm nob
   await Promise.all(again())
   expect(await rowsWith(sql(), gone.ids)).toEqual({})
   expect(await rowsWith(sql(), kept.ids)).toEqual(neighbour)
+})
+
+test('a cascade that waits for rows which another one deletes goes on with the rest', async () => {
+  const taskId = newId()
+  await sql()`insert into comments (id, task_id, author_id, text, created_at, updated_at, event_id)
+    select uuidv7(), ${taskId}, ${ada.id}, 'Left', now(), now(), uuidv7() from generate_series(1, 10)`
+  const [reached, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const other = service.services.database.writes.begin(async (tx) => {
+    await tx`delete from comments where id in (
+      select id from comments where task_id = ${taskId} order by id limit 2)`
+    reached.resolve()
+    await release.promise
+  })
+  await reached.promise
+  const purge = purgeChildren(sql(), [taskId], { batchRows: 3, pauseMs: 0 })
+  await eventually('the cascade to wait', async () => {
+    const waiting = await sql()`select from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`
+    return waiting.length === 1
+  })
+  release.resolve()
+  await Promise.all([other, purge])
+  expect(await rowsWith(sql(), [taskId])).toEqual({})
 })
