@@ -72,7 +72,9 @@ const list = {
   parse: (text: string) => text,
 }
 
-const quoted = (item: string) => `"${item.replace(/["\\]/g, '\\$&')}"`
+/** Ids and numbers stand as they are: quoting them takes a tenth of the time that a batch of reads takes here. */
+const plain = /^(?!null$)[\w-]+$/i
+const quoted = (item: string) => (plain.test(item) ? item : `"${item.replace(/["\\]/g, '\\$&')}"`)
 
 /** From `2027-01-31 17:00:00.5+00`. Date would read the year 50 as 1950. */
 function isoInstant(text: string): string {
