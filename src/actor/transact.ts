@@ -19,7 +19,7 @@ export interface Holder {
 export interface Transactor {
   sql: Sql
   loader: Loader
-  versions: Pick<Versions, 'now'>
+  versions: Pick<Versions, 'isCurrent'>
   commit: Commit
   findKept: FindKept
   react: React
@@ -44,7 +44,7 @@ export async function transact(by: Transactor, holders: Holder[], batch: Posted[
       if (landed) return landed.settle()
       const decided = decideBatch(states, batch, by.react, await findKept(by, batch))
       if (decided.unit.events.length + decided.unit.kept.length === 0) {
-        if (await isCurrent(by.versions, states)) return decided.settle()
+        if (await areCurrent(by.versions, states)) return decided.settle()
         forget(holders)
         continue
       }
@@ -91,9 +91,8 @@ async function findKept(by: Transactor, batch: Posted[]): Promise<Map<string, Ke
   return new Map(kept.flatMap((answer) => (answer ? [[nameOf(answer), answer] as const] : [])))
 }
 
-async function isCurrent({ now }: Pick<Versions, 'now'>, states: State[]): Promise<boolean> {
-  const versions = await Promise.all(states.map(({ projectId }) => now(projectId)))
-  return states.every((state, i) => state.version === (versions[i] ?? 0))
+async function areCurrent({ isCurrent }: Pick<Versions, 'isCurrent'>, states: State[]): Promise<boolean> {
+  return (await Promise.all(states.map(isCurrent))).every(Boolean)
 }
 
 /** The attempt whose own first event stands in the history, if any does: a commit is all or nothing. */

@@ -8,38 +8,40 @@ const minded = 50_000
 /** Sights kept of each kind: about 20 MB. */
 const sights = 50_000
 
-export interface Versions {
-  /** A project's version right now; undefined when there is none. */
-  now(projectId: string): Promise<number | undefined>
-  /** The newest version this process has heard of: whatever was seen at an older one is out of date for certain. */
-  newest(projectId: string): number
-  /** Tells of a version that a project has, or had. */
-  heard(projectId: string, version: number): void
-}
-
-/** The versions of projects, for many requests in one query. */
-export function openVersions(sql: Sql): Versions {
-  const known = new LRUCache<string, number>({ max: minded })
-  const newest = (projectId: string) => known.get(projectId) ?? 0
-  const heard = (projectId: string, version: number) => {
-    if (version > newest(projectId)) known.set(projectId, version)
-  }
-  const now = batched({ keys: 500, slots: 1 }, async (ids: string[]) => {
-    const [row] = await sql<{ found: string | null }[]>`
-      select string_agg(concat_ws(' ', q.n, s.version), ',') as found
-      from unnest(${ids}::uuid[]) with ordinality q(id, n) join streams s on s.project_id = q.id`
-    return unpack(ids.length, row?.found ?? null, ([version], n) => {
-      heard(ids[n]!, Number(version))
-      return Number(version)
-    })
-  })
-  return { now, newest, heard }
-}
-
 /** What was seen in a project, and the version that the project had in the same moment. */
-interface Sight {
+export interface Sight {
   projectId: string
   version: number
+}
+
+export interface Versions {
+  /** True when the project still has the version of this sight, right now; a project that is not there has 0. */
+  isCurrent(sight: Sight): Promise<boolean>
+  /** Tells of a version that a project has, or had: whatever was seen at an older one is out of date for certain. */
+  heard(sight: Sight): void
+}
+
+/** Compares with the versions of projects, for many requests in one query. Only those that moved are answered. */
+export function openVersions(sql: Sql): Versions {
+  const newest = new LRUCache<string, number>({ max: minded })
+  const isOld = ({ projectId, version }: Sight) => version < (newest.get(projectId) ?? 0)
+  const heard = (sight: Sight) => {
+    if (!isOld(sight)) newest.set(sight.projectId, sight.version)
+  }
+  const compare = batched({ keys: 500, slots: 1 }, async (sights: Sight[]) => {
+    const ids = sights.map(({ projectId }) => projectId)
+    const versions = sights.map(({ version }) => String(version))
+    const [row] = await sql<{ moved: string | null }[]>`
+      select string_agg(concat_ws(' ', q.n, s.version), ',') as moved
+      from unnest(${ids}::uuid[], ${versions}::text[]::int8[]) with ordinality q(project_id, version, n)
+      left join streams s on s.project_id = q.project_id where coalesce(s.version, 0) <> q.version`
+    const moved = unpack(sights.length, row?.moved ?? null, ([version = 0], n) => {
+      heard({ projectId: ids[n]!, version: Number(version) })
+      return true
+    })
+    return sights.map((_, n) => !moved[n])
+  })
+  return { heard, isCurrent: async (sight) => !isOld(sight) && compare(sight) }
 }
 
 /**
@@ -55,14 +57,12 @@ export function whileUnchanged<K, S extends Sight>(
   return async (key) => {
     const name = nameOf(key)
     const before = seen.get(name)
-    if (before && before.version === versions.newest(before.projectId)) {
-      if ((await versions.now(before.projectId)) === before.version) return before
-    }
+    if (before && (await versions.isCurrent(before))) return before
     const now = await look(key)
     if (!now) seen.delete(name)
     else {
       seen.set(name, now)
-      versions.heard(now.projectId, now.version)
+      versions.heard(now)
     }
     return now
   }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { type Body, make, type Person } from '../support/client.ts'
+import { purgeProject } from '../../workers/cascade.ts'
 import { startLoad } from './load.ts'
 import { openPair, type Pair, upTo } from './pair.ts'
 
@@ -62,4 +63,15 @@ test('a read with the ETag of before the write is never told that nothing change
       expect((await atB.get(paths[0]!)).body.title).toBe(`Tagged ${n}`)
     }
   })
+})
+
+test('a project that was deleted, and is purged to its last row, is gone where it was just seen', async () => {
+  const { atA, atB, sql } = pair
+  const { id: projectId } = await make(atA, '/projects', { name: 'Passing' })
+  const task = await make(atA, '/tasks', { title: 'Passing', projectId })
+  const paths = [`/projects/${projectId}`, `/tasks/${task.id}`, `/tasks?projectId=${projectId}`]
+  for (const path of paths) expect((await atB.get(path)).status).toBe(200)
+  await atA.delete(`/projects/${projectId}`)
+  await purgeProject(sql, projectId, { batchRows: 100, pauseMs: 0 })
+  for (const path of paths) expect((await atB.get(path)).status).toBe(404)
 })
