@@ -6,6 +6,14 @@ import { State } from './state.ts'
 
 const limits = { keys: 500, slots: 2 }
 
+/** A project with its version and its members, as they are in one moment. */
+interface Head extends ProjectRow {
+  projectId: string
+  version: number
+  lastNumber: number
+  members: MemberRow[] | null
+}
+
 /** The ids of the rows a command wants to see. */
 export interface Needs {
   task?: string[]
@@ -21,15 +29,13 @@ export type Loader = ReturnType<typeof openLoader>
  */
 export function openLoader(sql: Sql) {
   const heads = batched(limits, async (ids: string[]) => {
-    const rows = await sql<(ProjectRow & { projectId: string; version: number; lastNumber: number })[]>`
-      select s.project_id, s.version::float8 as version, s.last_number, p.*
+    const rows = await sql<Head[]>`
+      select s.project_id, s.version::float8 as version, s.last_number, p.*,
+        (select jsonb_agg(jsonb_build_object('id', m.id, 'projectId', m.project_id, 'userId', m.user_id,
+          'role', m.role, 'createdAt', to_char(m.created_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'eventId', m.event_id))
+          from members m where m.project_id = p.id) as members
       from streams s left join projects p on p.id = s.project_id where s.project_id = any(${ids}::uuid[])`
     return inOrder(ids, rows, (row) => row.projectId)
-  })
-  const members = batched(limits, async (ids: string[]) => {
-    const rows = await sql<MemberRow[]>`select * from members where project_id = any(${ids}::uuid[])`
-    const byProject = Map.groupBy(rows, (row) => row.projectId)
-    return ids.map((id) => byProject.get(id) ?? [])
   })
   const tasks = batched(limits, async (ids: string[]) =>
     inOrder(ids, await sql<TaskRow[]>`select * from tasks where id = any(${ids}::uuid[])`, (row) => row.id),
@@ -48,9 +54,9 @@ export function openLoader(sql: Sql) {
       const head = await heads(projectId)
       const state = new State(projectId, head?.version, head?.lastNumber)
       if (!head?.id) return state
-      const { id, ownerId, name, description, createdAt, eventId } = head
+      const { id, ownerId, name, description, createdAt, eventId, members } = head
       state.project = { id, ownerId, name, description, createdAt, eventId }
-      for (const member of await members(projectId)) state.put('member', member.id, member)
+      for (const member of members ?? []) state.put('member', member.id, member)
       return state
     },
 
