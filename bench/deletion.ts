@@ -1,5 +1,5 @@
 import type postgres from 'postgres'
-import { openClient } from '../test/support/client.ts'
+import { newId } from '../src/core/ids.ts'
 import { median } from './histogram.ts'
 import { type LoadRun, storePlan } from './http-load.ts'
 import { openSocket } from './http-socket.ts'
@@ -80,25 +80,26 @@ interface Project {
   token: string
 }
 
-/** A project as if `tasks` creates had made it, in seconds. */
-async function bigProject({ servers: { sql, url }, world, options: { tasks } }: Bench): Promise<Project> {
+/** A project as if `tasks` creates had made it, long ago: no process has it in memory. */
+async function bigProject({ servers: { sql }, world, options: { tasks } }: Bench): Promise<Project> {
   const { token, ownerId } = world.projects[0]!
-  const { body } = await openClient(url, token).post('/projects', { name: 'Big' })
+  const id = newId()
   await sql`
     with made as materialized (
       select n, uuidv7() as id, uuidv7() as event from generate_series(1, ${tasks}::int) n),
+    project as (insert into projects (id, owner_id, name, created_at, event_id)
+      values (${id}, ${ownerId}, 'Big', now(), uuidv7())),
     task as (insert into tasks
       (id, project_id, number, title, status, priority, created_at, updated_at, event_id)
-      select id, ${body.id}, n, 'Task ' || n, 'TODO', 'MEDIUM', now(), now(), event from made),
+      select id, ${id}, n, 'Task ' || n, 'TODO', 'MEDIUM', now(), now(), event from made),
     event as (insert into events (project_id, seq, id, type, entity, entity_id, actor_id, at, after)
-      select ${body.id}, n + 1, event, 'task.created', 'task', id, ${ownerId}, now(),
-        jsonb_build_object('id', id, 'projectId', ${body.id}::text, 'number', n, 'title', 'Task ' || n)
+      select ${id}, n, event, 'task.created', 'task', id, ${ownerId}, now(),
+        jsonb_build_object('id', id, 'projectId', ${id}::text, 'number', n, 'title', 'Task ' || n)
       from made)
-    update streams set version = version + ${tasks}, last_number = last_number + ${tasks}
-    where project_id = ${body.id}`
+    insert into streams (project_id, version, last_number) values (${id}, ${tasks}, ${tasks})`
   await sql`vacuum analyze tasks, events`
   await sql`checkpoint`
-  return { id: body.id, token }
+  return { id, token }
 }
 
 async function answerTime(url: string, { id, token }: Project): Promise<number> {
