@@ -1,12 +1,10 @@
-import type postgres from 'postgres'
 import { unassignTasks } from '../modules/tasks/decide.ts'
 import type { Actors } from '../src/actor/actors.ts'
-import type { Sql } from '../src/core/database.ts'
+import type { Sql, SqlPart } from '../src/core/database.ts'
+import { nilId } from '../src/core/ids.ts'
 
 /** Who the history names for what a worker does. */
-export const worker = '00000000-0000-0000-0000-000000000000'
-/** What every id comes after. */
-export const first = worker
+export const worker = nilId
 
 export interface Pace {
   /** Rows in one statement, at most. */
@@ -17,7 +15,7 @@ export interface Pace {
 
 /** Removes what a deleted project left behind, its stream last: run again, it goes on where it stopped. */
 export async function purgeProject(sql: Sql, projectId: string, pace: Pace): Promise<void> {
-  await perPage(pace, first, async (after) => {
+  await perPage(pace, nilId, async (after) => {
     const tasks = await sql<{ id: string }[]>`
       select id from tasks where project_id = ${projectId} and id > ${after} order by id, number limit ${pace.batchRows}`
     const ids = tasks.map(({ id }) => id)
@@ -45,13 +43,11 @@ export async function purgeChildren(sql: Sql, taskIds: string[], pace: Pace): Pr
   await purgeRows(sql, 'subtasks', sql`task_id = any(${taskIds}::uuid[])`, pace)
 }
 
-type Condition = postgres.PendingQuery<postgres.Row[]>
-
 /**
  * Deletes rows until none is found. Found, not deleted: what another run deletes at the same time is waited for, and
  * says nothing of what comes after it.
  */
-const purgeRows = (sql: Sql, table: 'members' | 'comments' | 'subtasks', where: Condition, pace: Pace) =>
+const purgeRows = (sql: Sql, table: 'members' | 'comments' | 'subtasks', where: SqlPart, pace: Pace) =>
   perPage(pace, true, async () => {
     const [row] = await sql<{ count: number }[]>`
       with found as materialized (select id from ${sql(table)} where ${where} limit ${pace.batchRows}),

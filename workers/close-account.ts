@@ -5,8 +5,8 @@ import type { Context, Decision } from '../src/actor/events.ts'
 import type { ProjectState } from '../src/actor/state.ts'
 import type { Sql } from '../src/core/database.ts'
 import { Refusal } from '../src/core/errors.ts'
-import { newId } from '../src/core/ids.ts'
-import { first, type Pace, perPage } from './cascade.ts'
+import { newId, nilId } from '../src/core/ids.ts'
+import { type Pace, perPage } from './cascade.ts'
 
 const atOnce = 50
 const mostAccounts = 1_000
@@ -21,13 +21,13 @@ export async function closeAccount(sql: Sql, actors: Actors, userId: string, pac
   const ends = (projectId: string, decide: (state: ProjectState, context: Context) => Decision<void>) =>
     actors.run({ projectId, caller: userId, decide }).catch(unlessGone)
 
-  await perPage(pace, first, async (after) => {
+  await perPage(pace, nilId, async (after) => {
     const rows = await sql<{ id: string }[]>`
       select id from projects where owner_id = ${userId} and id > ${after} order by id, created_at limit ${atOnce}`
     await Promise.all(rows.map(({ id }) => ends(id, deleteProject)))
     return rows.at(-1)?.id
   })
-  await perPage(pace, first, async (after) => {
+  await perPage(pace, nilId, async (after) => {
     const rows = await sql<{ id: string; projectId: string }[]>`
       select id, project_id from members where user_id = ${userId} and id > ${after} order by id, created_at limit ${atOnce}`
     await Promise.all(

@@ -1,5 +1,6 @@
 import type { OutboxRow } from '../drizzle/schema.ts'
 import type { Sql } from '../src/core/database.ts'
+import { nilId } from '../src/core/ids.ts'
 import type { Jobs } from '../src/core/jobs.ts'
 
 const pageRows = 500
@@ -15,7 +16,7 @@ export async function sweep(sql: Sql, jobs: Jobs): Promise<number> {
   let swept = 0
   let last: Pick<OutboxRow, 'createdAt' | 'id'> = {
     createdAt: '-infinity',
-    id: '00000000-0000-0000-0000-000000000000',
+    id: nilId,
   }
   for (;;) {
     const rows: OutboxRow[] = await sql<OutboxRow[]>`

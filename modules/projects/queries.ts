@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
-import type postgres from 'postgres'
 import type { ProjectRow } from '../../drizzle/schema.ts'
 import { batched } from '../../src/core/batch.ts'
-import type { Sql } from '../../src/core/database.ts'
+import type { Sql, SqlPart } from '../../src/core/database.ts'
 import { inOrder } from '../../src/core/in-order.ts'
 import { unpack } from '../../src/core/packed.ts'
 import { type Page, startOf } from '../../src/core/pages.ts'
@@ -41,8 +40,7 @@ export const etagOfPage = (rows: ProjectRow[]): string =>
     .update(rows.map(({ eventId }) => eventId).join(''))
     .digest('hex')}"`
 
-type Part = postgres.PendingQuery<postgres.Row[]>
-const ofUser = (sql: Sql, user: Part, after: Part, most: Part) => sql`
+const ofUser = (sql: Sql, user: SqlPart, after: SqlPart, most: SqlPart) => sql`
   (select p.* from projects p where p.owner_id = ${user} and p.id > ${after} order by p.id, p.created_at limit ${most})
   union all
   (select p.* from members m join projects p on p.id = m.project_id

@@ -1,5 +1,5 @@
 import type { TaskRow } from '../../drizzle/schema.ts'
-import type { Sql } from '../../src/core/database.ts'
+import type { Sql, SqlPart } from '../../src/core/database.ts'
 import { type Cut, cut } from '../../src/core/pages.ts'
 import { priorities, type sorts, statuses } from './schema.ts'
 
@@ -62,10 +62,8 @@ function cutAtEnd(rows: Row[], limit: number): Cut<TaskRow> {
   return { last: rows[end], ...cut(known, limit) }
 }
 
-type Part = ReturnType<typeof dueKey>
-
 /** The first rows of project `v`, merged row by row: of all branches together, little more is read than these. */
-function merged(sql: Sql, filter: TaskFilter, by: Part, rows: number): Part {
+function merged(sql: Sql, filter: TaskFilter, by: SqlPart, rows: number): SqlPart {
   const order = orderOf(sql, filter, dueKey(sql))
   const due = filter.sort.endsWith('dueDate') ? sql`, ${dueKey(sql)} as due` : sql``
   const branch = ([status, priority]: [string?, string?]) => sql`
@@ -83,7 +81,7 @@ function merged(sql: Sql, filter: TaskFilter, by: Part, rows: number): Part {
 const isSieved = ({ sort, dueBefore, dueAfter }: TaskFilter) =>
   sort.endsWith('createdAt') && (dueBefore ?? dueAfter) !== undefined
 
-const sieved = (sql: Sql, filter: TaskFilter, by: Part, rows: number): Part => sql`
+const sieved = (sql: Sql, filter: TaskFilter, by: SqlPart, rows: number): SqlPart => sql`
   select t.* from (select t.*, ${isDue(sql, filter)} as fits, row_number() over () = ${lookedAt} as ends
     from (${merged(sql, filter, by, lookedAt)}) t) t
   where t.fits or t.ends order by ${by} limit ${rows}`
@@ -114,7 +112,7 @@ const isDue = (sql: Sql, { dueBefore, dueAfter }: TaskFilter) => sql`
 /** In the words of its index. */
 const dueKey = (sql: Sql) => sql`coalesce(t.due_date, 'infinity')`
 
-function orderOf(sql: Sql, filter: TaskFilter, key: ReturnType<typeof dueKey>) {
+function orderOf(sql: Sql, filter: TaskFilter, key: SqlPart) {
   const { sort, after, assigneeId } = filter
   const descends = sort.startsWith('-')
   const than = descends ? sql`<` : sql`>`

@@ -44,7 +44,7 @@ export async function transact(by: Transactor, holders: Holder[], batch: Posted[
       if (landed) return landed.settle()
       const decided = decideBatch(states, batch, by.react, await findKept(by, batch))
       if (decided.unit.events.length + decided.unit.kept.length === 0) {
-        if (await areCurrent(by.versions, states)) return decided.settle()
+        if (await areCurrent(by, states)) return decided.settle()
         forget(holders)
         continue
       }
@@ -91,8 +91,8 @@ async function findKept(by: Transactor, batch: Posted[]): Promise<Map<string, Ke
   return new Map(kept.flatMap((answer) => (answer ? [[nameOf(answer), answer] as const] : [])))
 }
 
-async function areCurrent({ isCurrent }: Pick<Versions, 'isCurrent'>, states: State[]): Promise<boolean> {
-  return (await Promise.all(states.map(isCurrent))).every(Boolean)
+async function areCurrent({ versions }: Transactor, states: State[]): Promise<boolean> {
+  return (await Promise.all(states.map(versions.isCurrent))).every(Boolean)
 }
 
 /** The attempt whose own first event stands in the history, if any does: a commit is all or nothing. */

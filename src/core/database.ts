@@ -4,6 +4,8 @@ import { endingAtOnce } from './postgres-socket.ts'
 import { withWholeResults } from './whole-results.ts'
 
 export type Sql = postgres.Sql
+/** A part of a query's text, with its parameters. */
+export type SqlPart = postgres.PendingQuery<postgres.Row[]>
 
 export interface Database {
   /** Queries. Tagged templates are prepared by postgres.js: one round trip each, pipelined. */

@@ -32,5 +32,8 @@ function nextTick(): number {
   return last
 }
 
+/** The nil UUID (RFC 9562, 5.9): what every id comes after, and nobody's own. */
+export const nilId = '00000000-0000-0000-0000-000000000000'
+
 /** True for the canonical lower-case form, the only one this service gives out. */
 export const isId = (value: string): boolean => UUID.test(value)

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { badRequest } from './errors.ts'
-import { isId } from './ids.ts'
+import { isId, nilId } from './ids.ts'
 import type { CachedBody } from './wire.ts'
 
 /** Rows asked for and the id to go on after. */
@@ -10,7 +10,7 @@ export interface Page {
 }
 
 /** The id that a page goes on after; at the start, what every id comes after. */
-export const startOf = ({ cursor }: Page): string => cursor ?? '00000000-0000-0000-0000-000000000000'
+export const startOf = ({ cursor }: Page): string => cursor ?? nilId
 
 export const Limit = (fallback: number, most: number) =>
   Type.Optional(
