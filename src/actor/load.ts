@@ -14,6 +14,19 @@ interface Head extends ProjectRow {
   members: MemberRow[] | null
 }
 
+/** A member's columns as JSON, every one of them: what was left out would be lost when the member next changes. */
+const memberJson: Record<keyof MemberRow, string> = {
+  id: 'm.id',
+  projectId: 'm.project_id',
+  userId: 'm.user_id',
+  role: 'm.role',
+  createdAt: `to_char(m.created_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
+  eventId: 'm.event_id',
+}
+const memberPairs = Object.entries(memberJson)
+  .map(([key, value]) => `'${key}', ${value}`)
+  .join(', ')
+
 /** The ids of the rows a command wants to see. */
 export interface Needs {
   task?: string[]
@@ -31,8 +44,7 @@ export function openLoader(sql: Sql) {
   const heads = batched(limits, async (ids: string[]) => {
     const rows = await sql<Head[]>`
       select s.project_id, s.version::float8 as version, s.last_number, p.*,
-        (select jsonb_agg(jsonb_build_object('id', m.id, 'projectId', m.project_id, 'userId', m.user_id,
-          'role', m.role, 'createdAt', to_char(m.created_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'eventId', m.event_id))
+        (select jsonb_agg(jsonb_build_object(${sql.unsafe(memberPairs)}))
           from members m where m.project_id = p.id) as members
       from streams s left join projects p on p.id = s.project_id where s.project_id = any(${ids}::uuid[])`
     return inOrder(ids, rows, (row) => row.projectId)
