@@ -56,7 +56,7 @@ export function openServices(config: Config, log: Log, react: React): Services {
       sql: database.reads,
       loader: openLoader(database.reads),
       versions,
-      commit: openCommit(database.writes, {
+      commit: openCommit(database.commits, {
         slots: config.commitSlots,
         events: config.commitEvents,
         timeoutMs: config.writeTimeoutMs,

@@ -12,7 +12,7 @@ import { startSchedule } from './schedule.ts'
 /** Starts the worker side of a process; answers how to stop it: jobs under way are finished or given back. */
 export function startWorkers(services: Services): () => Promise<void> {
   const { config, log, actors, jobs } = services
-  const sql = services.database.reads
+  const sql = services.database.chores
   const pace = { batchRows: config.jobBatchRows, pauseMs: config.jobPauseMs }
 
   const work: Record<JobName, (data: Record<string, string>) => Promise<unknown>> = {

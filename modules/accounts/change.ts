@@ -27,7 +27,7 @@ export async function withMe<T>(
   write: (account: Account) => Promise<T | null>,
 ): Promise<T> {
   for (;;) {
-    const account = await accountById(database.reads, claims.userId)
+    const account = await accountById(database.chores, claims.userId)
     if (account?.tokenVersion !== claims.version) throw unauthorized('The bearer token is not valid')
     requireEtag(ifMatch, etagOfMe(account))
     const written = await write(account)

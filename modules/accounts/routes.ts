@@ -17,7 +17,7 @@ type Guess = Parameters<Services['once']>[1]['guess']
 
 export function accountRoutes(services: Services) {
   const { authenticate, database, doors, jobs, limits, once, tokens } = services
-  const sql = database.reads
+  const sql = database.chores
 
   /** Runs a write on the caller's own account; afterwards nothing that was seen of its tokens is believed. */
   const asMe = (request: Request, { claims, address }: Me, body: unknown, work: Work) => {
@@ -36,7 +36,7 @@ export function accountRoutes(services: Services) {
   const reading = new Elysia().use(doors.guarded).get(
     '/me',
     async ({ caller, request }) => {
-      const account = await accountById(sql, caller)
+      const account = await accountById(database.reads, caller)
       if (!account) throw unauthorized('The bearer token is not valid')
       return digested(request, { body: JSON.stringify(userView(account)), link: null })
     },

@@ -11,7 +11,7 @@ const tag = 'Authentication'
 const registered = 'This email address is registered already'
 
 export function authRoutes({ database, tokens, passwords, doors, limits, once }: Services) {
-  const sql = database.reads
+  const sql = database.chores
   const signedIn = (account: Account, status: number) => {
     const claims = tokens.issue(account.id, account.tokenVersion)
     return { status, claims, body: { user: userView(account) } }

@@ -43,8 +43,12 @@ export function readConfig(env: Env) {
 
     readConnections: whole('READ_CONNECTIONS', 4, 1, 100),
     readTimeoutMs: whole('READ_TIMEOUT_MS', 10_000, 100, 600_000),
+    choreConnections: whole('CHORE_CONNECTIONS', 4, 1, 100),
+    choreTimeoutMs: whole('CHORE_TIMEOUT_MS', 6_000, 100, 600_000),
     commitSlots: whole('COMMIT_SLOTS', 3, 1, 32),
     commitEvents: whole('COMMIT_EVENTS', 512, 1, 10_000),
+    commitTimeoutMs: whole('COMMIT_TIMEOUT_MS', 4_000, 100, 600_000),
+    lockTimeoutMs: whole('LOCK_TIMEOUT_MS', 2_000, 10, 600_000),
     writeTimeoutMs: whole('WRITE_TIMEOUT_MS', 15_000, 100, 600_000),
     mailboxCommands: whole('MAILBOX_COMMANDS', 2_000, 1, 100_000),
     waitingCommands: whole('WAITING_COMMANDS', 10_000, 1, 1_000_000),

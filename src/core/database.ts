@@ -11,7 +11,9 @@ export interface Database {
   /** Queries. Tagged templates are prepared by postgres.js: one round trip each, pipelined. */
   reads: Sql
   /** The group commit's own connections, so that no slow list delays a write. */
-  writes: Sql
+  commits: Sql
+  /** What no read waits for: accounts, the outbox, cascades, cleanup. */
+  chores: Sql
   close(): Promise<void>
 }
 
@@ -22,7 +24,7 @@ export interface Database {
  */
 const padding = { 'docket.padding': 'x'.repeat(1_024) }
 
-/** Opens both pools; connections are made when first used. Timestamps come back as ISO 8601 in UTC with milliseconds. */
+/** Opens the pools; connections are made when first used. Timestamps come back as ISO 8601 in UTC with milliseconds. */
 export function openDatabase(config: Config): Database {
   const connect = (max: number, settings: Record<string, string>) => {
     const sql = postgres(config.databaseUrl, {
@@ -35,34 +37,49 @@ export function openDatabase(config: Config): Database {
       fetch_types: false,
       types: { list },
       transform: { column: { from: postgres.toCamel } },
-      connection: { application_name: 'docket', TimeZone: 'UTC', ...planning, ...padding, ...settings },
+      connection: { application_name: 'docket', TimeZone: 'UTC', jit: 'off', ...padding, ...settings },
     })
     sql.options.parsers[1184] = isoInstant
     return withWholeResults(sql)
   }
-  const reads = connect(config.readConnections, { statement_timeout: String(config.readTimeoutMs) })
-  const writes = connect(config.commitSlots, {})
+  const reads = connect(config.readConnections, { ...byIndex, statement_timeout: ms(config.readTimeoutMs) })
+  const commits = connect(config.commitSlots, {
+    ...byIndex,
+    statement_timeout: ms(config.commitTimeoutMs),
+    lock_timeout: ms(config.lockTimeoutMs),
+  })
+  const chores = connect(config.choreConnections, {
+    ...byCase,
+    statement_timeout: ms(config.choreTimeoutMs),
+  })
   return {
     reads,
-    writes,
+    commits,
+    chores,
     // Everything is answered by now; what broke and was not used since would keep postgres.js waiting for its end.
-    close: async () => void (await Promise.all([reads.end({ timeout: 1 }), writes.end({ timeout: 1 })])),
+    async close() {
+      await Promise.all([reads, commits, chores].map((sql) => sql.end({ timeout: 1 })))
+    },
   }
 }
 
+const ms = (number: number) => `${number}ms`
+
 /**
- * Every query here finds a few rows by an index. Planned once, so: planning again for each batch took half of a read's
+ * Every query of reads and commits finds a few rows by an index. Planned once, so: planning again for each batch took half of a read's
  * time in Postgres (51 against 28 µs, measured), and a plan made while a table was small must not go on scanning it.
  */
-const planning = {
+const byIndex = {
   plan_cache_mode: 'force_generic_plan',
   enable_seqscan: 'off',
   enable_bitmapscan: 'off',
   enable_hashjoin: 'off',
   enable_mergejoin: 'off',
   enable_incremental_sort: 'off',
-  jit: 'off',
 }
+
+/** Chores are few, and from one row to a look over a whole table: each is planned for what it asks this time. */
+const byCase = { plan_cache_mode: 'force_custom_plan' }
 
 const listTypes = [2951, 1009] // uuid[], text[]
 

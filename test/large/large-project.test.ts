@@ -19,13 +19,13 @@ let small: Body
 beforeAll(async () => {
   const database = await freshDatabase()
   drop = database.drop
-  service = await openTestService({ DATABASE_URL: explained(database.url) })
+  service = await openTestService({ DATABASE_URL: explained(database.url), CHORE_TIMEOUT_MS: '600000' })
   owner = await register(service.client)
   large = await make(owner, '/projects', { name: 'Large' })
   small = await make(owner, '/projects', { name: 'Small' })
   await fill(large.id, tasks)
   await fill(small.id, 10)
-  await service.services.database.reads`vacuum analyze tasks`
+  await service.services.database.chores`vacuum analyze tasks`
 })
 afterAll(async () => {
   await service.close()
@@ -34,7 +34,7 @@ afterAll(async () => {
 
 /** As uneven as life: most are done, few are urgent, half have a due date, half are the owner's. */
 async function fill(projectId: string, count: number): Promise<void> {
-  const sql = service.services.database.writes
+  const sql = service.services.database.chores
   await sql`insert into tasks
       (id, project_id, number, title, status, priority, due_date, assignee_id, created_at, updated_at, event_id)
     select uuidv7(), ${projectId}, n, 'Task ' || n,
@@ -117,12 +117,12 @@ for (const sort of ['createdAt', '-createdAt']) {
 test('a page among many projects reads a task of each, and a page of a few', async () => {
   const many = await register(service.client)
   const projects = 500
-  await service.services.database.writes`
+  await service.services.database.chores`
     with p as (insert into projects (id, owner_id, name, created_at, event_id)
       select uuidv7(), ${many.id}, 'One of many', now(), uuidv7() from generate_series(1, ${projects}::int) returning id)
     insert into tasks (id, project_id, number, title, status, priority, created_at, updated_at, event_id)
       select uuidv7(), id, n, 'Task', 'TODO', 'LOW', now(), now(), uuidv7() from p, generate_series(1, 100) n`
-  await service.services.database.reads`vacuum analyze tasks`
+  await service.services.database.chores`vacuum analyze tasks`
   for (const sort of sorts) {
     const cost = await costOf(() => many.get(`/tasks?limit=20&sort=${sort}`))
     expect(cost.scans).not.toContain('Seq Scan')
@@ -147,7 +147,7 @@ test('a page of any other list reads what it shows, however many rows are not it
 
 /** Projects and members of other people, subtasks and comments of another task. */
 async function strangers(taskId: string): Promise<void> {
-  const sql = service.services.database.writes
+  const sql = service.services.database.chores
   await sql`with p as (insert into projects (id, owner_id, name, created_at, event_id)
       select uuidv7(), ${worker}, 'Theirs', now(), uuidv7() from generate_series(1, 20000) returning id)
     insert into members (id, project_id, user_id, role, created_at, event_id)

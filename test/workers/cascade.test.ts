@@ -83,7 +83,7 @@ test('a cascade that waits for rows which another one deletes goes on with the r
   await sql()`insert into comments (id, task_id, author_id, text, created_at, updated_at, event_id)
     select uuidv7(), ${taskId}, ${ada.id}, 'Left', now(), now(), uuidv7() from generate_series(1, 10)`
   const [reached, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const other = service.services.database.writes.begin(async (tx) => {
+  const other = service.services.database.chores.begin(async (tx) => {
     await tx`delete from comments where id in (
       select id from comments where task_id = ${taskId} order by id limit 2)`
     reached.resolve()

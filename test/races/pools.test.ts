@@ -1,0 +1,52 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { make, type Person, register } from '../support/client.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+
+let service: TestService
+let ada: Person
+beforeAll(async () => {
+  service = await openTestService({ LOCK_TIMEOUT_MS: '200', WRITE_TIMEOUT_MS: '2000' })
+  ada = await register(service.client)
+})
+afterAll(() => service.close())
+
+/** Keeps every connection of a pool busy until `work` is done. */
+async function whileBusy(pool: 'reads' | 'chores', work: () => Promise<void>): Promise<void> {
+  const { config, database } = service.services
+  const count = pool === 'reads' ? config.readConnections : config.choreConnections
+  const lock = database.commits.begin(async (tx) => {
+    await tx`select pg_advisory_xact_lock(1)`
+    const sql = database[pool]
+    const held = Array.from({ length: count }, () => sql`select pg_advisory_xact_lock_shared(1)`.execute())
+    await work()
+    return { held }
+  })
+  await Promise.all((await lock).held)
+}
+
+test('who signs in waits for no read', () =>
+  whileBusy('reads', async () => {
+    const { status } = await service.client.post('/auth/login', { email: ada.email, password: 'secret-1' })
+    expect(status).toBe(200)
+  }))
+
+test('a read, and a write, wait for no job', () =>
+  whileBusy('chores', async () => {
+    const { id } = await make(ada, '/projects', { name: 'Meanwhile' })
+    expect((await ada.get(`/projects/${id}`)).status).toBe(200)
+  }))
+
+test('a project whose row somebody keeps locked is answered 503, and holds nobody else up', async () => {
+  const [locked, free] = [
+    await make(ada, '/projects', { name: 'Locked' }),
+    await make(ada, '/projects', { name: 'Free' }),
+  ]
+  await service.services.database.chores.begin(async (tx) => {
+    await tx`select from streams where project_id = ${locked.id} for update`
+    const waiting = ada.post('/tasks', { projectId: locked.id, title: 'Waits' })
+    await make(ada, '/tasks', { projectId: free.id, title: 'Passes' })
+    const { status, headers } = await waiting
+    expect({ status, after: headers.get('retry-after') }).toEqual({ status: 503, after: '1' })
+  })
+  expect((await make(ada, '/tasks', { projectId: locked.id, title: 'Passes' })).number).toBe(1)
+})
