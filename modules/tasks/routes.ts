@@ -71,9 +71,10 @@ export function taskRoutes(
           return pageOf(request, found, taskView, key, etag)
         }
         if (!seen) return page(await build())
-        const etag = `"${seen.version}"`
         // `me` is somebody else for each caller.
-        return serve(request, (filter.assigneeId ?? '') + pathOf(request), etag, () => build(etag))
+        const whose = query.assigneeId === 'me' ? `.${caller}` : ''
+        const etag = `"${seen.version}${whose}"`
+        return serve(request, pathOf(request) + whose, etag, () => build(etag))
       },
       {
         query: ListTasksQuery,

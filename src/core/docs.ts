@@ -1,4 +1,5 @@
 import { type TSchema, Type } from '@sinclair/typebox'
+import { forCallerAlone } from './caching.ts'
 import { type ErrorStatus, reasons } from './errors.ts'
 
 const examples: Record<ErrorStatus, string> = {
@@ -46,7 +47,7 @@ export function operation({ tag, summary, description, answers, refuses = [], ..
       security: kind.open ? [] : [{ bearer: [] }],
       responses: {
         [answers.status]: success(answers, kind),
-        ...(kind.conditional && { 304: { description: 'Not modified: the caller has this version' } }),
+        ...(kind.conditional && { 304: notModified }),
         ...Object.fromEntries(errors),
       },
     },
@@ -59,7 +60,7 @@ function success(
   { schema, description }: Operation['answers'],
   { conditional, paged }: Pick<Operation, 'conditional' | 'paged'>,
 ) {
-  const headers = { ...(conditional && { ETag: etag }), ...(paged && { Link: link }), ...limits }
+  const headers = { ...(conditional && ofReads), ...(paged && { Link: link }), ...limits }
   return {
     description,
     headers,
@@ -67,10 +68,18 @@ function success(
   }
 }
 
-const etag = { description: 'For If-None-Match', schema: { type: 'string' } }
 const link = { description: 'The next page, rel="next"; absent on the last one', schema: { type: 'string' } }
 
 const text = (description: string, example: string) => ({ description, schema: { type: 'string' }, example })
+const ofReads = {
+  ETag: { description: 'For If-None-Match', schema: { type: 'string' } },
+  'Cache-Control': text(
+    'Kept for its caller alone, and not shown without asking again',
+    forCallerAlone['cache-control'],
+  ),
+  Vary: text('What the answer depends on beside the URL', forCallerAlone.vary),
+}
+const notModified = { description: 'Not modified: the caller has this version', headers: ofReads }
 const limits = {
   'RateLimit-Policy': text('The budget that applies: so many in so many seconds', '"reads";q=6000000;w=60'),
   RateLimit: text('What is left of it, and the seconds until it is full again', '"reads";r=5999321;t=42'),

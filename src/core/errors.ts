@@ -1,3 +1,5 @@
+import { forCallerAlone } from './caching.ts'
+
 /** HTTP reason phrases of every status this service answers beside 2xx and 304. */
 export const reasons = {
   400: 'Bad Request',
@@ -40,6 +42,6 @@ export const unavailable = (message: string) => new Refusal(503, message, { 'ret
 /** The one error shape of the API. */
 export function errorResponse({ status, message, headers }: Refusal, requestId: string): Response {
   const body = { statusCode: status, message, error: reasons[status] }
-  const safe = { 'x-content-type-options': 'nosniff', 'x-request-id': requestId }
+  const safe = { 'x-content-type-options': 'nosniff', 'x-request-id': requestId, ...forCallerAlone }
   return Response.json(body, { status, headers: { ...headers, ...safe } })
 }

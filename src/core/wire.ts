@@ -1,3 +1,4 @@
+import { forCallerAlone } from './caching.ts'
 import { badRequest, Refusal } from './errors.ts'
 import { requestId } from './request-id.ts'
 
@@ -20,9 +21,9 @@ export function json(body: unknown, status = 200): Response {
   return new Response(JSON.stringify(body), { status, headers: { ...plain, 'x-request-id': requestId() } })
 }
 
-/** A body that is ready, with the way to the next page if there is one. */
+/** The answer to a read whose body is ready, with the way to the next page if there is one. */
 export function page({ body, link, etag }: CachedBody): Response {
-  const headers: Record<string, string> = { ...plain, 'x-request-id': requestId() }
+  const headers: Record<string, string> = { ...plain, ...forCallerAlone, 'x-request-id': requestId() }
   if (etag) headers.etag = etag
   if (link) headers.link = link
   return new Response(body, { headers })
@@ -40,7 +41,7 @@ export function isKnown(request: Request, etag: string): boolean {
 
 /** "You have it": no body. */
 export const notModified = (etag: string): Response =>
-  new Response(null, { status: 304, headers: { 'x-request-id': requestId(), etag } })
+  new Response(null, { status: 304, headers: { ...forCallerAlone, 'x-request-id': requestId(), etag } })
 
 /**
  * Reads a JSON body of at most `limitBytes`, whatever the sender claims about its length.

@@ -13,8 +13,13 @@ export function cors(origins: string[]) {
   const app = new Elysia({ name: 'cors' })
   if (origins.length === 0) return app
   const isOpen = origins.includes('*')
+  if (!isOpen) {
+    // Appended: what an answer depends on beside the origin, it says itself.
+    app.mapResponse({ as: 'global' }, ({ response }) => {
+      if (response instanceof Response) response.headers.append('vary', 'Origin')
+    })
+  }
   return app.onRequest(({ request, set }) => {
-    if (!isOpen) set.headers.vary = 'Origin'
     const origin = request.headers.get('origin')
     if (!origin || !(isOpen || origins.includes(origin))) return
     set.headers['access-control-allow-origin'] = isOpen ? '*' : origin
@@ -23,6 +28,7 @@ export function cors(origins: string[]) {
     set.headers['access-control-allow-methods'] = methods
     set.headers['access-control-allow-headers'] = asked
     set.headers['access-control-max-age'] = '600'
+    if (!isOpen) set.headers.vary = 'Origin'
     return new Response(null, { status: 204, headers: set.headers as Record<string, string> })
   })
 }

@@ -43,7 +43,7 @@ test('pages of other origins are let in when they are named, also to read refusa
     for (const { headers } of answers) {
       expect(headers.get('access-control-allow-origin')).toBe(origin)
       expect(headers.get('access-control-expose-headers')).toContain('ETag')
-      expect(headers.get('vary')).toBe('Origin')
+      expect(headers.get('vary')).toBe('Authorization, Origin')
       expect(headers.get('content-type')).toStartWith('application/json')
     }
     expect([answers[0]!.text, answers[0]!.headers.get('etag')]).toEqual([

@@ -114,6 +114,22 @@ test('every refusal is documented in the one error shape', () => {
   }
 })
 
+test('what caches may do with the answer of a read is documented', () => {
+  const reads = [...operations].filter(([name]) => name.startsWith('get '))
+  expect(reads.length).toBeGreaterThanOrEqual(8)
+  for (const [name, { responses }] of reads) {
+    for (const status of [200, 304])
+      expect([name, responses[status]?.headers]).toEqual([
+        name,
+        expect.objectContaining({
+          ETag: expect.anything(),
+          'Cache-Control': expect.objectContaining({ example: 'private, no-cache' }),
+          Vary: expect.objectContaining({ example: 'Authorization' }),
+        }),
+      ])
+  }
+})
+
 test('a bearer token is declared, and asked for except to register and to sign in', () => {
   expect(api.components.securitySchemes).toMatchObject({ bearer: { type: 'http', scheme: 'bearer' } })
   const open = [...operations].filter(([, { security }]) => security.length === 0).map(([name]) => name)

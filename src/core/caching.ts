@@ -1,0 +1,2 @@
+/** What every read says, its refusals too: kept for its caller alone, and never shown without asking again. */
+export const forCallerAlone = { 'cache-control': 'private, no-cache', vary: 'Authorization' }
