@@ -3,7 +3,7 @@ import type { Sql } from '../../src/core/database.ts'
 import { notFound } from '../../src/core/errors.ts'
 import { digested } from '../../src/core/etags.ts'
 import { isId } from '../../src/core/ids.ts'
-import { cut, idPage, type Page, pageOf, startOf } from '../../src/core/pages.ts'
+import { cut, idPage, type Page, pageOf, startOf, untilFull } from '../../src/core/pages.ts'
 import type { SeeTask } from '../tasks/queries.ts'
 import { commentView } from './schema.ts'
 
@@ -29,7 +29,11 @@ export const listOfComments =
   }
 
 /** With one row more than asked. */
-const commentsOf = (sql: Sql, taskId: string, page: Page) => sql<ListedRow[]>`
-  select c.*, u.id is null as author_removed from comments c left join users u on u.id = c.author_id
-  where c.task_id = ${taskId} and c.id > ${startOf(page)}
-  order by c.id, c.created_at limit ${page.limit + 1}`
+const commentsOf = (sql: Sql, taskId: string, page: Page) =>
+  sql<ListedRow[]>`${untilFull(
+    sql,
+    sql`select c.*, u.id is null as author_removed from comments c left join users u on u.id = c.author_id
+    where c.task_id = ${taskId} and c.id > ${startOf(page)}
+    order by c.id, c.created_at limit ${page.limit + 1}`,
+    sql`octet_length(text)`,
+  )}`

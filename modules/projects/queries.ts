@@ -4,7 +4,7 @@ import { batched } from '../../src/core/batch.ts'
 import type { Sql, SqlPart } from '../../src/core/database.ts'
 import { inOrder } from '../../src/core/in-order.ts'
 import { unpack } from '../../src/core/packed.ts'
-import { type Page, startOf } from '../../src/core/pages.ts'
+import { type Cut, cut, hasRoom, type Page, startOf } from '../../src/core/pages.ts'
 
 /** Projects by id, many in one query. */
 export function openProjects(sql: Sql) {
@@ -14,9 +14,23 @@ export function openProjects(sql: Sql) {
   })
 }
 
-/** A page of the projects that a user owns or is a member of, oldest first; one row more than asked tells of a next page. */
-export const projectsOf = (sql: Sql, userId: string, page: Page) => sql<ProjectRow[]>`
-  ${ofUser(sql, sql`${userId}::uuid`, sql`${startOf(page)}::uuid`, sql`${page.limit + 1}::int`)}`
+/**
+ * A page of the projects that a user owns or is a member of, oldest first, and its ETag. Of the rows after a full page
+ * only the events are read: the ETag names them too, for looking at the texts of every page would cost more.
+ */
+export async function projectsOf(
+  sql: Sql,
+  userId: string,
+  page: Page,
+): Promise<Cut<ProjectRow> & { etag: string }> {
+  const mine = ofUser(sql, sql`${userId}::uuid`, sql`${startOf(page)}::uuid`, sql`${page.limit + 1}::int`)
+  const rows = await sql<(ProjectRow & { hasRoom: boolean })[]>`
+    select id, owner_id, case when has_room then name end as name, case when has_room then description end as description,
+      created_at, event_id, has_room
+    from (select p.*, ${hasRoom(sql, sql`octet_length(description)`)} as has_room from (${mine}) p) p`
+  const { shown, last } = cut(rows, page.limit)
+  return { shown: shown.filter((row) => row.hasRoom), last, etag: etagOfPage(rows) }
+}
 
 /** The ETags of such pages, many in one query: the digests of what last touched each of their rows. */
 export function openPageEtags(sql: Sql) {
@@ -35,7 +49,7 @@ export function openPageEtags(sql: Sql) {
 }
 
 /** The same for a page that is here. */
-export const etagOfPage = (rows: ProjectRow[]): string =>
+const etagOfPage = (rows: ProjectRow[]): string =>
   `"${createHash('sha256')
     .update(rows.map(({ eventId }) => eventId).join(''))
     .digest('hex')}"`

@@ -4,12 +4,12 @@ import { saying, showing } from '../../src/actor/reply.ts'
 import { Message, operation } from '../../src/core/docs.ts'
 import { notFound } from '../../src/core/errors.ts'
 import { isId, newId } from '../../src/core/ids.ts'
-import { cut, idPage, pageOf } from '../../src/core/pages.ts'
+import { idPage, pageOf } from '../../src/core/pages.ts'
 import { optionalText } from '../../src/core/text.ts'
 import { etagOf, pathOf } from '../../src/core/wire.ts'
 import type { Services } from '../../src/services.ts'
 import { createProject, deleteProject, updateProject } from './decide.ts'
-import { etagOfPage, openPageEtags, openProjects, projectsOf } from './queries.ts'
+import { openPageEtags, openProjects, projectsOf } from './queries.ts'
 import {
   CreateProjectBody,
   ListProjectsQuery,
@@ -59,8 +59,8 @@ export function projectRoutes({ database, actors, doors, standing, serve, write 
         const asked = idPage(query, 1_000, 1_000)
         const etag = (await pageEtag({ userId: caller, ...asked })) ?? ''
         return serve(request, caller + pathOf(request), etag, async () => {
-          const rows = await projectsOf(sql, caller, asked)
-          return pageOf(request, cut(rows, asked.limit), projectView, ({ id }) => [id], etagOfPage(rows))
+          const found = await projectsOf(sql, caller, asked)
+          return pageOf(request, found, projectView, ({ id }) => [id], found.etag)
         })
       },
       {

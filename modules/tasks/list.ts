@@ -1,6 +1,6 @@
 import type { TaskRow } from '../../drizzle/schema.ts'
 import type { Sql, SqlPart } from '../../src/core/database.ts'
-import { type Cut, cut } from '../../src/core/pages.ts'
+import { type Cut, cut, untilFull } from '../../src/core/pages.ts'
 import { priorities, type sorts, statuses } from './schema.ts'
 
 export interface TaskFilter {
@@ -31,20 +31,22 @@ export async function listTasks(sql: Sql, filter: TaskFilter): Promise<Cut<TaskR
   const { by } = orderOf(sql, filter, sql`t.due`)
   const page = (rows: number) => (isSieved(filter) ? sieved : merged)(sql, filter, by, rows)
   const most = filter.limit + 1
+  const read = <R extends object>(rows: SqlPart) =>
+    sql<R[]>`${untilFull(sql, rows, sql`octet_length(description)`)}`
   if (!filter.projectId) {
     // Of many projects, only those whose first task is among the first can have a task on the page.
-    const rows = await sql<Row[]>`
+    const rows = await read<Row>(sql`
       with mine as materialized (select id from ${visible(sql, filter)}),
       many as materialized (select count(*) > ${most} as so from mine),
       near as (select id from mine where not (select so from many)
         union all (select v.id from mine v cross join lateral (${page(1)}) t
           where (select so from many) order by ${by} limit ${most}))
-      select t.* from near v cross join lateral (${page(most)}) t order by ${by} limit ${most}`
+      select t.* from near v cross join lateral (${page(most)}) t order by ${by} limit ${most}`)
     return cutAtEnd(rows, filter.limit)
   }
   // A project in sight gives a row in any case, of nulls when it has no such task.
-  const rows = await sql<(Row | { id: null })[]>`
-    select t.* from ${visible(sql, filter)} left join lateral (${page(most)}) t on true order by ${by} limit ${most}`
+  const rows = await read<Row | { id: null }>(sql`
+    select t.* from ${visible(sql, filter)} left join lateral (${page(most)}) t on true order by ${by} limit ${most}`)
   if (rows.length === 0) return undefined
   return cutAtEnd(
     rows.filter((row) => row.id !== null),

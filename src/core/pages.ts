@@ -1,7 +1,11 @@
 import { Type } from '@sinclair/typebox'
+import type { Sql, SqlPart } from './database.ts'
 import { badRequest } from './errors.ts'
 import { isId, nilId } from './ids.ts'
 import type { CachedBody } from './wire.ts'
+
+/** The most bytes of a page, but for a single row that is longer. */
+export const pageBytes = 1_048_576
 
 /** Rows asked for and the id to go on after. */
 export interface Page {
@@ -14,7 +18,10 @@ export const startOf = ({ cursor }: Page): string => cursor ?? nilId
 
 export const Limit = (fallback: number, most: number) =>
   Type.Optional(
-    Type.String({ description: `Rows in a page: 1 to ${most}, ${fallback} unless told`, examples: ['20'] }),
+    Type.String({
+      description: `Rows in a page, at most: 1 to ${most}, ${fallback} unless told. A page ends at ${pageBytes} bytes as well, and the Link header leads on`,
+      examples: ['20'],
+    }),
   )
 export const Cursor = () =>
   Type.Optional(Type.String({ maxLength: 500, description: 'From the Link header of the page before' }))
@@ -38,7 +45,18 @@ export interface Cut<R> {
 export const cut = <R>(rows: R[], limit: number): Cut<R> =>
   rows.length > limit ? { shown: rows.slice(0, limit), last: rows[limit - 1] } : { shown: rows }
 
-/** A page as it is sent. `keyOf` gives the cursor's key of a row. */
+/**
+ * Of `rows`, those before which `long`, the lengths of their texts, have not filled a page yet: what `pageOf` would
+ * leave out for certain is not even read. Postgres knows a text's length without unpacking it.
+ */
+export const untilFull = (sql: Sql, rows: SqlPart, long: SqlPart) => sql`
+  select * from (select r.*, ${hasRoom(sql, long)} as has_room from (${rows}) r) r where has_room`
+
+/** Whether a row comes before a page is full, in the order in which its query finds it. */
+export const hasRoom = (sql: Sql, long: SqlPart) => sql`
+  coalesce(sum(${long}) over (rows between unbounded preceding and 1 preceding), 0) < ${pageBytes}`
+
+/** A page as it is sent, ended where it is large enough. `keyOf` gives the cursor's key of a row. */
 export function pageOf<R>(
   request: Request,
   { shown, last }: Cut<R>,
@@ -46,8 +64,27 @@ export function pageOf<R>(
   keyOf: (row: R) => (string | null)[],
   etag = '',
 ): CachedBody {
-  const link = last ? nextLink(request.url, writeCursor(keyOf(last))) : null
-  return { etag, body: JSON.stringify(shown.map(view)), link }
+  const linkAfter = (row: R) => nextLink(request.url, writeCursor(keyOf(row)))
+  const whole = JSON.stringify(shown.map(view))
+  if (bytesWithin(whole, pageBytes)) return { etag, body: whole, link: last ? linkAfter(last) : null }
+  const texts = firstOf(shown, view)
+  return { etag, body: `[${texts.join()}]`, link: linkAfter(shown[texts.length - 1]!) }
+}
+
+const bytesWithin = (text: string, most: number): boolean =>
+  text.length * 3 <= most || Buffer.byteLength(text) <= most
+
+/** As many rows as a page holds, at least one. */
+function firstOf<R>(rows: R[], view: (row: R) => object): string[] {
+  const texts: string[] = []
+  let bytes = 1 // brackets and commas: one more than there are texts
+  for (const row of rows) {
+    const text = JSON.stringify(view(row))
+    bytes += Buffer.byteLength(text) + 1
+    if (bytes > pageBytes && texts.length > 0) break
+    texts.push(text)
+  }
+  return texts
 }
 
 /**
