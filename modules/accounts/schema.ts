@@ -3,13 +3,16 @@ import { Body } from '../../src/core/doors.ts'
 import { Secret, Text } from '../../src/core/text.ts'
 import { Token, UserView } from '../auth/schema.ts'
 
-export const UpdateMeBody = Body({
-  name: Type.Optional(Text(1, 200, 'Ada King')),
-  password: Type.Optional(Secret(6, 1024, 'A password of 6 to 1024 characters', 'battery staple horse')),
-  currentPassword: Type.Optional(
-    Secret(0, 1024, 'The password until now, to set another', 'correct horse battery'),
-  ),
-})
-
 /** With a token when the password was set, for that ends all others. */
 export const ChangedMeView = Type.Object({ access_token: Type.Optional(Token), ...UserView.properties })
+
+export const UpdateMeBody = Body(
+  {
+    name: Type.Optional(Text(1, 200, 'Ada King')),
+    password: Type.Optional(Secret(6, 1024, 'A password of 6 to 1024 characters', 'battery staple horse')),
+    currentPassword: Type.Optional(
+      Secret(0, 1024, 'The password until now, to set another', 'correct horse battery'),
+    ),
+  },
+  ChangedMeView,
+)

@@ -3,28 +3,34 @@ import { Id } from '../../src/core/docs.ts'
 import { Body } from '../../src/core/doors.ts'
 import { Email, Secret, Text } from '../../src/core/text.ts'
 
-const Password = Secret(6, 1024, 'A password of 6 to 1024 characters', 'correct horse battery')
-export const RegisterBody = Body({ name: Text(1, 200, 'Ada Lovelace'), email: Email(), password: Password })
-
-/** Any strings: what does not fit an account is a wrong email or password. */
-export const LoginBody = Body({
-  email: Type.String({
-    maxLength: 1024,
-    description: 'The email address registered',
-    examples: ['ada@example.com'],
-  }),
-  password: Type.String({
-    maxLength: 1024,
-    description: 'The password',
-    examples: ['correct horse battery'],
-  }),
-})
-
 export const UserView = Type.Object({
   id: Id('The user'),
   name: Type.String({ examples: ['Ada Lovelace'] }),
   email: Type.String({ format: 'email', examples: ['ada@example.com'] }),
 })
+
+const Password = Secret(6, 1024, 'A password of 6 to 1024 characters', 'correct horse battery')
+export const RegisterBody = Body(
+  { name: Text(1, 200, 'Ada Lovelace'), email: Email(), password: Password },
+  UserView,
+)
+
+/** Any strings: what does not fit an account is a wrong email or password. */
+export const LoginBody = Body(
+  {
+    email: Type.String({
+      maxLength: 1024,
+      description: 'The email address registered',
+      examples: ['ada@example.com'],
+    }),
+    password: Type.String({
+      maxLength: 1024,
+      description: 'The password',
+      examples: ['correct horse battery'],
+    }),
+  },
+  UserView,
+)
 
 export const Token = Type.String({
   description: 'A JWT for the Authorization header',

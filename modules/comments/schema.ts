@@ -5,9 +5,6 @@ import { Body, Query } from '../../src/core/doors.ts'
 import { Cursor, Limit } from '../../src/core/pages.ts'
 import { Text } from '../../src/core/text.ts'
 
-export const CommentBody = Body({ text: Text(1, 20_000, 'The wheels need oil') })
-export const ListCommentsQuery = Query({ limit: Limit(50, 200), cursor: Cursor() })
-
 export const CommentView = Type.Object({
   id: Id('The comment'),
   text: Type.String({ examples: ['The wheels need oil'] }),
@@ -17,6 +14,9 @@ export const CommentView = Type.Object({
   createdAt: Timestamp('When it was written'),
   updatedAt: Timestamp('When it was last edited'),
 })
+
+export const CommentBody = Body({ text: Text(1, 20_000, 'The wheels need oil') }, CommentView)
+export const ListCommentsQuery = Query({ limit: Limit(50, 200), cursor: Cursor() })
 
 /** Who writes has an account; only lists meet authors whose account is gone. */
 export const commentView = (

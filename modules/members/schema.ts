@@ -6,10 +6,6 @@ import { Body, Query } from '../../src/core/doors.ts'
 import { Cursor, Limit } from '../../src/core/pages.ts'
 import { Email, OneOf } from '../../src/core/text.ts'
 
-export const InviteBody = Body({ email: Email(), role: Type.Optional(OneOf(roles)) })
-export const RoleBody = Body({ role: OneOf(roles) })
-export const ListMembersQuery = Query({ limit: Limit(50, 200), cursor: Cursor() })
-
 export const MemberView = Type.Object({
   id: Id('The membership, used in member paths'),
   userId: Id('The user'),
@@ -17,6 +13,10 @@ export const MemberView = Type.Object({
   role: OneOf(roles),
   createdAt: Timestamp('When the user was invited'),
 })
+
+export const InviteBody = Body({ email: Email(), role: Type.Optional(OneOf(roles)) }, MemberView)
+export const RoleBody = Body({ role: OneOf(roles) }, MemberView)
+export const ListMembersQuery = Query({ limit: Limit(50, 200), cursor: Cursor() })
 
 export const memberView = ({ id, userId, projectId, role, createdAt }: MemberRow) => ({
   id,

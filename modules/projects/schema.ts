@@ -8,10 +8,6 @@ import { Nullable, Text } from '../../src/core/text.ts'
 const Name = Text(1, 200, 'Analytical Engine')
 const Description = Nullable(Text(0, 20_000, 'Everything about the engine'))
 
-export const CreateProjectBody = Body({ name: Name, description: Type.Optional(Description) })
-export const UpdateProjectBody = Body({ name: Type.Optional(Name), description: Type.Optional(Description) })
-export const ListProjectsQuery = Query({ limit: Limit(1_000, 1_000), cursor: Cursor() })
-
 export const ProjectView = Type.Object({
   id: Id('The project'),
   name: Type.String({ examples: ['Analytical Engine'] }),
@@ -19,6 +15,13 @@ export const ProjectView = Type.Object({
   ownerId: Id('The user who created it'),
   createdAt: Timestamp('When it was created'),
 })
+
+export const CreateProjectBody = Body({ name: Name, description: Type.Optional(Description) }, ProjectView)
+export const UpdateProjectBody = Body(
+  { name: Type.Optional(Name), description: Type.Optional(Description) },
+  ProjectView,
+)
+export const ListProjectsQuery = Query({ limit: Limit(1_000, 1_000), cursor: Cursor() })
 
 export const projectView = ({ id, name, description, ownerId, createdAt }: ProjectRow) => ({
   id,

@@ -8,10 +8,6 @@ import { Text } from '../../src/core/text.ts'
 const Title = Text(1, 500, 'Sharpen the pencil')
 const Completed = Type.Boolean({ description: 'True or false', examples: [true] })
 
-export const CreateSubtaskBody = Body({ title: Title })
-export const UpdateSubtaskBody = Body({ title: Type.Optional(Title), completed: Type.Optional(Completed) })
-export const ListSubtasksQuery = Query({ limit: Limit(50, 200), cursor: Cursor() })
-
 export const SubtaskView = Type.Object({
   id: Id('The subtask'),
   title: Type.String({ examples: ['Sharpen the pencil'] }),
@@ -19,6 +15,13 @@ export const SubtaskView = Type.Object({
   taskId: Id('The task it belongs to'),
   createdAt: Timestamp('When it was created'),
 })
+
+export const CreateSubtaskBody = Body({ title: Title }, SubtaskView)
+export const UpdateSubtaskBody = Body(
+  { title: Type.Optional(Title), completed: Type.Optional(Completed) },
+  SubtaskView,
+)
+export const ListSubtasksQuery = Query({ limit: Limit(50, 200), cursor: Cursor() })
 
 export const subtaskView = ({ id, title, completed, taskId, createdAt }: SubtaskRow) => ({
   id,

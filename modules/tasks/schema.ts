@@ -22,12 +22,29 @@ const optional = {
   assigneeId: Type.Optional(Nullable(UserId)),
 }
 
-export const CreateTaskBody = Body({ title: Title, projectId: ProjectId, ...optional })
-export const UpdateTaskBody = Body({
-  title: Type.Optional(Title),
-  projectId: Type.Optional(ProjectId),
-  ...optional,
+export const TaskView = Type.Object({
+  id: Id('The task'),
+  projectId: Id('The project it belongs to'),
+  number: Type.Integer({ description: 'Counts up in its project: 1, 2, 3 …', examples: [42] }),
+  title: Type.String({ examples: ['Draw the second plate'] }),
+  description: Type.Union([Type.String(), Type.Null()], { examples: ['In ink, with all wheels'] }),
+  status: OneOf(statuses),
+  priority: OneOf(priorities),
+  dueDate: Type.Union([Timestamp('When it is due'), Type.Null()], { examples: ['2027-01-31T17:00:00.000Z'] }),
+  assigneeId: Type.Union([Id('The user it is assigned to'), Type.Null()]),
+  createdAt: Timestamp('When it was created'),
+  updatedAt: Timestamp('When it was last changed'),
 })
+
+export const CreateTaskBody = Body({ title: Title, projectId: ProjectId, ...optional }, TaskView)
+export const UpdateTaskBody = Body(
+  {
+    title: Type.Optional(Title),
+    projectId: Type.Optional(ProjectId),
+    ...optional,
+  },
+  TaskView,
+)
 
 export const ListTasksQuery = Query({
   projectId: Type.Optional(ProjectId),
@@ -41,20 +58,6 @@ export const ListTasksQuery = Query({
   sort: Type.Optional(OneOf(sorts)),
   limit: Limit(50, 200),
   cursor: Cursor(),
-})
-
-export const TaskView = Type.Object({
-  id: Id('The task'),
-  projectId: Id('The project it belongs to'),
-  number: Type.Integer({ description: 'Counts up in its project: 1, 2, 3 …', examples: [42] }),
-  title: Type.String({ examples: ['Draw the second plate'] }),
-  description: Type.Union([Type.String(), Type.Null()], { examples: ['In ink, with all wheels'] }),
-  status: OneOf(statuses),
-  priority: OneOf(priorities),
-  dueDate: Type.Union([Timestamp('When it is due'), Type.Null()], { examples: ['2027-01-31T17:00:00.000Z'] }),
-  assigneeId: Type.Union([Id('The user it is assigned to'), Type.Null()]),
-  createdAt: Timestamp('When it was created'),
-  updatedAt: Timestamp('When it was last changed'),
 })
 
 export const taskView = (row: TaskRow) => ({

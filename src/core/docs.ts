@@ -110,7 +110,8 @@ export function exampleOf(schema: TSchema): unknown {
   if (schema.examples) return schema.examples[0]
   if (schema.type === 'object') {
     const properties = Object.entries((schema.properties ?? {}) as Record<string, TSchema>)
-    return Object.fromEntries(properties.map(([name, property]) => [name, exampleOf(property)]))
+    const wanted = properties.filter(([, { readOnly }]) => !readOnly)
+    return Object.fromEntries(wanted.map(([name, property]) => [name, exampleOf(property)]))
   }
   if (schema.type === 'array') return [exampleOf(schema.items as TSchema)]
   if (schema.anyOf) return exampleOf(schema.anyOf[0] as TSchema)

@@ -1,5 +1,7 @@
+import type { TSchema } from '@sinclair/typebox'
 import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
 import { badRequest, type Refusal } from './errors.ts'
+import { nearest } from './nearest.ts'
 
 const shown = 5
 
@@ -10,8 +12,8 @@ const shown = 5
 export function invalid(errors: Iterable<ValueError>): Refusal {
   const wants = new Map<string, string>()
   for (const error of errors) {
-    const field = error.path.slice(1).replaceAll('/', '.')
-    if (!wants.has(field) && wants.size < shown) wants.set(field, sentence(field, error))
+    if (!wants.has(error.path)) wants.set(error.path, sentence(error))
+    if (wants.size === shown) break
   }
   return badRequest([...wants.values()].join('; '))
 }
@@ -24,10 +26,18 @@ export function isDeeper(value: unknown, levels: number): boolean {
   return false
 }
 
-function sentence(field: string, { type, schema, value }: ValueError): string {
-  if (!field) return 'The body must be a JSON object'
-  if (type === ValueErrorType.ObjectAdditionalProperties) return `${field.slice(0, 100)} is not known here`
+function sentence({ path, type, schema, value }: ValueError): string {
+  if (!path) return 'The body must be a JSON object'
+  const field = path.slice(1).replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~')
+  if (type === ValueErrorType.ObjectAdditionalProperties) return unknown(field.slice(0, 100), schema)
   const wanted: string = schema.description ?? `a ${schema.type}`
   const what = wanted.charAt(0).toLowerCase() + wanted.slice(1)
   return value === undefined ? `${field} is required: ${what}` : `${field} must be ${what}`
+}
+
+/** Names what was likely meant, but not what is only ignored. */
+function unknown(name: string, { properties }: TSchema): string {
+  const fields = Object.keys(properties).filter((one) => !properties[one].readOnly)
+  const meant = nearest(name, fields)
+  return `${name || '""'} is not known here` + (meant ? `; did you mean ${meant}?` : '')
 }

@@ -57,9 +57,10 @@ function parameterOf(path: string, { name, in: place, required, description, sch
   return { name, in: place, required, description: description ?? `The id of a ${what}`, schema }
 }
 
-const bodyOf = (schema: TSchema) => ({
+const bodyOf = ({ description, ...schema }: TSchema) => ({
   required: true,
-  content: { 'application/json': { schema, example: exampleOf(schema) } },
+  ...(description && { description }),
+  content: { 'application/json': { schema, example: exampleOf(schema as TSchema) } },
 })
 
 function header(name: string, description: string): Parameter {

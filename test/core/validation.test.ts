@@ -35,7 +35,12 @@ describe('a refusal of a body or a query', () => {
     ],
     ['no object', CreateTaskBody, [], 'The body must be a JSON object'],
     ['nothing', CreateTaskBody, undefined, 'The body must be a JSON object'],
-    ['a misspelt filter', ListTasksQuery, { stauts: 'DONE' }, 'stauts is not known here'],
+    [
+      'a misspelt filter',
+      ListTasksQuery,
+      { stauts: 'DONE' },
+      'stauts is not known here; did you mean status?',
+    ],
     [
       'a bad email address',
       RegisterBody,
@@ -67,8 +72,32 @@ describe('a refusal of a body or a query', () => {
     )
   })
 
-  test('ignores what a body says beyond what is asked', () => {
-    expect(complaint(CreateTaskBody, { ...task, more: { deep: [1] } })).toBe('fits')
+  test('names what was meant by a field that is not there', () => {
+    const meant = {
+      staus: 'status',
+      Status: 'status',
+      due_date: 'dueDate',
+      asignee: 'assigneeId',
+      desc: 'description',
+    }
+    for (const [name, field] of Object.entries(meant)) {
+      expect(complaint(UpdateTaskBody, { [name]: 1 })).toBe(
+        `${name} is not known here; did you mean ${field}?`,
+      )
+    }
+    for (const name of ['wheels', 'x', 'a/b~c', 'constructor', 'createdAtt', 'x'.repeat(100)]) {
+      expect(complaint(UpdateTaskBody, { [name]: { deep: [1] } })).toBe(`${name} is not known here`)
+    }
+    expect(complaint(UpdateTaskBody, { '': 1 })).toBe('"" is not known here')
+    expect(complaint(UpdateTaskBody, JSON.parse('{"__proto__":{"status":"DONE"}}'))).toBe(
+      '__proto__ is not known here',
+    )
+  })
+
+  test('lets what is only read come along, whatever it is', () => {
+    const readOnly = { id: 7, number: 'x', createdAt: null, updatedAt: [{}] }
+    expect(complaint(CreateTaskBody, { ...task, ...readOnly })).toBe('fits')
+    expect(complaint(CreateTaskBody, { ...task, taskId: 'x' })).toBe('taskId is not known here')
   })
 })
 

@@ -78,10 +78,10 @@ test('what is not JSON, or not an object, is refused', async () => {
 
 test('a body may have 1 MiB and not a byte more', async () => {
   const padded = (body: object, bytes: number, filler: string) => {
-    const free = bytes - Buffer.byteLength(JSON.stringify({ ...body, filler: '' }))
+    const free = bytes - Buffer.byteLength(JSON.stringify({ ...body, id: '' }))
     const width = Buffer.byteLength(filler)
     const text = filler.repeat(Math.floor(free / width)) + 'x'.repeat(free % width)
-    return JSON.stringify({ ...body, filler: text })
+    return JSON.stringify({ ...body, id: text })
   }
   for (const { method, path, body } of writes) {
     for (const filler of ['x', 'é', '漢', '😀']) {

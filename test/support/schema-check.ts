@@ -12,6 +12,7 @@ export interface Schema {
   format?: string
   minLength?: number
   maxLength?: number
+  readOnly?: boolean
 }
 
 export interface Parameter {
@@ -42,7 +43,7 @@ export interface OpenApi {
   components: { schemas: Record<string, Schema>; securitySchemes: Record<string, unknown> }
 }
 
-const notes = ['description', 'examples', 'additionalProperties', 'default']
+const notes = ['description', 'examples', 'additionalProperties', 'default', 'readOnly']
 const checked = [
   '$ref',
   'type',

@@ -1,0 +1,135 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { invite, make, type Person, register } from '../support/client.ts'
+import { type OpenApi, operationsOf } from '../support/schema-check.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+import { expectRefusal } from './answers.ts'
+
+let service: TestService
+let ada: Person
+let projectId: string
+let taskId: string
+beforeAll(async () => {
+  service = await openTestService()
+  ada = await register(service.client, 'Ada')
+  projectId = (await make(ada, '/projects', { name: 'P' })).id
+  taskId = (await make(ada, '/tasks', { title: 'T', projectId })).id
+})
+afterAll(() => service.close())
+
+test('a field that a resource does not have is refused with the one that was meant, and nothing is done', async () => {
+  const { id: subtaskId } = await make(ada, `/tasks/${taskId}/subtasks`, { title: 'S' })
+  const { id: commentId } = await make(ada, `/tasks/${taskId}/comments`, { text: 'C' })
+  const guest = await register(service.client)
+  const { id: memberId } = await invite(ada, projectId, guest)
+  const account = { name: 'A', email: 'fields@example.com', password: 'secret-1' }
+  const wrongs: [string, string, object, string][] = [
+    ['POST', '/auth/register', { ...account, nmae: 'B' }, 'nmae is not known here; did you mean name?'],
+    [
+      'POST',
+      '/auth/login',
+      { ...account, pasword: 'x' },
+      'pasword is not known here; did you mean password?',
+    ],
+    ['PATCH', '/auth/me', { fullName: 'B' }, 'fullName is not known here; did you mean name?'],
+    ['POST', '/projects', { name: 'P', desc: 'x' }, 'desc is not known here; did you mean description?'],
+    ['PATCH', `/projects/${projectId}`, { Name: 'Q' }, 'Name is not known here; did you mean name?'],
+    [
+      'POST',
+      `/projects/${projectId}/members/invite`,
+      { email: ada.email, rôle: 'ADMIN' },
+      'rôle is not known here; did you mean role?',
+    ],
+    [
+      'PATCH',
+      `/projects/${projectId}/members/${memberId}/role`,
+      { role: 'ADMIN', admin: true },
+      'admin is not known here',
+    ],
+    [
+      'POST',
+      '/tasks',
+      { title: 'T', projectId, asignee: ada.id },
+      'asignee is not known here; did you mean assigneeId?',
+    ],
+    ['PATCH', `/tasks/${taskId}`, { staus: 'DONE' }, 'staus is not known here; did you mean status?'],
+    ['POST', `/tasks/${taskId}/subtasks`, { title: 'S', text: 'x' }, 'text is not known here'],
+    [
+      'PATCH',
+      `/tasks/subtasks/${subtaskId}`,
+      { complete: true },
+      'complete is not known here; did you mean completed?',
+    ],
+    [
+      'POST',
+      `/tasks/${taskId}/comments`,
+      { text: 'C', texts: 'x' },
+      'texts is not known here; did you mean text?',
+    ],
+    ['PATCH', `/tasks/comments/${commentId}`, { text: 'D', projectId }, 'projectId is not known here'],
+  ]
+  const before = await ada.get(`/tasks/${taskId}`)
+  for (const [method, path, body, message] of wrongs) {
+    expectRefusal(await ada.call(method, path, body), 400, message)
+  }
+  expect((await ada.get(`/tasks/${taskId}`)).text).toBe(before.text)
+  expect((await ada.get('/auth/me')).body.name).toBe('Ada')
+  expect((await ada.get(`/projects/${projectId}/members`)).body[0]!.role).toBe('VIEWER')
+})
+
+test('what was read can be sent back, changed or not, and what is only read stays', async () => {
+  const path = `/tasks/${taskId}`
+  await make(ada, `${path}/subtasks`, { title: 'S' })
+  await make(ada, `${path}/comments`, { text: 'C' })
+  await invite(ada, projectId, await register(service.client))
+  const [subtask] = (await ada.get(`${path}/subtasks`)).body
+  const [comment] = (await ada.get(`${path}/comments`)).body
+  const [member] = (await ada.get(`/projects/${projectId}/members`)).body
+  const own: [string, string, object][] = [
+    ['/auth/me', '/auth/me', { name: 'Ada K.' }],
+    [`/projects/${projectId}`, `/projects/${projectId}`, { description: 'D' }],
+    [path, path, { status: 'DONE' }],
+    [`${path}/subtasks`, `/tasks/subtasks/${subtask!.id}`, { completed: true }],
+    [`${path}/comments`, `/tasks/comments/${comment!.id}`, { text: 'C!' }],
+    [
+      `/projects/${projectId}/members`,
+      `/projects/${projectId}/members/${member!.id}/role`,
+      { role: 'EDITOR' },
+    ],
+  ]
+  for (const [readAt, writeAt, change] of own) {
+    const read = (await ada.get(readAt)).body
+    const resource = Array.isArray(read) ? read[0]! : read
+    const same = await ada.patch(writeAt, resource)
+    expect([writeAt, same.status, same.body]).toEqual([writeAt, 200, resource])
+    const id = '0199abcd-0000-7000-8000-00000000cafe'
+    const { status, body } = await ada.patch(writeAt, { ...resource, ...change, id })
+    const touched = 'updatedAt' in resource ? { updatedAt: body.updatedAt } : {}
+    expect([writeAt, status, body]).toEqual([writeAt, 200, Object.assign(resource, change, touched)])
+  }
+})
+
+test('a copy of what was read can be created', async () => {
+  const project = (await ada.get(`/projects/${projectId}`)).body
+  const copy = await make(ada, '/projects', project)
+  expect(copy).toMatchObject({ name: project.name, ownerId: ada.id })
+  expect(copy.id).not.toBe(project.id)
+  const task = (await ada.get(`/tasks/${taskId}`)).body
+  const again = await make(ada, '/tasks', task)
+  expect([again.title, again.number, again.id === task.id]).toEqual([task.title, task.number + 1, false])
+})
+
+test('the document says which fields a body takes, which it ignores, and that it takes no others', async () => {
+  const api = (await service.client.get('/../docs/json')).body as unknown as OpenApi
+  const { requestBody } = operationsOf(api).get('patch /api/v1/tasks/{id}')!
+  const { schema } = requestBody!.content!['application/json']!
+  expect(schema).toMatchObject({ additionalProperties: false })
+  expect(requestBody).toMatchObject({
+    description: 'Read-only fields may come along and are ignored: id, number, createdAt, updatedAt',
+  })
+  const readOnly = Object.entries(schema.properties!).filter(([, one]) => one.readOnly)
+  expect(readOnly.map(([name]) => name)).toEqual(['id', 'number', 'createdAt', 'updatedAt'])
+  for (const [name, one] of operationsOf(api)) {
+    const body = one.requestBody?.content?.['application/json']?.schema
+    if (body) expect([name, body]).toEqual([name, expect.objectContaining({ additionalProperties: false })])
+  }
+})
