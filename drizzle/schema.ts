@@ -43,11 +43,15 @@ export const revokedTokens = pgTable(
   (t) => [index('revoked_tokens_age').on(t.expiresAt)],
 )
 
-/** One row per project: the version every commit compares and swaps, and the highest task number given. */
+/**
+ * One row per project: the version every commit compares and swaps with the event that made it (after a restore, another
+ * one may have the same number), and the highest task number given.
+ */
 export const streams = pgTable('streams', {
   projectId: uuid('project_id').primaryKey(),
   version: bigint('version', { mode: 'number' }).notNull(),
   lastNumber: integer('last_number').notNull(),
+  lastEventId: uuid('last_event_id').notNull().default('00000000-0000-0000-0000-000000000000'),
 })
 
 export const projects = pgTable(
@@ -165,7 +169,7 @@ export const outbox = pgTable(
     projectId: uuid('project_id'),
     name: text('name').notNull(),
     data: jsonb('data').$type<Record<string, string>>().notNull(),
-    createdAt: instant('created_at').notNull(),
+    createdAt: instant('created_at').notNull().defaultNow(),
   },
   (t) => [index('outbox_age').on(t.createdAt, t.id)],
 )
@@ -180,7 +184,7 @@ export const idempotencyKeys = pgTable(
     status: integer('status').notNull(),
     body: text('body').notNull(),
     etag: text('etag'),
-    createdAt: instant('created_at').notNull(),
+    createdAt: instant('created_at').notNull().defaultNow(),
   },
   (t) => [primaryKey({ columns: [t.scope, t.key] }), index('idempotency_keys_age').on(t.createdAt)],
 )

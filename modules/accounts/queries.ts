@@ -99,7 +99,7 @@ const isStill = (sql: Sql, { id, name, passwordHash, tokenVersion }: Account) =>
 /** The part of a statement that keeps the answer under its Idempotency-Key, if the part named `done` did something. */
 function note(sql: Sql, kept?: Kept) {
   if (!kept) return sql`select`
-  const { scope, key, fingerprint, status, body, etag, createdAt } = kept
+  const { scope, key, fingerprint, status, body, etag } = kept
   return sql`insert into idempotency_keys (scope, key, fingerprint, status, body, etag, created_at)
-    select ${scope}, ${key}, ${fingerprint}, ${status}::int4, ${body}, ${etag}, ${createdAt}::timestamptz from done`
+    select ${scope}, ${key}, ${fingerprint}, ${status}::int4, ${body}, ${etag}, now() from done`
 }

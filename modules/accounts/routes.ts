@@ -86,7 +86,7 @@ export function accountRoutes(services: Services) {
             const draft = { status: 200, body: { message: 'Account deleted successfully' } }
             const closing = { id: newId(), name: 'close-account', data: { userId: account.id } } as const
             if (!(await deleteAccount(sql, account, closing, keep(draft)))) return null
-            void jobs.handOver([{ ...closing, projectId: null, createdAt: new Date().toISOString() }])
+            void jobs.handOver([{ ...closing, projectId: null }])
             return draft
           }),
         ),

@@ -6,6 +6,7 @@ import { notFound } from '../../src/core/errors.ts'
 import { isId } from '../../src/core/ids.ts'
 import { cut, idPage, pageOf } from '../../src/core/pages.ts'
 import { normalEmail } from '../../src/core/text.ts'
+import { etagAt } from '../../src/core/versions.ts'
 import { pathOf } from '../../src/core/wire.ts'
 import type { Services } from '../../src/services.ts'
 import { userByEmail } from '../auth/queries.ts'
@@ -56,7 +57,7 @@ export function memberRoutes({ config, database, actors, doors, standing, serve,
         const asked = idPage(query, 50, 200)
         const seen = isId(id) && (await standing({ userId: caller, projectId: id }))
         if (!seen) throw notFound('Project')
-        const etag = `"${seen.version}"`
+        const etag = etagAt(seen)
         return serve(request, pathOf(request), etag, async () => {
           const rows = await membersOf(sql, id, asked)
           return pageOf(request, cut(rows, asked.limit), memberView, (row) => [row.id], etag)

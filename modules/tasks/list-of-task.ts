@@ -2,6 +2,7 @@ import { notFound } from '../../src/core/errors.ts'
 import { isId } from '../../src/core/ids.ts'
 import { cut, idPage, type Page, pageOf } from '../../src/core/pages.ts'
 import type { Serve } from '../../src/core/serve.ts'
+import { etagAt } from '../../src/core/versions.ts'
 import { pathOf } from '../../src/core/wire.ts'
 import type { SeeTask } from './queries.ts'
 
@@ -21,8 +22,7 @@ export function listOfTask<R extends { id: string }>(
     const asked = idPage(query, 50, 200)
     const task = isId(taskId) && (await seeTask({ userId: caller, taskId }))
     if (!task) throw notFound('Task')
-    // The version alone would not do: a task that moves changes projects, and their versions may meet.
-    const etag = `"${task.projectId}:${task.version}"`
+    const etag = etagAt(task)
     return serve(request, pathOf(request), etag, async () =>
       pageOf(request, cut(await rowsOf(taskId, asked), asked.limit), view, ({ id }) => [id], etag),
     )

@@ -3,12 +3,10 @@ import { batched } from '../../src/core/batch.ts'
 import type { Sql } from '../../src/core/database.ts'
 import { byOrdinal } from '../../src/core/in-order.ts'
 import { unpack } from '../../src/core/packed.ts'
-import { type Versions, whileUnchanged } from '../../src/core/versions.ts'
+import { type Sight, type Versions, whileUnchanged } from '../../src/core/versions.ts'
 
 /** What of a task a read must know before it looks for a body: where it is, and what it and its project are at. */
-export interface SeenTask {
-  projectId: string
-  version: number
+export interface SeenTask extends Sight {
   eventId: string
 }
 
@@ -18,7 +16,7 @@ export type SeeTask = (key: { userId: string; taskId: string }) => Promise<SeenT
 export function openSeenTasks(sql: Sql, versions: Versions): SeeTask {
   const look: SeeTask = batched({ keys: 500, slots: 2 }, async (keys) => {
     const [row] = await sql<{ seen: string | null }[]>`
-      select string_agg(concat_ws(' ', q.n, t.project_id, s.version, t.event_id), ',') as seen
+      select string_agg(concat_ws(' ', q.n, t.project_id, s.version, s.last_event_id, t.event_id), ',') as seen
       from unnest(${keys.map((k) => k.taskId)}::uuid[], ${keys.map((k) => k.userId)}::uuid[])
         with ordinality q(task_id, user_id, n)
       join tasks t on t.id = q.task_id
@@ -26,8 +24,9 @@ export function openSeenTasks(sql: Sql, versions: Versions): SeeTask {
       join streams s on s.project_id = t.project_id
       left join members m on m.project_id = p.id and m.user_id = q.user_id
       where p.owner_id = q.user_id or m.id is not null`
-    return unpack(keys.length, row?.seen ?? null, ([projectId, version, eventId]) => {
-      return { projectId: projectId as string, version: Number(version), eventId: eventId as string }
+    return unpack(keys.length, row?.seen ?? null, (fields) => {
+      const [projectId, version, lastEventId, eventId] = fields as [string, string, string, string]
+      return { projectId, version: Number(version), lastEventId, eventId }
     })
   })
   return whileUnchanged(versions, ({ userId, taskId }) => userId + taskId, look)

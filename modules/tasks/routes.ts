@@ -7,6 +7,7 @@ import { notFound } from '../../src/core/errors.ts'
 import { isId } from '../../src/core/ids.ts'
 import { pageOf } from '../../src/core/pages.ts'
 import { optionalText, parseInstant } from '../../src/core/text.ts'
+import { etagAt } from '../../src/core/versions.ts'
 import { etagOf, page, pathOf } from '../../src/core/wire.ts'
 import type { Services } from '../../src/services.ts'
 import { createTask, deleteTask, moveTask, type TaskChanges, updateTask } from './decide.ts'
@@ -73,7 +74,7 @@ export function taskRoutes(
         if (!seen) return page(await build())
         // `me` is somebody else for each caller.
         const whose = query.assigneeId === 'me' ? `.${caller}` : ''
-        const etag = `"${seen.version}${whose}"`
+        const etag = etagAt(seen, whose)
         return serve(request, pathOf(request) + whose, etag, () => build(etag))
       },
       {

@@ -30,8 +30,8 @@ export function commitStatement({ joint, opens, adds, sets, cuts, jobs, kept }: 
   return [
     ...(joint ? claimJointly : opens ? claimAndOpen : claim),
     `fact as materialized (select e.* from jsonb_to_recordset($2::text::jsonb) as
-       e(unit int, how text, ${recordOf(events)}) where e.unit in (select unit from won))`,
-    `logged as (insert into events (${namesOf(events)}) select ${keysOf(events)} from fact)`,
+       e(unit int, how text, ${recordOf(columnsOf(events))}) where e.unit in (select unit from won))`,
+    `logged as (insert into events (${namesOf(columnsOf(events))}) select ${keysOf(columnsOf(events))} from fact)`,
     ...adds.map(add),
     ...sets.map(set),
     ...cuts.map(cut),
@@ -43,12 +43,19 @@ export function commitStatement({ joint, opens, adds, sets, cuts, jobs, kept }: 
 }
 
 const heads = `select * from jsonb_to_recordset($1::text::jsonb) as
-       (unit int, "projectId" uuid, expected bigint, version bigint, "lastNumber" int)`
+       (unit int, "projectId" uuid, expected bigint, "expectedEventId" uuid,
+        version bigint, "lastNumber" int, "lastEventId" uuid)`
+
+const taken = (head: string) =>
+  `version = ${head}.version, last_number = ${head}."lastNumber", last_event_id = ${head}."lastEventId"`
 
 /** Compare and swap in one step: the update itself waits for the row and looks again at its version. */
-const swap = (from: string) => `(update streams s set version = h.version, last_number = h."lastNumber"
-     from (${from} order by "projectId") h
-     where s.project_id = h."projectId" and s.version = h.expected returning h.unit)`
+const swap = (from: string) => `(update streams s set ${taken('h')}
+     from (${from} order by "projectId") h where s.project_id = h."projectId"
+     and s.version = h.expected and s.last_event_id = h."expectedEventId" returning h.unit)`
+
+const open = (from: string) => `insert into streams (project_id, version, last_number, last_event_id)
+     select "projectId", version, "lastNumber", "lastEventId" from ${from} where expected = 0`
 
 /** Without what new projects need: that alone takes a fifth off a lone commit's time in Postgres. */
 const claim = [`with won as ${swap(heads)}`]
@@ -56,9 +63,7 @@ const claim = [`with won as ${swap(heads)}`]
 const claimAndOpen = [
   `with head as materialized (${heads})`,
   `moved as ${swap('select * from head where expected > 0')}`,
-  `opened as (insert into streams (project_id, version, last_number)
-     select "projectId", version, "lastNumber" from head where expected = 0
-     on conflict do nothing returning project_id)`,
+  `opened as (${open('head')} on conflict do nothing returning project_id)`,
   `won as materialized (select unit from moved
      union all select unit from head join opened on project_id = "projectId")`,
 ]
@@ -66,26 +71,25 @@ const claimAndOpen = [
 /** For units of two projects: lock all, see who lost, and only then swap. */
 const claimJointly = [
   `with head as materialized (${heads})`,
-  `held as materialized (select project_id, version from streams
+  `held as materialized (select * from streams
      where project_id = any(array(select "projectId" from head)) order by project_id for update)`,
   `lost as materialized (select h.unit from head h left join held s on s.project_id = h."projectId"
-     where coalesce(s.version, 0) <> h.expected)`,
+     where coalesce(s.version, 0) <> h.expected or s.last_event_id <> h."expectedEventId")`,
   `won as materialized (select * from head where unit not in (select unit from lost))`,
-  `moved as (update streams s set version = w.version, last_number = w."lastNumber"
+  `moved as (update streams s set ${taken('w')}
      from won w where s.project_id = w."projectId" and w.expected > 0)`,
-  `opened as (insert into streams (project_id, version, last_number)
-     select "projectId", version, "lastNumber" from won where expected = 0)`,
+  `opened as (${open('won')})`,
 ]
 
 /** The rows of an entity that end like this, as they are in the end. */
 const rowsOf = (entity: Entity, how: string) =>
-  `fact f, jsonb_to_record(f.after) as r(${recordOf(entities[entity])})
+  `fact f, jsonb_to_record(f.after) as r(${recordOf(columnsOf(entities[entity]))})
     where f.entity = '${entity}' and f.how = '${how}'`
 
 const add = (entity: Entity) => {
-  const table = entities[entity]
-  return `add_${entity} as (insert into ${getTableName(table)} (${namesOf(table)})
-    select ${keysOf(table, 'r.')} from ${rowsOf(entity, 'add')})`
+  const columns = columnsOf(entities[entity])
+  return `add_${entity} as (insert into ${getTableName(entities[entity])} (${namesOf(columns)})
+    select ${keysOf(columns, 'r.')} from ${rowsOf(entity, 'add')})`
 }
 
 const set = (entity: Entity) => {
@@ -100,39 +104,32 @@ const cut = (entity: Entity) =>
   `cut_${entity} as (delete from ${getTableName(entities[entity])} where id = any(array(
     select "entityId" from fact where entity = '${entity}' and how = 'cut')))`
 
-const insert = (name: string, table: PgTable, parameter: number) =>
-  `${name} as (insert into ${getTableName(table)} (${namesOf(table)}) select ${keysOf(table)}
-    from jsonb_to_recordset($${parameter}::text::jsonb) as r(unit int, ${recordOf(table)})
+/** What has a default is left to the database: when a row came is judged by its clock too. */
+const insert = (name: string, table: PgTable, parameter: number) => {
+  const columns = columnsOf(table).filter(({ hasDefault }) => !hasDefault)
+  return `${name} as (insert into ${getTableName(table)} (${namesOf(columns)}) select ${keysOf(columns)}
+    from jsonb_to_recordset($${parameter}::text::jsonb) as r(unit int, ${recordOf(columns)})
     where unit in (select unit from won))`
+}
 
 interface Column {
   key: string
   name: string
   type: string
+  hasDefault: boolean
 }
 
 function columnsOf(table: PgTable): Column[] {
-  const columns = Object.entries(getTableColumns(table))
-  return columns.map(([key, column]) => ({ key, name: column.name, type: column.getSQLType() }))
+  return Object.entries(getTableColumns(table)).map(([key, column]) => {
+    return { key, name: column.name, type: column.getSQLType(), hasDefault: column.hasDefault }
+  })
 }
 
 /** Column names as the database has them. */
-function namesOf(table: PgTable): string {
-  return columnsOf(table)
-    .map(({ name }) => name)
-    .join(', ')
-}
+const namesOf = (columns: Column[]) => columns.map(({ name }) => name).join(', ')
 
 /** The same columns as our JSON has them. */
-function keysOf(table: PgTable, prefix = ''): string {
-  return columnsOf(table)
-    .map(({ key }) => `${prefix}"${key}"`)
-    .join(', ')
-}
+const keysOf = (columns: Column[], prefix = '') => columns.map(({ key }) => `${prefix}"${key}"`).join(', ')
 
 /** A record definition for jsonb_to_record: JSON keys with their SQL types. */
-function recordOf(table: PgTable): string {
-  return columnsOf(table)
-    .map(({ key, type }) => `"${key}" ${type}`)
-    .join(', ')
-}
+const recordOf = (columns: Column[]) => columns.map(({ key, type }) => `"${key}" ${type}`).join(', ')

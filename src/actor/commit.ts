@@ -1,15 +1,25 @@
-import type { OutboxRow } from '../../drizzle/schema.ts'
 import { batched } from '../core/batch.ts'
 import { errorCode, isPassing, type Sql } from '../core/database.ts'
+import type { OwedJob } from '../core/jobs.ts'
 import { commitStatement, type Shape } from './commit-statement.ts'
 import type { StoredEvent } from './events.ts'
 import type { Kept } from './idempotency.ts'
 
+/** A project as it was decided on, and as it is then. */
+export interface Head {
+  projectId: string
+  expected: number
+  expectedEventId: string
+  version: number
+  lastNumber: number
+  lastEventId: string
+}
+
 /** What one actor (two, for a move) wants committed: all of it or nothing. */
 export interface Unit {
-  heads: { projectId: string; expected: number; version: number; lastNumber: number }[]
+  heads: Head[]
   events: StoredEvent[]
-  jobs: OutboxRow[]
+  jobs: OwedJob[]
   kept: Kept[]
 }
 

@@ -1,5 +1,5 @@
-import type { OutboxRow } from '../../drizzle/schema.ts'
-import { newId } from '../core/ids.ts'
+import { clockAfter, newId } from '../core/ids.ts'
+import type { OwedJob } from '../core/jobs.ts'
 import type { Unit } from './commit.ts'
 import type { Posted } from './command.ts'
 import type { React, StoredEvent } from './events.ts'
@@ -23,16 +23,16 @@ export function decideBatch(
   react: React,
   known: ReadonlyMap<string, Kept>,
 ): Decided {
-  const expected = states.map(({ version }) => version)
-  const now = new Date().toISOString()
+  const before = states.map(({ version, lastEventId }) => ({ version, lastEventId }))
+  const { now, newId } = clockAfter(before.map(({ lastEventId }) => lastEventId))
   const events: StoredEvent[] = []
   const kept = new Map<string, Kept>()
   const settlements = batch.map(({ command, resolve, reject }) => {
     try {
       const { caller, ifMatch, guard } = command
-      const before = guard && (known.get(nameOf(guard)) ?? kept.get(nameOf(guard)))
-      if (before) {
-        const reply = replay(before, guard)
+      const answered = guard && (known.get(nameOf(guard)) ?? kept.get(nameOf(guard)))
+      if (answered) {
+        const reply = replay(answered, guard)
         return () => resolve(reply)
       }
       const context = { caller, ifMatch, now, newId }
@@ -43,14 +43,15 @@ export function decideBatch(
         const { version: seq } = evolve(stateOf(states, change.projectId), change)
         events.push({ ...change, seq, actorId: caller, at: now })
       }
-      if (guard) kept.set(nameOf(guard), { ...guard, ...(answer as unknown as Reply), createdAt: now })
+      if (guard) kept.set(nameOf(guard), { ...guard, ...(answer as unknown as Reply) })
       return () => resolve(answer)
     } catch (refusal) {
       return () => reject(refusal)
     }
   })
-  const heads = states.map(({ projectId, version, lastNumber }, i) => {
-    return { projectId, expected: expected[i]!, version, lastNumber }
+  const heads = states.map(({ projectId, version, lastNumber, lastEventId }, i) => {
+    const { version: expected, lastEventId: expectedEventId } = before[i]!
+    return { projectId, expected, expectedEventId, version, lastNumber, lastEventId }
   })
   const jobs = events.flatMap((event) => react(event).map((job) => outboxRow(event, job)))
   const unit = { heads, events, jobs, kept: [...kept.values()] }
@@ -60,9 +61,8 @@ export function decideBatch(
 const stateOf = (states: State[], projectId: string): State =>
   states.find((state) => state.projectId === projectId) as State
 
-const outboxRow = (event: StoredEvent, job: Pick<OutboxRow, 'name' | 'data'>): OutboxRow => ({
+const outboxRow = (event: StoredEvent, job: Pick<OwedJob, 'name' | 'data'>): OwedJob => ({
   id: newId(),
   projectId: event.projectId,
-  createdAt: event.at,
   ...job,
 })

@@ -1,5 +1,5 @@
 import type { Entity, Rows } from '../../drizzle/entities.ts'
-import type { OutboxRow } from '../../drizzle/schema.ts'
+import type { OwedJob } from '../core/jobs.ts'
 
 /** One fact, as a rule decides it: what happened to which row, with the row before and after. */
 export interface Change<E extends Entity = Entity> {
@@ -31,7 +31,7 @@ export interface Decision<T> {
 }
 
 /** What later work a fact asks for: see workers/reactions.ts. Pure. */
-export type React = (event: StoredEvent) => Pick<OutboxRow, 'name' | 'data'>[]
+export type React = (event: StoredEvent) => Pick<OwedJob, 'name' | 'data'>[]
 
 type Fields<E extends Entity> = Omit<Rows[E], 'eventId'>
 /** Where a fact happens: every ProjectState is a place. */

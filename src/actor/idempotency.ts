@@ -14,7 +14,7 @@ export interface Guard {
 }
 
 /** A key with the answer it was given, committed together with what it did. */
-export type Kept = Guard & Reply & { createdAt: string }
+export type Kept = Guard & Reply
 
 export type FindKept = (guard: Guard) => Promise<Kept | undefined>
 

@@ -11,6 +11,7 @@ interface Head extends ProjectRow {
   projectId: string
   version: number
   lastNumber: number
+  lastEventId: string
   members: MemberRow[] | null
 }
 
@@ -43,7 +44,7 @@ export type Loader = ReturnType<typeof openLoader>
 export function openLoader(sql: Sql) {
   const heads = batched(limits, async (ids: string[]) => {
     const rows = await sql<Head[]>`
-      select s.project_id, s.version::float8 as version, s.last_number, p.*,
+      select s.project_id, s.version::float8 as version, s.last_number, s.last_event_id, p.*,
         (select jsonb_agg(jsonb_build_object(${sql.unsafe(memberPairs)}))
           from members m where m.project_id = p.id) as members
       from streams s left join projects p on p.id = s.project_id where s.project_id = any(${ids}::uuid[])`
@@ -64,7 +65,7 @@ export function openLoader(sql: Sql) {
     /** The project with its members. */
     async state(projectId: string): Promise<State> {
       const head = await heads(projectId)
-      const state = new State(projectId, head?.version, head?.lastNumber)
+      const state = new State(projectId, head?.version, head?.lastNumber, head?.lastEventId)
       if (!head?.id) return state
       const { id, ownerId, name, description, createdAt, eventId, members } = head
       state.project = { id, ownerId, name, description, createdAt, eventId }

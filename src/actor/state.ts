@@ -1,6 +1,7 @@
 import type { Entity, Rows } from '../../drizzle/entities.ts'
 import type { MemberRow, ProjectRow } from '../../drizzle/schema.ts'
 import type { Standing } from '../core/access.ts'
+import { nilId } from '../core/ids.ts'
 import type { Change } from './events.ts'
 
 type Row = Rows[Entity]
@@ -13,6 +14,8 @@ export interface ProjectState {
   readonly projectId: string
   readonly version: number
   readonly lastNumber: number
+  /** The event that made the version; the latest id in the project. */
+  readonly lastEventId: string
   readonly project: ProjectRow | null
   member(id: string): MemberRow | undefined
   memberOf(userId: string): MemberRow | undefined
@@ -35,6 +38,7 @@ export class State implements ProjectState {
     readonly projectId: string,
     public version = 0,
     public lastNumber = 0,
+    public lastEventId = nilId,
   ) {}
 
   member(id: string) {
@@ -101,6 +105,7 @@ function weigh(row: Row | null | undefined): number {
 /** Applies one fact: the state takes the next version and the row as it stands after. The only way a state changes. */
 export function evolve(state: State, change: Change): State {
   state.version++
+  state.lastEventId = change.id
   // Its subtasks and comments may have changed while the task lived in another project.
   if (change.type === 'task.moved-in') state.forgetRows()
   state.put(change.entity, change.entityId, change.after)

@@ -1,5 +1,5 @@
-import type { OutboxRow } from '../../drizzle/schema.ts'
 import { isPassing, type Sql } from '../core/database.ts'
+import type { OwedJob } from '../core/jobs.ts'
 import { unavailable } from '../core/errors.ts'
 import type { Versions } from '../core/versions.ts'
 import type { Commit } from './commit.ts'
@@ -24,7 +24,7 @@ export interface Transactor {
   findKept: FindKept
   react: React
   /** Told the jobs of each commit, to hand them over without delay. */
-  onJobs(jobs: OutboxRow[]): void
+  onJobs(jobs: OwedJob[]): void
 }
 
 /**

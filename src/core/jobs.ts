@@ -9,6 +9,9 @@ export const queueName = 'work'
 /** Where BullMQ keeps its keys; a prefix must not end in a colon. */
 export const queuePrefix = (config: Pick<Config, 'redisPrefix'>): string => `${config.redisPrefix}-jobs`
 
+/** Work that a commit owes; the database notes since when. */
+export type OwedJob = Pick<OutboxRow, 'id' | 'projectId' | 'name' | 'data'>
+
 export interface JobData {
   /** The outbox row that stays until the job is done. */
   outboxId: string
@@ -31,7 +34,7 @@ export function openJobs(config: Config, log: Log) {
     queue,
 
     /** Gives jobs to the workers, each once: the outbox id is the job's id. True when Redis took them. */
-    async handOver(rows: OutboxRow[]): Promise<boolean> {
+    async handOver(rows: OwedJob[]): Promise<boolean> {
       const jobs = rows.map(({ id, projectId, name, data }) => {
         const opts = { jobId: id, removeOnComplete: true, removeOnFail: true, attempts: 5, backoff }
         return { name, data: { outboxId: id, projectId, data }, opts }

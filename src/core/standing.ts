@@ -2,13 +2,11 @@ import { batched } from './batch.ts'
 import type { Standing } from './access.ts'
 import type { Sql } from './database.ts'
 import { unpack } from './packed.ts'
-import { type Versions, whileUnchanged } from './versions.ts'
+import { type Sight, type Versions, whileUnchanged } from './versions.ts'
 
-export interface Seen {
-  projectId: string
+/** The project's version at the time of this request gives its lists their ETag. */
+export interface Seen extends Sight {
   standing: Standing
-  /** The project's version at the time of this request: the ETag of its lists. */
-  version: number
   /** The event that last touched the project itself: its ETag. */
   eventId: string
 }
@@ -19,7 +17,7 @@ export type FindStanding = (key: { userId: string; projectId: string }) => Promi
 export function openStandings(sql: Sql, versions: Versions): FindStanding {
   const look: FindStanding = batched({ keys: 500, slots: 2 }, async (keys) => {
     const [row] = await sql<{ seen: string | null }[]>`
-      select string_agg(concat_ws(' ', q.n, s.version, p.event_id,
+      select string_agg(concat_ws(' ', q.n, s.version, s.last_event_id, p.event_id,
         case when p.owner_id = q.user_id then 'OWNER' else m.role end), ',') as seen
       from unnest(${keys.map((k) => k.projectId)}::uuid[], ${keys.map((k) => k.userId)}::uuid[])
         with ordinality q(project_id, user_id, n)
@@ -27,9 +25,9 @@ export function openStandings(sql: Sql, versions: Versions): FindStanding {
       join streams s on s.project_id = q.project_id
       left join members m on m.project_id = q.project_id and m.user_id = q.user_id
       where p.owner_id = q.user_id or m.role is not null`
-    return unpack(keys.length, row?.seen ?? null, ([version, eventId, standing], n) => {
-      const { projectId } = keys[n]!
-      return { projectId, version: Number(version), eventId: eventId!, standing: standing as Standing }
+    return unpack(keys.length, row?.seen ?? null, (fields, n) => {
+      const [version, lastEventId, eventId, standing] = fields as [string, string, string, Standing]
+      return { projectId: keys[n]!.projectId, version: Number(version), lastEventId, eventId, standing }
     })
   })
   return whileUnchanged(versions, ({ userId, projectId }) => userId + projectId, look)

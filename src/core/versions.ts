@@ -1,9 +1,10 @@
 import { LRUCache } from 'lru-cache'
 import { batched } from './batch.ts'
 import type { Sql } from './database.ts'
+import { nilId } from './ids.ts'
 import { unpack } from './packed.ts'
 
-/** Projects whose newest version is kept in mind: about 10 MB. */
+/** Projects whose newest version is kept in mind: about 12 MB. */
 const minded = 50_000
 /** Sights kept of each kind: about 20 MB. */
 const sights = 50_000
@@ -12,36 +13,47 @@ const sights = 50_000
 export interface Sight {
   projectId: string
   version: number
+  /** The event that made the version: after a restore another one may have the same number. */
+  lastEventId: string
 }
+
+/** The ETag of what a project shows at this version, to everybody or to those that `whose` names. */
+export const etagAt = ({ version, lastEventId }: Sight, whose = ''): string =>
+  `"${version}-${lastEventId}${whose}"`
 
 export interface Versions {
   /** True when the project still has the version of this sight, right now; a project that is not there has 0. */
   isCurrent(sight: Sight): Promise<boolean>
-  /** Tells of a version that a project has, or had: whatever was seen at an older one is out of date for certain. */
+  /** True when somebody saw another version last: then looking again is better than to ask. Nothing else may rest on it. */
+  isDoubtful(sight: Sight): boolean
+  /** Tells of a version that was just seen. */
   heard(sight: Sight): void
 }
 
 /** Compares with the versions of projects, for many requests in one query. Only those that moved are answered. */
 export function openVersions(sql: Sql): Versions {
-  const newest = new LRUCache<string, number>({ max: minded })
-  const isOld = ({ projectId, version }: Sight) => version < (newest.get(projectId) ?? 0)
-  const heard = (sight: Sight) => {
-    if (!isOld(sight)) newest.set(sight.projectId, sight.version)
-  }
-  const compare = batched({ keys: 500, slots: 1 }, async (sights: Sight[]) => {
+  const lastSeen = new LRUCache<string, string>({ max: minded })
+  const isCurrent = batched({ keys: 500, slots: 1 }, async (sights: Sight[]) => {
     const ids = sights.map(({ projectId }) => projectId)
     const versions = sights.map(({ version }) => String(version))
+    const eventIds = sights.map(({ lastEventId }) => lastEventId)
     const [row] = await sql<{ moved: string | null }[]>`
-      select string_agg(concat_ws(' ', q.n, s.version), ',') as moved
-      from unnest(${ids}::uuid[], ${versions}::text[]::int8[]) with ordinality q(project_id, version, n)
-      left join streams s on s.project_id = q.project_id where coalesce(s.version, 0) <> q.version`
-    const moved = unpack(sights.length, row?.moved ?? null, ([version = 0], n) => {
-      heard({ projectId: ids[n]!, version: Number(version) })
+      select string_agg(concat_ws(' ', q.n, s.last_event_id), ',') as moved
+      from unnest(${ids}::uuid[], ${versions}::text[]::int8[], ${eventIds}::uuid[])
+        with ordinality q(project_id, version, event_id, n)
+      left join streams s on s.project_id = q.project_id
+      where coalesce(s.version, 0) <> q.version or s.last_event_id <> q.event_id`
+    const moved = unpack(sights.length, row?.moved ?? null, ([lastEventId = nilId], n) => {
+      lastSeen.set(ids[n]!, lastEventId)
       return true
     })
     return sights.map((_, n) => !moved[n])
   })
-  return { heard, isCurrent: async (sight) => !isOld(sight) && compare(sight) }
+  return {
+    isCurrent,
+    isDoubtful: ({ projectId, lastEventId }) => (lastSeen.get(projectId) ?? lastEventId) !== lastEventId,
+    heard: ({ projectId, lastEventId }) => void lastSeen.set(projectId, lastEventId),
+  }
 }
 
 /**
@@ -57,7 +69,7 @@ export function whileUnchanged<K, S extends Sight>(
   return async (key) => {
     const name = nameOf(key)
     const before = seen.get(name)
-    if (before && (await versions.isCurrent(before))) return before
+    if (before && !versions.isDoubtful(before) && (await versions.isCurrent(before))) return before
     const now = await look(key)
     if (!now) seen.delete(name)
     else {

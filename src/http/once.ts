@@ -72,5 +72,5 @@ function secret(reply: Parameters<typeof send>[0]): Response {
 
 function keptOf(guard: Guard, { status, body, claims, etag = '' }: Draft): Kept {
   const reply: Reply = { status, body: JSON.stringify({ claims, ...body }), etag: etag || null }
-  return { ...guard, ...reply, createdAt: new Date().toISOString() }
+  return { ...guard, ...reply }
 }

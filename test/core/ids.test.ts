@@ -1,5 +1,5 @@
-import { expect, spyOn, test } from 'bun:test'
-import { isId, newId } from '../../src/core/ids.ts'
+import { expect, setSystemTime, test } from 'bun:test'
+import { clockAfter, isId, newId, nilId } from '../../src/core/ids.ts'
 
 const many = 50_000
 const timeOf = (id: string) => Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16)
@@ -15,9 +15,8 @@ test('an id is a UUID of version 7, in the form that this service gives out', ()
 test('an id begins with the millisecond it was made in', () => {
   const before = Date.now()
   const time = timeOf(newId())
-  // Date.now() and performance.now() are two clocks of one machine, a little apart.
-  expect(time).toBeGreaterThanOrEqual(before - 50)
-  expect(time).toBeLessThanOrEqual(Date.now() + 50)
+  expect(time).toBeGreaterThanOrEqual(before)
+  expect(time).toBeLessThanOrEqual(Date.now() + 50) // those made before may have run ahead
 })
 
 test('ids made in order sort in order, however many in a millisecond, and none comes twice', () => {
@@ -29,17 +28,46 @@ test('ids made in order sort in order, however many in a millisecond, and none c
 })
 
 test('ids sort also while the clock stands still, and when it goes back', () => {
-  const now = performance.now()
-  const clock = spyOn(performance, 'now').mockReturnValue(now)
+  const now = Date.now()
   try {
+    setSystemTime(now)
     const ids = Array.from({ length: 100 }, newId)
-    clock.mockReturnValue(now - 60_000)
+    setSystemTime(now - 60_000)
     ids.push(...Array.from({ length: 100 }, newId))
     expect(ids.toSorted()).toEqual(ids)
     expect(new Set(ids).size).toBe(ids.length)
   } finally {
-    clock.mockRestore()
+    setSystemTime()
   }
+})
+
+const idOf = (ms: number, count = '000') => {
+  const time = ms.toString(16).padStart(12, '0')
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${count}-bfff-ffffffffffff`
+}
+
+test('a clock goes on after the latest id it is given, also one from the future', () => {
+  for (const ahead of [0, 1, 3_600_000, 50 * 365 * 24 * 3_600_000]) {
+    const last = idOf(Date.now() + ahead, 'ffe')
+    const clock = clockAfter([newId(), last, nilId])
+    const ids = Array.from({ length: many }, clock.newId)
+    expect([last, ...ids].toSorted()).toEqual([last, ...ids])
+    expect(ids.every(isId)).toBe(true)
+    expect(Date.parse(clock.now)).toBeGreaterThanOrEqual(timeOf(last))
+    expect(timeOf(ids.at(-1)!)).toBeLessThanOrEqual(Math.max(timeOf(last), Date.now()) + 50)
+  }
+})
+
+test('what one clock meets in the future, others are not told', () => {
+  clockAfter([idOf(Date.now() + 3_600_000)]).newId()
+  expect(timeOf(newId())).toBeLessThanOrEqual(Date.now() + 50)
+  expect(Math.abs(Date.parse(clockAfter([nilId]).now) - Date.now())).toBeLessThanOrEqual(50)
+})
+
+test('a clock has only times that a date can say', () => {
+  const { now, newId: next } = clockAfter(['ffffffff-ffff-7fff-bfff-ffffffffffff'])
+  expect(now).toMatch(/^\d{4}-/)
+  expect(isId(next())).toBe(true)
 })
 
 test('what follows the time is random', () => {

@@ -15,9 +15,12 @@ export interface Pair {
   close(): Promise<void>
 }
 
-export async function openPair(overrides: Record<string, string> = {}): Promise<Pair> {
+export async function openPair(
+  overrides: Record<string, string> = {},
+  onlyB: Record<string, string> = {},
+): Promise<Pair> {
   const { env, drop } = await freshEnv(overrides)
-  const [a, b] = await Promise.all([spawnService('web', env), spawnService('web', env)])
+  const [a, b] = await Promise.all([spawnService('web', env), spawnService('web', { ...env, ...onlyB })])
   const atA = await register(openClient(a.url))
   const database = openDatabase(readConfig(env))
   return {

@@ -61,6 +61,12 @@ export async function openTestService(overrides: Env = {}): Promise<TestService>
   }
 }
 
+/** What makes the clock of a process wrong. */
+export const clockShiftedBy = (ms: number): Env => ({
+  CLOCK_SHIFT_MS: String(ms),
+  BUN_OPTIONS: `--preload ${new URL('./shifted-clock.ts', import.meta.url).pathname}`,
+})
+
 /** A process of the service. */
 export interface ServiceProcess {
   url: string

@@ -1,0 +1,97 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { writeCursor } from '../../src/core/pages.ts'
+import { type Body, invite, make, type Person, register } from '../support/client.ts'
+import { clockShiftedBy } from '../support/service.ts'
+import { openPair, type Pair, upTo } from './pair.ts'
+
+const hour = 3_600_000
+let pair: Pair
+let project: Body
+let turns: Person[]
+beforeAll(async () => {
+  // What is decided here and there in turns meets both: a clock behind the last one, and a clock ahead of it.
+  pair = await openPair({}, clockShiftedBy(-2 * hour))
+  turns = upTo(3).flatMap(() => [pair.atA, pair.atB])
+})
+afterAll(() => pair.close())
+beforeEach(async () => void (project = await make(pair.atA, '/projects', { name: 'Timely' })))
+
+/** Does something at each process in turns, one after another. */
+async function inTurns(work: (who: Person, n: number) => Promise<Body>): Promise<Body[]> {
+  const made: Body[] = []
+  for (const [n, who] of turns.entries()) made.push(await work(who, n))
+  return made
+}
+
+const isSorted = (values: string[]) => expect(values).toEqual(values.toSorted())
+
+/** What was made in this order says so: by its ids, by its times, and in the list. */
+async function expectOrder(made: Body[], path: string): Promise<void> {
+  expect((await pair.atA.get(path)).body.map(({ id }) => id)).toEqual(made.map(({ id }) => id))
+  isSorted(made.map(({ id }) => id))
+  isSorted([project, ...made].flatMap(({ createdAt }) => createdAt ?? []))
+}
+
+test('tasks stand in the order they were made in, whose clock ever made them', async () => {
+  const create = (who: Person, n: number) => make(who, '/tasks', { title: `${n}`, projectId: project.id })
+  await expectOrder(await inTurns(create), `/tasks?projectId=${project.id}`)
+})
+
+test('subtasks, comments and members do too', async () => {
+  const task = await make(pair.atA, '/tasks', { title: 'Parent', projectId: project.id })
+  for (const [path, body] of [
+    ['subtasks', { title: 'Part' }],
+    ['comments', { text: 'Words' }],
+  ] as const) {
+    const made = await inTurns((who) => make(who, `/tasks/${task.id}/${path}`, body))
+    await expectOrder(made, `/tasks/${task.id}/${path}`)
+  }
+  const members = await inTurns(async (who) => invite(who, project.id, await register(pair.atA)))
+  await expectOrder(members, `/projects/${project.id}/members`)
+})
+
+test('who follows a cursor misses nothing', async () => {
+  const read: string[] = []
+  let from = ''
+  await inTurns(async (who, n) => {
+    const task = await make(who, '/tasks', { title: `${n}`, projectId: project.id })
+    const { body } = await pair.atA.get(`/tasks?projectId=${project.id}${from}`)
+    read.push(...body.map(({ id }) => id))
+    for (const { id } of body) from = `&cursor=${writeCursor([id])}`
+    return task
+  })
+  expect(read).toHaveLength(turns.length)
+})
+
+test('what is changed is never older than it was, and a task takes its time along to another project', async () => {
+  const other = await make(pair.atA, '/projects', { name: 'Elsewhere' })
+  const task = await make(pair.atA, '/tasks', { title: 'Wanderer', projectId: project.id })
+  const states = await inTurns(async (who, n) => {
+    const projectId = n % 4 < 2 ? other.id : project.id
+    return (await who.patch(`/tasks/${task.id}`, { title: `${n}`, projectId })).body
+  })
+  isSorted([task.createdAt, ...states.map(({ updatedAt }) => updatedAt)])
+  const part = await make(pair.atB, `/tasks/${task.id}/subtasks`, { title: 'Part' })
+  expect(part.id > task.id).toBe(true)
+})
+
+test('the history of every project goes on in time', async () => {
+  await inTurns((who, n) => make(who, '/tasks', { title: `${n}`, projectId: project.id }))
+  const wentBack = await pair.sql`
+    select * from (select seq, type, id, lag(id) over by_seq as id_before, at, lag(at) over by_seq as at_before
+      from events window by_seq as (partition by project_id order by seq)) e
+    where id <= id_before or at < at_before`
+  expect(wentBack).toEqual([] as never)
+})
+
+test('what is kept for a time, or waits for one, has the time of the database', async () => {
+  const key = (name: string) => ({ 'idempotency-key': name })
+  const [task] = await inTurns((who) => make(who, '/tasks', { title: 'Short', projectId: project.id }))
+  expect((await pair.atB.delete(`/tasks/${task!.id}`, key('one'))).status).toBe(200)
+  expect((await pair.atB.post('/auth/logout-all', undefined, key('two'))).status).toBe(200)
+  const ages = await pair.sql<{ age: number }[]>`
+    select extract(epoch from now() - created_at)::float8 as age
+    from (select created_at from outbox union all select created_at from idempotency_keys) kept`
+  expect(ages).toHaveLength(3)
+  for (const { age } of ages) expect(Math.abs(age)).toBeLessThan(60)
+})

@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { purgeProject } from '../../workers/cascade.ts'
+import { type Body, invite, make, type Person, register } from '../support/client.ts'
+import { faultsOf } from '../support/history.ts'
+import { at, openPair, type Pair, upTo } from './pair.ts'
+
+let pair: Pair
+let projectId: string
+let task: Body
+beforeAll(async () => void (pair = await openPair()))
+afterAll(() => pair.close())
+beforeEach(async () => {
+  projectId = (await make(pair.atA, '/projects', { name: 'Kept' })).id
+  task = await make(pair.atA, '/tasks', { title: 'First', projectId })
+})
+
+const tables = ['streams', 'projects', 'members', 'tasks', 'events']
+const idOf = (table: string) => (table === 'projects' ? 'id' : 'project_id')
+
+/** Copies the project's rows; what it gives puts them back as they were, as a restored backup does. */
+async function copied(): Promise<() => Promise<void>> {
+  const { sql } = pair
+  const rows = (table: string) => sql`${sql(table)} where ${sql(idOf(table))} = ${projectId}`
+  const copies = await Promise.all(
+    tables.map(async (table) => {
+      const [copy] = await sql`select coalesce(jsonb_agg(to_jsonb(t)), '[]')::text as rows
+        from (select * from ${rows(table)}) t`
+      return copy!.rows as string
+    }),
+  )
+  return () =>
+    sql.begin(async () => {
+      for (const [i, table] of tables.entries()) {
+        await sql`delete from ${rows(table)}`
+        await sql`insert into ${sql(table)}
+          select * from jsonb_populate_recordset(null::${sql(table)}, ${copies[i]!}::text::jsonb)`
+      }
+    })
+}
+
+const create = (who: Person, title: string) => make(who, '/tasks', { title, projectId })
+const titles = async (who: Person) =>
+  (await who.get(`/tasks?projectId=${projectId}`)).body.map(({ title }) => title)
+const sound = async () => expect(await faultsOf(pair.sql)).toEqual([])
+
+test('a write to a project that is purged to its last row is refused at once, wherever it was known', async () => {
+  const { atA, atB, sql } = pair
+  for (const who of [atA, atB]) await who.get(`/tasks/${task.id}`)
+  await create(atB, 'Second')
+  await atA.delete(`/projects/${projectId}`)
+  await purgeProject(sql, projectId, { batchRows: 100, pauseMs: 0 })
+  for (const who of [atA, atB]) {
+    for (const _ of upTo(2)) {
+      expect((await who.post('/tasks', { title: 'Late', projectId })).status).toBe(404)
+      expect((await who.patch(`/projects/${projectId}`, { name: 'Late' })).status).toBe(404)
+      expect((await who.patch(`/tasks/${task.id}`, { title: 'Late' })).status).toBe(404)
+      expect((await who.delete(`/projects/${projectId}`)).status).toBe(404)
+      expect((await who.get(`/projects/${projectId}`)).status).toBe(404)
+    }
+  }
+})
+
+test('after a restore to an earlier point in time every process reads and writes what is there now', async () => {
+  const { atA, atB } = pair
+  const restore = await copied()
+  for (const who of [atA, atB, atA]) {
+    await create(who, 'Undone')
+    await who.patch(`/tasks/${task.id}`, { title: 'Undone' })
+    expect(await titles(who)).toContain('Undone')
+  }
+  await restore()
+  for (const who of [atA, atB]) {
+    expect(await titles(who)).toEqual(['First'])
+    expect((await who.get(`/tasks/${task.id}`)).body).toEqual(task)
+    expect((await who.patch(`/tasks/${task.id}`, { title: 'First' })).status).toBe(200) // nothing to change
+  }
+  expect((await create(atB, 'Second')).number).toBe(2)
+  expect((await create(atA, 'Third')).number).toBe(3)
+  for (const who of [atA, atB]) expect(await titles(who)).toEqual(['First', 'Second', 'Third'])
+  await sound()
+})
+
+test('what was seen, written and kept at a version is not taken for what another history has there', async () => {
+  const { atA, atB } = pair
+  const bea = await register(atA)
+  const beaAtB = at(bea, pair.b)
+  const restore = await copied()
+  await invite(atB, projectId, bea, 'EDITOR')
+  await create(atB, 'Undone') // its actor stays warm
+  const path = `/tasks?projectId=${projectId}`
+  const [list, hers] = [await atB.get(path), await beaAtB.get(path)]
+  expect([list.status, hers.status]).toEqual([200, 200])
+
+  await restore()
+  await create(atA, 'Second')
+  await create(atA, 'Third') // the version is the same again, and the other process has not looked
+  expect((await beaAtB.get(path)).status).toBe(404)
+  expect((await beaAtB.post('/tasks', { title: 'Hers', projectId })).status).toBe(404)
+  const known = { 'if-none-match': list.headers.get('etag') ?? '' }
+  expect((await atB.get(path, known)).status).toBe(200)
+  expect(await titles(atB)).toEqual(['First', 'Second', 'Third'])
+  expect((await create(atB, 'Fourth')).number).toBe(4)
+  await sound()
+})
