@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'bun:test'
 import { Budget, type Share } from '../../src/core/limits/budget.ts'
-import { addressOf } from '../../src/core/limits/address.ts'
 import { eventually, openPair, tally, upTo } from '../races/pair.ts'
 import { type Answer, type Client, make, register } from '../support/client.ts'
 import { freshRedis } from '../support/redis.ts'
@@ -181,18 +180,4 @@ describe('signing in', () => {
       expect(answers.map(({ status }) => status)).toEqual([201, 422, 422])
       expectLimited(await enrol('secret-1'), 'sign-in-failures', 2, 900)
     }))
-})
-
-test('an address is the socket’s, the proxy’s last word, or a network of IPv6', () => {
-  const asked = (forwarded?: string) =>
-    new Request('http://x', { headers: forwarded ? { 'x-forwarded-for': forwarded } : {} })
-  const server = (address: string) => ({ requestIP: () => ({ address }) })
-  expect(addressOf(asked(), null, false)).toBe('local')
-  expect(addressOf(asked('1.1.1.1'), null, false)).toBe('local')
-  expect(addressOf(asked('1.1.1.1, 2.2.2.2 '), server('3.3.3.3'), true)).toBe('2.2.2.2')
-  expect(addressOf(asked(), server('::ffff:3.3.3.3'), true)).toBe('3.3.3.3')
-  for (const address of ['2001:db8:1:2:3:4:5:6', '2001:DB8:1:2::9', '2001:db8:1:2:0:0:0:1']) {
-    expect(addressOf(asked(), server(address), false)).toBe('2001:db8:1:2::/64')
-  }
-  expect(addressOf(asked(), server('::1'), false)).toBe('0:0:0:0::/64')
 })
