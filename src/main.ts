@@ -4,6 +4,7 @@ import { react } from '../workers/reactions.ts'
 import { startWorkers } from '../workers/main.ts'
 import { createApp } from './app.ts'
 import { type Config, ConfigError, readConfig } from './core/config.ts'
+import { mostReceivedBytes } from './core/json-body.ts'
 import { type Log, openLog } from './core/log.ts'
 import { localSecret } from './local/secret.ts'
 import { startLocal } from './local/start.ts'
@@ -55,7 +56,7 @@ function listen({ config, log, ...rest }: Services): () => Promise<void> {
     hostname: config.host,
     port: config.port,
     reusePort: config.reusePort,
-    maxRequestBodySize: config.bodyBytes * 2, // ours answers 413 in the error shape; this cuts off who goes on
+    maxRequestBodySize: mostReceivedBytes,
     idleTimeout: 30,
   })
   const host = config.host === '0.0.0.0' ? 'localhost' : config.host

@@ -1,5 +1,4 @@
 import { forCallerAlone } from './caching.ts'
-import { badRequest, Refusal } from './errors.ts'
 import { requestId } from './request-id.ts'
 
 /** An answer's body as it was last built, and the ETag it is good for. */
@@ -42,25 +41,3 @@ export function isKnown(request: Request, etag: string): boolean {
 /** "You have it": no body. */
 export const notModified = (etag: string): Response =>
   new Response(null, { status: 304, headers: { ...forCallerAlone, 'x-request-id': requestId(), etag } })
-
-/**
- * Reads a JSON body of at most `limitBytes`, whatever the sender claims about its length.
- * @throws Refusal 415, 413 or 400
- */
-export async function readJson(request: Request, limitBytes: number): Promise<unknown> {
-  const type = request.headers.get('content-type') ?? ''
-  if (!/^application\/json\s*(;|$)/i.test(type)) {
-    throw new Refusal(415, 'The body must be sent with Content-Type: application/json')
-  }
-  const tooLarge = () => new Refusal(413, `The body must be at most ${limitBytes} bytes`)
-  if (Number(request.headers.get('content-length') ?? 0) > limitBytes) throw tooLarge()
-  const text = await request.text()
-  if (text.length > limitBytes || (text.length * 3 > limitBytes && Buffer.byteLength(text) > limitBytes)) {
-    throw tooLarge()
-  }
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw badRequest('The body must be valid JSON')
-  }
-}

@@ -94,8 +94,42 @@ test('a body may have 1 MiB and not a byte more', async () => {
   }
 })
 
+test('a body in another charset or a coding of its own is refused', async () => {
+  for (const { method, path, body } of writes) {
+    for (const charset of ['latin1', 'iso-8859-1', 'UTF-16', '"utf-16le"', '', 'utf-8x']) {
+      const type = { 'content-type': `application/json; charset=${charset}` }
+      expectRefusal(await ada.call(method, path, body, type), 415, 'The body must be sent in UTF-8')
+    }
+    for (const coding of ['gzip', 'br', 'deflate', 'identity, gzip', 'x']) {
+      const answer = await ada.call(method, path, body, { 'content-encoding': coding })
+      expectRefusal(answer, 415, 'The body must be sent without a Content-Encoding')
+      expect(answer.headers.get('accept-encoding')).toBe('identity')
+    }
+  }
+  expect((await ada.post('/projects', { name: 'P' }, { 'content-encoding': 'identity' })).status).toBe(201)
+})
+
+test('what is not UTF-8 is refused, and never stored as something else', async () => {
+  const name = (...bytes: number[]) =>
+    Buffer.from([...Buffer.from('{"name":"'), ...bytes, ...Buffer.from('"}')])
+  const send = (body: Buffer) => ada.post('/projects', body)
+  for (const bytes of [[0xff], [0xe9], [0xc0, 0xaf], [0xf0, 0x9f, 0x98], [0xed, 0xa0, 0x80], [0xc3]]) {
+    expectRefusal(await send(name(...bytes)), 400, 'The body must be valid UTF-8')
+  }
+  for (const text of ['\ufffd', 'é', '😀', '\ufeff']) {
+    expect((await send(name(...Buffer.from(text + 'x')))).body.name).toBe((text + 'x').trim())
+  }
+  const marked = Buffer.concat([Buffer.from('\ufeff'), name(0x61)])
+  expect((await send(marked)).body.name).toBe('a')
+})
+
 test('a content type may have parameters and any case', async () => {
-  for (const type of ['application/json; charset=utf-8', 'Application/JSON', 'application/json;']) {
+  for (const type of [
+    'application/json; charset=utf-8',
+    'application/json;Charset="UTF-8"',
+    'Application/JSON',
+    'application/json;',
+  ]) {
     expect((await ada.post('/projects', { name: 'P' }, { 'content-type': type })).status).toBe(201)
   }
 })

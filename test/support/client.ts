@@ -57,7 +57,7 @@ export function openClient(base: string, token?: string, send: Fetch = (request)
         ...(token && { authorization: `Bearer ${token}` }),
         ...headers,
       },
-      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      ...(body !== undefined && { body: isSentAsIs(body) ? body : JSON.stringify(body) }),
     }
     const response = await send(new Request(base + '/api/v1' + path, init))
     const text = await response.text()
@@ -78,6 +78,9 @@ export function openClient(base: string, token?: string, send: Fetch = (request)
     at: (other: string) => openClient(other, token),
   }
 }
+
+const isSentAsIs = (body: unknown): body is string | Uint8Array<ArrayBuffer> =>
+  typeof body === 'string' || body instanceof Uint8Array
 
 /** Anything that is not JSON is null; its text is in the answer too. */
 function parse(text: string): Body {
