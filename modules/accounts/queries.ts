@@ -1,5 +1,6 @@
 import type { Kept } from '../../src/actor/idempotency.ts'
 import type { Sql } from '../../src/core/database.ts'
+import { certainly, patiently } from '../../src/core/postgres/errors.ts'
 import type { Claims } from '../../src/core/tokens.ts'
 import type { User } from '../auth/schema.ts'
 
@@ -10,28 +11,34 @@ export interface Account extends User {
 
 /** The account with this normalised email address. */
 export async function accountByEmail(sql: Sql, email: string): Promise<Account | undefined> {
-  const [account] = await sql<Account[]>`
-    select id, name, email, password_hash, token_version from users where email = ${email}`
+  const [account] = await patiently(
+    () => sql<Account[]>`
+      select id, name, email, password_hash, token_version from users where email = ${email}`,
+  )
   return account
 }
 
 /** The account with this id. */
 export async function accountById(sql: Sql, id: string): Promise<Account | undefined> {
-  const [account] = await sql<Account[]>`
-    select id, name, email, password_hash, token_version from users where id = ${id}`
+  const [account] = await patiently(
+    () => sql<Account[]>`select id, name, email, password_hash, token_version from users where id = ${id}`,
+  )
   return account
 }
 
 /** Stores a new account and what is kept of its answer; false when the email address is taken. */
 export async function insertAccount(sql: Sql, account: Account, kept?: Kept): Promise<boolean> {
   const { id, name, email, passwordHash, tokenVersion } = account
-  const rows = await sql`
+  const insert = () => sql`
     with done as (insert into users (id, name, email, password_hash, token_version, created_at)
       values (${id}, ${name}, ${email}, ${passwordHash}, ${tokenVersion}, now())
       on conflict (email) do nothing returning id),
     noted as (${note(sql, kept)})
     select id from done`
-  return rows.length === 1
+  return certainly(
+    async () => (await insert()).length === 1,
+    async () => (await accountById(sql, id)) !== undefined,
+  )
 }
 
 /** Puts `after` in the place of `before`; false when the account is no longer as it was. */
@@ -41,13 +48,16 @@ export async function replaceAccount(
   after: Account,
   kept?: Kept,
 ): Promise<boolean> {
-  const rows = await sql`
+  const replace = () => sql`
     with done as (update users
       set name = ${after.name}, password_hash = ${after.passwordHash}, token_version = ${after.tokenVersion}
       where ${isStill(sql, before)} returning id),
     noted as (${note(sql, kept)})
     select id from done`
-  return rows.length === 1
+  return certainly(
+    async () => (await replace()).length === 1,
+    async () => (await sql`select from users where ${isStill(sql, after)}`).length === 1,
+  )
 }
 
 /** What the account leaves behind is for a job: the one that this very statement owes. */
@@ -59,37 +69,45 @@ export interface Closing {
 
 /** Removes the account and owes the job that ends what it leaves; false when the account is no longer as it was. */
 export async function deleteAccount(sql: Sql, account: Account, { id, name, data }: Closing, kept?: Kept) {
-  const rows = await sql`
+  const remove = () => sql`
     with done as (delete from users where ${isStill(sql, account)} returning id),
     owed as (insert into outbox (id, project_id, name, data, created_at)
       select ${id}::uuid, null, ${name}, ${JSON.stringify(data)}::text::jsonb, now() from done),
     noted as (${note(sql, kept)})
     select id from done`
-  return rows.length === 1
+  return certainly(
+    async () => (await remove()).length === 1,
+    async () => (await accountById(sql, account.id)) === undefined,
+  )
 }
 
 /** Keeps the answer to a sign-in. */
 export async function keepAnswer(sql: Sql, kept: Kept): Promise<void> {
-  await sql`with done as (select) ${note(sql, kept)}`
+  await patiently(() => sql`with done as (select) ${note(sql, kept)}`)
 }
 
-/** Refuses one token from now on. */
+/** Refuses one token from now on: done twice, it is done. */
 export async function revokeToken(sql: Sql, { tokenId, expiresAt }: Claims, kept?: Kept): Promise<void> {
   const until = new Date(expiresAt * 1000).toISOString()
-  await sql`
-    with done as (select),
-    revoked as (insert into revoked_tokens (jti, expires_at) values (${tokenId}, ${until}) on conflict do nothing)
-    ${note(sql, kept)}`
+  await patiently(
+    () => sql`
+      with done as (select),
+      revoked as (insert into revoked_tokens (jti, expires_at) values (${tokenId}, ${until}) on conflict do nothing)
+      ${note(sql, kept)}`,
+  )
 }
 
 /** Refuses every token of the account from now on; false when somebody else has just done so. */
 export async function revokeTokens(sql: Sql, { userId, version }: Claims, kept?: Kept): Promise<boolean> {
-  const rows = await sql`
+  const revoke = () => sql`
     with done as (update users set token_version = token_version + 1
       where id = ${userId} and token_version = ${version} returning id),
     noted as (${note(sql, kept)})
     select id from done`
-  return rows.length === 1
+  return certainly(
+    async () => (await revoke()).length === 1,
+    async () => (await accountById(sql, userId))?.tokenVersion === version + 1,
+  )
 }
 
 /** All of an account that ever changes, compared and swapped. */

@@ -5,14 +5,15 @@ import type { Command, Posted } from './command.ts'
 import type { Leases } from './lease.ts'
 import { ProjectActor } from './project-actor.ts'
 import { State } from './state.ts'
-import { transact, type Transactor } from './transact.ts'
+import { tooLate, transact, type Transactor } from './transact.ts'
 
 const tidyEveryMs = 250
 
 /** The projects this process writes, each behind its actor. */
 export class Actors {
   private readonly actors = new Map<string, ProjectActor>()
-  private waiting = 0
+  /** What is not answered yet, oldest first: all have the same time. */
+  private readonly open = new Set<Posted>()
   private closing = false
   private emptied: (() => void) | null = null
   private readonly tidying: ReturnType<typeof setInterval>
@@ -22,7 +23,10 @@ export class Actors {
     private readonly leases: Leases,
     private readonly config: Config,
   ) {
-    this.tidying = setInterval(() => this.tidy(), tidyEveryMs)
+    this.tidying = setInterval(() => {
+      this.refuseLate()
+      this.tidy()
+    }, tidyEveryMs)
   }
 
   /**
@@ -33,35 +37,35 @@ export class Actors {
     // What cannot be an id names a project that is not there: the rule says so in its own words.
     if (!isId(command.projectId)) return decideOnNothing(command)
     if (this.closing) throw unavailable('The service is shutting down')
-    if (this.waiting >= this.config.waitingCommands) throw unavailable('Too many writes wait')
-    this.waiting++
+    if (this.open.size >= this.config.waitingCommands) throw unavailable('Too many writes wait')
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>()
+    const deadline = performance.now() + this.config.writeTimeoutMs
+    const posted = { command, deadline, resolve, reject } as Posted
+    this.open.add(posted)
     try {
-      return await this.post(command)
+      this.post(posted)
+      return (await promise) as T
     } finally {
-      this.waiting--
-      if (this.waiting === 0) this.emptied?.()
+      this.open.delete(posted)
+      if (this.open.size === 0) this.emptied?.()
     }
   }
 
   /** Takes no more commands, waits for the accepted ones, at most `timeoutMs`, and gives the leases back. */
   async close(timeoutMs: number): Promise<void> {
     this.closing = true
-    clearInterval(this.tidying)
-    if (this.waiting > 0) {
+    if (this.open.size > 0) {
       const empty = new Promise<void>((resolve) => (this.emptied = resolve))
       await Promise.race([empty, new Promise((resolve) => setTimeout(resolve, timeoutMs))])
     }
+    clearInterval(this.tidying)
     await this.leases.close()
   }
 
-  private post<T>(command: Command<T>): Promise<T> {
-    const { promise, resolve, reject } = Promise.withResolvers<unknown>()
-    const deadline = performance.now() + this.config.writeTimeoutMs
-    const posted = { command, deadline, resolve, reject } as Posted
-    const { projectId, otherProjectId } = command
+  private post(posted: Posted): void {
+    const { projectId, otherProjectId, opens } = posted.command
     if (otherProjectId && otherProjectId !== projectId) this.postToBoth(posted, [projectId, otherProjectId])
-    else this.actorOf(projectId, command.opens).post(posted)
-    return promise as Promise<T>
+    else this.actorOf(projectId, opens).post(posted)
   }
 
   /** One commit over two actors: both are held, always the lower id first, so that no two moves deadlock. */
@@ -89,6 +93,15 @@ export class Actors {
     if (opens) actor.state = new State(projectId)
     this.actors.set(projectId, actor)
     return actor
+  }
+
+  /** A commit under way may take its time: whoever waits for it is told in time that nobody knows. */
+  private refuseLate(): void {
+    const now = performance.now()
+    for (const { deadline, reject } of this.open) {
+      if (deadline > now) return
+      reject(tooLate())
+    }
   }
 
   /** Forgets what rested for a while, and before that what was used longest ago when all together is too much. */

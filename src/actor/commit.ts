@@ -1,6 +1,8 @@
+import type { PostgresError } from 'postgres'
 import { batched } from '../core/batch.ts'
-import { errorCode, isPassing, type Sql } from '../core/database.ts'
+import type { Sql } from '../core/database.ts'
 import type { OwedJob } from '../core/jobs.ts'
+import { errorCode, isPassing } from '../core/postgres/errors.ts'
 import { commitStatement, type Shape } from './commit-statement.ts'
 import type { StoredEvent } from './events.ts'
 import type { Kept } from './idempotency.ts'
@@ -24,8 +26,8 @@ export interface Unit {
 }
 
 /**
- * `won`: durable. `lost`: a version had moved on, nothing written. `unknown`: the connection failed before the
- * answer, it may stand or not. An Error: the database refused this very unit, nothing written.
+ * `won`: durable. `lost`: a version had moved on, nothing written. `unknown`: there was no answer that says which,
+ * it may stand or not. An Error: the database refused this very unit, nothing written.
  */
 export type Outcome = 'won' | 'lost' | 'unknown' | Error
 
@@ -66,7 +68,7 @@ async function writeAll(sql: Sql, units: Unit[]): Promise<Outcome[]> {
 
 /** Somebody else used the same Idempotency-Key first, in another project; deciding again finds the answer. */
 const isKeyTaken = (error: unknown): boolean =>
-  (error as { table_name?: string }).table_name === 'idempotency_keys' && errorCode(error) === '23505'
+  (error as Partial<PostgresError>).table_name === 'idempotency_keys' && errorCode(error) === '23505'
 
 async function write(sql: Sql, units: Unit[]): Promise<Outcome[]> {
   const heads = units.flatMap(({ heads }, unit) => heads.map((head) => ({ unit, ...head })))

@@ -1,5 +1,6 @@
-import { isPassing, type Sql } from '../core/database.ts'
+import type { Sql } from '../core/database.ts'
 import type { OwedJob } from '../core/jobs.ts'
+import { isPassing } from '../core/postgres/errors.ts'
 import { unavailable } from '../core/errors.ts'
 import type { Versions } from '../core/versions.ts'
 import type { Commit } from './commit.ts'
@@ -31,8 +32,13 @@ export interface Transactor {
  * Brings a batch of commands from "waiting" to "answered". Every answer is the truth of one version: a commit
  * proves it by its comparison, a batch that changes nothing by reading the version once more.
  */
-export async function transact(by: Transactor, holders: Holder[], batch: Posted[]): Promise<void> {
-  const tried: Decided[] = []
+export async function transact(
+  by: Transactor,
+  holders: Holder[],
+  batch: Posted[],
+  before: readonly Decided[] = [],
+): Promise<void> {
+  const tried = [...before]
   for (let attempt = 0; ; attempt++) {
     batch = inTime(batch)
     if (batch.length === 0) return
@@ -55,7 +61,7 @@ export async function transact(by: Transactor, holders: Holder[], batch: Posted[
         return
       }
       forget(holders)
-      if (outcome instanceof Error) return await apart(by, holders, batch, outcome)
+      if (outcome instanceof Error) return await apart(by, holders, batch, { outcome, tried })
       tried.push(decided)
     } catch (error) {
       forget(holders)
@@ -64,10 +70,18 @@ export async function transact(by: Transactor, holders: Holder[], batch: Posted[
   }
 }
 
-/** The database refused the batch: each command alone, so that only the bad one fails. */
-async function apart(by: Transactor, holders: Holder[], batch: Posted[], error: Error): Promise<void> {
-  if (batch.length === 1) return batch[0]!.reject(error)
-  for (const posted of batch) await transact(by, holders, [posted])
+/**
+ * The database refused the batch: each command alone, so that only the bad one fails. What was tried before with all
+ * may still arrive, and then no command is decided again.
+ */
+async function apart(
+  by: Transactor,
+  holders: Holder[],
+  batch: Posted[],
+  { outcome, tried }: { outcome: Error; tried: Decided[] },
+): Promise<void> {
+  if (batch.length === 1) return batch[0]!.reject(outcome)
+  for (const posted of batch) await transact(by, holders, [posted], tried)
 }
 
 async function load(loader: Loader, holders: Holder[], batch: Posted[]): Promise<State[]> {
@@ -112,9 +126,11 @@ function inTime(batch: Posted[]): Posted[] {
   const now = performance.now()
   if (batch.every(({ deadline }) => deadline > now)) return batch
   const late = batch.filter(({ deadline }) => deadline <= now)
-  for (const { reject } of late) reject(unavailable('The write could not be finished in time'))
+  for (const { reject } of late) reject(tooLate())
   return batch.filter(({ deadline }) => deadline > now)
 }
+
+export const tooLate = () => unavailable('The write could not be finished in time')
 
 const forget = (holders: Holder[]) => holders.forEach((holder) => (holder.state = null))
 

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { patiently } from './database.ts'
+import { patiently } from './postgres/errors.ts'
 import { type CachedBody, isKnown, notModified, page } from './wire.ts'
 
 /**

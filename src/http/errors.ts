@@ -1,5 +1,5 @@
 import { Elysia, ValidationError } from 'elysia'
-import { isPassing } from '../core/database.ts'
+import { isPassing } from '../core/postgres/errors.ts'
 import { badRequest, errorResponse, Refusal, unavailable } from '../core/errors.ts'
 import type { Share } from '../core/limits/budget.ts'
 import { tell } from '../core/limits/headers.ts'

@@ -1,0 +1,82 @@
+import type { Socket } from 'node:net'
+import { Debt } from './debt.ts'
+import { unreached } from './errors.ts'
+
+const tickMs = 100
+
+interface Watched {
+  socket: Socket
+  debt: Debt
+  limitMs: number
+  /** How long nothing was received, and how much of that something was owed. */
+  quietMs: number
+  owedMs: number
+}
+
+/**
+ * Ends connections that have gone silent: a line may die without a word (a lost route, a host that vanished), and
+ * postgres.js waits for ever (porsager/postgres#1089). Time is counted in ticks of this process, so that what it has
+ * slept through is never blamed on Postgres.
+ */
+export class Silence {
+  private readonly watched = new Set<Watched>()
+  private readonly waits = new Map<(error: Error) => void, { leftMs: number }>()
+  private readonly timer = setInterval(() => this.tick(), tickMs)
+
+  constructor() {
+    this.timer.unref?.()
+  }
+
+  /** Watches a connection from before its greeting until it ends; it may owe an answer for `limitMs`. */
+  watch(socket: Socket, limitMs: number): void {
+    const watched = { socket, debt: new Debt(), limitMs, quietMs: 0, owedMs: 0 }
+    const write = socket.write.bind(socket) as (...args: unknown[]) => boolean
+    socket.write = (...args: unknown[]) => {
+      watched.debt.wrote(args[0] as Buffer)
+      return write(...args)
+    }
+    const emit = socket.emit.bind(socket)
+    socket.emit = (event: string | symbol, ...args: unknown[]) => {
+      if (event === 'data') {
+        watched.debt.heard(args[0] as Buffer)
+        watched.quietMs = watched.owedMs = 0
+      } else if (event === 'close') this.watched.delete(watched)
+      return emit(event, ...args)
+    }
+    this.watched.add(watched)
+  }
+
+  /** Calls back with an error once `limitMs` are over; answers how to be done with it before. */
+  limit(limitMs: number, late: (error: Error) => void): () => void {
+    this.waits.set(late, { leftMs: limitMs })
+    return () => void this.waits.delete(late)
+  }
+
+  close(): void {
+    clearInterval(this.timer)
+    for (const { socket } of this.watched) socket.destroy()
+  }
+
+  private tick(): void {
+    for (const one of this.watched) {
+      one.quietMs += tickMs
+      one.owedMs = one.debt.isOwed ? one.owedMs + tickMs : 0
+    }
+    for (const one of this.watched) if (one.owedMs > one.limitMs) this.end(one.owedMs)
+    for (const [late, wait] of this.waits) {
+      wait.leftMs -= tickMs
+      if (wait.leftMs > 0) continue
+      this.waits.delete(late)
+      late(unreached('QUERY_TIMEOUT', 'Postgres did not answer in time'))
+    }
+  }
+
+  /** What was heard of no later than the silent one is likely as dead, though nobody has asked it anything yet. */
+  private end(silentMs: number): void {
+    for (const one of this.watched) {
+      if (one.quietMs < silentMs) continue
+      this.watched.delete(one)
+      one.socket.destroy(one.debt.isOwed ? unreached('CONNECTION_SILENT', 'Postgres went silent') : undefined)
+    }
+  }
+}

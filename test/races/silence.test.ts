@@ -1,0 +1,94 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { readConfig } from '../../src/core/config.ts'
+import { type Database, openDatabase } from '../../src/core/database.ts'
+import { make, openClient, type Person, register } from '../support/client.ts'
+import { faultsOf } from '../support/history.ts'
+import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
+import { account, type Load, misnumbered, startLoad } from './load.ts'
+import { upTo } from './pair.ts'
+import { openSilentLine, type SilentLine } from './silent-line.ts'
+
+const readMs = 4_000
+const writeMs = 6_000
+const limits = {
+  READ_TIMEOUT_MS: String(readMs),
+  WRITE_TIMEOUT_MS: String(writeMs),
+  COMMIT_TIMEOUT_MS: '1500',
+  CHORE_TIMEOUT_MS: '1500',
+}
+/** What a busy machine may add. */
+const slackMs = 1_000
+
+let web: ServiceProcess
+let line: SilentLine
+let direct: Database
+let ada: Person
+let projectIds: string[]
+let drop: () => Promise<void>
+beforeAll(async () => {
+  const fresh = await freshEnv(limits)
+  drop = fresh.drop
+  direct = openDatabase(readConfig(fresh.env))
+  line = await openSilentLine(fresh.env.DATABASE_URL!)
+  web = await spawnService('web', { ...fresh.env, DATABASE_URL: line.url })
+  ada = await register(openClient(web.url))
+  projectIds = (await Promise.all(upTo(4).map((n) => make(ada, '/projects', { name: `${n}` })))).map(
+    ({ id }) => id,
+  )
+})
+afterAll(async () => {
+  await Promise.all([web.stop('SIGKILL'), direct.close()])
+  line.close()
+  await drop()
+})
+
+async function isTrue(load: Load): Promise<void> {
+  const { lost, doubled, writes, reads } = await account(direct.reads, load)
+  expect({ lost, doubled }).toEqual({ lost: [], doubled: [] })
+  for (const status of [...Object.keys(writes), ...Object.keys(reads)])
+    expect(['200', '201', '503']).toContain(status)
+  expect(load.slowest.read).toBeLessThan(readMs + slackMs)
+  expect(load.slowest.write).toBeLessThan(writeMs + slackMs)
+  expect(await misnumbered(direct.reads)).toHaveLength(0)
+  expect(await faultsOf(direct.reads)).toEqual([])
+}
+
+const signIn = () => openClient(web.url).post('/auth/login', { email: ada.email, password: 'secret-1' })
+
+test('connections that go silent are replaced, and everybody is answered in time', async () => {
+  const load = startLoad({ clients: [ada], projectIds })
+  await load.acknowledged(100)
+  line.silenceOpen()
+  const [signedIn] = await Promise.all([signIn(), load.acknowledged(200)])
+  line.silenceOpen()
+  await load.acknowledged(200)
+  await load.stop()
+  expect(signedIn.status).toBe(200)
+  await isTrue(load)
+  // Not even a retry was needed: what is safe to repeat was repeated.
+  expect(load.reads.filter((status) => status !== 200)).toEqual([])
+})
+
+test('while all is silent everybody is answered in time, and after it at once as ever', async () => {
+  const load = startLoad({ clients: [ada], projectIds })
+  await load.acknowledged(100)
+  line.silence()
+  const began = performance.now()
+  const ready = await fetch(`${web.url}/health/ready`)
+  expect(ready.status).toBe(503)
+  expect(performance.now() - began).toBeLessThan(2_000 + slackMs)
+  await Bun.sleep(2 * writeMs)
+  expect((await ada.get('/projects')).status).toBe(503)
+  line.speak()
+  await load.acknowledged(200)
+  await load.stop()
+  expect((await signIn()).status).toBe(200)
+  await isTrue(load)
+})
+
+test('a process stops in time though nothing answers', async () => {
+  line.silence()
+  const began = performance.now()
+  expect(await web.stop()).toBe(0)
+  expect(performance.now() - began).toBeLessThan(15_000)
+})
