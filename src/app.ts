@@ -12,6 +12,7 @@ import { cors } from './http/cors.ts'
 import { docs } from './http/docs.ts'
 import { errors } from './http/errors.ts'
 import { health } from './http/health.ts'
+import { openMethods } from './http/methods.ts'
 import { openRequestLog } from './http/request-log.ts'
 import type { Services } from './services.ts'
 
@@ -20,8 +21,9 @@ export function createApp(services: Services) {
   const places = openPlaces(services.database.reads)
   const writeAt = openWriteAt(services, places)
   const log = openRequestLog(services.log, services.config.logRequests)
-  return new Elysia({ normalize: false })
-    .use(errors(log))
+  const methods = openMethods()
+  const app = new Elysia({ normalize: false })
+    .use(errors(log, methods))
     .use(log.plugin())
     .use(cors(services.config.corsOrigins))
     .use(docs())
@@ -36,4 +38,6 @@ export function createApp(services: Services) {
         .use(subtaskRoutes(services, writeAt))
         .use(commentRoutes(services, writeAt)),
     )
+  methods.learn(app.routes)
+  return app
 }

@@ -7,6 +7,7 @@ const examples: Record<ErrorStatus, string> = {
   401: 'The bearer token is not valid',
   403: 'This needs the role EDITOR in the project',
   404: 'Project not found',
+  405: 'PUT is not allowed at this path, which takes GET, HEAD, POST, OPTIONS',
   408: 'The body must arrive within 15000 ms',
   409: 'This user is a member already',
   412: 'The resource has changed: its ETag is not the one in If-Match',

@@ -54,6 +54,10 @@ const answer = (body: string | Uint8Array<ArrayBuffer>, type: string) =>
     },
   })
 
+/** Who comes to the server without a path looks for this. */
+const leadToPage = () =>
+  new Response(null, { status: 302, headers: { location: path, 'x-content-type-options': 'nosniff' } })
+
 /** Swagger UI at /api/docs and the OpenAPI document at /api/docs/json. */
 export function docs() {
   const require = createRequire(import.meta.url)
@@ -77,6 +81,7 @@ export function docs() {
   })
 
   let app = new Elysia({ detail: { hide: true } })
+    .get('/', leadToPage)
     .get(path, () => answer(page, 'text/html; charset=utf-8'))
     .get(`${path}/assets/start.js`, () => answer(startScript, assets['swagger-ui-bundle.js']))
   for (const [name, type] of Object.entries(assets)) {

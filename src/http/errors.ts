@@ -5,16 +5,18 @@ import type { Share } from '../core/limits/budget.ts'
 import { tell } from '../core/limits/headers.ts'
 import { requestId } from '../core/request-id.ts'
 import { invalid } from '../core/validation.ts'
+import type { Methods } from './methods.ts'
 import type { Known, RequestLog } from './request-log.ts'
 
 /**
  * Every error gets the one shape and a request id; what we did not expect is logged and stays inside.
  */
-export const errors = (log: RequestLog) =>
+export const errors = (log: RequestLog, methods: Methods) =>
   // Named one by one: Elysia reads this text, and prepares for every route what it finds here.
   new Elysia({ name: 'errors' }).onError({ as: 'global' }, (failed: Failed) => {
     const { error, code, request, route, params, caller, claims, share } = failed
-    const refusal = refusalOf(error, code)
+    const refusal = code === 'NOT_FOUND' ? methods.answer(request) : refusalOf(error, code)
+    if (refusal instanceof Response) return refusal
     const id = requestId()
     const reason = refusal.status === 500 ? reasonOf(error) : refusal.message
     log.refused({ request, route, params, caller, claims }, refusal.status, id, reason)
@@ -34,7 +36,6 @@ function refusalOf(error: unknown, code: unknown): Refusal {
   if (error instanceof ValidationError && 'Errors' in error.validator) {
     return invalid(error.validator.Errors(error.value))
   }
-  if (code === 'NOT_FOUND') return new Refusal(404, 'There is nothing at this path')
   if (code === 'PARSE') return badRequest('The request could not be read')
   if (isPassing(error)) return unavailable('The database cannot be reached')
   return new Refusal(500, 'Something went wrong on our side')
