@@ -36,10 +36,7 @@ export const users = pgTable('users', {
 /** Tokens given back before their time; a row may go once its token would have expired anyway. */
 export const revokedTokens = pgTable(
   'revoked_tokens',
-  {
-    jti: uuid('jti').primaryKey(),
-    expiresAt: instant('expires_at').notNull(),
-  },
+  { jti: uuid('jti').primaryKey(), expiresAt: instant('expires_at').notNull() },
   (t) => [index('revoked_tokens_age').on(t.expiresAt)],
 )
 
@@ -160,7 +157,10 @@ export const events = pgTable(
   (t) => [primaryKey({ columns: [t.projectId, t.seq] })],
 )
 
-/** Work that a commit owes. A row leaves only when its job is done, so no crash and no Redis can lose it. */
+/** Not parked because it failed too often. */
+const isWanted = sql`parked_at is null`
+
+/** Work that a commit owes. A row leaves only when its job is done, so no crash, no Redis and no failure can lose it. */
 export const outbox = pgTable(
   'outbox',
   {
@@ -170,8 +170,11 @@ export const outbox = pgTable(
     name: text('name').notNull(),
     data: jsonb('data').$type<Record<string, string>>().notNull(),
     createdAt: instant('created_at').notNull().defaultNow(),
+    attempts: integer('attempts').notNull().default(0),
+    error: text('error'), // of the last attempt
+    parkedAt: instant('parked_at'),
   },
-  (t) => [index('outbox_age').on(t.createdAt, t.id)],
+  (t) => [index('outbox_due').on(t.createdAt, t.id).where(isWanted)],
 )
 
 /** The answers given under Idempotency-Key, committed with what they tell. */

@@ -2,16 +2,10 @@ import { unassignTasks } from '../modules/tasks/decide.ts'
 import type { Actors } from '../src/actor/actors.ts'
 import type { Sql, SqlPart } from '../src/core/database.ts'
 import { nilId } from '../src/core/ids.ts'
+import { type Pace, perPage } from './pace.ts'
 
 /** Who the history names for what a worker does. */
 export const worker = nilId
-
-export interface Pace {
-  /** Rows in one statement, at most. */
-  batchRows: number
-  /** Rest between statements, at least; never less than the statement took, to leave others half the database. */
-  pauseMs: number
-}
 
 /** Removes what a deleted project left behind, its stream last: run again, it goes on where it stopped. */
 export async function purgeProject(sql: Sql, projectId: string, pace: Pace): Promise<void> {
@@ -78,19 +72,4 @@ export async function unassignMember(
     })
     return goesOn || undefined
   })
-}
-
-/** Works page by page: `work` gets the last key and answers its own, or undefined at the end. */
-export async function perPage<K>(
-  pace: Pace,
-  start: K,
-  work: (after: K) => Promise<K | undefined>,
-): Promise<void> {
-  for (let after: K | undefined = start; after !== undefined;) {
-    const began = performance.now()
-    after = await work(after)
-    const tookMs = performance.now() - began
-    if (after !== undefined)
-      await new Promise((resolve) => setTimeout(resolve, Math.max(pace.pauseMs, tookMs)))
-  }
 }

@@ -5,11 +5,10 @@ import type { Context, Decision } from '../src/actor/events.ts'
 import type { ProjectState } from '../src/actor/state.ts'
 import type { Sql } from '../src/core/database.ts'
 import { Refusal } from '../src/core/errors.ts'
-import { newId, nilId } from '../src/core/ids.ts'
-import { type Pace, perPage } from './cascade.ts'
+import { nilId } from '../src/core/ids.ts'
+import { type Pace, perPage } from './pace.ts'
 
 const atOnce = 50
-const mostAccounts = 1_000
 
 /**
  * Ends what a deleted account leaves: the projects it owned and its memberships, by the rules of everybody and in its
@@ -35,24 +34,6 @@ export async function closeAccount(sql: Sql, actors: Actors, userId: string, pac
     )
     return rows.at(-1)?.id
   })
-}
-
-/**
- * Recurring: a write that was let in just before its account went may have come after the job. Asks for the job again
- * where an account that is gone still owns or belongs to something. Answers how many there were.
- */
-export async function closeLeftAccounts(sql: Sql): Promise<number> {
-  const left = await sql<{ userId: string }[]>`
-    select user_id from (select owner_id as user_id from projects union select user_id from members) named
-    where not exists (select from users u where u.id = named.user_id)
-      and not exists (select from outbox o where o.name = 'close-account' and o.data->>'userId' = named.user_id::text)
-    limit ${mostAccounts}`
-  for (const { userId } of left) {
-    const data = JSON.stringify({ userId })
-    await sql`insert into outbox (id, project_id, name, data, created_at)
-      values (${newId()}, null, 'close-account', ${data}::text::jsonb, now())`
-  }
-  return left.length
 }
 
 /** Somebody else, perhaps an earlier run, has done it. */

@@ -1,62 +1,100 @@
-import { type Job, Worker } from 'bullmq'
+import { Worker } from 'bullmq'
+import { nilId } from '../src/core/ids.ts'
 import { type JobData, queueName, queuePrefix } from '../src/core/jobs.ts'
 import { openBlocking } from '../src/core/redis.ts'
 import type { Services } from '../src/services.ts'
 import { purgeChildren, purgeProject, unassignMember } from './cascade.ts'
-import { cleanup, expireKeys, expireRevokedTokens } from './cleanup.ts'
-import { closeAccount, closeLeftAccounts } from './close-account.ts'
+import { expireKeys, expireRevokedTokens } from './cleanup.ts'
+import { closeAccount } from './close-account.ts'
+import { leftMembers, leftOwners, leftStreams, lookAfter, type Search } from './left-behind.ts'
+import { turn } from './pace.ts'
 import type { JobName } from './reactions.ts'
-import { settle } from './relay.ts'
-import { startSchedule } from './schedule.ts'
+import { openRecurring, type Place, recurringQueue, runStep, type Steps } from './recurring.ts'
+import { openSweep } from './relay.ts'
+import { runJob, type Work } from './run-job.ts'
+import { repeatedly } from './schedule.ts'
+
+/** Rows that a look over a whole table takes in one turn. */
+const lookRows = 5_000
 
 /** Starts the worker side of a process; answers how to stop it: jobs under way are finished or given back. */
 export function startWorkers(services: Services): () => Promise<void> {
-  const { config, log, actors, jobs } = services
+  const { config, log, jobs } = services
   const sql = services.database.chores
-  const pace = { batchRows: config.jobBatchRows, pauseMs: config.jobPauseMs }
-
-  const work: Record<JobName, (data: Record<string, string>) => Promise<unknown>> = {
-    'purge-project': ({ projectId = '' }) => purgeProject(sql, projectId, pace),
-    'purge-task': ({ taskId = '' }) => purgeChildren(sql, [taskId], pace),
-    'unassign-member': ({ projectId = '', userId = '' }) =>
-      unassignMember(sql, actors, { projectId, userId }, pace),
-    'close-account': ({ userId = '' }) => closeAccount(sql, actors, userId, pace),
-    cleanup: async () => {
-      await cleanup(sql)
-      await closeLeftAccounts(sql)
-      await expireKeys(sql, config.idempotencyHours, config.jobBatchRows)
-      await expireRevokedTokens(sql, config.jobBatchRows)
-    },
-  }
+  let isStopping = false
+  const begin = () => turn(config, () => isStopping)
 
   const connection = openBlocking(config.redisUrl, log)
-  const worker = new Worker<JobData>(
-    queueName,
-    async ({ name, data }: Job<JobData>) => {
-      await work[name as JobName](data.data ?? {})
-      if (data.outboxId) await settle(sql, data.outboxId)
-    },
-    {
-      connection,
-      prefix: queuePrefix(config),
-      concurrency: config.jobConcurrency,
-      lockDuration: 10_000,
-      stalledInterval: 5_000,
-      maxStalledCount: 1_000, // a job is safe to run again, however often its worker dies
-      skipVersionCheck: true,
-    },
-  )
-  worker.on('error', () => {}) // the connection itself reports that Redis is away
-  worker.on('failed', (job, error) =>
-    log.error({ job: job?.name, id: job?.id, reason: error.message }, 'job failed'),
-  )
+  const bench = { sql, log, work: workOf(services), turn: begin, attempts: config.jobAttempts }
+  const steps = stepsOf(services)
+  const options = { ...habits, connection, prefix: queuePrefix(config) }
+  const workers = [
+    new Worker<JobData>(
+      queueName,
+      async (job, token) => {
+        // A schedule that an earlier release kept in this queue.
+        if (!job.data.outboxId) return void (await jobs.queue.removeJobScheduler(job.name))
+        return runJob(bench, job, token)
+      },
+      { ...options, concurrency: config.jobConcurrency },
+    ),
+    new Worker<Place>(recurringQueue, (job, token) => runStep(steps, begin, log, job, token), {
+      ...options,
+      concurrency: Object.keys(steps).length,
+    }),
+  ]
+  for (const worker of workers) {
+    worker.on('error', () => {}) // the connection itself reports that Redis is away
+    worker.on('failed', (job, { message }) =>
+      log.warn({ job: job?.name, id: job?.id, reason: message }, 'job failed'),
+    )
+  }
   log.info({ concurrency: config.jobConcurrency }, 'working')
-  const stopSchedule = startSchedule(sql, jobs, log, config.sweepEveryMs)
+  const recurring = openRecurring(jobs, steps)
+  const stops = [
+    repeatedly(openSweep(sql, jobs), config.sweepEveryMs, log),
+    repeatedly(recurring.keep, config.sweepEveryMs, log),
+  ]
 
   return async () => {
-    await stopSchedule()
+    isStopping = true
     const late = new Promise((resolve) => setTimeout(resolve, config.drainTimeoutMs))
-    await Promise.race([worker.close().catch(() => {}), late])
+    const ends = [
+      ...stops.map((stop) => stop()),
+      ...workers.map((worker) => worker.close()),
+      recurring.close(),
+    ]
+    await Promise.race([Promise.allSettled(ends), late])
     connection.disconnect()
+  }
+}
+
+const habits = {
+  lockDuration: 10_000,
+  stalledInterval: 5_000,
+  maxStalledCount: 1_000, // the outbox counts every try, also those whose worker died
+  runRetryDelay: 1_000, // after Redis was away
+  skipVersionCheck: true,
+}
+
+const workOf = ({ database: { chores: sql }, actors }: Services): Record<JobName, Work[string]> => ({
+  'purge-project': ({ projectId = '' }, pace) => purgeProject(sql, projectId, pace),
+  'purge-task': ({ taskId = '' }, pace) => purgeChildren(sql, [taskId], pace),
+  'unassign-member': ({ projectId = '', userId = '' }, pace) =>
+    unassignMember(sql, actors, { projectId, userId }, pace),
+  'close-account': ({ userId = '' }, pace) => closeAccount(sql, actors, userId, pace),
+})
+
+function stepsOf({ config, database: { chores: sql } }: Services): Steps {
+  const look =
+    (search: Search): Steps[string] =>
+    async (_, after = nilId) =>
+      (await lookAfter(sql, search, after, lookRows)).last
+  return {
+    'look-for-left-streams': look(leftStreams),
+    'look-for-left-owners': look(leftOwners),
+    'look-for-left-members': look(leftMembers),
+    'expire-keys': (pace) => expireKeys(sql, config.idempotencyHours, pace),
+    'expire-revoked-tokens': (pace) => expireRevokedTokens(sql, pace),
   }
 }

@@ -1,7 +1,7 @@
 import type { React, StoredEvent } from '../src/actor/events.ts'
 
 type Reaction = (event: StoredEvent) => { name: JobName; data: Record<string, string> }
-export type JobName = 'purge-project' | 'purge-task' | 'unassign-member' | 'close-account' | 'cleanup'
+export type JobName = 'purge-project' | 'purge-task' | 'unassign-member' | 'close-account'
 
 /** Event → job: what happens later, and because of what. */
 const reactions: Record<string, Reaction> = {

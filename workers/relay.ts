@@ -3,34 +3,36 @@ import type { Sql } from '../src/core/database.ts'
 import { nilId } from '../src/core/ids.ts'
 import type { Jobs } from '../src/core/jobs.ts'
 
-const pageRows = 500
-
-/** The web process hands jobs over itself; only what is older than this was left by a crash or by Redis. */
-const leftAfterMs = 1_000
+// A page is handed over within the time that Redis has for an answer; a sweep looks at 10,000 rows.
+const bounds = { pageRows: 200, pages: 50 }
 
 /**
- * Hands over every job that still stands in the outbox. One that is in the queue already is not added twice, for
- * the outbox id is the job's id. Answers how many it handed over.
+ * Opens the sweep: each call looks at the next pages of the outbox, from the start again after the end, and hands
+ * over what the queue does not hold: what a crash or a Redis outage left. Answers how many those were.
  */
-export async function sweep(sql: Sql, jobs: Jobs): Promise<number> {
-  let swept = 0
-  let last: Pick<OutboxRow, 'createdAt' | 'id'> = {
-    createdAt: '-infinity',
-    id: nilId,
-  }
-  for (;;) {
-    const rows: OutboxRow[] = await sql<OutboxRow[]>`
-      select * from outbox
-      where (created_at, id) > (${last.createdAt}::text::timestamptz, ${last.id}::uuid)
-        and created_at < now() - ${leftAfterMs}::int4 * interval '1 ms'
-      order by created_at, id limit ${pageRows}`
-    if (rows.length === 0 || !(await jobs.handOver(rows))) return swept
-    swept += rows.length
-    last = rows.at(-1)!
+export function openSweep(sql: Sql, jobs: Jobs, { pageRows, pages } = bounds): () => Promise<number> {
+  const start: Pick<OutboxRow, 'createdAt' | 'id'> = { createdAt: '-infinity', id: nilId }
+  let last = start
+  return async () => {
+    let swept = 0
+    for (let page = 0; page < pages; page++) {
+      const rows = await sql<OutboxRow[]>`
+        select * from outbox
+        where parked_at is null and (created_at, id) > (${last.createdAt}::text::timestamptz, ${last.id}::uuid)
+        order by created_at, id limit ${pageRows}`
+      const left = await leftOf(jobs, rows)
+      if (left.length > 0 && !(await jobs.handOver(left))) break
+      swept += left.length
+      last = rows.length === pageRows ? rows.at(-1)! : start
+      if (last === start) break
+    }
+    return swept
   }
 }
 
-/** The job is done: only now its row leaves the outbox. */
-export async function settle(sql: Sql, outboxId: string): Promise<void> {
-  await sql`delete from outbox where id = ${outboxId}`
+async function leftOf(jobs: Jobs, rows: OutboxRow[]): Promise<OutboxRow[]> {
+  if (rows.length === 0) return rows
+  const ids = rows.map(({ id }) => id)
+  const absent = await jobs.absent(jobs.queue, ids)
+  return rows.filter(({ id }) => absent.has(id))
 }

@@ -67,6 +67,8 @@ export function readConfig(env: Env) {
     jobConcurrency: whole('JOB_CONCURRENCY', 4, 1, 100),
     jobBatchRows: whole('JOB_BATCH_ROWS', 500, 1, 10_000),
     jobPauseMs: whole('JOB_PAUSE_MS', 5, 0, 10_000),
+    jobSliceMs: whole('JOB_SLICE_MS', 1_000, 10, 600_000),
+    jobAttempts: whole('JOB_ATTEMPTS', 8, 1, 20),
     sweepEveryMs: whole('SWEEP_EVERY_MS', 2_000, 50, 600_000),
   }
 }

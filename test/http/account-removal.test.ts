@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { closeAccount, closeLeftAccounts } from '../../workers/close-account.ts'
+import { nilId } from '../../src/core/ids.ts'
+import { closeAccount } from '../../workers/close-account.ts'
+import { leftMembers, leftOwners, lookAfter } from '../../workers/left-behind.ts'
 import { eventually } from '../races/pair.ts'
 import { invite, make, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
@@ -17,6 +19,12 @@ const sql = () => service.services.database.reads
 const settled = () =>
   eventually('an empty outbox', async () => (await sql()`select 1 from outbox`).length === 0)
 const deleted = { message: 'Account deleted successfully' }
+/** How many accounts the recurring look over owners and members finds. */
+async function closeLeftAccounts(): Promise<number> {
+  const owners = await lookAfter(sql(), leftOwners, nilId, 1_000)
+  const members = await lookAfter(sql(), leftMembers, nilId, 1_000)
+  return owners.asked + members.asked
+}
 const pace = { batchRows: 10, pauseMs: 0 }
 
 /** Somebody who owns a project, and writes in the project of another. */
@@ -82,11 +90,11 @@ test('the job is safe twice, and leaves a living account alone', async () => {
 test('a write that came after the job is found by the recurring cleanup', async () => {
   const { ada, own } = await scene()
   await sql()`delete from users where id = ${ada.id}`
-  expect(await closeLeftAccounts(sql())).toBe(1)
+  expect(await closeLeftAccounts()).toBe(1)
   await settled()
   expect(await sql()`select 1 from projects where id = ${own.id}`).toHaveLength(0)
   expect(await sql()`select 1 from members where user_id = ${ada.id}`).toHaveLength(0)
-  expect(await closeLeftAccounts(sql())).toBe(0)
+  expect(await closeLeftAccounts()).toBe(0)
 })
 
 test('the account and the job it owes go in one statement', async () => {

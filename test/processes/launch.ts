@@ -4,9 +4,9 @@ import { connect, type Socket } from 'node:net'
 import postgres from 'postgres'
 
 /** Runs `bun src/main.ts <command>` to its end. */
-export async function run(command: string, env: Record<string, string>) {
+export async function run(command: string, env: Record<string, string>, ...words: string[]) {
   const main = new URL('../../src/main.ts', import.meta.url).pathname
-  const child = spawn(process.execPath, [main, command], {
+  const child = spawn(process.execPath, [main, command, ...words], {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

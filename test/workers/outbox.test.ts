@@ -1,10 +1,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test'
 import { Redis } from 'ioredis'
-import { newId } from '../../src/core/ids.ts'
-import { cleanup } from '../../workers/cleanup.ts'
+import { newId, nilId } from '../../src/core/ids.ts'
+import { leftStreams, lookAfter } from '../../workers/left-behind.ts'
+import { openSweep } from '../../workers/relay.ts'
 import { type Person, register } from '../support/client.ts'
 import { freshRedis, type FreshRedis } from '../support/redis.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { openTestService, spawnService, type TestService } from '../support/service.ts'
 import { eventually } from '../races/pair.ts'
 import { type Furnished, furnish, owed, rowsWith } from './remains.ts'
 
@@ -82,12 +83,59 @@ test('Redis flushed while jobs run loses none of them', async () => {
   for (const { ids } of more) expect(await rowsWith(sql(), ids)).toEqual({})
 })
 
+test('the sweep hands over what the queue does not hold, and nothing twice', async () => {
+  const { jobs } = service.services
+  for (const taskId of doomed.taskIds) await ada.delete(`/tasks/${taskId}`)
+  await eventually('the jobs in the queue', async () => (await jobs.queue.getWaitingCount()) === 4)
+  const sweep = openSweep(sql(), jobs)
+  expect(await sweep()).toBe(0)
+  await flush()
+  expect(await sweep()).toBe(4)
+  expect(await sweep()).toBe(0)
+  expect(await jobs.queue.getWaitingCount()).toBe(4)
+})
+
+test('a backlog longer than a sweep is swept from where the last one stopped', async () => {
+  const { jobs } = service.services
+  const backlog = 45
+  await sql()`insert into outbox (id, project_id, name, data, created_at)
+    select gen_random_uuid(), null, 'purge-task', '{}', now() from generate_series(1, ${backlog}::int)`
+  const sweep = openSweep(sql(), jobs, { pageRows: 10, pages: 3 })
+  expect(await sweep()).toBe(30)
+  expect(await sweep()).toBe(15)
+  expect([await sweep(), await sweep(), await sweep()]).toEqual([0, 0, 0])
+  expect(await jobs.queue.getWaitingCount()).toBe(backlog)
+})
+
+test('a worker that was started while Redis was away works when it comes', async () => {
+  await redis.stop()
+  const worker = await spawnService('worker', service.env)
+  try {
+    await ada.delete(`/projects/${doomed.id}`)
+    await redis.restart()
+    await gone()
+  } finally {
+    expect(await worker.stop()).toBe(0)
+  }
+})
+
+test('two workers at once do each job', async () => {
+  const more = await Promise.all(Array.from({ length: 20 }, () => furnish(ada, 1)))
+  service.startWorkers()
+  service.startWorkers()
+  await Promise.all([doomed, ...more].map(({ id }) => ada.delete(`/projects/${id}`)))
+  await gone()
+  for (const { ids } of more) expect(await rowsWith(sql(), ids)).toEqual({})
+})
+
+const cleanup = async () => (await lookAfter(sql(), leftStreams, nilId, 1_000)).asked
+
 test('the recurring cleanup asks for the end of a project that is gone without a job, once', async () => {
   await ada.delete(`/projects/${doomed.id}`)
   await sql()`delete from outbox`
-  expect(await cleanup(sql())).toBe(1)
-  expect(await cleanup(sql())).toBe(0)
+  expect(await cleanup()).toBe(1)
+  expect(await cleanup()).toBe(0)
   service.startWorkers()
   await gone()
-  expect(await cleanup(sql())).toBe(0)
+  expect(await cleanup()).toBe(0)
 })

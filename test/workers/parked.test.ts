@@ -1,0 +1,168 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { Redis } from 'ioredis'
+import { newId, nilId } from '../../src/core/ids.ts'
+import { manageJobs } from '../../workers/jobs-command.ts'
+import { leftStreams, lookAfter } from '../../workers/left-behind.ts'
+import { openSweep } from '../../workers/relay.ts'
+import { type Person, register } from '../support/client.ts'
+import { freshRedis, type FreshRedis } from '../support/redis.ts'
+import { openTestService, spawnService, type TestService } from '../support/service.ts'
+import { eventually } from '../races/pair.ts'
+import { type Furnished, furnish, owed, rowsWith } from './remains.ts'
+
+const attempts = 3
+let redis: FreshRedis
+let service: TestService
+let ada: Person
+let doomed: Furnished
+const sql = () => service.services.database.reads
+beforeAll(async () => void (redis = await freshRedis()))
+afterAll(() => redis.stop())
+beforeEach(async () => {
+  service = await openTestService({
+    REDIS_URL: redis.url,
+    JOB_ATTEMPTS: String(attempts),
+    SWEEP_EVERY_MS: '50',
+    LOG_LEVEL: 'silent',
+  })
+  ada = await register(service.client)
+  doomed = await furnish(ada, 2)
+})
+afterEach(async () => {
+  await service.close()
+  await flush()
+})
+
+async function flush(): Promise<void> {
+  const client = new Redis(redis.url)
+  await client.flushall()
+  client.disconnect()
+}
+
+/** No task's comments can be deleted; a sequence, which no rollback takes back, counts who tried. */
+async function refuse(): Promise<void> {
+  await sql()`create sequence tries minvalue 0`
+  await sql()`create function refuse() returns trigger language plpgsql as
+    'begin perform nextval(''tries''); raise exception ''Not today''; end'`
+  await sql()`create trigger refuse before delete on comments for each statement execute function refuse()`
+}
+const allow = () => sql()`drop trigger refuse on comments`
+const tries = async () => Number((await sql()`select last_value from tries`)[0]!.lastValue) + 1
+
+interface Row {
+  id: string
+  attempts: number
+  error: string | null
+  parkedAt: string | null
+}
+const row = async () => (await sql()<Row[]>`select id, attempts, error, parked_at from outbox`)[0]
+const parked = () => eventually('a parked job', async () => Boolean((await row())?.parkedAt))
+const done = () => eventually('an empty outbox', async () => (await owed(sql())) === 0)
+const manage = (...words: string[]) => manageJobs(sql(), words)
+
+async function park(): Promise<Row> {
+  await refuse()
+  await ada.delete(`/projects/${doomed.id}`)
+  service.startWorkers()
+  await parked()
+  return (await row())!
+}
+
+test('a job that always fails is tried so often and no more, then parked with its error', async () => {
+  expect(await park()).toMatchObject({ attempts, error: 'P0001: Not today' })
+  const { queue } = service.services.jobs
+  await eventually('its leave from the queue', async () => (await queue.getJobCountByTypes()) === 0)
+  // What comes later passes by, and whoever sweeps now leaves the parked one alone.
+  await ada.delete(`/projects/${(await furnish(ada, 0)).id}`)
+  await eventually('the end of the other', async () => (await owed(sql())) === 1)
+  expect(await openSweep(sql(), service.services.jobs)()).toBe(0)
+  expect(await tries()).toBe(attempts)
+})
+
+test('tries are counted also when Redis forgets them', async () => {
+  await refuse()
+  await ada.delete(`/projects/${doomed.id}`)
+  service.startWorkers()
+  for (let n = 1; n < attempts; n++) {
+    await eventually(`try ${n}`, async () => (await row())!.attempts >= n)
+    await flush()
+  }
+  await parked()
+  // A try that was under way when Redis forgot it may end only now.
+  await eventually('the last try', async () => (await tries()) === attempts)
+  expect(await row()).toMatchObject({ attempts })
+})
+
+test('a parked job that is asked for again does its work', async () => {
+  const { id } = await park()
+  const listed = await manage()
+  expect(listed.code).toBe(0)
+  for (const part of [id, 'purge-project', doomed.id, `${attempts} attempts`, 'Not today', '1 job parked'])
+    expect(listed.text).toContain(part)
+  await allow()
+  expect(await manage('retry', id)).toEqual({ code: 0, text: '1 job asked for again' })
+  await done()
+  expect(await rowsWith(sql(), doomed.ids)).toEqual({})
+})
+
+test('a parked job that is dropped is gone; the recurring look asks for no other while it is parked', async () => {
+  const { id } = await park()
+  const look = async () => (await lookAfter(sql(), leftStreams, nilId, 1_000)).asked
+  expect(await look()).toBe(0)
+  expect(await manage('drop', id)).toEqual({ code: 0, text: '1 job dropped' })
+  expect(await owed(sql())).toBe(0)
+  expect(await look()).toBe(1)
+})
+
+test('what the command does not know it refuses, and what is not parked it leaves alone', async () => {
+  await ada.delete(`/projects/${doomed.id}`)
+  const { id } = (await row())!
+  for (const verb of ['retry', 'drop']) {
+    expect(await manage(verb, id)).toEqual({ code: 1, text: `No parked job has the id ${id}` })
+    expect(await manage(verb, 'x')).toEqual({ code: 1, text: 'No parked job has the id x' })
+    expect(await manage(verb, 'all')).toMatchObject({ code: 0, text: expect.stringContaining('0 jobs') })
+    expect((await manage(verb)).code).toBe(1)
+  }
+  for (const words of [['sing'], ['list', 'all'], ['constructor', 'x'], ['drop', id, id]])
+    expect(await manage(...words)).toMatchObject({ code: 1, text: expect.stringContaining('jobs retry') })
+  expect((await manage('list')).text).toBe('0 jobs parked, 1 waiting or under way')
+})
+
+test('work that nobody knows is parked; of what a database refused the values are not kept', async () => {
+  await sql()`insert into outbox (id, project_id, name, data, created_at) values
+    (${newId()}, null, 'sing', '{}', now()),
+    (${newId()}, null, 'purge-task', '{"taskId":"the secret"}', now())`
+  service.startWorkers()
+  const all = () => sql()<Row[]>`select error from outbox where parked_at is not null order by name`
+  await eventually('two parked jobs', async () => (await all()).length === 2)
+  expect((await all()).map(({ error }) => error)).toEqual([
+    '22P02: invalid input syntax for type uuid: "…"',
+    'There is no work called sing',
+  ])
+})
+
+test('a job whose worker always dies is parked too, and its parking is told', async () => {
+  await ada.delete(`/projects/${doomed.id}`)
+  const [locked, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const holds = service.services.database.commits.begin(async (tx) => {
+    await tx`lock table comments in access exclusive mode`
+    locked.resolve()
+    await release.promise
+  })
+  await locked.promise
+  for (let n = 1; n <= attempts; n++) {
+    const worker = await spawnService('worker', service.env)
+    await eventually(`try ${n}`, async () => (await row())!.attempts === n)
+    await worker.stop('SIGKILL')
+    await flush() // else the queue waits until it misses the dead worker
+  }
+  const worker = await spawnService('worker', service.env)
+  await parked()
+  const { id, error } = (await row())!
+  expect(error).toBe('The worker ended before the job did')
+  expect(await worker.stop()).toBe(0)
+  const lines = worker.output.map((line) => JSON.parse(line))
+  expect(lines).toContainEqual(expect.objectContaining({ level: 50, id, job: 'purge-project' }))
+  release.resolve()
+  await holds
+})

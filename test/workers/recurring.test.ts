@@ -1,0 +1,118 @@
+import { afterEach, expect, test } from 'bun:test'
+import { Worker } from 'bullmq'
+import { newId, nilId } from '../../src/core/ids.ts'
+import { queuePrefix } from '../../src/core/jobs.ts'
+import { openBlocking } from '../../src/core/redis.ts'
+import { leftStreams, lookAfter } from '../../workers/left-behind.ts'
+import { openRecurring, type Place, recurringQueue, runStep, type Steps } from '../../workers/recurring.ts'
+import { type Person, register } from '../support/client.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+import { eventually } from '../races/pair.ts'
+
+let service: TestService
+let ada: Person
+const sql = () => service.services.database.reads
+const open = async (overrides: Record<string, string> = {}) => {
+  service = await openTestService(overrides)
+  ada = await register(service.client)
+}
+afterEach(() => service.close())
+
+const leaveKey = () => sql()`
+  insert into idempotency_keys (scope, key, fingerprint, status, body, created_at)
+  values ('here', ${newId()}, 'same', 201, '{}', now() - interval '1 year')`
+const leaveToken = () => sql()`
+  insert into revoked_tokens (jti, expires_at) values (${newId()}, now() - interval '1 day')`
+const leaveStream = () => sql()`
+  insert into streams (project_id, version, last_number) values (${newId()}, 1, 0)`
+
+const isEmpty = async (table: string) => (await sql()`select from ${sql()(table)}`).length === 0
+const isCleared = (...tables: string[]) =>
+  eventually(`nothing left in ${tables.join(' and ')}`, async () =>
+    (await Promise.all(tables.map(isEmpty))).every(Boolean),
+  )
+
+test('a queue full of slow jobs does not keep recurring work from its turn', async () => {
+  await open({ JOB_CONCURRENCY: '1', JOB_SLICE_MS: '600000', JOB_BATCH_ROWS: '1', JOB_PAUSE_MS: '2000' })
+  const { id: projectId } = (await ada.post('/projects', { name: 'Slow' })).body
+  for (let n = 0; n < 20; n++) await ada.post('/tasks', { projectId, title: `Task ${n}` })
+  await ada.delete(`/projects/${projectId}`)
+  await leaveKey()
+  service.startWorkers()
+  await isCleared('idempotency_keys')
+  expect(await isEmpty('tasks')).toBe(false)
+})
+
+test('a step that always fails stops no other', async () => {
+  await open()
+  await Promise.all([leaveKey(), leaveToken(), leaveStream()])
+  await sql()`create function refuse() returns trigger language plpgsql as 'begin raise exception ''no''; end'`
+  await sql()`create trigger refuse before delete on idempotency_keys for each row execute function refuse()`
+  service.startWorkers()
+  await isCleared('revoked_tokens', 'streams')
+  expect(await isEmpty('idempotency_keys')).toBe(false)
+})
+
+test('a step that waits stops no other', async () => {
+  await open()
+  await Promise.all([leaveKey(), leaveToken(), leaveStream()])
+  const [locked, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const holds = service.services.database.commits.begin(async (tx) => {
+    await tx`lock table streams in access exclusive mode`
+    locked.resolve()
+    await release.promise
+  })
+  await locked.promise
+  service.startWorkers()
+  await isCleared('revoked_tokens', 'idempotency_keys')
+  release.resolve()
+  await holds
+})
+
+test('a look over a table goes by key, asks once for what is left behind, and ends at the end', async () => {
+  await open()
+  const { id: kept } = (await ada.post('/projects', { name: 'Kept' })).body
+  for (let n = 0; n < 4; n++) await leaveStream()
+  const keys = (await sql()<{ id: string }[]>`select project_id as id from streams order by 1`).map(
+    ({ id }) => id,
+  )
+  const look = (after: string) => lookAfter(sql(), leftStreams, after, 2)
+  const pages = [await look(nilId), await look(keys[1]!), await look(keys[3]!)]
+  expect(pages.map(({ last }) => last)).toEqual([keys[1], keys[3], undefined])
+  expect(pages.reduce((sum, { asked }) => sum + asked, 0)).toBe(4)
+  expect((await look(nilId)).asked).toBe(0)
+  const asked = await sql()<{ name: string; id: string; inData: string }[]>`
+    select name, project_id as id, data->>'projectId' as in_data from outbox order by project_id`
+  expect(asked as unknown[]).toEqual(
+    keys.filter((id) => id !== kept).map((id) => ({ name: 'purge-project', id, inData: id })),
+  )
+})
+
+test('a step goes on where it stopped, and begins anew when Redis has lost its place', async () => {
+  await open()
+  const { jobs, config, log } = service.services
+  const places: (string | undefined)[] = []
+  const steps: Steps = { look: async (_, after) => `after ${places.push(after)}` }
+  const recurring = openRecurring(jobs, steps)
+  const queue = jobs.open(recurringQueue)
+  const turn = () => ({ batchRows: 1, pauseMs: 0 })
+  const options = { connection: openBlocking(config.redisUrl, log), prefix: queuePrefix(config) }
+  const worker = new Worker<Place>(
+    recurringQueue,
+    (job, token) => runStep(steps, turn, log, job, token),
+    options,
+  )
+  const rests = (times: number) =>
+    eventually('its rest', async () => places.length === times && (await queue.getDelayedCount()) === 1)
+  await recurring.keep()
+  await rests(1)
+  await recurring.keep()
+  await (await queue.getJob('look'))!.promote()
+  await rests(2)
+  await queue.obliterate({ force: true })
+  await recurring.keep()
+  await rests(3)
+  expect(places).toEqual([undefined, 'after 1', undefined])
+  await Promise.all([worker.close(), recurring.close(), queue.close()])
+  options.connection.disconnect()
+})

@@ -1,0 +1,37 @@
+import type { Sql } from '../src/core/database.ts'
+import { reasonOf } from './reason.ts'
+
+const died = 'The worker ended before the job did'
+
+/**
+ * Counts a try before it begins, so that one whose worker dies counts too, and whatever Redis forgets. `gone` when there
+ * is nothing to do: done, dropped or parked meanwhile. `parked` when the last try was begun and never ended.
+ */
+export async function begin(sql: Sql, id: string, most: number): Promise<'begun' | 'parked' | 'gone'> {
+  const begun = await sql`
+    update outbox set attempts = attempts + 1
+    where id = ${id} and parked_at is null and attempts < ${most} returning id`
+  if (begun.length > 0) return 'begun'
+  const parked = await sql`
+    update outbox set parked_at = now(), error = coalesce(error, ${died})
+    where id = ${id} and parked_at is null and attempts >= ${most} returning id`
+  return parked.length > 0 ? 'parked' : 'gone'
+}
+
+/** The job is done: only now its row leaves the outbox. */
+export async function settle(sql: Sql, id: string): Promise<void> {
+  await sql`delete from outbox where id = ${id}`
+}
+
+/** The job got on, and is to be continued: what failed before is forgiven. */
+export async function toBeContinued(sql: Sql, id: string): Promise<void> {
+  await sql`update outbox set attempts = 0, error = null where id = ${id} and parked_at is null`
+}
+
+/** The job failed. True when that was once too often: it is parked, with what the last error said. */
+export async function fail(sql: Sql, id: string, most: number, error: unknown): Promise<boolean> {
+  const [row] = await sql<{ isParked: boolean }[]>`
+    update outbox set error = ${reasonOf(error)}, parked_at = case when attempts >= ${most} then now() end
+    where id = ${id} and parked_at is null returning parked_at is not null as is_parked`
+  return row?.isParked ?? false
+}

@@ -1,0 +1,47 @@
+import { DelayedError, type Job } from 'bullmq'
+import type { Sql } from '../src/core/database.ts'
+import type { JobData } from '../src/core/jobs.ts'
+import type { Log } from '../src/core/log.ts'
+import { begin, fail, settle, toBeContinued } from './outbox.ts'
+import { type Pace, TurnOver } from './pace.ts'
+import { reasonOf } from './reason.ts'
+
+export type Work = Record<string, (data: Record<string, string>, pace: Pace) => Promise<unknown>>
+
+export interface Bench {
+  sql: Sql
+  log: Log
+  work: Work
+  /** The pace of a job whose turn begins now. */
+  turn(): Pace
+  attempts: number
+}
+
+/**
+ * Runs one turn of a job that the outbox owes. A long one goes to the back of the queue when its turn is over; one that
+ * fails is tried again, by the queue as long as it knows of it, else by the sweep; one that failed too often is parked.
+ */
+export async function runJob(by: Bench, job: Job<JobData>, token?: string): Promise<void> {
+  const { outboxId: id, data } = job.data
+  const state = await begin(by.sql, id, by.attempts)
+  if (state === 'gone') return
+  if (state === 'parked') return tellParked(by.log, job, 'its worker ended each time')
+  try {
+    const work = by.work[job.name]
+    if (!work) throw new Error(`There is no work called ${job.name}`)
+    await work(data, by.turn())
+    await settle(by.sql, id)
+  } catch (error) {
+    if (error instanceof TurnOver) {
+      await toBeContinued(by.sql, id)
+      await job.moveToDelayed(Date.now(), token)
+      throw new DelayedError()
+    }
+    const reason = reasonOf(error)
+    if (await fail(by.sql, id, by.attempts, error)) return tellParked(by.log, job, reason)
+    throw new Error(reason)
+  }
+}
+
+const tellParked = (log: Log, { name, data }: Job<JobData>, reason: string) =>
+  log.error({ job: name, id: data.outboxId, reason }, 'job parked; see `npm run jobs`')
