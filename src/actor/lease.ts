@@ -10,7 +10,10 @@ interface Held {
   wanted: boolean
 }
 
-type LeaseConfig = Pick<Config, 'leaseTtlMs' | 'leaseSliceMs' | 'leaseLingerMs' | 'redisPrefix'>
+type LeaseConfig = Pick<
+  Config,
+  'leaseTtlMs' | 'leaseSliceMs' | 'leaseLingerMs' | 'redisPrefix' | 'writeTimeoutMs'
+>
 
 /**
  * The right to write a project without being disturbed. It only keeps processes out of each other's way: nothing
@@ -26,12 +29,13 @@ export class Leases {
 
   constructor(
     private readonly redis: Redis,
-    subscriber: Redis,
+    private readonly subscriber: Redis,
     private readonly config: LeaseConfig,
   ) {
     this.channels = `${config.redisPrefix}:lease-channel:`
     subscriber.on('message', (_channel, message) => this.hear(message))
-    subscriber.subscribe(this.channels + this.me).catch(() => {}) // made again on reconnect
+    // Whenever Redis comes, for the first time or again: until then nothing can be heard.
+    subscriber.on('ready', () => void subscriber.subscribe(this.channels + this.me).catch(() => {}))
     this.timer = setInterval(() => void this.tend(), config.leaseTtlMs / 4)
   }
 
@@ -47,13 +51,16 @@ export class Leases {
       if (!mine.wanted || now - mine.since < this.config.leaseSliceMs) return true
       await this.release(projectId)
     }
-    // A holder that froze is waited for until its lease ends, and a little longer; then the commit decides.
-    const patience = performance.now() + this.config.leaseTtlMs * 2
+    // A holder that froze is waited for until its lease ends, and a little longer; then the commit decides, in time.
+    const patience = performance.now() + Math.min(this.config.leaseTtlMs * 2, this.config.writeTimeoutMs / 2)
     while (performance.now() < patience && performance.now() >= this.awayUntil) {
       // Listen first: the hand-over may be heard before the answer that says "wait".
       const handedOver = this.listen(projectId)
       const waitMs = await this.acquire(projectId)
-      const timer = setTimeout(() => this.waiters.get(projectId)?.(false), waitMs)
+      const timer = setTimeout(
+        () => this.waiters.get(projectId)?.(false),
+        Math.min(waitMs, patience - performance.now()),
+      )
       const taken = waitMs === 0 || (await handedOver)
       clearTimeout(timer)
       this.waiters.delete(projectId)
@@ -122,6 +129,7 @@ export class Leases {
         void this.release(projectId)
       else keep.push(projectId)
     }
+    this.subscriber.ping().catch(() => {}) // a line that has gone silent is noticed by what it owes
     for (let i = 0; i < keep.length; i += 500) await this.renew(keep.slice(i, i + 500))
   }
 

@@ -6,6 +6,7 @@ const failFast: RedisOptions = {
   enableOfflineQueue: false,
   maxRetriesPerRequest: 0,
   commandTimeout: 300,
+  socketTimeout: 1_000,
 }
 
 const common: RedisOptions = {
@@ -16,8 +17,12 @@ const common: RedisOptions = {
 /** For commands on the way to an answer. */
 export const openRedis = (url: string, log: Log) => watch(new Redis(url, { ...common, ...failFast }), log)
 
-/** For subscriptions: they are made again by themselves after a reconnect. */
-export const openSubscriber = (url: string, log: Log) => watch(new Redis(url, common), log)
+/** For subscriptions, which their owner makes whenever it is ready. */
+export const openSubscriber = (url: string, log: Log) =>
+  watch(
+    new Redis(url, { ...common, enableOfflineQueue: false, autoResubscribe: false, socketTimeout: 2_000 }),
+    log,
+  )
 
 /** For BullMQ's workers, which block and wait for Redis as long as it takes. */
 export const openBlocking = (url: string, log: Log) =>

@@ -6,6 +6,7 @@ import { openLog } from '../../src/core/log.ts'
 import { openRedis, openSubscriber } from '../../src/core/redis.ts'
 import { freshRedis, type FreshRedis } from '../support/redis.ts'
 import { eventually } from './pair.ts'
+import { openSilentLine } from './silent-line.ts'
 
 const log = openLog('silent')
 let server: FreshRedis
@@ -28,9 +29,14 @@ beforeEach(() => {
 })
 
 /** A process's leases: they last `leaseTtlMs` and are given up at once when somebody waits. */
-async function leasesOf({ leaseTtlMs = 60_000, leaseLingerMs = 60_000 } = {}): Promise<Leases> {
-  const [commands, subscriber] = [openRedis(server.url, log), openSubscriber(server.url, log)]
-  const config = { leaseTtlMs, leaseLingerMs, leaseSliceMs: 0, redisPrefix: prefix }
+async function leasesOf({
+  leaseTtlMs = 60_000,
+  leaseLingerMs = 60_000,
+  writeTimeoutMs = 240_000,
+  url = server.url,
+} = {}): Promise<Leases> {
+  const [commands, subscriber] = [openRedis(url, log), openSubscriber(url, log)]
+  const config = { leaseTtlMs, leaseLingerMs, leaseSliceMs: 0, redisPrefix: prefix, writeTimeoutMs }
   const known = open.length
   const leases = new Leases(commands, subscriber, config)
   open.push(async () => {
@@ -96,6 +102,13 @@ test('a lease whose holder is gone without a word is taken when it ends', async 
   expect(await holderOf(project)).not.toBe('somebody gone')
 })
 
+test('who may not wait as long as a lease lasts goes on without it', async () => {
+  const [leases, project] = [await leasesOf({ writeTimeoutMs: 400 }), newId()]
+  await redis.set(`${prefix}:lease:${project}`, 'somebody gone', 'PX', 60_000)
+  expect(await leases.hold(project)).toBe(true)
+  expect(await holderOf(project)).toBe('somebody gone')
+})
+
 test('a lease in use is renewed beyond its first life', async () => {
   const [leases, project] = [await leasesOf({ leaseTtlMs: 400 }), newId()]
   await leases.hold(project)
@@ -133,4 +146,27 @@ test('without Redis everybody goes on, and with it leases are leases again', asy
     first.rest(project)
     return (await holderOf(project)) !== null
   })
+})
+
+test('a process whose lines to Redis went silent without a word hears again what others want', async () => {
+  const line = await openSilentLine(server.url)
+  const project = newId()
+  const first = await leasesOf({ leaseTtlMs: 8_000, url: line.url })
+  const second = await leasesOf({ leaseTtlMs: 8_000 })
+  line.silenceOpen()
+  // Redis does not know yet that its old line is dead: both stand there.
+  const lines = async () => {
+    const channels = await redis.pubsub('CHANNELS', `${prefix}*`)
+    return ((await redis.pubsub('NUMSUB', ...(channels as string[]))) as number[]).filter((n) => n === 2)
+  }
+  await eventually('another subscription', async () => (await lines()).length === 1)
+  await eventually('a lease', async () => {
+    await first.hold(project)
+    first.rest(project)
+    return (await holderOf(project)) !== null
+  })
+  const holder = await holderOf(project)
+  await second.hold(project)
+  expect(await holderOf(project)).not.toBe(holder)
+  line.close()
 })

@@ -1,6 +1,6 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** Stands between the service and Postgres, and can go silent: everything is taken, nothing arrives, no line ends. */
+/** Stands between the service and a server, and can go silent: everything is taken, nothing arrives, no line ends. */
 export interface SilentLine {
   url: string
   /** Silences every open connection for good; new ones work. */

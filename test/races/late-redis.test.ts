@@ -1,0 +1,44 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { make } from '../support/client.ts'
+import { freshRedis, type FreshRedis } from '../support/redis.ts'
+import { type ServiceProcess, spawnService } from '../support/service.ts'
+import { eventually, openPair, type Pair, upTo } from './pair.ts'
+
+/** The drivers' patience with a command: 20 tries to connect, which take 10.5 s. */
+const patienceMs = 12_000
+
+let redis: FreshRedis
+let pair: Pair
+let worker: ServiceProcess
+beforeAll(async () => {
+  redis = await freshRedis()
+  await redis.stop()
+  // A lease that is not handed over is not to be had in the time that a write may take.
+  pair = await openPair({ REDIS_URL: redis.url, LEASE_TTL_MS: '60000', LEASE_LINGER_MS: '60000' })
+  worker = await spawnService('worker', pair.env)
+  await Bun.sleep(patienceMs)
+  await redis.restart()
+  for (const { output } of [pair.a, pair.b, worker])
+    await eventually('Redis', () => output.some((line) => line.includes('redis is back')))
+}, 60_000)
+afterAll(async () => {
+  await Promise.all([pair.close(), worker.stop('SIGKILL')])
+  await redis.stop()
+})
+
+test('processes that started long before Redis hand a project to each other as others do', async () => {
+  const { atA, atB } = pair
+  const project = await make(atA, '/projects', { name: 'Shared' })
+  for (const n of upTo(10))
+    for (const who of [atA, atB]) await make(who, '/tasks', { title: `Task ${n}`, projectId: project.id })
+  const { body } = await atB.get(`/tasks?projectId=${project.id}`)
+  expect(body.map(({ number }) => number)).toEqual(upTo(20))
+})
+
+test('and a worker that did works', async () => {
+  const { atA, sql } = pair
+  const project = await make(atA, '/projects', { name: 'Passing' })
+  await atA.delete(`/projects/${project.id}`)
+  const streams = () => sql`select from streams where project_id = ${project.id}`
+  await eventually('the end of the project', async () => (await streams()).length === 0)
+})
