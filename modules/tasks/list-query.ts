@@ -1,6 +1,6 @@
 import type { Static } from '@sinclair/typebox'
 import { badRequest } from '../../src/core/errors.ts'
-import { isId } from '../../src/core/ids.ts'
+import { canonicalId, isId } from '../../src/core/ids.ts'
 import { isIdPart, readCursor, readLimit } from '../../src/core/pages.ts'
 import { parseInstant } from '../../src/core/text.ts'
 import type { TaskFilter } from './list.ts'
@@ -11,8 +11,9 @@ import type { ListTasksQuery } from './schema.ts'
  * @throws Refusal 400
  */
 export function readTaskFilter(query: Static<typeof ListTasksQuery>, caller: string): TaskFilter {
-  const { projectId, status, priority } = query
-  const assigneeId = query.assigneeId === 'me' ? caller : query.assigneeId
+  const { status, priority } = query
+  const projectId = query.projectId && canonicalId(query.projectId)
+  const assigneeId = query.assigneeId === 'me' ? caller : query.assigneeId && canonicalId(query.assigneeId)
   if (assigneeId !== undefined && !isId(assigneeId))
     throw badRequest('assigneeId must be the id of a user, or me')
   const [dueBefore, dueAfter] = [instant(query.dueBefore), instant(query.dueAfter)]

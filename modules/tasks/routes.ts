@@ -4,7 +4,7 @@ import type { TaskRow } from '../../drizzle/schema.ts'
 import { saying, showing } from '../../src/actor/reply.ts'
 import { Message, operation } from '../../src/core/docs.ts'
 import { notFound } from '../../src/core/errors.ts'
-import { isId } from '../../src/core/ids.ts'
+import { canonicalId, isId } from '../../src/core/ids.ts'
 import { pageOf } from '../../src/core/pages.ts'
 import { optionalText, parseInstant } from '../../src/core/text.ts'
 import { etagAt } from '../../src/core/versions.ts'
@@ -37,7 +37,7 @@ export function taskRoutes(
         const wanted = { ...blank, ...wantedOf(body), title: body.title.trim() }
         return write(request, caller, body, (conditions) =>
           actors.run({
-            projectId: body.projectId,
+            projectId: canonicalId(body.projectId),
             caller,
             ...conditions,
             decide: (state, context) => showing(createTask(state, context, wanted), taskView, 201),
@@ -113,7 +113,7 @@ export function taskRoutes(
       '/:id',
       ({ params: { id }, body, caller, request }) => {
         const wanted = wantedOf(body)
-        const otherProjectId = body.projectId
+        const otherProjectId = body.projectId && canonicalId(body.projectId)
         return write(request, caller, body, (conditions) =>
           places.at('task', id, 'Task', ({ projectId }) => {
             const common = { projectId, caller, needs: { task: [id] }, ...conditions }
@@ -178,7 +178,7 @@ function wantedOf(body: Static<typeof UpdateTaskBody>): TaskChanges {
     status: body.status,
     priority: body.priority,
     dueDate: typeof body.dueDate === 'string' ? parseInstant(body.dueDate) : body.dueDate,
-    assigneeId: body.assigneeId,
+    assigneeId: body.assigneeId && canonicalId(body.assigneeId),
   }
   for (const key in wanted)
     if (wanted[key as keyof TaskChanges] === undefined) delete wanted[key as keyof TaskChanges]

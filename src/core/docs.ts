@@ -26,7 +26,7 @@ interface Operation {
   description?: string
   /** The status and body of success. */
   answers: { status: number; schema?: TSchema; description: string }
-  /** Refusals beside 401, 414, 429, 500 and 503, which every guarded operation may answer; with 413 comes 408. */
+  /** Refusals beside 400, 401, 414, 429, 500 and 503, which every guarded operation may answer; with 413 comes 408. */
   refuses?: ErrorStatus[]
   open?: boolean
   /** Answers 304 to `If-None-Match`. */
@@ -55,7 +55,7 @@ export function operation({ tag, summary, description, answers, refuses = [], ..
   }
 }
 
-const always = [414, 429, 500, 503] as const
+const always = [400, 414, 429, 500, 503] as const
 
 function success(
   { schema, description }: Operation['answers'],

@@ -2,12 +2,13 @@ import { type TObject, type TProperties, Type } from '@sinclair/typebox'
 import { Elysia } from 'elysia'
 import type { Authenticate } from './authenticate.ts'
 import type { Config } from './config.ts'
-import { Refusal } from './errors.ts'
+import { canonicalId } from './ids.ts'
 import { readBody } from './json-body.ts'
 import { addressOf } from './limits/address.ts'
 import type { Share } from './limits/budget.ts'
 import { tell } from './limits/headers.ts'
 import type { Limits } from './limits/limits.ts'
+import { requireShort, requireSingle } from './request-url.ts'
 
 /**
  * A JSON body: unknown fields are refused, for a misspelt one must not be lost. What else the resource shows may come
@@ -49,13 +50,10 @@ const openDoor = ({ bodyBytes, bodyTimeoutMs }: Pick<Config, 'bodyBytes' | 'body
     },
   })
 
-/** More than any path and query here needs. Headers are the server's to bound: it answers 431 from 16 KiB on. */
-const urlCharacters = 8_192
-
-/** @throws Refusal 414 */
-function requireShort({ url }: Request): void {
-  if (url.length > urlCharacters)
-    throw new Refusal(414, `The URL must have at most ${urlCharacters} characters`)
+/** A request as its route is to see it. @throws Refusal 400 */
+function tidy({ params, request }: { params: Record<string, string | undefined>; request: Request }): void {
+  requireSingle(request)
+  for (const name in params) params[name] = canonicalId(params[name] ?? '')
 }
 
 /** What every answer says, whoever asks; and to whom limits apply, what is left of them. */
@@ -84,6 +82,7 @@ export function openDoors(
         const address = addressOf(request, server, trustProxy)
         return { address, share: await limits.enter(address) }
       })
+      .onTransform({ as: 'scoped' }, tidy)
       .onAfterHandle({ as: 'scoped' }, sayLimits),
 
     /** For signed-in callers: refuses others with 401 and gives routes the `caller`'s user id. */
@@ -94,6 +93,7 @@ export function openDoors(
         const caller = await authenticate.caller(request)
         return { caller, share: await limits.use(caller, request.method) }
       })
+      .onTransform({ as: 'scoped' }, tidy)
       .onAfterHandle({ as: 'scoped' }, sayLimits),
 
     /**
@@ -109,6 +109,7 @@ export function openDoors(
         const share = await limits.use(claims.userId, request.method)
         return { claims, share, address: addressOf(request, server, trustProxy) }
       })
+      .onTransform({ as: 'scoped' }, tidy)
       .onAfterHandle({ as: 'scoped' }, sayLimits),
   }
 }

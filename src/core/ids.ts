@@ -62,5 +62,9 @@ function idAt({ ms, count }: Tick): string {
 /** The nil UUID (RFC 9562, 5.9): what every id comes after, and nobody's own. */
 export const nilId = '00000000-0000-0000-0000-000000000000'
 
+/** An id as this service writes it: in upper case it is the same one. What is no id stays. */
+export const canonicalId = (text: string): string =>
+  text.length === 36 && /[A-F]/.test(text) ? text.toLowerCase() : text
+
 /** True for the canonical lower-case form, the only one this service gives out. */
 export const isId = (value: string): boolean => UUID.test(value)

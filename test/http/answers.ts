@@ -17,7 +17,7 @@ export const malformedIds = [
   'me',
   '%00',
   '%27%20or%201%3D1',
-  absentId.toUpperCase(),
+  absentId.replaceAll('-', ''),
   `${absentId}0`,
 ]
 

@@ -144,3 +144,11 @@ test('a connection serves one request after another, refused ones among them', a
     [200, true],
   ])
 })
+
+test('what a path and a query name is read as it is by the app itself', async () => {
+  const { body } = await ada.get(`/projects/${projectId.toUpperCase()}`)
+  expect(body.id).toBe(projectId)
+  expectRefusal(await ada.get('/projects?limit=1&limit=2'), 400, 'limit is given more than once')
+  const root = await ask('GET', '/')
+  expect([root.status, root.head]).toEqual([302, expect.stringMatching(/^location: \/api\/docs$/im)])
+})

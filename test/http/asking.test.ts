@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { type Body, invite, make, type Person, register } from '../support/client.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+import { absentId, expectRefusal } from './answers.ts'
+
+let service: TestService
+let ada: Person
+let grace: Person
+let project: Body
+let task: Body
+beforeAll(async () => {
+  service = await openTestService()
+  ada = await register(service.client, 'Ada')
+  grace = await register(service.client, 'Grace')
+  project = await make(ada, '/projects', { name: 'P' })
+  await invite(ada, project.id, grace, 'EDITOR')
+  task = await make(ada, '/tasks', { title: 'T', projectId: project.id })
+})
+afterAll(() => service.close())
+
+test('a query parameter given twice is refused by its name, wherever it is given', async () => {
+  const paths = ['/projects', '/tasks', `/projects/${project.id}`, `/tasks/${task.id}/comments`, '/auth/me']
+  for (const path of paths) {
+    for (const query of ['limit=1&limit=1', 'limit=1&x=2&limit', 'limit=1&lim%69t=2', 'limit&limit']) {
+      expectRefusal(await ada.get(`${path}?${query}`), 400, 'limit is given more than once')
+    }
+    expectRefusal(await ada.get(`${path}?a+b=1&a%20b=2`), 400, 'a b is given more than once')
+    expectRefusal(await ada.get(`${path}?%zz=1&%zz=2`), 400, '%zz is given more than once')
+    expectRefusal(await ada.get(`${path}?=1&=2`), 400, '"" is given more than once')
+    expectRefusal(await ada.as().get(`${path}?limit=1&limit=1`), 401)
+  }
+  expectRefusal(
+    await ada.patch(`/tasks/${task.id}?a=1&a=1`, { title: 'U' }),
+    400,
+    'a is given more than once',
+  )
+  expectRefusal(await ada.post('/auth/login?a=1&a=1', {}), 400, 'a is given more than once')
+  expect((await ada.get(`/tasks?status=TODO&&priority=MEDIUM&projectId=${project.id}&`)).body).toHaveLength(1)
+})
+
+test('an id in upper case is the same id, in paths, queries and bodies', async () => {
+  const up = (text: string) => text.toUpperCase()
+  expect((await ada.get(`/projects/${up(project.id)}`)).body).toEqual(project)
+  expect((await ada.get(`/tasks/${up(task.id)}`)).body).toEqual(task)
+  const [member] = (await ada.get(`/projects/${up(project.id)}/members`)).body
+  const role = `/projects/${up(project.id)}/members/${up(member!.id)}/role`
+  expect((await ada.patch(role, { role: 'ADMIN' })).body.projectId).toBe(project.id)
+  const wanted = { title: 'U', projectId: up(project.id), assigneeId: up(grace.id) }
+  const other = await make(ada, '/tasks', wanted)
+  expect(other).toMatchObject({ projectId: project.id, assigneeId: grace.id })
+  const query = `projectId=${up(project.id)}&assigneeId=${up(grace.id)}`
+  expect((await ada.get(`/tasks?${query}`)).body.map(({ id }) => id)).toEqual([other.id])
+  const same = await ada.patch(`/tasks/${up(task.id)}`, { projectId: up(project.id), assigneeId: null })
+  expect(same.body).toEqual(task)
+  const elsewhere = await make(ada, '/projects', { name: 'Q' })
+  const moved = await ada.patch(`/tasks/${other.id}`, { projectId: up(elsewhere.id) })
+  expect(moved.body).toMatchObject({ projectId: elsewhere.id, number: 1 })
+  const subtask = await make(ada, `/tasks/${up(task.id)}/subtasks`, { title: 'S' })
+  expect(subtask.taskId).toBe(task.id)
+  expect((await ada.patch(`/tasks/subtasks/${up(subtask.id)}/toggle`)).body.completed).toBeTrue()
+  const comment = await make(ada, `/tasks/${up(task.id)}/comments`, { text: 'C' })
+  expect((await ada.delete(`/tasks/comments/${up(comment.id)}`)).status).toBe(200)
+  expect((await ada.delete(`/tasks/${up(task.id)}`)).status).toBe(200)
+  expectRefusal(await ada.get(`/tasks/${up(absentId)}`), 404)
+  expectRefusal(await ada.get(`/tasks?assigneeId=ME`), 400)
+})
