@@ -20,7 +20,8 @@ export function commentRoutes({ database, doors, versions }: Services, writeAt: 
       '/:id/comments',
       ({ params: { id }, body, caller, request }) => {
         const text = body.text.trim()
-        return writeAt('task', id, { request, caller, body }, (state, context) =>
+        const madeAt = (made: string) => `/tasks/comments/${made}`
+        return writeAt('task', id, { request, caller, body, madeAt }, (state, context) =>
           showing(addComment(state, context, id, text), commentView, 201),
         )
       },

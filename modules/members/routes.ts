@@ -30,13 +30,18 @@ export function memberRoutes({ config, database, actors, doors, standing, serve,
           role: body.role ?? 'VIEWER',
           mostMembers: config.projectMembers,
         }
-        return write(request, caller, body, (conditions) =>
-          actors.run({
-            projectId: id,
-            caller,
-            ...conditions,
-            decide: (state, context) => showing(inviteMember(state, context, invitation), memberView, 201),
-          }),
+        return write(
+          request,
+          caller,
+          body,
+          (conditions) =>
+            actors.run({
+              projectId: id,
+              caller,
+              ...conditions,
+              decide: (state, context) => showing(inviteMember(state, context, invitation), memberView, 201),
+            }),
+          (memberId) => `/projects/${id}/members/${memberId}`,
         )
       },
       {

@@ -31,14 +31,19 @@ export function projectRoutes({ database, actors, doors, standing, serve, write 
       '',
       ({ body, caller, request }) => {
         const wanted = { name: body.name.trim(), description: optionalText(body.description) ?? null }
-        return write(request, caller, body, (conditions) =>
-          actors.run({
-            projectId: newId(),
-            opens: true,
-            caller,
-            ...conditions,
-            decide: (state, context) => showing(createProject(state, context, wanted), projectView, 201),
-          }),
+        return write(
+          request,
+          caller,
+          body,
+          (conditions) =>
+            actors.run({
+              projectId: newId(),
+              opens: true,
+              caller,
+              ...conditions,
+              decide: (state, context) => showing(createProject(state, context, wanted), projectView, 201),
+            }),
+          (id) => `/projects/${id}`,
         )
       },
       {

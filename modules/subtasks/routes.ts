@@ -29,7 +29,8 @@ export function subtaskRoutes({ database, doors, serve, versions }: Services, wr
       '/:id/subtasks',
       ({ params: { id }, body, caller, request }) => {
         const title = body.title.trim()
-        return writeAt('task', id, { request, caller, body }, (state, context) =>
+        const madeAt = (made: string) => `/tasks/subtasks/${made}`
+        return writeAt('task', id, { request, caller, body, madeAt }, (state, context) =>
           showing(addSubtask(state, context, id, title), subtaskView, 201),
         )
       },

@@ -35,13 +35,18 @@ export function taskRoutes(
       '',
       ({ body, caller, request }) => {
         const wanted = { ...blank, ...wantedOf(body), title: body.title.trim() }
-        return write(request, caller, body, (conditions) =>
-          actors.run({
-            projectId: canonicalId(body.projectId),
-            caller,
-            ...conditions,
-            decide: (state, context) => showing(createTask(state, context, wanted), taskView, 201),
-          }),
+        return write(
+          request,
+          caller,
+          body,
+          (conditions) =>
+            actors.run({
+              projectId: canonicalId(body.projectId),
+              caller,
+              ...conditions,
+              decide: (state, context) => showing(createTask(state, context, wanted), taskView, 201),
+            }),
+          (id) => `/tasks/${id}`,
         )
       },
       {

@@ -19,18 +19,23 @@ export function openWriteAt({ actors, write }: Services, places: Places) {
   return (
     kind: Kind,
     id: string,
-    asked: { request: Request; caller: string; body?: unknown },
+    asked: { request: Request; caller: string; body?: unknown; madeAt?: (id: string) => string },
     rule: (state: ProjectState, context: Context, ref: Ref) => Decision<Reply>,
   ): Promise<Response> =>
-    write(asked.request, asked.caller, asked.body ?? null, (conditions) =>
-      places.at(kind, id, names[kind], ({ projectId, taskId }) =>
-        actors.run({
-          projectId,
-          caller: asked.caller,
-          needs: { task: [taskId], [kind]: [id] },
-          ...conditions,
-          decide: (state, context) => rule(state, context, { id, taskId }),
-        }),
-      ),
+    write(
+      asked.request,
+      asked.caller,
+      asked.body ?? null,
+      (conditions) =>
+        places.at(kind, id, names[kind], ({ projectId, taskId }) =>
+          actors.run({
+            projectId,
+            caller: asked.caller,
+            needs: { task: [taskId], [kind]: [id] },
+            ...conditions,
+            decide: (state, context) => rule(state, context, { id, taskId }),
+          }),
+        ),
+      asked.madeAt,
     )
 }

@@ -58,10 +58,15 @@ export function operation({ tag, summary, description, answers, refuses = [], ..
 const always = [400, 414, 429, 500, 503] as const
 
 function success(
-  { schema, description }: Operation['answers'],
+  { status, schema, description }: Operation['answers'],
   { conditional, paged }: Pick<Operation, 'conditional' | 'paged'>,
 ) {
-  const headers = { ...(conditional && ofReads), ...(paged && { Link: link }), ...limits }
+  const headers = {
+    ...(conditional && ofReads),
+    ...(paged && { Link: link }),
+    ...(status === 201 && made),
+    ...limits,
+  }
   return {
     description,
     headers,
@@ -72,6 +77,12 @@ function success(
 const link = { description: 'The next page, rel="next"; absent on the last one', schema: { type: 'string' } }
 
 const text = (description: string, example: string) => ({ description, schema: { type: 'string' }, example })
+const made = {
+  Location: text(
+    'Where it is read; members, subtasks and comments: changed and removed',
+    '/api/v1/tasks/019a2b3c',
+  ),
+}
 const ofReads = {
   ETag: { description: 'For If-None-Match', schema: { type: 'string' } },
   'Cache-Control': text(

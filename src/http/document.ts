@@ -25,7 +25,7 @@ const headers: Record<string, Parameter> = {
   412: header('If-Match', 'The ETag that the resource must still have'),
   422: header(
     'Idempotency-Key',
-    'Up to 255 characters: a repeat with the same key is answered, not done again',
+    'Up to 255 characters: a repeat with the same key is answered, not done again. Refusals are not kept: after one, the same key begins anew',
   ),
 }
 

@@ -63,9 +63,9 @@ export function openOnce(findKept: FindKept, passwords: Passwords, tokens: Token
   }
 }
 
-/** No cache on the way may keep a token. */
+/** No cache on the way may keep a token. What is made here is an account, the caller's own. */
 function secret(reply: Parameters<typeof send>[0]): Response {
-  const response = send(reply)
+  const response = send(reply, () => '/auth/me')
   response.headers.set('cache-control', 'no-store')
   return response
 }

@@ -15,26 +15,30 @@ export type Write = (
   scope: string,
   body: unknown,
   work: (conditions: Conditions) => Promise<Reply>,
+  madeAt?: MadeAt,
 ) => Promise<Response>
+
+/** The path below /api/v1 of what was made, for Location: where it is read, or at least changed and removed. */
+export type MadeAt = (id: string) => string
 
 /**
  * Runs a write under its headers. The actor sees to it that a key's work is done once; looking first (and again when
  * there is nothing to work on) finds the answer also after the very thing was deleted.
  */
 export function openWrite(findKept: FindKept): Write {
-  return async (request, scope, body, work) => {
+  return async (request, scope, body, work, madeAt) => {
     const guard = readGuard(request, scope, body)
     const conditions = { ifMatch: request.headers.get('if-match') ?? undefined, guard }
-    if (!guard) return send(await work(conditions))
+    if (!guard) return send(await work(conditions), madeAt)
     const kept = await findKept(guard)
-    if (kept) return send(replay(kept, guard))
+    if (kept) return send(replay(kept, guard), madeAt)
     try {
-      return send(await work(conditions))
+      return send(await work(conditions), madeAt)
     } catch (error) {
       if (!(error instanceof Refusal) || error.status !== 404) throw error
       const done = await findKept(guard)
       if (!done) throw error
-      return send(replay(done, guard))
+      return send(replay(done, guard), madeAt)
     }
   }
 }
@@ -55,9 +59,16 @@ export function readGuard(request: Request, scope: string, body: unknown): Guard
   return { scope, key, fingerprint: createHash('sha256').update(said).digest('base64url') }
 }
 
-export function send({ status, body, etag, replayed }: Reply & { replayed?: true }): Response {
+/** Every view begins with its id. */
+const idIn = (body: string): string => /^\{"id":"([^"]+)"/.exec(body)?.[1] ?? ''
+
+export function send(
+  { status, body, etag, replayed }: Reply & { replayed?: true },
+  madeAt?: MadeAt,
+): Response {
   const headers: Record<string, string> = { 'content-type': 'application/json', 'x-request-id': requestId() }
   if (etag) headers.etag = etag
+  if (madeAt && status === 201) headers.location = `/api/v1${madeAt(idIn(body))}`
   if (replayed) headers['idempotency-replayed'] = 'true'
   return new Response(body, { status, headers })
 }

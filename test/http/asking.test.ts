@@ -60,7 +60,43 @@ test('an id in upper case is the same id, in paths, queries and bodies', async (
   expect((await ada.patch(`/tasks/subtasks/${up(subtask.id)}/toggle`)).body.completed).toBeTrue()
   const comment = await make(ada, `/tasks/${up(task.id)}/comments`, { text: 'C' })
   expect((await ada.delete(`/tasks/comments/${up(comment.id)}`)).status).toBe(200)
-  expect((await ada.delete(`/tasks/${up(task.id)}`)).status).toBe(200)
   expectRefusal(await ada.get(`/tasks/${up(absentId)}`), 404)
   expectRefusal(await ada.get(`/tasks?assigneeId=ME`), 400)
+})
+
+test('what was created says where it is, also when it is asked for again', async () => {
+  const guest = await register(service.client)
+  const where: [string, object, (id: string) => string][] = [
+    ['/projects', { name: 'L' }, (id) => `/projects/${id}`],
+    ['/tasks', { title: 'L', projectId: project.id }, (id) => `/tasks/${id}`],
+    [
+      `/projects/${project.id}/members/invite`,
+      { email: guest.email },
+      (id) => `/projects/${project.id}/members/${id}`,
+    ],
+    [`/tasks/${task.id}/subtasks`, { title: 'L' }, (id) => `/tasks/subtasks/${id}`],
+    [`/tasks/${task.id}/comments`, { text: 'L' }, (id) => `/tasks/comments/${id}`],
+  ]
+  for (const [path, body, at] of where) {
+    const key = { 'idempotency-key': path }
+    const first = await ada.post(path, body, key)
+    const location = `/api/v1${at(first.body.id)}`
+    expect([first.status, first.headers.get('location')]).toEqual([201, location])
+    const again = await ada.post(path, body, key)
+    expect([again.status, again.headers.get('location')]).toEqual([201, location])
+    expect(again.headers.get('idempotency-replayed')).toBe('true')
+    const below = location.replace('/api/v1', '')
+    const allow = (await ada.call('OPTIONS', below)).headers.get('allow')!
+    if (allow.includes('GET')) expect((await ada.get(below)).body).toEqual(first.body)
+    expect((await ada.delete(below)).status).toBe(200)
+  }
+  const account = { name: 'A', email: 'located@example.com', password: 'secret-1' }
+  for (const _ of [1, 2]) {
+    const { status, headers } = await service.client.post('/auth/register', account, {
+      'idempotency-key': 'k',
+    })
+    expect([status, headers.get('location')]).toEqual([201, '/api/v1/auth/me'])
+  }
+  const { headers } = await service.client.post('/auth/login', { email: account.email, password: 'secret-1' })
+  expect(headers.get('location')).toBeNull()
 })

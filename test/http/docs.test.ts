@@ -131,6 +131,22 @@ test('what caches may do with the answer of a read is documented', () => {
   }
 })
 
+test('what is created says where, in the document too', () => {
+  for (const [name, { responses }] of operations) {
+    if (responses['201'])
+      expect([name, Object.keys(responses['201'].headers ?? {})]).toEqual([
+        name,
+        expect.arrayContaining(['Location']),
+      ])
+  }
+})
+
+test('it is said that refusals are not kept under a key', () => {
+  const { parameters } = operations.get('post /api/v1/tasks')!
+  const key = parameters.find(({ name }) => name === 'Idempotency-Key')
+  expect(key?.description).toContain('Refusals are not kept')
+})
+
 test('a bearer token is declared, and asked for except to register and to sign in', () => {
   expect(api.components.securitySchemes).toMatchObject({ bearer: { type: 'http', scheme: 'bearer' } })
   const open = [...operations].filter(([, { security }]) => security.length === 0).map(([name]) => name)
