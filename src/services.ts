@@ -5,6 +5,7 @@ import { openFindKept } from './actor/idempotency.ts'
 import { Leases } from './actor/lease.ts'
 import { openLoader } from './actor/load.ts'
 import { type Authenticate, openAuthenticate } from './core/authenticate.ts'
+import { clockOf } from './core/clock.ts'
 import { type Config, secretsIn } from './core/config.ts'
 import { type Database, openDatabase } from './core/database.ts'
 import { type Doors, openDoors } from './core/doors.ts'
@@ -68,7 +69,9 @@ export function openServices(config: Config, log: Log, react: React): Services {
     leases,
     config,
   )
-  const tokens = openTokens(secretsIn(config.jwtSecret), config.jwtExpirationSeconds)
+  const tokens = openTokens(secretsIn(config.jwtSecret), config.jwtExpirationSeconds, () =>
+    clockOf(database.chores),
+  )
   const passwords = openPasswords()
   const authenticate = openAuthenticate(database.reads, tokens)
   const limits = openLimits(redis, config)

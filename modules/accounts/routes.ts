@@ -60,7 +60,7 @@ export function accountRoutes(services: Services) {
               name: body.name?.trim(),
             })
             const isNew = after.tokenVersion !== before.tokenVersion
-            const token = isNew ? { claims: tokens.issue(after.id, after.tokenVersion) } : {}
+            const token = isNew ? { claims: await tokens.issue(after.id, after.tokenVersion) } : {}
             const draft = { status: 200, body: userView(after), etag: etagOfMe(after), ...token }
             return (await replaceAccount(sql, before, after, keep(draft))) ? draft : null
           }),

@@ -12,8 +12,8 @@ const registered = 'This email address is registered already'
 
 export function authRoutes({ database, tokens, passwords, doors, limits, once }: Services) {
   const sql = database.chores
-  const signedIn = (account: Account, status: number) => {
-    const claims = tokens.issue(account.id, account.tokenVersion)
+  const signedIn = async (account: Account, status: number) => {
+    const claims = await tokens.issue(account.id, account.tokenVersion)
     return { status, claims, body: { user: userView(account) } }
   }
 
@@ -33,7 +33,7 @@ export function authRoutes({ database, tokens, passwords, doors, limits, once }:
           if (await accountByEmail(sql, email)) throw conflict(registered)
           const passwordHash = await passwords.hash(body.password)
           const account = { id: newId(), name: body.name.trim(), email, passwordHash, tokenVersion: 0 }
-          const draft = signedIn(account, 201)
+          const draft = await signedIn(account, 201)
           if (!(await insertAccount(sql, account, keep(draft)))) throw conflict(registered)
           return draft
         })
@@ -62,7 +62,7 @@ export function authRoutes({ database, tokens, passwords, doors, limits, once }:
           if (!(await asked.guess(isRight)) || !account) {
             throw unauthorized('Wrong email or password')
           }
-          const draft = signedIn(account, 200)
+          const draft = await signedIn(account, 200)
           const kept = keep(draft)
           if (kept) await keepAnswer(sql, kept)
           return draft

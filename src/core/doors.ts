@@ -105,7 +105,8 @@ export function openDoors(
       .derive({ as: 'scoped' }, async ({ request, server }) => {
         requireShort(request)
         const claims = await authenticate.session(request)
-        if (!request.headers.has('idempotency-key')) await authenticate.require(claims)
+        if (request.headers.has('idempotency-key')) await authenticate.requireInTime(claims)
+        else await authenticate.require(claims)
         const share = await limits.use(claims.userId, request.method)
         return { claims, share, address: addressOf(request, server, trustProxy) }
       })

@@ -3,7 +3,9 @@ import { isId } from './ids.ts'
 
 const issuer = 'docket'
 const audience = 'docket-api'
-const checks = { algorithms: ['HS256'], issuer, audience }
+// Before every time that a token names: whether it is in time says the database, whose clock all processes share.
+const currentDate = new Date(0)
+const checks = { algorithms: ['HS256'], issuer, audience, currentDate }
 
 /** What a token says: nothing else is needed to make the very same token again. */
 export interface Claims {
@@ -19,17 +21,17 @@ export type Tokens = ReturnType<typeof openTokens>
 
 /**
  * Signs and verifies access tokens: JWT with HS256, issuer and audience pinned. The first secret signs, all verify,
- * so that a secret can be changed without signing everybody out.
+ * so that a secret can be changed without signing everybody out. `now` gives the seconds since 1970.
  */
-export function openTokens(secrets: string[], lifeSeconds: number) {
+export function openTokens(secrets: string[], lifeSeconds: number, now: () => Promise<number>) {
   const signers = secrets.map(
     (secret) => jwt({ name: 'jwt', secret, iss: issuer, aud: audience }).decorator.jwt,
   )
 
   return {
     /** The claims of a new token. */
-    issue: (userId: string, version: number): Claims => {
-      const expiresAt = Math.floor(Date.now() / 1000) + lifeSeconds
+    issue: async (userId: string, version: number): Promise<Claims> => {
+      const expiresAt = Math.floor(await now()) + lifeSeconds
       return { userId, tokenId: crypto.randomUUID(), version, expiresAt }
     },
 
@@ -40,7 +42,7 @@ export function openTokens(secrets: string[], lifeSeconds: number) {
       return signer.sign({ sub: userId, jti: tokenId, ver: version, exp: expiresAt, iat: false })
     },
 
-    /** The token's claims; null when it is malformed, forged or expired. */
+    /** The token's claims; null when it is malformed or forged. */
     async verify(token: string): Promise<Claims | null> {
       for (const signer of signers) {
         const claims = claimsIn(await signer.verify(token, checks))

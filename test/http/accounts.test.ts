@@ -118,18 +118,20 @@ test('what was ended at one process is refused at the other, also after Redis lo
   }
 })
 
+const tokensOf = (secret: string) => openTokens([secret], 60, async () => Date.now() / 1000)
+
 test('the second secret still verifies, the first signs, others do neither', async () => {
   const [fresh, foreign] = ['the next secret is long enough too', 'a secret nobody here has heard of']
   const rotated = await openTestService({ JWT_SECRET: `${fresh}, ${testSecret}` })
   try {
     const ada = await register(rotated.client)
-    const claims = openTokens(['x'.repeat(32)], 60).issue(ada.id, 0)
-    const signedBy = (secret: string) => openTokens([secret], 60).sign(claims)
+    const claims = await tokensOf('x'.repeat(32)).issue(ada.id, 0)
+    const signedBy = (secret: string) => tokensOf(secret).sign(claims)
     expect((await me(ada.as(await signedBy(testSecret)))).status).toBe(200)
     expect((await me(ada.as(await signedBy(fresh)))).status).toBe(200)
     expectRefusal(await me(ada.as(await signedBy(foreign))), 401)
-    expect(await openTokens([fresh], 60).verify(ada.token!)).not.toBeNull()
-    expect(await openTokens([testSecret], 60).verify(ada.token!)).toBeNull()
+    expect(await tokensOf(fresh).verify(ada.token!)).not.toBeNull()
+    expect(await tokensOf(testSecret).verify(ada.token!)).toBeNull()
   } finally {
     await rotated.close()
   }
@@ -137,8 +139,8 @@ test('the second secret still verifies, the first signs, others do neither', asy
 
 test('a token of another version than the account, or none, is refused', async () => {
   const ada = await register(service.client)
-  const tokens = openTokens([testSecret], 60)
-  const signed = (over: object) => tokens.sign({ ...tokens.issue(ada.id, 0), ...over })
+  const tokens = tokensOf(testSecret)
+  const signed = async (over: object) => tokens.sign({ ...(await tokens.issue(ada.id, 0)), ...over })
   expect((await me(ada.as(await signed({})))).status).toBe(200)
   for (const over of [{ version: 1 }, { version: -1 }, { version: undefined }, { version: '0' }]) {
     expectRefusal(await me(ada.as(await signed(over))), 401, invalid)

@@ -1,0 +1,73 @@
+import { createHmac } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { newId } from '../../src/core/ids.ts'
+import { expireRevokedTokens } from '../../workers/cleanup.ts'
+import { type Person, register } from '../support/client.ts'
+import { clockShiftedBy, type ServiceProcess, spawnService, testSecret } from '../support/service.ts'
+import { at, openPair, type Pair } from './pair.ts'
+
+const hour = 3_600_000
+let pair: Pair
+let others: ServiceProcess[]
+beforeAll(async () => {
+  pair = await openPair({ JWT_EXPIRATION: '1h' })
+  const shifted = [-2 * hour, 2 * hour].map((ms) =>
+    spawnService('web', { ...pair.env, ...clockShiftedBy(ms) }),
+  )
+  others = [pair.b, ...(await Promise.all(shifted))]
+})
+afterAll(async () => {
+  await Promise.all(others.map((process) => process.stop('SIGKILL')))
+  await pair.close()
+})
+
+/** What the person is answered in every process. */
+const answers = (person: Person) =>
+  Promise.all([pair.a, ...others].map(async (process) => (await at(person, process).get('/auth/me')).status))
+const everywhere = (status: number) => [pair.a, ...others].map(() => status)
+
+const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+/** A person's token that ends at this second. */
+function tokenUntil(exp: number, { id }: Person): string {
+  const claims = { sub: id, jti: newId(), ver: 0, iss: 'docket', aud: 'docket-api', exp }
+  const signed = `${part({ alg: 'HS256', typ: 'JWT' })}.${part(claims)}`
+  return `${signed}.${createHmac('sha256', testSecret).update(signed).digest('base64url')}`
+}
+const withToken = (person: Person, token: string): Person => ({ ...person, ...person.as(token) })
+const now = () => Math.floor(Date.now() / 1000)
+
+test('a token that was ended in one process is refused in every other within a second', async () => {
+  const ends: ((person: Person) => ReturnType<Person['get']>)[] = [
+    (person) => person.post('/auth/logout'),
+    (person) => person.post('/auth/logout-all'),
+    (person) => person.patch('/auth/me', { password: 'secret-2', currentPassword: 'secret-1' }),
+    (person) => person.delete('/auth/me'),
+  ]
+  const people = await Promise.all(ends.map(() => register(pair.atA)))
+  for (const person of people) expect(await answers(person)).toEqual(everywhere(200))
+  const ended = await Promise.all(ends.map((end, i) => end(people[i]!)))
+  expect(ended.map(({ status }) => status)).toEqual(ends.map(() => 200))
+  await Bun.sleep(1_000) // what is promised, no more
+  for (const person of people) expect(await answers(person)).toEqual(everywhere(401))
+})
+
+test('whatever process made a token, it is good in all of them for as long as it says', async () => {
+  for (const process of [pair.a, ...others])
+    expect(await answers(await register(at(pair.atA, process)))).toEqual(everywhere(200))
+})
+
+test('a token lives as long everywhere, and one that was ended is refused also when it is forgotten', async () => {
+  const ada = await register(pair.atA)
+  const ended = withToken(ada, tokenUntil(now() + 3, ada))
+  const short = withToken(ada, tokenUntil(now() + 3, ada))
+  expect(await answers(short)).toEqual(everywhere(200))
+  const key = { 'idempotency-key': newId() }
+  const logout = (process: ServiceProcess) => at(ended, process).post('/auth/logout', undefined, key)
+  for (const process of others) expect((await logout(process)).status).toBe(200)
+
+  await Bun.sleep(4_000)
+  await expireRevokedTokens(pair.sql, { batchRows: 100, pauseMs: 0 })
+  expect(await pair.sql`select from revoked_tokens where expires_at < now()`).toHaveLength(0)
+  for (const person of [short, ended]) expect(await answers(person)).toEqual(everywhere(401))
+  for (const process of others) expect((await logout(process)).status).toBe(401)
+})
