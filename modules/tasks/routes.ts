@@ -76,7 +76,7 @@ export function taskRoutes(
           if (!found) throw notFound('Project')
           return pageOf(request, found, taskView, key, etag)
         }
-        if (!seen) return page(await build())
+        if (!seen) return page(request, await build())
         // `me` is somebody else for each caller.
         const whose = query.assigneeId === 'me' ? `.${caller}` : ''
         const etag = etagAt(seen, whose)

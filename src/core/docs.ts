@@ -89,7 +89,10 @@ const ofReads = {
     'Kept for its caller alone, and not shown without asking again',
     forCallerAlone['cache-control'],
   ),
-  Vary: text('What the answer depends on beside the URL', forCallerAlone.vary),
+  Vary: text(
+    'What the answer depends on beside the URL; when it is large, Accept-Encoding too',
+    forCallerAlone.vary,
+  ),
 }
 const notModified = { description: 'Not modified: the caller has this version', headers: ofReads }
 const limits = {

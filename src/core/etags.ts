@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type CachedBody, isKnown, notModified, page } from './wire.ts'
+import { type CachedBody, notModified, page } from './wire.ts'
 
 /** A strong ETag made of what is answered itself, for what no version counts. */
 export const digestOf = (body: string, link: string | null = null): string =>
@@ -11,7 +11,10 @@ export const digestOf = (body: string, link: string | null = null): string =>
     .slice(0, 27)}"`
 
 /** Answers what was just read under the digest of it: 304 when the caller has the very same. */
-export function digested(request: Request, { body, link }: Omit<CachedBody, 'etag'>): Response {
+export function digested(
+  request: Request,
+  { body, link }: Omit<CachedBody, 'etag'>,
+): Response | Promise<Response> {
   const etag = digestOf(body, link)
-  return isKnown(request, etag) ? notModified(etag) : page({ body, link, etag })
+  return notModified(request, etag) ?? page(request, { body, link, etag })
 }

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { patiently } from './postgres/errors.ts'
-import { type CachedBody, isKnown, notModified, page } from './wire.ts'
+import { gzipCharacters } from './gzip.ts'
+import { type CachedBody, notModified, page } from './wire.ts'
 
 /**
  * Answers a read whose ETag was looked up for this very request: 304 when the caller has it, the body kept under
@@ -21,15 +22,21 @@ export function openServe(limitBytes: number): Serve {
     sizeCalculation: weigh,
   })
   return async (request, key, etag, build) => {
-    if (isKnown(request, etag)) return notModified(etag)
+    const known = notModified(request, etag)
+    if (known) return known
     const kept = bodies.get(key)
-    if (kept?.etag === etag) return page(kept)
+    if (kept?.etag === etag) return page(request, kept)
     const built = await patiently(build)
     bodies.set(key, built)
-    return page(built)
+    return page(request, built)
   }
 }
 
-/** Text may take two bytes a character; the rest is the map's own share, measured at about 200 bytes an entry. */
+/**
+ * Text may take two bytes a character, and one more when it is kept compressed too; the rest is the map's own share,
+ * measured at about 200 bytes an entry.
+ */
 const weigh = ({ body, link }: CachedBody, key: string): number =>
-  2 * (key.length + body.length + (link?.length ?? 0)) + 200
+  2 * (key.length + body.length + (link?.length ?? 0)) +
+  (body.length < gzipCharacters ? 0 : body.length) +
+  200

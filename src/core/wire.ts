@@ -1,4 +1,6 @@
 import { forCallerAlone } from './caching.ts'
+import { gzipTag, plainTag } from './form-tags.ts'
+import { gzipCharacters, gzipped, takesGzip } from './gzip.ts'
 import { requestId } from './request-id.ts'
 
 /** An answer's body as it was last built, and the ETag it is good for. */
@@ -21,23 +23,35 @@ export function json(body: unknown, status = 200): Response {
 }
 
 /** The answer to a read whose body is ready, with the way to the next page if there is one. */
-export function page({ body, link, etag }: CachedBody): Response {
+export function page(request: Request, kept: CachedBody): Response | Promise<Response> {
+  const { body, link, etag } = kept
   const headers: Record<string, string> = { ...plain, ...forCallerAlone, 'x-request-id': requestId() }
   if (etag) headers.etag = etag
   if (link) headers.link = link
-  return new Response(body, { headers })
+  if (body.length < gzipCharacters) return new Response(body, { headers })
+  headers.vary = inEitherForm
+  return takesGzip(request) ? smaller(kept, headers) : new Response(body, { headers })
+}
+
+const inEitherForm = `${forCallerAlone.vary}, Accept-Encoding`
+
+async function smaller(kept: CachedBody, headers: Record<string, string>): Promise<Response> {
+  const form = await gzipped(kept)
+  if (headers.etag) headers.etag = gzipTag(headers.etag)
+  return new Response(form, { headers: { ...headers, 'content-encoding': 'gzip' } })
 }
 
 /** A request's path and query: what a body is kept under. */
 export const pathOf = ({ url }: Request): string => url.slice(url.indexOf('/', 8))
 
-/** True when `If-None-Match` names this ETag: the caller has it already. */
-export function isKnown(request: Request, etag: string): boolean {
-  const known = request.headers.get('if-none-match')
-  if (!known) return false
-  return known === '*' || known.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag)
+/** "You have it", when `If-None-Match` names this ETag or that of its compressed form: no body. */
+export function notModified(request: Request, etag: string): Response | undefined {
+  const named = request.headers.get('if-none-match')
+  if (!named || !etag) return undefined
+  const tags = named === '*' ? [etag] : named.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
+  const known = tags.find((tag) => plainTag(tag) === etag)
+  if (known === undefined) return undefined
+  const headers = { ...forCallerAlone, 'x-request-id': requestId(), etag: known }
+  if (known !== etag) headers.vary = inEitherForm
+  return new Response(null, { status: 304, headers })
 }
-
-/** "You have it": no body. */
-export const notModified = (etag: string): Response =>
-  new Response(null, { status: 304, headers: { ...forCallerAlone, 'x-request-id': requestId(), etag } })

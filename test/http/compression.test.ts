@@ -1,0 +1,130 @@
+import { gunzipSync } from 'node:zlib'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { createApp } from '../../src/app.ts'
+import { make, type Person, register } from '../support/client.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+
+let service: TestService
+let app: ReturnType<typeof createApp>
+let ada: Person
+/** Reads whose answers are large, and one of each kind: a list, a page without a project, a single resource. */
+let large: string[]
+let taskPath: string
+const description = 'Grüße, 漢字 😀 '.repeat(900)
+
+beforeAll(async () => {
+  service = await openTestService()
+  app = createApp(service.services)
+  ada = await register(service.client)
+  const { id: projectId } = await make(ada, '/projects', { name: 'P', description })
+  const { id } = await make(ada, '/tasks', { title: 'T', projectId, description })
+  await make(ada, `/tasks/${id}/comments`, { text: description })
+  taskPath = `/tasks/${id}`
+  large = [
+    taskPath,
+    `/projects/${projectId}`,
+    '/projects',
+    '/tasks',
+    `/tasks?projectId=${projectId}`,
+    `${taskPath}/comments`,
+  ]
+})
+afterAll(() => service.close())
+
+async function ask(path: string, headers: Record<string, string> = {}, method = 'GET') {
+  const all = { authorization: `Bearer ${ada.token}`, ...headers }
+  const answer = await app.fetch(new Request(`http://localhost/api/v1${path}`, { method, headers: all }))
+  return { status: answer.status, headers: answer.headers, bytes: Buffer.from(await answer.bytes()) }
+}
+const gzip = { 'accept-encoding': 'gzip, deflate, br' }
+
+test('a large answer is compressed for who takes gzip, and the same otherwise', async () => {
+  for (const path of large) {
+    const plain = await ask(path)
+    expect([path, plain.headers.get('content-encoding')]).toEqual([path, null])
+    for (const _ of ['made', 'kept']) {
+      const small = await ask(path, gzip)
+      expect([path, small.status, small.headers.get('content-encoding')]).toEqual([path, 200, 'gzip'])
+      expect(gunzipSync(small.bytes).equals(plain.bytes)).toBeTrue()
+      expect(small.bytes.length).toBeLessThan(plain.bytes.length / 5)
+      for (const { headers } of [plain, small])
+        expect(headers.get('vary')).toBe('Authorization, Accept-Encoding')
+      for (const name of ['content-type', 'link', 'cache-control', 'x-content-type-options']) {
+        expect(small.headers.get(name)).toBe(plain.headers.get(name))
+      }
+    }
+  }
+})
+
+test('only who takes gzip gets it', async () => {
+  const takes = [
+    'gzip',
+    'GZIP',
+    'x-gzip',
+    'br, gzip',
+    'gzip;q=0.1',
+    'deflate,gzip ; q=1.0,*;q=0',
+    'gzip;q=1, br',
+  ]
+  const not = [
+    '',
+    'identity',
+    'br',
+    'gzip;q=0',
+    'gzip;q=0.000, br',
+    'gzipped',
+    'x, y',
+    '*',
+    ';',
+    'q=1',
+    'gzip;q=x',
+  ]
+  for (const [codings, wanted] of [...takes.map((one) => [one, 'gzip']), ...not.map((one) => [one, null])]) {
+    const { headers } = await ask(taskPath, { 'accept-encoding': codings! })
+    expect([codings, headers.get('content-encoding')]).toEqual([codings!, wanted!])
+  }
+})
+
+test('a small answer and a refusal are sent as they are', async () => {
+  for (const path of ['/auth/me', `${taskPath}/subtasks`, '/tasks/none', '/tasks?limit=0']) {
+    const { headers } = await ask(path, gzip)
+    expect([headers.get('content-encoding'), headers.get('vary')]).toEqual([null, 'Authorization'])
+  }
+})
+
+test('each form has an ETag of its own, and either is known again', async () => {
+  for (const path of large.filter((one) => one !== '/tasks')) {
+    const [plain, small] = [
+      (await ask(path)).headers.get('etag')!,
+      (await ask(path, gzip)).headers.get('etag')!,
+    ]
+    expect(small).not.toBe(plain)
+    for (const tag of [plain, small, `W/${small}`, `"x", ${small}`]) {
+      for (const codings of [gzip, {}]) {
+        const { status, headers, bytes } = await ask(path, { ...codings, 'if-none-match': tag })
+        expect([path, tag, status, bytes.length]).toEqual([path, tag, 304, 0])
+        expect(tag).toContain(headers.get('etag')!)
+      }
+    }
+    const other = await ask(path, { ...gzip, 'if-none-match': small.replace('-gzip', '-br') })
+    expect(other.status).toBe(200)
+  }
+})
+
+test('what was read compressed can be changed on the condition that it has not changed', async () => {
+  const tag = (await ask(taskPath, gzip)).headers.get('etag')!
+  expect((await ada.patch(taskPath, { title: 'U' }, { 'if-match': tag })).status).toBe(200)
+  expect((await ada.patch(taskPath, { title: 'V' }, { 'if-match': tag })).status).toBe(412)
+  const now = await ask(taskPath, { ...gzip, 'if-none-match': tag })
+  expect([now.status, JSON.parse(gunzipSync(now.bytes).toString()).title]).toEqual([200, 'U'])
+})
+
+test('HEAD says what GET would', async () => {
+  for (const codings of [gzip, {}]) {
+    const [got, head] = [await ask(taskPath, codings), await ask(taskPath, codings, 'HEAD')]
+    expect([head.status, head.bytes.length]).toEqual([200, 0])
+    for (const name of ['etag', 'content-encoding', 'vary'])
+      expect(head.headers.get(name)).toBe(got.headers.get(name))
+    expect(head.headers.get('content-length')).toBe(String(got.bytes.length))
+  }
+})
