@@ -6,7 +6,7 @@ import type { JobName } from './reactions.ts'
 export interface Search {
   /** The next keys after this one, in order. Keys may come twice. */
   keys(sql: Sql, after: string, rows: number): SqlPart
-  /** Whether `key` is left behind. */
+  /** Whether `key` is left behind. Not by `not exists`: for that the planner reads the whole of the other table. */
   isLeft(sql: Sql): SqlPart
   job: JobName
   /** What the job calls the key. */
@@ -17,14 +17,14 @@ export interface Search {
 export const leftStreams: Search = {
   keys: (sql, after, rows) =>
     sql`select project_id as key from streams where project_id > ${after} order by project_id limit ${rows}`,
-  isLeft: (sql) => sql`not exists (select from projects p where p.id = key)`,
+  isLeft: (sql) => sql`(select id from projects where id = key) is null`,
   job: 'purge-project',
   names: 'projectId',
 }
 
 /** Accounts that are gone and still own or belong to something: a write let in just before may come after the job. */
 const leftAccounts = {
-  isLeft: (sql: Sql) => sql`not exists (select from users u where u.id = key)`,
+  isLeft: (sql: Sql) => sql`(select id from users where id = key) is null`,
   job: 'close-account',
   names: 'userId',
 } as const

@@ -1,4 +1,4 @@
-import { DelayedError, type Job } from 'bullmq'
+import { DelayedError, type Job, UnrecoverableError } from 'bullmq'
 import type { Sql } from '../src/core/database.ts'
 import type { JobData } from '../src/core/jobs.ts'
 import type { Log } from '../src/core/log.ts'
@@ -23,7 +23,7 @@ export interface Bench {
  */
 export async function runJob(by: Bench, job: Job<JobData>, token?: string): Promise<void> {
   const { outboxId: id, data } = job.data
-  const state = await begin(by.sql, id, by.attempts)
+  const state = await begin(by.sql, id, by.attempts).catch(leave)
   if (state === 'gone') return
   if (state === 'parked') return tellParked(by.log, job, 'its worker ended each time')
   try {
@@ -38,9 +38,14 @@ export async function runJob(by: Bench, job: Job<JobData>, token?: string): Prom
       throw new DelayedError()
     }
     const reason = reasonOf(error)
-    if (await fail(by.sql, id, by.attempts, error)) return tellParked(by.log, job, reason)
+    if (await fail(by.sql, id, by.attempts, error).catch(leave)) return tellParked(by.log, job, reason)
     throw new Error(reason)
   }
+}
+
+/** The outbox cannot be asked. The job leaves the queue: the sweep brings it again as soon as it can ask. */
+function leave(error: unknown): never {
+  throw new UnrecoverableError(reasonOf(error))
 }
 
 const tellParked = (log: Log, { name, data }: Job<JobData>, reason: string) =>

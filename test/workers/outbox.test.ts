@@ -119,6 +119,18 @@ test('a worker that was started while Redis was away works when it comes', async
   }
 })
 
+test('a job that finds the outbox away uses up no try, and is done when it is back', async () => {
+  const { queue } = service.services.jobs
+  await ada.delete(`/projects/${doomed.id}`)
+  await eventually('the job in the queue', async () => (await queue.getWaitingCount()) === 1)
+  await sql()`alter table outbox rename to away`
+  service.startWorkers()
+  await eventually('an empty queue', async () => (await queue.getJobCountByTypes()) === 0)
+  expect((await sql()`select attempts from away`)[0]).toEqual({ attempts: 0 })
+  await sql()`alter table away rename to outbox`
+  await gone()
+})
+
 test('two workers at once do each job', async () => {
   const more = await Promise.all(Array.from({ length: 20 }, () => furnish(ada, 1)))
   service.startWorkers()

@@ -1,9 +1,10 @@
 import { afterEach, expect, test } from 'bun:test'
 import { Worker } from 'bullmq'
 import { newId, nilId } from '../../src/core/ids.ts'
+import type { Sql } from '../../src/core/database.ts'
 import { queuePrefix } from '../../src/core/jobs.ts'
 import { openBlocking } from '../../src/core/redis.ts'
-import { leftStreams, lookAfter } from '../../workers/left-behind.ts'
+import { leftMembers, leftOwners, leftStreams, lookAfter } from '../../workers/left-behind.ts'
 import { openRecurring, type Place, recurringQueue, runStep, type Steps } from '../../workers/recurring.ts'
 import { type Person, register } from '../support/client.ts'
 import { openTestService, type TestService } from '../support/service.ts'
@@ -115,4 +116,26 @@ test('a step goes on where it stopped, and begins anew when Redis has lost its p
   expect(places).toEqual([undefined, 'after 1', undefined])
   await Promise.all([worker.close(), recurring.close(), queue.close()])
   options.connection.disconnect()
+})
+
+test('a look over large tables reads by key what it looks at', async () => {
+  await open()
+  const { chores } = service.services.database
+  await chores`with p as (insert into projects (id, owner_id, name, created_at, event_id)
+      select gen_random_uuid(), gen_random_uuid(), 'P', now(), gen_random_uuid() from generate_series(1, 50000)
+      returning id, owner_id),
+    s as (insert into streams (project_id, version, last_number) select id, 1, 0 from p),
+    u as (insert into users (id, name, email, password_hash, created_at)
+      select owner_id, 'U', owner_id::text, '', now() from p)
+    insert into members (id, project_id, user_id, role, created_at, event_id)
+      select gen_random_uuid(), id, owner_id, 'VIEWER', now(), gen_random_uuid() from p`
+  await chores`analyze users, projects, streams, members`
+  for (const search of [leftStreams, leftOwners, leftMembers]) {
+    await chores.begin(async (tx) => {
+      const { last } = await lookAfter(tx as unknown as Sql, search, nilId, 5_000)
+      expect(last).toBeDefined()
+      const [scanned] = await tx`select sum(seq_tup_read)::int4 as rows from pg_stat_xact_user_tables`
+      expect(scanned).toEqual({ rows: 0 })
+    })
+  }
 })
