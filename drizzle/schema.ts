@@ -8,20 +8,16 @@ import {
   pgTable,
   primaryKey,
   text,
-  timestamp,
   unique,
   uuid,
 } from 'drizzle-orm/pg-core'
+import { eventId, instant } from './columns.ts'
 
 // There are no foreign keys on purpose: the project's actor decides what may exist, its commit is guarded by
 // the stream version, and cascades are jobs. A foreign key would lock and check each row once more.
 
 // Each list has an index of its own. What follows the id in it orders nothing, but tells it apart: a list that is
 // ordered by that too can be read from its own index only, whatever the planner believes of how rows are spread.
-
-const instant = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'string' })
-/** The event that last touched the row: its strong ETag, unique also after a move to another project. */
-const eventId = uuid('event_id').notNull()
 
 export const users = pgTable('users', {
   id: uuid('id').primaryKey(),
@@ -30,7 +26,15 @@ export const users = pgTable('users', {
   passwordHash: text('password_hash').notNull(),
   /** Every token names the version it was made at; raising it revokes them all. */
   tokenVersion: integer('token_version').notNull().default(0),
+  /** The change that gave it the name it has, unless that is its first: ETags of what shows the name say so. */
+  renamedBy: uuid('renamed_by'),
   createdAt: instant('created_at').notNull(),
+})
+
+/** One row: the last change of any name, or end of an account. They change what projects show, and not their versions. */
+export const people = pgTable('people', {
+  one: boolean('one').primaryKey().default(true),
+  changeId: uuid('change_id').notNull(),
 })
 
 /** Tokens given back before their time; a row may go once its token would have expired anyway. */
@@ -191,10 +195,3 @@ export const idempotencyKeys = pgTable(
   },
   (t) => [primaryKey({ columns: [t.scope, t.key] }), index('idempotency_keys_age').on(t.createdAt)],
 )
-
-export type ProjectRow = typeof projects.$inferSelect
-export type MemberRow = typeof members.$inferSelect
-export type TaskRow = typeof tasks.$inferSelect
-export type SubtaskRow = typeof subtasks.$inferSelect
-export type CommentRow = typeof comments.$inferSelect
-export type OutboxRow = typeof outbox.$inferSelect

@@ -1,4 +1,4 @@
-import type { OutboxRow } from '../drizzle/schema.ts'
+import type { OutboxRow } from '../drizzle/rows.ts'
 import type { Sql } from '../src/core/database.ts'
 
 const mostListed = 1_000

@@ -1,5 +1,6 @@
 import type { Kept } from '../../src/actor/idempotency.ts'
 import type { Sql } from '../../src/core/database.ts'
+import { newId } from '../../src/core/ids.ts'
 import { certainly, patiently } from '../../src/core/postgres/errors.ts'
 import type { Claims } from '../../src/core/tokens.ts'
 import type { User } from '../auth/schema.ts'
@@ -48,10 +49,12 @@ export async function replaceAccount(
   after: Account,
   kept?: Kept,
 ): Promise<boolean> {
+  const renamedBy = after.name === before.name ? null : newId()
   const replace = () => sql`
     with done as (update users
-      set name = ${after.name}, password_hash = ${after.passwordHash}, token_version = ${after.tokenVersion}
+      set name = ${after.name}, renamed_by = coalesce(${renamedBy}::uuid, renamed_by), password_hash = ${after.passwordHash}, token_version = ${after.tokenVersion}
       where ${isStill(sql, before)} returning id),
+    told as (${renamedBy ? tellRenaming(sql, renamedBy) : sql`select`}),
     noted as (${note(sql, kept)})
     select id from done`
   return certainly(
@@ -71,6 +74,7 @@ export interface Closing {
 export async function deleteAccount(sql: Sql, account: Account, { id, name, data }: Closing, kept?: Kept) {
   const remove = () => sql`
     with done as (delete from users where ${isStill(sql, account)} returning id),
+    told as (${tellRenaming(sql, newId())}),
     owed as (insert into outbox (id, project_id, name, data, created_at)
       select ${id}::uuid, null, ${name}, ${JSON.stringify(data)}::text::jsonb, now() from done),
     noted as (${note(sql, kept)})
@@ -113,6 +117,10 @@ export async function revokeTokens(sql: Sql, { userId, version }: Claims, kept?:
 /** All of an account that ever changes, compared and swapped. */
 const isStill = (sql: Sql, { id, name, passwordHash, tokenVersion }: Account) => sql`
   id = ${id} and name = ${name} and password_hash = ${passwordHash} and token_version = ${tokenVersion}`
+
+/** The part of a statement that says that a name is no longer what it was, if the part named `done` did something. */
+const tellRenaming = (sql: Sql, changeId: string) => sql`
+  insert into people (change_id) select ${changeId}::uuid from done on conflict (one) do update set change_id = excluded.change_id`
 
 /** The part of a statement that keeps the answer under its Idempotency-Key, if the part named `done` did something. */
 function note(sql: Sql, kept?: Kept) {

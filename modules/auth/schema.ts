@@ -44,4 +44,8 @@ export interface User {
   email: string
 }
 
+/** Somebody as a project shows them: null once their account is gone. */
+export const PersonView = (description: string) => Type.Union([UserView, Type.Null()], { description })
+export const personView = (person: User | undefined): User | null => (person ? userView(person) : null)
+
 export const userView = ({ id, name, email }: User): User => ({ id, name, email })

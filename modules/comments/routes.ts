@@ -3,6 +3,7 @@ import { Elysia } from 'elysia'
 import { saying, showing } from '../../src/actor/reply.ts'
 import { Message, operation } from '../../src/core/docs.ts'
 import type { Services } from '../../src/services.ts'
+import { openAccounts } from '../accounts/people.ts'
 import { openSeenTasks } from '../tasks/queries.ts'
 import type { WriteAt } from '../tasks/write-at.ts'
 import { addComment, deleteComment, editComment } from './decide.ts'
@@ -13,16 +14,18 @@ const tag = 'Comments'
 
 export function commentRoutes({ database, doors, versions }: Services, writeAt: WriteAt) {
   const list = listOfComments(database.reads, openSeenTasks(database.reads, versions))
+  const findAccount = openAccounts(database.reads)
 
   return new Elysia({ prefix: '/tasks' })
     .use(doors.guarded)
     .post(
       '/:id/comments',
-      ({ params: { id }, body, caller, request }) => {
+      async ({ params: { id }, body, caller, request }) => {
         const text = body.text.trim()
         const madeAt = (made: string) => `/tasks/comments/${made}`
+        const author = await findAccount(caller)
         return writeAt('task', id, { request, caller, body, madeAt }, (state, context) =>
-          showing(addComment(state, context, id, text), commentView, 201),
+          showing(addComment(state, context, id, text), (row) => commentView(row, author?.name), 201),
         )
       },
       {
@@ -51,10 +54,11 @@ export function commentRoutes({ database, doors, versions }: Services, writeAt: 
     })
     .patch(
       '/comments/:id',
-      ({ params: { id }, body, caller, request }) => {
+      async ({ params: { id }, body, caller, request }) => {
         const text = body.text.trim()
+        const author = await findAccount(caller)
         return writeAt('comment', id, { request, caller, body }, (state, context, ref) =>
-          showing(editComment(state, context, ref, text), commentView),
+          showing(editComment(state, context, ref, text), (row) => commentView(row, author?.name)),
         )
       },
       {

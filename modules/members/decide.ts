@@ -1,4 +1,4 @@
-import type { MemberRow } from '../../drizzle/schema.ts'
+import type { MemberRow } from '../../drizzle/rows.ts'
 import { appeared, type Context, type Decision, removed, updated } from '../../src/actor/events.ts'
 import { requireMatch } from '../../src/actor/precondition.ts'
 import type { ProjectState } from '../../src/actor/state.ts'

@@ -11,13 +11,14 @@ import { pathOf } from '../../src/core/wire.ts'
 import type { Services } from '../../src/services.ts'
 import { userByEmail } from '../auth/queries.ts'
 import { inviteMember, removeMember, setRole } from './decide.ts'
-import { membersOf } from './queries.ts'
+import { type ListedMember, membersOf, openUsersOfMembers } from './queries.ts'
 import { InviteBody, ListMembersQuery, MemberView, memberView, RoleBody } from './schema.ts'
 
 const tag = 'Members'
 
 export function memberRoutes({ config, database, actors, doors, standing, serve, write }: Services) {
   const sql = database.reads
+  const userOf = openUsersOfMembers(sql)
 
   return new Elysia({ prefix: '/projects/:id/members' })
     .use(doors.guarded)
@@ -39,7 +40,8 @@ export function memberRoutes({ config, database, actors, doors, standing, serve,
               projectId: id,
               caller,
               ...conditions,
-              decide: (state, context) => showing(inviteMember(state, context, invitation), memberView, 201),
+              decide: (state, context) =>
+                showing(inviteMember(state, context, invitation), (row) => memberView(row, user), 201),
             }),
           (memberId) => `/projects/${id}/members/${memberId}`,
         )
@@ -62,10 +64,10 @@ export function memberRoutes({ config, database, actors, doors, standing, serve,
         const asked = idPage(query, 50, 200)
         const seen = isId(id) && (await standing({ userId: caller, projectId: id }))
         if (!seen) throw notFound('Project')
-        const etag = etagAt(seen)
+        const etag = etagAt(seen, `.${seen.renaming}`)
         return serve(request, pathOf(request), etag, async () => {
           const rows = await membersOf(sql, id, asked)
-          return pageOf(request, cut(rows, asked.limit), memberView, (row) => [row.id], etag)
+          return pageOf(request, cut(rows, asked.limit), listedView, (row) => [row.id], etag)
         })
       },
       {
@@ -84,14 +86,16 @@ export function memberRoutes({ config, database, actors, doors, standing, serve,
     .patch(
       '/:memberId/role',
       ({ params: { id, memberId }, body, caller, request }) =>
-        write(request, caller, body, (conditions) =>
-          actors.run({
+        write(request, caller, body, async (conditions) => {
+          const user = await userOf(memberId)
+          return actors.run({
             projectId: id,
             caller,
             ...conditions,
-            decide: (state, context) => showing(setRole(state, context, memberId, body.role), memberView),
-          }),
-        ),
+            decide: (state, context) =>
+              showing(setRole(state, context, memberId, body.role), (row) => memberView(row, user)),
+          })
+        }),
       {
         jsonBody: true,
         body: RoleBody,
@@ -125,4 +129,9 @@ export function memberRoutes({ config, database, actors, doors, standing, serve,
         refuses: [400, 403, 404, 412, 422],
       }),
     )
+}
+
+function listedView({ userName: name, userEmail: email, ...row }: ListedMember) {
+  const user = name !== null && email !== null ? { id: row.userId, name, email } : undefined
+  return memberView(row, user)
 }

@@ -1,15 +1,37 @@
 import { createHash } from 'node:crypto'
-import type { ProjectRow } from '../../drizzle/schema.ts'
+import type { ProjectRow } from '../../drizzle/rows.ts'
 import { batched } from '../../src/core/batch.ts'
 import type { Sql, SqlPart } from '../../src/core/database.ts'
 import { inOrder } from '../../src/core/in-order.ts'
 import { unpack } from '../../src/core/packed.ts'
 import { type Cut, cut, hasRoom, type Page, startOf } from '../../src/core/pages.ts'
+import { goneTag, nameTag } from '../../src/core/people.ts'
+import { openPeople } from '../accounts/people.ts'
+import { projectView } from './schema.ts'
+
+/** A project with its owner, who has no name once the account is gone. */
+export interface ListedProject extends ProjectRow {
+  ownerName: string | null
+  ownerEmail: string | null
+  nameTag: string
+}
+
+const owner = (sql: Sql) => sql`
+  u.name as owner_name, u.email as owner_email, ${nameTag(sql)} as name_tag`
+
+export function listedView({ ownerName: name, ownerEmail: email, ...row }: ListedProject) {
+  return projectView(row, name !== null && email !== null ? { id: row.ownerId, name, email } : undefined)
+}
+
+/** The owners of projects, by the project's id. */
+export const openOwners = (sql: Sql) =>
+  openPeople(sql, sql`projects p join users u on u.id = p.owner_id`, sql`p.id`)
 
 /** Projects by id, many in one query. */
 export function openProjects(sql: Sql) {
   return batched({ keys: 500, slots: 2 }, async (ids: string[]) => {
-    const rows = await sql<ProjectRow[]>`select * from projects where id = any(${ids}::uuid[])`
+    const rows = await sql<ListedProject[]>`
+      select p.*, ${owner(sql)} from projects p left join users u on u.id = p.owner_id where p.id = any(${ids}::uuid[])`
     return inOrder(ids, rows, (row) => row.id)
   })
 }
@@ -22,12 +44,13 @@ export async function projectsOf(
   sql: Sql,
   userId: string,
   page: Page,
-): Promise<Cut<ProjectRow> & { etag: string }> {
+): Promise<Cut<ListedProject> & { etag: string }> {
   const mine = ofUser(sql, sql`${userId}::uuid`, sql`${startOf(page)}::uuid`, sql`${page.limit + 1}::int`)
-  const rows = await sql<(ProjectRow & { hasRoom: boolean })[]>`
-    select id, owner_id, case when has_room then name end as name, case when has_room then description end as description,
-      created_at, event_id, has_room
-    from (select p.*, ${hasRoom(sql, sql`octet_length(description)`)} as has_room from (${mine}) p) p`
+  const rows = await sql<(ListedProject & { hasRoom: boolean })[]>`
+    select p.id, p.owner_id, case when has_room then p.name end as name,
+      case when has_room then p.description end as description, p.created_at, p.event_id, ${owner(sql)}, has_room
+    from (select p.*, ${hasRoom(sql, sql`octet_length(description)`)} as has_room from (${mine}) p) p
+    left join users u on u.id = p.owner_id order by p.id`
   const { shown, last } = cut(rows, page.limit)
   return { shown: shown.filter((row) => row.hasRoom), last, etag: etagOfPage(rows) }
 }
@@ -42,21 +65,26 @@ export function openPageEtags(sql: Sql) {
       select string_agg(concat_ws(' ', q.n, encode(sha256(coalesce(page.events, '')::bytea), 'hex')), ',') as found
       from unnest(${users}::uuid[], ${cursors}::uuid[], ${limits}::text[])
         with ordinality q(user_id, after, most, n)
-      cross join lateral (select string_agg(mine.event_id::text, '' order by mine.id) as events
+      cross join lateral (select string_agg(mine.event_id::text || mine.name_tag, '' order by mine.id) as events
         from (${ofUser(sql, sql`q.user_id`, sql`q.after`, sql`q.most::int`)}) mine) page`
     return unpack(keys.length, row?.found ?? null, ([digest]) => `"${digest}"`)
   })
 }
 
 /** The same for a page that is here. */
-const etagOfPage = (rows: ProjectRow[]): string =>
+const etagOfPage = (rows: ListedProject[]): string =>
   `"${createHash('sha256')
-    .update(rows.map(({ eventId }) => eventId).join(''))
+    .update(rows.map(({ eventId, nameTag }) => eventId + nameTag).join(''))
     .digest('hex')}"`
 
+/** What tells the name of a project's owner. Asked like this it is looked up once where all are one user's. */
+const tagOf = (sql: Sql, ownerId: SqlPart) => sql`
+  coalesce((select ${nameTag(sql)} from users u where u.id = ${ownerId}), ${goneTag}) as name_tag`
+
 const ofUser = (sql: Sql, user: SqlPart, after: SqlPart, most: SqlPart) => sql`
-  (select p.* from projects p where p.owner_id = ${user} and p.id > ${after} order by p.id, p.created_at limit ${most})
+  (select p.*, ${tagOf(sql, user)} from projects p
+    where p.owner_id = ${user} and p.id > ${after} order by p.id, p.created_at limit ${most})
   union all
-  (select p.* from members m join projects p on p.id = m.project_id
+  (select p.*, ${tagOf(sql, sql`p.owner_id`)} from members m join projects p on p.id = m.project_id
     where m.user_id = ${user} and m.project_id > ${after} order by m.project_id, m.created_at limit ${most})
   order by id limit ${most}`

@@ -1,15 +1,19 @@
 import { Type } from '@sinclair/typebox'
 import { Elysia } from 'elysia'
+import type { ProjectRow } from '../../drizzle/rows.ts'
+import type { Decision } from '../../src/actor/events.ts'
 import { saying, showing } from '../../src/actor/reply.ts'
 import { Message, operation } from '../../src/core/docs.ts'
 import { notFound } from '../../src/core/errors.ts'
 import { isId, newId } from '../../src/core/ids.ts'
 import { idPage, pageOf } from '../../src/core/pages.ts'
+import { goneTag } from '../../src/core/people.ts'
 import { optionalText } from '../../src/core/text.ts'
 import { etagOf, pathOf } from '../../src/core/wire.ts'
 import type { Services } from '../../src/services.ts'
 import { createProject, deleteProject, updateProject } from './decide.ts'
-import { openPageEtags, openProjects, projectsOf } from './queries.ts'
+import { openAccounts, type Person } from '../accounts/people.ts'
+import { listedView, openOwners, openPageEtags, openProjects, projectsOf } from './queries.ts'
 import {
   CreateProjectBody,
   ListProjectsQuery,
@@ -24,6 +28,8 @@ export function projectRoutes({ database, actors, doors, standing, serve, write 
   const sql = database.reads
   const findProject = openProjects(sql)
   const pageEtag = openPageEtags(sql)
+  const findAccount = openAccounts(sql)
+  const ownerOf = openOwners(sql)
 
   return new Elysia({ prefix: '/projects' })
     .use(doors.guarded)
@@ -35,14 +41,16 @@ export function projectRoutes({ database, actors, doors, standing, serve, write 
           request,
           caller,
           body,
-          (conditions) =>
-            actors.run({
+          async (conditions) => {
+            const owner = await findAccount(caller)
+            return actors.run({
               projectId: newId(),
               opens: true,
               caller,
               ...conditions,
-              decide: (state, context) => showing(createProject(state, context, wanted), projectView, 201),
-            }),
+              decide: (state, context) => shown(createProject(state, context, wanted), owner, 201),
+            })
+          },
           (id) => `/projects/${id}`,
         )
       },
@@ -65,7 +73,7 @@ export function projectRoutes({ database, actors, doors, standing, serve, write 
         const etag = (await pageEtag({ userId: caller, ...asked })) ?? ''
         return serve(request, caller + pathOf(request), etag, async () => {
           const found = await projectsOf(sql, caller, asked)
-          return pageOf(request, found, projectView, ({ id }) => [id], found.etag)
+          return pageOf(request, found, listedView, ({ id }) => [id], found.etag)
         })
       },
       {
@@ -86,10 +94,11 @@ export function projectRoutes({ database, actors, doors, standing, serve, write 
       async ({ params: { id }, caller, request }) => {
         const seen = isId(id) && (await standing({ userId: caller, projectId: id }))
         if (!seen) throw notFound('Project')
-        return serve(request, id, etagOf(seen), async () => {
+        return serve(request, id, etagOf(seen, seen.nameTag), async () => {
           const project = await findProject(id)
           if (!project) throw notFound('Project')
-          return { etag: etagOf(project), body: JSON.stringify(projectView(project)), link: null }
+          const etag = etagOf(project, project.nameTag)
+          return { etag, body: JSON.stringify(listedView(project)), link: null }
         })
       },
       operation({
@@ -104,14 +113,15 @@ export function projectRoutes({ database, actors, doors, standing, serve, write 
       '/:id',
       ({ params: { id }, body, caller, request }) => {
         const wanted = { name: body.name?.trim(), description: optionalText(body.description) }
-        return write(request, caller, body, (conditions) =>
-          actors.run({
+        return write(request, caller, body, async (conditions) => {
+          const owner = await ownerOf(id)
+          return actors.run({
             projectId: id,
             caller,
             ...conditions,
-            decide: (state, context) => showing(updateProject(state, context, wanted), projectView),
-          }),
-        )
+            decide: (state, context) => shown(updateProject(state, context, wanted), owner),
+          })
+        })
       },
       {
         jsonBody: true,
@@ -145,3 +155,6 @@ export function projectRoutes({ database, actors, doors, standing, serve, write 
       }),
     )
 }
+
+const shown = (decided: Decision<ProjectRow>, owner: Person | undefined, status = 200) =>
+  showing(decided, (row) => projectView(row, owner), status, owner?.nameTag ?? goneTag)

@@ -1,4 +1,4 @@
-import type { SubtaskRow } from '../../drizzle/schema.ts'
+import type { SubtaskRow } from '../../drizzle/rows.ts'
 import type { Sql } from '../../src/core/database.ts'
 import { type Page, startOf } from '../../src/core/pages.ts'
 

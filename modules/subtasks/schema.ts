@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import type { SubtaskRow } from '../../drizzle/schema.ts'
+import type { SubtaskRow } from '../../drizzle/rows.ts'
 import { Id, Timestamp } from '../../src/core/docs.ts'
 import { Body, Query } from '../../src/core/doors.ts'
 import { Cursor, Limit } from '../../src/core/pages.ts'

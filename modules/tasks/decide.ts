@@ -1,4 +1,4 @@
-import type { TaskRow } from '../../drizzle/schema.ts'
+import type { TaskRow } from '../../drizzle/rows.ts'
 import { appeared, type Context, type Decision, differing, removed, updated } from '../../src/actor/events.ts'
 import { requireMatch } from '../../src/actor/precondition.ts'
 import type { ProjectState } from '../../src/actor/state.ts'

@@ -1,4 +1,4 @@
-import type { TaskRow } from '../../drizzle/schema.ts'
+import type { TaskRow } from '../../drizzle/rows.ts'
 import type { Sql, SqlPart } from '../../src/core/database.ts'
 import { type Cut, cut, untilFull } from '../../src/core/pages.ts'
 import { priorities, type sorts, statuses } from './schema.ts'

@@ -1,4 +1,4 @@
-import type { TaskRow } from '../../drizzle/schema.ts'
+import type { TaskRow } from '../../drizzle/rows.ts'
 import { batched } from '../../src/core/batch.ts'
 import type { Sql } from '../../src/core/database.ts'
 import { byOrdinal } from '../../src/core/in-order.ts'

@@ -1,4 +1,4 @@
-import type { CommentRow, MemberRow, ProjectRow, SubtaskRow, TaskRow } from '../../drizzle/schema.ts'
+import type { CommentRow, MemberRow, ProjectRow, SubtaskRow, TaskRow } from '../../drizzle/rows.ts'
 import { batched } from '../core/batch.ts'
 import type { Sql } from '../core/database.ts'
 import { inOrder } from '../core/in-order.ts'

@@ -1,5 +1,5 @@
 import type { Entity, Rows } from '../../drizzle/entities.ts'
-import type { MemberRow, ProjectRow } from '../../drizzle/schema.ts'
+import type { MemberRow, ProjectRow } from '../../drizzle/rows.ts'
 import type { Standing } from '../core/access.ts'
 import { nilId } from '../core/ids.ts'
 import type { Change } from './events.ts'

@@ -1,5 +1,5 @@
 import { Queue } from 'bullmq'
-import type { OutboxRow } from '../../drizzle/schema.ts'
+import type { OutboxRow } from '../../drizzle/rows.ts'
 import type { Config } from './config.ts'
 import type { Log } from './log.ts'
 import { openRedis } from './redis.ts'

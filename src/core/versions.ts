@@ -3,6 +3,7 @@ import { batched } from './batch.ts'
 import type { Sql } from './database.ts'
 import { nilId } from './ids.ts'
 import { unpack } from './packed.ts'
+import { lastRenaming } from './people.ts'
 
 /** Projects whose newest version is kept in mind: about 12 MB. */
 const minded = 50_000
@@ -15,6 +16,8 @@ export interface Sight {
   version: number
   /** The event that made the version: after a restore another one may have the same number. */
   lastEventId: string
+  /** The last change of any name, where names were seen. */
+  renaming?: string
 }
 
 /** The ETag of what a project shows at this version, to everybody or to those that `whose` names. */
@@ -22,7 +25,7 @@ export const etagAt = ({ version, lastEventId }: Sight, whose = ''): string =>
   `"${version}-${lastEventId}${whose}"`
 
 export interface Versions {
-  /** True when the project still has the version of this sight, right now; a project that is not there has 0. */
+  /** True when project and names are still as in this sight, right now; a project that is not there has version 0. */
   isCurrent(sight: Sight): Promise<boolean>
   /** True when somebody saw another version last: then looking again is better than to ask. Nothing else may rest on it. */
   isDoubtful(sight: Sight): boolean
@@ -37,8 +40,8 @@ export function openVersions(sql: Sql): Versions {
     const ids = sights.map(({ projectId }) => projectId)
     const versions = sights.map(({ version }) => String(version))
     const eventIds = sights.map(({ lastEventId }) => lastEventId)
-    const [row] = await sql<{ moved: string | null }[]>`
-      select string_agg(concat_ws(' ', q.n, s.last_event_id), ',') as moved
+    const [row] = await sql<{ moved: string | null; renaming: string }[]>`
+      select string_agg(concat_ws(' ', q.n, s.last_event_id), ',') as moved, ${lastRenaming(sql)} as renaming
       from unnest(${ids}::uuid[], ${versions}::text[]::int8[], ${eventIds}::uuid[])
         with ordinality q(project_id, version, event_id, n)
       left join streams s on s.project_id = q.project_id
@@ -47,7 +50,7 @@ export function openVersions(sql: Sql): Versions {
       lastSeen.set(ids[n]!, lastEventId)
       return true
     })
-    return sights.map((_, n) => !moved[n])
+    return sights.map(({ renaming }, n) => !moved[n] && (renaming ?? row!.renaming) === row!.renaming)
   })
   return {
     isCurrent,

@@ -13,9 +13,10 @@ export interface CachedBody {
 }
 
 const plain = { 'content-type': 'application/json' }
+const ofReads = { ...plain, ...forCallerAlone }
 
-/** The strong ETag of a single resource: the id of the event that last touched it. */
-export const etagOf = ({ eventId }: { eventId: string }): string => `"${eventId}"`
+/** The strong ETag of a single resource: the id of the event that last touched it, and what tells a name that it shows. */
+export const etagOf = ({ eventId }: { eventId: string }, nameTag = ''): string => `"${eventId}${nameTag}"`
 
 /** A body without an ETag. */
 export function json(body: unknown, status = 200): Response {
@@ -25,7 +26,7 @@ export function json(body: unknown, status = 200): Response {
 /** The answer to a read whose body is ready, with the way to the next page if there is one. */
 export function page(request: Request, kept: CachedBody): Response | Promise<Response> {
   const { body, link, etag } = kept
-  const headers: Record<string, string> = { ...plain, ...forCallerAlone, 'x-request-id': requestId() }
+  const headers: Record<string, string> = { ...ofReads, 'x-request-id': requestId() }
   if (etag) headers.etag = etag
   if (link) headers.link = link
   if (body.length < gzipCharacters) return new Response(body, { headers })

@@ -22,7 +22,7 @@ export interface OpenApiDocument {
 /** Headers that an operation understands, told by the statuses it answers. */
 const headers: Record<string, Parameter> = {
   304: header('If-None-Match', 'The ETag of an earlier answer: 304 when it still holds'),
-  412: header('If-Match', 'The ETag that the resource must still have'),
+  412: header('If-Match', 'The ETag that the resource must still have, whatever people are called by now'),
   422: header(
     'Idempotency-Key',
     'Up to 255 characters: a repeat with the same key is answered, not done again. Refusals are not kept: after one, the same key begins anew',

@@ -1,5 +1,5 @@
 import { worker } from '../../workers/cascade.ts'
-import { eventTypes, mismatch, viewOf } from './claims.ts'
+import { eventTypes, mismatch, viewOf, withoutPeople } from './claims.ts'
 import type { Fact, KeptAnswer } from './evidence.ts'
 import { type Operation, outcomeOf } from './history.ts'
 
@@ -62,7 +62,8 @@ function resolve(
 function settle(operation: Operation, fact: Fact, known: Operation, makers: Map<string, Operation>) {
   const wrong = mismatch(operation, fact)
   if (wrong) return wrong
-  if (outcomeOf(operation) === 'done' && fact.after && viewOf(fact.entity, fact.after) !== operation.text)
+  const isTold = outcomeOf(operation) === 'done' && fact.after
+  if (isTold && viewOf(fact.entity, fact.after!) !== withoutPeople(operation.text))
     return `was answered ${operation.text}, the history has ${JSON.stringify(fact.after)}`
   const { kind, callerId } = operation
   const others = makers.has(fact.id) || fact.type !== 'member.role-set' || fact.actorId !== callerId

@@ -1,5 +1,5 @@
 import { taskView } from '../../modules/tasks/schema.ts'
-import type { TaskRow } from '../../drizzle/schema.ts'
+import type { TaskRow } from '../../drizzle/rows.ts'
 import type { Fact } from './evidence.ts'
 import { type Operation, outcomeOf } from './history.ts'
 import type { Span } from './places.ts'

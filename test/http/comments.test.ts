@@ -26,7 +26,8 @@ test('adding answers the comment with its caller as author', async () => {
     authorId: people.owner.id,
   })
   const instants = { createdAt: anInstant, updatedAt: anInstant }
-  const author = { authorId: people.editor.id, authorRemoved: false }
+  const { id: authorId } = people.editor
+  const author = { authorId, author: { id: authorId, name: 'Someone' }, authorRemoved: false }
   expectAnswer(answer, 201, { id: anId, text: 'Slow', ...author, taskId, ...instants })
 })
 

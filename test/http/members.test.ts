@@ -28,7 +28,8 @@ afterAll(() => service.close())
 test('inviting answers the member, a viewer unless said otherwise', async () => {
   const guest = await register(service.client)
   const answer = await people.owner.post(`${path}/invite`, { email: guest.email })
-  const member = { id: anId, userId: guest.id, projectId, role: 'VIEWER', createdAt: anInstant }
+  const user = { id: guest.id, name: 'Someone', email: guest.email }
+  const member = { id: anId, userId: guest.id, user, projectId, role: 'VIEWER', createdAt: anInstant }
   expectAnswer(answer, 201, member)
   expect((await guest.get(`/projects/${projectId}`)).status).toBe(200)
   for (const role of ['VIEWER', 'EDITOR', 'ADMIN']) {
@@ -83,7 +84,7 @@ test('the list holds everyone invited, in that order, without the owner', async 
   expect(body.map(({ id }) => id)).toEqual(body.map(({ id }) => id).sort())
   for (const member of body) {
     expect(member).toMatchObject({ id: anId, projectId: id, createdAt: anInstant })
-    expect(Object.keys(member)).toEqual(['id', 'userId', 'projectId', 'role', 'createdAt'])
+    expect(Object.keys(member)).toEqual(['id', 'userId', 'user', 'projectId', 'role', 'createdAt'])
   }
 })
 

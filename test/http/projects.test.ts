@@ -24,7 +24,8 @@ afterAll(() => service.close())
 test('creating answers the project with its caller as owner', async () => {
   const wanted = { name: 'Engine', description: 'With wheels' }
   const answer = await ada.post('/projects', wanted)
-  expectAnswer(answer, 201, { id: anId, ...wanted, ownerId: ada.id, createdAt: anInstant })
+  const owner = { id: ada.id, name: 'Someone', email: ada.email }
+  expectAnswer(answer, 201, { id: anId, ...wanted, ownerId: ada.id, owner, createdAt: anInstant })
   expectAnswer(await ada.get(`/projects/${answer.body.id}`), 200, answer.body)
 })
 

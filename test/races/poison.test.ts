@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import type { TaskRow } from '../../drizzle/schema.ts'
+import type { TaskRow } from '../../drizzle/rows.ts'
 import { createTask } from '../../modules/tasks/decide.ts'
 import type { Command } from '../../src/actor/command.ts'
 import { make, type Person, register } from '../support/client.ts'

@@ -1,5 +1,5 @@
 import type { Entity, Rows } from '../../drizzle/entities.ts'
-import type { CommentRow, MemberRow, ProjectRow, SubtaskRow, TaskRow } from '../../drizzle/schema.ts'
+import type { CommentRow, MemberRow, ProjectRow, SubtaskRow, TaskRow } from '../../drizzle/rows.ts'
 import type { Change } from '../../src/actor/events.ts'
 import type { Role } from '../../src/core/access.ts'
 

@@ -1,5 +1,5 @@
 import { describe, test } from 'bun:test'
-import type { TaskRow } from '../../drizzle/schema.ts'
+import type { TaskRow } from '../../drizzle/rows.ts'
 import { moveTask, type TaskChanges } from '../../modules/tasks/decide.ts'
 import type { Context } from '../../src/actor/events.ts'
 import type { ProjectState } from '../../src/actor/state.ts'

@@ -14,6 +14,7 @@ export interface Body extends Array<Body> {
   access_token: string
   user: Body
   ownerId: string
+  owner: Body
   userId: string
   projectId: string
   role: string
@@ -28,6 +29,7 @@ export interface Body extends Array<Body> {
   taskId: string
   text: string
   authorId: string
+  author: Body
   authorRemoved: boolean
   createdAt: string
   updatedAt: string

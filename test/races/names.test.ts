@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { invite, make, type Person, register } from '../support/client.ts'
+import { at, openPair, type Pair, upTo } from './pair.ts'
+
+let pair: Pair
+beforeAll(async () => void (pair = await openPair()))
+afterAll(() => pair.close())
+
+interface Scene {
+  /** Owns the project and said something in it, and is another's guest. */
+  people: Person[]
+  readers: Person[]
+  paths: string[]
+}
+
+/** A project, its list, its members and a task's comments, where every name shown is that of one person. */
+async function scene(): Promise<Scene> {
+  const { atA: host, a, b } = pair
+  const ada = await register(host.as().at(a.url))
+  const [grace, reader] = [await register(host.as().at(a.url)), await register(host.as().at(a.url))]
+  const project = await make(ada, '/projects', { name: 'Engine' })
+  await invite(ada, project.id, grace, 'EDITOR')
+  await invite(ada, project.id, reader)
+  const { id: taskId } = await make(ada, '/tasks', { title: 'Wheels', projectId: project.id })
+  await make(ada, `/tasks/${taskId}/comments`, { text: 'Slow' })
+  await make(grace, `/tasks/${taskId}/comments`, { text: 'Fast' })
+  const inProject = [`/projects/${project.id}`, `/projects/${project.id}/members`]
+  return {
+    people: [ada, at(grace, b)],
+    readers: [reader, at(reader, b)],
+    paths: [...inProject, '/projects', `/tasks/${taskId}/comments`],
+  }
+}
+
+/** Which names each reading shows, of the two who are renamed. */
+const shownBy = [[0], [1], [0], [0, 1]]
+
+test('no process shows a name from before a change that was acknowledged, nor says that nothing changed', async () => {
+  const { people, readers, paths } = await scene()
+  const read = (tags: (string | null)[][] = []) =>
+    Promise.all(
+      readers.map((reader, r) =>
+        Promise.all(
+          paths.map((path, p) => reader.get(path, tags[r] ? { 'if-none-match': tags[r]![p] ?? '' } : {})),
+        ),
+      ),
+    )
+  for (const n of upTo(40)) {
+    const before = await read()
+    const names = people.map((_, who) => `Name ${who}-${n}`)
+    // One by one, the other way round each time, so that each process hears of a change of its own and of another's.
+    for (const who of n % 2 ? [0, 1] : [1, 0]) await people[who]!.patch('/auth/me', { name: names[who] })
+    const after = await read(before.map((answers) => answers.map(({ headers }) => headers.get('etag'))))
+    for (const answers of after)
+      for (const [p, { status, text }] of answers.entries()) {
+        expect([n, paths[p], status]).toEqual([n, paths[p], 200])
+        for (const who of shownBy[p]!) expect(text).toContain(`"${names[who]}"`)
+      }
+    // And both say the same, under the same tag.
+    const [atA, atB] = await read()
+    const told = (answers: typeof atA) => answers!.map(({ text, headers }) => [text, headers.get('etag')])
+    expect(told(atA)).toEqual(told(atB))
+  }
+})
+
+test('while names change, none goes back and each ETag stands for one name', async () => {
+  const { people, readers, paths } = await scene()
+  const [path] = paths as [string]
+  let isOver = false
+  const byTag = new Map<string, string>()
+  const watch = async (reader: Person) => {
+    let last = 0
+    while (!isOver) {
+      const { body, headers } = await reader.get(path)
+      const now = Number(body.owner.name.match(/\d+$/)?.[0] ?? 0)
+      expect(now).toBeGreaterThanOrEqual(last)
+      const tag = headers.get('etag')!
+      expect(byTag.get(tag) ?? body.owner.name).toBe(body.owner.name)
+      byTag.set(tag, body.owner.name)
+      last = now
+    }
+  }
+  const watching = readers.flatMap((reader) => [watch(reader), watch(reader), watch(reader)])
+  for (const n of upTo(150)) await people[0]!.patch('/auth/me', { name: `Name ${n}` })
+  isOver = true
+  await Promise.all(watching)
+  expect(byTag.size).toBeGreaterThan(10)
+})
