@@ -70,9 +70,13 @@ export class Actors {
 
   /** One commit over two actors: both are held, always the lower id first, so that no two moves deadlock. */
   private postToBoth(posted: Posted, projectIds: [string, string]): void {
-    const [first, second] = projectIds.sort().map((id) => this.actorOf(id)) as [ProjectActor, ProjectActor]
-    const both = () => transact(this.by, [first, second], [posted])
-    first.exclusively(() => second.exclusively(both)).catch(posted.reject)
+    const [firstId, secondId] = projectIds.sort() as [string, string]
+    const first = this.actorOf(firstId)
+    const withFirst = () => {
+      const second = this.actorOf(secondId) // not before: until it has work it may be forgotten
+      return second.exclusively(() => transact(this.by, [first, second], [posted]))
+    }
+    first.exclusively(withFirst).catch(posted.reject)
   }
 
   private actorOf(projectId: string, opens = false): ProjectActor {

@@ -1,0 +1,76 @@
+import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { Actors } from '../../src/actor/actors.ts'
+import type { Command } from '../../src/actor/command.ts'
+import type { Outcome, Unit } from '../../src/actor/commit.ts'
+import { removed } from '../../src/actor/events.ts'
+import { Leases } from '../../src/actor/lease.ts'
+import { State } from '../../src/actor/state.ts'
+import { readConfig } from '../../src/core/config.ts'
+import { newId, nilId } from '../../src/core/ids.ts'
+import { openLog } from '../../src/core/log.ts'
+import { openRedis, openSubscriber } from '../../src/core/redis.ts'
+import { project } from '../rules/facts.ts'
+import { sharedRedisPrefix } from '../support/redis.ts'
+import { eventually } from './pair.ts'
+
+/** Commits that wait until the test lets each go. */
+let underWay: { projectIds: string[]; finish: () => void }[]
+let actors: Actors
+let disconnect: () => void
+beforeEach(() => {
+  const { url, prefix } = sharedRedisPrefix()
+  const config = readConfig({ REDIS_PREFIX: prefix, ACTOR_IDLE_MS: '100' })
+  const [redis, subscriber] = [openRedis(url, openLog('silent')), openSubscriber(url, openLog('silent'))]
+  disconnect = () => [redis, subscriber].forEach((connection) => connection.disconnect())
+  underWay = []
+  const transactor = {
+    sql: undefined as never,
+    loader: { state: async (id: string) => new State(id, 1), rows: async () => {} },
+    versions: { isCurrent: async () => true },
+    commit: ({ heads }: Unit) =>
+      new Promise<Outcome>((resolve) => {
+        const finish = () => {
+          underWay = underWay.filter((commit) => commit.finish !== finish)
+          resolve('won')
+        }
+        underWay.push({ projectIds: heads.map(({ projectId }) => projectId), finish })
+      }),
+    findKept: async () => undefined,
+    react: () => [],
+    onJobs: () => {},
+  }
+  actors = new Actors(transactor, new Leases(redis, subscriber, config), config)
+})
+afterEach(async () => {
+  await actors.close(0)
+  disconnect()
+})
+
+const command = (projectId: string, otherProjectId?: string): Command<void> => ({
+  projectId,
+  otherProjectId,
+  caller: nilId,
+  decide: (state, context) => ({
+    changes: [removed(state, context, 'project.deleted', 'project', { ...project, id: projectId })],
+    answer: undefined,
+  }),
+})
+const commitsOf = (id: string) => underWay.filter(({ projectIds }) => projectIds.includes(id))
+
+test('a project has one actor, also when its actor rested while a move waited for the other one', async () => {
+  const [first, second] = [newId(), newId()]
+  const busy = actors.run(command(first))
+  await eventually('the commit', () => underWay.length === 1)
+  const move = actors.run(command(first, second))
+  await Bun.sleep(1_000) // the other project's actor has nothing to do, and may be forgotten
+
+  underWay[0]!.finish()
+  await eventually('the commit of the move', () => commitsOf(second).length === 1)
+  const next = actors.run(command(second))
+  await Bun.sleep(100)
+  expect(commitsOf(second).map(({ projectIds }) => projectIds)).toEqual([[first, second]])
+  underWay[0]!.finish()
+  await eventually('the next commit', () => commitsOf(second).length === 1)
+  underWay[0]!.finish()
+  await Promise.all([busy, move, next])
+})
