@@ -4,6 +4,7 @@ import { swagger } from '@elysiajs/swagger'
 import { Elysia } from 'elysia'
 import { ErrorSchema } from '../core/docs.ts'
 import { finished, type OpenApiDocument } from './document.ts'
+import { type Fixed, fixed } from './fixed.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 
 const path = '/api/docs'
@@ -44,14 +45,11 @@ const startScript = `window.ui = SwaggerUIBundle({
 const policy =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'"
 
-const answer = (body: string | Uint8Array<ArrayBuffer>, type: string) =>
-  new Response(body, {
-    headers: {
-      'content-type': type,
-      'content-security-policy': policy,
-      'x-content-type-options': 'nosniff',
-      'cache-control': 'public, max-age=3600',
-    },
+const shown = (read: Parameters<typeof fixed>[0], type: string) =>
+  fixed(read, {
+    'content-type': type,
+    'content-security-policy': policy,
+    'cache-control': 'public, max-age=3600',
   })
 
 /** Who comes to the server without a path looks for this. */
@@ -80,19 +78,25 @@ export function docs() {
     },
   })
 
-  let app = new Elysia({ detail: { hide: true } })
-    .get('/', leadToPage)
-    .get(path, () => answer(page, 'text/html; charset=utf-8'))
-    .get(`${path}/assets/start.js`, () => answer(startScript, assets['swagger-ui-bundle.js']))
-  for (const [name, type] of Object.entries(assets)) {
-    app = app.get(`${path}/assets/${name}`, () => answer(asset(name), type))
+  const pages: Record<string, Fixed> = {
+    [path]: shown(() => page, 'text/html; charset=utf-8'),
+    [`${path}/assets/start.js`]: shown(() => startScript, assets['swagger-ui-bundle.js']),
   }
+  for (const [name, type] of Object.entries(assets)) {
+    pages[`${path}/assets/${name}`] = shown(() => asset(name), type)
+  }
+  const app = new Elysia({ detail: { hide: true } }).get('/', leadToPage)
+  for (const [at, send] of Object.entries(pages)) app.get(at, ({ request }) => send(request))
+  let document: Fixed | undefined
   return new Elysia()
     .use(
       new Elysia()
-        .onAfterHandle(({ response }) => {
-          const headers = { 'x-content-type-options': 'nosniff' }
-          return Response.json(finished(response as OpenApiDocument), { headers })
+        .onAfterHandle(({ request, response }) => {
+          // Built once: no route comes later.
+          document ??= fixed(() => JSON.stringify(finished(response as OpenApiDocument)), {
+            'content-type': 'application/json',
+          })
+          return document(request)
         })
         .use(plugin),
     )

@@ -1,3 +1,4 @@
+import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { createApp } from '../../src/app.ts'
 import { differences, type OpenApi, type Operation, operationsOf } from '../support/schema-check.ts'
@@ -36,6 +37,29 @@ test('the page and everything it loads come from here, under a policy that allow
     const policy = answer.headers.get('content-security-policy')
     expect(policy).toContain("default-src 'self'")
     expect(policy).not.toMatch(/https?:|\*|unsafe-eval|script-src/)
+  }
+})
+
+test('the page, what it loads and the document are sent compressed to who takes gzip', async () => {
+  const assets = ['swagger-ui-bundle.js', 'swagger-ui.css', 'start.js', 'favicon-32x32.png']
+  for (const path of ['', '/json', ...assets.map((name) => `/assets/${name}`)].map(
+    (at) => `/api/docs${at}`,
+  )) {
+    const request = new Request('http://localhost' + path, { headers: { 'accept-encoding': 'gzip' } })
+    const [plain, small] = [await get(path), await app.fetch(request)]
+    const bytes = Buffer.from(await plain.bytes())
+    const isPacked = path.endsWith('.png')
+    expect([path, plain.status, plain.headers.get('content-encoding')]).toEqual([path, 200, null])
+    expect([path, small.headers.get('content-encoding')]).toEqual([path, isPacked ? null : 'gzip'])
+    const sent = Buffer.from(await small.bytes())
+    expect((isPacked ? sent : gunzipSync(sent)).equals(bytes)).toBeTrue()
+    for (const { headers } of [plain, small]) {
+      expect([headers.get('vary'), headers.get('x-content-type-options')]).toEqual([
+        'Accept-Encoding',
+        'nosniff',
+      ])
+      expect(headers.get('content-type')).toBe(plain.headers.get('content-type'))
+    }
   }
 })
 
