@@ -1,16 +1,19 @@
 import process from 'node:process'
-import { migrate } from '../drizzle/migrate.ts'
-import { react } from '../workers/reactions.ts'
 import { manageJobs } from '../workers/jobs-command.ts'
 import { startWorkers } from '../workers/main.ts'
+import { react } from '../workers/reactions.ts'
 import { createApp } from './app.ts'
-import { type Config, ConfigError, readConfig } from './core/config.ts'
+import { type Config, ConfigError, readConfig, requireForProduction } from './core/config.ts'
 import { openDatabase } from './core/database.ts'
 import { mostReceivedBytes } from './core/json-body.ts'
 import { type Log, openLog } from './core/log.ts'
 import { localSecret } from './local/secret.ts'
 import { startLocal } from './local/start.ts'
-import { openServices, type Services } from './services.ts'
+import { examineWhenReached, explained, migrateWhenReached } from './process/database.ts'
+import { inOneLine } from './process/in-one-line.ts'
+import { listen } from './process/listen.ts'
+import { Stopping } from './process/stopping.ts'
+import { openServices } from './services.ts'
 
 const commands = ['start', 'web', 'worker', 'migrate', 'jobs']
 /** Those that need neither Redis nor tokens, and do their work and end. */
@@ -20,88 +23,62 @@ async function main(command = 'start', ...words: string[]): Promise<void> {
   if (!commands.includes(command))
     throw new ConfigError(`Say one of ${commands.join(', ')}, not "${command}"`)
   const given = readConfig(process.env)
+  const isErrand = errands.includes(command)
+  if (!isErrand) requireForProduction(given)
   const log = openLog(command === 'jobs' ? 'silent' : given.logLevel)
-  const { config, stopLocal, local } = await withLocalServers(given, command, log)
-  const closers: (() => Promise<void>)[] = [stopLocal]
-  const stopped = stopOnSignal(closers, log, config.drainTimeoutMs)
+  const isRunByNpm = 'npm_lifecycle_event' in process.env
+  const stopping = new Stopping({ log, drainTimeoutMs: given.drainTimeoutMs, isErrand, isRunByNpm })
+  const run = async () => {
+    const config = await withOwnServers(given, isErrand, log, stopping)
+    if (command === 'jobs') return stopping.stop(await runJobsCommand(config, words))
+    const migrates = command === 'migrate' || command === 'start' || !given.databaseUrl
+    if (migrates) await stopping.unlessBegun(migrateWhenReached(config.databaseUrl, log))
+    else await stopping.unlessBegun(examineWhenReached(config.databaseUrl, log, stopping))
+    if (command === 'migrate') return stopping.stop(0)
+    serve(command, config, log, stopping)
+  }
+  await run().catch((error) => stopping.fail(error))
+}
 
-  if (command === 'migrate' || command === 'start' || local) await migrate(config.databaseUrl)
-  if (command === 'jobs') process.exitCode = await runJobsCommand(config, words).finally(stopLocal)
-  if (command === 'migrate') await stopLocal()
-  if (errands.includes(command)) return
-
+function serve(command: string, config: Config, log: Log, stopping: Stopping): void {
   const services = openServices(config, log, react)
-  closers.unshift(() => services.close())
-  if (command !== 'web') closers.unshift(startWorkers(services))
-  if (command !== 'worker') closers.unshift(listen(services))
-  await stopped
+  stopping.closes('services', () => services.close())
+  if (command !== 'web') stopping.closes('workers', startWorkers(services))
+  if (command !== 'worker') listen(createApp(services), services, stopping, mostReceivedBytes)
 }
 
 /** Fills what the environment leaves open with servers and a secret of this machine's own. */
-async function withLocalServers(given: Config, command: string, log: Log) {
-  const isErrand = errands.includes(command)
-  const [postgres, redis] = [!given.databaseUrl, !given.redisUrl && !isErrand]
-  const local = postgres || redis
-  if (!isErrand && !given.jwtSecret && given.production && !postgres) {
-    throw new ConfigError(
-      'JWT_SECRET must be set when NODE_ENV is production: at least 32 bytes, the same everywhere',
+async function withOwnServers(given: Config, isErrand: boolean, log: Log, stopping: Stopping) {
+  const { dataDir, databaseUrl, redisUrl, jwtSecret } = given
+  const wanted = { postgres: !databaseUrl, redis: !redisUrl && !isErrand }
+  const starting = startLocal({ dataDir, ...wanted, log: (message) => log.info(message) })
+  // Also when they are still starting, or something fails later.
+  const stop = () =>
+    starting.then(
+      (servers) => servers.stop(),
+      () => {},
     )
-  }
-  const { dataDir } = given
-  const servers = await startLocal({ dataDir, postgres, redis, log: (message) => log.info(message) })
-  const config: Config = {
+  stopping.closes('own servers', stop, { always: true })
+  const servers = await stopping.unlessBegun(starting)
+  return {
     ...given,
-    databaseUrl: given.databaseUrl || (servers.databaseUrl ?? ''),
-    redisUrl: given.redisUrl || (servers.redisUrl ?? ''),
-    jwtSecret: given.jwtSecret || (isErrand ? '' : await localSecret(dataDir)),
+    databaseUrl: databaseUrl || (servers.databaseUrl ?? ''),
+    redisUrl: redisUrl || (servers.redisUrl ?? ''),
+    jwtSecret: jwtSecret || (isErrand ? '' : await localSecret(dataDir)),
   }
-  return { config, local, stopLocal: () => servers.stop() }
 }
 
 async function runJobsCommand(config: Config, words: string[]): Promise<number> {
   const database = openDatabase(config)
-  const { code, text } = await manageJobs(database.chores, words).finally(() => database.close())
+  const { code, text } = await manageJobs(database.chores, words)
+    .catch((error) => Promise.reject(explained(error)))
+    .finally(() => database.close())
   if (code === 0) console.log(text)
   else console.error(text)
   return code
 }
 
-function listen({ config, log, ...rest }: Services): () => Promise<void> {
-  const app = createApp({ config, log, ...rest }).listen({
-    hostname: config.host,
-    port: config.port,
-    reusePort: config.reusePort,
-    maxRequestBodySize: mostReceivedBytes,
-    idleTimeout: 30,
-  })
-  const host = config.host === '0.0.0.0' ? 'localhost' : config.host
-  const url = `http://${host}:${app.server?.port}`
-  log.info({ api: `${url}/api/v1`, docs: `${url}/api/docs` }, 'listening')
-  // Takes no new connections, and answers what is under way.
-  return async () => void (await app.server?.stop())
-}
-
-/** Runs the closers in order at the first signal, then exits: 0 when all was closed in time. */
-function stopOnSignal(closers: (() => Promise<void>)[], log: Log, drainTimeoutMs: number): Promise<never> {
-  let stopping = false
-  const stop = async (signal: string) => {
-    if (stopping) return
-    stopping = true
-    log.info({ signal }, 'stopping')
-    for (const close of closers) {
-      const late = new Promise((resolve) => setTimeout(resolve, drainTimeoutMs))
-      await Promise.race([close(), late]).catch((error) =>
-        log.error({ reason: String(error) }, 'not closed cleanly'),
-      )
-    }
-    process.exit(0)
-  }
-  process.on('SIGTERM', () => void stop('SIGTERM'))
-  process.on('SIGINT', () => void stop('SIGINT'))
-  return new Promise(() => {})
-}
-
-main(...process.argv.slice(2)).catch((error: Error) => {
-  console.error(error instanceof ConfigError ? error.message : error)
+main(...process.argv.slice(2)).catch((error: unknown) => {
+  console.error(inOneLine(error))
   process.exit(1)
 })

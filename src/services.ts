@@ -39,6 +39,9 @@ export interface Services {
   passwords: Passwords
   jobs: Jobs
   redisStatus(): string
+  /** From now on the process says that it is not ready, and serves on until it is closed. */
+  drain(): void
+  isDraining(): boolean
   /** Drains the actors, then closes every connection; bounded in time. */
   close(): Promise<void>
 }
@@ -75,6 +78,7 @@ export function openServices(config: Config, log: Log, react: React): Services {
   const passwords = openPasswords()
   const authenticate = openAuthenticate(database.reads, tokens)
   const limits = openLimits(redis, config)
+  let draining = false
   return {
     config,
     log,
@@ -92,6 +96,8 @@ export function openServices(config: Config, log: Log, react: React): Services {
     passwords,
     jobs,
     redisStatus: () => redis.status,
+    drain: () => void (draining = true),
+    isDraining: () => draining,
     async close() {
       await actors.close(config.drainTimeoutMs)
       await jobs.close()

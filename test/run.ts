@@ -40,7 +40,7 @@ async function main(args: string[]): Promise<number> {
 async function runTests(args: string[], env: Record<string, string | undefined>) {
   // --no-orphans: servers that a failed test left behind end with the run.
   const limits = [`--timeout=${testTimeoutMs}`, `--parallel=${parallelFiles}`]
-  const command = ['test', '--no-orphans', ...limits, ...args]
+  const command = ['test', '--no-env-file', '--no-orphans', ...limits, ...args]
   const colour = process.stdout.isTTY ? { FORCE_COLOR: '1' } : {}
   const child = spawn(process.execPath, command, {
     env: { ...process.env, ...colour, ...env },

@@ -1,4 +1,3 @@
-import { Worker } from 'bullmq'
 import { nilId } from '../src/core/ids.ts'
 import { type JobData, queueName, queuePrefix } from '../src/core/jobs.ts'
 import { openBlocking } from '../src/core/redis.ts'
@@ -7,6 +6,7 @@ import { purgeChildren, purgeProject, unassignMember } from './cascade.ts'
 import { expireKeys, expireRevokedTokens } from './cleanup.ts'
 import { closeAccount } from './close-account.ts'
 import { leftMembers, leftOwners, leftStreams, lookAfter, type Search } from './left-behind.ts'
+import { openWorkers } from './open-workers.ts'
 import { turn } from './pace.ts'
 import type { JobName } from './reactions.ts'
 import { openRecurring, type Place, recurringQueue, runStep, type Steps } from './recurring.ts'
@@ -27,28 +27,21 @@ export function startWorkers(services: Services): () => Promise<void> {
   const connection = openBlocking(config.redisUrl, log)
   const bench = { sql, log, work: workOf(services), turn: begin, attempts: config.jobAttempts }
   const steps = stepsOf(services)
-  const options = { ...habits, connection, prefix: queuePrefix(config) }
-  const workers = [
-    new Worker<JobData>(
-      queueName,
-      async (job, token) => {
-        // A schedule that an earlier release kept in this queue.
-        if (!job.data.outboxId) return void (await jobs.queue.removeJobScheduler(job.name))
-        return runJob(bench, job, token)
-      },
-      { ...options, concurrency: config.jobConcurrency },
-    ),
-    new Worker<Place>(recurringQueue, (job, token) => runStep(steps, begin, log, job, token), {
-      ...options,
-      concurrency: Object.keys(steps).length,
-    }),
-  ]
-  for (const worker of workers) {
-    worker.on('error', () => {}) // the connection itself reports that Redis is away
-    worker.on('failed', (job, { message }) =>
-      log.warn({ job: job?.name, id: job?.id, reason: message }, 'job failed'),
-    )
-  }
+  const options = { ...habits, prefix: queuePrefix(config) }
+  const workers = openWorkers(connection, log)
+  workers.open<JobData>(
+    queueName,
+    async (job, token) => {
+      // A schedule that an earlier release kept in this queue.
+      if (!job.data.outboxId) return void (await jobs.queue.removeJobScheduler(job.name))
+      return runJob(bench, job, token)
+    },
+    { ...options, concurrency: config.jobConcurrency },
+  )
+  workers.open<Place>(recurringQueue, (job, token) => runStep(steps, begin, log, job, token), {
+    ...options,
+    concurrency: Object.keys(steps).length,
+  })
   log.info({ concurrency: config.jobConcurrency }, 'working')
   const recurring = openRecurring(jobs, steps)
   const stops = [
@@ -59,11 +52,7 @@ export function startWorkers(services: Services): () => Promise<void> {
   return async () => {
     isStopping = true
     const late = new Promise((resolve) => setTimeout(resolve, config.drainTimeoutMs))
-    const ends = [
-      ...stops.map((stop) => stop()),
-      ...workers.map((worker) => worker.close()),
-      recurring.close(),
-    ]
+    const ends = [...stops.map((stop) => stop()), workers.close(), recurring.close()]
     await Promise.race([Promise.allSettled(ends), late])
     connection.disconnect()
   }

@@ -62,6 +62,7 @@ export function readConfig(env: Env) {
     bodyCacheBytes: whole('BODY_CACHE_BYTES', 67_108_864, 0, 17_179_869_184),
     bodyBytes: whole('BODY_BYTES', 1_048_576, 1_024, 16_777_216),
     bodyTimeoutMs: whole('BODY_TIMEOUT_MS', 15_000, 10, 600_000),
+    drainDelayMs: whole('DRAIN_DELAY_MS', 0, 0, 600_000),
     drainTimeoutMs: whole('DRAIN_TIMEOUT_MS', 10_000, 100, 600_000),
     idempotencyHours: whole('IDEMPOTENCY_HOURS', 24, 1, 8_760),
     jobConcurrency: whole('JOB_CONCURRENCY', 4, 1, 100),
@@ -71,6 +72,15 @@ export function readConfig(env: Env) {
     jobAttempts: whole('JOB_ATTEMPTS', 8, 1, 20),
     sweepEveryMs: whole('SWEEP_EVERY_MS', 2_000, 50, 600_000),
   }
+}
+
+/** @throws ConfigError when production leaves out what all its processes must share. */
+export function requireForProduction({ production, databaseUrl, jwtSecret, redisUrl }: Config): void {
+  if (!production || !databaseUrl) return
+  const needed = (name: string, what: string) =>
+    new ConfigError(`${name} must be set when NODE_ENV is production: ${what}, the same everywhere`)
+  if (!jwtSecret) throw needed('JWT_SECRET', 'at least 32 bytes')
+  if (!redisUrl) throw needed('REDIS_URL', 'redis://…')
 }
 
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']

@@ -1,23 +1,19 @@
 import { Elysia } from 'elysia'
-import { migrationCount } from '../../drizzle/migrate.ts'
+import { appliedIn, migrationCount } from '../../drizzle/migrate.ts'
 import { json } from '../core/wire.ts'
 import type { Services } from '../services.ts'
 
 const patienceMs = 2_000
 
 /** For whoever watches the process: alive, and ready to serve. */
-export function health({ database, redisStatus }: Services) {
+export function health({ database, redisStatus, isDraining }: Services) {
   const expected = migrationCount()
 
   async function isMigrated(): Promise<boolean> {
-    const applied = database.reads<
-      { n: number }[]
-    >`select count(*)::int4 as n from drizzle.__drizzle_migrations`
     const late = new Promise<never>((_, reject) =>
       setTimeout(reject, patienceMs, new Error('late')).unref?.(),
     )
-    const [row] = await Promise.race([applied, late])
-    return (row?.n ?? 0) >= expected
+    return (await Promise.race([appliedIn(database.reads), late])) >= expected
   }
 
   return new Elysia({ prefix: '/health', detail: { hide: true } })
@@ -31,8 +27,9 @@ export function health({ database, redisStatus }: Services) {
         (migrated) => (migrated ? 'ok' : 'not migrated'),
         () => 'away',
       )
-      const ready = postgres === 'ok'
+      const ready = postgres === 'ok' && !isDraining()
+      const status = isDraining() ? 'draining' : ready ? 'ok' : 'unready'
       // Without Redis everything works, only slower: it is reported and changes nothing.
-      return json({ status: ready ? 'ok' : 'unready', postgres, redis }, ready ? 200 : 503)
+      return json({ status, postgres, redis }, ready ? 200 : 503)
     })
 }

@@ -11,6 +11,7 @@ const allowed: Record<string, string[]> = {
   'src/actor': ['src/actor', 'src/core', 'drizzle'],
   'src/http': ['src/http', 'src/actor', 'src/core', 'src/services.ts', 'drizzle', 'package.json'],
   'src/local': ['src/local'],
+  'src/process': ['src/process', 'src/core', 'src/services.ts', 'drizzle'],
   'src/services.ts': ['src/http', 'src/actor', 'src/core'],
   modules: ['modules', 'src/actor', 'src/core', 'src/services.ts', 'drizzle'],
   workers: ['workers', 'modules', 'src/actor', 'src/core', 'src/services.ts', 'drizzle'],

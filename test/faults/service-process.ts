@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { until } from '../../src/local/wait.ts'
+import { runtimeOptions } from '../support/service.ts'
 
 const startTimeoutMs = 20_000
 const stopTimeoutMs = 20_000
@@ -33,7 +34,7 @@ export class ServiceProcess {
   /** Resolves when it answers; a worker says nothing and is not waited for. */
   async start(): Promise<void> {
     const { command, env, preload } = this.settings
-    const args = [...(preload ? ['--preload', preload] : []), 'src/main.ts', command]
+    const args = [...runtimeOptions, ...(preload ? ['--preload', preload] : []), 'src/main.ts', command]
     const { PATH, HOME } = process.env
     const child = spawn(process.execPath, args, {
       cwd: root,

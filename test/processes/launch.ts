@@ -2,11 +2,12 @@ import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
 import postgres from 'postgres'
+import { runtimeOptions } from '../support/service.ts'
 
 /** Runs `bun src/main.ts <command>` to its end. */
 export async function run(command: string, env: Record<string, string>, ...words: string[]) {
   const main = new URL('../../src/main.ts', import.meta.url).pathname
-  const child = spawn(process.execPath, [main, command, ...words], {
+  const child = spawn(process.execPath, [...runtimeOptions, main, command, ...words], {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -44,5 +45,8 @@ export async function idleConnection(url: string): Promise<Socket> {
 
 export const readiness = async (url: string) => {
   const response = await fetch(`${url}/health/ready`)
-  return { status: response.status, body: (await response.json()) as { postgres: string; redis: string } }
+  return {
+    status: response.status,
+    body: (await response.json()) as { status: string; postgres: string; redis: string },
+  }
 }

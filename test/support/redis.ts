@@ -18,6 +18,8 @@ export interface FreshRedis {
   readonly pid: number
   stop(): Promise<void>
   kill(): void
+  /** It answers no more, until it is stopped. */
+  freeze(): void
   /** Starts it again at the same URL with the data it kept, ending it first when it still runs. */
   restart(): Promise<void>
 }
@@ -40,6 +42,7 @@ export async function freshRedis(): Promise<FreshRedis> {
     },
     stop,
     kill: () => signal(pid, 'SIGKILL'),
+    freeze: () => signal(pid, 'SIGSTOP'),
     restart: async () => {
       await stop()
       pid = (await started(() => launchRedis(binary, dir, port))).pid

@@ -12,6 +12,8 @@ import { sharedRedisPrefix } from './redis.ts'
 
 export const testSecret = 'a secret that is only good for tests'
 type Env = Record<string, string>
+/** What is tested is told in full: no `.env` of the checkout adds to it. */
+export const runtimeOptions = ['--no-env-file']
 
 /** Everything a test needs of the service in its own process: no socket, a database of its own. */
 export interface TestService {
@@ -79,9 +81,13 @@ export interface ServiceProcess {
 }
 
 /** Starts `bun src/main.ts <command>`; resolves when it listens (a worker: when it runs). */
-export async function spawnService(command: 'start' | 'web' | 'worker', env: Env): Promise<ServiceProcess> {
+export async function spawnService(
+  command: 'start' | 'web' | 'worker',
+  env: Env,
+  options: string[] = [],
+): Promise<ServiceProcess> {
   const main = new URL('../../src/main.ts', import.meta.url).pathname
-  const child = spawn(process.execPath, [main, command], {
+  const child = spawn(process.execPath, [...runtimeOptions, ...options, main, command], {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env, LOG_LEVEL: 'info' },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

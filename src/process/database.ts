@@ -1,0 +1,75 @@
+import postgres from 'postgres'
+import { isMigrated, migrate } from '../../drizzle/migrate.ts'
+import { ConfigError } from '../core/config.ts'
+import type { Log } from '../core/log.ts'
+import { sleep, type Stopping } from './stopping.ts'
+
+const longestPauseMs = 2_000
+/** How long a database that can be reached may take to say whether it will have us. */
+const firstAnswerMs = 1_000
+
+/** Applies the migrations as soon as Postgres can be reached. */
+export async function migrateWhenReached(databaseUrl: string, log: Log): Promise<void> {
+  await whenReached(() => migrate(databaseUrl), log)
+  log.info('database is migrated')
+}
+
+/** Says what the database lacks, if it can be reached: a process that serves is up at once in any case. */
+export async function examineWhenReached(databaseUrl: string, log: Log, stopping: Stopping): Promise<void> {
+  const examined = whenReached(() => isMigrated(databaseUrl), log).then((migrated) => {
+    if (!migrated) log.warn('the database is not migrated: nothing works here before "npm run migrate"')
+  })
+  examined.catch((error) => stopping.fail(error))
+  await Promise.race([examined, sleep(firstAnswerMs)])
+}
+
+/**
+ * Tries until Postgres can be reached, however long that takes: it may come up after us.
+ * @throws ConfigError when Postgres answers that it will not have us.
+ */
+async function whenReached<T>(attempt: () => Promise<T>, log: Log): Promise<T> {
+  let told = ''
+  for (let pauseMs = 100; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+    try {
+      return await attempt()
+    } catch (error) {
+      if (!isAway(causeOf(error))) throw explained(error)
+      const reason = reasonOf(error)
+      if (reason !== told) log.warn({ reason }, 'Postgres is away; trying again until it is there')
+      told = reason
+    }
+    await sleep(pauseMs)
+  }
+}
+
+interface Cause {
+  message?: string
+  code?: string
+}
+
+// Drizzle wraps what the database said together with the whole query.
+const causeOf = (error: unknown): Cause => ((error as { cause?: unknown }).cause ?? error) as Cause
+const reasonOf = (error: unknown): string => causeOf(error).message || causeOf(error).code || String(error)
+
+/** Starting, stopping, full, or a standby for now. */
+const passing = /^(08|53|57|25006|40|55P03)/
+
+// What Postgres did not say comes from the way to it; without a code it is a fault of ours.
+const isAway = (cause: Cause): boolean =>
+  cause instanceof postgres.PostgresError ? passing.test(cause.code) : Boolean(cause.code)
+
+const advice: Record<string, string> = {
+  '28P01': 'Set the right user and password in it.',
+  '28000': 'Set a user in it whom this server lets in.',
+  '3D000': 'Create it, or name another one there.',
+  '42501': 'Grant this to its user, or set another one there.',
+}
+
+/** The error of a database as whoever set the variable needs it. */
+export function explained(error: unknown): unknown {
+  const cause = causeOf(error)
+  if (!(cause instanceof postgres.PostgresError) && !cause.code) return error
+  const { code = '' } = cause
+  const which = isAway(cause) ? 'Postgres cannot be reached' : 'Postgres refuses'
+  return new ConfigError(`DATABASE_URL cannot be used. ${which}: ${reasonOf(error)}. ${advice[code] ?? ''}`)
+}

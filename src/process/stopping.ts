@@ -1,0 +1,99 @@
+import process from 'node:process'
+import type { Log } from '../core/log.ts'
+import { inOneLine } from './in-one-line.ts'
+
+export const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
+
+interface Closer {
+  what: string
+  close(): Promise<void>
+  withinMs: number
+  /** Begun also when there is no time: it tells others to end. */
+  always: boolean
+}
+
+interface Options {
+  log: Log
+  drainTimeoutMs: number
+  /** An errand is not done when a signal ends it, which its exit code tells as a shell does. */
+  isErrand: boolean
+  isRunByNpm: boolean
+}
+
+const numbers = { SIGINT: 2, SIGTERM: 15 }
+/** A human's second Ctrl-C comes later than the one that npm hands on beside the terminal's own. */
+const echoMs = 300
+const lastMomentMs = 250
+
+/** How a process ends: in order, at the first signal or failure; at once, at the second signal. */
+export class Stopping {
+  private readonly closers: Closer[] = []
+  private stopping = false
+  private firstAt = 0
+
+  constructor(private readonly options: Options) {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void this.hear(signal))
+    process.on('uncaughtException', (error) => this.unexpected(error))
+    process.on('unhandledRejection', (error) => this.unexpected(error))
+  }
+
+  /** Has something closed at the end. What was opened last is closed first. */
+  closes(
+    what: string,
+    close: () => Promise<void>,
+    { withinMs = this.options.drainTimeoutMs, always = false } = {},
+  ) {
+    this.closers.unshift({ what, close, withinMs, always })
+  }
+
+  /** Closes everything and ends the process: with `code`, or with 1 when something did not close. */
+  async stop(code: number): Promise<void> {
+    if (this.stopping) return
+    this.stopping = true
+    for (const closer of this.closers) if (!(await this.closed(closer))) code ||= 1
+    process.exit(code)
+  }
+
+  /** Says in one line why the process ends, and ends it. */
+  async fail(error: unknown): Promise<void> {
+    if (!this.stopping) console.error(inOneLine(error))
+    return this.stop(1)
+  }
+
+  /** What the work answers; nothing any more when the process has begun to stop meanwhile. */
+  async unlessBegun<T>(work: Promise<T>): Promise<T> {
+    const answer = await work
+    return this.stopping ? new Promise<T>(() => {}) : answer
+  }
+
+  private async hear(signal: keyof typeof numbers): Promise<void> {
+    const interrupted = 128 + numbers[signal]
+    if (!this.stopping) {
+      this.firstAt = performance.now()
+      this.options.log.info({ signal }, 'stopping')
+      return this.stop(this.options.isErrand ? interrupted : 0)
+    }
+    if (this.options.isRunByNpm && performance.now() - this.firstAt < echoMs) return
+    const told = this.closers.filter(({ always }) => always).map(({ close }) => close().catch(() => {}))
+    await Promise.race([Promise.all(told), sleep(lastMomentMs)])
+    process.exit(interrupted)
+  }
+
+  private async closed({ what, close, withinMs }: Closer): Promise<boolean> {
+    const late = sleep(withinMs).then(() => Promise.reject(new Error(`not within ${withinMs} ms`)))
+    try {
+      await Promise.race([close(), late])
+      return true
+    } catch (error) {
+      this.options.log.error({ what, reason: String(error) }, 'not closed cleanly')
+      return false
+    }
+  }
+
+  // What nobody caught may have left anything half done: what is accepted is answered, and a new process goes on.
+  private unexpected(error: unknown): void {
+    const { message, stack } = error instanceof Error ? error : new Error(String(error))
+    this.options.log.fatal({ reason: message, stack }, 'failed unexpectedly; stopping')
+    void this.stop(1)
+  }
+}

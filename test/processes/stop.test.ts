@@ -1,0 +1,99 @@
+import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { eventually } from '../races/pair.ts'
+import { make, openClient, register } from '../support/client.ts'
+import { freshRedis, type FreshRedis } from '../support/redis.ts'
+import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
+import { readiness } from './launch.ts'
+
+const commands = ['start', 'web', 'worker'] as const
+const hour = String(600_000)
+
+let env: Record<string, string>
+let drop: () => Promise<void>
+let redis: FreshRedis
+let started: ServiceProcess | undefined
+beforeEach(async () => {
+  redis = await freshRedis()
+  ;({ env, drop } = await freshEnv({ REDIS_URL: redis.url }))
+})
+afterEach(async () => {
+  await started?.stop('SIGKILL')
+  await Promise.all([redis.stop(), drop()])
+})
+const spawn = async (command: (typeof commands)[number], over = {}) =>
+  (started = await spawnService(command, { ...env, ...over }))
+
+const said = (process: ServiceProcess, what: string) =>
+  eventually(what, () => process.output.some((line) => line.includes(what)))
+
+test.each(commands)('%s says that it stops, and ends with 0', async (command) => {
+  const process = await spawn(command)
+  expect(await process.stop('SIGINT')).toBe(0)
+  expect(process.output.filter((line) => /not closed|error/i.test(line))).toEqual([])
+})
+
+// A step of a shutdown that waits for Redis waits out its time, ten minutes here, far longer than a test may take.
+test.each(commands)('%s stops as soon without Redis: it waits for nobody who is away', async (command) => {
+  const process = await spawn(command, { DRAIN_TIMEOUT_MS: hour })
+  redis.kill()
+  await said(process, 'redis is away')
+  expect(await process.stop()).toBe(0)
+})
+
+test.each(commands)('%s stops as soon when Redis never came', async (command) => {
+  redis.kill()
+  const process = await spawn(command, { DRAIN_TIMEOUT_MS: hour })
+  expect(await process.stop()).toBe(0)
+})
+
+test.each(commands)('%s stops as soon when Redis hangs', async (command) => {
+  const process = await spawn(command, { DRAIN_TIMEOUT_MS: hour })
+  redis.freeze()
+  expect(await process.stop()).toBe(0)
+})
+
+test('a drain says so in its readiness first, and serves as before until the port closes', async () => {
+  const web = await spawn('web', { DRAIN_DELAY_MS: '1500' })
+  const ada = await register(openClient(web.url))
+  expect((await readiness(web.url)).status).toBe(200)
+  const exited = web.stop()
+  await said(web, '"stopping"')
+  expect(await readiness(web.url)).toMatchObject({
+    status: 503,
+    body: { status: 'draining', postgres: 'ok' },
+  })
+  await make(ada, '/projects', { name: 'Accepted while it drains' })
+  expect((await fetch(`${web.url}/health/live`)).status).toBe(200)
+  expect(await exited).toBe(0)
+})
+
+test('a second signal ends the process at once, with the code that says which', async () => {
+  const signals = { SIGINT: 130, SIGTERM: 143 } as const
+  for (const [signal, code] of Object.entries(signals) as [keyof typeof signals, number][]) {
+    const web = await spawn('web', { DRAIN_DELAY_MS: hour })
+    web.signal('SIGINT')
+    await said(web, '"stopping"')
+    expect(await web.stop(signal)).toBe(code)
+  }
+})
+
+test('the Ctrl-C that npm hands on beside the terminal does not count as the second', async () => {
+  const web = await spawn('web', { DRAIN_DELAY_MS: '1000', npm_lifecycle_event: 'web' })
+  web.signal('SIGINT')
+  await said(web, '"stopping"')
+  expect(await web.stop('SIGINT')).toBe(0)
+})
+
+test('what nobody caught is said in one line, and the process drains and ends with 1', async () => {
+  const web = await spawnService('web', env, ['--preload', `${import.meta.dir}/stray.ts`])
+  const ada = await register(openClient(web.url))
+  const { id } = await make(ada, '/projects', { name: 'Kept' })
+  const before = web.output.length
+  web.signal('SIGUSR2')
+  expect(await web.exited).toBe(1)
+  const fatal = web.output.slice(before).filter((line) => line.includes('a stray rejection'))
+  expect(fatal).toHaveLength(1)
+  expect(JSON.parse(fatal[0]!)).toMatchObject({ level: 60, reason: 'a stray rejection' })
+  const again = await spawn('web')
+  expect((await ada.at(again.url).get(`/projects/${id}`)).status).toBe(200)
+})

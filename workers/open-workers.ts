@@ -1,0 +1,56 @@
+import { type Processor, Worker, type WorkerOptions } from 'bullmq'
+import type { Redis } from 'ioredis'
+import type { Log } from '../src/core/log.ts'
+
+/** How long Redis may take to answer a worker that leaves. */
+const goodbyeMs = 300
+const stepMs = 50
+
+type Options = Omit<WorkerOptions, 'connection'>
+
+/** Opens workers on one connection, and closes them: none takes a job any more, those under way are finished. */
+export function openWorkers(connection: Redis, log: Log) {
+  const workers: { close(): Promise<void> }[] = []
+  const underWay = new Set<Promise<unknown>>()
+
+  function noted<T>(perform: Processor<T>): Processor<T> {
+    return (...given) => {
+      const done = perform(...given)
+      underWay.add(done)
+      return done.finally(() => underWay.delete(done))
+    }
+  }
+
+  return {
+    open<T>(queueName: string, perform: Processor<T>, options: Options): void {
+      const worker = new Worker<T>(queueName, noted(perform), { ...options, connection })
+      worker.on('error', () => {}) // the connection itself reports that Redis is away
+      worker.on('failed', (job, { message }) =>
+        log.warn({ job: job?.name, id: job?.id, reason: message }, 'job failed'),
+      )
+      workers.push(worker)
+    },
+
+    /** BullMQ would wait for Redis, however long it is away: then there is nobody to give a job back to. */
+    async close(): Promise<void> {
+      let isClosed = false
+      const closed = Promise.allSettled(workers.map((worker) => worker.close())).then(() => (isClosed = true))
+      let isThere = true
+      while (!isClosed && (isThere || underWay.size > 0)) {
+        isThere &&= await answers(connection)
+        if (!isThere) connection.disconnect() // what a job still wants from Redis fails, and the job ends
+        await Promise.race([closed, sleep(stepMs)])
+      }
+    },
+  }
+}
+
+const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
+
+async function answers(connection: Redis): Promise<boolean> {
+  if (connection.status !== 'ready') return false
+  const answered = connection.ping().then(...yesOrNo)
+  return Promise.race([answered, sleep(goodbyeMs).then(() => false)])
+}
+
+const yesOrNo = [() => true, () => false] as const
