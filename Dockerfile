@@ -5,7 +5,7 @@ RUN bun install --frozen-lockfile --production --ignore-scripts
 
 FROM oven/bun:1.4.5-slim
 LABEL org.opencontainers.image.title="Docket"
-ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 DRAIN_DELAY_MS=5000
 WORKDIR /app
 COPY --from=packages /app/node_modules ./node_modules
 COPY package.json tsconfig.json bunfig.toml ./
@@ -16,5 +16,5 @@ COPY workers ./workers
 USER bun
 EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=5s --retries=3 \
-  CMD ["bun", "-e", "const r = await fetch(`http://127.0.0.1:${process.env.PORT}/health/ready`); process.exit(r.ok ? 0 : 1)"]
+  CMD ["bun", "-e", "const r = await fetch(`http://127.0.0.1:${process.env.PORT}/health/live`); process.exit(r.ok ? 0 : 1)"]
 CMD ["bun", "src/main.ts", "web"]

@@ -4,8 +4,8 @@ import { connect, type Socket } from 'node:net'
 import postgres from 'postgres'
 import { runtimeOptions } from '../support/service.ts'
 
-/** Runs `bun src/main.ts <command>` to its end. */
-export async function run(command: string, env: Record<string, string>, ...words: string[]) {
+/** Starts `bun src/main.ts <command>`; `ended` answers when it has. */
+export function begin(command: string, env: Record<string, string>, ...words: string[]) {
   const main = new URL('../../src/main.ts', import.meta.url).pathname
   const child = spawn(process.execPath, [...runtimeOptions, main, command, ...words], {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
@@ -13,9 +13,15 @@ export async function run(command: string, env: Record<string, string>, ...words
   })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk))
-  const code = await new Promise<number | null>((resolve) => child.once('close', resolve))
-  return { code, output }
+  const ended = new Promise<{ code: number | null; output: string }>((resolve) =>
+    child.once('close', (code) => resolve({ code, output })),
+  )
+  return { output: () => output, signal: (name: NodeJS.Signals) => void child.kill(name), ended }
 }
+
+/** Runs `bun src/main.ts <command>` to its end. */
+export const run = (command: string, env: Record<string, string>, ...words: string[]) =>
+  begin(command, env, ...words).ended
 
 /** A database without a single table. */
 export async function emptyDatabase() {

@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { type AddressInfo, connect, createServer, type Server } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { freePort } from '../../src/local/port.ts'
+import { worksIn } from '../../src/local/process.ts'
+import { eventually } from '../races/pair.ts'
+import { freshEnv, spawnService, testSecret } from '../support/service.ts'
+import { begin, emptyDatabase, readiness, run } from './launch.ts'
+
+const serving = ['start', 'web', 'worker']
+
+let env: Record<string, string>
+let drop: () => Promise<void>
+beforeAll(async () => void ({ env, drop } = await freshEnv()))
+afterAll(() => drop())
+
+/** One line that names the variable and shows no code. */
+function expectOneLine({ code, output }: { code: number | null; output: string }, ...words: string[]): void {
+  expect({ code, lines: output.trim().split('\n') }).toEqual({ code: 1, lines: [expect.any(String)] })
+  for (const word of words) expect(output).toContain(word)
+  expect(output).not.toMatch(/node_modules| at .*:\d+|^\d+ \|/m)
+}
+
+const changed = (change: (url: URL) => void): string => {
+  const url = new URL(env.DATABASE_URL!)
+  change(url)
+  return url.href
+}
+
+async function listening(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return (server.address() as AddressInfo).port
+}
+
+test('a PORT that is taken is named, and the servers that were started for it are stopped', async () => {
+  const other = createServer()
+  const port = String(await listening(other))
+  const dataDir = await mkdtemp(join(tmpdir(), 'docket taken '))
+  const own = { HOST: '127.0.0.1', PORT: port, DATA_DIR: dataDir, LOG_LEVEL: 'error' }
+  expectOneLine(await run('start', own), `PORT ${port} is taken`)
+  expect(await readFile(join(dataDir, 'postgres/postmaster.pid'), 'utf8').catch(() => 'none')).toBe('none')
+  const { pid } = JSON.parse(await readFile(join(dataDir, 'redis/server.json'), 'utf8'))
+  expect(await worksIn(pid, join(dataDir, 'redis'))).toBe(false)
+  expectOneLine(await run('web', { ...env, PORT: port }), `PORT ${port} is taken`)
+  await rm(dataDir, { recursive: true, force: true })
+  other.close()
+})
+
+test('a HOST that is not of this machine is named', async () => {
+  expectOneLine(await run('web', { ...env, HOST: '192.0.2.1' }), 'HOST "192.0.2.1"')
+})
+
+const wrong = {
+  'a wrong password': [(url: URL) => (url.password = 'wrong'), 'password authentication failed'],
+  'an unknown user': [(url: URL) => (url.username = 'nobody'), 'password authentication failed'],
+  'an unknown database': [(url: URL) => (url.pathname = 'nowhere'), 'database "nowhere" does not exist'],
+} as const
+
+test.each(Object.entries(wrong))('%s in DATABASE_URL is said at once', async (_, [change, reason]) => {
+  const lost = { ...env, DATABASE_URL: changed(change) }
+  const runs = await Promise.all([...serving, 'migrate', 'jobs'].map((command) => run(command, lost)))
+  for (const one of runs) {
+    expectOneLine(one, 'DATABASE_URL', reason)
+    expect(one.output).not.toContain(new URL(lost.DATABASE_URL).password)
+  }
+})
+
+test('production with DATABASE_URL and without REDIS_URL is refused, except to migrate', async () => {
+  const { REDIS_URL: _, ...without } = {
+    ...env,
+    NODE_ENV: 'production',
+    JWT_SECRET: testSecret,
+  } as typeof env
+  const runs = await Promise.all(serving.map((command) => run(command, without)))
+  for (const one of runs) expectOneLine(one, 'REDIS_URL must be set')
+  expect(await run('migrate', without)).toEqual({ code: 0, output: '' })
+})
+
+test.each(['web', 'worker'] as const)(
+  '%s with a Redis of its own leaves a given database as it is',
+  async (command) => {
+    const database = await emptyDatabase()
+    const dataDir = await mkdtemp(join(tmpdir(), 'docket-redis-'))
+    const given: Record<string, string> = { ...env, DATABASE_URL: database.url, DATA_DIR: dataDir }
+    const { REDIS_URL: _, ...without } = given
+    const service = await spawnService(command, without)
+    expect(service.output.filter((line) => line.includes('not migrated'))).toHaveLength(1)
+    if (command === 'web')
+      expect(await readiness(service.url)).toMatchObject({ status: 503, body: { postgres: 'not migrated' } })
+    expect(await service.stop()).toBe(0)
+    expect((await run('jobs', without)).output).toContain('not migrated')
+    await Promise.all([database.drop(), rm(dataDir, { recursive: true, force: true })])
+  },
+)
+
+test('start and migrate wait for a Postgres that is not there yet, say so, and go on when it comes', async () => {
+  const database = await emptyDatabase()
+  const { port, hostname } = new URL(database.url)
+  const later = await freePort()
+  const waiting = {
+    ...env,
+    LOG_LEVEL: 'info',
+    DATABASE_URL: database.url.replace(`:${port}/`, `:${later}/`),
+  }
+  const both = [begin('migrate', waiting), begin('start', waiting)]
+  await eventually('both wait', () => both.every(({ output }) => output().includes('Postgres is away')))
+  const forward = createServer((socket) => {
+    const onward = connect(Number(port), hostname)
+    for (const end of [socket, onward]) end.on('error', () => {})
+    socket.pipe(onward).pipe(socket)
+  })
+  await new Promise<void>((resolve) => forward.listen(later, '127.0.0.1', resolve))
+  expect((await both[0]!.ended).code).toBe(0)
+  await eventually('start serves', () => both[1]!.output().includes('"listening"'))
+  both[1]!.signal('SIGTERM')
+  expect((await both[1]!.ended).code).toBe(0)
+  forward.close()
+  await database.drop()
+})
+
+test('a migrate that is stopped before it has migrated says so with its code', async () => {
+  const nowhere = {
+    ...env,
+    LOG_LEVEL: 'info',
+    DATABASE_URL: `postgres://127.0.0.1:${await freePort()}/docket`,
+  }
+  for (const [signal, code] of [
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+  ] as const) {
+    const waiting = begin('migrate', nowhere)
+    await eventually('it waits', () => waiting.output().includes('Postgres is away'))
+    waiting.signal(signal)
+    expect((await waiting.ended).code).toBe(code)
+  }
+})
