@@ -30,11 +30,11 @@ async function main(command = 'start', ...words: string[]): Promise<void> {
   const stopping = new Stopping({ log, drainTimeoutMs: given.drainTimeoutMs, isErrand, isRunByNpm })
   const run = async () => {
     const config = await withOwnServers(given, isErrand, log, stopping)
-    if (command === 'jobs') return stopping.stop(await runJobsCommand(config, words))
     const migrates = command === 'migrate' || command === 'start' || !given.databaseUrl
     if (migrates) await stopping.unlessBegun(migrateWhenReached(config.databaseUrl, log))
-    else await stopping.unlessBegun(examineWhenReached(config.databaseUrl, log, stopping))
     if (command === 'migrate') return stopping.stop(0)
+    if (command === 'jobs') return stopping.stop(await runJobsCommand(config, words))
+    if (!migrates) await stopping.unlessBegun(examineWhenReached(config.databaseUrl, log, stopping))
     serve(command, config, log, stopping)
   }
   await run().catch((error) => stopping.fail(error))
