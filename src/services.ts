@@ -63,6 +63,7 @@ export function openServices(config: Config, log: Log, react: React): Services {
       commit: openCommit(database.commits, {
         slots: config.commitSlots,
         events: config.commitEvents,
+        shapes: config.commitShapes,
         timeoutMs: config.writeTimeoutMs,
       }),
       findKept,

@@ -1,6 +1,7 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
 import type { Sql, SqlPart } from '../../src/core/database.ts'
 import { type Cut, cut, untilFull } from '../../src/core/pages.ts'
+import { nilId } from '../../src/core/ids.ts'
 import { priorities, type sorts, statuses } from './schema.ts'
 
 export interface TaskFilter {
@@ -107,9 +108,12 @@ function branchesOf(filter: TaskFilter): [string?, string?][] {
   return all.flatMap((s) => (priority ? [priority] : priorities).map((p): [string, string] => [s, p]))
 }
 
-const isDue = (sql: Sql, { dueBefore, dueAfter }: TaskFilter) => sql`
-  (true ${dueBefore ? sql`and ${dueKey(sql)} < ${dueBefore}::text::timestamptz` : sql``}
-  ${dueAfter ? sql`and ${dueKey(sql)} > ${dueAfter}::text::timestamptz and ${dueKey(sql)} < 'infinity'` : sql``})`
+/** From any side on is from an end of time on: each further way to ask would be a plan more to keep. */
+const isDue = (sql: Sql, { dueBefore, dueAfter }: TaskFilter) =>
+  dueBefore || dueAfter
+    ? sql`(${dueKey(sql)} > ${dueAfter ?? '-infinity'}::text::timestamptz
+        and ${dueKey(sql)} < ${dueBefore ?? 'infinity'}::text::timestamptz)`
+    : sql`true`
 
 /** In the words of its index. */
 const dueKey = (sql: Sql) => sql`coalesce(t.due_date, 'infinity')`
@@ -124,14 +128,15 @@ function orderOf(sql: Sql, filter: TaskFilter, key: SqlPart) {
     ? sql`t.number ${direction}`
     : sql`t.created_at ${direction} ${assigneeId ? sql`, t.number ${direction}` : sql``}`
   if (!sort.endsWith('dueDate')) {
-    const [id] = after ?? []
-    return { by: sql`t.id ${direction}, ${index}`, after: id ? sql`and t.id ${than} ${id}` : sql`` }
+    const [id] = after ?? [descends ? lastId : nilId]
+    return { by: sql`t.id ${direction}, ${index}`, after: sql`and t.id ${than} ${id!}` }
   }
-  const [due, id] = after ?? []
+  const [due, id] = after ?? (descends ? [null, lastId] : ['-infinity', nilId])
   return {
     by: sql`${key} ${direction}, t.id ${direction}, ${index}`,
-    after: id
-      ? sql`and (${key}, t.id) ${than} (${due ?? 'infinity'}::text::timestamptz, ${id}::uuid)`
-      : sql``,
+    after: sql`and (${key}, t.id) ${than} (${due ?? 'infinity'}::text::timestamptz, ${id!}::uuid)`,
   }
 }
+
+/** What every id comes before. */
+const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'

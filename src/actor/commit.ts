@@ -3,7 +3,8 @@ import { batched } from '../core/batch.ts'
 import type { Sql } from '../core/database.ts'
 import type { OwedJob } from '../core/jobs.ts'
 import { errorCode, isPassing } from '../core/postgres/errors.ts'
-import { commitStatement, type Shape } from './commit-statement.ts'
+import { type Choose, openShapes } from './commit-shapes.ts'
+import type { Shape } from './commit-statement.ts'
 import type { StoredEvent } from './events.ts'
 import type { Kept } from './idempotency.ts'
 
@@ -33,12 +34,26 @@ export type Outcome = 'won' | 'lost' | 'unknown' | Error
 
 export type Commit = (unit: Unit) => Promise<Outcome>
 
+interface CommitLimits {
+  slots: number
+  events: number
+  /** Statements of its own that are kept prepared. */
+  shapes: number
+  timeoutMs: number
+}
+
+interface Writer {
+  sql: Sql
+  choose: Choose
+}
+
 /** Group commit: units of many projects in one statement, one round trip and one flush of the write-ahead log. */
-export function openCommit(sql: Sql, limits: { slots: number; events: number; timeoutMs: number }): Commit {
+export function openCommit(sql: Sql, limits: CommitLimits): Commit {
+  const by = { sql, choose: openShapes(limits.shapes) }
   // A unit carries at most one mailbox batch, so the events of a commit are bounded too.
   const weigh = { limit: limits.events, of: (unit: Unit) => unit.events.length }
   return batched({ keys: limits.events, slots: limits.slots, weigh }, (units: Unit[]) =>
-    inTime(limits.timeoutMs, units, writeAll(sql, units)),
+    inTime(limits.timeoutMs, units, writeAll(by, units)),
   )
 }
 
@@ -54,15 +69,15 @@ async function inTime(ms: number, units: Unit[], written: Promise<Outcome[]>): P
 }
 
 /** Tries all together; when the database refuses the batch, each alone, so that one bad unit fails alone. */
-async function writeAll(sql: Sql, units: Unit[]): Promise<Outcome[]> {
+async function writeAll(by: Writer, units: Unit[]): Promise<Outcome[]> {
   try {
-    return await write(sql, units)
+    return await write(by, units)
   } catch (error) {
     if (isPassing(error)) return units.map(() => 'unknown')
     if (units.length === 1) return [isKeyTaken(error) ? 'lost' : (error as Error)]
   }
   const outcomes: Outcome[] = []
-  for (const unit of units) outcomes.push(...(await writeAll(sql, [unit])))
+  for (const unit of units) outcomes.push(...(await writeAll(by, [unit])))
   return outcomes
 }
 
@@ -70,19 +85,19 @@ async function writeAll(sql: Sql, units: Unit[]): Promise<Outcome[]> {
 const isKeyTaken = (error: unknown): boolean =>
   (error as Partial<PostgresError>).table_name === 'idempotency_keys' && errorCode(error) === '23505'
 
-async function write(sql: Sql, units: Unit[]): Promise<Outcome[]> {
+async function write({ sql, choose }: Writer, units: Unit[]): Promise<Outcome[]> {
   const heads = units.flatMap(({ heads }, unit) => heads.map((head) => ({ unit, ...head })))
   const facts = units.flatMap(({ events }, unit) => factsOf(events, unit))
   const jobs = units.flatMap(({ jobs }, unit) => jobs.map((job) => ({ unit, ...job })))
   const kept = units.flatMap(({ kept }, unit) => kept.map((answer) => ({ unit, ...answer })))
-  const parameters = [heads, facts, ...(jobs.length ? [jobs] : []), ...(kept.length ? [kept] : [])]
-  const text = statementFor({
+  const { shape, text } = choose({
     joint: heads.length > units.length,
     opens: heads.some(({ expected }) => expected === 0),
     ...entitiesOf(facts),
     jobs: jobs.length > 0,
     kept: kept.length > 0,
   })
+  const parameters = [heads, facts, ...(shape.jobs ? [jobs] : []), ...(shape.kept ? [kept] : [])]
   const json = parameters.map((parameter) => JSON.stringify(parameter))
   const [row] = await sql.unsafe<{ won: string | null }[]>(text, json, { prepare: true })
   const winners = new Set(row?.won?.split(' '))
@@ -110,14 +125,4 @@ function entitiesOf(facts: Fact[]): Pick<Shape, 'adds' | 'sets' | 'cuts'> {
   const of = (how: Fact['how']) =>
     [...new Set(facts.filter((fact) => fact.how === how).map(({ entity }) => entity))].sort()
   return { adds: of('add'), sets: of('set'), cuts: of('cut') }
-}
-
-const statements = new Map<string, string>()
-
-/** One text for one shape, so that the driver prepares it once on each connection. */
-function statementFor(shape: Shape): string {
-  const key = JSON.stringify(shape)
-  const text = statements.get(key) ?? commitStatement(shape)
-  statements.set(key, text)
-  return text
 }

@@ -1,4 +1,4 @@
-import { isPassing, patiently } from './postgres/errors.ts'
+import { isPassing } from './postgres/errors.ts'
 import { isCrowded } from './crowd.ts'
 import { unavailable } from './errors.ts'
 
@@ -18,8 +18,8 @@ const mostWaiting = 10_000
  * Turns single calls into shared ones: what arrives while every slot is busy goes together in the next call, so
  * batches grow with load and a lone caller never waits for a timer.
  * `work` answers the values in the order of its keys; when it throws, every caller of that batch gets the error.
- * Work that fails in passing (a cut connection) is done once more, so it must be safe to repeat. When that fails too,
- * so do all who waited for it: their own two attempts would come too late.
+ * When it fails in passing (no connection, no answer in time) so do all who waited for it: their own attempt would
+ * come too late.
  * @throws Refusal 503 when too many wait already.
  */
 export function batched<K, V>(limits: BatchLimits<K>, work: (keys: K[]) => Promise<V[]>) {
@@ -56,7 +56,7 @@ export function batched<K, V>(limits: BatchLimits<K>, work: (keys: K[]) => Promi
 
   async function run(batch: Waiting[]) {
     try {
-      const values = await patiently(() => work(batch.map((w) => w.key)))
+      const values = await work(batch.map((w) => w.key))
       batch.forEach((w, i) => w.resolve(values[i] as V))
     } catch (error) {
       const failed = isPassing(error) ? [...batch, ...waiting.splice(0)] : batch

@@ -24,6 +24,7 @@ interface Pool {
   connections: number
   /** How long Postgres may work on a statement. */
   statementMs: number
+  repeats: boolean
   settings: Record<string, string>
 }
 
@@ -37,18 +38,21 @@ export function openDatabase(config: Config): Database {
   const open = (pool: Pool) => openPool(config.databaseUrl, silence, pool)
   const reads = open({
     connections: config.readConnections,
-    // A read that failed in passing is tried once more within its time.
+    // Within its time a read that fails in passing is asked once more.
     statementMs: Math.round(config.readTimeoutMs * 0.4),
+    repeats: true,
     settings: byIndex,
   })
   const commits = open({
     connections: config.commitSlots,
     statementMs: config.commitTimeoutMs,
+    repeats: false,
     settings: { ...byIndex, lock_timeout: `${config.lockTimeoutMs}ms` },
   })
   const chores = open({
     connections: config.choreConnections,
     statementMs: config.choreTimeoutMs,
+    repeats: false,
     settings: byCase,
   })
   return {
@@ -63,7 +67,8 @@ export function openDatabase(config: Config): Database {
   }
 }
 
-function openPool(databaseUrl: string, silence: Silence, { connections, statementMs, settings }: Pool): Sql {
+function openPool(databaseUrl: string, silence: Silence, pool: Pool): Sql {
+  const { connections, statementMs, repeats, settings } = pool
   const limitMs = statementMs + graceMs
   const sockets = connecting(silence, { tls: tlsModeOf(databaseUrl), connectMs, silentMs: limitMs })
   const sql = postgres(databaseUrl, {
@@ -87,7 +92,7 @@ function openPool(databaseUrl: string, silence: Silence, { connections, statemen
     } as Record<string, string>,
   })
   sql.options.parsers[1184] = isoInstant
-  return watched(sql, { silence, limitMs, onStandby: sockets.renew })
+  return watched(sql, { silence, limitMs, repeats, onStandby: sockets.renew })
 }
 
 /**

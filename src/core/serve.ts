@@ -1,5 +1,4 @@
 import { LRUCache } from 'lru-cache'
-import { patiently } from './postgres/errors.ts'
 import { gzipCharacters } from './gzip.ts'
 import { type CachedBody, notModified, page } from './wire.ts'
 
@@ -26,7 +25,7 @@ export function openServe(limitBytes: number): Serve {
     if (known) return known
     const kept = bodies.get(key)
     if (kept?.etag === etag) return page(request, kept)
-    const built = await patiently(build)
+    const built = await build()
     bodies.set(key, built)
     return page(request, built)
   }

@@ -1,9 +1,9 @@
 import type { Sql } from '../database.ts'
-import { isStandby, noteUnanswered } from './errors.ts'
+import { isPassing, isStandby, noteUnanswered } from './errors.ts'
 import type { Silence } from './silence.ts'
 import { whole } from './workarounds.ts'
 
-interface Query {
+interface Query extends PromiseLike<unknown[]> {
   resolve: (rows: unknown[]) => void
   reject: (error: unknown) => void
   handler: (query: Query) => unknown
@@ -13,39 +13,49 @@ export interface Watching {
   silence: Silence
   /** How long a query may take in all, with its wait for a connection. */
   limitMs: number
+  /** Queries that only read: what fails in passing is asked once more. */
+  repeats: boolean
   /** The server turned out to be a standby. */
   onStandby(): void
 }
 
 /** Every query gets a whole result or an error within its time, and the error says where it came from. */
 export function watched(sql: Sql, by: Watching): Sql {
-  const watch = <Q extends object>(query: Q) => {
-    if ('handler' in query) mend(query as Q & Query, by)
-    return query
+  const watch = <Q extends object>(ask: () => Q): Q => {
+    const query = ask()
+    if (!('handler' in query)) return query
+    const again = () => mend(ask() as Q & Query, by)
+    return mend(query as Q & Query, by, by.repeats ? again : undefined)
   }
-  const unsafe = (...args: Parameters<Sql['unsafe']>) => watch(sql.unsafe(...args))
+  const unsafe = (...args: Parameters<Sql['unsafe']>) => watch(() => sql.unsafe(...args))
   return new Proxy(sql, {
-    apply: (target, self, args) => watch(Reflect.apply(target, self, args)),
+    apply: (target, self, args) => watch(() => Reflect.apply(target, self, args)),
     get: (target, name) => (name === 'unsafe' ? unsafe : Reflect.get(target, name)),
   })
 }
 
 /** Begins to count when the query is sent: part of another one, it never is. */
-function mend(query: Query, { silence, limitMs, onStandby }: Watching): void {
+function mend<Q extends Query>(query: Q, { silence, limitMs, onStandby }: Watching, again?: () => Query): Q {
   const { resolve, reject, handler } = query
   let inTime = () => {}
+  let isOver = false
+  const isFirst = () => {
+    const first = !isOver
+    isOver = true
+    inTime()
+    return first
+  }
   query.handler = (sent) => {
     inTime = silence.limit(limitMs, query.reject)
     return handler(sent)
   }
-  query.resolve = (rows) => {
-    inTime()
-    resolve(whole(rows))
-  }
+  query.resolve = (rows) => void (isFirst() && resolve(whole(rows)))
   query.reject = (error) => {
-    inTime()
+    if (!isFirst()) return
     noteUnanswered(error)
     if (isStandby(error)) onStandby()
-    reject(error)
+    if (again && isPassing(error)) again().then(resolve, reject)
+    else reject(error)
   }
+  return query
 }

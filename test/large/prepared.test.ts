@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { readFile } from 'node:fs/promises'
+import { type Entity, entities } from '../../drizzle/entities.ts'
+import { priorities, sorts, statuses } from '../../modules/tasks/schema.ts'
+import { openShapes } from '../../src/actor/commit-shapes.ts'
+import type { Sql } from '../../src/core/database.ts'
+import { writeCursor } from '../../src/core/pages.ts'
+import { type Body, invite, make, type Person, register } from '../support/client.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+
+/** What a connection may keep, whatever it is asked. */
+const mostMiB = 50
+
+// One connection each, so that all of it comes together.
+let service: TestService
+let ada: Person
+let project: Body
+beforeAll(async () => {
+  service = await openTestService({ READ_CONNECTIONS: '1', COMMIT_SLOTS: '1' })
+  ada = await register(service.client)
+  project = await make(ada, '/projects', { name: 'Walked' })
+})
+afterAll(() => service.close())
+
+/** Private memory of the one backend of a pool; where the system does not tell, what Postgres says of it. */
+async function mebibytesOf(sql: Sql): Promise<number> {
+  const [row] = await sql<{ pid: number; bytes: number }[]>`
+    select pg_backend_pid() as pid, sum(total_bytes)::float8 as bytes from pg_backend_memory_contexts`
+  const told = await readFile(`/proc/${row!.pid}/smaps_rollup`, 'utf8').catch(() => '')
+  const kibibytes = [...told.matchAll(/^Private_\w+:\s+(\d+) kB/gm)].map(([, number]) => Number(number))
+  return kibibytes.length ? kibibytes.reduce((all, one) => all + one) / 1_024 : row!.bytes / 1_048_576
+}
+
+/** Every way to have or not to have each of these. */
+function* combinations(choices: Record<string, string[]>): Generator<Record<string, string>> {
+  const [first, ...others] = Object.entries(choices)
+  if (!first) return yield {}
+  for (const rest of combinations(Object.fromEntries(others))) {
+    yield rest
+    for (const value of first[1]) yield { [first[0]]: value, ...rest }
+  }
+}
+
+const taskLists = (task: Body) => {
+  const lists = combinations({
+    projectId: [project.id],
+    status: [statuses[0]],
+    priority: [priorities[0]],
+    assigneeId: ['me'],
+    dueBefore: ['2028-01-01'],
+    dueAfter: ['2026-01-01'],
+    sort: [...sorts],
+    cursor: ['yes'],
+  })
+  return Array.from(lists, ({ cursor, ...query }) => {
+    const byDue = query.sort?.endsWith('dueDate') ?? (query.dueBefore || query.dueAfter)
+    const key = byDue ? ['2027-01-01T00:00:00.000Z', task.id] : [task.id]
+    return `/tasks?${new URLSearchParams(cursor ? { ...query, cursor: writeCursor(key) } : query)}`
+  })
+}
+
+test('every list there is, with every filter, order and page, leaves a connection small', async () => {
+  const task = await make(ada, '/tasks', { projectId: project.id, title: 'Walked' })
+  await invite(ada, project.id, await register(service.client))
+  const others = [
+    '/projects',
+    `/projects/${project.id}/members`,
+    `/tasks/${task.id}`,
+    `/tasks/${task.id}/subtasks`,
+  ]
+  const pages = [...others, `/tasks/${task.id}/comments`].flatMap((path) => [
+    path,
+    `${path}?limit=1`,
+    `${path}?cursor=${writeCursor([task.id])}`,
+  ])
+  const lists = taskLists(task)
+  expect(lists.length).toBeGreaterThanOrEqual(2 ** 7 * (1 + sorts.length))
+  for (const path of [...pages.filter((path) => !path.startsWith(`/tasks/${task.id}?`)), ...lists])
+    expect({ path, status: (await ada.get(path)).status }).toEqual({ path, status: 200 })
+  expect(await mebibytesOf(service.services.database.reads)).toBeLessThan(mostMiB)
+})
+
+test('commits of whatever is written together leave a connection small', async () => {
+  const { config, database } = service.services
+  const choose = openShapes(config.commitShapes)
+  const some = (n: number) => (Object.keys(entities) as Entity[]).filter((_, i) => n & (1 << i))
+  const texts = new Set<string>()
+  for (let n = 0; n < 2 ** 15; n += 97) {
+    const [adds, sets, cuts] = [some(n >> 10), some((n >> 5) & 31), some(n & 31)]
+    const asked = { joint: n % 3 === 0, opens: n % 2 > 0, adds, sets, cuts, jobs: n % 5 > 2, kept: n % 7 > 3 }
+    const { shape, text } = choose(asked)
+    texts.add(text)
+    const none = [...(shape.jobs ? ['[]'] : []), ...(shape.kept ? ['[]'] : [])]
+    await database.commits.unsafe(text, ['[]', '[]', ...none], { prepare: true })
+  }
+  expect(texts.size).toBeLessThanOrEqual(config.commitShapes + 2)
+  expect(await mebibytesOf(database.commits)).toBeLessThan(mostMiB)
+})
