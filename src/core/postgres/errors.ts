@@ -38,9 +38,14 @@ export function unreached(code: string, message: string, cause?: unknown): Error
   return error
 }
 
+/** Before a repetition: what failed together has ended by then, and nothing is asked on a connection that is about to. */
+export const rest = () => new Promise<void>((resolve) => setTimeout(resolve, 20))
+
 /** Does something that is safe to repeat, once more when it fails in passing. */
 export const patiently = <T>(work: () => PromiseLike<T>): Promise<T> =>
-  Promise.resolve(work()).catch((error: unknown) => (isPassing(error) ? work() : Promise.reject(error)))
+  Promise.resolve(work()).catch((error: unknown) =>
+    isPassing(error) ? rest().then(work) : Promise.reject(error),
+  )
 
 /** Does a write that must not be done twice: when nobody knows whether it was, looks whether it stands before it tries again. */
 export async function certainly(
@@ -51,6 +56,7 @@ export async function certainly(
     return await write()
   } catch (error) {
     if (!isPassing(error)) throw error
+    await rest()
     return (await patiently(stands)) || write()
   }
 }

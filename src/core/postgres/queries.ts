@@ -1,5 +1,5 @@
 import type { Sql } from '../database.ts'
-import { isPassing, isStandby, noteUnanswered } from './errors.ts'
+import { isPassing, isStandby, noteUnanswered, rest } from './errors.ts'
 import type { Silence } from './silence.ts'
 import { whole } from './workarounds.ts'
 
@@ -54,7 +54,7 @@ function mend<Q extends Query>(query: Q, { silence, limitMs, onStandby }: Watchi
     if (!isFirst()) return
     noteUnanswered(error)
     if (isStandby(error)) onStandby()
-    if (again && isPassing(error)) again().then(resolve, reject)
+    if (again && isPassing(error)) rest().then(again).then(resolve, reject)
     else reject(error)
   }
   return query

@@ -71,12 +71,13 @@ export class Silence {
     }
   }
 
-  /** What was heard of no later than the silent one is likely as dead, though nobody has asked it anything yet. */
+  /** The others are likely as dead: those that rest, which costs nothing, and those that say nothing either. */
   private end(silentMs: number): void {
     for (const one of this.watched) {
-      if (one.quietMs < silentMs) continue
+      const { isOwed } = one.debt
+      if (isOwed && one.quietMs < silentMs / 2) continue
       this.watched.delete(one)
-      one.socket.destroy(one.debt.isOwed ? unreached('CONNECTION_SILENT', 'Postgres went silent') : undefined)
+      one.socket.destroy(isOwed ? unreached('CONNECTION_SILENT', 'Postgres went silent') : undefined)
     }
   }
 }
