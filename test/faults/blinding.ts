@@ -1,7 +1,7 @@
 // The comparisons of the commit statement, and what stands there when nothing is compared.
 const comparisons: [string, string][] = [
-  [' and s.version = h.expected', ''],
-  ['coalesce(s.version, 0) <> h.expected', 'false'],
+  ['and s.version = h.expected and s.last_event_id = h."expectedEventId"', ''],
+  ['coalesce(s.version, 0) <> h.expected or s.last_event_id <> h."expectedEventId"', 'false'],
 ]
 
 /**

@@ -54,7 +54,7 @@ function placeIn(projectId: string, reads: Operation[], history: Fact[]) {
   }
 }
 
-export const versionOf = ({ etag }: Operation): number => Number(/^"(\d+)"$/.exec(etag ?? '')?.[1])
+export const versionOf = ({ etag }: Operation): number => Number(/^"(\d+)-[\w-]+"$/.exec(etag ?? '')?.[1])
 
 /** Writes lists as the service does, each only once for the same tasks. */
 function rendererOf(tasks: Map<string, TaskRow>) {
