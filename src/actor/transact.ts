@@ -46,7 +46,7 @@ export async function transact(
     try {
       const states = await load(by.loader, holders, batch)
       // An earlier attempt whose answer was lost may stand, also when it arrives only now.
-      const landed = tried.length > 0 && (await findLanded(by.sql, tried))
+      const landed = await findLanded(by.sql, tried)
       if (landed) return landed.settle()
       const decided = decideBatch(states, batch, by.react, await findKept(by, batch))
       if (decided.unit.events.length + decided.unit.kept.length === 0) {
@@ -80,7 +80,10 @@ async function apart(
   batch: Posted[],
   { outcome, tried }: { outcome: Error; tried: Decided[] },
 ): Promise<void> {
-  if (batch.length === 1) return batch[0]!.reject(outcome)
+  if (batch.length === 1) {
+    const landed = await findLanded(by.sql, tried)
+    return landed ? landed.settle() : batch[0]!.reject(outcome)
+  }
   for (const posted of batch) await transact(by, holders, [posted], tried)
 }
 

@@ -68,7 +68,7 @@ function secured(target: Target, mode: TlsMode, connectMs: number): Promise<Sock
         .removeAllListeners()
         .on('error', () => {})
         .destroy()
-    const dead = new Socket()
+    const dead = Object.assign(new Socket(), { write: () => true })
     finish(dead)
     const error = unreached('CONNECTION_UNSAFE', `No TLS with Postgres: ${reason(cause)}`, cause)
     setImmediate(() => dead.destroy(error))

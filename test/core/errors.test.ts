@@ -1,0 +1,42 @@
+import { expect, test } from 'bun:test'
+import postgres from 'postgres'
+import { isPassing, noteUnanswered, unreached } from '../../src/core/postgres/errors.ts'
+
+const said = (code: string, severity = 'ERROR') =>
+  Object.assign(Object.create(postgres.PostgresError.prototype), { code, severity }) as Error
+
+const now = ['08006', '25006', '25P03', '40001', '40P01', '53300', '55P03', '57014', '57P01', '57P03']
+test.each(now)('%s says not now', (code) => expect(isPassing(said(code))).toBe(true))
+
+const never = ['22P02', '23505', '23514', '40002', '42601', '42P01', 'XX000']
+test.each(never)('%s refuses', (code) => expect(isPassing(said(code))).toBe(false))
+
+test('what ends the connection tells nothing of a statement', () => {
+  for (const code of ['28P01', '3D000', 'XX000']) expect(isPassing(said(code, 'FATAL'))).toBe(true)
+})
+
+test('whatever else a query ends with is passing: a name, a route, TLS, a socket, time', () => {
+  const codes = ['ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ECONNREFUSED', 'CERT_HAS_EXPIRED']
+  for (const code of [...codes, 'CONNECT_TIMEOUT', 'ERR_SSL_WRONG_VERSION_NUMBER', undefined]) {
+    const error = Object.assign(new Error('from the driver'), { code })
+    expect(isPassing(error)).toBe(false)
+    noteUnanswered(error)
+    expect(isPassing(error)).toBe(true)
+  }
+  expect(isPassing(unreached('QUERY_TIMEOUT', 'late'))).toBe(true)
+})
+
+test('a defect of ours is none of it', () => {
+  const defects = [new TypeError('of undefined'), Object.assign(new Error('no'), { code: 'UNDEFINED_VALUE' })]
+  for (const error of [...defects, said('42601')]) {
+    noteUnanswered(error)
+    expect(isPassing(error)).toBe(false)
+  }
+  expect([undefined, null, 'text', {}, new Error('ours')].map(isPassing)).toEqual([
+    false,
+    false,
+    false,
+    false,
+    false,
+  ])
+})

@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import postgres from 'postgres'
+import { make, type Person, register } from '../support/client.ts'
+import { faultsOf } from '../support/history.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+import { tally, upTo } from './pair.ts'
+
+let service: TestService
+let ada: Person
+let admin: postgres.Sql
+beforeAll(async () => {
+  service = await openTestService()
+  ada = await register(service.client)
+  admin = postgres(service.env.DATABASE_URL!, { max: 1, onnotice: () => {} })
+})
+afterAll(async () => {
+  await admin.end({ timeout: 1 })
+  await service.close()
+})
+
+/** New connections find a server that only reads, or one that writes. */
+const readOnly = (value: 'on' | 'off') =>
+  admin.unsafe(`do $$ begin execute format('alter database %I set default_transaction_read_only = ${value}',
+    current_database()); end $$`)
+
+const cut = () => admin`select pg_terminate_backend(pid) from pg_stat_activity
+  where datname = current_database() and application_name = 'docket'`
+
+test('writes wait for the server that writes, on connections that are new, and nothing is refused', async () => {
+  const { id: projectId } = await make(ada, '/projects', { name: 'Moved' })
+  await readOnly('on')
+  await cut()
+  const writes = upTo(20).map((n) => ada.post('/tasks', { projectId, title: `${n}` }))
+  const refused = await service.client.post('/auth/register', {
+    name: 'Eve',
+    email: 'eve@example.com',
+    password: 'secret-1',
+  })
+  expect({ status: refused.status, after: refused.headers.get('retry-after') }).toEqual({
+    status: 503,
+    after: '1',
+  })
+  expect((await ada.get(`/projects/${projectId}`)).status).toBe(200)
+  await readOnly('off')
+  expect(tally((await Promise.all(writes)).map(({ status }) => status))).toEqual({ 201: 20 })
+  expect((await register(service.client)).id).toBeString()
+  expect(await faultsOf(service.services.database.reads)).toEqual([])
+})

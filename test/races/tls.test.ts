@@ -1,0 +1,52 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { readConfig } from '../../src/core/config.ts'
+import { openDatabase } from '../../src/core/database.ts'
+import { isPassing } from '../../src/core/postgres/errors.ts'
+import { type FreshDatabase, freshDatabase } from '../support/database.ts'
+import { openTlsFront } from '../support/tls-front.ts'
+
+let plain: FreshDatabase
+let front: Awaited<ReturnType<typeof openTlsFront>>
+beforeAll(async () => {
+  plain = await freshDatabase()
+  front = await openTlsFront(plain.url)
+})
+afterAll(async () => {
+  front.close()
+  await plain.drop()
+})
+
+/** What a database at this URL answers to many queries at once, or the error. */
+async function ask(url: string) {
+  const database = openDatabase(readConfig({ DATABASE_URL: url }))
+  try {
+    const all = Array.from({ length: 50 }, (_, n) => database.reads`select ${n}::int4 as n`)
+    return (await Promise.all(all)).map(([row]) => row?.n)
+  } catch (error) {
+    return error as Error
+  } finally {
+    await database.close()
+  }
+}
+
+const numbers = Array.from({ length: 50 }, (_, n) => n)
+const inPlain = (mode: string) => `${plain.url}?sslmode=${mode}`
+
+test('queries go through TLS where it is asked for', async () => {
+  expect(await ask(front.url('require'))).toEqual(numbers)
+  expect(await ask(front.url('prefer'))).toEqual(numbers)
+})
+
+test('without TLS at the server, what prefers it goes on, and what requires it has no database for now', async () => {
+  expect(await ask(inPlain('prefer'))).toEqual(numbers)
+  expect(await ask(inPlain('disable'))).toEqual(numbers)
+  const error = await ask(inPlain('require'))
+  expect(error).toMatchObject({ message: 'No TLS with Postgres: the server has none' })
+  expect(isPassing(error)).toBe(true)
+})
+
+test('a certificate that cannot be trusted is no database for now', async () => {
+  const error = await ask(front.url('verify-full'))
+  expect(error).toMatchObject({ message: expect.stringMatching(/^No TLS with Postgres: .*self.signed/) })
+  expect(isPassing(error)).toBe(true)
+})

@@ -1,0 +1,99 @@
+import { expect, test } from 'bun:test'
+import type { Outcome, Unit } from '../../src/actor/commit.ts'
+import type { Posted } from '../../src/actor/command.ts'
+import type { StoredEvent } from '../../src/actor/events.ts'
+import { State } from '../../src/actor/state.ts'
+import { type Holder, transact, type Transactor } from '../../src/actor/transact.ts'
+import type { Sql } from '../../src/core/database.ts'
+import { newId } from '../../src/core/ids.ts'
+
+const projectId = newId()
+
+/** A project in which every command writes one comment; commits become what `outcomes` say, one after the other. */
+function world(outcomes: Outcome[]) {
+  const committed: Unit[] = []
+  /** Ids of events that stand, whatever the service was told. */
+  const standing = new Set<string>()
+  const by = {
+    sql: ((_: unknown, ...[, , id]: string[]) =>
+      Promise.resolve(standing.has(id!) ? [1] : [])) as unknown as Sql,
+    loader: { state: async () => new State(projectId, 1), rows: async () => {} },
+    versions: { isCurrent: async () => true },
+    commit: async (unit: Unit) => {
+      committed.push(unit)
+      return outcomes[committed.length - 1]!
+    },
+    findKept: async () => undefined,
+    react: () => [],
+    onJobs: () => {},
+  } as unknown as Transactor
+  const holder: Holder = { projectId, state: null }
+  const answers: (string | Error)[] = []
+  const post = (name: string): Posted => ({
+    command: {
+      projectId,
+      caller: newId(),
+      decide: (_, { newId }) => {
+        const id = newId()
+        const after = { id, taskId: id, authorId: id, text: name, createdAt: '', updatedAt: '', eventId: id }
+        const change = {
+          id,
+          projectId,
+          type: 'comment.added',
+          entity: 'comment',
+          entityId: id,
+          before: null,
+          after,
+        }
+        return { changes: [change as unknown as StoredEvent], answer: name }
+      },
+    },
+    deadline: Infinity,
+    resolve: (answer) => void answers.push(answer as string),
+    reject: (error) => void answers.push(error as Error),
+  })
+  const lands = (n: number) => committed[n]!.events.forEach(({ id }) => standing.add(id))
+  return { by, holder, answers, committed, post, lands }
+}
+
+const refused = new Error('refused')
+
+test('what was tried and stands is not decided again when a later attempt is refused', async () => {
+  const { by, holder, answers, committed, post, lands } = world(['unknown', refused])
+  const commit = by.commit
+  // The first attempt arrives while the second is being refused.
+  by.commit = async (unit) => {
+    const outcome = await commit(unit)
+    if (outcome instanceof Error) lands(0)
+    return outcome
+  }
+  await transact(by, [holder], [post('one'), post('two')])
+  expect(answers.slice(0, 2)).toEqual(['one', 'two'])
+  expect(committed).toHaveLength(2)
+})
+
+test('nor when it was alone', async () => {
+  const { by, holder, answers, committed, post, lands } = world(['unknown', refused])
+  const commit = by.commit
+  by.commit = async (unit) => {
+    const outcome = await commit(unit)
+    if (outcome instanceof Error) lands(0)
+    return outcome
+  }
+  await transact(by, [holder], [post('one')])
+  expect(answers).toEqual(['one'])
+  expect(committed).toHaveLength(2)
+})
+
+test('set apart, a command whose own attempt has landed answers for itself alone', async () => {
+  const { by, holder, answers, committed, post, lands } = world([refused, 'unknown', 'won'])
+  const commit = by.commit
+  by.commit = async (unit) => {
+    const outcome = await commit(unit)
+    if (outcome === 'unknown') lands(1)
+    return outcome
+  }
+  await transact(by, [holder], [post('one'), post('two')])
+  expect(answers).toEqual(['one', 'two'])
+  expect(committed.map(({ events }) => events.length)).toEqual([2, 1, 1])
+})
