@@ -30,7 +30,9 @@ interface Pool {
 
 const connectMs = 3_000
 /** Postgres ends a statement that takes too long by itself; who says nothing so much later is gone. */
-const graceMs = 500
+const graceMs = 400
+/** For a connection; and what has one is told first that it has gone, so that it asks on a fresh one. */
+const queueMs = 300
 
 /** Opens the pools; connections are made when first used. Timestamps come back as ISO 8601 in UTC with milliseconds. */
 export function openDatabase(config: Config): Database {
@@ -39,7 +41,7 @@ export function openDatabase(config: Config): Database {
   const reads = open({
     connections: config.readConnections,
     // Within its time a read that fails in passing is asked once more.
-    statementMs: Math.round(config.readTimeoutMs * 0.4),
+    statementMs: Math.round(Math.max(config.readTimeoutMs / 2 - 800, config.readTimeoutMs / 4)),
     repeats: true,
     settings: byIndex,
   })
@@ -69,8 +71,8 @@ export function openDatabase(config: Config): Database {
 
 function openPool(databaseUrl: string, silence: Silence, pool: Pool): Sql {
   const { connections, statementMs, repeats, settings } = pool
-  const limitMs = statementMs + graceMs
-  const sockets = connecting(silence, { tls: tlsModeOf(databaseUrl), connectMs, silentMs: limitMs })
+  const silentMs = statementMs + graceMs
+  const sockets = connecting(silence, { tls: tlsModeOf(databaseUrl), connectMs, silentMs })
   const sql = postgres(databaseUrl, {
     max: connections,
     connect_timeout: connectMs / 1_000,
@@ -92,7 +94,7 @@ function openPool(databaseUrl: string, silence: Silence, pool: Pool): Sql {
     } as Record<string, string>,
   })
   sql.options.parsers[1184] = isoInstant
-  return watched(sql, { silence, limitMs, repeats, onStandby: sockets.renew })
+  return watched(sql, { silence, limitMs: silentMs + queueMs, repeats, onStandby: sockets.renew })
 }
 
 /**

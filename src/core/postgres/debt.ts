@@ -8,7 +8,8 @@ const [ready, error, rowDescription, noData] = [0x5a, 0x45, 0x54, 0x6e]
 export class Debt {
   private answers = 1
   private description = false
-  /** Of the message being received: bytes of its body to come, or its head as far as it is here. */
+  /** Of the message being received: its type, bytes of its body to come, and its head as far as it is here. */
+  private type = 0
   private body = 0
   private head: number[] = []
 
@@ -25,23 +26,40 @@ export class Debt {
   }
 
   heard(chunk: Buffer): void {
-    let at = 0
-    while (at < chunk.length) {
-      const passed = Math.min(this.body, chunk.length - at)
-      this.body -= passed
-      at += passed
-      while (this.body === 0 && this.head.length < 5 && at < chunk.length) this.head.push(chunk[at++]!)
-      if (this.head.length === 5) this.begin()
+    for (let at = 0; at < chunk.length;) {
+      if (this.body > 0) {
+        const passed = Math.min(this.body, chunk.length - at)
+        this.body -= passed
+        at += passed
+      } else if (this.head.length === 0 && at + 5 <= chunk.length) {
+        this.type = chunk[at]!
+        this.body = chunk.readInt32BE(at + 1) - 4
+        at += 5
+      } else {
+        at = this.readHead(chunk, at)
+        if (this.head.length > 0) return
+      }
+      if (this.body === 0) this.settle()
     }
   }
 
-  private begin(): void {
-    const [type, a, b, c, d] = this.head as [number, number, number, number, number]
-    this.body = ((a << 24) | (b << 16) | (c << 8) | d) - 4
-    this.head.length = 0
-    if (type === ready) this.answers = Math.max(0, this.answers - 1)
+  /** A head that is cut into two chunks. */
+  private readHead(chunk: Buffer, start: number): number {
+    let at = start
+    while (this.head.length < 5 && at < chunk.length) this.head.push(chunk[at++]!)
+    if (this.head.length === 5) {
+      const head = Buffer.from(this.head)
+      this.type = head[0]!
+      this.body = head.readInt32BE(1) - 4
+      this.head.length = 0
+    }
+    return at
+  }
+
+  private settle(): void {
+    if (this.type === ready) this.answers = Math.max(0, this.answers - 1)
     // A Flush is the last thing written until it is answered.
-    else if (this.answers === 0 && (type === rowDescription || type === noData || type === error))
+    else if (this.answers === 0 && [rowDescription, noData, error].includes(this.type))
       this.description = false
   }
 }

@@ -62,7 +62,7 @@ export class Silence {
       one.quietMs += tickMs
       one.owedMs = one.debt.isOwed ? one.owedMs + tickMs : 0
     }
-    for (const one of this.watched) if (one.owedMs > one.limitMs) this.end(one.owedMs)
+    for (const one of this.watched) if (one.owedMs >= one.limitMs) this.end(one.owedMs)
     for (const [late, wait] of this.waits) {
       wait.leftMs -= tickMs
       if (wait.leftMs > 0) continue
