@@ -1,0 +1,46 @@
+#!/bin/sh
+# Runs the Bun that package.json pins, whichever is on the PATH, with the packages of bun.lock installed.
+set -eu
+cd "$(dirname "$0")/../.."
+bun=node_modules/.bin/bun
+installed=node_modules/.installed.lock # bun.lock as it was installed; comparing the two takes a millisecond
+turn=node_modules/.installing          # who installs, until it is done
+
+is_installed() { [ -x "$bun" ] && cmp -s bun.lock "$installed"; }
+
+holder() { cat "$turn" 2>/dev/null || true; }
+
+# Of several first starts at once one installs. Whoever ended without giving the turn back left an unfinished install,
+# which is begun anew.
+take_turn() {
+  mkdir -p node_modules
+  until (set -C && echo $$ >"$turn") 2>/dev/null; do
+    pid=$(holder)
+    if [ -n "$pid" ] && ! kill -0 "$pid" 2>/dev/null && [ "$(holder)" = "$pid" ]; then
+      rm -rf node_modules && mkdir node_modules
+    fi
+    sleep 0.2
+  done
+}
+
+install() {
+  set -- install --frozen-lockfile --no-progress --no-summary
+  if [ -x "$bun" ]; then
+    "$bun" "$@"
+  elif command -v npx >/dev/null; then
+    npx --yes "bun@$(sed -n 's/^ *"bun": "\([0-9.]*\)".*/\1/p' package.json)" "$@"
+  else
+    bun "$@"
+  fi
+}
+
+if ! is_installed; then
+  take_turn
+  if ! is_installed; then
+    echo 'Installing the packages' >&2
+    install >&2 || { echo 'The packages could not be installed: the reason stands above' >&2 && exit 1; }
+    cp bun.lock "$installed"
+  fi
+  rm -f "$turn"
+fi
+[ $# -eq 0 ] || exec "$bun" "$@"

@@ -1,0 +1,27 @@
+import { expect, test } from 'bun:test'
+import { readConfig } from '../../src/core/config.ts'
+import { read } from './source.ts'
+
+/** What the configuration asks the environment for. */
+function settings(): string[] {
+  const asked = new Set<string>()
+  readConfig(new Proxy({}, { get: (_, name) => void asked.add(String(name)) }))
+  return [...asked].sort()
+}
+
+test('every setting has its line in the README', () => {
+  const rows = read('README.md')
+    .text.split('\n')
+    .filter((line) => line.startsWith('| `'))
+  const told = rows.flatMap((row) =>
+    [...row.split('|')[1]!.matchAll(/`([A-Z_]+)`/g)].map(([, name]) => name!),
+  )
+  expect(told.sort()).toEqual(settings())
+})
+
+test('every setting stands in .env.example, with nothing set', () => {
+  const lines = read('.env.example')
+    .text.split('\n')
+    .filter((line) => line && !line.startsWith('# '))
+  expect(lines.map((line) => line.replace(/^#([A-Z_]+)=.*$/, '$1')).sort()).toEqual(settings())
+})

@@ -1,0 +1,101 @@
+import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { execFile } from 'node:child_process'
+import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import packageJson from '../../package.json' with { type: 'json' }
+import { upTo } from '../races/pair.ts'
+
+const pinned = packageJson.devDependencies.bun
+
+// What installs puts a Bun in place that notes how it was called, and installs too when it is told to.
+const installing = `mkdir -p node_modules/.bin
+printf '#!/bin/sh\\necho "pinned $*" >>calls\\n' >node_modules/.bin/bun
+chmod +x node_modules/.bin/bun`
+
+let dir: string
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'docket bun '))
+  await mkdir(join(dir, 'src/local'), { recursive: true })
+  await copyFile(new URL('../../src/local/bun.sh', import.meta.url), join(dir, 'src/local/bun.sh'))
+  await writeFile(join(dir, 'package.json'), JSON.stringify(packageJson, null, 2))
+  await writeFile(join(dir, 'bun.lock'), 'one')
+  await program('bun', 'echo "another $*" >>calls')
+  await program('npx', `echo "npx $*" >>calls\n${installing}`)
+})
+afterEach(() => rm(dir, { recursive: true, force: true }))
+
+async function program(name: string, script: string): Promise<void> {
+  await mkdir(join(dir, 'path'), { recursive: true })
+  await writeFile(join(dir, 'path', name), `#!/bin/sh\n${script}\n`)
+  await chmod(join(dir, 'path', name), 0o755)
+}
+
+/** Runs the launcher as npm does; answers its exit code and what it said. */
+const launch = (...args: string[]) =>
+  new Promise<{ code: number; said: string }>((resolve) => {
+    const env = { PATH: `${join(dir, 'path')}:/usr/bin:/bin` }
+    execFile('sh', ['src/local/bun.sh', ...args], { cwd: dir, env }, (error, _, said) =>
+      resolve({ code: Number(error?.code ?? 0), said }),
+    )
+  })
+
+async function calls(): Promise<string[]> {
+  const text = await readFile(join(dir, 'calls'), 'utf8').catch(() => '')
+  await rm(join(dir, 'calls'), { force: true })
+  return text.trim().split('\n')
+}
+
+const options = 'install --frozen-lockfile --no-progress --no-summary'
+
+test('the first command installs the packages with the pinned Bun and runs with it, the next only runs', async () => {
+  expect(await launch('src/main.ts', 'web')).toEqual({ code: 0, said: 'Installing the packages\n' })
+  expect(await calls()).toEqual([`npx --yes bun@${pinned} ${options}`, 'pinned src/main.ts web'])
+  expect(await launch('src/main.ts', 'worker')).toEqual({ code: 0, said: '' })
+  expect(await calls()).toEqual(['pinned src/main.ts worker'])
+})
+
+test('without a command it only installs', async () => {
+  await launch()
+  expect(await calls()).toEqual([`npx --yes bun@${pinned} ${options}`])
+})
+
+test('after a pull that changed the packages they are installed again', async () => {
+  await launch()
+  await calls()
+  await writeFile(join(dir, 'bun.lock'), 'two')
+  await launch('check')
+  expect(await calls()).toEqual([`pinned ${options}`, 'pinned check'])
+})
+
+test('of several first commands at once one installs', async () => {
+  await program('npx', `echo "npx $*" >>calls\nsleep 0.5\n${installing}`)
+  const all = await Promise.all(upTo(4).map(() => launch('check')))
+  expect(all).toEqual(all.map(({ said }) => ({ code: 0, said })))
+  expect((await calls()).sort()).toEqual([
+    `npx --yes bun@${pinned} ${options}`,
+    ...upTo(4).map(() => 'pinned check'),
+  ])
+})
+
+test('an install that was interrupted is begun anew', async () => {
+  await program('npx', `${installing}\necho half >node_modules/half\nkill -KILL $PPID`)
+  await launch('check')
+  await program('npx', `ls node_modules >>calls\n${installing}`)
+  expect((await launch('check')).code).toBe(0)
+  expect(await calls()).toEqual(['pinned check'])
+})
+
+test('an install that fails says so, and nothing runs', async () => {
+  await program('npx', 'echo "no network" >&2; exit 3')
+  const said =
+    'Installing the packages\nno network\nThe packages could not be installed: the reason stands above\n'
+  expect(await launch('check')).toEqual({ code: 1, said })
+  expect(await calls()).toEqual([''])
+})
+
+test('every script goes this way, and leaves no shell between npm and what it signals', () => {
+  const { setup, ...others } = packageJson.scripts
+  expect(setup).toBe('sh src/local/bun.sh')
+  for (const script of Object.values(others)) expect(script).toStartWith('exec sh src/local/bun.sh ')
+})
