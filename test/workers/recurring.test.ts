@@ -119,7 +119,7 @@ test('a step goes on where it stopped, and begins anew when Redis has lost its p
 })
 
 test('a look over large tables reads by key what it looks at', async () => {
-  await open()
+  await open({ CHORE_TIMEOUT_MS: '60000' })
   const { chores } = service.services.database
   await chores`with p as (insert into projects (id, owner_id, name, created_at, event_id)
       select gen_random_uuid(), gen_random_uuid(), 'P', now(), gen_random_uuid() from generate_series(1, 50000)
