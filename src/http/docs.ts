@@ -41,6 +41,12 @@ const startScript = `window.ui = SwaggerUIBundle({
 })
 `
 
+const about = `${packageJson.description}.
+
+Every path answers OPTIONS with the methods it takes, and 405 with the same \`Allow\` to any other; HEAD works where GET
+does. A query parameter given twice is refused. Ids in upper case are the same ids. Answers from 8 KiB on are sent with
+gzip to who takes it.`
+
 /** Scripts and styles only from here; Swagger UI sets style attributes and inlines its icons as data. */
 const policy =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'"
@@ -67,7 +73,7 @@ export function docs() {
     exclude: [/^\/api\/docs/],
     documentation: {
       openapi: '3.1.0', // schemas here are JSON Schema: null is a type, examples are lists
-      info: { title: 'Docket', version: packageJson.version, description: packageJson.description },
+      info: { title: 'Docket', version: packageJson.version, description: about },
       tags: ['Authentication', 'Projects', 'Members', 'Tasks', 'Subtasks', 'Comments'].map((name) => ({
         name,
       })),

@@ -96,6 +96,8 @@ test('a body without end is cut off, and none is kept in memory', async () => {
   const large = 'x'.repeat(30 * mebi)
   const answers = await Promise.all(Array.from({ length: 8 }, () => ada.post('/projects', large)))
   expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 413))
+  const crumbs = chunk('x').repeat(mebi)
+  expectRaw(await ask('POST', '/api/v1/projects', chunked, crumbs, chunk('')), 400)
   expect(peakMib(web.pid) - before).toBeLessThan(64)
 })
 

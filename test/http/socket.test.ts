@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { Agent, type IncomingMessage, request } from 'node:http'
+import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { make, openClient, type Person, register } from '../support/client.ts'
 import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
@@ -143,6 +144,18 @@ test('a connection serves one request after another, refused ones among them', a
     [404, true],
     [200, true],
   ])
+})
+
+test('a large answer is compressed for who takes gzip, whole and in its own length', async () => {
+  const task = await make(ada, '/tasks', { title: 'Long', projectId, description: 'wheel '.repeat(3_000) })
+  const headers = { ...withToken, 'accept-encoding': 'gzip' }
+  const init = { headers, decompress: false }
+  const small = await fetch(`${web.url}/api/v1/tasks/${task.id}`, init)
+  const bytes = Buffer.from(await small.bytes())
+  expect(JSON.parse(gunzipSync(bytes).toString())).toEqual({ ...task })
+  expect(small.headers.get('content-length')).toBe(String(bytes.length))
+  const known = { ...headers, 'if-none-match': small.headers.get('etag')! }
+  expect((await fetch(`${web.url}/api/v1/tasks/${task.id}`, { headers: known })).status).toBe(304)
 })
 
 test('what a path and a query name is read as it is by the app itself', async () => {
