@@ -25,3 +25,10 @@ test('every setting stands in .env.example, with nothing set', () => {
     .filter((line) => line && !line.startsWith('# '))
   expect(lines.map((line) => line.replace(/^#([A-Z_]+)=.*$/, '$1')).sort()).toEqual(settings())
 })
+
+test('what .env.example shows is the default, but for addresses', () => {
+  const shown = [...read('.env.example').text.matchAll(/^#([A-Z_]+)=(.+)$/gm)]
+  const own = ['NODE_ENV', 'DATABASE_URL', 'REDIS_URL']
+  for (const [, name, value] of shown.filter(([, one]) => !own.includes(one!)))
+    expect([name, readConfig({ [name!]: value })]).toEqual([name, readConfig({})])
+})
