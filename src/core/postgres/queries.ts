@@ -37,25 +37,25 @@ export function watched(sql: Sql, by: Watching): Sql {
 /** Begins to count when the query is sent: part of another one, it never is. */
 function mend<Q extends Query>(query: Q, { silence, limitMs, onStandby }: Watching, again?: () => Query): Q {
   const { resolve, reject, handler } = query
-  let inTime = () => {}
   let isOver = false
-  const isFirst = () => {
-    const first = !isOver
-    isOver = true
-    inTime()
-    return first
-  }
   query.handler = (sent) => {
-    inTime = silence.limit(limitMs, query.reject)
+    silence.limit(wait)
     return handler(sent)
   }
-  query.resolve = (rows) => void (isFirst() && resolve(whole(rows)))
+  query.resolve = (rows) => {
+    silence.over(wait)
+    if (!isOver) resolve(whole(rows))
+    isOver = true
+  }
   query.reject = (error) => {
-    if (!isFirst()) return
+    silence.over(wait)
+    if (isOver) return
+    isOver = true
     noteUnanswered(error)
     if (isStandby(error)) onStandby()
     if (again && isPassing(error)) rest().then(again).then(resolve, reject)
     else reject(error)
   }
+  const wait = { leftMs: limitMs, late: query.reject }
   return query
 }

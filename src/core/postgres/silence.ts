@@ -4,6 +4,11 @@ import { unreached } from './errors.ts'
 
 const tickMs = 100
 
+export interface Wait {
+  leftMs: number
+  late(error: Error): void
+}
+
 interface Watched {
   socket: Socket
   debt: Debt
@@ -20,7 +25,7 @@ interface Watched {
  */
 export class Silence {
   private readonly watched = new Set<Watched>()
-  private readonly waits = new Map<(error: Error) => void, { leftMs: number }>()
+  private readonly waits = new Set<Wait>()
   private readonly timer = setInterval(() => this.tick(), tickMs)
 
   constructor() {
@@ -30,26 +35,26 @@ export class Silence {
   /** Watches a connection from before its greeting until it ends; it may owe an answer for `limitMs`. */
   watch(socket: Socket, limitMs: number): void {
     const watched = { socket, debt: new Debt(), limitMs, quietMs: 0, owedMs: 0 }
-    const write = socket.write.bind(socket) as (...args: unknown[]) => boolean
-    socket.write = (...args: unknown[]) => {
-      watched.debt.wrote(args[0] as Buffer)
-      return write(...args)
+    const write = socket.write.bind(socket) as (chunk: Buffer, done?: () => void) => boolean
+    socket.write = (chunk: unknown, done?: unknown) => {
+      watched.debt.wrote(chunk as Buffer)
+      return write(chunk as Buffer, done as () => void)
     }
-    const emit = socket.emit.bind(socket)
-    socket.emit = (event: string | symbol, ...args: unknown[]) => {
-      if (event === 'data') {
-        watched.debt.heard(args[0] as Buffer)
-        watched.quietMs = watched.owedMs = 0
-      } else if (event === 'close') this.watched.delete(watched)
-      return emit(event, ...args)
-    }
+    socket.on('data', (chunk: Buffer) => {
+      watched.debt.heard(chunk)
+      watched.quietMs = watched.owedMs = 0
+    })
+    socket.on('close', () => this.watched.delete(watched))
     this.watched.add(watched)
   }
 
-  /** Calls back with an error once `limitMs` are over; answers how to be done with it before. */
-  limit(limitMs: number, late: (error: Error) => void): () => void {
-    this.waits.set(late, { leftMs: limitMs })
-    return () => void this.waits.delete(late)
+  /** Tells a wait that it was too long, unless it is over before. */
+  limit(wait: Wait): void {
+    this.waits.add(wait)
+  }
+
+  over(wait: Wait): void {
+    this.waits.delete(wait)
   }
 
   close(): void {
@@ -63,11 +68,11 @@ export class Silence {
       one.owedMs = one.debt.isOwed ? one.owedMs + tickMs : 0
     }
     for (const one of this.watched) if (one.owedMs >= one.limitMs) this.end(one.owedMs)
-    for (const [late, wait] of this.waits) {
+    for (const wait of this.waits) {
       wait.leftMs -= tickMs
       if (wait.leftMs > 0) continue
-      this.waits.delete(late)
-      late(unreached('QUERY_TIMEOUT', 'Postgres did not answer in time'))
+      this.waits.delete(wait)
+      wait.late(unreached('QUERY_TIMEOUT', 'Postgres did not answer in time'))
     }
   }
 

@@ -16,11 +16,11 @@ const greeting = Buffer.from('\0\x03\0\0user\0', 'latin1')
 
 /** What was kept of the broken connection goes out before the greeting then, and Postgres ends the new one for it. */
 export function greetingAlone(socket: Socket): void {
-  const write = socket.write.bind(socket) as (chunk: Buffer, ...args: unknown[]) => boolean
-  socket.write = (chunk: unknown, ...args: unknown[]) => {
-    socket.write = write as Socket['write']
+  const write = socket.write
+  socket.write = (chunk: unknown, done?: unknown) => {
+    socket.write = write
     const first = chunk as Buffer
-    return write(first.subarray(Math.max(first.indexOf(greeting) - 4, 0)), ...args)
+    return socket.write(first.subarray(Math.max(first.indexOf(greeting) - 4, 0)), done as () => void)
   }
 }
 
