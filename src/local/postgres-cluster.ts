@@ -39,6 +39,7 @@ export async function openCluster(dataDir: string, log: (message: string) => voi
   const workDir = exists ? dir : await emptyDir(`${dir}.new`)
   if (user) await give(user, workDir)
   const runAs = await wayIn(user, workDir, initdb)
+  if (exists) await requireSameMajor(dir, postgres)
   if (!exists) {
     log(`Creating a Postgres cluster in ${dir}`)
     await initialise(workDir, initdb, runAs, user)
@@ -50,6 +51,17 @@ export async function openCluster(dataDir: string, log: (message: string) => voi
 /** The superuser's password: it lives and dies with the cluster. */
 export async function clusterPassword(dir: string): Promise<string> {
   return readFile(join(dir, 'docket.password'), 'utf8')
+}
+
+// Files of one major version of Postgres are not read by another.
+async function requireSameMajor(dir: string, postgres: string): Promise<void> {
+  const made = (await readFile(join(dir, 'PG_VERSION'), 'utf8').catch(() => '')).trim()
+  const [, ours] = /(\d+)/.exec((await run(postgres, ['--version'])).stdout) ?? []
+  if (made === ours) return
+  throw new Error(
+    `${dir} was made by Postgres ${made || 'of an unknown version'}, and Postgres ${ours} does not read it: ` +
+      'move its data with pg_dump of that version, or set another DATA_DIR, or DATABASE_URL.',
+  )
 }
 
 // The library itself stays unloaded: its exit hook takes SIGTERM, and would stop Postgres while we drain.

@@ -5,7 +5,6 @@ import { promisify } from 'node:util'
 import { until } from './wait.ts'
 
 const run = promisify(execFile)
-const logTailLines = 15
 
 export interface Launch {
   command: string[]
@@ -67,9 +66,10 @@ export async function end(
   return (await until(async () => ((await worksIn(pid, dir)) ? undefined : true), timeoutMs)) ?? false
 }
 
-/** The last lines of a server's log, to stand under the error that says it failed. */
+/** What a server's log says last, most of all why it does not start, and where the rest stands. */
 export async function logTail(logFile: string): Promise<string> {
   const text = await readFile(logFile, 'utf8').catch(() => '')
-  const lines = text.trimEnd().split('\n').slice(-logTailLines)
-  return `${logFile} ends with:\n${lines.map((line) => `  ${line}`).join('\n')}`
+  const lines = text.trimEnd().split('\n')
+  const reason = lines.findLast((line) => /\b(FATAL|PANIC|ERROR)\b/i.test(line)) ?? lines.at(-1) ?? ''
+  return `${reason.trim()} (all of it: ${logFile})`
 }

@@ -28,7 +28,7 @@ export interface Local {
 export async function startLocal(options: LocalOptions): Promise<Local> {
   if (!options.postgres && !options.redis) return { stop: async () => {} }
   const dir = await writable(options.dataDir)
-  const gate = await passGate(dir, startGateTimeoutMs)
+  const gate = await passGate(dir, startGateTimeoutMs).catch((error) => Promise.reject(explained(error, dir)))
   let use: FileLock | undefined
   try {
     const others = !isUnused(dir)
@@ -41,7 +41,7 @@ export async function startLocal(options: LocalOptions): Promise<Local> {
   } catch (error) {
     use?.release()
     await stopUnused(dir).catch(() => {})
-    throw error
+    throw explained(error, dir)
   } finally {
     gate.release()
   }
@@ -90,4 +90,11 @@ async function writable(dataDir: string): Promise<string> {
   } catch (cause) {
     throw new Error(`DATA_DIR ${dataDir} cannot be written by this user.`, { cause })
   }
+}
+
+/** What the system or SQLite refused, as a matter of the folder; other errors speak for themselves. */
+function explained(error: unknown, dir: string): unknown {
+  const { code, message } = error as NodeJS.ErrnoException
+  if (!code || !/^(E(ACCES|PERM|ROFS|NOSPC|DQUOT)|SQLITE_)/.test(code)) return error
+  return new Error(`DATA_DIR ${dir} cannot be used by this user: ${message}`, { cause: error })
 }

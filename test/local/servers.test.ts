@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
@@ -12,7 +12,7 @@ const goneWithinMs = 10_000
 let dataDir: string
 let open: Local[]
 beforeEach(async () => {
-  dataDir = await mkdtemp(join(tmpdir(), 'docket-local-'))
+  dataDir = await mkdtemp(join(tmpdir(), "docket's local "))
   open = []
 })
 afterEach(async () => {
@@ -106,4 +106,28 @@ test('a data folder that cannot be written is named', async () => {
   await writeFile(file, '')
   const failure = startLocal({ dataDir: file, postgres: true, redis: true, log: () => {} })
   await expect(failure).rejects.toThrow(`DATA_DIR ${file} cannot be written by this user.`)
+})
+
+test('a cluster of another major version of Postgres is named, and nothing of it is changed', async () => {
+  await (await start({ postgres: true, redis: false })).stop()
+  await writeFile(join(dataDir, 'postgres/PG_VERSION'), '17\n')
+  const failure = startLocal({ dataDir, postgres: true, redis: true, log: () => {} })
+  await expect(failure).rejects.toThrow(/was made by Postgres 17, and Postgres \d+ does not read it: move/)
+  expect(await readFile(join(dataDir, 'postgres/PG_VERSION'), 'utf8')).toBe('17\n')
+})
+
+test('a server that does not start is told by the line of its log that says why', async () => {
+  await (await start({ postgres: true, redis: false })).stop()
+  await writeFile(join(dataDir, 'postgres/postgresql.conf'), 'max_wishes = 3\n')
+  const failure = startLocal({ dataDir, postgres: true, redis: false, log: () => {} })
+  await expect(failure).rejects.toThrow(/^Postgres does not start\. .*postgres\.log"?\)$/s)
+  await failure.catch(({ message }: Error) => expect(message.split('\n')).toHaveLength(1))
+})
+
+test('files of the own servers are closed to others', async () => {
+  const local = await start()
+  expect(await serves(local)).toEqual({ postgres: true, redis: true })
+  for (const name of ['postgres', 'redis', 'postgres.log', 'redis.log', 'postgres/docket.password'])
+    expect([name, (await stat(join(dataDir, name))).mode & 0o077]).toEqual([name, 0])
+  await local.stop()
 })
