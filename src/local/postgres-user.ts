@@ -13,11 +13,11 @@ export interface User {
 /** How to start Postgres: the words before its command line, and the user to spawn it as if not ourselves. */
 export type RunAs = { prefix: string[] } & Partial<User>
 
-/** Who shall own and run the cluster; undefined when that is us. Postgres refuses to run as root. */
+/** Who shall own and run the cluster: the owner of its folder; undefined when that is us. Root may not run Postgres. */
 export async function serverUser(clusterDir: string): Promise<User | undefined> {
   if (process.getuid?.() !== 0) return undefined
-  const owner = await stat(clusterDir).catch(() => undefined)
-  if (owner && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid }
+  const owner = await stat(clusterDir).catch(() => stat(dirname(clusterDir)))
+  if (owner.uid !== 0) return { uid: owner.uid, gid: owner.gid }
   for (const name of ['postgres', 'nobody']) {
     const ids = await Promise.all([run('id', ['-u', name]), run('id', ['-g', name])]).catch(() => undefined)
     if (ids) return { uid: Number(ids[0].stdout), gid: Number(ids[1].stdout) }

@@ -1,7 +1,8 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
+import { giveToOwner } from './owner.ts'
 import { freePort } from './port.ts'
 import { end, launch, logTail, worksIn } from './process.ts'
 import { redisBinary } from './redis-binary.ts'
@@ -29,6 +30,7 @@ export interface RunningRedis {
 export async function startRedis(dataDir: string, log: (message: string) => void): Promise<string> {
   const dir = join(dataDir, 'redis')
   await mkdir(dir, { recursive: true, mode: 0o700 })
+  await giveToOwner(dataDir, dir)
   const { port } = (await attach(dir)) ?? (await startAnywhere(await redisBinary(log), dir))
   log(`Redis listens on 127.0.0.1:${port}`)
   return `redis://127.0.0.1:${port}`
@@ -50,7 +52,9 @@ export async function launchRedis(
 ): Promise<RunningRedis | undefined> {
   const options = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value])
   const command = [binary, '--port', String(port), '--dir', dir, ...options]
-  const server = launch({ command, cwd: dir, logFile: `${dir}.log` })
+  const { uid, gid } = statSync(dir)
+  const runAs = process.getuid?.() === 0 ? { uid, gid } : {} // root may run it for somebody else
+  const server = launch({ command, cwd: dir, logFile: `${dir}.log`, ...runAs })
   writeFileSync(join(dir, 'server.json'), JSON.stringify({ pid: server.pid, port }))
   const accepted = await until(async () => {
     if (server.ended() !== undefined) return false

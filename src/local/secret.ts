@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { link, mkdir, readFile, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { giveToOwner } from './owner.ts'
 
 /** The secret that signs tokens when none is configured: made once, kept in `dataDir` for this user only. */
 export async function localSecret(dataDir: string): Promise<string> {
@@ -15,6 +16,7 @@ export async function localSecret(dataDir: string): Promise<string> {
     if (error.code !== 'EEXIST') throw error
   })
   await unlink(draft)
+  await giveToOwner(dataDir, path)
   return readFile(path, 'utf8')
 }
 

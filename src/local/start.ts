@@ -2,6 +2,7 @@ import { constants } from 'node:fs'
 import { access, mkdir, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type FileLock, tryLock } from './lock.ts'
+import { giveToOwner } from './owner.ts'
 import { startPostgres, stopPostgres } from './postgres.ts'
 import { startRedis, stopRedis } from './redis.ts'
 import { until } from './wait.ts'
@@ -9,6 +10,9 @@ import { until } from './wait.ts'
 // Long enough for another process that installs Redis meanwhile.
 const startGateTimeoutMs = 300_000
 const stopGateTimeoutMs = 15_000
+
+/** What this process writes itself; the servers write as who they run as. */
+const ourFiles = ['gate.lock', 'users.lock', 'postgres.log', 'redis.log', 'redis']
 
 export interface LocalOptions {
   dataDir: string
@@ -35,6 +39,7 @@ export async function startLocal(options: LocalOptions): Promise<Local> {
     use = await enter(dir)
     const databaseUrl = options.postgres ? await startPostgres(dir, others, options.log) : undefined
     const redisUrl = options.redis ? await startRedis(dir, options.log) : undefined
+    await giveToOwner(dir, ...ourFiles.map((name) => join(dir, name)))
     const kept = use
     let stopped: Promise<void> | undefined
     return { databaseUrl, redisUrl, stop: () => (stopped ??= stop(dir, kept)) }
