@@ -13,13 +13,14 @@ export interface BatchLimits<K> {
 
 /** Keys that may wait, at most. */
 const mostWaiting = 10_000
+/** A call that fails after this has not been refused: it has waited. */
+const longMs = 1_000
 
 /**
  * Turns single calls into shared ones: what arrives while every slot is busy goes together in the next call, so
  * batches grow with load and a lone caller never waits for a timer.
  * `work` answers the values in the order of its keys; when it throws, every caller of that batch gets the error.
- * When it fails in passing (no connection, no answer in time) so do all who waited for it: their own attempt would
- * come too late.
+ * When it fails in passing after a long time (nobody answers) so do all who waited for it: theirs would come too late.
  * @throws Refusal 503 when too many wait already.
  */
 export function batched<K, V>(limits: BatchLimits<K>, work: (keys: K[]) => Promise<V[]>) {
@@ -55,11 +56,13 @@ export function batched<K, V>(limits: BatchLimits<K>, work: (keys: K[]) => Promi
   }
 
   async function run(batch: Waiting[]) {
+    const began = performance.now()
     try {
       const values = await work(batch.map((w) => w.key))
       batch.forEach((w, i) => w.resolve(values[i] as V))
     } catch (error) {
-      const failed = isPassing(error) ? [...batch, ...waiting.splice(0)] : batch
+      const tooLate = isPassing(error) && performance.now() - began > longMs
+      const failed = tooLate ? [...batch, ...waiting.splice(0)] : batch
       for (const w of failed) w.reject(error)
     } finally {
       busy--

@@ -1,5 +1,6 @@
-import { expect, test } from 'bun:test'
+import { expect, spyOn, test } from 'bun:test'
 import { batched, type BatchLimits } from '../../src/core/batch.ts'
+import { unreached } from '../../src/core/postgres/errors.ts'
 
 /** A batched call whose work is done by hand, one call after the other. */
 function byHand(limits: BatchLimits<number>) {
@@ -93,6 +94,26 @@ test('an error reaches everybody in its call and nobody else, and frees the slot
     { status: 'rejected', reason: error },
     { status: 'fulfilled', value: 30 },
   ])
+})
+
+test('who waited for a call that nobody answered fails with it, and who waited for a refused one tries', async () => {
+  const { call, calls, fail, finish } = byHand({ keys: 1, slots: 1 })
+  const error = unreached('QUERY_TIMEOUT', 'no answer')
+  const first = Promise.allSettled([1, 2].map(call))
+  await turn()
+  await fail(0, error)
+  expect(calls).toEqual([[1], [2]])
+  const second = Promise.allSettled([3, 4].map(call))
+  const clock = spyOn(performance, 'now').mockReturnValue(performance.now() + 2_000)
+  await fail(1, error)
+  clock.mockRestore()
+  const refused = { status: 'rejected', reason: error } as const
+  expect(await first).toEqual([refused, refused])
+  expect(await second).toEqual([refused, refused])
+  const last = call(5)
+  await turn()
+  await finish(2)
+  expect(await last).toBe(50)
 })
 
 test('work that throws at once is an error like any other', async () => {

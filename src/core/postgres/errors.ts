@@ -13,7 +13,7 @@ const unanswered = new WeakSet<object>()
 export function isPassing(error: unknown): boolean {
   if (!(error instanceof postgres.PostgresError)) return unanswered.has(error as object)
   // Worse than an ERROR ends the connection, and tells nothing of the statement.
-  return error.severity !== 'ERROR' || passing.test(error.code)
+  return (error.severity ?? error.severity_local) !== 'ERROR' || passing.test(error.code)
 }
 
 /** True when the server only reads: it is, or has just become, a standby. */
