@@ -1,12 +1,21 @@
 import { comments, members, projects, subtasks, tasks } from './schema.ts'
 
-/** The tables a project's events write, by the name an event gives its entity. */
+/**
+ * What a project is made of: the table of each entity, what it hangs on, and whether it is loaded row by row, when a
+ * command names it, or with its project.
+ */
 export const entities = {
-  project: projects,
-  member: members,
-  task: tasks,
-  subtask: subtasks,
-  comment: comments,
-}
-export type Entity = keyof typeof entities
-export type Rows = { [E in Entity]: (typeof entities)[E]['$inferSelect'] }
+  project: { table: projects, parent: null, byRow: false },
+  member: { table: members, parent: 'project', byRow: false },
+  task: { table: tasks, parent: 'project', byRow: true },
+  subtask: { table: subtasks, parent: 'task', byRow: true },
+  comment: { table: comments, parent: 'task', byRow: true },
+} as const
+type Entities = typeof entities
+export type Entity = keyof Entities
+export type Rows = { [E in Entity]: Entities[E]['table']['$inferSelect'] }
+export const entityNames = Object.keys(entities) as Entity[]
+
+/** What is loaded row by row. */
+export type Loadable = { [E in Entity]: Entities[E]['byRow'] extends true ? E : never }[Entity]
+export const loadable = entityNames.filter((name): name is Loadable => entities[name].byRow)

@@ -1,25 +1,31 @@
 import { Elysia } from 'elysia'
 import { accountRoutes } from '../modules/accounts/routes.ts'
 import { authRoutes } from '../modules/auth/routes.ts'
+import { commentReads } from '../modules/comments/reads.ts'
 import { commentRoutes } from '../modules/comments/routes.ts'
+import { memberReads } from '../modules/members/reads.ts'
 import { memberRoutes } from '../modules/members/routes.ts'
+import { projectReads } from '../modules/projects/reads.ts'
 import { projectRoutes } from '../modules/projects/routes.ts'
+import { subtaskReads } from '../modules/subtasks/reads.ts'
 import { subtaskRoutes } from '../modules/subtasks/routes.ts'
-import { openPlaces } from '../modules/tasks/places.ts'
+import { openSeenTasks } from '../modules/tasks/queries.ts'
+import { taskReads } from '../modules/tasks/reads.ts'
 import { taskRoutes } from '../modules/tasks/routes.ts'
-import { openWriteAt } from '../modules/tasks/write-at.ts'
 import { cors } from './http/cors.ts'
 import { docs } from './http/docs.ts'
 import { errors } from './http/errors.ts'
 import { health } from './http/health.ts'
+import { openHttp } from './http/http.ts'
 import { openMethods } from './http/methods.ts'
 import { openRequestLog } from './http/request-log.ts'
 import type { Services } from './services.ts'
 
 /** The whole service as a function of a request: `app.fetch` runs wherever web standards do. */
 export function createApp(services: Services) {
-  const places = openPlaces(services.database.reads)
-  const writeAt = openWriteAt(services, places)
+  const { database, doors, run, versions, write } = services
+  const http = openHttp(doors, run, write)
+  const seeTask = openSeenTasks(database.reads, versions)
   const log = openRequestLog(services.log, services.config.logRequests)
   const methods = openMethods()
   const app = new Elysia({ normalize: false })
@@ -32,11 +38,11 @@ export function createApp(services: Services) {
       api
         .use(authRoutes(services))
         .use(accountRoutes(services))
-        .use(projectRoutes(services))
-        .use(memberRoutes(services))
-        .use(taskRoutes(services, places, writeAt))
-        .use(subtaskRoutes(services, writeAt))
-        .use(commentRoutes(services, writeAt)),
+        .use(projectRoutes(http, projectReads(services)))
+        .use(memberRoutes(http, memberReads(services)))
+        .use(taskRoutes(http, taskReads(services, seeTask)))
+        .use(subtaskRoutes(http, subtaskReads(services, seeTask)))
+        .use(commentRoutes(http, commentReads(services, seeTask))),
     )
   methods.learn(app.routes)
   return app

@@ -1,4 +1,5 @@
 import process from 'node:process'
+import { commands } from '../modules/commands.ts'
 import { manageJobs } from '../workers/jobs-command.ts'
 import { startWorkers } from '../workers/main.ts'
 import { react } from '../workers/reactions.ts'
@@ -15,13 +16,13 @@ import { listen } from './process/listen.ts'
 import { Stopping } from './process/stopping.ts'
 import { openServices } from './services.ts'
 
-const commands = ['start', 'web', 'worker', 'migrate', 'jobs']
+const processes = ['start', 'web', 'worker', 'migrate', 'jobs']
 /** Those that need neither Redis nor tokens, and do their work and end. */
 const errands = ['migrate', 'jobs']
 
 async function main(command = 'start', ...words: string[]): Promise<void> {
-  if (!commands.includes(command))
-    throw new ConfigError(`Say one of ${commands.join(', ')}, not "${command}"`)
+  if (!processes.includes(command))
+    throw new ConfigError(`Say one of ${processes.join(', ')}, not "${command}"`)
   const given = readConfig(process.env)
   const isErrand = errands.includes(command)
   if (!isErrand) requireForProduction(given)
@@ -41,7 +42,7 @@ async function main(command = 'start', ...words: string[]): Promise<void> {
 }
 
 function serve(command: string, config: Config, log: Log, stopping: Stopping): void {
-  const services = openServices(config, log, react)
+  const services = openServices(config, log, { commands, react })
   stopping.closes('services', () => services.close())
   if (command !== 'web') stopping.closes('workers', startWorkers(services))
   if (command !== 'worker') listen(createApp(services), services, stopping, mostReceivedBytes)

@@ -1,4 +1,8 @@
 import type { React } from './actor/events.ts'
+import type { Command } from './commands/command.ts'
+import { openFindPerson } from './commands/people.ts'
+import { openPlaces } from './commands/places.ts'
+import { openRun, type Run } from './commands/run.ts'
 import { Actors } from './actor/actors.ts'
 import { openCommit } from './actor/commit.ts'
 import { openFindKept } from './actor/idempotency.ts'
@@ -27,6 +31,7 @@ export interface Services {
   log: Log
   database: Database
   actors: Actors
+  run: Run
   versions: Versions
   standing: FindStanding
   serve: Serve
@@ -46,8 +51,14 @@ export interface Services {
   close(): Promise<void>
 }
 
-/** Opens everything; nothing here needs Redis to be up. `react` says what work a committed fact asks for. */
-export function openServices(config: Config, log: Log, react: React): Services {
+/** What the service is about: what may be done, and what work a committed fact asks for. */
+export interface Domain {
+  commands: Command<never>[]
+  react: React
+}
+
+/** Opens everything; nothing here needs Redis to be up. */
+export function openServices(config: Config, log: Log, { commands, react }: Domain): Services {
   const database = openDatabase(config)
   const redis = openRedis(config.redisUrl, log)
   const subscriber = openSubscriber(config.redisUrl, log)
@@ -68,11 +79,17 @@ export function openServices(config: Config, log: Log, react: React): Services {
       }),
       findKept,
       react,
-      onJobs: (rows) => void jobs.handOver(rows),
+      onCommitted: (unit) => void (unit.jobs.length > 0 && jobs.handOver(unit.jobs)),
     },
     leases,
     config,
   )
+  const run = openRun(commands, {
+    actors,
+    places: openPlaces(database.reads),
+    findPerson: openFindPerson(database.reads),
+    limits: config,
+  })
   const tokens = openTokens(secretsIn(config.jwtSecret), config.jwtExpirationSeconds, () =>
     clockOf(database.chores),
   )
@@ -85,6 +102,7 @@ export function openServices(config: Config, log: Log, react: React): Services {
     log,
     database,
     actors,
+    run,
     versions,
     standing: openStandings(database.reads, versions),
     write: openWrite(findKept),

@@ -1,5 +1,5 @@
-import { unassignTasks } from '../modules/tasks/decide.ts'
-import type { Actors } from '../src/actor/actors.ts'
+import { unassignTasks } from '../modules/tasks/commands.ts'
+import type { Run } from '../src/commands/run.ts'
 import type { Sql, SqlPart } from '../src/core/database.ts'
 import { nilId } from '../src/core/ids.ts'
 import { type Pace, perPage } from './pace.ts'
@@ -53,7 +53,7 @@ const purgeRows = (sql: Sql, table: 'members' | 'comments' | 'subtasks', where: 
 /** Takes a removed member's tasks from them, through the project's actor like every other write. */
 export async function unassignMember(
   sql: Sql,
-  actors: Actors,
+  run: Run,
   { projectId, userId }: { projectId: string; userId: string },
   pace: Pace,
 ): Promise<void> {
@@ -64,12 +64,9 @@ export async function unassignMember(
       order by status, priority, id, created_at, number limit ${pace.batchRows}`
     const ids = tasks.map(({ id }) => id)
     if (ids.length === 0) return undefined
-    const goesOn = await actors.run({
-      projectId,
-      caller: worker,
-      needs: { task: ids },
-      decide: (state, context) => unassignTasks(state, context, ids, userId),
-    })
+    const input = { projectId, userId, ids }
+    const { body } = await run({ name: unassignTasks.name, input, caller: worker })
+    const { goesOn } = JSON.parse(body) as { goesOn: boolean }
     return goesOn || undefined
   })
 }

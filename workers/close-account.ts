@@ -1,8 +1,6 @@
-import { removeMember } from '../modules/members/decide.ts'
-import { deleteProject } from '../modules/projects/decide.ts'
-import type { Actors } from '../src/actor/actors.ts'
-import type { Context, Decision } from '../src/actor/events.ts'
-import type { ProjectState } from '../src/actor/state.ts'
+import { removeMember } from '../modules/members/commands.ts'
+import { deleteProject } from '../modules/projects/commands.ts'
+import type { Run } from '../src/commands/run.ts'
 import type { Sql } from '../src/core/database.ts'
 import { Refusal } from '../src/core/errors.ts'
 import { nilId } from '../src/core/ids.ts'
@@ -14,24 +12,21 @@ const atOnce = 50
  * Ends what a deleted account leaves: the projects it owned and its memberships, by the rules of everybody and in its
  * name. Run again, it finds what is left. An account that stands is left alone.
  */
-export async function closeAccount(sql: Sql, actors: Actors, userId: string, pace: Pace): Promise<void> {
+export async function closeAccount(sql: Sql, run: Run, userId: string, pace: Pace): Promise<void> {
   const [account] = await sql`select id from users where id = ${userId}`
   if (account) return
-  const ends = (projectId: string, decide: (state: ProjectState, context: Context) => Decision<void>) =>
-    actors.run({ projectId, caller: userId, decide }).catch(unlessGone)
+  const ends = (name: string, input: object) => run({ name, input, caller: userId }).catch(unlessGone)
 
   await perPage(pace, nilId, async (after) => {
     const rows = await sql<{ id: string }[]>`
       select id from projects where owner_id = ${userId} and id > ${after} order by id, created_at limit ${atOnce}`
-    await Promise.all(rows.map(({ id }) => ends(id, deleteProject)))
+    await Promise.all(rows.map(({ id }) => ends(deleteProject.name, { id })))
     return rows.at(-1)?.id
   })
   await perPage(pace, nilId, async (after) => {
     const rows = await sql<{ id: string; projectId: string }[]>`
       select id, project_id from members where user_id = ${userId} and id > ${after} order by id, created_at limit ${atOnce}`
-    await Promise.all(
-      rows.map(({ id, projectId }) => ends(projectId, (state, context) => removeMember(state, context, id))),
-    )
+    await Promise.all(rows.map(({ id, projectId }) => ends(removeMember.name, { projectId, memberId: id })))
     return rows.at(-1)?.id
   })
 }

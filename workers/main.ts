@@ -66,12 +66,12 @@ const habits = {
   skipVersionCheck: true,
 }
 
-const workOf = ({ database: { chores: sql }, actors }: Services): Record<JobName, Work[string]> => ({
+const workOf = ({ database: { chores: sql }, run }: Services): Record<JobName, Work[string]> => ({
   'purge-project': ({ projectId = '' }, pace) => purgeProject(sql, projectId, pace),
   'purge-task': ({ taskId = '' }, pace) => purgeChildren(sql, [taskId], pace),
   'unassign-member': ({ projectId = '', userId = '' }, pace) =>
-    unassignMember(sql, actors, { projectId, userId }, pace),
-  'close-account': ({ userId = '' }, pace) => closeAccount(sql, actors, userId, pace),
+    unassignMember(sql, run, { projectId, userId }, pace),
+  'close-account': ({ userId = '' }, pace) => closeAccount(sql, run, userId, pace),
 })
 
 function stepsOf({ config, database: { chores: sql } }: Services): Steps {

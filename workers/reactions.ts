@@ -1,10 +1,10 @@
-import type { React, StoredEvent } from '../src/actor/events.ts'
+import type { FactType, React, StoredEvent } from '../src/actor/events.ts'
 
 type Reaction = (event: StoredEvent) => { name: JobName; data: Record<string, string> }
 export type JobName = 'purge-project' | 'purge-task' | 'unassign-member' | 'close-account'
 
 /** Event → job: what happens later, and because of what. */
-const reactions: Record<string, Reaction> = {
+const reactions: Partial<Record<FactType, Reaction>> = {
   'project.deleted': ({ projectId }) => ({ name: 'purge-project', data: { projectId } }),
   'task.deleted': ({ entityId }) => ({ name: 'purge-task', data: { taskId: entityId } }),
   'member.removed': (event) => {

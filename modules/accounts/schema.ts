@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { Body } from '../../src/core/doors.ts'
+import { Body } from '../../src/commands/input.ts'
 import { Secret, Text } from '../../src/core/text.ts'
 import { Token, UserView } from '../auth/schema.ts'
 

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { Id } from '../../src/core/docs.ts'
-import { Body } from '../../src/core/doors.ts'
+import { Body } from '../../src/commands/input.ts'
 import { Email, Secret, Text } from '../../src/core/text.ts'
 
 export const UserView = Type.Object({

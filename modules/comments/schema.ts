@@ -1,32 +1,32 @@
 import { Type } from '@sinclair/typebox'
 import type { CommentRow } from '../../drizzle/rows.ts'
+import { IdOf, Input } from '../../src/commands/input.ts'
+import { view } from '../../src/commands/view.ts'
 import { Id, Timestamp } from '../../src/core/docs.ts'
-import { Body, Query } from '../../src/core/doors.ts'
-import { Cursor, Limit } from '../../src/core/pages.ts'
 import { Text } from '../../src/core/text.ts'
 import { UserView } from '../auth/schema.ts'
 
-export const CommentView = Type.Object({
-  id: Id('The comment'),
-  text: Type.String({ examples: ['The wheels need oil'] }),
-  authorId: Id('The user who wrote it'),
-  author: Type.Union([Type.Pick(UserView, ['id', 'name']), Type.Null()], {
-    description: 'That user; null once the account is deleted',
+const Words = Text(1, 20_000, 'The wheels need oil')
+export const CreateComment = Input({ taskId: IdOf('task'), text: Words })
+export const UpdateComment = Input({ id: IdOf('comment'), text: Words })
+export const CommentId = Input({ id: IdOf('comment') })
+
+export const commentView = view<CommentRow>({
+  name: 'Comment',
+  schema: Type.Object({
+    id: Id('The comment'),
+    text: Type.String({ examples: ['The wheels need oil'] }),
+    authorId: Id('The user who wrote it'),
+    author: Type.Union([Type.Pick(UserView, ['id', 'name']), Type.Null()], {
+      description: 'That user; null once the account is deleted',
+    }),
+    authorRemoved: Type.Boolean({ description: 'Their account has been deleted', examples: [false] }),
+    taskId: Id('The task it belongs to'),
+    createdAt: Timestamp('When it was written'),
+    updatedAt: Timestamp('When it was last edited'),
   }),
-  authorRemoved: Type.Boolean({ description: 'Their account has been deleted', examples: [false] }),
-  taskId: Id('The task it belongs to'),
-  createdAt: Timestamp('When it was written'),
-  updatedAt: Timestamp('When it was last edited'),
+  of({ id, text, authorId, taskId, createdAt, updatedAt }, person) {
+    const author = person ? { id: authorId, name: person.name } : null
+    return { id, text, authorId, author, authorRemoved: !author, taskId, createdAt, updatedAt }
+  },
 })
-
-export const CommentBody = Body({ text: Text(1, 20_000, 'The wheels need oil') }, CommentView)
-export const ListCommentsQuery = Query({ limit: Limit(50, 200), cursor: Cursor() })
-
-/** `authorName` is undefined, or null, when the account is gone. */
-export const commentView = (
-  { id, text, authorId, taskId, createdAt, updatedAt }: CommentRow,
-  authorName: string | null | undefined,
-) => {
-  const author = authorName == null ? null : { id: authorId, name: authorName }
-  return { id, text, authorId, author, authorRemoved: !author, taskId, createdAt, updatedAt }
-}

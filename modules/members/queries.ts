@@ -1,7 +1,6 @@
 import type { MemberRow } from '../../drizzle/rows.ts'
 import type { Sql } from '../../src/core/database.ts'
 import { type Page, startOf } from '../../src/core/pages.ts'
-import { openPeople } from '../accounts/people.ts'
 
 /** A member with its user, who has no name once the account is gone. */
 export interface ListedMember extends MemberRow {
@@ -14,7 +13,3 @@ export const membersOf = (sql: Sql, projectId: string, page: Page) => sql<Listed
   select m.*, u.name as user_name, u.email as user_email from members m left join users u on u.id = m.user_id
   where m.project_id = ${projectId} and m.id > ${startOf(page)}
   order by m.id, m.created_at limit ${page.limit + 1}`
-
-/** The users of members, by the member's id. */
-export const openUsersOfMembers = (sql: Sql) =>
-  openPeople(sql, sql`members m join users u on u.id = m.user_id`, sql`m.id`)

@@ -1,26 +1,36 @@
 import { Type } from '@sinclair/typebox'
 import type { MemberRow } from '../../drizzle/rows.ts'
+import { IdOf, Input } from '../../src/commands/input.ts'
+import { view } from '../../src/commands/view.ts'
 import { roles } from '../../src/core/access.ts'
 import { Id, Timestamp } from '../../src/core/docs.ts'
-import { Body, Query } from '../../src/core/doors.ts'
-import { Cursor, Limit } from '../../src/core/pages.ts'
 import { Email, OneOf } from '../../src/core/text.ts'
-import { PersonView, personView, type User } from '../auth/schema.ts'
+import { PersonView, personView } from '../auth/schema.ts'
 
-export const MemberView = Type.Object({
-  id: Id('The membership, used in member paths'),
-  userId: Id('The user'),
-  user: PersonView('That user; null once the account is deleted'),
-  projectId: Id('The project'),
-  role: OneOf(roles),
-  createdAt: Timestamp('When the user was invited'),
+export const InviteMember = Input({
+  projectId: IdOf('project'),
+  email: Email(),
+  role: Type.Optional(OneOf(roles)),
 })
+export const SetRole = Input({ projectId: IdOf('project'), memberId: IdOf('member'), role: OneOf(roles) })
+export const MemberId = Input({ projectId: IdOf('project'), memberId: IdOf('member') })
 
-export const InviteBody = Body({ email: Email(), role: Type.Optional(OneOf(roles)) }, MemberView)
-export const RoleBody = Body({ role: OneOf(roles) }, MemberView)
-export const ListMembersQuery = Query({ limit: Limit(50, 200), cursor: Cursor() })
-
-export const memberView = (
-  { id, userId, projectId, role, createdAt }: MemberRow,
-  user: User | undefined,
-) => ({ id, userId, user: personView(user), projectId, role, createdAt })
+export const memberView = view<MemberRow>({
+  name: 'Member',
+  schema: Type.Object({
+    id: Id('The membership, used in member paths'),
+    userId: Id('The user'),
+    user: PersonView('That user; null once the account is deleted'),
+    projectId: Id('The project'),
+    role: OneOf(roles),
+    createdAt: Timestamp('When the user was invited'),
+  }),
+  of: ({ id, userId, projectId, role, createdAt }, user) => ({
+    id,
+    userId,
+    user: personView(user),
+    projectId,
+    role,
+    createdAt,
+  }),
+})

@@ -6,8 +6,6 @@ import { inOrder } from '../../src/core/in-order.ts'
 import { unpack } from '../../src/core/packed.ts'
 import { type Cut, cut, hasRoom, type Page, startOf } from '../../src/core/pages.ts'
 import { goneTag, nameTag } from '../../src/core/people.ts'
-import { openPeople } from '../accounts/people.ts'
-import { projectView } from './schema.ts'
 
 /** A project with its owner, who has no name once the account is gone. */
 export interface ListedProject extends ProjectRow {
@@ -18,14 +16,6 @@ export interface ListedProject extends ProjectRow {
 
 const owner = (sql: Sql) => sql`
   u.name as owner_name, u.email as owner_email, ${nameTag(sql)} as name_tag`
-
-export function listedView({ ownerName: name, ownerEmail: email, ...row }: ListedProject) {
-  return projectView(row, name !== null && email !== null ? { id: row.ownerId, name, email } : undefined)
-}
-
-/** The owners of projects, by the project's id. */
-export const openOwners = (sql: Sql) =>
-  openPeople(sql, sql`projects p join users u on u.id = p.owner_id`, sql`p.id`)
 
 /** Projects by id, many in one query. */
 export function openProjects(sql: Sql) {

@@ -1,10 +1,27 @@
-import type { Static } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
+import { IdOf, Parameters } from '../../src/commands/input.ts'
 import { badRequest } from '../../src/core/errors.ts'
 import { canonicalId, isId } from '../../src/core/ids.ts'
-import { isIdPart, readCursor, readLimit } from '../../src/core/pages.ts'
-import { parseInstant } from '../../src/core/text.ts'
+import { Cursor, isIdPart, Limit, readCursor, readLimit } from '../../src/core/pages.ts'
+import { Instant, OneOf, parseInstant } from '../../src/core/text.ts'
 import type { TaskFilter } from './list.ts'
-import type { ListTasksQuery } from './schema.ts'
+import { priorities, statuses } from './schema.ts'
+
+export const sorts = ['createdAt', '-createdAt', 'dueDate', '-dueDate'] as const
+
+export const ListTasksQuery = Parameters({
+  projectId: Type.Optional(IdOf('project')),
+  status: Type.Optional(OneOf(statuses)),
+  priority: Type.Optional(OneOf(priorities)),
+  assigneeId: Type.Optional(
+    Type.String({ maxLength: 100, description: 'The id of a user, or me', examples: ['me'] }),
+  ),
+  dueBefore: Type.Optional(Instant()),
+  dueAfter: Type.Optional(Instant()),
+  sort: Type.Optional(OneOf(sorts)),
+  limit: Limit(50, 200),
+  cursor: Cursor(),
+})
 
 /**
  * What a list request asks for. Sorted by due date when filtered by it, by creation otherwise.

@@ -2,7 +2,8 @@ import type { TaskRow } from '../../drizzle/rows.ts'
 import type { Sql, SqlPart } from '../../src/core/database.ts'
 import { type Cut, cut, untilFull } from '../../src/core/pages.ts'
 import { nilId } from '../../src/core/ids.ts'
-import { priorities, type sorts, statuses } from './schema.ts'
+import type { sorts } from './list-query.ts'
+import { priorities, statuses } from './schema.ts'
 
 export interface TaskFilter {
   caller: string

@@ -1,7 +1,7 @@
 import type { Config } from '../core/config.ts'
 import { unavailable } from '../core/errors.ts'
 import { isId, newId } from '../core/ids.ts'
-import type { Command, Posted } from './command.ts'
+import type { Posted, Work } from './work.ts'
 import type { Leases } from './lease.ts'
 import { ProjectActor } from './project-actor.ts'
 import { State } from './state.ts'
@@ -30,17 +30,17 @@ export class Actors {
   }
 
   /**
-   * Runs a command and gives its answer once it is durable.
+   * Does a piece of work and gives its answer once it is durable.
    * @throws Refusal what the rule refused, or 503 when too much waits or the deadline passes.
    */
-  async run<T>(command: Command<T>): Promise<T> {
+  async run<T>(work: Work<T>): Promise<T> {
     // What cannot be an id names a project that is not there: the rule says so in its own words.
-    if (!isId(command.projectId)) return decideOnNothing(command)
+    if (!isId(work.projectId)) return decideOnNothing(work)
     if (this.closing) throw unavailable('The service is shutting down')
     if (this.open.size >= this.config.waitingCommands) throw unavailable('Too many writes wait')
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
     const deadline = performance.now() + this.config.writeTimeoutMs
-    const posted = { command, deadline, resolve, reject } as Posted
+    const posted = { work, deadline, resolve, reject } as Posted
     this.open.add(posted)
     try {
       this.post(posted)
@@ -63,7 +63,7 @@ export class Actors {
   }
 
   private post(posted: Posted): void {
-    const { projectId, otherProjectId, opens } = posted.command
+    const { projectId, otherProjectId, opens } = posted.work
     if (otherProjectId && otherProjectId !== projectId) this.postToBoth(posted, [projectId, otherProjectId])
     else this.actorOf(projectId, opens).post(posted)
   }
@@ -123,8 +123,8 @@ export class Actors {
   }
 }
 
-function decideOnNothing<T>(command: Command<T>): T {
-  const nothing = new State(command.projectId)
-  const context = { caller: command.caller, now: new Date().toISOString(), newId }
-  return command.decide(nothing, context, nothing).answer
+function decideOnNothing<T>({ projectId, caller, decide }: Work<T>): T {
+  const nothing = new State(projectId)
+  const context = { caller, now: new Date().toISOString(), newId }
+  return decide(nothing, context, nothing).answer
 }

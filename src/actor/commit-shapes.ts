@@ -1,7 +1,7 @@
-import { type Entity, entities } from '../../drizzle/entities.ts'
+import { entityNames } from '../../drizzle/entities.ts'
 import { commitStatement, type Shape } from './commit-statement.ts'
 
-const all = (Object.keys(entities) as Entity[]).sort()
+const all = [...entityNames].sort()
 /** What fits every batch, and costs one the more the less of it there is to do. */
 const widest = (joint: boolean): Shape => {
   return { joint, opens: true, adds: all, sets: all, cuts: all, jobs: true, kept: true }

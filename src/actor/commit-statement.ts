@@ -83,17 +83,17 @@ const claimJointly = [
 
 /** The rows of an entity that end like this, as they are in the end. */
 const rowsOf = (entity: Entity, how: string) =>
-  `fact f, jsonb_to_record(f.after) as r(${recordOf(columnsOf(entities[entity]))})
+  `fact f, jsonb_to_record(f.after) as r(${recordOf(columnsOf(entities[entity].table))})
     where f.entity = '${entity}' and f.how = '${how}'`
 
 const add = (entity: Entity) => {
-  const columns = columnsOf(entities[entity])
-  return `add_${entity} as (insert into ${getTableName(entities[entity])} (${namesOf(columns)})
+  const columns = columnsOf(entities[entity].table)
+  return `add_${entity} as (insert into ${getTableName(entities[entity].table)} (${namesOf(columns)})
     select ${keysOf(columns, 'r.')} from ${rowsOf(entity, 'add')})`
 }
 
 const set = (entity: Entity) => {
-  const table = entities[entity]
+  const { table } = entities[entity]
   const others = columnsOf(table).filter(({ name }) => name !== 'id')
   const assignments = others.map(({ key, name }) => `${name} = r."${key}"`).join(', ')
   return `set_${entity} as (update ${getTableName(table)} t set ${assignments}
@@ -101,7 +101,7 @@ const set = (entity: Entity) => {
 }
 
 const cut = (entity: Entity) =>
-  `cut_${entity} as (delete from ${getTableName(entities[entity])} where id = any(array(
+  `cut_${entity} as (delete from ${getTableName(entities[entity].table)} where id = any(array(
     select "entityId" from fact where entity = '${entity}' and how = 'cut')))`
 
 /** What has a default is left to the database: when a row came is judged by its clock too. */

@@ -1,7 +1,7 @@
 import { clockAfter, newId } from '../core/ids.ts'
 import type { OwedJob } from '../core/jobs.ts'
 import type { Unit } from './commit.ts'
-import type { Posted } from './command.ts'
+import type { Posted } from './work.ts'
 import type { React, StoredEvent } from './events.ts'
 import { type Kept, nameOf, replay } from './idempotency.ts'
 import type { Reply } from './reply.ts'
@@ -27,18 +27,18 @@ export function decideBatch(
   const { now, newId } = clockAfter(before.map(({ lastEventId }) => lastEventId))
   const events: StoredEvent[] = []
   const kept = new Map<string, Kept>()
-  const settlements = batch.map(({ command, resolve, reject }) => {
+  const settlements = batch.map(({ work, resolve, reject }) => {
     try {
-      const { caller, ifMatch, guard } = command
+      const { caller, ifMatch, guard } = work
       const answered = guard && (known.get(nameOf(guard)) ?? kept.get(nameOf(guard)))
       if (answered) {
         const reply = replay(answered, guard)
         return () => resolve(reply)
       }
       const context = { caller, ifMatch, now, newId }
-      const source = stateOf(states, command.projectId)
-      const target = stateOf(states, command.otherProjectId ?? command.projectId)
-      const { changes, answer } = command.decide(source, context, target)
+      const source = stateOf(states, work.projectId)
+      const target = stateOf(states, work.otherProjectId ?? work.projectId)
+      const { changes, answer } = work.decide(source, context, target)
       for (const change of changes) {
         const { version: seq } = evolve(stateOf(states, change.projectId), change)
         events.push({ ...change, seq, actorId: caller, at: now })

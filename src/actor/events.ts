@@ -1,11 +1,20 @@
 import type { Entity, Rows } from '../../drizzle/entities.ts'
 import type { OwedJob } from '../core/jobs.ts'
 
+/**
+ * The names of all facts, `noun.verb`. Each module adds its own here, so the list is closed: a misspelt one compiles
+ * neither where it is decided nor where something is done about it.
+ */
+export interface Facts {}
+export type FactType = keyof Facts
+/** The facts about one entity: those that begin with its name. */
+export type FactOf<E extends Entity> = Extract<FactType, `${E}.${string}`>
+
 /** One fact, as a rule decides it: what happened to which row, with the row before and after. */
 export interface Change<E extends Entity = Entity> {
   id: string
   projectId: string
-  type: string
+  type: FactType
   entity: E
   entityId: string
   before: Rows[E] | null
@@ -36,43 +45,43 @@ export type React = (event: StoredEvent) => Pick<OwedJob, 'name' | 'data'>[]
 type Fields<E extends Entity> = Omit<Rows[E], 'eventId'>
 /** Where a fact happens: every ProjectState is a place. */
 type Place = { readonly projectId: string }
+type EntityOf<T extends FactType> = T extends `${infer E extends Entity}.${string}` ? E : never
+
+const entityOf = <T extends FactType>(type: T) => type.slice(0, type.indexOf('.')) as EntityOf<T>
 
 /** A row that was not here: its change carries the row with the id of the event that made it. */
-export function appeared<E extends Entity>(
-  place: Place,
+export function appeared<T extends FactType>(
+  { projectId }: Place,
   context: Context,
-  type: string,
-  entity: E,
-  fields: Fields<E>,
-): Change<E> & { after: Rows[E] } {
+  type: T,
+  fields: Fields<EntityOf<T>>,
+): Change<EntityOf<T>> & { after: Rows[EntityOf<T>] } {
   const id = context.newId()
-  const after = { ...fields, eventId: id } as unknown as Rows[E]
-  return { id, projectId: place.projectId, type, entity, entityId: after.id, before: null, after }
+  const after = { ...fields, eventId: id } as unknown as Rows[EntityOf<T>]
+  return { id, projectId, type, entity: entityOf(type), entityId: after.id, before: null, after }
 }
 
 /** A row with some fields set. */
-export function updated<E extends Entity>(
-  place: Place,
+export function updated<T extends FactType>(
+  { projectId }: Place,
   context: Context,
-  type: string,
-  entity: E,
-  before: Rows[E],
-  fields: Partial<Fields<E>>,
-): Change<E> & { after: Rows[E] } {
+  type: T,
+  before: Rows[EntityOf<T>],
+  fields: Partial<Fields<EntityOf<T>>>,
+): Change<EntityOf<T>> & { after: Rows[EntityOf<T>] } {
   const id = context.newId()
   const after = { ...before, ...fields, eventId: id }
-  return { id, projectId: place.projectId, type, entity, entityId: before.id, before, after }
+  return { id, projectId, type, entity: entityOf(type), entityId: before.id, before, after }
 }
 
 /** A row no longer here. */
-export function removed<E extends Entity>(
-  place: Place,
+export function removed<T extends FactType>(
+  { projectId }: Place,
   context: Context,
-  type: string,
-  entity: E,
-  before: Rows[E],
-): Change<E> {
-  const { projectId } = place
+  type: T,
+  before: Rows[EntityOf<T>],
+): Change<EntityOf<T>> {
+  const entity = entityOf(type)
   return { id: context.newId(), projectId, type, entity, entityId: before.id, before, after: null }
 }
 

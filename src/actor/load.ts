@@ -1,10 +1,13 @@
-import type { CommentRow, MemberRow, ProjectRow, SubtaskRow, TaskRow } from '../../drizzle/rows.ts'
+import { getTableName } from 'drizzle-orm'
+import { entities, type Loadable, loadable, type Rows } from '../../drizzle/entities.ts'
+import type { MemberRow, ProjectRow } from '../../drizzle/rows.ts'
 import { batched } from '../core/batch.ts'
 import type { Sql } from '../core/database.ts'
 import { inOrder } from '../core/in-order.ts'
 import { State } from './state.ts'
 
 const limits = { keys: 500, slots: 2 }
+type Finders = Record<Loadable, (id: string) => Promise<Rows[Loadable] | undefined>>
 
 /** A project with its version and its members, as they are in one moment. */
 interface Head extends ProjectRow {
@@ -29,11 +32,7 @@ const memberPairs = Object.entries(memberJson)
   .join(', ')
 
 /** The ids of the rows a command wants to see. */
-export interface Needs {
-  task?: string[]
-  subtask?: string[]
-  comment?: string[]
-}
+export type Needs = Partial<Record<Loadable, string[]>>
 
 export type Loader = ReturnType<typeof openLoader>
 
@@ -50,16 +49,13 @@ export function openLoader(sql: Sql) {
       from streams s left join projects p on p.id = s.project_id where s.project_id = any(${ids}::uuid[])`
     return inOrder(ids, rows, (row) => row.projectId)
   })
-  const tasks = batched(limits, async (ids: string[]) =>
-    inOrder(ids, await sql<TaskRow[]>`select * from tasks where id = any(${ids}::uuid[])`, (row) => row.id),
-  )
-  const subtasks = batched(limits, async (ids: string[]) =>
-    inOrder(ids, await sql<SubtaskRow[]>`select * from subtasks where id = any(${ids}::uuid[])`, (r) => r.id),
-  )
-  const comments = batched(limits, async (ids: string[]) =>
-    inOrder(ids, await sql<CommentRow[]>`select * from comments where id = any(${ids}::uuid[])`, (r) => r.id),
-  )
-  const load = { task: tasks, subtask: subtasks, comment: comments }
+  const finder = (entity: Loadable) =>
+    batched(limits, async (ids: string[]) => {
+      const table = sql(getTableName(entities[entity].table))
+      const rows = await sql<Rows[Loadable][]>`select * from ${table} where id = any(${ids}::uuid[])`
+      return inOrder(ids, rows, (row) => row.id)
+    })
+  const find = Object.fromEntries(loadable.map((entity) => [entity, finder(entity)])) as Finders
 
   return {
     /** The project with its members. */
@@ -76,7 +72,7 @@ export function openLoader(sql: Sql) {
     /** Puts the rows that the commands name, and the state does not know yet, into it; an absent one as null. */
     async rows(state: State, needs: Needs[]): Promise<void> {
       const missing = missingFrom(state, needs)
-      const found = await Promise.all(missing.map(({ entity, id }) => load[entity](id)))
+      const found = await Promise.all(missing.map(({ entity, id }) => find[entity](id)))
       missing.forEach(({ entity, id }, i) => state.put(entity, id, found[i] ?? null))
     },
   }
@@ -91,5 +87,3 @@ function missingFrom(state: State, needs: Needs[]) {
   }
   return Array.from(missing, ([id, entity]) => ({ id, entity }))
 }
-
-const loadable = ['task', 'subtask', 'comment'] as const

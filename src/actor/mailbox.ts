@@ -1,6 +1,6 @@
 import { isCrowded } from '../core/crowd.ts'
 import { unavailable } from '../core/errors.ts'
-import type { Posted } from './command.ts'
+import type { Posted } from './work.ts'
 
 /** Work that needs the actor for itself, such as a commit over two projects. */
 export type Exclusive = () => Promise<void>

@@ -1,4 +1,4 @@
-import type { Posted } from './command.ts'
+import type { Posted } from './work.ts'
 import type { Leases } from './lease.ts'
 import { Mailbox } from './mailbox.ts'
 import type { State } from './state.ts'

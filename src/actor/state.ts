@@ -1,12 +1,12 @@
-import type { Entity, Rows } from '../../drizzle/entities.ts'
+import { type Entity, type Loadable, loadable, type Rows } from '../../drizzle/entities.ts'
 import type { MemberRow, ProjectRow } from '../../drizzle/rows.ts'
 import type { Standing } from '../core/access.ts'
+import { notFound } from '../core/errors.ts'
 import { nilId } from '../core/ids.ts'
 import type { Change } from './events.ts'
 
 type Row = Rows[Entity]
-/** What is loaded row by row, when a command names it. */
-export type Loadable = 'task' | 'subtask' | 'comment'
+type RowMaps = Record<Loadable, Map<string, Row | null>>
 const newRows = () => new Map<string, Row | null>()
 
 /** What rules read: a project at one version. Rows a command did not name may be missing. */
@@ -21,6 +21,8 @@ export interface ProjectState {
   memberOf(userId: string): MemberRow | undefined
   readonly memberCount: number
   row<E extends Loadable>(entity: E, id: string): Rows[E] | undefined
+  /** A row that must be here. @throws Refusal 404 */
+  present<E extends Loadable>(entity: E, id: string): Rows[E]
   /** What the user is here; null for a stranger and in a project that is gone. */
   standing(userId: string): Standing | null
 }
@@ -28,7 +30,7 @@ export interface ProjectState {
 /** The facts of a project that rules decide on, warm between commits. A row that is null is known to be absent. */
 export class State implements ProjectState {
   project: ProjectRow | null = null
-  private readonly rows = { task: newRows(), subtask: newRows(), comment: newRows() }
+  private readonly rows = Object.fromEntries(loadable.map((entity) => [entity, newRows()])) as RowMaps
   /** About how much memory the rows and members take. */
   bytes = 0
   private readonly members = new Map<string, MemberRow>()
@@ -55,6 +57,12 @@ export class State implements ProjectState {
 
   row<E extends Loadable>(entity: E, id: string) {
     return (this.rows[entity].get(id) ?? undefined) as Rows[E] | undefined
+  }
+
+  present<E extends Loadable>(entity: E, id: string) {
+    const row = this.row(entity, id)
+    if (!row) throw notFound(entity.charAt(0).toUpperCase() + entity.slice(1))
+    return row
   }
 
   /** True when the row is here, or known to be absent. */
@@ -107,7 +115,7 @@ export function evolve(state: State, change: Change): State {
   state.version++
   state.lastEventId = change.id
   // Its subtasks and comments may have changed while the task lived in another project.
-  if (change.type === 'task.moved-in') state.forgetRows()
+  if (change.type === 'task.moved_in') state.forgetRows()
   state.put(change.entity, change.entityId, change.after)
   const number = change.entity === 'task' ? (change as Change<'task'>).after?.number : undefined
   if (number !== undefined && number > state.lastNumber) state.lastNumber = number

@@ -1,10 +1,9 @@
 import type { Sql } from '../core/database.ts'
-import type { OwedJob } from '../core/jobs.ts'
 import { isPassing } from '../core/postgres/errors.ts'
 import { unavailable } from '../core/errors.ts'
 import type { Versions } from '../core/versions.ts'
-import type { Commit } from './commit.ts'
-import type { Posted } from './command.ts'
+import type { Commit, Unit } from './commit.ts'
+import type { Posted } from './work.ts'
 import { type Decided, decideBatch } from './decide-batch.ts'
 import type { React } from './events.ts'
 import { type FindKept, type Kept, nameOf } from './idempotency.ts'
@@ -24,8 +23,8 @@ export interface Transactor {
   commit: Commit
   findKept: FindKept
   react: React
-  /** Told the jobs of each commit, to hand them over without delay. */
-  onJobs(jobs: OwedJob[]): void
+  /** Told what was just committed: for all that follows a commit. What it is told may be lost, and stands in the database. */
+  onCommitted(unit: Unit): void
 }
 
 /**
@@ -57,7 +56,7 @@ export async function transact(
       const outcome = await by.commit(decided.unit)
       if (outcome === 'won') {
         decided.settle()
-        if (decided.unit.jobs.length) by.onJobs(decided.unit.jobs)
+        by.onCommitted(decided.unit)
         return
       }
       forget(holders)
@@ -88,7 +87,7 @@ async function apart(
 }
 
 async function load(loader: Loader, holders: Holder[], batch: Posted[]): Promise<State[]> {
-  const needs = batch.flatMap(({ command }) => command.needs ?? [])
+  const needs = batch.flatMap(({ work }) => work.needs ?? [])
   const states: State[] = []
   for (const holder of holders) {
     holder.state ??= await loader.state(holder.projectId)
@@ -102,7 +101,7 @@ const noneKept = new Map<string, Kept>()
 
 /** What the batch's Idempotency-Keys were answered before. Mostly there are none, and nothing is asked. */
 async function findKept(by: Transactor, batch: Posted[]): Promise<Map<string, Kept>> {
-  const guards = batch.flatMap(({ command }) => command.guard ?? [])
+  const guards = batch.flatMap(({ work }) => work.guard ?? [])
   if (guards.length === 0) return noneKept
   const kept = await Promise.all(guards.map((guard) => by.findKept(guard)))
   return new Map(kept.flatMap((answer) => (answer ? [[nameOf(answer), answer] as const] : [])))

@@ -1,4 +1,3 @@
-import { type TObject, type TProperties, Type } from '@sinclair/typebox'
 import { Elysia } from 'elysia'
 import type { Authenticate } from './authenticate.ts'
 import type { Config } from './config.ts'
@@ -9,32 +8,6 @@ import type { Share } from './limits/budget.ts'
 import { tell } from './limits/headers.ts'
 import type { Limits } from './limits/limits.ts'
 import { requireShort, requireSingle } from './request-url.ts'
-
-/**
- * A JSON body: unknown fields are refused, for a misspelt one must not be lost. What else the resource shows may come
- * along and is ignored, so that what was read can be sent back.
- */
-export function Body<T extends TProperties>(properties: T, { properties: shown }: TObject) {
-  const others = Object.keys(shown).filter((name) => !(name in properties))
-  const readOnly = (name: string) => ({
-    readOnly: true,
-    description: shown[name]!.description ?? 'Read only',
-  })
-  const ignored = others.map((name) => [name, Type.Optional(Type.Unknown(readOnly(name)))])
-  return Type.Object<T>(
-    { ...properties, ...Object.fromEntries(ignored) },
-    {
-      additionalProperties: false,
-      ...(others.length && {
-        description: `Read-only fields may come along and are ignored: ${others.join(', ')}`,
-      }),
-    },
-  )
-}
-
-/** Query parameters: unknown ones are refused, for a misspelt filter must not answer the wrong list. */
-export const Query = <T extends TProperties>(properties: T) =>
-  Type.Object(properties, { additionalProperties: false })
 
 /**
  * `{ jsonBody: true }` on a route reads its body. Elysia would parse before it knows the caller; reading in

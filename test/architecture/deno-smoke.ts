@@ -4,6 +4,7 @@ import { createApp } from '../../src/app.ts'
 import { readConfig } from '../../src/core/config.ts'
 import { openLog } from '../../src/core/log.ts'
 import { openServices } from '../../src/services.ts'
+import { commands } from '../../modules/commands.ts'
 import { react } from '../../workers/reactions.ts'
 import { make, openClient, register } from '../support/client.ts'
 
@@ -20,7 +21,7 @@ declare const Deno: {
 }
 
 const config = readConfig(process.env)
-const services = openServices(config, openLog(config.logLevel), react)
+const services = openServices(config, openLog(config.logLevel), { commands, react })
 const app = createApp(services)
 const server = Deno.serve({ hostname: '127.0.0.1', port: 0, onListen: () => {} }, app.fetch)
 const origin = `http://127.0.0.1:${server.addr.port}`

@@ -66,7 +66,7 @@ function settle(operation: Operation, fact: Fact, known: Operation, makers: Map<
   if (isTold && viewOf(fact.entity, fact.after!) !== withoutPeople(operation.text))
     return `was answered ${operation.text}, the history has ${JSON.stringify(fact.after)}`
   const { kind, callerId } = operation
-  const others = makers.has(fact.id) || fact.type !== 'member.role-set' || fact.actorId !== callerId
+  const others = makers.has(fact.id) || fact.type !== 'member.role_set' || fact.actorId !== callerId
   const changesNothing = kind === 'member.role' && others
   if (changesNothing) return undefined
   if (makers.has(fact.id)) return `is the same event as ${say(makers.get(fact.id)!)}`
@@ -76,13 +76,13 @@ function settle(operation: Operation, fact: Fact, known: Operation, makers: Map<
 
 /** The other half of a move, which has the id just before that of the arrival. */
 function claimDepartures(facts: Fact[], makers: Map<string, Operation>): void {
-  const moves = facts.filter(({ type }) => type === 'task.moved-out' || type === 'task.moved-in')
+  const moves = facts.filter(({ type }) => type === 'task.moved_out' || type === 'task.moved_in')
   for (const moved of Map.groupBy(moves, ({ entityId }) => entityId).values()) {
     moved.sort((a, b) => (a.id < b.id ? -1 : 1))
     for (const [i, { id, type }] of moved.entries()) {
       const arrival = moved[i + 1]
-      const maker = arrival?.type === 'task.moved-in' ? makers.get(arrival.id) : undefined
-      if (type === 'task.moved-out' && maker) makers.set(id, maker)
+      const maker = arrival?.type === 'task.moved_in' ? makers.get(arrival.id) : undefined
+      if (type === 'task.moved_out' && maker) makers.set(id, maker)
     }
   }
 }

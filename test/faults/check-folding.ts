@@ -28,9 +28,9 @@ function follow(life: Fact[]): { ends: Fact[]; wrong: string[] } {
     if (builtUpon.has(before.eventId)) wrong.push(`${type} ${id} and another build on ${before.eventId}`)
     builtUpon.add(before.eventId)
   }
-  const starts = life.filter(({ before, type }) => !before && type !== 'task.moved-in')
+  const starts = life.filter(({ before, type }) => !before && type !== 'task.moved_in')
   const { entity, entityId } = life[0]!
   if (starts.length !== 1) wrong.push(`${entity} ${entityId} began ${starts.length} times`)
-  if (count('task.moved-out') !== count('task.moved-in')) wrong.push(`task ${entityId} was moved by half`)
+  if (count('task.moved_out') !== count('task.moved_in')) wrong.push(`task ${entityId} was moved by half`)
   return { wrong, ends: life.filter(({ id, after }) => after && !builtUpon.has(id)) }
 }

@@ -64,7 +64,7 @@ function rendererOf(tasks: Map<string, TaskRow>) {
     const [status, descends] = [query.get('status'), query.get('sort') === '-createdAt']
     const rows = [...tasks.values()].filter((task) => !status || task.status === status)
     rows.sort((a, b) => (a.id < b.id !== descends ? -1 : 1))
-    return digest(JSON.stringify(rows.slice(0, Number(query.get('limit'))).map(taskView)))
+    return digest(JSON.stringify(rows.slice(0, Number(query.get('limit'))).map((row) => taskView.of(row))))
   }
   return {
     forget: () => shown.clear(),

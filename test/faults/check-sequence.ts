@@ -12,7 +12,7 @@ export function checkSequence(facts: Fact[]): string[] {
   })
 }
 
-const isArrival = ({ type }: Fact) => type === 'task.created' || type === 'task.moved-in'
+const isArrival = ({ type }: Fact) => type === 'task.created' || type === 'task.moved_in'
 
 /** Where these are not 1, 2, 3 … in this order. */
 function gapsOf(numbers: number[]): string[] {

@@ -13,28 +13,28 @@ export const eventTypes: Record<string, string[]> = {
   'project.patch': ['project.updated'],
   'project.delete': ['project.deleted'],
   'member.invite': ['member.invited'],
-  'member.role': ['member.role-set', 'member.invited'],
+  'member.role': ['member.role_set', 'member.invited'],
   'member.remove': ['member.removed'],
   'task.create': ['task.created'],
   'task.patch': ['task.updated'],
   // Also the task that was there already.
-  'task.move': ['task.moved-in', 'task.updated'],
+  'task.move': ['task.moved_in', 'task.updated'],
   'task.delete': ['task.deleted'],
-  'subtask.add': ['subtask.added'],
+  'subtask.add': ['subtask.created'],
   'subtask.toggle': ['subtask.toggled'],
   'subtask.patch': ['subtask.updated'],
   'subtask.delete': ['subtask.deleted'],
-  'comment.add': ['comment.added'],
-  'comment.edit': ['comment.edited'],
+  'comment.add': ['comment.created'],
+  'comment.edit': ['comment.updated'],
   'comment.delete': ['comment.deleted'],
 }
 
 const views: { [E in Entity]: (row: Rows[E]) => object } = {
-  project: (row) => projectView(row, undefined),
-  member: (row) => memberView(row, undefined),
-  task: taskView,
-  subtask: subtaskView,
-  comment: (row) => ({ ...commentView(row, undefined), authorRemoved: false }),
+  project: (row) => projectView.of(row),
+  member: (row) => memberView.of(row),
+  task: (row) => taskView.of(row),
+  subtask: (row) => subtaskView.of(row),
+  comment: (row) => ({ ...commentView.of(row), authorRemoved: false }),
 }
 
 /** An answer without the people it shows, if they are who it says: their names are in no history. */

@@ -1,4 +1,4 @@
-import { entities, type Entity } from '../../drizzle/entities.ts'
+import { type Entity, entityNames } from '../../drizzle/entities.ts'
 import { readConfig } from '../../src/core/config.ts'
 import { openDatabase, type Sql } from '../../src/core/database.ts'
 
@@ -48,7 +48,7 @@ export async function gather(env: Record<string, string>): Promise<Evidence> {
 
 async function read(sql: Sql): Promise<Evidence> {
   const rows: Evidence['rows'] = []
-  for (const entity of Object.keys(entities) as Entity[])
+  for (const entity of entityNames)
     for (const row of await sql<Row[]>`select * from ${sql(`${entity}s`)}`) rows.push({ entity, row })
   const kept = await sql<(KeptAnswer & { key: string })[]>`select key, status, etag from idempotency_keys`
   const [count] = await sql<{ posted: number }[]>`select count(*)::int4 as posted from faults.outbox`

@@ -46,7 +46,7 @@ export class Places {
       const userId = (after ?? before)?.userId as string
       this.stand(projectId, userId, seq, (after?.role as Standing | undefined) ?? null)
     }
-    if (type === 'task.created' || type === 'task.moved-in') {
+    if (type === 'task.created' || type === 'task.moved_in') {
       const stay = { projectId, from: seq, before: Infinity, deleted: false }
       this.stays.set(entityId, [...(this.stays.get(entityId) ?? []), stay])
     }

@@ -75,12 +75,12 @@ test('its projects and memberships end, its words stay with the author shown as 
 
 test('the job is safe twice, and leaves a living account alone', async () => {
   const { ada, grace, own, shared } = await scene()
-  const { actors } = service.services
-  await closeAccount(sql(), actors, ada.id, pace)
+  const { run } = service.services
+  await closeAccount(sql(), run, ada.id, pace)
   expect((await ada.get(`/projects/${own.id}`)).status).toBe(200)
   await sql()`delete from users where id = ${ada.id}`
-  await Promise.all([1, 2, 3].map(() => closeAccount(sql(), actors, ada.id, pace)))
-  await closeAccount(sql(), actors, ada.id, pace)
+  await Promise.all([1, 2, 3].map(() => closeAccount(sql(), run, ada.id, pace)))
+  await closeAccount(sql(), run, ada.id, pace)
   const ends = await sql()`select 1 from events where type = 'member.removed' and project_id = ${shared.id}`
   expect(ends).toHaveLength(1)
   expectRefusal(await grace.get(`/projects/${own.id}`), 404)

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { readFile } from 'node:fs/promises'
-import { type Entity, entities } from '../../drizzle/entities.ts'
-import { priorities, sorts, statuses } from '../../modules/tasks/schema.ts'
+import { entityNames } from '../../drizzle/entities.ts'
+import { sorts } from '../../modules/tasks/list-query.ts'
+import { priorities, statuses } from '../../modules/tasks/schema.ts'
 import { openShapes } from '../../src/actor/commit-shapes.ts'
 import type { Sql } from '../../src/core/database.ts'
 import { writeCursor } from '../../src/core/pages.ts'
@@ -83,7 +84,7 @@ test('every list there is, with every filter, order and page, leaves a connectio
 test('commits of whatever is written together leave a connection small', async () => {
   const { config, database } = service.services
   const choose = openShapes(config.commitShapes)
-  const some = (n: number) => (Object.keys(entities) as Entity[]).filter((_, i) => n & (1 << i))
+  const some = (n: number) => entityNames.filter((_, i) => n & (1 << i))
   const texts = new Set<string>()
   for (let n = 0; n < 2 ** 15; n += 97) {
     const [adds, sets, cuts] = [some(n >> 10), some((n >> 5) & 31), some(n & 31)]

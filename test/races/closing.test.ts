@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
-import { updateProject } from '../../modules/projects/decide.ts'
 import { Refusal } from '../../src/core/errors.ts'
 import { type Body, make, type Person, register } from '../support/client.ts'
 import { openTestService, type TestService } from '../support/service.ts'
@@ -15,12 +14,8 @@ beforeEach(async () => {
 })
 afterEach(() => service.close())
 
-const describe = (description: string) =>
-  service.services.actors.run({
-    projectId: project.id,
-    caller: ada.id,
-    decide: (state, context) => updateProject(state, context, { description }),
-  })
+const add = (title: string) =>
+  service.services.run({ name: 'task.create', input: { projectId: project.id, title }, caller: ada.id })
 
 // The port and the workers wait for what they asked for, but not for ever: what they gave up is still finished in order.
 test('commands that wait when the service closes are done before anything they need is closed', async () => {
@@ -33,16 +28,16 @@ test('commands that wait when the service closes are done before anything they n
     await release.promise
   })
   await locked.promise
-  const first = describe('Under way')
+  const first = add('Under way')
   const isBlocked = () => database.reads`
     select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%update streams%'`
   await eventually('the commit', async () => (await isBlocked()).length > 0)
-  const waiting = upTo(20).map((n) => describe(`Waiting ${n}`))
+  const waiting = upTo(20).map((n) => add(`Waiting ${n}`))
   const closed = service.services.close()
 
-  expect(await describe('Late').catch((error: Refusal) => error.status)).toBe(503)
+  expect(await add('Late').catch((error: Refusal) => error.status)).toBe(503)
   release.resolve()
   await Promise.all([holding, closed])
-  const rows = await Promise.all([first, ...waiting])
-  expect(rows.at(-1)?.description).toBe('Waiting 20')
+  const replies = await Promise.all([first, ...waiting])
+  expect(JSON.parse(replies.at(-1)!.body).title).toBe('Waiting 20')
 })

@@ -75,7 +75,7 @@ test('a move and a deletion whose commits lost their answers happen once', async
   const moved = await unanswered(title, () => ada.patch(path, { projectId: other.id }))
   expect(moved.status).toBe(200)
   expect(moved.body).toMatchObject({ projectId: other.id, number: 1 })
-  expect(await count('task.moved-in', title)).toBe(1)
+  expect(await count('task.moved_in', title)).toBe(1)
   expect((await unanswered(title, () => ada.delete(path))).status).toBe(200)
   expect((await ada.get(path)).status).toBe(404)
   expect(await faultsOf(database.reads)).toEqual([])

@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { TaskRow } from '../../drizzle/rows.ts'
-import { createTask } from '../../modules/tasks/decide.ts'
-import type { Command } from '../../src/actor/command.ts'
+import { createTask } from '../../modules/tasks/commands.ts'
+import type { Context } from '../../src/actor/events.ts'
+import type { ProjectState } from '../../src/actor/state.ts'
+import { decide } from '../../src/commands/decide.ts'
+import type { Work } from '../../src/actor/work.ts'
 import { make, type Person, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { openTestService, type TestService } from '../support/service.ts'
@@ -15,20 +18,23 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-const blank = { description: null, status: 'TODO', priority: 'LOW', dueDate: null, assigneeId: null } as const
+const create = (state: ProjectState, context: Context, title: string) => {
+  const input = { projectId: state.projectId, title, priority: 'LOW' } as const
+  return decide(createTask, state, { ...context, limits: { projectMembers: 1 } }, input)
+}
 
-const sound = (projectId: string, title: string): Command<TaskRow> => ({
+const sound = (projectId: string, title: string): Work<TaskRow> => ({
   projectId,
   caller: ada.id,
-  decide: (state, context) => createTask(state, context, { ...blank, title }),
+  decide: (state, context) => create(state, context, title),
 })
 
 /** A command whose row the database refuses: no rule would decide it. */
-const poisonous = (projectId: string, spoil: Partial<Record<keyof TaskRow, unknown>>): Command<TaskRow> => ({
+const poisonous = (projectId: string, spoil: Partial<Record<keyof TaskRow, unknown>>): Work<TaskRow> => ({
   projectId,
   caller: ada.id,
   decide(state, context) {
-    const { changes, answer } = createTask(state, context, { ...blank, title: 'Poison' })
+    const { changes, answer } = create(state, context, 'Poison')
     const [change] = changes
     return { changes: [{ ...change!, after: { ...answer, ...spoil } as TaskRow }], answer }
   },
@@ -45,7 +51,7 @@ test.each(poisons)('a command with %s fails alone, in its project and in its com
   const { actors, database } = service.services
   const projects = await Promise.all(upTo(3).map((n) => make(ada, '/projects', { name: `P${n}` })))
   const [hit, ...others] = projects.map(({ id }) => id) as [string, ...string[]]
-  const run = (command: Command<TaskRow>) => actors.run(command)
+  const run = (command: Work<TaskRow>) => actors.run(command)
   const before = upTo(5).map((n) => run(sound(hit, `Before ${n}`)))
   const poison = run(poisonous(hit, spoil)).catch((error: Error) => error)
   const after = upTo(5).map((n) => run(sound(hit, `After ${n}`)))

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { Actors } from '../../src/actor/actors.ts'
-import type { Command } from '../../src/actor/command.ts'
+import type { Work } from '../../src/actor/work.ts'
 import type { Outcome, Unit } from '../../src/actor/commit.ts'
 import { removed } from '../../src/actor/events.ts'
 import { Leases } from '../../src/actor/lease.ts'
@@ -37,7 +37,7 @@ beforeEach(() => {
       }),
     findKept: async () => undefined,
     react: () => [],
-    onJobs: () => {},
+    onCommitted: () => {},
   }
   actors = new Actors(transactor, new Leases(redis, subscriber, config), config)
 })
@@ -46,12 +46,12 @@ afterEach(async () => {
   disconnect()
 })
 
-const command = (projectId: string, otherProjectId?: string): Command<void> => ({
+const command = (projectId: string, otherProjectId?: string): Work<void> => ({
   projectId,
   otherProjectId,
   caller: nilId,
   decide: (state, context) => ({
-    changes: [removed(state, context, 'project.deleted', 'project', { ...project, id: projectId })],
+    changes: [removed(state, context, 'project.deleted', { ...project, id: projectId })],
     answer: undefined,
   }),
 })

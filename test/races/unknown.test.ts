@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import type { Outcome, Unit } from '../../src/actor/commit.ts'
-import type { Posted } from '../../src/actor/command.ts'
+import type { Posted } from '../../src/actor/work.ts'
 import type { StoredEvent } from '../../src/actor/events.ts'
 import { State } from '../../src/actor/state.ts'
 import { type Holder, transact, type Transactor } from '../../src/actor/transact.ts'
@@ -25,12 +25,12 @@ function world(outcomes: Outcome[]) {
     },
     findKept: async () => undefined,
     react: () => [],
-    onJobs: () => {},
+    onCommitted: () => {},
   } as unknown as Transactor
   const holder: Holder = { projectId, state: null }
   const answers: (string | Error)[] = []
   const post = (name: string): Posted => ({
-    command: {
+    work: {
       projectId,
       caller: newId(),
       decide: (_, { newId }) => {

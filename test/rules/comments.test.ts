@@ -1,7 +1,5 @@
 import { describe, test } from 'bun:test'
-import { addComment, deleteComment, editComment } from '../../modules/comments/decide.ts'
-import type { Context } from '../../src/actor/events.ts'
-import type { ProjectState } from '../../src/actor/state.ts'
+import { createComment, deleteComment, updateComment } from '../../modules/comments/commands.ts'
 import {
   admin,
   busy,
@@ -15,19 +13,17 @@ import {
   staffed,
 } from './facts.ts'
 import { stranger, task, viewer } from './facts.ts'
-import { given, now, type Rule } from './given.ts'
+import { asking, given, now, type Rule } from './given.ts'
 
-const ref = { id: comment.id, taskId: task.id }
-const add = (taskId: string) => (state: ProjectState, context: Context) =>
-  addComment(state, context, taskId, 'Well')
-const edit = (text: string) => (state: ProjectState, context: Context) =>
-  editComment(state, context, ref, text)
-const remove = (state: ProjectState, context: Context) => deleteComment(state, context, ref)
+const { id } = comment
+const add = (taskId: string) => asking(createComment, { taskId, text: 'Well' })
+const edit = (text: string) => asking(updateComment, { id, text })
+const remove = asking(deleteComment, { id })
 const taskGone = fact('task.deleted', 'task', task, null)
 const gone = fact('comment.deleted', 'comment', comment, null)
 const each: Record<string, Rule> = { edit: edit('X'), remove }
 /** The author may only read now. */
-const demoted = fact('member.role-set', 'member', memberOf(editor, 'EDITOR'), memberOf(editor, 'VIEWER'))
+const demoted = fact('member.role_set', 'member', memberOf(editor, 'EDITOR'), memberOf(editor, 'VIEWER'))
 const left = fact('member.removed', 'member', memberOf(editor, 'EDITOR'), null)
 
 describe('commenting', () => {
@@ -36,7 +32,7 @@ describe('commenting', () => {
     const after = { ...fields, createdAt: now, updatedAt: now, eventId: 'new-2' }
     given(busy)
       .when(owner, add(task.id))
-      .then(fact('comment.added', 'comment', null, after))
+      .then(fact('comment.created', 'comment', null, after))
       .answering(after)
   })
 
@@ -53,7 +49,7 @@ describe('commenting', () => {
 
 describe('editing a comment', () => {
   const after = { ...comment, text: 'Grease it', updatedAt: now, eventId: 'new-1' }
-  const edited = fact('comment.edited', 'comment', comment, after)
+  const edited = fact('comment.updated', 'comment', comment, after)
 
   test('puts in other words, and says when', () => {
     given(busy).when(editor, edit('Grease it')).then(edited).answering(after)

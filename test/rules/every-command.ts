@@ -1,17 +1,15 @@
-import * as comments from '../../modules/comments/decide.ts'
-import * as members from '../../modules/members/decide.ts'
-import * as projects from '../../modules/projects/decide.ts'
-import * as subtasks from '../../modules/subtasks/decide.ts'
-import * as tasks from '../../modules/tasks/decide.ts'
-import type { Context } from '../../src/actor/events.ts'
-import type { State } from '../../src/actor/state.ts'
+import * as comments from '../../modules/comments/commands.ts'
+import * as members from '../../modules/members/commands.ts'
+import * as projects from '../../modules/projects/commands.ts'
+import * as subtasks from '../../modules/subtasks/commands.ts'
+import * as tasks from '../../modules/tasks/commands.ts'
 import { admin, busy, comment, commentAdded, editor, elsewhereCreated, elsewhereId } from './facts.ts'
 import { invitedElsewhere, memberOf, owner, project, stranger, subtask, task, viewer } from './facts.ts'
-import { folded } from './given.ts'
+import { asking, folded, type Rule } from './given.ts'
 
 interface Command {
   name: string
-  rule(state: State, context: Context): unknown
+  rule: Rule
   /** What it answers to each of the callers. */
   answers: number[]
   /** The row that it changes, if it changes one. */
@@ -21,12 +19,8 @@ interface Command {
 export const callers = [stranger, viewer, editor, admin, owner]
 
 const { id: taskId } = task
-const step = { id: subtask.id, taskId }
-const note = { id: comment.id, taskId }
 const theirs = { ...comment, authorId: viewer, eventId: 'their-event' }
-const blank = { title: 'T', description: null, dueDate: null, assigneeId: null } as const
-const newTask = { ...blank, status: 'TODO', priority: 'LOW' } as const
-const guest = { userId: 'nina', role: 'VIEWER', mostMembers: 10 } as const
+const guest = { id: 'nina', name: 'Nina', email: 'nina@example.com', nameTag: '' }
 const member = memberOf(viewer, 'VIEWER')
 
 /** A project where the comment is the viewer's. */
@@ -37,6 +31,9 @@ const target = folded(
   elsewhereId,
 )
 
+const moving: Rule = (state, known) =>
+  asking(tasks.updateTask, { id: taskId, projectId: elsewhereId })(state, known, target)
+
 const command = (name: string, rule: Command['rule'], answers: number[], row: Command['row'] = null) => ({
   name,
   rule,
@@ -46,40 +43,54 @@ const command = (name: string, rule: Command['rule'], answers: number[], row: Co
 const editing = [404, 403, 200, 200, 200]
 const administering = [404, 403, 403, 200, 200]
 
+const memberId = member.id
+const here = { projectId: project.id }
+const step = { id: subtask.id }
+const note = { id: comment.id }
+
 export const everyCommand: Command[] = [
   command(
     'change the project',
-    (s, c) => projects.updateProject(s, c, { name: 'N' }),
+    asking(projects.updateProject, { id: project.id, name: 'N' }),
     administering,
     project,
   ),
-  command('delete the project', (s, c) => projects.deleteProject(s, c), [404, 403, 403, 403, 200], project),
-  command('invite', (s, c) => members.inviteMember(s, c, guest), administering),
-  command('set a role', (s, c) => members.setRole(s, c, member.id, 'ADMIN'), administering, member),
+  command(
+    'delete the project',
+    asking(projects.deleteProject, { id: project.id }),
+    [404, 403, 403, 403, 200],
+    project,
+  ),
+  command(
+    'invite',
+    asking(members.inviteMember, { ...here, email: guest.email }, { person: guest }),
+    administering,
+  ),
+  command('set a role', asking(members.setRole, { ...here, memberId, role: 'ADMIN' }), administering, member),
   command(
     'remove the viewer',
-    (s, c) => members.removeMember(s, c, member.id),
+    asking(members.removeMember, { ...here, memberId }),
     [404, 200, 403, 200, 200],
     member,
   ),
-  command('create a task', (s, c) => tasks.createTask(s, c, newTask), editing),
-  command('change a task', (s, c) => tasks.updateTask(s, c, taskId, { title: 'N' }), editing, task),
-  command('move a task', (s, c) => tasks.moveTask(s, target, c, taskId, {}), editing, task),
-  command('delete a task', (s, c) => tasks.deleteTask(s, c, taskId), editing, task),
-  command('add a subtask', (s, c) => subtasks.addSubtask(s, c, taskId, 'N'), editing),
-  command('toggle a subtask', (s, c) => subtasks.toggleSubtask(s, c, step), editing, subtask),
-  command('change a subtask', (s, c) => subtasks.updateSubtask(s, c, step, {}), editing, subtask),
-  command('delete a subtask', (s, c) => subtasks.deleteSubtask(s, c, step), editing, subtask),
-  command('comment', (s, c) => comments.addComment(s, c, taskId, 'N'), editing),
+  command('create a task', asking(tasks.createTask, { ...here, title: 'T' }), editing),
+  command('change a task', asking(tasks.updateTask, { id: taskId, title: 'N' }), editing, task),
+  command('move a task', moving, editing, task),
+  command('delete a task', asking(tasks.deleteTask, { id: taskId }), editing, task),
+  command('add a subtask', asking(subtasks.createSubtask, { taskId, title: 'N' }), editing),
+  command('toggle a subtask', asking(subtasks.toggleSubtask, step), editing, subtask),
+  command('change a subtask', asking(subtasks.updateSubtask, step), editing, subtask),
+  command('delete a subtask', asking(subtasks.deleteSubtask, step), editing, subtask),
+  command('comment', asking(comments.createComment, { taskId, text: 'N' }), editing),
   command(
     "edit the viewer's comment",
-    (s, c) => comments.editComment(s, c, note, 'N'),
+    asking(comments.updateComment, { ...note, text: 'N' }),
     [404, 200, 403, 403, 403],
     theirs,
   ),
   command(
     "delete the viewer's comment",
-    (s, c) => comments.deleteComment(s, c, note),
+    asking(comments.deleteComment, note),
     [404, 200, 403, 200, 200],
     theirs,
   ),

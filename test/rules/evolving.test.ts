@@ -25,7 +25,7 @@ test('nobody stands in a project that is not there', () => {
 
 test('a role counts from the fact that sets it, and a member is gone with the fact that removes them', () => {
   const [was, is] = [memberOf(viewer, 'VIEWER'), memberOf(viewer, 'ADMIN')]
-  const promoted = [...staffed, fact('member.role-set', 'member', was, is)]
+  const promoted = [...staffed, fact('member.role_set', 'member', was, is)]
   expect(folded(promoted).standing(viewer)).toBe('ADMIN')
   const state = folded([...promoted, fact('member.removed', 'member', is, null)])
   expect(state.standing(viewer)).toBeNull()
@@ -50,8 +50,8 @@ test('the last number is the highest one given, and never goes back', () => {
 
 test('a task that comes back is not believed to have the subtasks it left with', () => {
   const there = taskOf({ projectId: elsewhereId })
-  const facts = [...busy, fact('task.moved-out', 'task', task, null)]
-  const back = fact('task.moved-in', 'task', null, { ...there, projectId: task.projectId, number: 2 })
+  const facts = [...busy, fact('task.moved_out', 'task', task, null)]
+  const back = fact('task.moved_in', 'task', null, { ...there, projectId: task.projectId, number: 2 })
   const state = folded([...facts, back])
   expect(state.row('subtask', subtask.id)).toBeUndefined()
   expect(state.row('task', task.id)?.number).toBe(2)

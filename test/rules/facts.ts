@@ -1,6 +1,6 @@
 import type { Entity, Rows } from '../../drizzle/entities.ts'
 import type { CommentRow, MemberRow, ProjectRow, SubtaskRow, TaskRow } from '../../drizzle/rows.ts'
-import type { Change } from '../../src/actor/events.ts'
+import type { Change, FactOf } from '../../src/actor/events.ts'
 import type { Role } from '../../src/core/access.ts'
 
 export const projectId = 'project'
@@ -68,7 +68,7 @@ export const comment = row<CommentRow>({
 
 /** The fact that leaves `after` of what was `before`. Its id is the one that the row's next state carries. */
 export function fact<E extends Entity>(
-  type: string,
+  type: FactOf<E>,
   entity: E,
   before: Rows[E] | null,
   after: Rows[E] | null,
@@ -85,8 +85,8 @@ export const invited = (userId: string, role: Role) => joined(memberOf(userId, r
 export const invitedElsewhere = (userId: string, role: Role) => joined(memberOf(userId, role, elsewhereId))
 export const taskCreated = (of: TaskRow = task) =>
   fact('task.created', 'task', null, of, { at: of.projectId })
-export const subtaskAdded = (of: SubtaskRow = subtask) => fact('subtask.added', 'subtask', null, of)
-export const commentAdded = (of: CommentRow = comment) => fact('comment.added', 'comment', null, of)
+export const subtaskAdded = (of: SubtaskRow = subtask) => fact('subtask.created', 'subtask', null, of)
+export const commentAdded = (of: CommentRow = comment) => fact('comment.created', 'comment', null, of)
 
 /** A project with one member of every role. */
 export const staffed = [

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import type { StoredEvent } from '../../src/actor/events.ts'
+import type { FactType, StoredEvent } from '../../src/actor/events.ts'
 import { createApp } from '../../src/app.ts'
 import { until } from '../../src/local/wait.ts'
 import { openServices, type Services } from '../../src/services.ts'
+import { commands } from '../../modules/commands.ts'
 import { react } from '../../workers/reactions.ts'
 import { openClient, type Person, register } from '../support/client.ts'
 import { openTestService, type TestService } from '../support/service.ts'
@@ -21,10 +22,15 @@ import { leaveWork } from './unfinished-work.ts'
 import type { Step } from './verbs.ts'
 
 const runs = 50
-const everyFact =
-  `project.created project.updated project.deleted member.invited member.role-set member.removed
-  task.created task.updated task.moved-out task.moved-in task.deleted subtask.added subtask.toggled
-  subtask.updated subtask.deleted comment.added comment.edited comment.deleted`.split(/\s+/)
+/** All that callers can bring about: the compiler holds the list to the modules' own. */
+const everyFact: Record<Exclude<FactType, 'task.unassigned'>, true> = {
+  ...{ 'project.created': true, 'project.updated': true, 'project.deleted': true },
+  ...{ 'member.invited': true, 'member.role_set': true, 'member.removed': true },
+  ...{ 'task.created': true, 'task.updated': true, 'task.deleted': true },
+  ...{ 'task.moved_in': true, 'task.moved_out': true },
+  ...{ 'subtask.created': true, 'subtask.updated': true, 'subtask.toggled': true, 'subtask.deleted': true },
+  ...{ 'comment.created': true, 'comment.updated': true, 'comment.deleted': true },
+}
 
 let service: TestService
 /** The same service once more, as another process on the same database would be. */
@@ -36,7 +42,7 @@ beforeAll(async () => {
   service = await openTestService({ LEASE_SLICE_MS: '0' })
   const { config, log } = service.services
   // This one has only the statement that fits every commit.
-  second = openServices({ ...config, commitShapes: 0 }, log, react)
+  second = openServices({ ...config, commitShapes: 0 }, log, { commands, react })
   const app = createApp(second)
   const there = openClient('http://localhost', undefined, (request) => app.fetch(request))
   const here = await Promise.all(['Ada', 'Bea', 'Cyd', 'Dan'].map((name) => register(service.client, name)))
@@ -77,7 +83,7 @@ test('whatever happens, folding the history gives the stored rows', async () => 
   })
   // A failure prints its seed and path: give them to fc.assert to see it again.
   await fc.assert(property, { numRuns: runs, interruptAfterTimeLimit: 40_000 })
-  expect([...seen].sort()).toEqual(everyFact.sort())
+  expect([...seen].sort()).toEqual(Object.keys(everyFact).sort())
 })
 
 test('the outbox holds the jobs that the history asks for, and no others', async () => {

@@ -1,18 +1,30 @@
 import { expect } from 'bun:test'
-import type { Change, Context, Decision } from '../../src/actor/events.ts'
+import type { Change, Decision } from '../../src/actor/events.ts'
 import { evolve, type ProjectState, State } from '../../src/actor/state.ts'
+import type { Command, Known } from '../../src/commands/command.ts'
+import { decide } from '../../src/commands/decide.ts'
 import { Refusal } from '../../src/core/errors.ts'
 import { projectId } from './facts.ts'
 
 /** When every rule under test is asked; later than anything in the facts. */
 export const now = '2030-06-07T08:09:10.111Z'
 
-export type Rule<T = unknown> = (state: ProjectState, context: Context, other: ProjectState) => Decision<T>
+export type Rule<T = unknown> = (state: ProjectState, known: Known, other?: ProjectState) => Decision<T>
+
+/** A command with its input, as somebody asks it. */
+export const asking =
+  <Input extends object, Row>(
+    command: Command<Input, Row>,
+    input: Input,
+    others: Partial<Known> = {},
+  ): Rule<Row> =>
+  (state, known, other) =>
+    decide(command, state, { ...known, ...others }, input, other)
 
 /** The context of one command: a clock that stands, and ids that count up. */
-export function contextOf(caller: string): Context {
+export function contextOf(caller: string): Known {
   let ids = 0
-  return { caller, now, newId: () => `new-${++ids}` }
+  return { caller, now, newId: () => `new-${++ids}`, limits: { projectMembers: 10 } }
 }
 
 /** The project that these facts make. */

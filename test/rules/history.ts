@@ -1,5 +1,5 @@
 import { expect } from 'bun:test'
-import { type Entity, entities } from '../../drizzle/entities.ts'
+import { type Entity, entityNames as names } from '../../drizzle/entities.ts'
 import type { StoredEvent } from '../../src/actor/events.ts'
 import { evolve, State } from '../../src/actor/state.ts'
 import type { Sql } from '../../src/core/database.ts'
@@ -9,7 +9,6 @@ type Tables = Record<Entity, Map<string, Row>>
 /** A project's place in its own history. */
 type Stream = { projectId: string; version: number; lastNumber: number }
 
-const names = Object.keys(entities) as Entity[]
 const tableOf = {
   project: 'projects',
   member: 'members',

@@ -1,19 +1,19 @@
 import { describe, test } from 'bun:test'
-import { inviteMember, removeMember, setRole } from '../../modules/members/decide.ts'
-import type { ProjectState } from '../../src/actor/state.ts'
-import type { Context } from '../../src/actor/events.ts'
+import { inviteMember, removeMember, setRole } from '../../modules/members/commands.ts'
 import type { Role } from '../../src/core/access.ts'
 import { admin, editor, fact, memberOf, owner, projectCreated, projectGone, projectId } from './facts.ts'
 import { staffed, stranger, viewer } from './facts.ts'
-import { given, now } from './given.ts'
+import { asking, given, now } from './given.ts'
 
-const invite =
-  (userId: string | undefined, role: Role = 'VIEWER', mostMembers = 10) =>
-  (state: ProjectState, context: Context) =>
-    inviteMember(state, context, { userId, role, mostMembers })
-const give = (id: string, role: Role) => (state: ProjectState, context: Context) =>
-  setRole(state, context, id, role)
-const remove = (id: string) => (state: ProjectState, context: Context) => removeMember(state, context, id)
+const invite = (userId: string | undefined, role: Role = 'VIEWER', projectMembers = 10) =>
+  asking(
+    inviteMember,
+    { projectId, email: 'someone@example.com', role },
+    { person: userId ? personOf(userId) : undefined, limits: { projectMembers } },
+  )
+const personOf = (id: string) => ({ id, name: 'Someone', email: 'someone@example.com', nameTag: '' })
+const give = (memberId: string, role: Role) => asking(setRole, { projectId, memberId, role })
+const remove = (memberId: string) => asking(removeMember, { projectId, memberId })
 
 describe('inviting', () => {
   for (const role of ['VIEWER', 'EDITOR', 'ADMIN'] as const) {
@@ -74,7 +74,7 @@ describe('setting a role', () => {
     const after = { ...before, role: 'EDITOR', eventId: 'new-1' } as const
     given(staffed)
       .when(admin, give(before.id, 'EDITOR'))
-      .then(fact('member.role-set', 'member', before, after))
+      .then(fact('member.role_set', 'member', before, after))
       .answering(after)
   })
 
@@ -83,7 +83,7 @@ describe('setting a role', () => {
     const after = { ...own, role: 'VIEWER', eventId: 'new-1' } as const
     given(staffed)
       .when(admin, give(own.id, 'VIEWER'))
-      .then(fact('member.role-set', 'member', own, after))
+      .then(fact('member.role_set', 'member', own, after))
   })
 
   test('is nothing when the member has it', () => {
@@ -96,7 +96,7 @@ describe('setting a role', () => {
 
   test('is refused at once to whose own role was taken', () => {
     const [had, has] = [memberOf(admin, 'ADMIN'), memberOf(admin, 'EDITOR')]
-    given([...staffed, fact('member.role-set', 'member', had, has)])
+    given([...staffed, fact('member.role_set', 'member', had, has)])
       .when(admin, give(before.id, 'EDITOR'))
       .thenRefused(403, 'This needs the role ADMIN in the project')
   })

@@ -1,8 +1,6 @@
 import { describe, test } from 'bun:test'
 import type { TaskRow } from '../../drizzle/rows.ts'
-import { moveTask, type TaskChanges } from '../../modules/tasks/decide.ts'
-import type { Context } from '../../src/actor/events.ts'
-import type { ProjectState } from '../../src/actor/state.ts'
+import { updateTask } from '../../modules/tasks/commands.ts'
 import {
   admin,
   busy,
@@ -14,17 +12,15 @@ import {
   invitedElsewhere,
 } from './facts.ts'
 import { owner, staffed, stranger, task, taskCreated, taskOf, viewer } from './facts.ts'
-import { given, now } from './given.ts'
+import { asking, given, now } from './given.ts'
 
 const there = [elsewhereCreated, invitedElsewhere(editor, 'EDITOR'), invitedElsewhere(viewer, 'VIEWER')]
-const move =
-  (wanted: TaskChanges = {}, id = task.id) =>
-  (source: ProjectState, context: Context, target: ProjectState) =>
-    moveTask(source, target, context, id, wanted)
+const move = (wanted: Partial<TaskRow> = {}, id = task.id) =>
+  asking(updateTask, { ...wanted, id, projectId: elsewhereId })
 const arrived = (fields: Partial<TaskRow> = {}) =>
   taskOf({ projectId: elsewhereId, number: 1, updatedAt: now, eventId: 'new-2', ...fields })
-const leaving = (before: TaskRow = task) => fact('task.moved-out', 'task', before, null, { id: 'new-1' })
-const arriving = (after: TaskRow) => fact('task.moved-in', 'task', null, after, { at: elsewhereId })
+const leaving = (before: TaskRow = task) => fact('task.moved_out', 'task', before, null, { id: 'new-1' })
+const arriving = (after: TaskRow) => fact('task.moved_in', 'task', null, after, { at: elsewhereId })
 
 describe('moving a task', () => {
   test('is one fact in each project, and keeps the task', () => {

@@ -22,5 +22,5 @@ test('a removed member asks that their tasks be taken from them', () => {
 
 test('nothing else asks for anything, a task that moved away least of all', () => {
   expect(busy.flatMap(jobsOf)).toEqual([])
-  expect(jobsOf(fact('task.moved-out', 'task', task, null))).toEqual([])
+  expect(jobsOf(fact('task.moved_out', 'task', task, null))).toEqual([])
 })

@@ -1,23 +1,18 @@
 import { describe, test } from 'bun:test'
 import {
-  addSubtask,
+  createSubtask,
   deleteSubtask,
-  type SubtaskChanges,
   toggleSubtask,
   updateSubtask,
-} from '../../modules/subtasks/decide.ts'
-import type { Context } from '../../src/actor/events.ts'
-import type { ProjectState } from '../../src/actor/state.ts'
+} from '../../modules/subtasks/commands.ts'
 import { busy, editor, fact, owner, projectGone, staffed, stranger, subtask, task, viewer } from './facts.ts'
-import { given, now, type Rule } from './given.ts'
+import { asking, given, now, type Rule } from './given.ts'
 
-const ref = { id: subtask.id, taskId: task.id }
-const add = (taskId: string) => (state: ProjectState, context: Context) =>
-  addSubtask(state, context, taskId, 'Saw')
-const toggle = (state: ProjectState, context: Context) => toggleSubtask(state, context, ref)
-const change = (wanted: SubtaskChanges) => (state: ProjectState, context: Context) =>
-  updateSubtask(state, context, ref, wanted)
-const remove = (state: ProjectState, context: Context) => deleteSubtask(state, context, ref)
+const { id } = subtask
+const add = (taskId: string) => asking(createSubtask, { taskId, title: 'Saw' })
+const toggle = asking(toggleSubtask, { id })
+const change = (wanted: { title?: string; completed?: boolean }) => asking(updateSubtask, { ...wanted, id })
+const remove = asking(deleteSubtask, { id })
 const each: Record<string, Rule> = { toggle, change: change({ title: 'X' }), remove }
 const taskGone = fact('task.deleted', 'task', task, null)
 const gone = fact('subtask.deleted', 'subtask', subtask, null)
@@ -28,7 +23,7 @@ describe('adding a subtask', () => {
     const after = { ...fields, createdAt: now, eventId: 'new-2' }
     given(busy)
       .when(editor, add(task.id))
-      .then(fact('subtask.added', 'subtask', null, after))
+      .then(fact('subtask.created', 'subtask', null, after))
       .answering(after)
   })
 

@@ -1,35 +1,25 @@
 import { describe, test } from 'bun:test'
-import {
-  createTask,
-  deleteTask,
-  type NewTask,
-  updateTask,
-  type TaskChanges,
-} from '../../modules/tasks/decide.ts'
-import type { Context } from '../../src/actor/events.ts'
-import type { ProjectState } from '../../src/actor/state.ts'
+import type { Static } from '@sinclair/typebox'
+import { createTask, deleteTask, updateTask } from '../../modules/tasks/commands.ts'
+import type { CreateTask, UpdateTask } from '../../modules/tasks/schema.ts'
 import { busy, editor, elsewhereId, fact, owner, projectCreated, projectGone, projectId } from './facts.ts'
 import { staffed, stranger, task, taskCreated, taskOf, viewer } from './facts.ts'
-import { given, now } from './given.ts'
+import { asking, given, now } from './given.ts'
 
 const unassignable = 'assigneeId must be the owner or a member of the project'
-const wanted: NewTask = {
+const wanted = {
   title: 'Cast',
   description: null,
   status: 'IN_PROGRESS',
   priority: 'HIGH',
   dueDate: null,
   assigneeId: null,
-}
-const create =
-  (fields: Partial<NewTask> = {}) =>
-  (state: ProjectState, context: Context) =>
-    createTask(state, context, { ...wanted, ...fields })
-const change =
-  (fields: TaskChanges, id = task.id) =>
-  (state: ProjectState, context: Context) =>
-    updateTask(state, context, id, fields)
-const remove = (state: ProjectState, context: Context) => deleteTask(state, context, task.id)
+} as const
+const create = (fields: Partial<Static<typeof CreateTask>> = {}) =>
+  asking(createTask, { projectId, ...wanted, ...fields })
+const change = (fields: Partial<Static<typeof UpdateTask>>, id = task.id) =>
+  asking(updateTask, { ...fields, id })
+const remove = asking(deleteTask, { id: task.id })
 
 describe('creating a task', () => {
   const first = {

@@ -1,10 +1,8 @@
 import { describe, test } from 'bun:test'
-import { unassignTasks } from '../../modules/tasks/decide.ts'
-import type { Context } from '../../src/actor/events.ts'
-import type { ProjectState } from '../../src/actor/state.ts'
+import { unassignTasks } from '../../modules/tasks/commands.ts'
 import { editor, elsewhereId, fact, owner, projectGone, projectId, staffed, stranger } from './facts.ts'
 import { task, taskCreated, taskOf, viewer } from './facts.ts'
-import { given, now } from './given.ts'
+import { asking, given, now } from './given.ts'
 
 const worker = 'worker'
 const mine = taskOf({ id: 'mine', number: 2, assigneeId: stranger })
@@ -12,10 +10,7 @@ const also = taskOf({ id: 'also', number: 3, assigneeId: stranger })
 const theirs = taskOf({ id: 'theirs', number: 4, assigneeId: viewer })
 const facts = [...staffed, ...[task, mine, also, theirs].map((one) => taskCreated(one))]
 const ids = [task.id, mine.id, also.id, theirs.id, 'nothing']
-const unassign =
-  (userId: string, of = ids) =>
-  (state: ProjectState, context: Context) =>
-    unassignTasks(state, context, of, userId)
+const unassign = (userId: string, of = ids) => asking(unassignTasks, { projectId, userId, ids: of })
 const after = (eventId: string) => ({ assigneeId: null, updatedAt: now, eventId })
 
 describe('taking the tasks of somebody who went', () => {
@@ -26,7 +21,7 @@ describe('taking the tasks of somebody who went', () => {
         fact('task.unassigned', 'task', mine, { ...mine, ...after('new-1') }),
         fact('task.unassigned', 'task', also, { ...also, ...after('new-2') }),
       )
-      .answering(true)
+      .answering({ goesOn: true })
   })
 
   test('takes only those it was asked for', () => {
@@ -36,17 +31,17 @@ describe('taking the tasks of somebody who went', () => {
   })
 
   test('leaves them to somebody who is back, or who owns the project', () => {
-    given(facts).when(worker, unassign(viewer)).thenNothing(false)
+    given(facts).when(worker, unassign(viewer)).thenNothing({ goesOn: false })
     given([...facts, taskCreated(taskOf({ assigneeId: owner }))])
       .when(worker, unassign(owner))
-      .thenNothing(false)
+      .thenNothing({ goesOn: false })
   })
 
   test('is nothing the second time', () => {
     const done = fact('task.unassigned', 'task', mine, { ...mine, ...after('event') })
     given([...facts, done])
       .when(worker, unassign(stranger, [mine.id]))
-      .thenNothing(true)
+      .thenNothing({ goesOn: true })
   })
 
   test('leaves a task alone that was given to somebody else, or has moved away', () => {
@@ -54,12 +49,12 @@ describe('taking the tasks of somebody who went', () => {
     const moved = taskOf({ id: 'also', projectId: elsewhereId, assigneeId: stranger })
     given([...facts, reassigned, { ...taskCreated(moved), projectId }])
       .when(worker, unassign(stranger))
-      .thenNothing(true)
+      .thenNothing({ goesOn: true })
   })
 
   test('is nothing in a project that is gone', () => {
     given([...facts, projectGone])
       .when(worker, unassign(stranger))
-      .thenNothing(false)
+      .thenNothing({ goesOn: false })
   })
 })

@@ -1,4 +1,4 @@
-import { type Entity, entities } from '../../drizzle/entities.ts'
+import { type Entity, entityNames } from '../../drizzle/entities.ts'
 import type { StoredEvent } from '../../src/actor/events.ts'
 import type { Sql } from '../../src/core/database.ts'
 
@@ -35,7 +35,7 @@ function follow(facts: Fact[]): { faults: string[]; end: Fact | undefined } {
   for (const fact of facts) {
     const { before, type, id } = fact
     const previous = before ? byId.get(before.eventId as string) : departureOf(fact, facts)
-    if (!before && type !== 'task.moved-in') starts++
+    if (!before && type !== 'task.moved_in') starts++
     if (before && !isSame(before, previous?.after)) faults.push(`${type} ${id} does not build on its row`)
     if (previous && followed.has(previous.id)) faults.push(`${type} ${id} and another build on the same row`)
     if (previous) followed.add(previous.id)
@@ -47,9 +47,9 @@ function follow(facts: Fact[]): { faults: string[]; end: Fact | undefined } {
 
 /** The other half of a move: decided by the same process just before the arrival. */
 function departureOf(arrival: Fact, facts: Fact[]): Fact | undefined {
-  if (arrival.type !== 'task.moved-in') return undefined
+  if (arrival.type !== 'task.moved_in') return undefined
   const before = facts.filter(
-    ({ type, at, id }) => type === 'task.moved-out' && at === arrival.at && id < arrival.id,
+    ({ type, at, id }) => type === 'task.moved_out' && at === arrival.at && id < arrival.id,
   )
   return before.sort((a, b) => (a.id < b.id ? -1 : 1)).at(-1)
 }
@@ -69,7 +69,7 @@ async function compare(sql: Sql, folded: Fact[]): Promise<string[]> {
 
 async function storedRows(sql: Sql): Promise<Map<string, Row>> {
   const stored = new Map<string, Row>()
-  for (const entity of Object.keys(entities) as Entity[])
+  for (const entity of entityNames)
     for (const row of await sql<Row[]>`select * from ${sql(`${entity}s`)}`)
       stored.set(key(entity, row.id), row)
   return stored

@@ -4,6 +4,7 @@ import { createApp } from '../../src/app.ts'
 import { readConfig } from '../../src/core/config.ts'
 import { openLog } from '../../src/core/log.ts'
 import { openServices, type Services } from '../../src/services.ts'
+import { commands } from '../../modules/commands.ts'
 import { react } from '../../workers/reactions.ts'
 import { startWorkers } from '../../workers/main.ts'
 import { type Client, openClient } from './client.ts'
@@ -47,7 +48,7 @@ export async function freshEnv(overrides: Env = {}): Promise<{ env: Env; drop():
 export async function openTestService(overrides: Env = {}): Promise<TestService> {
   const { env, drop } = await freshEnv(overrides)
   const config = readConfig(env)
-  const services = openServices(config, openLog(config.logLevel), react)
+  const services = openServices(config, openLog(config.logLevel), { commands, react })
   const app = createApp(services)
   const stops: (() => Promise<void>)[] = []
   return {

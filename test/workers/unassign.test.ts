@@ -31,7 +31,7 @@ beforeEach(async () => {
 const remove = () => ada.delete(`/projects/${project.id}/members/${member.id}`)
 const unassign = () => {
   const job = { projectId: project.id, userId: guest.id }
-  return unassignMember(sql(), service.services.actors, job, pace)
+  return unassignMember(sql(), service.services.run, job, pace)
 }
 const assignees = async () => {
   const { body } = await ada.get(`/tasks?projectId=${project.id}`)

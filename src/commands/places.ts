@@ -1,8 +1,10 @@
+import { getTableName } from 'drizzle-orm'
 import { LRUCache } from 'lru-cache'
-import { batched } from '../../src/core/batch.ts'
-import type { Sql } from '../../src/core/database.ts'
-import { notFound, Refusal } from '../../src/core/errors.ts'
-import { isId } from '../../src/core/ids.ts'
+import { entities, type Loadable, loadable } from '../../drizzle/entities.ts'
+import { batched } from '../core/batch.ts'
+import type { Sql } from '../core/database.ts'
+import { notFound, Refusal } from '../core/errors.ts'
+import { isId } from '../core/ids.ts'
 
 /** Where something is: the actor to ask, and the task it hangs on. */
 export interface Place {
@@ -13,37 +15,37 @@ export interface Place {
 }
 
 export type Places = ReturnType<typeof openPlaces>
-export type Kind = 'task' | 'subtask' | 'comment'
 
 /** Finds the project of what a path names by its id alone. Remembers, for the actor notices when a place is old. */
 export function openPlaces(sql: Sql) {
   type Found = Place & { id: string }
-  const queries: Record<Kind, (ids: string[]) => PromiseLike<Found[]>> = {
-    task: (ids) =>
-      sql<Found[]>`select id, id as task_id, project_id, number from tasks where id = any(${ids}::uuid[])`,
-    subtask: (ids) => sql<Found[]>`
-      select c.id, c.task_id, t.project_id, t.number from subtasks c join tasks t on t.id = c.task_id
-      where c.id = any(${ids}::uuid[])`,
-    comment: (ids) => sql<Found[]>`
-      select c.id, c.task_id, t.project_id, t.number from comments c join tasks t on t.id = c.task_id
-      where c.id = any(${ids}::uuid[])`,
+  /** A thing hangs on its task, and a task is its own. */
+  const look = (kind: Loadable, ids: string[]) => {
+    const { table, parent } = entities[kind]
+    if (parent === 'project')
+      return sql<
+        Found[]
+      >`select id, id as task_id, project_id, number from tasks where id = any(${ids}::uuid[])`
+    return sql<Found[]>`
+      select c.id, c.task_id, t.project_id, t.number from ${sql(getTableName(table))} c join tasks t on t.id = c.task_id
+      where c.id = any(${ids}::uuid[])`
   }
   // Apart by kind: the id of a task is not the id of a comment.
   const map = () => new LRUCache<string, Place>({ max: 100_000 })
-  const known = { task: map(), subtask: map(), comment: map() }
-  const finder = (kind: Kind) =>
+  const known = each(map)
+  const finder = (kind: Loadable) =>
     batched({ keys: 500, slots: 2 }, async (ids: string[]) => {
-      const found = new Map((await queries[kind](ids)).map(({ id, ...place }) => [id, place]))
+      const found = new Map((await look(kind, ids)).map(({ id, ...place }) => [id, place]))
       return ids.map((id) => found.get(id))
     })
-  const find = { task: finder('task'), subtask: finder('subtask'), comment: finder('comment') }
+  const find = each(finder)
 
   return {
     /**
      * Runs `work` at the thing's place, and again when it turns out to have moved meanwhile.
      * @throws Refusal 404 naming `what`
      */
-    async at<T>(kind: Kind, id: string, what: string, work: (place: Place) => Promise<T>): Promise<T> {
+    async at<T>(kind: Loadable, id: string, what: string, work: (place: Place) => Promise<T>): Promise<T> {
       let place = isId(id) ? (known[kind].get(id) ?? (await find[kind](id))) : undefined
       while (place) {
         known[kind].set(id, place)
@@ -61,3 +63,6 @@ export function openPlaces(sql: Sql) {
     },
   }
 }
+
+const each = <T>(make: (kind: Loadable) => T) =>
+  Object.fromEntries(loadable.map((kind) => [kind, make(kind)])) as Record<Loadable, T>

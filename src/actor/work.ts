@@ -4,8 +4,8 @@ import type { Needs } from './load.ts'
 import type { Reply } from './reply.ts'
 import type { ProjectState } from './state.ts'
 
-/** Something a caller wants done in a project. */
-export interface Command<T> {
+/** What an actor is given to do in its project. */
+export interface Work<T> {
   projectId: string
   /** A second project written in the same commit: the one a task moves to. */
   otherProjectId?: string
@@ -21,9 +21,9 @@ export interface Command<T> {
   decide(state: ProjectState, context: Context, other: ProjectState): Decision<T>
 }
 
-/** A command on its way, with the promise its caller waits for. */
+/** Work on its way, with the promise its caller waits for. */
 export interface Posted {
-  command: Omit<Command<unknown>, 'guard'> & { guard?: Guard }
+  work: Omit<Work<unknown>, 'guard'> & { guard?: Guard }
   /** When to give up, on the clock of performance.now(). */
   deadline: number
   resolve: (answer: unknown) => void

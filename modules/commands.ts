@@ -1,0 +1,15 @@
+import type { Command } from '../src/commands/command.ts'
+import { commentCommands } from './comments/commands.ts'
+import { memberCommands } from './members/commands.ts'
+import { projectCommands } from './projects/commands.ts'
+import { subtaskCommands } from './subtasks/commands.ts'
+import { taskCommands } from './tasks/commands.ts'
+
+/** Everything that may be done to a project and to what is in it. */
+export const commands: Command<never>[] = [
+  ...projectCommands,
+  ...memberCommands,
+  ...taskCommands,
+  ...subtaskCommands,
+  ...commentCommands,
+]

@@ -1,0 +1,71 @@
+import { appeared, removed, updated } from '../../src/actor/events.ts'
+import { requireMatch } from '../../src/actor/precondition.ts'
+import { command, ofComment, ofTask } from '../../src/commands/command.ts'
+import type { Whom } from '../../src/commands/people.ts'
+import { suffices } from '../../src/core/access.ts'
+import { forbidden } from '../../src/core/errors.ts'
+import { CommentId, commentView, CreateComment, UpdateComment } from './schema.ts'
+
+declare module '../../src/actor/events.ts' {
+  interface Facts {
+    'comment.created': true
+    'comment.updated': true
+    'comment.deleted': true
+  }
+}
+
+/** Who writes or edits a comment is its author. */
+const author = (_: object, caller: string): Whom => ({ by: 'id', key: caller })
+
+export const createComment = command('comment.create', {
+  about: 'The caller is its author.',
+  input: CreateComment,
+  at: ofTask('taskId'),
+  least: 'EDITOR',
+  whom: author,
+  decide(state, known, { taskId, text }) {
+    const { caller: authorId, now } = known
+    const fields = { id: known.newId(), taskId, authorId, text: text.trim(), createdAt: now, updatedAt: now }
+    const change = appeared(state, known, 'comment.created', fields)
+    return { changes: [change], answer: change.after }
+  },
+  shows: commentView,
+  status: 201,
+  madeAt: (id) => `/tasks/comments/${id}`,
+})
+
+export const updateComment = command('comment.update', {
+  about: 'Only its author may.',
+  input: UpdateComment,
+  at: ofComment,
+  least: 'VIEWER',
+  whom: author,
+  decide(state, known, { id, text }) {
+    const comment = state.present('comment', id)
+    if (comment.authorId !== known.caller) throw forbidden('Only its author may edit a comment')
+    requireMatch(known, comment)
+    if (comment.text === text.trim()) return { changes: [], answer: comment }
+    const fields = { text: text.trim(), updatedAt: known.now }
+    const change = updated(state, known, 'comment.updated', comment, fields)
+    return { changes: [change], answer: change.after }
+  },
+  shows: commentView,
+})
+
+export const deleteComment = command('comment.delete', {
+  about: 'Its author may, and an admin of the project.',
+  input: CommentId,
+  at: ofComment,
+  least: 'VIEWER',
+  decide(state, known, { id }) {
+    const comment = state.present('comment', id)
+    const standing = state.standing(known.caller)
+    const may = comment.authorId === known.caller || (standing && suffices(standing, 'ADMIN'))
+    if (!may) throw forbidden('Only its author or an admin may delete a comment')
+    requireMatch(known, comment)
+    return { changes: [removed(state, known, 'comment.deleted', comment)], answer: undefined }
+  },
+  says: 'Comment deleted successfully',
+})
+
+export const commentCommands = [createComment, updateComment, deleteComment]

@@ -1,0 +1,37 @@
+import { notFound } from '../../src/core/errors.ts'
+import { digested } from '../../src/core/etags.ts'
+import { isId } from '../../src/core/ids.ts'
+import { Cursor, Limit, cut, idPage, pageOf } from '../../src/core/pages.ts'
+import { Parameters } from '../../src/commands/input.ts'
+import type { Query } from '../../src/http/ask-query.ts'
+import type { Services } from '../../src/services.ts'
+import type { SeeTask } from '../tasks/queries.ts'
+import { commentsOf, type ListedComment } from './queries.ts'
+import { commentView } from './schema.ts'
+
+/** What may be asked of comments. */
+export function commentReads({ database }: Services, seeTask: SeeTask) {
+  // Under a digest, not under the project's version: what an author does to their account changes what the list
+  // says, and no project.
+  const list: Query = {
+    about: 'Oldest first.',
+    input: Parameters({ limit: Limit(50, 200), cursor: Cursor() }),
+    shows: commentView,
+    isList: true,
+    async read({ request, caller, query, params: { id: taskId = '' } }) {
+      const asked = idPage(query, 50, 200)
+      const task = isId(taskId) && (await seeTask({ userId: caller, taskId }))
+      if (!task) throw notFound('Task')
+      const rows = await commentsOf(database.reads, taskId, asked)
+      return digested(
+        request,
+        pageOf(request, cut(rows, asked.limit), shown, ({ id }) => [id]),
+      )
+    },
+  }
+  return { list }
+}
+
+function shown({ authorName: name, ...row }: ListedComment): object {
+  return commentView.of(row, name === null ? undefined : { id: row.authorId, name, email: '', nameTag: '' })
+}

@@ -1,0 +1,73 @@
+import { appeared, removed, updated } from '../../src/actor/events.ts'
+import { requireMatch } from '../../src/actor/precondition.ts'
+import { command, inProject } from '../../src/commands/command.ts'
+import { requireStanding } from '../../src/core/access.ts'
+import { conflict, notFound } from '../../src/core/errors.ts'
+import { normalEmail } from '../../src/core/text.ts'
+import { InviteMember, MemberId, memberView, SetRole } from './schema.ts'
+
+declare module '../../src/actor/events.ts' {
+  interface Facts {
+    'member.invited': true
+    'member.role_set': true
+    'member.removed': true
+  }
+}
+
+export const inviteMember = command('member.invite', {
+  about: 'The user is a member at once.',
+  input: InviteMember,
+  at: inProject(),
+  least: 'ADMIN',
+  whom: ({ email }) => ({ by: 'email', key: normalEmail(email) }),
+  decide(state, known, { role = 'VIEWER' }) {
+    if (!known.person) throw notFound('User')
+    const { id: userId } = known.person
+    const { projectMembers } = known.limits
+    if (state.standing(userId) === 'OWNER') throw conflict('This user owns the project')
+    if (state.memberOf(userId)) throw conflict('This user is a member already')
+    if (state.memberCount >= projectMembers) throw conflict(`A project has at most ${projectMembers} members`)
+    const { projectId } = state
+    const fields = { id: known.newId(), projectId, userId, role, createdAt: known.now }
+    const change = appeared(state, known, 'member.invited', fields)
+    return { changes: [change], answer: change.after }
+  },
+  shows: memberView,
+  status: 201,
+  madeAt: (id, { projectId }) => `/projects/${projectId}/members/${id}`,
+  refuses: [409],
+})
+
+export const setRole = command('member.set_role', {
+  about: 'In force for the very next request.',
+  input: SetRole,
+  at: inProject(),
+  least: 'ADMIN',
+  whom: ({ memberId }) => ({ by: 'member', key: memberId }),
+  decide(state, known, { memberId, role }) {
+    const member = state.member(memberId)
+    if (!member) throw notFound('Member')
+    requireMatch(known, member)
+    if (member.role === role) return { changes: [], answer: member }
+    const change = updated(state, known, 'member.role_set', member, { role })
+    return { changes: [change], answer: change.after }
+  },
+  shows: memberView,
+})
+
+export const removeMember = command('member.remove', {
+  about: 'An admin removes anyone, everyone may leave. Tasks assigned to the user become unassigned.',
+  input: MemberId,
+  at: inProject(),
+  least: 'VIEWER',
+  decide(state, known, { memberId }) {
+    const member = state.member(memberId)
+    if (member?.userId !== known.caller) requireStanding(state.standing(known.caller), 'ADMIN', 'Project')
+    if (!member) throw notFound('Member')
+    requireMatch(known, member)
+    return { changes: [removed(state, known, 'member.removed', member)], answer: undefined }
+  },
+  says: 'Member removed successfully',
+})
+
+export const memberCommands = [inviteMember, setRole, removeMember]

@@ -1,0 +1,36 @@
+import { notFound } from '../../src/core/errors.ts'
+import { isId } from '../../src/core/ids.ts'
+import { Cursor, Limit, cut, idPage, pageOf } from '../../src/core/pages.ts'
+import { etagAt } from '../../src/core/versions.ts'
+import { pathOf } from '../../src/core/wire.ts'
+import { Parameters } from '../../src/commands/input.ts'
+import type { Query } from '../../src/http/ask-query.ts'
+import type { Services } from '../../src/services.ts'
+import { type ListedMember, membersOf } from './queries.ts'
+import { memberView } from './schema.ts'
+
+/** What may be asked of members. */
+export function memberReads({ database, standing, serve }: Services) {
+  const list: Query = {
+    about: 'Everyone invited, in that order; the owner is not among them.',
+    input: Parameters({ limit: Limit(50, 200), cursor: Cursor() }),
+    shows: memberView,
+    isList: true,
+    async read({ request, caller, query, params: { id = '' } }) {
+      const asked = idPage(query, 50, 200)
+      const seen = isId(id) && (await standing({ userId: caller, projectId: id }))
+      if (!seen) throw notFound('Project')
+      const etag = etagAt(seen, `.${seen.renaming}`)
+      return serve(request, pathOf(request), etag, async () => {
+        const rows = await membersOf(database.reads, id, asked)
+        return pageOf(request, cut(rows, asked.limit), shown, (row) => [row.id], etag)
+      })
+    },
+  }
+  return { list }
+}
+
+function shown({ userName: name, userEmail: email, ...row }: ListedMember): object {
+  const user = name !== null && email !== null ? { id: row.userId, name, email, nameTag: '' } : undefined
+  return memberView.of(row, user)
+}

@@ -1,0 +1,145 @@
+import type { TaskRow } from '../../drizzle/rows.ts'
+import { appeared, differing, removed, updated } from '../../src/actor/events.ts'
+import { requireMatch } from '../../src/actor/precondition.ts'
+import type { ProjectState } from '../../src/actor/state.ts'
+import { command, inProject, type Known, ofTask } from '../../src/commands/command.ts'
+import { requireStanding } from '../../src/core/access.ts'
+import { badRequest } from '../../src/core/errors.ts'
+import { optionalText, parseInstant } from '../../src/core/text.ts'
+import { CreateTask, TaskId, type TaskInput, taskView, UnassignTasks, UpdateTask } from './schema.ts'
+
+declare module '../../src/actor/events.ts' {
+  interface Facts {
+    'task.created': true
+    'task.updated': true
+    'task.deleted': true
+    'task.moved_in': true
+    'task.moved_out': true
+    'task.unassigned': true
+  }
+}
+
+type Editable = Pick<TaskRow, 'title' | 'description' | 'status' | 'priority' | 'dueDate' | 'assigneeId'>
+
+export const createTask = command('task.create', {
+  input: CreateTask,
+  at: inProject(),
+  least: 'EDITOR',
+  decide(state, known, { title, ...input }) {
+    const wanted = { ...blank, ...fieldsOf(input), title: title.trim() }
+    requireAssignable(state, wanted.assigneeId)
+    const { projectId, lastNumber } = state
+    const [createdAt, updatedAt] = [known.now, known.now]
+    const number = lastNumber + 1
+    const change = appeared(state, known, 'task.created', {
+      ...{ id: known.newId(), projectId, number, ...wanted, createdAt, updatedAt },
+    })
+    return { changes: [change], answer: change.after }
+  },
+  shows: taskView,
+  status: 201,
+  madeAt: (id) => `/tasks/${id}`,
+})
+
+export const updateTask = command('task.update', {
+  about:
+    'Absent fields stay, null clears an optional one. Another projectId moves the task there, where it takes the next number and the role EDITOR as well.',
+  input: UpdateTask,
+  at: ofTask(),
+  least: 'EDITOR',
+  into: ({ projectId }) => projectId,
+  decide(state, known, { id, ...input }, target) {
+    const task = state.present('task', id)
+    const wanted = fieldsOf(input)
+    requireMatch(known, task)
+    if (target !== state) return move(state, target, known, task, wanted)
+    requireAssignable(state, wanted.assigneeId)
+    const fields = differing<Partial<Editable>>(task, wanted)
+    if (!fields) return { changes: [], answer: task }
+    const change = updated(state, known, 'task.updated', task, { ...fields, updatedAt: known.now })
+    return { changes: [change], answer: change.after }
+  },
+  shows: taskView,
+})
+
+/**
+ * Takes the task out of one project and into another, with the wanted changes: one fact in each. It gets the next
+ * number there, and loses an assignee who is not in the new project.
+ */
+function move(
+  source: ProjectState,
+  target: ProjectState,
+  known: Known,
+  task: TaskRow,
+  wanted: Partial<Editable>,
+) {
+  requireStanding(target.standing(known.caller), 'EDITOR', 'Project')
+  requireAssignable(target, wanted.assigneeId)
+  const { eventId: _, ...kept } = task
+  const { projectId, lastNumber } = target
+  const moved = { ...kept, ...wanted, projectId, number: lastNumber + 1, updatedAt: known.now }
+  if (moved.assigneeId && !target.standing(moved.assigneeId)) moved.assigneeId = null
+  const departure = removed(source, known, 'task.moved_out', task)
+  const arrival = appeared(target, known, 'task.moved_in', moved)
+  return { changes: [departure, arrival], answer: arrival.after }
+}
+
+export const deleteTask = command('task.delete', {
+  about: 'With its subtasks and comments.',
+  input: TaskId,
+  at: ofTask(),
+  least: 'EDITOR',
+  decide(state, known, { id }) {
+    const task = state.present('task', id)
+    requireMatch(known, task)
+    return { changes: [removed(state, known, 'task.deleted', task)], answer: undefined }
+  },
+  says: 'Task deleted successfully',
+})
+
+/** After a member went: takes their tasks from them. `goesOn` is false when they came back. */
+export const unassignTasks = command('task.unassign', {
+  input: UnassignTasks,
+  at: inProject(),
+  least: 'nobody',
+  needs: ({ ids }) => ({ task: ids }),
+  decide(state, known, { ids, userId }) {
+    if (!state.project || state.standing(userId)) return { changes: [], answer: { goesOn: false } }
+    const tasks = ids.map((id) => state.row('task', id))
+    const theirs = tasks.filter(
+      (task): task is TaskRow => task?.projectId === state.projectId && task.assigneeId === userId,
+    )
+    const fields = { assigneeId: null, updatedAt: known.now }
+    const changes = theirs.map((task) => updated(state, known, 'task.unassigned', task, fields))
+    return { changes, answer: { goesOn: true } }
+  },
+})
+
+export const taskCommands = [createTask, updateTask, deleteTask, unassignTasks]
+
+const blank = {
+  description: null,
+  status: 'TODO',
+  priority: 'MEDIUM',
+  dueDate: null,
+  assigneeId: null,
+} as const
+
+/** The input's fields as they are stored; absent ones are left out. */
+function fieldsOf(input: Partial<TaskInput>): Partial<Editable> {
+  const { title, description, status, priority, dueDate, assigneeId } = input
+  const wanted: Partial<Editable> = {
+    title: title?.trim(),
+    description: optionalText(description),
+    ...{ status, priority, assigneeId },
+    dueDate: typeof dueDate === 'string' ? parseInstant(dueDate) : dueDate,
+  }
+  for (const key in wanted)
+    if (wanted[key as keyof Editable] === undefined) delete wanted[key as keyof Editable]
+  return wanted
+}
+
+function requireAssignable(state: ProjectState, userId: string | null | undefined): void {
+  if (typeof userId === 'string' && !state.standing(userId))
+    throw badRequest('assigneeId must be the owner or a member of the project')
+}

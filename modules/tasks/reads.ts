@@ -1,0 +1,58 @@
+import type { TaskRow } from '../../drizzle/rows.ts'
+import { notFound } from '../../src/core/errors.ts'
+import { isId } from '../../src/core/ids.ts'
+import { pageOf } from '../../src/core/pages.ts'
+import { etagAt } from '../../src/core/versions.ts'
+import { etagOf, page, pathOf } from '../../src/core/wire.ts'
+import type { Query } from '../../src/http/ask-query.ts'
+import type { Services } from '../../src/services.ts'
+import { listTasks, lookedAt } from './list.ts'
+import { ListTasksQuery, readTaskFilter } from './list-query.ts'
+import { openTasks, type SeeTask } from './queries.ts'
+import { taskView } from './schema.ts'
+
+/** What may be asked of tasks. */
+export function taskReads({ database, standing, serve }: Services, seeTask: SeeTask) {
+  const sql = database.reads
+  const findTask = openTasks(sql)
+
+  const list: Query = {
+    about: `Of one project, or across the caller's. Without a due date: last by dueDate, first by -dueDate. Sorted by creation and filtered by due date, a page looks at ${lookedAt} tasks of a project at most: it may show fewer than \`limit\`, and the Link header leads on.`,
+    input: ListTasksQuery,
+    shows: taskView,
+    isList: true,
+    async read({ request, caller, query }) {
+      const filter = readTaskFilter(query, caller)
+      const { projectId } = filter
+      const named = projectId !== undefined
+      const seen = named && isId(projectId) ? await standing({ userId: caller, projectId }) : undefined
+      if (named && !seen) throw notFound('Project')
+      const byDue = filter.sort.endsWith('dueDate')
+      const key = (row: TaskRow) => (byDue ? [row.dueDate, row.id] : [row.id])
+      const build = async (etag = '') => {
+        const found = await listTasks(sql, filter)
+        if (!found) throw notFound('Project')
+        return pageOf(request, found, taskView.of, key, etag)
+      }
+      if (!seen) return page(request, await build())
+      // `me` is somebody else for each caller.
+      const whose = query.assigneeId === 'me' ? `.${caller}` : ''
+      const etag = etagAt(seen, whose)
+      return serve(request, pathOf(request) + whose, etag, () => build(etag))
+    },
+  }
+
+  const get: Query = {
+    shows: taskView,
+    async read({ request, caller, params: { id = '' } }) {
+      const seen = isId(id) && (await seeTask({ userId: caller, taskId: id }))
+      if (!seen) throw notFound('Task')
+      return serve(request, id, etagOf(seen), async () => {
+        const task = await findTask({ userId: caller, taskId: id })
+        if (!task) throw notFound('Task')
+        return { etag: etagOf(task), body: JSON.stringify(taskView.of(task)), link: null }
+      })
+    },
+  }
+  return { list, get }
+}

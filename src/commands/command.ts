@@ -1,0 +1,68 @@
+import type { Static, TObject } from '@sinclair/typebox'
+import type { Loadable } from '../../drizzle/entities.ts'
+import type { Context, Decision } from '../actor/events.ts'
+import type { Needs } from '../actor/load.ts'
+import type { ProjectState } from '../actor/state.ts'
+import type { Standing } from '../core/access.ts'
+import type { ErrorStatus } from '../core/errors.ts'
+import type { Person, Whom } from './people.ts'
+import type { View } from './view.ts'
+
+/** Where a command runs: in a new project, or in the one that a field of its input names, or holds just now. */
+export type At = { kind: 'new' } | { kind: 'project' | Loadable; key: string }
+
+export const inNewProject: At = { kind: 'new' }
+export const inProject = (key = 'projectId'): At => ({ kind: 'project', key })
+export const ofTask = (key = 'id'): At => ({ kind: 'task', key })
+export const ofSubtask: At = { kind: 'subtask', key: 'id' }
+export const ofComment: At = { kind: 'comment', key: 'id' }
+
+/** What a rule may know beside the state. */
+export interface Known extends Context {
+  /** Whom the command asked for, if there is such an account. */
+  person?: Person
+  limits: { projectMembers: number }
+}
+
+/**
+ * A write as data: a name, plain input, where it runs, and the pure rule that decides it. The same definition serves a
+ * route, the document, the workers, and whatever else runs commands by name.
+ */
+export interface Command<Input extends object = object, Row = unknown> {
+  /** `noun.verb` */
+  name: string
+  /** For whoever reads the document. */
+  about?: string
+  /** Path and body together. */
+  input: TObject
+  at: At
+  /** The role it takes, held before the rule is asked; `nobody` is for the service's own work. */
+  least: Standing | 'nobody'
+  /** The project that a thing moves to, if the input says so. */
+  into?(input: Input): string | undefined
+  /** Rows to load beside the one it runs at. */
+  needs?(input: Input): Needs
+  /** Whose account the rule or the answer asks for. */
+  whom?(input: Input, caller: string): Whom
+  /** Throws a Refusal to change nothing. `other` is the state that the thing moves to: this one, if it stays. */
+  decide(state: ProjectState, known: Known, input: Input, other: ProjectState): Decision<Row>
+  /** The answer: the view of a row, or a message. */
+  shows?: View<Row>
+  says?: string
+  status: 200 | 201
+  /** The path below /api/v1 of what was made. */
+  madeAt?(id: string, input: Input): string
+  /** What its rule refuses beside what every command may: for the document. */
+  refuses?: ErrorStatus[]
+}
+
+type Definition<S extends TObject, Row> = Omit<Command<Static<S>, Row>, 'name' | 'input' | 'status'> & {
+  input: S
+  status?: 200 | 201
+}
+
+/** Defines a command. */
+export const command = <S extends TObject, Row>(
+  name: string,
+  definition: Definition<S, Row>,
+): Command<Static<S>, Row> => ({ name, status: 200, ...definition })

@@ -1,0 +1,46 @@
+import { type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
+
+const isId = Symbol('id')
+
+/** The plain input of a command. Unknown fields are refused, for a misspelt one must not be lost. */
+export const Input = <T extends TProperties>(properties: T) =>
+  Type.Object(properties, { additionalProperties: false })
+
+/** An id that a command names, as a path or a body says it. */
+export const IdOf = (what: string) =>
+  Type.String({
+    [isId]: true,
+    maxLength: 100,
+    description: `The id of a ${what}`,
+    examples: ['019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5b'],
+  })
+
+/** True for the schema of an id, or of an id that may be null. */
+export const isIdSchema = (schema: TSchema): boolean =>
+  isId in schema || (schema.anyOf ?? []).some((one: TSchema) => isId in one)
+
+/**
+ * A JSON body: unknown fields are refused, for a misspelt one must not be lost. What else the resource shows may come
+ * along and is ignored, so that what was read can be sent back.
+ */
+export function Body<T extends TProperties>(properties: T, { properties: shown }: TObject) {
+  const others = Object.keys(shown).filter((name) => !(name in properties))
+  const readOnly = (name: string) => ({
+    readOnly: true,
+    description: shown[name]!.description ?? 'Read only',
+  })
+  const ignored = others.map((name) => [name, Type.Optional(Type.Unknown(readOnly(name)))])
+  return Type.Object<T>(
+    { ...properties, ...Object.fromEntries(ignored) },
+    {
+      additionalProperties: false,
+      ...(others.length && {
+        description: `Read-only fields may come along and are ignored: ${others.join(', ')}`,
+      }),
+    },
+  )
+}
+
+/** Query parameters: unknown ones are refused, for a misspelt filter must not answer the wrong list. */
+export const Parameters = <T extends TProperties>(properties: T) =>
+  Type.Object(properties, { additionalProperties: false })

@@ -1,0 +1,40 @@
+import { batched } from '../core/batch.ts'
+import type { Sql, SqlPart } from '../core/database.ts'
+import { isId } from '../core/ids.ts'
+import { inOrder } from '../core/in-order.ts'
+import { nameTag } from '../core/people.ts'
+
+/** Whose account a command asks for: by its id or email, or as the user of a member or the owner of a project. */
+export interface Whom {
+  by: 'id' | 'email' | 'member' | 'owner'
+  key: string
+}
+
+/** Who somebody is right now, and what tells their name from others they had. */
+export interface Person {
+  id: string
+  name: string
+  email: string
+  nameTag: string
+}
+
+export type FindPerson = (whom: Whom) => Promise<Person | undefined>
+
+/** Finds people, many in one query; undefined where there is no such account. */
+export function openFindPerson(sql: Sql): FindPerson {
+  const finder = (from: SqlPart, key: SqlPart, list: 'uuid' | 'text') =>
+    batched({ keys: 500, slots: 2 }, async (keys: string[]) => {
+      const wanted = list === 'uuid' ? sql`${keys}::uuid[]` : sql`${keys}::text[]`
+      const rows = await sql<(Person & { key: string })[]>`
+        select ${key} as key, u.id, u.name, u.email, ${nameTag(sql)} as name_tag
+        from ${from} where ${key} = any(${wanted})`
+      return inOrder(keys, rows, (row) => row.key)
+    })
+  const find = {
+    id: finder(sql`users u`, sql`u.id`, 'uuid'),
+    email: finder(sql`users u`, sql`u.email`, 'text'),
+    member: finder(sql`members m join users u on u.id = m.user_id`, sql`m.id`, 'uuid'),
+    owner: finder(sql`projects p join users u on u.id = p.owner_id`, sql`p.id`, 'uuid'),
+  }
+  return async ({ by, key }) => (by === 'email' || isId(key) ? find[by](key) : undefined)
+}

@@ -1,0 +1,66 @@
+import type { Actors } from '../actor/actors.ts'
+import type { Guard } from '../actor/idempotency.ts'
+import type { Reply } from '../actor/reply.ts'
+import type { Work } from '../actor/work.ts'
+import { notFound } from '../core/errors.ts'
+import { isId, newId } from '../core/ids.ts'
+import type { Command } from './command.ts'
+import { decide, idIn, nouns } from './decide.ts'
+import type { FindPerson } from './people.ts'
+import type { Places } from './places.ts'
+import { replyOf } from './reply-of.ts'
+
+/** A command on its way: plain data from end to end. */
+export interface Order {
+  name: string
+  input: object
+  caller: string
+  /** The caller's If-Match header. */
+  ifMatch?: string
+  /** The caller's Idempotency-Key; the answer is kept with the commit. */
+  guard?: Guard
+}
+
+/**
+ * Runs any command by its name, and gives its answer once it is durable.
+ * @throws Refusal what the rule refused, 404 when what it runs at is not there, 503
+ */
+export type Run = (order: Order) => Promise<Reply>
+
+interface Means {
+  actors: Actors
+  places: Places
+  findPerson: FindPerson
+  limits: { projectMembers: number }
+}
+
+/** Opens the one way in for writes to projects. @throws Error when two commands have one name */
+export function openRun(commands: Command[], { actors, places, findPerson, limits }: Means): Run {
+  const registry = new Map(commands.map((command) => [command.name, command]))
+  if (registry.size < commands.length) throw new Error('Two commands have the same name')
+
+  return async ({ name, input, ...order }) => {
+    const command = registry.get(name)
+    if (!command) throw new Error(`There is no command ${name}`)
+    const { at } = command
+    const whom = command.whom?.(input, order.caller)
+    const person = whom && (await findPerson(whom))
+    const into = command.into?.(input)
+    if (into !== undefined && !isId(into)) throw notFound('Project')
+
+    const runIn = (projectId: string, found: Partial<Work<Reply>>) =>
+      actors.run<Reply>({
+        ...{ ...order, ...found, projectId, otherProjectId: into },
+        decide(state, context, other) {
+          const known = { ...context, person, limits }
+          return replyOf(command, decide(command, state, known, input, other), person)
+        },
+      })
+    if (at.kind === 'new') return runIn(newId(), { opens: true })
+    const id = idIn(input, at.key)
+    if (at.kind === 'project') return runIn(id, { needs: command.needs?.(input) })
+    return places.at(at.kind, id, nouns[at.kind], ({ projectId, taskId }) =>
+      runIn(projectId, { needs: { task: [taskId], [at.kind]: [id] } }),
+    )
+  }
+}

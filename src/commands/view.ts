@@ -1,0 +1,13 @@
+import type { TObject } from '@sinclair/typebox'
+import type { Person } from './people.ts'
+
+/** What crosses the wire of a row: its name and schema in the document, and how it is made. */
+export interface View<Row = unknown> {
+  name: string
+  schema: TObject
+  of(row: Row, person?: Person): object
+  /** The name that a row's ETag stands for as well, where it shows one. */
+  tag?(person?: Person): string
+}
+
+export const view = <Row>(definition: View<Row>): View<Row> => definition
