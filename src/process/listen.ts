@@ -2,6 +2,8 @@ import { ConfigError } from '../core/config.ts'
 import type { Services } from '../services.ts'
 import { sleep, type Stopping } from './stopping.ts'
 
+const cutMs = 1_000
+
 interface Listening {
   hostname: string
   port: number
@@ -13,7 +15,7 @@ interface Listening {
 /** The part of an app that this needs. */
 interface App {
   listen(options: Listening): unknown
-  server: { port?: number; stop(): Promise<void> } | null
+  server: { port?: number; stop(cut?: boolean): Promise<void> } | null
 }
 
 /** Opens the port, and has it closed at the end: what is under way is answered first. */
@@ -31,9 +33,13 @@ export function listen(app: App, services: Services, stopping: Stopping, receive
   const close = async () => {
     services.drain()
     await sleep(drainDelayMs) // balancers ask whether it is ready, and send the next requests elsewhere
-    await app.server?.stop()
+    const isAnswered = app.server?.stop().then(() => true)
+    if (await Promise.race([isAnswered, sleep(drainTimeoutMs)])) return
+    // Most likely a sender who never came to the end of a body: no answer was owed.
+    services.log.warn('connections that were not done in time are cut')
+    void app.server?.stop(true)
   }
-  stopping.closes('server', close, { withinMs: drainDelayMs + drainTimeoutMs })
+  stopping.closes('server', close, { withinMs: drainDelayMs + drainTimeoutMs + cutMs })
   const url = `http://${host === '0.0.0.0' ? 'localhost' : host}:${app.server?.port}`
   services.log.info({ api: `${url}/api/v1`, docs: `${url}/api/docs` }, 'listening')
 }

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { connect } from 'node:net'
 import { eventually } from '../races/pair.ts'
 import { make, openClient, register } from '../support/client.ts'
 import { freshRedis, type FreshRedis } from '../support/redis.ts'
@@ -65,6 +66,20 @@ test('a drain says so in its readiness first, and serves as before until the por
   await make(ada, '/projects', { name: 'Accepted while it drains' })
   expect((await fetch(`${web.url}/health/live`)).status).toBe(200)
   expect(await exited).toBe(0)
+})
+
+test('a sender who never ends a body keeps the process no longer than its time', async () => {
+  const web = await spawn('web', { DRAIN_TIMEOUT_MS: '500' })
+  const ada = await register(openClient(web.url))
+  const { port, hostname } = new URL(web.url)
+  const sender = connect(Number(port), hostname)
+  const cut = new Promise((resolve) => sender.on('error', () => {}).once('close', resolve))
+  const headers = `Host: x\r\nAuthorization: Bearer ${ada.token}\r\nContent-Type: application/json\r\n`
+  sender.write(`POST /api/v1/projects HTTP/1.1\r\n${headers}Content-Length: 100\r\n\r\n{"name":`)
+  await make(ada, '/projects', { name: 'Sent after it' })
+  expect(await web.stop()).toBe(0)
+  await cut
+  expect(web.output.filter((line) => line.includes('are cut'))).toHaveLength(1)
 })
 
 test('a second signal ends the process at once, with the code that says which', async () => {
