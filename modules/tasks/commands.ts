@@ -26,13 +26,22 @@ export const createTask = command('task.create', {
   at: inProject(),
   least: 'EDITOR',
   decide(state, known, { title, ...input }) {
-    const wanted = { ...blank, ...fieldsOf(input), title: title.trim() }
-    requireAssignable(state, wanted.assigneeId)
-    const { projectId, lastNumber } = state
-    const [createdAt, updatedAt] = [known.now, known.now]
-    const number = lastNumber + 1
+    const wanted = fieldsOf(input)
+    const { description = null, status = 'TODO', priority = 'MEDIUM' } = wanted
+    const { dueDate = null, assigneeId = null } = wanted
+    requireAssignable(state, assigneeId)
     const change = appeared(state, known, 'task.created', {
-      ...{ id: known.newId(), projectId, number, ...wanted, createdAt, updatedAt },
+      id: known.newId(),
+      projectId: state.projectId,
+      number: state.lastNumber + 1,
+      title: title.trim(),
+      description,
+      status,
+      priority,
+      dueDate,
+      assigneeId,
+      createdAt: known.now,
+      updatedAt: known.now,
     })
     return { changes: [change], answer: change.after }
   },
@@ -77,7 +86,7 @@ function move(
   requireAssignable(target, wanted.assigneeId)
   const { eventId: _, ...kept } = task
   const { projectId, lastNumber } = target
-  const moved = { ...kept, ...wanted, projectId, number: lastNumber + 1, updatedAt: known.now }
+  const moved = { ...kept, ...present(wanted), projectId, number: lastNumber + 1, updatedAt: known.now }
   if (moved.assigneeId && !target.standing(moved.assigneeId)) moved.assigneeId = null
   const departure = removed(source, known, 'task.moved_out', task)
   const arrival = appeared(target, known, 'task.moved_in', moved)
@@ -117,27 +126,21 @@ export const unassignTasks = command('task.unassign', {
 
 export const taskCommands = [createTask, updateTask, deleteTask, unassignTasks]
 
-const blank = {
-  description: null,
-  status: 'TODO',
-  priority: 'MEDIUM',
-  dueDate: null,
-  assigneeId: null,
-} as const
-
-/** The input's fields as they are stored; absent ones are left out. */
+/** The input's fields as they are stored; undefined where they are absent. */
 function fieldsOf(input: Partial<TaskInput>): Partial<Editable> {
   const { title, description, status, priority, dueDate, assigneeId } = input
-  const wanted: Partial<Editable> = {
+  return {
     title: title?.trim(),
     description: optionalText(description),
-    ...{ status, priority, assigneeId },
+    status,
+    priority,
     dueDate: typeof dueDate === 'string' ? parseInstant(dueDate) : dueDate,
+    assigneeId,
   }
-  for (const key in wanted)
-    if (wanted[key as keyof Editable] === undefined) delete wanted[key as keyof Editable]
-  return wanted
 }
+
+const present = (wanted: Partial<Editable>): Partial<Editable> =>
+  Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined))
 
 function requireAssignable(state: ProjectState, userId: string | null | undefined): void {
   if (typeof userId === 'string' && !state.standing(userId))

@@ -1,4 +1,4 @@
-import type { Entity, Rows } from '../../drizzle/entities.ts'
+import { type Entity, entityNames, type Rows } from '../../drizzle/entities.ts'
 import type { OwedJob } from '../core/jobs.ts'
 
 /**
@@ -47,7 +47,16 @@ type Fields<E extends Entity> = Omit<Rows[E], 'eventId'>
 type Place = { readonly projectId: string }
 type EntityOf<T extends FactType> = T extends `${infer E extends Entity}.${string}` ? E : never
 
-const entityOf = <T extends FactType>(type: T) => type.slice(0, type.indexOf('.')) as EntityOf<T>
+const entitiesOf = new Map<FactType, Entity>()
+
+/** The entity that a fact's name begins with: the same text each time, for a new one would be hashed at every look-up. */
+function entityOf<T extends FactType>(type: T): EntityOf<T> {
+  const known = entitiesOf.get(type)
+  if (known) return known as EntityOf<T>
+  const entity = entityNames.find((name) => type.startsWith(`${name}.`)) as EntityOf<T>
+  entitiesOf.set(type, entity)
+  return entity
+}
 
 /** A row that was not here: its change carries the row with the id of the event that made it. */
 export function appeared<T extends FactType>(

@@ -1,12 +1,13 @@
 import type { Actors } from '../actor/actors.ts'
 import type { Guard } from '../actor/idempotency.ts'
 import type { Reply } from '../actor/reply.ts'
+import type { Needs } from '../actor/load.ts'
 import type { Work } from '../actor/work.ts'
 import { notFound } from '../core/errors.ts'
 import { isId, newId } from '../core/ids.ts'
 import type { Command } from './command.ts'
 import { decide, idIn, nouns } from './decide.ts'
-import type { FindPerson } from './people.ts'
+import type { FindPerson, Person } from './people.ts'
 import type { Places } from './places.ts'
 import { replyOf } from './reply-of.ts'
 
@@ -39,28 +40,36 @@ export function openRun(commands: Command[], { actors, places, findPerson, limit
   const registry = new Map(commands.map((command) => [command.name, command]))
   if (registry.size < commands.length) throw new Error('Two commands have the same name')
 
-  return async ({ name, input, ...order }) => {
-    const command = registry.get(name)
-    if (!command) throw new Error(`There is no command ${name}`)
+  function runIn(command: Command, { input, caller, ifMatch, guard }: Order, person?: Person) {
     const { at } = command
-    const whom = command.whom?.(input, order.caller)
-    const person = whom && (await findPerson(whom))
     const into = command.into?.(input)
     if (into !== undefined && !isId(into)) throw notFound('Project')
-
-    const runIn = (projectId: string, found: Partial<Work<Reply>>) =>
-      actors.run<Reply>({
-        ...{ ...order, ...found, projectId, otherProjectId: into },
-        decide(state, context, other) {
-          const known = { ...context, person, limits }
-          return replyOf(command, decide(command, state, known, input, other), person)
-        },
-      })
-    if (at.kind === 'new') return runIn(newId(), { opens: true })
+    const work = (projectId: string, needs?: Needs): Work<Reply> => ({
+      projectId,
+      otherProjectId: into,
+      caller,
+      needs,
+      ifMatch,
+      guard,
+      opens: at.kind === 'new',
+      decide(state, { now, newId }, other) {
+        const known = { caller, ifMatch, now, newId, person, limits }
+        return replyOf(command, decide(command, state, known, input, other), person)
+      },
+    })
+    if (at.kind === 'new') return actors.run(work(newId()))
     const id = idIn(input, at.key)
-    if (at.kind === 'project') return runIn(id, { needs: command.needs?.(input) })
-    return places.at(at.kind, id, nouns[at.kind], ({ projectId, taskId }) =>
-      runIn(projectId, { needs: { task: [taskId], [at.kind]: [id] } }),
+    if (at.kind === 'project') return actors.run(work(id, command.needs?.(input)))
+    const { kind } = at
+    return places.at(kind, id, nouns[kind], ({ projectId, taskId }) =>
+      actors.run(work(projectId, { task: [taskId], [kind]: [id] })),
     )
+  }
+
+  return async (order) => {
+    const command = registry.get(order.name)
+    if (!command) throw new Error(`There is no command ${order.name}`)
+    if (!command.whom) return runIn(command, order)
+    return runIn(command, order, await findPerson(command.whom(order.input, order.caller)))
   }
 }

@@ -3,7 +3,7 @@ import type { Config } from './config.ts'
 import { connecting, tlsModeOf } from './postgres/connect.ts'
 import { watched } from './postgres/queries.ts'
 import { Silence } from './postgres/silence.ts'
-import { isoInstant, list } from './postgres/values.ts'
+import { isoInstant, lists } from './postgres/values.ts'
 import { padding } from './postgres/workarounds.ts'
 
 export type Sql = postgres.Sql
@@ -82,7 +82,7 @@ function openPool(databaseUrl: string, silence: Silence, pool: Pool): Sql {
     onnotice: () => {},
     // Asking each new connection for its array types is a query more, and one that ends the process when it fails.
     fetch_types: false,
-    types: { list },
+    types: lists,
     transform: { column: { from: postgres.toCamel } },
     connection: {
       application_name: 'docket',

@@ -29,11 +29,9 @@ function tidy({ params, request }: { params: Record<string, string | undefined>;
   for (const name in params) params[name] = canonicalId(params[name] ?? '')
 }
 
-/** What every answer says, whoever asks; and to whom limits apply, what is left of them. */
+/** To whom limits apply, what is left of them. */
 function sayLimits({ response, share }: { response: unknown; share: Share | null }): void {
-  if (!(response instanceof Response)) return
-  response.headers.set('x-content-type-options', 'nosniff')
-  if (share) tell(response.headers, share)
+  if (share && response instanceof Response) tell(response.headers, share)
 }
 
 export type Doors = ReturnType<typeof openDoors>

@@ -38,11 +38,11 @@ export function openVersions(sql: Sql): Versions {
   const lastSeen = new LRUCache<string, string>({ max: minded })
   const isCurrent = batched({ keys: 500, slots: 1 }, async (sights: Sight[]) => {
     const ids = sights.map(({ projectId }) => projectId)
-    const versions = sights.map(({ version }) => String(version))
+    const versions = sights.map(({ version }) => version)
     const eventIds = sights.map(({ lastEventId }) => lastEventId)
     const [row] = await sql<{ moved: string | null; renaming: string }[]>`
       select string_agg(concat_ws(' ', q.n, s.last_event_id), ',') as moved, ${lastRenaming(sql)} as renaming
-      from unnest(${ids}::uuid[], ${versions}::text[]::int8[], ${eventIds}::uuid[])
+      from unnest(${ids}::uuid[], ${versions}::int8[], ${eventIds}::uuid[])
         with ordinality q(project_id, version, event_id, n)
       left join streams s on s.project_id = q.project_id
       where coalesce(s.version, 0) <> q.version or s.last_event_id <> q.event_id`

@@ -12,15 +12,17 @@ export interface CachedBody {
   link: string | null
 }
 
-const plain = { 'content-type': 'application/json' }
-const ofReads = { ...plain, ...forCallerAlone }
+/** What a browser must never take for something else. */
+export const typed = { 'content-type': 'application/json', 'x-content-type-options': 'nosniff' }
+const ofReads = { ...typed, ...forCallerAlone }
+const ofNothing = { 'x-content-type-options': 'nosniff', ...forCallerAlone }
 
 /** The strong ETag of a single resource: the id of the event that last touched it, and what tells a name that it shows. */
 export const etagOf = ({ eventId }: { eventId: string }, nameTag = ''): string => `"${eventId}${nameTag}"`
 
 /** A body without an ETag. */
 export function json(body: unknown, status = 200): Response {
-  return new Response(JSON.stringify(body), { status, headers: { ...plain, 'x-request-id': requestId() } })
+  return new Response(JSON.stringify(body), { status, headers: { ...typed, 'x-request-id': requestId() } })
 }
 
 /** The answer to a read whose body is ready, with the way to the next page if there is one. */
@@ -49,10 +51,11 @@ export const pathOf = ({ url }: Request): string => url.slice(url.indexOf('/', 8
 export function notModified(request: Request, etag: string): Response | undefined {
   const named = request.headers.get('if-none-match')
   if (!named || !etag) return undefined
-  const tags = named === '*' ? [etag] : named.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
-  const known = tags.find((tag) => plainTag(tag) === etag)
+  const known = named === etag || named === '*' ? etag : tagsIn(named).find((tag) => plainTag(tag) === etag)
   if (known === undefined) return undefined
-  const headers = { ...forCallerAlone, 'x-request-id': requestId(), etag: known }
+  const headers = { ...ofNothing, 'x-request-id': requestId(), etag: known }
   if (known !== etag) headers.vary = inEitherForm
   return new Response(null, { status: 304, headers })
 }
+
+const tagsIn = (header: string): string[] => header.split(',').map((tag) => tag.trim().replace(/^W\//, ''))

@@ -17,9 +17,6 @@ export function health({ database, redisStatus, isDraining }: Services) {
   }
 
   return new Elysia({ prefix: '/health', detail: { hide: true } })
-    .onAfterHandle(
-      ({ response }) => void (response as Response).headers.set('x-content-type-options', 'nosniff'),
-    )
     .get('/live', () => json({ status: 'ok' }))
     .get('/ready', async () => {
       const redis = redisStatus() === 'ready' ? 'ok' : 'away'

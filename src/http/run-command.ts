@@ -5,7 +5,7 @@ import type { Run } from '../commands/run.ts'
 import { Message, operation } from '../core/docs.ts'
 import type { ErrorStatus } from '../core/errors.ts'
 import { canonicalId } from '../core/ids.ts'
-import type { Write } from './write.ts'
+import type { Conditions, Write } from './write.ts'
 
 /** What a guarded route knows of its request. */
 export interface Asked {
@@ -26,9 +26,9 @@ export const openRunCommand =
     const inputOf = readInput(path, command)
     const answer = ({ request, caller, params, body = null }: Asked): Promise<Response> => {
       const input = inputOf(params, body)
-      const order = { name, input, caller }
       const where = madeAt && ((id: string) => madeAt(id, input))
-      return write(request, caller, body, (conditions) => run({ ...order, ...conditions }), where)
+      const work = ({ ifMatch, guard }: Conditions) => run({ name, input, caller, ifMatch, guard })
+      return write(request, caller, body, work, where)
     }
     const hooks = hooksOf(path, command, summary)
     // Elysia would parse a body that the command has no use for.

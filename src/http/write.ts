@@ -3,6 +3,7 @@ import { type FindKept, type Guard, replay } from '../actor/idempotency.ts'
 import type { Reply } from '../actor/reply.ts'
 import { badRequest, Refusal } from '../core/errors.ts'
 import { requestId } from '../core/request-id.ts'
+import { typed } from '../core/wire.ts'
 
 /** What the headers of a write ask of its command. */
 export interface Conditions {
@@ -60,13 +61,14 @@ export function readGuard(request: Request, scope: string, body: unknown): Guard
 }
 
 /** Every view begins with its id. */
-const idIn = (body: string): string => /^\{"id":"([^"]+)"/.exec(body)?.[1] ?? ''
+const idIn = (body: string): string => body.slice(idAt, body.indexOf('"', idAt))
+const idAt = '{"id":"'.length
 
 export function send(
   { status, body, etag, replayed }: Reply & { replayed?: true },
   madeAt?: MadeAt,
 ): Response {
-  const headers: Record<string, string> = { 'content-type': 'application/json', 'x-request-id': requestId() }
+  const headers: Record<string, string> = { ...typed, 'x-request-id': requestId() }
   if (etag) headers.etag = etag
   if (madeAt && status === 201) headers.location = `/api/v1${madeAt(idIn(body))}`
   if (replayed) headers['idempotency-replayed'] = 'true'

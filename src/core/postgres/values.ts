@@ -1,16 +1,27 @@
-const listTypes = [2951, 1009] // uuid[], text[]
+// Lists go to the database as array literals; none come back.
+const parse = (text: string) => text
+const listOf = <T>(oid: number, literal: (items: T[]) => string) => ({
+  to: oid,
+  from: [oid],
+  serialize: (items: T[]) => `{${literal(items)}}`,
+  parse,
+})
 
-/** Lists go to the database as array literals; none come back. */
-export const list = {
-  to: 2951,
-  from: listTypes,
-  serialize: (items: string[]) => `{${items.map(quoted).join()}}`,
-  parse: (text: string) => text,
+/** Nothing that must be quoted, nor a comma within. Looked at together: one by one takes a tenth of a batched read. */
+const ids = /^[\da-f,-]*$/
+const uuids = (items: string[]): string => {
+  const joined = items.join()
+  return ids.test(joined) ? joined : texts(items)
 }
-
-/** Ids and numbers stand as they are: quoting them takes a tenth of the time that a batch of reads takes here. */
 const plain = /^(?!null$)[\w-]+$/i
 const quoted = (item: string) => (plain.test(item) ? item : `"${item.replace(/["\\]/g, '\\$&')}"`)
+const texts = (items: string[]): string => items.map(quoted).join()
+
+export const lists = {
+  uuids: listOf(2951, uuids),
+  texts: listOf(1009, texts),
+  bigints: listOf(1016, (items: number[]) => items.join()),
+}
 
 /** From `2027-01-31 17:00:00.5+00`. Date would read the year 50 as 1950. */
 export function isoInstant(text: string): string {
