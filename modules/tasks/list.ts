@@ -1,6 +1,7 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
 import type { Sql, SqlPart } from '../../src/core/database.ts'
 import { type Cut, cut, untilFull } from '../../src/core/pages.ts'
+import { unprepared } from '../../src/core/postgres/queries.ts'
 import { nilId } from '../../src/core/ids.ts'
 import type { sorts } from './list-query.ts'
 import { priorities, statuses } from './schema.ts'
@@ -20,6 +21,9 @@ export interface TaskFilter {
   after: (string | null)[] | null
 }
 
+/** Of the longest texts, about 5 MB. */
+const fewRows = 64
+
 /** Tasks of a project looked at for one page, at most, where no index has both the list's order and its filter. */
 export const lookedAt = 2_000
 
@@ -33,8 +37,11 @@ export async function listTasks(sql: Sql, filter: TaskFilter): Promise<Cut<TaskR
   const { by } = orderOf(sql, filter, sql`t.due`)
   const page = (rows: number) => (isSieved(filter) ? sieved : merged)(sql, filter, by, rows)
   const most = filter.limit + 1
+  // So few rows are never much too long, and a page of them needs no sum.
   const read = <R extends object>(rows: SqlPart) =>
-    sql<R[]>`${untilFull(sql, rows, sql`octet_length(description)`)}`
+    most <= fewRows
+      ? sql<R[]>`${rows}`
+      : unprepared(sql<R[]>`${untilFull(sql, rows, sql`octet_length(description)`)}`)
   if (!filter.projectId) {
     // Of many projects, only those whose first task is among the first can have a task on the page.
     const rows = await read<Row>(sql`

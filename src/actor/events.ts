@@ -1,4 +1,4 @@
-import { type Entity, entityNames, type Rows } from '../../drizzle/entities.ts'
+import type { Entity, Rows } from '../../drizzle/entities.ts'
 import type { OwedJob } from '../core/jobs.ts'
 
 /**
@@ -53,7 +53,7 @@ const entitiesOf = new Map<FactType, Entity>()
 function entityOf<T extends FactType>(type: T): EntityOf<T> {
   const known = entitiesOf.get(type)
   if (known) return known as EntityOf<T>
-  const entity = entityNames.find((name) => type.startsWith(`${name}.`)) as EntityOf<T>
+  const entity = type.slice(0, type.indexOf('.')) as EntityOf<T>
   entitiesOf.set(type, entity)
   return entity
 }

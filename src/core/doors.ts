@@ -24,7 +24,7 @@ const openDoor = ({ bodyBytes, bodyTimeoutMs }: Pick<Config, 'bodyBytes' | 'body
   })
 
 /** A request as its route is to see it. @throws Refusal 400 */
-function tidy({ params, request }: { params: Record<string, string | undefined>; request: Request }): void {
+function tidy(request: Request, params: Record<string, string | undefined>): void {
   requireSingle(request)
   for (const name in params) params[name] = canonicalId(params[name] ?? '')
 }
@@ -40,10 +40,11 @@ export type Doors = ReturnType<typeof openDoors>
 export function openDoors(
   authenticate: Authenticate,
   limits: Limits,
-  config: Pick<Config, 'bodyBytes' | 'bodyTimeoutMs' | 'trustProxy'>,
+  config: Pick<Config, 'bodyBytes' | 'bodyTimeoutMs' | 'rateLimit' | 'trustProxy'>,
 ) {
   const { trustProxy } = config
   const open = openDoor(config)
+  const told = config.rateLimit ? [sayLimits] : []
   return {
     /** For who is about to sign in: gives routes the `address`. */
     signIn: new Elysia({ name: 'sign-in-door' })
@@ -51,21 +52,24 @@ export function openDoors(
       .derive({ as: 'scoped' }, async ({ request, server }) => {
         requireShort(request)
         const address = addressOf(request, server, trustProxy)
-        return { address, share: await limits.enter(address) }
+        const share = await limits.enter(address)
+        requireSingle(request)
+        return { address, share }
       })
-      .onTransform({ as: 'scoped' }, tidy)
-      .onAfterHandle({ as: 'scoped' }, sayLimits),
+      .onAfterHandle({ as: 'scoped' }, told),
 
     /** For signed-in callers: refuses others with 401 and gives routes the `caller`'s user id. */
     guarded: new Elysia({ name: 'guarded-door' })
       .use(open)
-      .derive({ as: 'scoped' }, async ({ request }) => {
+      .derive({ as: 'scoped' }, async ({ request, params }) => {
         requireShort(request)
-        const caller = await authenticate.caller(request)
-        return { caller, share: await limits.use(caller, request.method) }
+        const caller = authenticate.believed(request) ?? (await authenticate.caller(request))
+        const taken = limits.use(caller, request.method)
+        const share = taken instanceof Promise ? await taken : taken
+        tidy(request, params)
+        return { caller, share }
       })
-      .onTransform({ as: 'scoped' }, tidy)
-      .onAfterHandle({ as: 'scoped' }, sayLimits),
+      .onAfterHandle({ as: 'scoped' }, told),
 
     /**
      * For writes that end tokens: a repeat under an Idempotency-Key may come with a token that the first attempt
@@ -79,9 +83,9 @@ export function openDoors(
         if (request.headers.has('idempotency-key')) await authenticate.requireInTime(claims)
         else await authenticate.require(claims)
         const share = await limits.use(claims.userId, request.method)
+        requireSingle(request)
         return { claims, share, address: addressOf(request, server, trustProxy) }
       })
-      .onTransform({ as: 'scoped' }, tidy)
-      .onAfterHandle({ as: 'scoped' }, sayLimits),
+      .onAfterHandle({ as: 'scoped' }, told),
   }
 }

@@ -33,19 +33,21 @@ export interface Versions {
   heard(sight: Sight): void
 }
 
-/** Compares with the versions of projects, for many requests in one query. Only those that moved are answered. */
+/**
+ * Compares with the versions of projects, for many requests in one query. Only those that moved are answered. By the
+ * event that made the version alone: it has never been another one's.
+ */
 export function openVersions(sql: Sql): Versions {
   const lastSeen = new LRUCache<string, string>({ max: minded })
   const isCurrent = batched({ keys: 500, slots: 1 }, async (sights: Sight[]) => {
     const ids = sights.map(({ projectId }) => projectId)
-    const versions = sights.map(({ version }) => version)
     const eventIds = sights.map(({ lastEventId }) => lastEventId)
     const [row] = await sql<{ moved: string | null; renaming: string }[]>`
       select string_agg(concat_ws(' ', q.n, s.last_event_id), ',') as moved, ${lastRenaming(sql)} as renaming
-      from unnest(${ids}::uuid[], ${versions}::int8[], ${eventIds}::uuid[])
-        with ordinality q(project_id, version, event_id, n)
+      from unnest(${ids}::uuid[], ${eventIds}::uuid[])
+        with ordinality q(project_id, event_id, n)
       left join streams s on s.project_id = q.project_id
-      where coalesce(s.version, 0) <> q.version or s.last_event_id <> q.event_id`
+      where coalesce(s.last_event_id, ${nilId}::uuid) <> q.event_id`
     const moved = unpack(sights.length, row?.moved ?? null, ([lastEventId = nilId], n) => {
       lastSeen.set(ids[n]!, lastEventId)
       return true

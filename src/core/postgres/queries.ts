@@ -19,6 +19,12 @@ export interface Watching {
   onStandby(): void
 }
 
+/** For what is asked seldom and in many forms: each that is prepared is kept on every connection for good. */
+export function unprepared<Q extends object>(query: Q): Q {
+  ;(query as unknown as { options: { prepare: boolean } }).options.prepare = false
+  return query
+}
+
 /** Every query gets a whole result or an error within its time, and the error says where it came from. */
 export function watched(sql: Sql, by: Watching): Sql {
   const watch = <Q extends object>(ask: () => Q): Q => {
