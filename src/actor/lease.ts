@@ -59,7 +59,7 @@ export class Leases {
       const waitMs = await this.acquire(projectId)
       const timer = setTimeout(
         () => this.waiters.get(projectId)?.(false),
-        Math.min(waitMs, patience - performance.now()),
+        Math.max(0, Math.min(waitMs, patience - performance.now())),
       )
       const taken = waitMs === 0 || (await handedOver)
       clearTimeout(timer)
