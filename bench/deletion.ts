@@ -1,5 +1,5 @@
 import type postgres from 'postgres'
-import { newId } from '../src/core/ids.ts'
+import { newId } from '../src/ids.ts'
 import { median } from './histogram.ts'
 import { type LoadRun, storePlan } from './http-load.ts'
 import { openSocket } from './http-socket.ts'

@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia'
 import { accountRoutes } from '../modules/accounts/routes.ts'
-import { authRoutes } from '../modules/auth/routes.ts'
+import { authRoutes } from '../modules/accounts/sign-in-routes.ts'
 import { commentReads } from '../modules/comments/reads.ts'
 import { commentRoutes } from '../modules/comments/routes.ts'
 import { memberReads } from '../modules/members/reads.ts'
@@ -23,8 +23,8 @@ import type { Services } from './services.ts'
 
 /** The whole service as a function of a request: `app.fetch` runs wherever web standards do. */
 export function createApp(services: Services) {
-  const { database, doors, run, versions, write } = services
-  const http = openHttp(doors, run, write)
+  const { database, guards, run, versions, write } = services
+  const http = openHttp(guards, run, write)
   const seeTask = openSeenTasks(database.reads, versions)
   const log = openRequestLog(services.log, services.config.logRequests)
   const methods = openMethods()

@@ -1,29 +1,29 @@
-import type { React } from './actor/events.ts'
+import type { React } from './facts/facts.ts'
 import type { Command } from './commands/command.ts'
 import { openFindPerson } from './commands/people.ts'
 import { openPlaces } from './commands/places.ts'
 import { openRun, type Run } from './commands/run.ts'
 import { Actors } from './actor/actors.ts'
-import { openCommit } from './actor/commit.ts'
-import { openFindKept } from './actor/idempotency.ts'
-import { Leases } from './actor/lease.ts'
+import { openCommit } from './commit/commit.ts'
+import { openFindKept } from './commit/idempotency.ts'
+import { Leases } from './home/lease.ts'
 import { openLoader } from './actor/load.ts'
-import { type Authenticate, openAuthenticate } from './core/authenticate.ts'
-import { clockOf } from './core/clock.ts'
-import { type Config, secretsIn } from './core/config.ts'
-import { type Database, openDatabase } from './core/database.ts'
-import { type Doors, openDoors } from './core/doors.ts'
-import { type Jobs, openJobs } from './core/jobs.ts'
-import { type Limits, openLimits } from './core/limits/limits.ts'
-import type { Log } from './core/log.ts'
-import { openPasswords, type Passwords } from './core/passwords.ts'
-import { openRedis, openSubscriber } from './core/redis.ts'
-import { type FindStanding, openStandings } from './core/standing.ts'
-import { openServe, type Serve } from './core/serve.ts'
+import { type Authenticate, openAuthenticate } from './identity/sessions.ts'
+import { clockOf } from './postgres/clock.ts'
+import { type Config, secretsIn } from './config.ts'
+import { type Database, openDatabase } from './postgres/database.ts'
+import { type Guards, openGuards } from './http/guards.ts'
+import { type Jobs, openJobs } from './jobs/queue.ts'
+import { type Limits, openLimits } from './http/limits/limits.ts'
+import type { Log } from './log.ts'
+import { openPasswords, type Passwords } from './identity/passwords.ts'
+import { openRedis, openSubscriber } from './redis/connections.ts'
+import { type FindStanding, openStandings } from './reads/role-lookup.ts'
+import { openServe, type Serve } from './reads/cached-bodies.ts'
 import { type Once, openOnce } from './http/once.ts'
 import { openWrite, type Write } from './http/write.ts'
-import { openTokens, type Tokens } from './core/tokens.ts'
-import { openVersions, type Versions } from './core/versions.ts'
+import { openTokens, type Tokens } from './identity/tokens.ts'
+import { openVersions, type Versions } from './reads/versions.ts'
 
 /** What a process stands on; modules take what they need from here. */
 export interface Services {
@@ -37,7 +37,7 @@ export interface Services {
   serve: Serve
   write: Write
   once: Once
-  doors: Doors
+  guards: Guards
   limits: Limits
   authenticate: Authenticate
   tokens: Tokens
@@ -107,7 +107,7 @@ export function openServices(config: Config, log: Log, { commands, react }: Doma
     standing: openStandings(database.reads, versions),
     write: openWrite(findKept),
     once: openOnce(findKept, passwords, tokens),
-    doors: openDoors(authenticate, limits, config),
+    guards: openGuards(authenticate, limits, config),
     limits,
     serve: openServe(config.bodyCacheBytes),
     authenticate,

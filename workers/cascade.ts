@@ -1,7 +1,7 @@
 import { unassignTasks } from '../modules/tasks/commands.ts'
 import type { Run } from '../src/commands/run.ts'
-import type { Sql, SqlPart } from '../src/core/database.ts'
-import { nilId } from '../src/core/ids.ts'
+import type { Sql, SqlPart } from '../src/postgres/database.ts'
+import { nilId } from '../src/ids.ts'
 import { type Pace, perPage } from './pace.ts'
 
 /** Who the history names for what a worker does. */

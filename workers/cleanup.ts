@@ -1,4 +1,4 @@
-import type { Sql } from '../src/core/database.ts'
+import type { Sql } from '../src/postgres/database.ts'
 import { type Pace, perPage } from './pace.ts'
 
 /** Recurring: removes the answers kept under Idempotency-Key once they are older than `hours`. */

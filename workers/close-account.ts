@@ -1,9 +1,9 @@
 import { removeMember } from '../modules/members/commands.ts'
 import { deleteProject } from '../modules/projects/commands.ts'
 import type { Run } from '../src/commands/run.ts'
-import type { Sql } from '../src/core/database.ts'
-import { Refusal } from '../src/core/errors.ts'
-import { nilId } from '../src/core/ids.ts'
+import type { Sql } from '../src/postgres/database.ts'
+import { Refusal } from '../src/wire/refusals.ts'
+import { nilId } from '../src/ids.ts'
 import { type Pace, perPage } from './pace.ts'
 
 const atOnce = 50

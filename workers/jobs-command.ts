@@ -1,5 +1,5 @@
-import type { Sql } from '../src/core/database.ts'
-import { errorCode } from '../src/core/postgres/errors.ts'
+import type { Sql } from '../src/postgres/database.ts'
+import { errorCode } from '../src/postgres/errors.ts'
 import { dropParked, listParked, type Parked, retryParked } from './parked.ts'
 
 const usage = 'Say one of: jobs list, jobs retry <id|all>, jobs drop <id|all>'

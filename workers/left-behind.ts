@@ -1,5 +1,5 @@
-import type { Sql, SqlPart } from '../src/core/database.ts'
-import { newId } from '../src/core/ids.ts'
+import type { Sql, SqlPart } from '../src/postgres/database.ts'
+import { newId } from '../src/ids.ts'
 import type { JobName } from './reactions.ts'
 
 /** What nobody asked a job for: a look over a table in the order of its key, and the job that what it finds needs. */

@@ -1,6 +1,6 @@
 import { type Processor, Worker, type WorkerOptions } from 'bullmq'
 import type { Redis } from 'ioredis'
-import type { Log } from '../src/core/log.ts'
+import type { Log } from '../src/log.ts'
 
 /** How long Redis may take to answer a worker that leaves. */
 const goodbyeMs = 300

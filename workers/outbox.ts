@@ -1,4 +1,4 @@
-import type { Sql } from '../src/core/database.ts'
+import type { Sql } from '../src/postgres/database.ts'
 import { reasonOf } from './reason.ts'
 
 const died = 'The worker ended before the job did'

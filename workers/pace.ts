@@ -1,4 +1,4 @@
-import type { Config } from '../src/core/config.ts'
+import type { Config } from '../src/config.ts'
 
 /** How politely a long job works. */
 export interface Pace {

@@ -1,5 +1,5 @@
 import type { OutboxRow } from '../drizzle/rows.ts'
-import type { Sql } from '../src/core/database.ts'
+import type { Sql } from '../src/postgres/database.ts'
 
 const mostListed = 1_000
 

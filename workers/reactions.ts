@@ -1,4 +1,4 @@
-import type { FactType, React, StoredEvent } from '../src/actor/events.ts'
+import type { FactType, React, StoredEvent } from '../src/facts/facts.ts'
 
 type Reaction = (event: StoredEvent) => { name: JobName; data: Record<string, string> }
 export type JobName = 'purge-project' | 'purge-task' | 'unassign-member' | 'close-account'

@@ -1,4 +1,4 @@
-import { errorCode } from '../src/core/postgres/errors.ts'
+import { errorCode } from '../src/postgres/errors.ts'
 
 const mostCharacters = 500
 

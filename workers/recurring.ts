@@ -1,6 +1,6 @@
 import { DelayedError, type Job } from 'bullmq'
-import { forgotten, type Jobs } from '../src/core/jobs.ts'
-import type { Log } from '../src/core/log.ts'
+import { forgotten, type Jobs } from '../src/jobs/queue.ts'
+import type { Log } from '../src/log.ts'
 import { type Pace, TurnOver } from './pace.ts'
 import { reasonOf } from './reason.ts'
 

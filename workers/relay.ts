@@ -1,7 +1,7 @@
 import type { OutboxRow } from '../drizzle/rows.ts'
-import type { Sql } from '../src/core/database.ts'
-import { nilId } from '../src/core/ids.ts'
-import type { Jobs } from '../src/core/jobs.ts'
+import type { Sql } from '../src/postgres/database.ts'
+import { nilId } from '../src/ids.ts'
+import type { Jobs } from '../src/jobs/queue.ts'
 
 // A page is handed over within the time that Redis has for an answer; a sweep looks at 10,000 rows.
 const bounds = { pageRows: 200, pages: 50 }

@@ -1,4 +1,4 @@
-import type { Log } from '../src/core/log.ts'
+import type { Log } from '../src/log.ts'
 
 /**
  * Does something again and again, never twice at once. By a timer of this process, not by a job: for what fills the queue

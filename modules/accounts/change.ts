@@ -1,10 +1,10 @@
-import type { Claims } from '../../src/core/tokens.ts'
-import { digestOf } from '../../src/core/etags.ts'
-import { requireEtag } from '../../src/core/if-match.ts'
-import { badRequest, forbidden, unauthorized } from '../../src/core/errors.ts'
+import type { Claims } from '../../src/identity/tokens.ts'
+import { digestOf } from '../../src/wire/etags.ts'
+import { requireEtag } from '../../src/wire/if-match.ts'
+import { badRequest, forbidden, unauthorized } from '../../src/wire/refusals.ts'
 import type { Services } from '../../src/services.ts'
 import { type Account, accountById } from './queries.ts'
-import { userView } from '../auth/schema.ts'
+import { userView } from './user.ts'
 
 export interface WantedChanges {
   name?: string

@@ -1,9 +1,9 @@
-import type { Kept } from '../../src/actor/idempotency.ts'
-import type { Sql } from '../../src/core/database.ts'
-import { newId } from '../../src/core/ids.ts'
-import { certainly, patiently } from '../../src/core/postgres/errors.ts'
-import type { Claims } from '../../src/core/tokens.ts'
-import type { User } from '../auth/schema.ts'
+import type { Kept } from '../../src/commit/idempotency.ts'
+import type { Sql } from '../../src/postgres/database.ts'
+import { newId } from '../../src/ids.ts'
+import { certainly, patiently } from '../../src/postgres/errors.ts'
+import type { Claims } from '../../src/identity/tokens.ts'
+import type { User } from './user.ts'
 
 export interface Account extends User {
   passwordHash: string

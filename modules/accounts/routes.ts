@@ -1,11 +1,11 @@
 import { Elysia } from 'elysia'
-import { Message, operation } from '../../src/core/docs.ts'
-import { unauthorized } from '../../src/core/errors.ts'
-import { digested } from '../../src/core/etags.ts'
-import { newId } from '../../src/core/ids.ts'
-import type { Session } from '../../src/core/authenticate.ts'
+import { Message, operation } from '../../src/schema/operation.ts'
+import { unauthorized } from '../../src/wire/refusals.ts'
+import { digested } from '../../src/wire/etags.ts'
+import { newId } from '../../src/ids.ts'
+import type { Session } from '../../src/identity/sessions.ts'
 import type { Services } from '../../src/services.ts'
-import { UserView, userView } from '../auth/schema.ts'
+import { UserView, userView } from './user.ts'
 import { changedAccount, etagOfMe, withMe } from './change.ts'
 import { accountById, deleteAccount, replaceAccount, revokeToken, revokeTokens } from './queries.ts'
 import { ChangedMeView, UpdateMeBody } from './schema.ts'
@@ -16,7 +16,7 @@ type Work = Parameters<Services['once']>[3]
 type Guess = Parameters<Services['once']>[1]['guess']
 
 export function accountRoutes(services: Services) {
-  const { authenticate, database, doors, jobs, limits, once, tokens } = services
+  const { authenticate, database, guards, jobs, limits, once, tokens } = services
   const sql = database.chores
 
   /** Runs a write on the caller's own account; afterwards nothing that was seen of its tokens is believed. */
@@ -33,7 +33,7 @@ export function accountRoutes(services: Services) {
   }
   const ifMatchOf = (request: Request) => request.headers.get('if-match') ?? undefined
 
-  const reading = new Elysia().use(doors.guarded).get(
+  const reading = new Elysia().use(guards.guarded).get(
     '/me',
     async ({ caller, request }) => {
       const account = await accountById(database.reads, caller)
@@ -49,7 +49,7 @@ export function accountRoutes(services: Services) {
   )
 
   const writing = new Elysia()
-    .use(doors.claimed)
+    .use(guards.claimed)
     .patch(
       '/me',
       ({ address, body, claims, request }) =>

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { Body } from '../../src/commands/input.ts'
-import { Secret, Text } from '../../src/core/text.ts'
-import { Token, UserView } from '../auth/schema.ts'
+import { Secret, Text } from '../../src/schema/text.ts'
+import { Token, UserView } from './user.ts'
 
 /** With a token when the password was set, for that ends all others. */
 export const ChangedMeView = Type.Object({ access_token: Type.Optional(Token), ...UserView.properties })

@@ -1,12 +1,12 @@
-import { appeared, removed, updated } from '../../src/actor/events.ts'
+import { appeared, removed, updated } from '../../src/facts/facts.ts'
 import { requireMatch } from '../../src/actor/precondition.ts'
 import { command, ofComment, ofTask } from '../../src/commands/command.ts'
 import type { Whom } from '../../src/commands/people.ts'
-import { suffices } from '../../src/core/access.ts'
-import { forbidden } from '../../src/core/errors.ts'
+import { suffices } from '../../src/identity/roles.ts'
+import { forbidden } from '../../src/wire/refusals.ts'
 import { CommentId, commentView, CreateComment, UpdateComment } from './schema.ts'
 
-declare module '../../src/actor/events.ts' {
+declare module '../../src/facts/facts.ts' {
   interface Facts {
     'comment.created': true
     'comment.updated': true

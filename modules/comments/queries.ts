@@ -1,6 +1,6 @@
 import type { CommentRow } from '../../drizzle/rows.ts'
-import type { Sql } from '../../src/core/database.ts'
-import { type Page, startOf, untilFull } from '../../src/core/pages.ts'
+import type { Sql } from '../../src/postgres/database.ts'
+import { type Page, startOf, untilFull } from '../../src/reads/pages.ts'
 
 /** A comment with its author's name, who has none once the account is gone. */
 export type ListedComment = CommentRow & { authorName: string | null }

@@ -2,9 +2,9 @@ import { Type } from '@sinclair/typebox'
 import type { CommentRow } from '../../drizzle/rows.ts'
 import { IdOf, Input } from '../../src/commands/input.ts'
 import { view } from '../../src/commands/view.ts'
-import { Id, Timestamp } from '../../src/core/docs.ts'
-import { Text } from '../../src/core/text.ts'
-import { UserView } from '../auth/schema.ts'
+import { Id, Timestamp } from '../../src/schema/operation.ts'
+import { Text } from '../../src/schema/text.ts'
+import { UserView } from '../accounts/user.ts'
 
 const Words = Text(1, 20_000, 'The wheels need oil')
 export const CreateComment = Input({ taskId: IdOf('task'), text: Words })

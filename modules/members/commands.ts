@@ -1,12 +1,12 @@
-import { appeared, removed, updated } from '../../src/actor/events.ts'
+import { appeared, removed, updated } from '../../src/facts/facts.ts'
 import { requireMatch } from '../../src/actor/precondition.ts'
 import { command, inProject } from '../../src/commands/command.ts'
-import { requireStanding } from '../../src/core/access.ts'
-import { conflict, notFound } from '../../src/core/errors.ts'
-import { normalEmail } from '../../src/core/text.ts'
+import { requireStanding } from '../../src/identity/roles.ts'
+import { conflict, notFound } from '../../src/wire/refusals.ts'
+import { normalEmail } from '../../src/schema/text.ts'
 import { InviteMember, MemberId, memberView, SetRole } from './schema.ts'
 
-declare module '../../src/actor/events.ts' {
+declare module '../../src/facts/facts.ts' {
   interface Facts {
     'member.invited': true
     'member.role_set': true

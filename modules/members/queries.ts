@@ -1,6 +1,6 @@
 import type { MemberRow } from '../../drizzle/rows.ts'
-import type { Sql } from '../../src/core/database.ts'
-import { type Page, startOf } from '../../src/core/pages.ts'
+import type { Sql } from '../../src/postgres/database.ts'
+import { type Page, startOf } from '../../src/reads/pages.ts'
 
 /** A member with its user, who has no name once the account is gone. */
 export interface ListedMember extends MemberRow {

@@ -2,10 +2,10 @@ import { Type } from '@sinclair/typebox'
 import type { MemberRow } from '../../drizzle/rows.ts'
 import { IdOf, Input } from '../../src/commands/input.ts'
 import { view } from '../../src/commands/view.ts'
-import { roles } from '../../src/core/access.ts'
-import { Id, Timestamp } from '../../src/core/docs.ts'
-import { Email, OneOf } from '../../src/core/text.ts'
-import { PersonView, personView } from '../auth/schema.ts'
+import { roles } from '../../src/identity/roles.ts'
+import { Id, Timestamp } from '../../src/schema/operation.ts'
+import { Email, OneOf } from '../../src/schema/text.ts'
+import { PersonView, personView } from '../accounts/user.ts'
 
 export const InviteMember = Input({
   projectId: IdOf('project'),

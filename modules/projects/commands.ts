@@ -1,13 +1,13 @@
 import type { ProjectRow } from '../../drizzle/rows.ts'
-import { appeared, differing, removed, updated } from '../../src/actor/events.ts'
+import { appeared, differing, removed, updated } from '../../src/facts/facts.ts'
 import { requireMatch } from '../../src/actor/precondition.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import { command, inNewProject, inProject } from '../../src/commands/command.ts'
-import { notFound } from '../../src/core/errors.ts'
-import { optionalText } from '../../src/core/text.ts'
+import { notFound } from '../../src/wire/refusals.ts'
+import { optionalText } from '../../src/schema/text.ts'
 import { CreateProject, ProjectId, projectView, UpdateProject } from './schema.ts'
 
-declare module '../../src/actor/events.ts' {
+declare module '../../src/facts/facts.ts' {
   interface Facts {
     'project.created': true
     'project.updated': true

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { ProjectRow } from '../../drizzle/rows.ts'
-import { batched } from '../../src/core/batch.ts'
-import type { Sql, SqlPart } from '../../src/core/database.ts'
-import { inOrder } from '../../src/core/in-order.ts'
-import { unpack } from '../../src/core/packed.ts'
-import { type Cut, cut, hasRoom, type Page, startOf } from '../../src/core/pages.ts'
-import { goneTag, nameTag } from '../../src/core/people.ts'
+import { batched } from '../../src/postgres/batch.ts'
+import type { Sql, SqlPart } from '../../src/postgres/database.ts'
+import { inOrder } from '../../src/postgres/in-order.ts'
+import { unpack } from '../../src/postgres/packed-rows.ts'
+import { type Cut, cut, hasRoom, type Page, startOf } from '../../src/reads/pages.ts'
+import { goneTag, nameTag } from '../../src/reads/names.ts'
 
 /** A project with its owner, who has no name once the account is gone. */
 export interface ListedProject extends ProjectRow {

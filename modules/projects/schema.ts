@@ -2,10 +2,10 @@ import { Type } from '@sinclair/typebox'
 import type { ProjectRow } from '../../drizzle/rows.ts'
 import { IdOf, Input } from '../../src/commands/input.ts'
 import { view } from '../../src/commands/view.ts'
-import { Id, Timestamp } from '../../src/core/docs.ts'
-import { goneTag } from '../../src/core/people.ts'
-import { Nullable, Text } from '../../src/core/text.ts'
-import { PersonView, personView } from '../auth/schema.ts'
+import { Id, Timestamp } from '../../src/schema/operation.ts'
+import { goneTag } from '../../src/reads/names.ts'
+import { Nullable, Text } from '../../src/schema/text.ts'
+import { PersonView, personView } from '../accounts/user.ts'
 
 const Name = Text(1, 200, 'Analytical Engine')
 const Description = Nullable(Text(0, 20_000, 'Everything about the engine'))

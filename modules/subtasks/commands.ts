@@ -1,10 +1,10 @@
 import type { SubtaskRow } from '../../drizzle/rows.ts'
-import { appeared, differing, removed, updated } from '../../src/actor/events.ts'
+import { appeared, differing, removed, updated } from '../../src/facts/facts.ts'
 import { requireMatch } from '../../src/actor/precondition.ts'
 import { command, ofSubtask, ofTask } from '../../src/commands/command.ts'
 import { CreateSubtask, SubtaskId, subtaskView, UpdateSubtask } from './schema.ts'
 
-declare module '../../src/actor/events.ts' {
+declare module '../../src/facts/facts.ts' {
   interface Facts {
     'subtask.created': true
     'subtask.updated': true

@@ -1,6 +1,6 @@
 import type { SubtaskRow } from '../../drizzle/rows.ts'
-import type { Sql } from '../../src/core/database.ts'
-import { type Page, startOf } from '../../src/core/pages.ts'
+import type { Sql } from '../../src/postgres/database.ts'
+import { type Page, startOf } from '../../src/reads/pages.ts'
 
 /** A page of a task's subtasks, oldest first, with one row more than asked. */
 export const subtasksOf = (sql: Sql, taskId: string, page: Page) => sql<SubtaskRow[]>`

@@ -1,4 +1,4 @@
-import { Cursor, Limit } from '../../src/core/pages.ts'
+import { Cursor, Limit } from '../../src/reads/pages.ts'
 import { Parameters } from '../../src/commands/input.ts'
 import type { Query } from '../../src/http/ask-query.ts'
 import type { Services } from '../../src/services.ts'

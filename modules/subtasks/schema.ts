@@ -1,9 +1,9 @@
 import { Type } from '@sinclair/typebox'
 import type { SubtaskRow } from '../../drizzle/rows.ts'
-import { Id, Timestamp } from '../../src/core/docs.ts'
+import { Id, Timestamp } from '../../src/schema/operation.ts'
 import { IdOf, Input } from '../../src/commands/input.ts'
 import { view } from '../../src/commands/view.ts'
-import { Text } from '../../src/core/text.ts'
+import { Text } from '../../src/schema/text.ts'
 
 const Title = Text(1, 500, 'Sharpen the pencil')
 const Completed = Type.Boolean({ description: 'True or false', examples: [true] })

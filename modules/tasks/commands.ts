@@ -1,14 +1,14 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
-import { appeared, differing, removed, updated } from '../../src/actor/events.ts'
+import { appeared, differing, removed, updated } from '../../src/facts/facts.ts'
 import { requireMatch } from '../../src/actor/precondition.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import { command, inProject, type Known, ofTask } from '../../src/commands/command.ts'
-import { requireStanding } from '../../src/core/access.ts'
-import { badRequest } from '../../src/core/errors.ts'
-import { optionalText, parseInstant } from '../../src/core/text.ts'
+import { requireStanding } from '../../src/identity/roles.ts'
+import { badRequest } from '../../src/wire/refusals.ts'
+import { optionalText, parseInstant } from '../../src/schema/text.ts'
 import { CreateTask, TaskId, type TaskInput, taskView, UnassignTasks, UpdateTask } from './schema.ts'
 
-declare module '../../src/actor/events.ts' {
+declare module '../../src/facts/facts.ts' {
   interface Facts {
     'task.created': true
     'task.updated': true

@@ -1,9 +1,9 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { IdOf, Parameters } from '../../src/commands/input.ts'
-import { badRequest } from '../../src/core/errors.ts'
-import { canonicalId, isId } from '../../src/core/ids.ts'
-import { Cursor, isIdPart, Limit, readCursor, readLimit } from '../../src/core/pages.ts'
-import { Instant, OneOf, parseInstant } from '../../src/core/text.ts'
+import { badRequest } from '../../src/wire/refusals.ts'
+import { canonicalId, isId } from '../../src/ids.ts'
+import { Cursor, isIdPart, Limit, readCursor, readLimit } from '../../src/reads/pages.ts'
+import { Instant, OneOf, parseInstant } from '../../src/schema/text.ts'
 import type { TaskFilter } from './list.ts'
 import { priorities, statuses } from './schema.ts'
 

@@ -1,8 +1,8 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
-import type { Sql, SqlPart } from '../../src/core/database.ts'
-import { type Cut, cut, untilFull } from '../../src/core/pages.ts'
-import { unprepared } from '../../src/core/postgres/queries.ts'
-import { nilId } from '../../src/core/ids.ts'
+import type { Sql, SqlPart } from '../../src/postgres/database.ts'
+import { type Cut, cut, untilFull } from '../../src/reads/pages.ts'
+import { unprepared } from '../../src/postgres/queries.ts'
+import { nilId } from '../../src/ids.ts'
 import type { sorts } from './list-query.ts'
 import { priorities, statuses } from './schema.ts'
 

@@ -1,9 +1,9 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
-import { batched } from '../../src/core/batch.ts'
-import type { Sql } from '../../src/core/database.ts'
-import { byOrdinal } from '../../src/core/in-order.ts'
-import { unpack } from '../../src/core/packed.ts'
-import { type Sight, type Versions, whileUnchanged } from '../../src/core/versions.ts'
+import { batched } from '../../src/postgres/batch.ts'
+import type { Sql } from '../../src/postgres/database.ts'
+import { byOrdinal } from '../../src/postgres/in-order.ts'
+import { unpack } from '../../src/postgres/packed-rows.ts'
+import { type Sight, type Versions, whileUnchanged } from '../../src/reads/versions.ts'
 
 /** What of a task a read must know before it looks for a body: where it is, and what it and its project are at. */
 export interface SeenTask extends Sight {

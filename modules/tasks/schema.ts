@@ -1,9 +1,9 @@
 import { type Static, Type } from '@sinclair/typebox'
 import type { TaskRow } from '../../drizzle/rows.ts'
-import { Id, Timestamp } from '../../src/core/docs.ts'
+import { Id, Timestamp } from '../../src/schema/operation.ts'
 import { IdOf, Input } from '../../src/commands/input.ts'
 import { view } from '../../src/commands/view.ts'
-import { Instant, Nullable, OneOf, Text } from '../../src/core/text.ts'
+import { Instant, Nullable, OneOf, Text } from '../../src/schema/text.ts'
 
 export const statuses = ['TODO', 'IN_PROGRESS', 'DONE'] as const
 export const priorities = ['LOW', 'MEDIUM', 'HIGH'] as const

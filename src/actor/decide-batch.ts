@@ -1,10 +1,10 @@
-import { clockAfter, newId } from '../core/ids.ts'
-import type { OwedJob } from '../core/jobs.ts'
-import type { Unit } from './commit.ts'
+import { clockAfter, newId } from '../ids.ts'
+import type { OwedJob } from '../jobs/queue.ts'
+import type { Unit } from '../commit/commit.ts'
 import type { Posted } from './work.ts'
-import type { React, StoredEvent } from './events.ts'
-import { type Kept, nameOf, replay } from './idempotency.ts'
-import type { Reply } from './reply.ts'
+import type { React, StoredEvent } from '../facts/facts.ts'
+import { type Kept, nameOf, replay } from '../commit/idempotency.ts'
+import type { Reply } from '../wire/reply.ts'
 import { evolve, type State } from './state.ts'
 
 /** What became of a batch: each command's answer or refusal, told once it is known to be true, and what to commit. */

@@ -1,9 +1,9 @@
 import { getTableName } from 'drizzle-orm'
 import { entities, type Loadable, loadable, type Rows } from '../../drizzle/entities.ts'
 import type { MemberRow, ProjectRow } from '../../drizzle/rows.ts'
-import { batched } from '../core/batch.ts'
-import type { Sql } from '../core/database.ts'
-import { inOrder } from '../core/in-order.ts'
+import { batched } from '../postgres/batch.ts'
+import type { Sql } from '../postgres/database.ts'
+import { inOrder } from '../postgres/in-order.ts'
 import { State } from './state.ts'
 
 const limits = { keys: 500, slots: 2 }

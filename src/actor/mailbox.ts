@@ -1,5 +1,5 @@
-import { isCrowded } from '../core/crowd.ts'
-import { unavailable } from '../core/errors.ts'
+import { isOverloaded } from '../postgres/overload.ts'
+import { unavailable } from '../wire/refusals.ts'
 import type { Posted } from './work.ts'
 
 /** Work that needs the actor for itself, such as a commit over two projects. */
@@ -19,7 +19,7 @@ export class Mailbox {
 
   /** @throws Refusal 503 when it is full, or so slow that an answer would come too late. */
   put(content: Posted | Exclusive): void {
-    if (this.letters.length >= this.limit || isCrowded(this.letters)) {
+    if (this.letters.length >= this.limit || isOverloaded(this.letters)) {
       throw unavailable('Too many writes wait for this project')
     }
     this.letters.push({ content, since: performance.now() })

@@ -1,9 +1,9 @@
 import { type Entity, type Loadable, loadable, type Rows } from '../../drizzle/entities.ts'
 import type { MemberRow, ProjectRow } from '../../drizzle/rows.ts'
-import type { Standing } from '../core/access.ts'
-import { notFound } from '../core/errors.ts'
-import { nilId } from '../core/ids.ts'
-import type { Change } from './events.ts'
+import type { Standing } from '../identity/roles.ts'
+import { notFound } from '../wire/refusals.ts'
+import { nilId } from '../ids.ts'
+import type { Change } from '../facts/facts.ts'
 
 type Row = Rows[Entity]
 type RowMaps = Record<Loadable, Map<string, Row | null>>

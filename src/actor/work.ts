@@ -1,7 +1,7 @@
-import type { Context, Decision } from './events.ts'
-import type { Guard } from './idempotency.ts'
+import type { Context, Decision } from '../facts/facts.ts'
+import type { Guard } from '../commit/idempotency.ts'
 import type { Needs } from './load.ts'
-import type { Reply } from './reply.ts'
+import type { Reply } from '../wire/reply.ts'
 import type { ProjectState } from './state.ts'
 
 /** What an actor is given to do in its project. */

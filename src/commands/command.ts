@@ -1,10 +1,10 @@
 import type { Static, TObject } from '@sinclair/typebox'
 import type { Loadable } from '../../drizzle/entities.ts'
-import type { Context, Decision } from '../actor/events.ts'
+import type { Context, Decision } from '../facts/facts.ts'
 import type { Needs } from '../actor/load.ts'
 import type { ProjectState } from '../actor/state.ts'
-import type { Standing } from '../core/access.ts'
-import type { ErrorStatus } from '../core/errors.ts'
+import type { Standing } from '../identity/roles.ts'
+import type { ErrorStatus } from '../wire/refusals.ts'
 import type { Person, Whom } from './people.ts'
 import type { View } from './view.ts'
 

@@ -1,7 +1,7 @@
-import type { Decision } from '../actor/events.ts'
+import type { Decision } from '../facts/facts.ts'
 import type { ProjectState } from '../actor/state.ts'
-import { requireStanding } from '../core/access.ts'
-import { notFound } from '../core/errors.ts'
+import { requireStanding } from '../identity/roles.ts'
+import { notFound } from '../wire/refusals.ts'
 import type { Command, Known } from './command.ts'
 
 export const nouns = { project: 'Project', task: 'Task', subtask: 'Subtask', comment: 'Comment' }

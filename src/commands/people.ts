@@ -1,8 +1,8 @@
-import { batched } from '../core/batch.ts'
-import type { Sql, SqlPart } from '../core/database.ts'
-import { isId } from '../core/ids.ts'
-import { inOrder } from '../core/in-order.ts'
-import { nameTag } from '../core/people.ts'
+import { batched } from '../postgres/batch.ts'
+import type { Sql, SqlPart } from '../postgres/database.ts'
+import { isId } from '../ids.ts'
+import { inOrder } from '../postgres/in-order.ts'
+import { nameTag } from '../reads/names.ts'
 
 /** Whose account a command asks for: by its id or email, or as the user of a member or the owner of a project. */
 export interface Whom {

@@ -1,10 +1,10 @@
 import { getTableName } from 'drizzle-orm'
 import { LRUCache } from 'lru-cache'
 import { entities, type Loadable, loadable } from '../../drizzle/entities.ts'
-import { batched } from '../core/batch.ts'
-import type { Sql } from '../core/database.ts'
-import { notFound, Refusal } from '../core/errors.ts'
-import { isId } from '../core/ids.ts'
+import { batched } from '../postgres/batch.ts'
+import type { Sql } from '../postgres/database.ts'
+import { notFound, Refusal } from '../wire/refusals.ts'
+import { isId } from '../ids.ts'
 
 /** Where something is: the actor to ask, and the task it hangs on. */
 export interface Place {

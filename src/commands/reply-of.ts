@@ -1,6 +1,6 @@
-import type { Decision } from '../actor/events.ts'
-import type { Reply } from '../actor/reply.ts'
-import { etagOf } from '../core/wire.ts'
+import type { Decision } from '../facts/facts.ts'
+import type { Reply } from '../wire/reply.ts'
+import { etagOf } from '../wire/answers.ts'
 import type { Command } from './command.ts'
 import type { Person } from './people.ts'
 

@@ -1,6 +1,6 @@
 import { type TObject, Type } from '@sinclair/typebox'
 import type { View } from '../commands/view.ts'
-import { operation } from '../core/docs.ts'
+import { operation } from '../schema/operation.ts'
 
 /** What a read knows of its request. */
 export interface Reading {

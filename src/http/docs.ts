@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { swagger } from '@elysiajs/swagger'
 import { Elysia } from 'elysia'
-import { ErrorSchema } from '../core/docs.ts'
+import { ErrorSchema } from '../schema/operation.ts'
 import { finished, type OpenApiDocument } from './document.ts'
 import { type Fixed, fixed } from './fixed.ts'
 import packageJson from '../../package.json' with { type: 'json' }

@@ -1,5 +1,5 @@
 import type { TSchema } from '@sinclair/typebox'
-import { exampleOf } from '../core/docs.ts'
+import { exampleOf } from '../schema/operation.ts'
 
 interface Parameter {
   name: string

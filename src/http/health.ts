@@ -1,12 +1,18 @@
 import { Elysia } from 'elysia'
 import { appliedIn, migrationCount } from '../../drizzle/migrate.ts'
-import { json } from '../core/wire.ts'
-import type { Services } from '../services.ts'
+import { json } from '../wire/answers.ts'
+import type { Database } from '../postgres/database.ts'
 
 const patienceMs = 2_000
 
+interface Watched {
+  database: Database
+  redisStatus(): string
+  isDraining(): boolean
+}
+
 /** For whoever watches the process: alive, and ready to serve. */
-export function health({ database, redisStatus, isDraining }: Services) {
+export function health({ database, redisStatus, isDraining }: Watched) {
   const expected = migrationCount()
 
   async function isMigrated(): Promise<boolean> {

@@ -1,5 +1,5 @@
 import type { Run } from '../commands/run.ts'
-import type { Doors } from '../core/doors.ts'
+import type { Guards } from './guards.ts'
 import { askQuery } from './ask-query.ts'
 import { openRunCommand } from './run-command.ts'
 import type { Write } from './write.ts'
@@ -7,13 +7,13 @@ import type { Write } from './write.ts'
 /** What routes are made of. */
 export interface Http {
   /** Lets only signed-in callers pass. */
-  guarded: Doors['guarded']
+  guarded: Guards['guarded']
   run: ReturnType<typeof openRunCommand>
   ask: typeof askQuery
 }
 
-export const openHttp = (doors: Doors, run: Run, write: Write): Http => ({
-  guarded: doors.guarded,
+export const openHttp = (guards: Guards, run: Run, write: Write): Http => ({
+  guarded: guards.guarded,
   run: openRunCommand(run, write),
   ask: askQuery,
 })

@@ -1,5 +1,5 @@
-import { Refusal } from '../core/errors.ts'
-import { requestId } from '../core/request-id.ts'
+import { Refusal } from '../wire/refusals.ts'
+import { requestId } from '../wire/request-id.ts'
 
 export interface Route {
   method: string

@@ -1,7 +1,7 @@
-import { type FindKept, type Guard, type Kept, replay } from '../actor/idempotency.ts'
-import type { Reply } from '../actor/reply.ts'
-import type { Passwords } from '../core/passwords.ts'
-import type { Claims, Tokens } from '../core/tokens.ts'
+import { type FindKept, type Guard, type Kept, replay } from '../commit/idempotency.ts'
+import type { Reply } from '../wire/reply.ts'
+import type { Passwords } from '../identity/passwords.ts'
+import type { Claims, Tokens } from '../identity/tokens.ts'
 import { readGuard, send } from './write.ts'
 
 /** An answer about an account. Of a token it carries only the claims, from which the same token is made again. */

@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia'
-import type { Log } from '../core/log.ts'
+import type { Log } from '../log.ts'
 
 /** What is known of a request when it is answered, depending on how far it came. */
 export interface Known {

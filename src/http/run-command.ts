@@ -2,9 +2,9 @@ import type { TObject } from '@sinclair/typebox'
 import type { Command } from '../commands/command.ts'
 import { Body, isIdSchema } from '../commands/input.ts'
 import type { Run } from '../commands/run.ts'
-import { Message, operation } from '../core/docs.ts'
-import type { ErrorStatus } from '../core/errors.ts'
-import { canonicalId } from '../core/ids.ts'
+import { Message, operation } from '../schema/operation.ts'
+import type { ErrorStatus } from '../wire/refusals.ts'
+import { canonicalId } from '../ids.ts'
 import type { Conditions, Write } from './write.ts'
 
 /** What a guarded route knows of its request. */

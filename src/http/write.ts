@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
-import { type FindKept, type Guard, replay } from '../actor/idempotency.ts'
-import type { Reply } from '../actor/reply.ts'
-import { badRequest, Refusal } from '../core/errors.ts'
-import { requestId } from '../core/request-id.ts'
-import { typed } from '../core/wire.ts'
+import { type FindKept, type Guard, replay } from '../commit/idempotency.ts'
+import type { Reply } from '../wire/reply.ts'
+import { badRequest, Refusal } from '../wire/refusals.ts'
+import { requestId } from '../wire/request-id.ts'
+import { typed } from '../wire/answers.ts'
 
 /** What the headers of a write ask of its command. */
 export interface Conditions {

@@ -1,7 +1,7 @@
 import postgres from 'postgres'
 import { isMigrated, migrate } from '../../drizzle/migrate.ts'
-import { ConfigError } from '../core/config.ts'
-import type { Log } from '../core/log.ts'
+import { ConfigError } from '../config.ts'
+import type { Log } from '../log.ts'
 import { sleep, type Stopping } from './stopping.ts'
 
 const longestPauseMs = 2_000

@@ -1,5 +1,5 @@
 import process from 'node:process'
-import type { Log } from '../core/log.ts'
+import type { Log } from '../log.ts'
 import { inOneLine } from './in-one-line.ts'
 
 export const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))

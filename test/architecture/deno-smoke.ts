@@ -1,8 +1,8 @@
 // Run by Deno, not by Bun: see deno.test.ts. Fails by throwing, and says what it ran on.
 import process from 'node:process'
 import { createApp } from '../../src/app.ts'
-import { readConfig } from '../../src/core/config.ts'
-import { openLog } from '../../src/core/log.ts'
+import { readConfig } from '../../src/config.ts'
+import { openLog } from '../../src/log.ts'
 import { openServices } from '../../src/services.ts'
 import { commands } from '../../modules/commands.ts'
 import { react } from '../../workers/reactions.ts'

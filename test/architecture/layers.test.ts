@@ -4,50 +4,56 @@ import { importsOf, product, read, runtimeImportsOf, type Source, sourcesIn } fr
 /** Who puts the layers together, and so may name them all. */
 const composition = ['src/app.ts', 'src/main.ts']
 
-// Each place with what it may import from, itself included. The most exact place counts.
-const allowed: Record<string, string[]> = {
-  drizzle: ['drizzle'],
-  'src/core': ['src/core', 'drizzle'],
-  'src/actor': ['src/actor', 'src/core', 'drizzle'],
-  'src/commands': ['src/commands', 'src/actor', 'src/core', 'drizzle'],
-  'src/http': [
-    'src/http',
-    'src/commands',
-    'src/actor',
-    'src/core',
-    'src/services.ts',
-    'drizzle',
-    'package.json',
-  ],
-  'src/local': ['src/local'],
-  'src/process': ['src/process', 'src/core', 'src/services.ts', 'drizzle'],
-  'src/services.ts': ['src/http', 'src/commands', 'src/actor', 'src/core'],
-  modules: ['modules', 'src/http', 'src/commands', 'src/actor', 'src/core', 'src/services.ts', 'drizzle'],
-  workers: ['workers', 'modules', 'src/commands', 'src/actor', 'src/core', 'src/services.ts', 'drizzle'],
-}
+// From the ground up: each place imports from itself and from those before it.
+const places = [
+  ...['drizzle', 'package.json', 'src/config.ts', 'src/ids.ts', 'src/log.ts'],
+  ...['src/wire', 'src/schema', 'src/redis', 'src/postgres', 'src/jobs', 'src/identity', 'src/reads'],
+  ...['src/facts', 'src/commit', 'src/home', 'src/actor', 'src/commands', 'src/http', 'src/services.ts'],
+  ...['src/local', 'src/process', 'modules', 'workers'],
+]
 
 const isIn = (path: string, place: string) => path === place || path.startsWith(`${place}/`)
-const placeOf = (path: string) =>
-  Object.keys(allowed)
-    .filter((place) => isIn(path, place))
-    .sort((a, b) => b.length - a.length)[0]
+const placeOf = (path: string) => places.find((place) => isIn(path, place))
 
 test('every file has a place', () => {
   const homeless = product().filter(({ path }) => !composition.includes(path) && !placeOf(path))
   expect(homeless.map(({ path }) => path)).toEqual([])
 })
 
-test('imports point one way: drizzle, src, modules, workers', () => {
+test('imports point one way: drizzle, src, modules, workers, and one way between the rooms of each', () => {
+  const isBelow = (name: string, path: string) =>
+    places.slice(0, places.indexOf(placeOf(path) ?? '') + 1).some((place) => isIn(name, place))
   const astray = product()
     .filter(({ path }) => !composition.includes(path))
     .flatMap((source) => {
       const own = importsOf(source).filter(({ isPackage }) => !isPackage)
-      const wrong = own.filter(
-        ({ name }) => !allowed[placeOf(source.path) ?? '']?.some((to) => isIn(name, to)),
-      )
-      return wrong.map(({ name }) => `${source.path} imports ${name}`)
+      return own
+        .filter(({ name }) => !isBelow(name, source.path))
+        .map(({ name }) => `${source.path} imports ${name}`)
     })
   expect(astray).toEqual([])
+})
+
+test('no two modules import each other, and the own servers know nobody', () => {
+  const moduleOf = (path: string) => /^modules\/[a-z]+(?=\/)/.exec(path)?.[0]
+  const pairs = sourcesIn('modules').flatMap((source) =>
+    importsOf(source).map(({ name }) => [moduleOf(source.path), moduleOf(name)].join(' ')),
+  )
+  const both = pairs.filter((pair) => {
+    const [one, other] = pair.split(' ')
+    return one && other && one !== other && pairs.includes(`${other} ${one}`)
+  })
+  expect(both).toEqual([])
+  const local = sourcesIn('src/local').flatMap((source) => importsOf(source))
+  expect(local.filter(({ name, isPackage }) => !isPackage && !isIn(name, 'src/local'))).toEqual([])
+})
+
+const mostFiles = 16
+
+test(`a room holds at most ${mostFiles} files`, () => {
+  const rooms = Map.groupBy(product(), ({ path }) => path.slice(0, path.lastIndexOf('/')))
+  const full = [...rooms].filter(([, files]) => files.length > mostFiles)
+  expect(full.map(([room, { length }]) => `${room} ${length}`)).toEqual([])
 })
 
 test('nothing that serves requests imports a test or a benchmark', () => {
@@ -59,7 +65,7 @@ test('nothing that serves requests imports a test or a benchmark', () => {
 
 test('in modules only routes know Elysia', () => {
   const users = sourcesIn('modules').filter((source) => namesPackage(source, /^@?elysia/))
-  const others = users.filter(({ path }) => !path.endsWith('/routes.ts'))
+  const others = users.filter(({ path }) => !/routes\.ts$/.test(path))
   expect(others.map(({ path }) => path)).toEqual([])
   expect(users.length).toBeGreaterThan(0)
 })

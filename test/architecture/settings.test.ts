@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { readConfig } from '../../src/core/config.ts'
+import { readConfig } from '../../src/config.ts'
 import { read } from './source.ts'
 
 /** What the configuration asks the environment for. */

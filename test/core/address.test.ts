@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { addressOf } from '../../src/core/limits/address.ts'
+import { addressOf } from '../../src/http/limits/address.ts'
 
 const asked = (forwarded?: string) =>
   new Request('http://x', { headers: forwarded ? { 'x-forwarded-for': forwarded } : {} })

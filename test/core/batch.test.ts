@@ -1,6 +1,6 @@
 import { expect, spyOn, test } from 'bun:test'
-import { batched, type BatchLimits } from '../../src/core/batch.ts'
-import { unreached } from '../../src/core/postgres/errors.ts'
+import { batched, type BatchLimits } from '../../src/postgres/batch.ts'
+import { unreached } from '../../src/postgres/errors.ts'
 
 /** A batched call whose work is done by hand, one call after the other. */
 function byHand(limits: BatchLimits<number>) {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { ConfigError, readConfig } from '../../src/core/config.ts'
+import { ConfigError, readConfig } from '../../src/config.ts'
 
 /** The variables that take any text. */
 const free = ['HOST', 'REDIS_PREFIX', 'DATA_DIR', 'NODE_ENV']

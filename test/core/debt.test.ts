@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { Debt } from '../../src/core/postgres/debt.ts'
+import { Debt } from '../../src/postgres/debt.ts'
 
 const message = (type: string, body = '') => {
   const head = Buffer.from(`${type}\0\0\0\0`, 'latin1')

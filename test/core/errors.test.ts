@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import postgres from 'postgres'
-import { isPassing, noteUnanswered, unreached } from '../../src/core/postgres/errors.ts'
+import { isPassing, noteUnanswered, unreached } from '../../src/postgres/errors.ts'
 
 const said = (code: string, severity = 'ERROR') =>
   Object.assign(Object.create(postgres.PostgresError.prototype), { code, severity }) as Error

@@ -1,5 +1,5 @@
 import { expect, setSystemTime, test } from 'bun:test'
-import { clockAfter, isId, newId, nilId } from '../../src/core/ids.ts'
+import { clockAfter, isId, newId, nilId } from '../../src/ids.ts'
 
 const many = 50_000
 const timeOf = (id: string) => Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16)

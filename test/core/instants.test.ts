@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { parseInstant } from '../../src/core/text.ts'
+import { parseInstant } from '../../src/schema/text.ts'
 
 const read: Record<string, string> = {
   '2030-02-01': '2030-02-01T00:00:00.000Z',

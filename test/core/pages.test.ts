@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { readTaskFilter } from '../../modules/tasks/list-query.ts'
-import { newId } from '../../src/core/ids.ts'
+import { newId } from '../../src/ids.ts'
 import {
   cut,
   idPage,
@@ -11,7 +11,7 @@ import {
   readCursor,
   readLimit,
   writeCursor,
-} from '../../src/core/pages.ts'
+} from '../../src/reads/pages.ts'
 
 const notOurs = 'cursor must be one that this list gave in its Link header'
 const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { openServe } from '../../src/core/serve.ts'
+import { openServe } from '../../src/reads/cached-bodies.ts'
 
 /** A way to read whose bodies take `length` characters, and how often it had to build one. */
 function reader(limitBytes: number, length = 1) {

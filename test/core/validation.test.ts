@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test'
 import { type TSchema, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
-import { RegisterBody } from '../../modules/auth/schema.ts'
+import { RegisterBody } from '../../modules/accounts/user.ts'
 import { ListTasksQuery } from '../../modules/tasks/list-query.ts'
 import { CreateTask, taskView, UpdateTask } from '../../modules/tasks/schema.ts'
 import { Body } from '../../src/commands/input.ts'
-import { normalEmail, optionalText, Text } from '../../src/core/text.ts'
-import { invalid } from '../../src/core/validation.ts'
+import { normalEmail, optionalText, Text } from '../../src/schema/text.ts'
+import { invalid } from '../../src/schema/validation.ts'
 
 const NewTask = Body(CreateTask.properties, taskView.schema)
 const { id: _, ...changes } = UpdateTask.properties

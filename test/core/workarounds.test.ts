@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { type AddressInfo, connect, createServer, type Server, Socket } from 'node:net'
-import { endingAtOnce, greetingAlone, whole } from '../../src/core/postgres/workarounds.ts'
+import { endingAtOnce, greetingAlone, whole } from '../../src/postgres/workarounds.ts'
 
 const listening = async (server: Server) => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

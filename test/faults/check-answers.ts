@@ -1,4 +1,4 @@
-import { reasons } from '../../src/core/errors.ts'
+import { reasons } from '../../src/wire/refusals.ts'
 
 interface Answer {
   status: number

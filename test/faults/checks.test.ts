@@ -149,7 +149,7 @@ test('answers that no contract knows are told', () => {
 })
 
 test('the comparison that is switched off to show that all this can fail is still where it was', () => {
-  const path = join(import.meta.dirname, '../../src/actor/commit-statement.ts')
+  const path = join(import.meta.dirname, '../../src/commit/statement.ts')
   expect(blinded(readFileSync(path, 'utf8'))).not.toMatch(/(version|event_id).* h\."?expected/)
 })
 

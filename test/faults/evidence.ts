@@ -1,6 +1,6 @@
 import { type Entity, entityNames } from '../../drizzle/entities.ts'
-import { readConfig } from '../../src/core/config.ts'
-import { openDatabase, type Sql } from '../../src/core/database.ts'
+import { readConfig } from '../../src/config.ts'
+import { openDatabase, type Sql } from '../../src/postgres/database.ts'
 
 export type Row = Record<string, unknown> & { id: string; eventId: string }
 

@@ -1,4 +1,4 @@
-import type { Standing } from '../../src/core/access.ts'
+import type { Standing } from '../../src/identity/roles.ts'
 import type { Fact } from './evidence.ts'
 
 /** A stretch of a project's versions: from one, until before another. */

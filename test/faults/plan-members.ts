@@ -1,4 +1,4 @@
-import { roles } from '../../src/core/access.ts'
+import { roles } from '../../src/identity/roles.ts'
 import type { Planner } from './plan.ts'
 import { dropFrom } from './world.ts'
 

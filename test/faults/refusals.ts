@@ -1,4 +1,4 @@
-import { type Standing, suffices } from '../../src/core/access.ts'
+import { type Standing, suffices } from '../../src/identity/roles.ts'
 import type { Operation } from './history.ts'
 import type { Chain } from './sights.ts'
 import { common, type Places, type Span, type StandingSpan } from './places.ts'

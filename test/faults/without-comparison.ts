@@ -5,7 +5,7 @@ import { blinded } from './blinding.ts'
 Bun.plugin({
   name: 'without-comparison',
   setup(build) {
-    build.onLoad({ filter: /src\/actor\/commit-statement\.ts$/ }, ({ path }) => ({
+    build.onLoad({ filter: /src\/commit\/statement\.ts$/ }, ({ path }) => ({
       loader: 'ts',
       contents: blinded(readFileSync(path, 'utf8')),
     }))

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { nilId } from '../../src/core/ids.ts'
+import { nilId } from '../../src/ids.ts'
 import { closeAccount } from '../../workers/close-account.ts'
 import { leftMembers, leftOwners, lookAfter } from '../../workers/left-behind.ts'
 import { eventually } from '../races/pair.ts'

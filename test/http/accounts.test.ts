@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { openTokens } from '../../src/core/tokens.ts'
+import { openTokens } from '../../src/identity/tokens.ts'
 import { expireRevokedTokens } from '../../workers/cleanup.ts'
 import { type Client, register } from '../support/client.ts'
 import { freshRedis } from '../support/redis.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { Budget, type Share } from '../../src/core/limits/budget.ts'
+import { Budget, type Share } from '../../src/http/limits/budget.ts'
 import { eventually, openPair, tally, upTo } from '../races/pair.ts'
 import { type Answer, type Client, make, register } from '../support/client.ts'
 import { freshRedis } from '../support/redis.ts'

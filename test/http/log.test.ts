@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { readConfig } from '../../src/core/config.ts'
-import { openDatabase } from '../../src/core/database.ts'
+import { readConfig } from '../../src/config.ts'
+import { openDatabase } from '../../src/postgres/database.ts'
 import { eventually } from '../races/pair.ts'
 import { type Client, make, openClient, type Person, register } from '../support/client.ts'
 import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { listTasks } from '../../modules/tasks/list.ts'
 import { projectsOf } from '../../modules/projects/queries.ts'
-import { pageBytes } from '../../src/core/pages.ts'
+import { pageBytes } from '../../src/reads/pages.ts'
 import { type Body, make, type Person, register } from '../support/client.ts'
 import { openTestService, type TestService } from '../support/service.ts'
 import { nextOf } from './walk.ts'

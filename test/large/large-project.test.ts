@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { writeCursor } from '../../src/core/pages.ts'
+import { writeCursor } from '../../src/reads/pages.ts'
 import { type Body, make, type Person, register } from '../support/client.ts'
 import { freshDatabase } from '../support/database.ts'
 import { openTestService, type TestService } from '../support/service.ts'

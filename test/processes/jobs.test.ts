@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import postgres from 'postgres'
-import { newId } from '../../src/core/ids.ts'
+import { newId } from '../../src/ids.ts'
 import { freshDatabase } from '../support/database.ts'
 import { emptyDatabase, run } from './launch.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
-import { writeCursor } from '../../src/core/pages.ts'
+import { writeCursor } from '../../src/reads/pages.ts'
 import { type Body, invite, make, type Person, register } from '../support/client.ts'
 import { clockShiftedBy } from '../support/service.ts'
 import { openPair, type Pair, upTo } from './pair.ts'

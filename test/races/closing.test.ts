@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
-import { Refusal } from '../../src/core/errors.ts'
+import { Refusal } from '../../src/wire/refusals.ts'
 import { type Body, make, type Person, register } from '../support/client.ts'
 import { openTestService, type TestService } from '../support/service.ts'
 import { eventually, upTo } from './pair.ts'

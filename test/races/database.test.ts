@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { readConfig } from '../../src/core/config.ts'
-import { type Database, openDatabase } from '../../src/core/database.ts'
-import { isPassing } from '../../src/core/postgres/errors.ts'
+import { readConfig } from '../../src/config.ts'
+import { type Database, openDatabase } from '../../src/postgres/database.ts'
+import { isPassing } from '../../src/postgres/errors.ts'
 import { freshDatabase } from '../support/database.ts'
 
 // One connection, so that what one query leaves behind meets the next.

@@ -1,4 +1,4 @@
-import type { Sql } from '../../src/core/database.ts'
+import type { Sql } from '../../src/postgres/database.ts'
 import type { Client } from '../support/client.ts'
 import { eventually, tally } from './pair.ts'
 

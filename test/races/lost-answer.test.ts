@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
-import { readConfig } from '../../src/core/config.ts'
-import { type Database, openDatabase } from '../../src/core/database.ts'
+import { readConfig } from '../../src/config.ts'
+import { type Database, openDatabase } from '../../src/postgres/database.ts'
 import { type Answer, type Body, make, openClient, type Person, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'

@@ -1,5 +1,5 @@
-import { readConfig } from '../../src/core/config.ts'
-import { openDatabase, type Sql } from '../../src/core/database.ts'
+import { readConfig } from '../../src/config.ts'
+import { openDatabase, type Sql } from '../../src/postgres/database.ts'
 import { until } from '../../src/local/wait.ts'
 import { openClient, type Person, register } from '../support/client.ts'
 import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { readConfig } from '../../src/core/config.ts'
-import { openDatabase } from '../../src/core/database.ts'
-import { isPassing } from '../../src/core/postgres/errors.ts'
+import { readConfig } from '../../src/config.ts'
+import { openDatabase } from '../../src/postgres/database.ts'
+import { isPassing } from '../../src/postgres/errors.ts'
 import { type FreshDatabase, freshDatabase } from '../support/database.ts'
 import { openTlsFront } from '../support/tls-front.ts'
 

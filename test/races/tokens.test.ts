@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { newId } from '../../src/core/ids.ts'
+import { newId } from '../../src/ids.ts'
 import { expireRevokedTokens } from '../../workers/cleanup.ts'
 import { type Person, register } from '../support/client.ts'
 import { clockShiftedBy, type ServiceProcess, spawnService, testSecret } from '../support/service.ts'

@@ -1,11 +1,11 @@
 import { expect, test } from 'bun:test'
-import type { Outcome, Unit } from '../../src/actor/commit.ts'
+import type { Outcome, Unit } from '../../src/commit/commit.ts'
 import type { Posted } from '../../src/actor/work.ts'
-import type { StoredEvent } from '../../src/actor/events.ts'
+import type { StoredEvent } from '../../src/facts/facts.ts'
 import { State } from '../../src/actor/state.ts'
 import { type Holder, transact, type Transactor } from '../../src/actor/transact.ts'
-import type { Sql } from '../../src/core/database.ts'
-import { newId } from '../../src/core/ids.ts'
+import type { Sql } from '../../src/postgres/database.ts'
+import { newId } from '../../src/ids.ts'
 
 const projectId = newId()
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { differing } from '../../src/actor/events.ts'
+import { differing } from '../../src/facts/facts.ts'
 import { admin, busy, editor, elsewhereId, fact, memberOf, owner, project, projectGone } from './facts.ts'
 import { staffed, stranger, subtask, task, taskCreated, taskOf, viewer } from './facts.ts'
 import { folded } from './given.ts'

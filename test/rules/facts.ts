@@ -1,7 +1,7 @@
 import type { Entity, Rows } from '../../drizzle/entities.ts'
 import type { CommentRow, MemberRow, ProjectRow, SubtaskRow, TaskRow } from '../../drizzle/rows.ts'
-import type { Change, FactOf } from '../../src/actor/events.ts'
-import type { Role } from '../../src/core/access.ts'
+import type { Change, FactOf } from '../../src/facts/facts.ts'
+import type { Role } from '../../src/identity/roles.ts'
 
 export const projectId = 'project'
 export const elsewhereId = 'elsewhere'

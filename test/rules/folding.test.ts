@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import type { FactType, StoredEvent } from '../../src/actor/events.ts'
+import type { FactType, StoredEvent } from '../../src/facts/facts.ts'
 import { createApp } from '../../src/app.ts'
 import { until } from '../../src/local/wait.ts'
 import { openServices, type Services } from '../../src/services.ts'

@@ -1,9 +1,9 @@
 import { expect } from 'bun:test'
-import type { Change, Decision } from '../../src/actor/events.ts'
+import type { Change, Decision } from '../../src/facts/facts.ts'
 import { evolve, type ProjectState, State } from '../../src/actor/state.ts'
 import type { Command, Known } from '../../src/commands/command.ts'
 import { decide } from '../../src/commands/decide.ts'
-import { Refusal } from '../../src/core/errors.ts'
+import { Refusal } from '../../src/wire/refusals.ts'
 import { projectId } from './facts.ts'
 
 /** When every rule under test is asked; later than anything in the facts. */

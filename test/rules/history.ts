@@ -1,8 +1,8 @@
 import { expect } from 'bun:test'
 import { type Entity, entityNames as names } from '../../drizzle/entities.ts'
-import type { StoredEvent } from '../../src/actor/events.ts'
+import type { StoredEvent } from '../../src/facts/facts.ts'
 import { evolve, State } from '../../src/actor/state.ts'
-import type { Sql } from '../../src/core/database.ts'
+import type { Sql } from '../../src/postgres/database.ts'
 
 type Row = { id: string }
 type Tables = Record<Entity, Map<string, Row>>

@@ -1,6 +1,6 @@
 import { describe, test } from 'bun:test'
 import { inviteMember, removeMember, setRole } from '../../modules/members/commands.ts'
-import type { Role } from '../../src/core/access.ts'
+import type { Role } from '../../src/identity/roles.ts'
 import { admin, editor, fact, memberOf, owner, projectCreated, projectGone, projectId } from './facts.ts'
 import { staffed, stranger, viewer } from './facts.ts'
 import { asking, given, now } from './given.ts'

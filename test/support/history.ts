@@ -1,6 +1,6 @@
 import { type Entity, entityNames } from '../../drizzle/entities.ts'
-import type { StoredEvent } from '../../src/actor/events.ts'
-import type { Sql } from '../../src/core/database.ts'
+import type { StoredEvent } from '../../src/facts/facts.ts'
+import type { Sql } from '../../src/postgres/database.ts'
 
 type Row = Record<string, unknown> & { id: string }
 type Fact = Omit<StoredEvent, 'before' | 'after'> & { before: Row | null; after: Row | null }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { purgeChildren, purgeProject } from '../../workers/cascade.ts'
-import { newId } from '../../src/core/ids.ts'
+import { newId } from '../../src/ids.ts'
 import { make, type Person, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { openTestService, type TestService } from '../support/service.ts'

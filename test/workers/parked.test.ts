@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test'
 import { Redis } from 'ioredis'
-import { newId, nilId } from '../../src/core/ids.ts'
+import { newId, nilId } from '../../src/ids.ts'
 import { manageJobs } from '../../workers/jobs-command.ts'
 import { leftStreams, lookAfter } from '../../workers/left-behind.ts'
 import { openSweep } from '../../workers/relay.ts'

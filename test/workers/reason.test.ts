@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { notFound } from '../../src/core/errors.ts'
+import { notFound } from '../../src/wire/refusals.ts'
 import { reasonOf } from '../../workers/reason.ts'
 
 const refused = (code: string, message: string) =>

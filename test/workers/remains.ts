@@ -1,4 +1,4 @@
-import type { Sql } from '../../src/core/database.ts'
+import type { Sql } from '../../src/postgres/database.ts'
 import { make, type Person } from '../support/client.ts'
 
 /** A project with people, tasks, subtasks, comments and everybody's ids. */

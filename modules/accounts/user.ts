@@ -1,0 +1,51 @@
+import { Type } from '@sinclair/typebox'
+import { Id } from '../../src/schema/operation.ts'
+import { Body } from '../../src/commands/input.ts'
+import { Email, Secret, Text } from '../../src/schema/text.ts'
+
+export const UserView = Type.Object({
+  id: Id('The user'),
+  name: Type.String({ examples: ['Ada Lovelace'] }),
+  email: Type.String({ format: 'email', examples: ['ada@example.com'] }),
+})
+
+const Password = Secret(6, 1024, 'A password of 6 to 1024 characters', 'correct horse battery')
+export const RegisterBody = Body(
+  { name: Text(1, 200, 'Ada Lovelace'), email: Email(), password: Password },
+  UserView,
+)
+
+/** Any strings: what does not fit an account is a wrong email or password. */
+export const LoginBody = Body(
+  {
+    email: Type.String({
+      maxLength: 1024,
+      description: 'The email address registered',
+      examples: ['ada@example.com'],
+    }),
+    password: Type.String({
+      maxLength: 1024,
+      description: 'The password',
+      examples: ['correct horse battery'],
+    }),
+  },
+  UserView,
+)
+
+export const Token = Type.String({
+  description: 'A JWT for the Authorization header',
+  examples: ['eyJhbGciOi…'],
+})
+export const SignedInView = Type.Object({ access_token: Token, user: UserView })
+
+export interface User {
+  id: string
+  name: string
+  email: string
+}
+
+/** Somebody as a project shows them: null once their account is gone. */
+export const PersonView = (description: string) => Type.Union([UserView, Type.Null()], { description })
+export const personView = (person: User | undefined): User | null => (person ? userView(person) : null)
+
+export const userView = ({ id, name, email }: User): User => ({ id, name, email })

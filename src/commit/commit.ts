@@ -1,0 +1,128 @@
+import type { PostgresError } from 'postgres'
+import { batched } from '../postgres/batch.ts'
+import type { Sql } from '../postgres/database.ts'
+import type { OwedJob } from '../jobs/queue.ts'
+import { errorCode, isPassing } from '../postgres/errors.ts'
+import { type Choose, openShapes } from './shapes.ts'
+import type { Shape } from './statement.ts'
+import type { StoredEvent } from '../facts/facts.ts'
+import type { Kept } from './idempotency.ts'
+
+/** A project as it was decided on, and as it is then. */
+export interface Head {
+  projectId: string
+  expected: number
+  expectedEventId: string
+  version: number
+  lastNumber: number
+  lastEventId: string
+}
+
+/** What one actor (two, for a move) wants committed: all of it or nothing. */
+export interface Unit {
+  heads: Head[]
+  events: StoredEvent[]
+  jobs: OwedJob[]
+  kept: Kept[]
+}
+
+/**
+ * `won`: durable. `lost`: a version had moved on, nothing written. `unknown`: there was no answer that says which,
+ * it may stand or not. An Error: the database refused this very unit, nothing written.
+ */
+export type Outcome = 'won' | 'lost' | 'unknown' | Error
+
+export type Commit = (unit: Unit) => Promise<Outcome>
+
+interface CommitLimits {
+  slots: number
+  events: number
+  /** Statements of its own that are kept prepared. */
+  shapes: number
+  timeoutMs: number
+}
+
+interface Writer {
+  sql: Sql
+  choose: Choose
+}
+
+/** Group commit: units of many projects in one statement, one round trip and one flush of the write-ahead log. */
+export function openCommit(sql: Sql, limits: CommitLimits): Commit {
+  const by = { sql, choose: openShapes(limits.shapes) }
+  // A unit carries at most one mailbox batch, so the events of a commit are bounded too.
+  const weigh = { limit: limits.events, of: (unit: Unit) => unit.events.length }
+  return batched({ keys: limits.events, slots: limits.slots, weigh }, (units: Unit[]) =>
+    inTime(limits.timeoutMs, units, writeAll(by, units)),
+  )
+}
+
+/** A connection that has gone silent must not hold its callers: when the time is up they are told what is known. */
+async function inTime(ms: number, units: Unit[], written: Promise<Outcome[]>): Promise<Outcome[]> {
+  const { promise: late, resolve } = Promise.withResolvers<Outcome[]>()
+  const timer = setTimeout(
+    resolve,
+    ms,
+    units.map((): Outcome => 'unknown'),
+  )
+  return Promise.race([written, late]).finally(() => clearTimeout(timer))
+}
+
+/** Tries all together; when the database refuses the batch, each alone, so that one bad unit fails alone. */
+async function writeAll(by: Writer, units: Unit[]): Promise<Outcome[]> {
+  try {
+    return await write(by, units)
+  } catch (error) {
+    if (isPassing(error)) return units.map(() => 'unknown')
+    if (units.length === 1) return [isKeyTaken(error) ? 'lost' : (error as Error)]
+  }
+  const outcomes: Outcome[] = []
+  for (const unit of units) outcomes.push(...(await writeAll(by, [unit])))
+  return outcomes
+}
+
+/** Somebody else used the same Idempotency-Key first, in another project; deciding again finds the answer. */
+const isKeyTaken = (error: unknown): boolean =>
+  (error as Partial<PostgresError>).table_name === 'idempotency_keys' && errorCode(error) === '23505'
+
+async function write({ sql, choose }: Writer, units: Unit[]): Promise<Outcome[]> {
+  const heads = units.flatMap(({ heads }, unit) => heads.map((head) => ({ unit, ...head })))
+  const facts = units.flatMap(({ events }, unit) => factsOf(events, unit))
+  const jobs = units.flatMap(({ jobs }, unit) => jobs.map((job) => ({ unit, ...job })))
+  const kept = units.flatMap(({ kept }, unit) => kept.map((answer) => ({ unit, ...answer })))
+  const { shape, text } = choose({
+    joint: heads.length > units.length,
+    opens: heads.some(({ expected }) => expected === 0),
+    ...entitiesOf(facts),
+    jobs: jobs.length > 0,
+    kept: kept.length > 0,
+  })
+  const parameters = [heads, facts, ...(shape.jobs ? [jobs] : []), ...(shape.kept ? [kept] : [])]
+  const json = parameters.map((parameter) => JSON.stringify(parameter))
+  const [row] = await sql.unsafe<{ won: string | null }[]>(text, json, { prepare: true })
+  const winners = new Set(row?.won?.split(' '))
+  return units.map((_, unit) => (winners.has(String(unit)) ? 'won' : 'lost'))
+}
+
+/** An event, and what its row needs: only a row's last event writes it, and what came and went leaves no trace. */
+type Fact = StoredEvent & { unit: number; how: 'add' | 'set' | 'cut' | null }
+
+function factsOf(events: StoredEvent[], unit: number): Fact[] {
+  const first = new Map<string, StoredEvent>()
+  const last = new Map<string, StoredEvent>()
+  for (const event of events) {
+    if (!first.has(event.entityId)) first.set(event.entityId, event)
+    last.set(event.entityId, event)
+  }
+  return events.map((event) => {
+    const existed = first.get(event.entityId)!.before !== null
+    const written = event.after ? (existed ? 'set' : 'add') : existed ? 'cut' : null
+    return { unit, how: last.get(event.entityId) === event ? written : null, ...event }
+  })
+}
+
+function entitiesOf(facts: Fact[]): Pick<Shape, 'adds' | 'sets' | 'cuts'> {
+  const of = (how: Fact['how']) =>
+    [...new Set(facts.filter((fact) => fact.how === how).map(({ entity }) => entity))].sort()
+  return { adds: of('add'), sets: of('set'), cuts: of('cut') }
+}

@@ -1,0 +1,45 @@
+import { batched } from '../postgres/batch.ts'
+import type { Sql } from '../postgres/database.ts'
+import { Refusal } from '../wire/refusals.ts'
+import { byOrdinal } from '../postgres/in-order.ts'
+import type { Reply } from '../wire/reply.ts'
+
+/** What a caller's Idempotency-Key stands for (draft-ietf-httpapi-idempotency-key-header). */
+export interface Guard {
+  /** Whose key it is: keys of different callers never meet. */
+  scope: string
+  key: string
+  /** A digest of method, path and body: the same key for something else is refused. */
+  fingerprint: string
+}
+
+/** A key with the answer it was given, committed together with what it did. */
+export type Kept = Guard & Reply
+
+export type FindKept = (guard: Guard) => Promise<Kept | undefined>
+
+/** Looks up what keys were answered, many in one query. */
+export function openFindKept(sql: Sql): FindKept {
+  return batched({ keys: 500, slots: 2 }, async (guards: Guard[]) => {
+    const rows = await sql<(Kept & { n: number })[]>`
+      select q.n::int4 as n, k.* from unnest(${guards.map((g) => g.scope)}::text[], ${guards.map((g) => g.key)}::text[])
+        with ordinality q(scope, key, n)
+      join idempotency_keys k on k.scope = q.scope and k.key = q.key`
+    return byOrdinal(guards.length, rows)
+  })
+}
+
+/** A name for the key among all callers' keys. */
+export const nameOf = ({ scope, key }: Guard): string => `${scope} ${key}`
+
+/**
+ * The answer given before, marked as such.
+ * @throws Refusal 422 when the key was used for another request.
+ */
+export function replay(kept: Kept, guard: Guard): Reply & { replayed: true } {
+  if (kept.fingerprint !== guard.fingerprint) {
+    throw new Refusal(422, 'This Idempotency-Key was used for another request')
+  }
+  const { status, body, etag } = kept
+  return { status, body, etag, replayed: true }
+}

@@ -1,0 +1,26 @@
+import { entityNames } from '../../drizzle/entities.ts'
+import { commitStatement, type Shape } from './statement.ts'
+
+const all = [...entityNames].sort()
+/** What fits every batch, and costs one the more the less of it there is to do. */
+const widest = (joint: boolean): Shape => {
+  return { joint, opens: true, adds: all, sets: all, cuts: all, jobs: true, kept: true }
+}
+
+export type Choose = (shape: Shape) => { shape: Shape; text: string }
+
+/**
+ * Chooses the statement for a batch. Each is prepared once on each connection, for good and at about 0.4 MiB there, and
+ * together what batches may contain has a hundred thousand shapes: the first `most` get a statement of their own.
+ */
+export function openShapes(most: number): Choose {
+  const texts = new Map<string, string>()
+  return (asked) => {
+    const hasOwn = texts.has(JSON.stringify(asked)) || texts.size < most
+    const shape = hasOwn ? asked : widest(asked.joint)
+    const key = JSON.stringify(shape)
+    const text = texts.get(key) ?? commitStatement(shape)
+    texts.set(key, text)
+    return { shape, text }
+  }
+}

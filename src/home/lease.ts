@@ -1,0 +1,166 @@
+import type { Redis } from 'ioredis'
+import type { Config } from '../config.ts'
+import { acquireScript, releaseScript, renewScript } from './lease-scripts.ts'
+
+/** Held by this process: until when, since when, whether in use now, and whether another process waits for it. */
+interface Held {
+  until: number
+  since: number
+  restingSince: number | null
+  wanted: boolean
+}
+
+type LeaseConfig = Pick<
+  Config,
+  'leaseTtlMs' | 'leaseSliceMs' | 'leaseLingerMs' | 'redisPrefix' | 'writeTimeoutMs'
+>
+
+/**
+ * The right to write a project without being disturbed. It only keeps processes out of each other's way: nothing
+ * breaks when two hold it, because the commit compares versions. Without Redis everyone goes on without a lease.
+ */
+export class Leases {
+  private readonly held = new Map<string, Held>()
+  private readonly waiters = new Map<string, (taken: boolean) => void>()
+  private readonly me = crypto.randomUUID()
+  private readonly channels: string
+  private awayUntil = 0
+  private readonly timer: ReturnType<typeof setInterval>
+
+  constructor(
+    private readonly redis: Redis,
+    private readonly subscriber: Redis,
+    private readonly config: LeaseConfig,
+  ) {
+    this.channels = `${config.redisPrefix}:lease-channel:`
+    subscriber.on('message', (_channel, message) => this.hear(message))
+    // Whenever Redis comes, for the first time or again: until then nothing can be heard.
+    subscriber.on('ready', () => void subscriber.subscribe(this.channels + this.me).catch(() => {}))
+    this.timer = setInterval(() => void this.tend(), config.leaseTtlMs / 4)
+  }
+
+  /**
+   * Resolves when this process may write the project: at once when it holds the lease, or Redis is away. False when
+   * somebody else may have written it since the last time.
+   */
+  async hold(projectId: string): Promise<boolean> {
+    const mine = this.held.get(projectId)
+    const now = performance.now()
+    if (mine && now < mine.until) {
+      mine.restingSince = null
+      if (!mine.wanted || now - mine.since < this.config.leaseSliceMs) return true
+      await this.release(projectId)
+    }
+    // A holder that froze is waited for until its lease ends, and a little longer; then the commit decides, in time.
+    const patience = performance.now() + Math.min(this.config.leaseTtlMs * 2, this.config.writeTimeoutMs / 2)
+    while (performance.now() < patience && performance.now() >= this.awayUntil) {
+      // Listen first: the hand-over may be heard before the answer that says "wait".
+      const handedOver = this.listen(projectId)
+      const waitMs = await this.acquire(projectId)
+      const timer = setTimeout(
+        () => this.waiters.get(projectId)?.(false),
+        Math.max(0, Math.min(waitMs, patience - performance.now())),
+      )
+      const taken = waitMs === 0 || (await handedOver)
+      clearTimeout(timer)
+      this.waiters.delete(projectId)
+      if (taken) return !this.held.has(projectId)
+    }
+    return true // nobody knows; the commit's comparison tells
+  }
+
+  /** Says that nothing waits for the project here: the lease lingers, unless another process wants it. */
+  rest(projectId: string): void {
+    const mine = this.held.get(projectId)
+    if (!mine) return
+    if (mine.wanted) void this.release(projectId)
+    else mine.restingSince = performance.now()
+  }
+
+  /** Gives every lease back. */
+  async close(): Promise<void> {
+    clearInterval(this.timer)
+    await Promise.all([...this.held.keys()].map((id) => this.release(id)))
+  }
+
+  private async acquire(projectId: string): Promise<number> {
+    const sent = performance.now()
+    const waitMs = await this.call<number>(acquireScript, this.keys(projectId), projectId)
+    if (!waitMs) this.took(projectId, sent)
+    return waitMs ?? 0
+  }
+
+  private took(projectId: string, since: number): void {
+    const until = since + this.config.leaseTtlMs
+    this.held.set(projectId, { until, since, restingSince: null, wanted: false })
+  }
+
+  private async release(projectId: string): Promise<void> {
+    this.held.delete(projectId)
+    await this.call(releaseScript, this.keys(projectId), projectId)
+  }
+
+  /** Settles with true when the holder hands the lease over. */
+  private listen(projectId: string): Promise<boolean> {
+    return new Promise((resolve) => this.waiters.set(projectId, resolve))
+  }
+
+  private hear(message: string): void {
+    const [verb, projectId = ''] = message.split(' ')
+    if (verb === 'take') {
+      const waiter = this.waiters.get(projectId)
+      this.took(projectId, performance.now())
+      if (waiter) waiter(true)
+      else void this.release(projectId)
+      return
+    }
+    const mine = this.held.get(projectId)
+    if (!mine) return
+    mine.wanted = true
+    if (mine.restingSince !== null) void this.release(projectId)
+  }
+
+  /** Renews what is in use or lingers, lets go of what rested long enough. */
+  private async tend(): Promise<void> {
+    const now = performance.now()
+    const keep: string[] = []
+    for (const [projectId, { restingSince }] of this.held) {
+      if (restingSince !== null && now - restingSince > this.config.leaseLingerMs)
+        void this.release(projectId)
+      else keep.push(projectId)
+    }
+    this.subscriber.ping().catch(() => {}) // a line that has gone silent is noticed by what it owes
+    for (let i = 0; i < keep.length; i += 500) await this.renew(keep.slice(i, i + 500))
+  }
+
+  private async renew(projectIds: string[]): Promise<void> {
+    const sent = performance.now()
+    const mine = await this.call<number[]>(
+      renewScript,
+      projectIds.map((id) => this.keys(id)[0]!),
+    )
+    projectIds.forEach((id, i) => {
+      const held = this.held.get(id)
+      if (held && mine?.[i]) held.until = sent + this.config.leaseTtlMs
+      else if (held && mine) this.held.delete(id)
+    })
+  }
+
+  private keys(projectId: string): string[] {
+    return [
+      `${this.config.redisPrefix}:lease:${projectId}`,
+      `${this.config.redisPrefix}:lease-queue:${projectId}`,
+    ]
+  }
+
+  /** Runs a script; undefined when Redis is away, and then it is left alone for a moment. */
+  private async call<T>(script: string, keys: string[], projectId = ''): Promise<T | undefined> {
+    try {
+      const args = [this.me, this.config.leaseTtlMs, this.channels, projectId]
+      return (await this.redis.eval(script, keys.length, ...keys, ...args)) as T
+    } catch {
+      this.awayUntil = performance.now() + 500
+      return undefined
+    }
+  }
+}

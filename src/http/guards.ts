@@ -1,0 +1,91 @@
+import { Elysia } from 'elysia'
+import type { Authenticate } from '../identity/sessions.ts'
+import type { Config } from '../config.ts'
+import { canonicalId } from '../ids.ts'
+import { readBody } from './json-body.ts'
+import { addressOf } from './limits/address.ts'
+import type { Share } from './limits/budget.ts'
+import { tell } from './limits/headers.ts'
+import type { Limits } from './limits/limits.ts'
+import { requireShort, requireSingle } from './request-url.ts'
+
+/**
+ * `{ jsonBody: true }` on a route reads its body. Elysia would parse before it knows the caller; reading in
+ * `transform` keeps the order everybody expects: 401, 415, 413, 400.
+ */
+const bodyReading = ({ bodyBytes, bodyTimeoutMs }: Pick<Config, 'bodyBytes' | 'bodyTimeoutMs'>) =>
+  new Elysia({ name: 'body-reading' }).macro({
+    jsonBody: {
+      parse: () => ({}),
+      async transform(context: { request: Request; body: unknown }) {
+        context.body = await readBody(context.request, bodyBytes, bodyTimeoutMs)
+      },
+    },
+  })
+
+/** A request as its route is to see it. @throws Refusal 400 */
+function tidy(request: Request, params: Record<string, string | undefined>): void {
+  requireSingle(request)
+  for (const name in params) params[name] = canonicalId(params[name] ?? '')
+}
+
+/** To whom limits apply, what is left of them. */
+function sayLimits({ response, share }: { response: unknown; share: Share | null }): void {
+  if (share && response instanceof Response) tell(response.headers, share)
+}
+
+export type Guards = ReturnType<typeof openGuards>
+
+/** The ways into the service, each a plugin for routes to use. */
+export function openGuards(
+  authenticate: Authenticate,
+  limits: Limits,
+  config: Pick<Config, 'bodyBytes' | 'bodyTimeoutMs' | 'rateLimit' | 'trustProxy'>,
+) {
+  const { trustProxy } = config
+  const open = bodyReading(config)
+  const told = config.rateLimit ? [sayLimits] : []
+  return {
+    /** For who is about to sign in: gives routes the `address`. */
+    signIn: new Elysia({ name: 'sign-in-guard' })
+      .use(open)
+      .derive({ as: 'scoped' }, async ({ request, server }) => {
+        requireShort(request)
+        const address = addressOf(request, server, trustProxy)
+        const share = await limits.enter(address)
+        requireSingle(request)
+        return { address, share }
+      })
+      .onAfterHandle({ as: 'scoped' }, told),
+
+    /** For signed-in callers: refuses others with 401 and gives routes the `caller`'s user id. */
+    guarded: new Elysia({ name: 'signed-in-guard' })
+      .use(open)
+      .derive({ as: 'scoped' }, async ({ request, params }) => {
+        requireShort(request)
+        const caller = authenticate.believed(request) ?? (await authenticate.caller(request))
+        const taken = limits.use(caller, request.method)
+        const share = taken instanceof Promise ? await taken : taken
+        tidy(request, params)
+        return { caller, share }
+      })
+      .onAfterHandle({ as: 'scoped' }, told),
+
+    /**
+     * For writes that end tokens: a repeat under an Idempotency-Key may come with a token that the first attempt
+     * ended. Gives routes what the token claims; they ask whether it holds before they do anything new.
+     */
+    claimed: new Elysia({ name: 'claimed-guard' })
+      .use(open)
+      .derive({ as: 'scoped' }, async ({ request, server }) => {
+        requireShort(request)
+        const claims = await authenticate.session(request)
+        if (request.headers.has('idempotency-key')) await authenticate.requireInTime(claims)
+        else await authenticate.require(claims)
+        const share = await limits.use(claims.userId, request.method)
+        requireSingle(request)
+        return { claims, share, address: addressOf(request, server, trustProxy) }
+      })
+      .onAfterHandle({ as: 'scoped' }, told),
+  }
+}

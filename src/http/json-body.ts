@@ -1,0 +1,104 @@
+import { badRequest, Refusal } from '../wire/refusals.ts'
+import { isDeeper } from '../schema/validation.ts'
+
+/** More than any body here needs, and far from what overflows a stack that follows it down. */
+const bodyLevels = 32
+
+/**
+ * How much of a body the server takes in at all, past its limit only to throw it away: who sends it to its end gets
+ * to the refusal. Who goes on is cut off.
+ */
+export const mostReceivedBytes = 33_554_432
+
+/** Drops a byte order mark. What is not UTF-8 is refused, for guessing would store something else. */
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+/**
+ * Reads a JSON body that is small, flat and soon there.
+ * @throws Refusal 415, 413, 408 or 400
+ */
+export async function readBody(request: Request, limitBytes: number, timeoutMs: number): Promise<unknown> {
+  requireJson(request.headers)
+  const body = parsed(await inTime(bytesOf(request, limitBytes), timeoutMs))
+  if (isDeeper(body, bodyLevels)) {
+    throw badRequest(`The body must not be nested deeper than ${bodyLevels} levels`)
+  }
+  return body
+}
+
+/** @throws Refusal 415 */
+function requireJson(headers: Headers): void {
+  const type = headers.get('content-type') ?? ''
+  if (!/^application\/json\s*(;|$)/i.test(type)) {
+    throw new Refusal(415, 'The body must be sent with Content-Type: application/json')
+  }
+  const charset = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(type)?.[1] ?? 'utf-8'
+  if (!/^utf-?8$/i.test(charset)) throw new Refusal(415, 'The body must be sent in UTF-8')
+  const coding = headers.get('content-encoding') ?? 'identity'
+  if (!/^identity$/i.test(coding)) {
+    throw new Refusal(415, 'The body must be sent without a Content-Encoding', {
+      'accept-encoding': 'identity',
+    })
+  }
+}
+
+/** The body's bytes: no more than `limitBytes` are kept, whatever the sender claims about its length. */
+async function bytesOf(request: Request, limitBytes: number): Promise<Uint8Array> {
+  const tooLarge = () => new Refusal(413, `The body must be at most ${limitBytes} bytes`)
+  const told = request.headers.get('content-length')
+  if (told !== null) {
+    if (Number(told) > limitBytes) throw tooLarge()
+    const bytes = await request.bytes()
+    if (bytes.length > limitBytes) throw tooLarge()
+    return bytes
+  }
+  // Into one buffer that doubles: a million chunks of one byte are not kept as a million objects.
+  let bytes = new Uint8Array(16_384)
+  let size = 0
+  for await (const chunk of request.body ?? []) {
+    if (size + chunk.length > limitBytes) throw tooLarge()
+    if (size + chunk.length > bytes.length) {
+      const larger = new Uint8Array(Math.max(size + chunk.length, 2 * bytes.length))
+      larger.set(bytes.subarray(0, size))
+      bytes = larger
+    }
+    bytes.set(chunk, size)
+    size += chunk.length
+  }
+  return bytes.subarray(0, size)
+}
+
+/** @throws Refusal 400 */
+function parsed(bytes: Uint8Array): unknown {
+  let text: string
+  try {
+    text = utf8.decode(bytes)
+  } catch {
+    throw badRequest('The body must be valid UTF-8')
+  }
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw badRequest('The body must be valid JSON')
+  }
+}
+
+/** Who sends slowly keeps a connection and memory: it is told so, and the connection closed. */
+function inTime<T>(reading: Promise<T>, timeoutMs: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const late = () =>
+      reject(new Refusal(408, `The body must arrive within ${timeoutMs} ms`, { connection: 'close' }))
+    const timer = setTimeout(late, timeoutMs)
+    reading.then(
+      (value) => {
+        clearTimeout(timer)
+        resolve(value)
+      },
+      (error: unknown) => {
+        clearTimeout(timer)
+        // Whatever breaks off a body is the sender's doing.
+        reject(error instanceof Refusal ? error : badRequest('The body could not be read to its end'))
+      },
+    )
+  })
+}

@@ -1,0 +1,33 @@
+import type { Redis } from 'ioredis'
+import type { Config } from '../../config.ts'
+import { Budget, type Share } from './budget.ts'
+import { openCounter, type Policy } from './counter.ts'
+import { type Guess, openGuesses } from './guesses.ts'
+
+export interface Limits {
+  /** Takes from the caller's budget of reads or of writes. @throws Refusal 429 */
+  use(userId: string, method: string): Share | null | Promise<Share>
+  /** Takes from an address's budget of sign-ins and registrations. @throws Refusal 429 */
+  enter(address: string): Share | null | Promise<Share>
+  guess: Guess
+}
+
+const none: Limits = { use: () => null, enter: () => null, guess: (_, isRight) => isRight() }
+
+/** The limits of each caller, shared by all processes through Redis. Off, they cost nothing. */
+export function openLimits(redis: Redis, config: Config): Limits {
+  if (!config.rateLimit) return none
+  const counter = (policy: Policy) => openCounter(redis, config.redisPrefix, policy)
+  const budget = (policy: Policy) => new Budget(counter(policy), policy)
+  const perMinute = (name: string, points: number) => budget({ name, points, seconds: 60 })
+  const reads = perMinute('reads', config.readsPerMinute)
+  const writes = perMinute('writes', config.writesPerMinute)
+  const signIns = perMinute('sign-ins', config.signInsPerMinute)
+  const seconds = config.signInFailureMinutes * 60
+  const failures = { name: 'sign-in-failures', points: config.signInFailures, seconds }
+  return {
+    use: (userId, method) => (method === 'GET' || method === 'HEAD' ? reads : writes).take(userId),
+    enter: (address) => signIns.take(address),
+    guess: openGuesses(counter(failures), failures),
+  }
+}

@@ -1,0 +1,38 @@
+import { badRequest, Refusal } from '../wire/refusals.ts'
+
+/** More than any path and query here needs. Headers are the server's to bound: it answers 431 from 16 KiB on. */
+const urlCharacters = 8_192
+
+/** @throws Refusal 414 */
+export function requireShort({ url }: Request): void {
+  if (url.length > urlCharacters)
+    throw new Refusal(414, `The URL must have at most ${urlCharacters} characters`)
+}
+
+/** Which of two values was meant, nobody can tell. @throws Refusal 400 naming the parameter given twice */
+export function requireSingle({ url }: Request): void {
+  const start = url.indexOf('?')
+  if (start < 0 || !url.includes('&', start)) return
+  const seen = new Set<string>()
+  for (let from = start + 1, to = from; from <= url.length; from = to + 1) {
+    to = endOf(url, '&', from, url.length)
+    if (to === from) continue
+    const name = decoded(url.slice(from, endOf(url, '=', from, to)))
+    if (seen.has(name)) throw badRequest(`${name.slice(0, 100) || '""'} is given more than once`)
+    seen.add(name)
+  }
+}
+
+function endOf(text: string, mark: string, from: number, most: number): number {
+  const end = text.indexOf(mark, from)
+  return end < 0 || end > most ? most : end
+}
+
+function decoded(name: string): string {
+  if (!name.includes('%') && !name.includes('+')) return name
+  try {
+    return decodeURIComponent(name.replaceAll('+', ' '))
+  } catch {
+    return name
+  }
+}

@@ -1,0 +1,76 @@
+import { Queue } from 'bullmq'
+import type { OutboxRow } from '../../drizzle/rows.ts'
+import type { Config } from '../config.ts'
+import type { Log } from '../log.ts'
+import { openRedis } from '../redis/connections.ts'
+
+export const queueName = 'work'
+
+/** Where BullMQ keeps its keys; a prefix must not end in a colon. */
+export const queuePrefix = (config: Pick<Config, 'redisPrefix'>): string => `${config.redisPrefix}-jobs`
+
+/** Work that a commit owes; the database notes since when. */
+export type OwedJob = Pick<OutboxRow, 'id' | 'projectId' | 'name' | 'data'>
+
+export interface JobData {
+  /** The outbox row that stays until the job is done. */
+  outboxId: string
+  projectId: string | null
+  data: Record<string, string>
+}
+
+export type Jobs = ReturnType<typeof openJobs>
+
+/** The producer's side of the queue. It fails fast: what it cannot hand over, the sweep does later. */
+export function openJobs(config: Config, log: Log) {
+  const connection = openRedis(config.redisUrl, log)
+  const open = <T>(name: string) => {
+    const queue = new Queue<T>(name, { connection, prefix: queuePrefix(config), skipVersionCheck: true })
+    queue.on('error', () => {}) // the connection itself reports that Redis is away
+    return queue
+  }
+  const queue = open<JobData>(queueName)
+  return {
+    queue,
+
+    /** Another queue on the same connection; whoever opens it closes it. */
+    open,
+
+    /** Gives jobs to the workers, each once: the outbox id is the job's id. True when Redis took them. */
+    async handOver(rows: OwedJob[]): Promise<boolean> {
+      const jobs = rows.map(({ id, projectId, name, data }) => {
+        const opts = { ...forgotten, jobId: id, attempts: config.jobAttempts, backoff }
+        return { name, data: { outboxId: id, projectId, data }, opts }
+      })
+      try {
+        await queue.addBulk(jobs)
+        return true
+      } catch (error) {
+        log.debug({ reason: String(error), jobs: rows.length }, 'jobs stay in the outbox for the sweep')
+        return false
+      }
+    },
+
+    /** The ids that a queue does not hold, be it waiting, late or under way. One round trip; fails without Redis. */
+    async absent({ toKey }: Pick<Queue, 'toKey'>, ids: string[]): Promise<Set<string>> {
+      const asked = connection.pipeline(ids.map((id) => ['exists', toKey(id)]))
+      const told = (await asked.exec()) ?? []
+      const error = told.find(([error]) => error)?.[0]
+      if (error) throw error
+      return new Set(ids.filter((_, i) => told[i]?.[1] === 0))
+    },
+
+    async close(): Promise<void> {
+      await Promise.race([
+        queue.close().catch(() => {}),
+        new Promise((resolve) => setTimeout(resolve, 1_000)),
+      ])
+      connection.disconnect()
+    },
+  }
+}
+
+/** What is over leaves the queue: what is still owed stands in the outbox. */
+export const forgotten = { removeOnComplete: true, removeOnFail: true }
+/** Half a second, doubled each time. */
+const backoff = { type: 'exponential', delay: 500, jitter: 0.5 }

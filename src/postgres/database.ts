@@ -1,0 +1,115 @@
+import postgres from 'postgres'
+import type { Config } from '../config.ts'
+import { connecting, tlsModeOf } from './connect.ts'
+import { watched } from './queries.ts'
+import { Silence } from './silence.ts'
+import { isoInstant, lists } from './values.ts'
+import { padding } from './workarounds.ts'
+
+export type Sql = postgres.Sql
+/** A part of a query's text, with its parameters. */
+export type SqlPart = postgres.PendingQuery<postgres.Row[]>
+
+export interface Database {
+  /** Queries. Tagged templates are prepared by postgres.js: one round trip each, pipelined. */
+  reads: Sql
+  /** The group commit's own connections, so that no slow list delays a write. */
+  commits: Sql
+  /** What no read waits for: accounts, the outbox, cascades, cleanup. */
+  chores: Sql
+  close(): Promise<void>
+}
+
+interface Pool {
+  connections: number
+  /** How long Postgres may work on a statement. */
+  statementMs: number
+  repeats: boolean
+  settings: Record<string, string>
+}
+
+const connectMs = 3_000
+/** Postgres ends a statement that takes too long by itself; who says nothing so much later is gone. */
+const graceMs = 400
+/** For a connection; and what has one is told first that it has gone, so that it asks on a fresh one. */
+const queueMs = 300
+
+/** Opens the pools; connections are made when first used. Timestamps come back as ISO 8601 in UTC with milliseconds. */
+export function openDatabase(config: Config): Database {
+  const silence = new Silence()
+  const open = (pool: Pool) => openPool(config.databaseUrl, silence, pool)
+  const reads = open({
+    connections: config.readConnections,
+    // Within its time a read that fails in passing is asked once more.
+    statementMs: Math.round(Math.max(config.readTimeoutMs / 2 - 800, config.readTimeoutMs / 4)),
+    repeats: true,
+    settings: byIndex,
+  })
+  const commits = open({
+    connections: config.commitSlots,
+    statementMs: config.commitTimeoutMs,
+    repeats: false,
+    settings: { ...byIndex, lock_timeout: `${config.lockTimeoutMs}ms` },
+  })
+  const chores = open({
+    connections: config.choreConnections,
+    statementMs: config.choreTimeoutMs,
+    repeats: false,
+    settings: byCase,
+  })
+  return {
+    reads,
+    commits,
+    chores,
+    // Everything is answered by now; what broke and was not used since would keep postgres.js waiting for its end.
+    async close() {
+      await Promise.all([reads, commits, chores].map((sql) => sql.end({ timeout: 1 })))
+      silence.close()
+    },
+  }
+}
+
+function openPool(databaseUrl: string, silence: Silence, pool: Pool): Sql {
+  const { connections, statementMs, repeats, settings } = pool
+  const silentMs = statementMs + graceMs
+  const sockets = connecting(silence, { tls: tlsModeOf(databaseUrl), connectMs, silentMs })
+  const sql = postgres(databaseUrl, {
+    max: connections,
+    connect_timeout: connectMs / 1_000,
+    ssl: false, // ours
+    ...{ socket: sockets.connect }, // postgres.js knows this option, its types do not
+    backoff: (retries) => Math.min(0.05 * 2 ** retries, 0.25),
+    onnotice: () => {},
+    // Asking each new connection for its array types is a query more, and one that ends the process when it fails.
+    fetch_types: false,
+    types: lists,
+    transform: { column: { from: postgres.toCamel } },
+    connection: {
+      application_name: 'docket',
+      TimeZone: 'UTC',
+      jit: 'off',
+      statement_timeout: `${statementMs}ms`,
+      ...padding,
+      ...settings,
+    } as Record<string, string>,
+  })
+  sql.options.parsers[1184] = isoInstant
+  return watched(sql, { silence, limitMs: silentMs + queueMs, repeats, onStandby: sockets.renew })
+}
+
+/**
+ * Every query of reads and commits finds a few rows by an index. Planned once, so: planning again for each batch took
+ * half of a read's time in Postgres (51 against 28 µs, measured), and a plan made while a table was small must not go
+ * on scanning it.
+ */
+const byIndex = {
+  plan_cache_mode: 'force_generic_plan',
+  enable_seqscan: 'off',
+  enable_bitmapscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+  enable_incremental_sort: 'off',
+}
+
+/** Chores are few, and from one row to a look over a whole table: each is planned for what it asks this time. */
+const byCase = { plan_cache_mode: 'force_custom_plan' }

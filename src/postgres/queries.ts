@@ -1,0 +1,67 @@
+import type { Sql } from './database.ts'
+import { isPassing, isStandby, noteUnanswered, rest } from './errors.ts'
+import type { Silence } from './silence.ts'
+import { whole } from './workarounds.ts'
+
+interface Query extends PromiseLike<unknown[]> {
+  resolve: (rows: unknown[]) => void
+  reject: (error: unknown) => void
+  handler: (query: Query) => unknown
+}
+
+export interface Watching {
+  silence: Silence
+  /** How long a query may take in all, with its wait for a connection. */
+  limitMs: number
+  /** Queries that only read: what fails in passing is asked once more. */
+  repeats: boolean
+  /** The server turned out to be a standby. */
+  onStandby(): void
+}
+
+/** For what is asked seldom and in many forms: each that is prepared is kept on every connection for good. */
+export function unprepared<Q extends object>(query: Q): Q {
+  ;(query as unknown as { options: { prepare: boolean } }).options.prepare = false
+  return query
+}
+
+/** Every query gets a whole result or an error within its time, and the error says where it came from. */
+export function watched(sql: Sql, by: Watching): Sql {
+  const watch = <Q extends object>(ask: () => Q): Q => {
+    const query = ask()
+    if (!('handler' in query)) return query
+    const again = () => mend(ask() as Q & Query, by)
+    return mend(query as Q & Query, by, by.repeats ? again : undefined)
+  }
+  const unsafe = (...args: Parameters<Sql['unsafe']>) => watch(() => sql.unsafe(...args))
+  return new Proxy(sql, {
+    apply: (target, self, args) => watch(() => Reflect.apply(target, self, args)),
+    get: (target, name) => (name === 'unsafe' ? unsafe : Reflect.get(target, name)),
+  })
+}
+
+/** Begins to count when the query is sent: part of another one, it never is. */
+function mend<Q extends Query>(query: Q, { silence, limitMs, onStandby }: Watching, again?: () => Query): Q {
+  const { resolve, reject, handler } = query
+  let isOver = false
+  query.handler = (sent) => {
+    silence.limit(wait)
+    return handler(sent)
+  }
+  query.resolve = (rows) => {
+    silence.over(wait)
+    if (!isOver) resolve(whole(rows))
+    isOver = true
+  }
+  query.reject = (error) => {
+    silence.over(wait)
+    if (isOver) return
+    isOver = true
+    noteUnanswered(error)
+    if (isStandby(error)) onStandby()
+    if (again && isPassing(error)) rest().then(again).then(resolve, reject)
+    else reject(error)
+  }
+  const wait = { leftMs: limitMs, late: query.reject }
+  return query
+}

@@ -1,0 +1,41 @@
+import { LRUCache } from 'lru-cache'
+import { gzipCharacters } from '../wire/gzip.ts'
+import { type CachedBody, notModified, page } from '../wire/answers.ts'
+
+/**
+ * Answers a read whose ETag was looked up for this very request: 304 when the caller has it, the body kept under
+ * that ETag, or one that `build` makes, and which is then kept. What `build` makes may be newer than the ETag
+ * asked for, never older, and says its own.
+ */
+export type Serve = (
+  request: Request,
+  key: string,
+  etag: string,
+  build: () => Promise<CachedBody>,
+) => Promise<Response>
+
+/** Keeps at most `limitBytes` of bodies. None is ever trusted by itself: the ETag asked for decides. */
+export function openServe(limitBytes: number): Serve {
+  const bodies = new LRUCache<string, CachedBody>({
+    maxSize: Math.max(1, limitBytes),
+    sizeCalculation: weigh,
+  })
+  return async (request, key, etag, build) => {
+    const known = notModified(request, etag)
+    if (known) return known
+    const kept = bodies.get(key)
+    if (kept?.etag === etag) return page(request, kept)
+    const built = await build()
+    bodies.set(key, built)
+    return page(request, built)
+  }
+}
+
+/**
+ * Text may take two bytes a character, and one more when it is kept compressed too; the rest is the map's own share,
+ * measured at about 200 bytes an entry.
+ */
+const weigh = ({ body, link }: CachedBody, key: string): number =>
+  2 * (key.length + body.length + (link?.length ?? 0)) +
+  (body.length < gzipCharacters ? 0 : body.length) +
+  200

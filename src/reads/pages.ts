@@ -1,0 +1,125 @@
+import { Type } from '@sinclair/typebox'
+import type { Sql, SqlPart } from '../postgres/database.ts'
+import { badRequest } from '../wire/refusals.ts'
+import { isId, nilId } from '../ids.ts'
+import type { CachedBody } from '../wire/answers.ts'
+
+/** The most bytes of a page, but for a single row that is longer. */
+export const pageBytes = 1_048_576
+
+/** Rows asked for and the id to go on after. */
+export interface Page {
+  limit: number
+  cursor: string | null
+}
+
+/** The id that a page goes on after; at the start, what every id comes after. */
+export const startOf = ({ cursor }: Page): string => cursor ?? nilId
+
+export const Limit = (fallback: number, most: number) =>
+  Type.Optional(
+    Type.String({
+      description: `Rows in a page, at most: 1 to ${most}, ${fallback} unless told. A page ends at ${pageBytes} bytes as well, and the Link header leads on`,
+      examples: ['20'],
+    }),
+  )
+export const Cursor = () =>
+  Type.Optional(Type.String({ maxLength: 500, description: 'From the Link header of the page before' }))
+
+/** The page asked for in a list that is ordered by id. */
+export function idPage(query: { limit?: string; cursor?: string }, fallback: number, most: number): Page {
+  const limit = readLimit(query.limit, fallback, most)
+  const [cursor = null] = query.cursor === undefined ? [] : readCursor(query.cursor, [isIdPart])
+  return { limit, cursor }
+}
+
+export const isIdPart = (part: unknown): boolean => typeof part === 'string' && isId(part)
+
+/** The rows that a page shows, and the one to go on after when there may be more. */
+export interface Cut<R> {
+  shown: R[]
+  last?: R
+}
+
+/** Cuts a page of rows of which there may be one more than its limit: that one says there is a next page. */
+export const cut = <R>(rows: R[], limit: number): Cut<R> =>
+  rows.length > limit ? { shown: rows.slice(0, limit), last: rows[limit - 1] } : { shown: rows }
+
+/**
+ * Of `rows`, those before which `long`, the lengths of their texts, have not filled a page yet: what `pageOf` would
+ * leave out for certain is not even read. Postgres knows a text's length without unpacking it.
+ */
+export const untilFull = (sql: Sql, rows: SqlPart, long: SqlPart) => sql`
+  select * from (select r.*, ${hasRoom(sql, long)} as has_room from (${rows}) r) r where has_room`
+
+/** Whether a row comes before a page is full, in the order in which its query finds it. */
+export const hasRoom = (sql: Sql, long: SqlPart) => sql`
+  coalesce(sum(${long}) over (rows between unbounded preceding and 1 preceding), 0) < ${pageBytes}`
+
+/** A page as it is sent, ended where it is large enough. `keyOf` gives the cursor's key of a row. */
+export function pageOf<R>(
+  request: Request,
+  { shown, last }: Cut<R>,
+  view: (row: R) => object,
+  keyOf: (row: R) => (string | null)[],
+  etag = '',
+): CachedBody {
+  const linkAfter = (row: R) => nextLink(request.url, writeCursor(keyOf(row)))
+  const whole = JSON.stringify(shown.map(view))
+  if (bytesWithin(whole, pageBytes)) return { etag, body: whole, link: last ? linkAfter(last) : null }
+  const texts = firstOf(shown, view)
+  return { etag, body: `[${texts.join()}]`, link: linkAfter(shown[texts.length - 1]!) }
+}
+
+const bytesWithin = (text: string, most: number): boolean =>
+  text.length * 3 <= most || Buffer.byteLength(text) <= most
+
+/** As many rows as a page holds, at least one. */
+function firstOf<R>(rows: R[], view: (row: R) => object): string[] {
+  const texts: string[] = []
+  let bytes = 1 // brackets and commas: one more than there are texts
+  for (const row of rows) {
+    const text = JSON.stringify(view(row))
+    bytes += Buffer.byteLength(text) + 1
+    if (bytes > pageBytes && texts.length > 0) break
+    texts.push(text)
+  }
+  return texts
+}
+
+/**
+ * Reads `limit`, a whole number from 1 to `most`.
+ * @throws Refusal 400
+ */
+export function readLimit(text: string | undefined, fallback: number, most: number): number {
+  if (text === undefined) return fallback
+  const limit = /^\d{1,6}$/.test(text) ? Number(text) : 0
+  if (limit >= 1 && limit <= most) return limit
+  throw badRequest(`limit must be a whole number from 1 to ${most}`)
+}
+
+/** An opaque cursor: the key of the last row of a page, in the order of the list. */
+export const writeCursor = (key: (string | null)[]): string =>
+  Buffer.from(JSON.stringify(key)).toString('base64url')
+
+/**
+ * The key in a cursor, checked part by part.
+ * @throws Refusal 400 for a cursor that this list did not give out.
+ */
+export function readCursor(cursor: string, parts: ((part: unknown) => boolean)[]): (string | null)[] {
+  try {
+    const key: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())
+    if (Array.isArray(key) && key.length === parts.length && parts.every((fits, i) => fits(key[i])))
+      return key
+  } catch {
+    // falls through: not one of ours
+  }
+  throw badRequest('cursor must be one that this list gave in its Link header')
+}
+
+/** The Link header that leads to the next page (RFC 8288): the request's own URL with the cursor set. */
+export function nextLink(requestUrl: string, cursor: string): string {
+  const url = new URL(requestUrl)
+  url.searchParams.set('cursor', cursor)
+  return `<${url.pathname}${url.search}>; rel="next"`
+}

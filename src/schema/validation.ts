@@ -1,0 +1,43 @@
+import type { TSchema } from '@sinclair/typebox'
+import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
+import { badRequest, type Refusal } from '../wire/refusals.ts'
+import { nearest } from './nearest.ts'
+
+const shown = 5
+
+/**
+ * The 400 for a value that does not fit its schema: each field once, with what it wants (its description in the
+ * schema, so that message and documentation say the same).
+ */
+export function invalid(errors: Iterable<ValueError>): Refusal {
+  const wants = new Map<string, string>()
+  for (const error of errors) {
+    if (!wants.has(error.path)) wants.set(error.path, sentence(error))
+    if (wants.size === shown) break
+  }
+  return badRequest([...wants.values()].join('; '))
+}
+
+/** True when a value from JSON has more than `levels` of lists and objects inside one another. */
+export function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (levels === 0) return true
+  for (const key in value) if (isDeeper((value as Record<string, unknown>)[key], levels - 1)) return true
+  return false
+}
+
+function sentence({ path, type, schema, value }: ValueError): string {
+  if (!path) return 'The body must be a JSON object'
+  const field = path.slice(1).replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~')
+  if (type === ValueErrorType.ObjectAdditionalProperties) return unknown(field.slice(0, 100), schema)
+  const wanted: string = schema.description ?? `a ${schema.type}`
+  const what = wanted.charAt(0).toLowerCase() + wanted.slice(1)
+  return value === undefined ? `${field} is required: ${what}` : `${field} must be ${what}`
+}
+
+/** Names what was likely meant, but not what is only ignored. */
+function unknown(name: string, { properties }: TSchema): string {
+  const fields = Object.keys(properties).filter((one) => !properties[one].readOnly)
+  const meant = nearest(name, fields)
+  return `${name || '""'} is not known here` + (meant ? `; did you mean ${meant}?` : '')
+}

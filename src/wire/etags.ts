@@ -1,0 +1,20 @@
+import { createHash } from 'node:crypto'
+import { type CachedBody, notModified, page } from './answers.ts'
+
+/** A strong ETag made of what is answered itself, for what no version counts. */
+export const digestOf = (body: string, link: string | null = null): string =>
+  `"${createHash('sha256')
+    .update(link ?? '')
+    .update('\n')
+    .update(body)
+    .digest('base64url')
+    .slice(0, 27)}"`
+
+/** Answers what was just read under the digest of it: 304 when the caller has the very same. */
+export function digested(
+  request: Request,
+  { body, link }: Omit<CachedBody, 'etag'>,
+): Response | Promise<Response> {
+  const etag = digestOf(body, link)
+  return notModified(request, etag) ?? page(request, { body, link, etag })
+}
