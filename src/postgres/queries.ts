@@ -40,14 +40,19 @@ export function watched(sql: Sql, by: Watching): Sql {
   })
 }
 
-/** Begins to count when the query is sent: part of another one, it never is. */
-function mend<Q extends Query>(query: Q, { silence, limitMs, onStandby }: Watching, again?: () => Query): Q {
-  const { resolve, reject, handler } = query
-  let isOver = false
+/** Begins when the query is sent: part of another one, as most are, it never is, and must cost next to nothing. */
+function mend<Q extends Query>(query: Q, by: Watching, again?: () => Query): Q {
+  const { handler } = query
   query.handler = (sent) => {
-    silence.limit(wait)
+    begin(query, by, again)
     return handler(sent)
   }
+  return query
+}
+
+function begin(query: Query, { silence, limitMs, onStandby }: Watching, again?: () => Query): void {
+  const { resolve, reject } = query
+  let isOver = false
   query.resolve = (rows) => {
     silence.over(wait)
     if (!isOver) resolve(whole(rows))
@@ -63,5 +68,5 @@ function mend<Q extends Query>(query: Q, { silence, limitMs, onStandby }: Watchi
     else reject(error)
   }
   const wait = { leftMs: limitMs, late: query.reject }
-  return query
+  silence.limit(wait)
 }
