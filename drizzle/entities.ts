@@ -1,4 +1,8 @@
-import { comments, members, projects, subtasks, tasks } from './schema.ts'
+import { comments } from './schema/comments.ts'
+import { members } from './schema/members.ts'
+import { projects } from './schema/projects.ts'
+import { subtasks } from './schema/subtasks.ts'
+import { tasks } from './schema/tasks.ts'
 
 /**
  * What a project is made of: the table of each entity, what it hangs on, and whether it is loaded row by row, when a

@@ -1,4 +1,9 @@
-import type { projects, members, tasks, subtasks, comments, outbox } from './schema.ts'
+import type { comments } from './schema/comments.ts'
+import type { outbox } from './schema/jobs.ts'
+import type { members } from './schema/members.ts'
+import type { projects } from './schema/projects.ts'
+import type { subtasks } from './schema/subtasks.ts'
+import type { tasks } from './schema/tasks.ts'
 
 // A row of each table, as the queries answer it and as events carry it.
 export type ProjectRow = typeof projects.$inferSelect

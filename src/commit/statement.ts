@@ -1,7 +1,9 @@
 import { getTableColumns, getTableName } from 'drizzle-orm'
 import type { PgTable } from 'drizzle-orm/pg-core'
 import { entities, type Entity } from '../../drizzle/entities.ts'
-import { events, idempotencyKeys, outbox } from '../../drizzle/schema.ts'
+import { idempotencyKeys } from '../../drizzle/schema/idempotency.ts'
+import { outbox } from '../../drizzle/schema/jobs.ts'
+import { events } from '../../drizzle/schema/log.ts'
 
 /** What a batch contains beside the versions: the statement touches only these tables. */
 export interface Shape {

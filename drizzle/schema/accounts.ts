@@ -1,0 +1,27 @@
+import { boolean, index, integer, pgTable, text, uuid } from 'drizzle-orm/pg-core'
+import { instant } from '../columns.ts'
+
+export const users = pgTable('users', {
+  id: uuid('id').primaryKey(),
+  name: text('name').notNull(),
+  email: text('email').notNull().unique(),
+  passwordHash: text('password_hash').notNull(),
+  /** Every token names the version it was made at; raising it revokes them all. */
+  tokenVersion: integer('token_version').notNull().default(0),
+  /** The change that gave it the name it has, unless that is its first: ETags of what shows the name say so. */
+  renamedBy: uuid('renamed_by'),
+  createdAt: instant('created_at').notNull(),
+})
+
+/** One row: the last change of any name, or end of an account. They change what projects show, and not their versions. */
+export const people = pgTable('people', {
+  one: boolean('one').primaryKey().default(true),
+  changeId: uuid('change_id').notNull(),
+})
+
+/** Tokens given back before their time; a row may go once its token would have expired anyway. */
+export const revokedTokens = pgTable(
+  'revoked_tokens',
+  { jti: uuid('jti').primaryKey(), expiresAt: instant('expires_at').notNull() },
+  (t) => [index('revoked_tokens_age').on(t.expiresAt)],
+)

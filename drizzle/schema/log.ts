@@ -1,0 +1,31 @@
+import { bigint, integer, jsonb, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core'
+import { instant } from '../columns.ts'
+
+/**
+ * One row per project: the version every commit compares and swaps with the event that made it (after a restore, another
+ * one may have the same number), and the highest task number given.
+ */
+export const streams = pgTable('streams', {
+  projectId: uuid('project_id').primaryKey(),
+  version: bigint('version', { mode: 'number' }).notNull(),
+  lastNumber: integer('last_number').notNull(),
+  lastEventId: uuid('last_event_id').notNull().default('00000000-0000-0000-0000-000000000000'),
+})
+
+/** The history: what each commit changed, with the row before and after. Folding it gives the rows above. */
+export const events = pgTable(
+  'events',
+  {
+    projectId: uuid('project_id').notNull(),
+    seq: bigint('seq', { mode: 'number' }).notNull(),
+    id: uuid('id').notNull(),
+    type: text('type').notNull(),
+    entity: text('entity').notNull(),
+    entityId: uuid('entity_id').notNull(),
+    actorId: uuid('actor_id').notNull(),
+    at: instant('at').notNull(),
+    before: jsonb('before'),
+    after: jsonb('after'),
+  },
+  (t) => [primaryKey({ columns: [t.projectId, t.seq] })],
+)
