@@ -65,7 +65,7 @@ export async function unassignMember(
     const ids = tasks.map(({ id }) => id)
     if (ids.length === 0) return undefined
     const input = { projectId, userId, ids }
-    const { body } = await run({ name: unassignTasks.name, input, caller: worker })
+    const { body } = await run({ name: unassignTasks.name, input, caller: { userId: worker } })
     const { goesOn } = JSON.parse(body) as { goesOn: boolean }
     return goesOn || undefined
   })

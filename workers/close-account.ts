@@ -15,7 +15,7 @@ const atOnce = 50
 export async function closeAccount(sql: Sql, run: Run, userId: string, pace: Pace): Promise<void> {
   const [account] = await sql`select id from users where id = ${userId}`
   if (account) return
-  const ends = (name: string, input: object) => run({ name, input, caller: userId }).catch(unlessGone)
+  const ends = (name: string, input: object) => run({ name, input, caller: { userId } }).catch(unlessGone)
 
   await perPage(pace, nilId, async (after) => {
     const rows = await sql<{ id: string }[]>`

@@ -36,7 +36,7 @@ export function accountRoutes(services: Services) {
   const reading = new Elysia().use(guards.guarded).get(
     '/me',
     async ({ caller, request }) => {
-      const account = await accountById(database.reads, caller)
+      const account = await accountById(database.reads, caller.userId)
       if (!account) throw unauthorized('The bearer token is not valid')
       return digested(request, { body: JSON.stringify(userView(account)), link: null })
     },

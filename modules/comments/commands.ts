@@ -2,6 +2,7 @@ import { appeared, removed, updated } from '../../src/facts/facts.ts'
 import { requireMatch } from '../../src/actor/precondition.ts'
 import { command, ofComment, ofTask } from '../../src/commands/command.ts'
 import type { Whom } from '../../src/commands/people.ts'
+import type { Caller } from '../../src/identity/caller.ts'
 import { suffices } from '../../src/identity/roles.ts'
 import { forbidden } from '../../src/wire/refusals.ts'
 import { CommentId, commentView, CreateComment, UpdateComment } from './schema.ts'
@@ -15,7 +16,7 @@ declare module '../../src/facts/facts.ts' {
 }
 
 /** Who writes or edits a comment is its author. */
-const author = (_: object, caller: string): Whom => ({ by: 'id', key: caller })
+const author = (_: object, { userId }: Caller): Whom => ({ by: 'id', key: userId })
 
 export const createComment = command('comment.create', {
   about: 'The caller is its author.',
@@ -24,8 +25,9 @@ export const createComment = command('comment.create', {
   least: 'EDITOR',
   whom: author,
   decide(state, known, { taskId, text }) {
-    const { caller: authorId, now } = known
-    const fields = { id: known.newId(), taskId, authorId, text: text.trim(), createdAt: now, updatedAt: now }
+    const { caller, now } = known
+    const by = { authorId: caller.userId, createdAt: now, updatedAt: now }
+    const fields = { id: known.newId(), taskId, ...by, text: text.trim() }
     const change = appeared(state, known, 'comment.created', fields)
     return { changes: [change], answer: change.after }
   },
@@ -42,7 +44,7 @@ export const updateComment = command('comment.update', {
   whom: author,
   decide(state, known, { id, text }) {
     const comment = state.present('comment', id)
-    if (comment.authorId !== known.caller) throw forbidden('Only its author may edit a comment')
+    if (comment.authorId !== known.caller.userId) throw forbidden('Only its author may edit a comment')
     requireMatch(known, comment)
     if (comment.text === text.trim()) return { changes: [], answer: comment }
     const fields = { text: text.trim(), updatedAt: known.now }
@@ -59,8 +61,9 @@ export const deleteComment = command('comment.delete', {
   least: 'VIEWER',
   decide(state, known, { id }) {
     const comment = state.present('comment', id)
-    const standing = state.standing(known.caller)
-    const may = comment.authorId === known.caller || (standing && suffices(standing, 'ADMIN'))
+    const { userId } = known.caller
+    const standing = state.standing(userId)
+    const may = comment.authorId === userId || (standing && suffices(standing, 'ADMIN'))
     if (!may) throw forbidden('Only its author or an admin may delete a comment')
     requireMatch(known, comment)
     return { changes: [removed(state, known, 'comment.deleted', comment)], answer: undefined }

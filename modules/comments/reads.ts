@@ -18,9 +18,9 @@ export function commentReads({ database }: Services, seeTask: SeeTask) {
     input: Parameters({ limit: Limit(50, 200), cursor: Cursor() }),
     shows: commentView,
     isList: true,
-    async read({ request, caller, query, params: { id: taskId = '' } }) {
+    async read({ request, caller: { userId }, query, params: { id: taskId = '' } }) {
       const asked = idPage(query, 50, 200)
-      const task = isId(taskId) && (await seeTask({ userId: caller, taskId }))
+      const task = isId(taskId) && (await seeTask({ userId, taskId }))
       if (!task) throw notFound('Task')
       const rows = await commentsOf(database.reads, taskId, asked)
       return digested(

@@ -62,7 +62,8 @@ export const removeMember = command('member.remove', {
   least: 'VIEWER',
   decide(state, known, { memberId }) {
     const member = state.member(memberId)
-    if (member?.userId !== known.caller) requireStanding(state.standing(known.caller), 'ADMIN', 'Project')
+    const { userId } = known.caller
+    if (member?.userId !== userId) requireStanding(state.standing(userId), 'ADMIN', 'Project')
     if (!member) throw notFound('Member')
     requireMatch(known, member)
     return { changes: [removed(state, known, 'member.removed', member)], answer: undefined }

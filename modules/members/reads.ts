@@ -16,9 +16,9 @@ export function memberReads({ database, standing, serve }: Services) {
     input: Parameters({ limit: Limit(50, 200), cursor: Cursor() }),
     shows: memberView,
     isList: true,
-    async read({ request, caller, query, params: { id = '' } }) {
+    async read({ request, caller: { userId }, query, params: { id = '' } }) {
       const asked = idPage(query, 50, 200)
-      const seen = isId(id) && (await standing({ userId: caller, projectId: id }))
+      const seen = isId(id) && (await standing({ userId, projectId: id }))
       if (!seen) throw notFound('Project')
       const etag = etagAt(seen, `.${seen.renaming}`)
       return serve(request, pathOf(request), etag, async () => {

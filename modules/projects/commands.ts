@@ -20,10 +20,10 @@ export const createProject = command('project.create', {
   input: CreateProject,
   at: inNewProject,
   least: 'nobody',
-  whom: (_, caller) => ({ by: 'id', key: caller }),
+  whom: (_, { userId }) => ({ by: 'id', key: userId }),
   decide(state, known, { name, description }) {
     const change = appeared(state, known, 'project.created', {
-      ...{ id: state.projectId, ownerId: known.caller, createdAt: known.now },
+      ...{ id: state.projectId, ownerId: known.caller.userId, createdAt: known.now },
       ...{ name: name.trim(), description: optionalText(description) ?? null },
     })
     return { changes: [change], answer: change.after }

@@ -19,11 +19,11 @@ export function projectReads({ database, standing, serve }: Services) {
     input: Parameters({ limit: Limit(1_000, 1_000), cursor: Cursor() }),
     shows: projectView,
     isList: true,
-    async read({ request, caller, query }) {
+    async read({ request, caller: { userId }, query }) {
       const asked = idPage(query, 1_000, 1_000)
-      const etag = (await pageEtag({ userId: caller, ...asked })) ?? ''
-      return serve(request, caller + pathOf(request), etag, async () => {
-        const found = await projectsOf(sql, caller, asked)
+      const etag = (await pageEtag({ userId, ...asked })) ?? ''
+      return serve(request, userId + pathOf(request), etag, async () => {
+        const found = await projectsOf(sql, userId, asked)
         return pageOf(request, found, shown, ({ id }) => [id], found.etag)
       })
     },
@@ -31,8 +31,8 @@ export function projectReads({ database, standing, serve }: Services) {
 
   const get: Query = {
     shows: projectView,
-    async read({ request, caller, params: { id = '' } }) {
-      const seen = isId(id) && (await standing({ userId: caller, projectId: id }))
+    async read({ request, caller: { userId }, params: { id = '' } }) {
+      const seen = isId(id) && (await standing({ userId, projectId: id }))
       if (!seen) throw notFound('Project')
       return serve(request, id, etagOf(seen, seen.nameTag), async () => {
         const project = await findProject(id)

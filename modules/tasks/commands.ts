@@ -82,7 +82,7 @@ function move(
   task: TaskRow,
   wanted: Partial<Editable>,
 ) {
-  requireStanding(target.standing(known.caller), 'EDITOR', 'Project')
+  requireStanding(target.standing(known.caller.userId), 'EDITOR', 'Project')
   requireAssignable(target, wanted.assigneeId)
   const { eventId: _, ...kept } = task
   const { projectId, lastNumber } = target

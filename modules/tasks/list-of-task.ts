@@ -14,9 +14,14 @@ export function listOfTask<R extends { id: string }>(
   view: (row: R) => object,
   rowsOf: (taskId: string, page: Page) => PromiseLike<R[]>,
 ) {
-  return async ({ request, caller, params: { id: taskId = '' }, query }: Reading): Promise<Response> => {
+  return async ({
+    request,
+    caller: { userId },
+    params: { id: taskId = '' },
+    query,
+  }: Reading): Promise<Response> => {
     const asked = idPage(query, 50, 200)
-    const task = isId(taskId) && (await seeTask({ userId: caller, taskId }))
+    const task = isId(taskId) && (await seeTask({ userId, taskId }))
     if (!task) throw notFound('Task')
     const etag = etagAt(task)
     return serve(request, pathOf(request), etag, async () =>

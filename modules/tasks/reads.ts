@@ -21,11 +21,11 @@ export function taskReads({ database, standing, serve }: Services, seeTask: SeeT
     input: ListTasksQuery,
     shows: taskView,
     isList: true,
-    async read({ request, caller, query }) {
-      const filter = readTaskFilter(query, caller)
+    async read({ request, caller: { userId }, query }) {
+      const filter = readTaskFilter(query, userId)
       const { projectId } = filter
       const named = projectId !== undefined
-      const seen = named && isId(projectId) ? await standing({ userId: caller, projectId }) : undefined
+      const seen = named && isId(projectId) ? await standing({ userId, projectId }) : undefined
       if (named && !seen) throw notFound('Project')
       const byDue = filter.sort.endsWith('dueDate')
       const key = (row: TaskRow) => (byDue ? [row.dueDate, row.id] : [row.id])
@@ -36,7 +36,7 @@ export function taskReads({ database, standing, serve }: Services, seeTask: SeeT
       }
       if (!seen) return page(request, await build())
       // `me` is somebody else for each caller.
-      const whose = query.assigneeId === 'me' ? `.${caller}` : ''
+      const whose = query.assigneeId === 'me' ? `.${userId}` : ''
       const etag = etagAt(seen, whose)
       return serve(request, pathOf(request) + whose, etag, () => build(etag))
     },
@@ -44,11 +44,11 @@ export function taskReads({ database, standing, serve }: Services, seeTask: SeeT
 
   const get: Query = {
     shows: taskView,
-    async read({ request, caller, params: { id = '' } }) {
-      const seen = isId(id) && (await seeTask({ userId: caller, taskId: id }))
+    async read({ request, caller: { userId }, params: { id = '' } }) {
+      const seen = isId(id) && (await seeTask({ userId, taskId: id }))
       if (!seen) throw notFound('Task')
       return serve(request, id, etagOf(seen), async () => {
-        const task = await findTask({ userId: caller, taskId: id })
+        const task = await findTask({ userId, taskId: id })
         if (!task) throw notFound('Task')
         return { etag: etagOf(task), body: JSON.stringify(taskView.of(task)), link: null }
       })

@@ -41,7 +41,7 @@ export function decideBatch(
       const { changes, answer } = work.decide(source, context, target)
       for (const change of changes) {
         const { version: seq } = evolve(stateOf(states, change.projectId), change)
-        events.push({ ...change, seq, actorId: caller, at: now })
+        events.push({ ...change, seq, actorId: caller.userId, at: now })
       }
       if (guard) kept.set(nameOf(guard), { ...guard, ...(answer as unknown as Reply) })
       return () => resolve(answer)

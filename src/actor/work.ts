@@ -1,5 +1,6 @@
 import type { Context, Decision } from '../facts/facts.ts'
 import type { Guard } from '../commit/idempotency.ts'
+import type { Caller } from '../identity/caller.ts'
 import type { Needs } from './load.ts'
 import type { Reply } from '../wire/reply.ts'
 import type { ProjectState } from './state.ts'
@@ -9,7 +10,7 @@ export interface Work<T> {
   projectId: string
   /** A second project written in the same commit: the one a task moves to. */
   otherProjectId?: string
-  caller: string
+  caller: Caller
   needs?: Needs
   /** The caller's If-Match header. */
   ifMatch?: string

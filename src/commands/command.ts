@@ -3,6 +3,7 @@ import type { Loadable } from '../../drizzle/entities.ts'
 import type { Context, Decision } from '../facts/facts.ts'
 import type { Needs } from '../actor/load.ts'
 import type { ProjectState } from '../actor/state.ts'
+import type { Caller } from '../identity/caller.ts'
 import type { Standing } from '../identity/roles.ts'
 import type { ErrorStatus } from '../wire/refusals.ts'
 import type { Person, Whom } from './people.ts'
@@ -43,7 +44,7 @@ export interface Command<Input extends object = object, Row = unknown> {
   /** Rows to load beside the one it runs at. */
   needs?(input: Input): Needs
   /** Whose account the rule or the answer asks for. */
-  whom?(input: Input, caller: string): Whom
+  whom?(input: Input, caller: Caller): Whom
   /** Throws a Refusal to change nothing. `other` is the state that the thing moves to: this one, if it stays. */
   decide(state: ProjectState, known: Known, input: Input, other: ProjectState): Decision<Row>
   /** The answer: the view of a row, or a message. */

@@ -1,5 +1,6 @@
 import type { Decision } from '../facts/facts.ts'
 import type { ProjectState } from '../actor/state.ts'
+import type { Caller } from '../identity/caller.ts'
 import { requireStanding } from '../identity/roles.ts'
 import { notFound } from '../wire/refusals.ts'
 import type { Command, Known } from './command.ts'
@@ -21,9 +22,9 @@ export function decide<Input extends object, Row>(
   return command.decide(state, known, input, other)
 }
 
-function admit({ at, least }: Command, state: ProjectState, caller: string, input: object): void {
+function admit({ at, least }: Command, state: ProjectState, { userId }: Caller, input: object): void {
   if (at.kind === 'new' || least === 'nobody') return
-  const standing = state.standing(caller)
+  const standing = state.standing(userId)
   const isHere = at.kind === 'project' || taskOf(state, at.kind, idIn(input, at.key)) === state.projectId
   if (!isHere) throw notFound(nouns[at.kind])
   requireStanding(standing, least, nouns[at.kind])

@@ -1,5 +1,6 @@
 import type { Actors } from '../actor/actors.ts'
 import type { Guard } from '../commit/idempotency.ts'
+import type { Caller } from '../identity/caller.ts'
 import type { Reply } from '../wire/reply.ts'
 import type { Needs } from '../actor/load.ts'
 import type { Work } from '../actor/work.ts'
@@ -15,7 +16,7 @@ import { replyOf } from './reply-of.ts'
 export interface Order {
   name: string
   input: object
-  caller: string
+  caller: Caller
   /** The caller's If-Match header. */
   ifMatch?: string
   /** The caller's Idempotency-Key; the answer is kept with the commit. */

@@ -1,4 +1,5 @@
 import type { Entity, Rows } from '../../drizzle/entities.ts'
+import type { Caller } from '../identity/caller.ts'
 import type { OwedJob } from '../jobs/queue.ts'
 
 /**
@@ -26,7 +27,7 @@ export type StoredEvent = Change & { seq: number; actorId: string; at: string }
 
 /** What a rule may know beside the state: who asks, when, and fresh ids. Passed in, so that rules stay pure. */
 export interface Context {
-  caller: string
+  caller: Caller
   now: string
   newId(): string
   /** The caller's If-Match header: see precondition.ts. */

@@ -1,11 +1,12 @@
 import { type TObject, Type } from '@sinclair/typebox'
 import type { View } from '../commands/view.ts'
+import type { Caller } from '../identity/caller.ts'
 import { operation } from '../schema/operation.ts'
 
 /** What a read knows of its request. */
 export interface Reading {
   request: Request
-  caller: string
+  caller: Caller
   params: Record<string, string>
   query: Record<string, string | undefined>
 }

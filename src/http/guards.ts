@@ -58,13 +58,13 @@ export function openGuards(
       })
       .onAfterHandle({ as: 'scoped' }, told),
 
-    /** For signed-in callers: refuses others with 401 and gives routes the `caller`'s user id. */
+    /** For signed-in callers: refuses others with 401 and gives routes the `caller`. */
     guarded: new Elysia({ name: 'signed-in-guard' })
       .use(open)
       .derive({ as: 'scoped' }, async ({ request, params }) => {
         requireShort(request)
         const caller = authenticate.believed(request) ?? (await authenticate.caller(request))
-        const taken = limits.use(caller, request.method)
+        const taken = limits.use(caller.userId, request.method)
         const share = taken instanceof Promise ? await taken : taken
         tidy(request, params)
         return { caller, share }

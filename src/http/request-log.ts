@@ -1,11 +1,12 @@
 import { Elysia } from 'elysia'
+import type { Caller } from '../identity/caller.ts'
 import type { Log } from '../log.ts'
 
 /** What is known of a request when it is answered, depending on how far it came. */
 export interface Known {
   request: Request
   route?: string
-  caller?: string
+  caller?: Caller
   claims?: { userId: string }
   params?: Record<string, string | undefined>
   query?: object
@@ -59,7 +60,7 @@ function whoAndWhere(route: Known['route'], { caller, claims, params, query, bod
   const isInPath = route?.startsWith('/api/v1/projects/:id')
   const said = isInPath ? params?.id : (projectIdIn(query) ?? projectIdIn(body))
   return {
-    userId: caller ?? claims?.userId,
+    userId: (caller ?? claims)?.userId,
     projectId: typeof said === 'string' ? said.slice(0, 100) : undefined,
   }
 }

@@ -2,6 +2,7 @@ import type { TObject } from '@sinclair/typebox'
 import type { Command } from '../commands/command.ts'
 import { Body, isIdSchema } from '../commands/input.ts'
 import type { Run } from '../commands/run.ts'
+import type { Caller } from '../identity/caller.ts'
 import { Message, operation } from '../schema/operation.ts'
 import type { ErrorStatus } from '../wire/refusals.ts'
 import { canonicalId } from '../ids.ts'
@@ -10,7 +11,7 @@ import type { Conditions, Write } from './write.ts'
 /** What a guarded route knows of its request. */
 export interface Asked {
   request: Request
-  caller: string
+  caller: Caller
   params: Record<string, string>
   body?: unknown
 }
@@ -28,7 +29,7 @@ export const openRunCommand =
       const input = inputOf(params, body)
       const where = madeAt && ((id: string) => madeAt(id, input))
       const work = ({ ifMatch, guard }: Conditions) => run({ name, input, caller, ifMatch, guard })
-      return write(request, caller, body, work, where)
+      return write(request, caller.userId, body, work, where)
     }
     const hooks = hooksOf(path, command, summary)
     // Elysia would parse a body that the command has no use for.

@@ -3,6 +3,7 @@ import { batched } from '../postgres/batch.ts'
 import type { Sql } from '../postgres/database.ts'
 import { unauthorized } from '../wire/refusals.ts'
 import { byOrdinal } from '../postgres/in-order.ts'
+import type { Caller } from './caller.ts'
 import type { Claims, Tokens } from './tokens.ts'
 
 /** How long a look at the database is believed: a token that is revoked is refused everywhere within this time. */
@@ -10,6 +11,7 @@ const believedMs = 500
 
 /** A token that was verified. By performance.now(): when the database last held it valid, and how long it is believed. */
 export interface Session extends Claims {
+  caller: Caller
   seenAt: number
   believedUntil: number
 }
@@ -32,7 +34,8 @@ export function openAuthenticate(sql: Sql, tokens: Tokens) {
     const token = /^bearer +([\w-]+\.[\w-]+\.[\w-]+)$/i.exec(header)?.[1]
     const claims = token ? await tokens.verify(token) : null
     if (!claims) throw unauthorized('The bearer token is not valid')
-    const opened = { ...claims, seenAt: -Infinity, believedUntil: -Infinity }
+    const caller = { userId: claims.userId }
+    const opened = { ...claims, caller, seenAt: -Infinity, believedUntil: -Infinity }
     sessions.set(header, opened)
     return opened
   }
@@ -63,17 +66,17 @@ export function openAuthenticate(sql: Sql, tokens: Tokens) {
     require,
     requireInTime,
 
-    /** The user id of who sends the request, if their token was seen to hold just now: most requests wait for nothing. */
-    believed(request: Request): string | undefined {
+    /** Who sends the request, if their token was seen to hold just now: most requests wait for nothing. */
+    believed(request: Request): Caller | undefined {
       const said = sessions.get(request.headers.get('authorization') ?? '')
-      return said && isBelieved(said) ? said.userId : undefined
+      return said && isBelieved(said) ? said.caller : undefined
     },
 
-    /** The user id of who sends the request. @throws Refusal 401 */
-    async caller(request: Request): Promise<string> {
+    /** Who sends the request. @throws Refusal 401 */
+    async caller(request: Request): Promise<Caller> {
       const said = await session(request)
       if (!isBelieved(said)) await require(said)
-      return said.userId
+      return said.caller
     },
 
     /** The account or its tokens have changed: what was seen of them before is believed no longer. */

@@ -15,7 +15,11 @@ beforeEach(async () => {
 afterEach(() => service.close())
 
 const add = (title: string) =>
-  service.services.run({ name: 'task.create', input: { projectId: project.id, title }, caller: ada.id })
+  service.services.run({
+    name: 'task.create',
+    input: { projectId: project.id, title },
+    caller: { userId: ada.id },
+  })
 
 // The port and the workers wait for what they asked for, but not for ever: what they gave up is still finished in order.
 test('commands that wait when the service closes are done before anything they need is closed', async () => {

@@ -25,14 +25,14 @@ const create = (state: ProjectState, context: Context, title: string) => {
 
 const sound = (projectId: string, title: string): Work<TaskRow> => ({
   projectId,
-  caller: ada.id,
+  caller: { userId: ada.id },
   decide: (state, context) => create(state, context, title),
 })
 
 /** A command whose row the database refuses: no rule would decide it. */
 const poisonous = (projectId: string, spoil: Partial<Record<keyof TaskRow, unknown>>): Work<TaskRow> => ({
   projectId,
-  caller: ada.id,
+  caller: { userId: ada.id },
   decide(state, context) {
     const { changes, answer } = create(state, context, 'Poison')
     const [change] = changes

@@ -49,7 +49,7 @@ afterEach(async () => {
 const command = (projectId: string, otherProjectId?: string): Work<void> => ({
   projectId,
   otherProjectId,
-  caller: nilId,
+  caller: { userId: nilId },
   decide: (state, context) => ({
     changes: [removed(state, context, 'project.deleted', { ...project, id: projectId })],
     answer: undefined,

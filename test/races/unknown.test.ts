@@ -32,7 +32,7 @@ function world(outcomes: Outcome[]) {
   const post = (name: string): Posted => ({
     work: {
       projectId,
-      caller: newId(),
+      caller: { userId: newId() },
       decide: (_, { newId }) => {
         const id = newId()
         const after = { id, taskId: id, authorId: id, text: name, createdAt: '', updatedAt: '', eventId: id }

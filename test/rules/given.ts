@@ -22,9 +22,9 @@ export const asking =
     decide(command, state, { ...known, ...others }, input, other)
 
 /** The context of one command: a clock that stands, and ids that count up. */
-export function contextOf(caller: string): Known {
+export function contextOf(userId: string): Known {
   let ids = 0
-  return { caller, now, newId: () => `new-${++ids}`, limits: { projectMembers: 10 } }
+  return { caller: { userId }, now, newId: () => `new-${++ids}`, limits: { projectMembers: 10 } }
 }
 
 /** The project that these facts make. */
