@@ -26,7 +26,7 @@ export interface Overload {
   failures: string[]
 }
 
-const crowd = 2_000
+const connections = 2_000
 const capacity = { connections: 256, seconds: 5 }
 const probe = { everyMs: 10, windowMs: 250, patienceMs: 30_000, slackMs: 5 }
 
@@ -46,13 +46,13 @@ export async function measureOverload({ servers, world, options }: Bench): Promi
   const prober = openProber(servers.url, planText(plan))
   const normalMs = await prober.calm(2_000)
   const memory = memoryEverySecond(servers.pids.web()[0]!)
-  const report = await load(crowd, options.seconds, Math.round(2 * capacityPerSecond))
+  const report = await load(connections, options.seconds, Math.round(2 * capacityPerSecond))
   const recoverySeconds = await prober.recovery(Math.max(2 * normalMs, normalMs + probe.slackMs))
   const memoryMiB = await memory()
   const perSecond = (count: number) => count / (report.micros / 1e6)
   const odd = report.unexpected - report.shed
   return {
-    ...{ connections: crowd, seconds: options.seconds, capacityPerSecond },
+    ...{ connections, seconds: options.seconds, capacityPerSecond },
     offeredPerSecond: perSecond(report.requests),
     acceptedPerSecond: perSecond(report.accepted),
     acceptedP99Ms: report.acceptedP99 / 1000,

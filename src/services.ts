@@ -18,7 +18,7 @@ import { type Limits, openLimits } from './http/limits/limits.ts'
 import type { Log } from './log.ts'
 import { openPasswords, type Passwords } from './identity/passwords.ts'
 import { openRedis, openSubscriber } from './redis/connections.ts'
-import { type FindStanding, openStandings } from './reads/role-lookup.ts'
+import { type FindRole, openFindRole } from './reads/role-lookup.ts'
 import { openServe, type Serve } from './reads/cached-bodies.ts'
 import { type Once, openOnce } from './http/once.ts'
 import { openWrite, type Write } from './http/write.ts'
@@ -33,7 +33,7 @@ export interface Services {
   actors: Actors
   run: Run
   versions: Versions
-  standing: FindStanding
+  findRole: FindRole
   serve: Serve
   write: Write
   once: Once
@@ -104,7 +104,7 @@ export function openServices(config: Config, log: Log, { commands, react }: Doma
     actors,
     run,
     versions,
-    standing: openStandings(database.reads, versions),
+    findRole: openFindRole(database.reads, versions),
     write: openWrite(findKept),
     once: openOnce(findKept, passwords, tokens),
     guards: openGuards(authenticate, limits, config),

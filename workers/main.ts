@@ -7,14 +7,14 @@ import { expireKeys, expireRevokedTokens } from './cleanup.ts'
 import { closeAccount } from './close-account.ts'
 import { leftMembers, leftOwners, leftStreams, lookAfter, type Search } from './left-behind.ts'
 import { openWorkers } from './open-workers.ts'
-import { turn } from './pace.ts'
+import { beginSlice } from './pace.ts'
 import type { JobName } from './reactions.ts'
 import { openRecurring, type Place, recurringQueue, runStep, type Steps } from './recurring.ts'
 import { openSweep } from './relay.ts'
 import { runJob, type Work } from './run-job.ts'
 import { repeatedly } from './schedule.ts'
 
-/** Rows that a look over a whole table takes in one turn. */
+/** Rows that a look over a whole table takes in one slice. */
 const lookRows = 5_000
 
 /** Starts the worker side of a process; answers how to stop it: jobs under way are finished or given back. */
@@ -22,10 +22,10 @@ export function startWorkers(services: Services): () => Promise<void> {
   const { config, log, jobs } = services
   const sql = services.database.chores
   let isStopping = false
-  const begin = () => turn(config, () => isStopping)
+  const begin = () => beginSlice(config, () => isStopping)
 
   const connection = openBlocking(config.redisUrl, log)
-  const bench = { sql, log, work: workOf(services), turn: begin, attempts: config.jobAttempts }
+  const bench = { sql, log, work: workOf(services), beginSlice: begin, attempts: config.jobAttempts }
   const steps = stepsOf(services)
   const options = { ...habits, prefix: queuePrefix(config) }
   const workers = openWorkers(connection, log)

@@ -6,15 +6,15 @@ export interface Pace {
   batchRows: number
   /** Rest between statements, at least; never less than the statement took, to leave others half the database. */
   pauseMs: number
-  /** True when the job has had its turn: it ends between two pages, and goes on where it stopped in its next one. */
+  /** True when the job has had its slice: it ends between two pages, and goes on where it stopped in its next one. */
   isOver?(): boolean
 }
 
-/** A job has had its turn and is not done. */
-export class TurnOver extends Error {}
+/** A job has had its slice and is not done. */
+export class SliceOver extends Error {}
 
-/** The pace of a job whose turn begins now. */
-export function turn(config: Config, isStopping: () => boolean): Pace {
+/** The pace of a job whose slice begins now. */
+export function beginSlice(config: Config, isStopping: () => boolean): Pace {
   const end = performance.now() + config.jobSliceMs
   return {
     batchRows: config.jobBatchRows,
@@ -33,7 +33,7 @@ export async function perPage<K>(
     const began = performance.now()
     after = await work(after)
     if (after === undefined) return
-    if (pace.isOver?.()) throw new TurnOver()
+    if (pace.isOver?.()) throw new SliceOver()
     const restMs = Math.max(pace.pauseMs, performance.now() - began)
     await new Promise((resolve) => setTimeout(resolve, restMs))
   }

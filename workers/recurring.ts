@@ -1,13 +1,13 @@
 import { DelayedError, type Job } from 'bullmq'
 import { forgotten, type Jobs } from '../src/jobs/queue.ts'
 import type { Log } from '../src/log.ts'
-import { type Pace, TurnOver } from './pace.ts'
+import { type Pace, SliceOver } from './pace.ts'
 import { reasonOf } from './reason.ts'
 
 export const recurringQueue = 'recurring'
 const everyMs = 60_000
 
-/** Where a step stopped, when it looks over more than it does in one turn. */
+/** Where a step stopped, when it looks over more than it does in one slice. */
 export interface Place {
   after?: string
 }
@@ -32,16 +32,22 @@ export function openRecurring(jobs: Jobs, steps: Steps) {
   }
 }
 
-/** Runs one turn of a recurring step and puts it back: one that has more to do comes again soon. */
-export async function runStep(steps: Steps, turn: () => Pace, log: Log, job: Job<Place>, token?: string) {
+/** Runs one slice of a recurring step and puts it back: one that has more to do comes again soon. */
+export async function runStep(
+  steps: Steps,
+  beginSlice: () => Pace,
+  log: Log,
+  job: Job<Place>,
+  token?: string,
+) {
   const step = steps[job.name]
   if (!step) return // of another release
   let restMs = everyMs
   try {
-    const after = await step(turn(), job.data.after)
+    const after = await step(beginSlice(), job.data.after)
     await job.updateData({ after: after ?? undefined })
   } catch (error) {
-    if (error instanceof TurnOver) restMs = 0
+    if (error instanceof SliceOver) restMs = 0
     else log.error({ step: job.name, reason: reasonOf(error) }, 'recurring work failed')
   }
   await job.moveToDelayed(Date.now() + restMs, token)

@@ -3,7 +3,7 @@ import type { Sql } from '../src/postgres/database.ts'
 import type { JobData } from '../src/jobs/queue.ts'
 import type { Log } from '../src/log.ts'
 import { begin, fail, settle, toBeContinued } from './outbox.ts'
-import { type Pace, TurnOver } from './pace.ts'
+import { type Pace, SliceOver } from './pace.ts'
 import { reasonOf } from './reason.ts'
 
 export type Work = Record<string, (data: Record<string, string>, pace: Pace) => Promise<unknown>>
@@ -12,13 +12,13 @@ export interface Bench {
   sql: Sql
   log: Log
   work: Work
-  /** The pace of a job whose turn begins now. */
-  turn(): Pace
+  /** The pace of a job whose slice begins now. */
+  beginSlice(): Pace
   attempts: number
 }
 
 /**
- * Runs one turn of a job that the outbox owes. A long one goes to the back of the queue when its turn is over; one that
+ * Runs one slice of a job that the outbox owes. A long one goes to the back of the queue when its slice is over; one that
  * fails is tried again, by the queue as long as it knows of it, else by the sweep; one that failed too often is parked.
  */
 export async function runJob(by: Bench, job: Job<JobData>, token?: string): Promise<void> {
@@ -29,10 +29,10 @@ export async function runJob(by: Bench, job: Job<JobData>, token?: string): Prom
   try {
     const work = by.work[job.name]
     if (!work) throw new Error(`There is no work called ${job.name}`)
-    await work(data, by.turn())
+    await work(data, by.beginSlice())
     await settle(by.sql, id)
   } catch (error) {
-    if (error instanceof TurnOver) {
+    if (error instanceof SliceOver) {
       await toBeContinued(by.sql, id)
       await job.moveToDelayed(Date.now(), token)
       throw new DelayedError()

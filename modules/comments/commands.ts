@@ -62,8 +62,8 @@ export const deleteComment = command('comment.delete', {
   decide(state, known, { id }) {
     const comment = state.present('comment', id)
     const { userId } = known.caller
-    const standing = state.standing(userId)
-    const may = comment.authorId === userId || (standing && suffices(standing, 'ADMIN'))
+    const role = state.roleOf(userId)
+    const may = comment.authorId === userId || (role && suffices(role, 'ADMIN'))
     if (!may) throw forbidden('Only its author or an admin may delete a comment')
     requireMatch(known, comment)
     return { changes: [removed(state, known, 'comment.deleted', comment)], answer: undefined }

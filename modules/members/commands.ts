@@ -1,7 +1,7 @@
 import { appeared, removed, updated } from '../../src/facts/facts.ts'
 import { requireMatch } from '../../src/actor/precondition.ts'
 import { command, inProject } from '../../src/commands/command.ts'
-import { requireStanding } from '../../src/identity/roles.ts'
+import { requireRole } from '../../src/identity/roles.ts'
 import { conflict, notFound } from '../../src/wire/refusals.ts'
 import { normalEmail } from '../../src/schema/text.ts'
 import { InviteMember, MemberId, memberView, SetRole } from './schema.ts'
@@ -24,7 +24,7 @@ export const inviteMember = command('member.invite', {
     if (!known.person) throw notFound('User')
     const { id: userId } = known.person
     const { projectMembers } = known.limits
-    if (state.standing(userId) === 'OWNER') throw conflict('This user owns the project')
+    if (state.roleOf(userId) === 'OWNER') throw conflict('This user owns the project')
     if (state.memberOf(userId)) throw conflict('This user is a member already')
     if (state.memberCount >= projectMembers) throw conflict(`A project has at most ${projectMembers} members`)
     const { projectId } = state
@@ -63,7 +63,7 @@ export const removeMember = command('member.remove', {
   decide(state, known, { memberId }) {
     const member = state.member(memberId)
     const { userId } = known.caller
-    if (member?.userId !== userId) requireStanding(state.standing(userId), 'ADMIN', 'Project')
+    if (member?.userId !== userId) requireRole(state.roleOf(userId), 'ADMIN', 'Project')
     if (!member) throw notFound('Member')
     requireMatch(known, member)
     return { changes: [removed(state, known, 'member.removed', member)], answer: undefined }

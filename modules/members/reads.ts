@@ -10,7 +10,7 @@ import { type ListedMember, membersOf } from './queries.ts'
 import { memberView } from './schema.ts'
 
 /** What may be asked of members. */
-export function memberReads({ database, standing, serve }: Services) {
+export function memberReads({ database, findRole, serve }: Services) {
   const list: Query = {
     about: 'Everyone invited, in that order; the owner is not among them.',
     input: Parameters({ limit: Limit(50, 200), cursor: Cursor() }),
@@ -18,7 +18,7 @@ export function memberReads({ database, standing, serve }: Services) {
     isList: true,
     async read({ request, caller: { userId }, query, params: { id = '' } }) {
       const asked = idPage(query, 50, 200)
-      const seen = isId(id) && (await standing({ userId, projectId: id }))
+      const seen = isId(id) && (await findRole({ userId, projectId: id }))
       if (!seen) throw notFound('Project')
       const etag = etagAt(seen, `.${seen.renaming}`)
       return serve(request, pathOf(request), etag, async () => {

@@ -3,7 +3,7 @@ import type { ProjectRow } from '../../drizzle/rows.ts'
 import { batched } from '../../src/postgres/batch.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { inOrder } from '../../src/postgres/in-order.ts'
-import { unpack } from '../../src/postgres/packed-rows.ts'
+import { readRows } from '../../src/postgres/delimited-rows.ts'
 import { type Cut, cut, hasRoom, type Page, startOf } from '../../src/reads/pages.ts'
 import { goneTag, nameTag } from '../../src/reads/names.ts'
 
@@ -57,7 +57,7 @@ export function openPageEtags(sql: Sql) {
         with ordinality q(user_id, after, most, n)
       cross join lateral (select string_agg(mine.event_id::text || mine.name_tag, '' order by mine.id) as events
         from (${ofUser(sql, sql`q.user_id`, sql`q.after`, sql`q.most::int`)}) mine) page`
-    return unpack(keys.length, row?.found ?? null, ([digest]) => `"${digest}"`)
+    return readRows(keys.length, row?.found ?? null, ([digest]) => `"${digest}"`)
   })
 }
 

@@ -9,7 +9,7 @@ import { type ListedProject, openPageEtags, openProjects, projectsOf } from './q
 import { projectView } from './schema.ts'
 
 /** What may be asked of projects. */
-export function projectReads({ database, standing, serve }: Services) {
+export function projectReads({ database, findRole, serve }: Services) {
   const sql = database.reads
   const findProject = openProjects(sql)
   const pageEtag = openPageEtags(sql)
@@ -32,7 +32,7 @@ export function projectReads({ database, standing, serve }: Services) {
   const get: Query = {
     shows: projectView,
     async read({ request, caller: { userId }, params: { id = '' } }) {
-      const seen = isId(id) && (await standing({ userId, projectId: id }))
+      const seen = isId(id) && (await findRole({ userId, projectId: id }))
       if (!seen) throw notFound('Project')
       return serve(request, id, etagOf(seen, seen.nameTag), async () => {
         const project = await findProject(id)

@@ -3,7 +3,7 @@ import { appeared, differing, removed, updated } from '../../src/facts/facts.ts'
 import { requireMatch } from '../../src/actor/precondition.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import { command, inProject, type Known, ofTask } from '../../src/commands/command.ts'
-import { requireStanding } from '../../src/identity/roles.ts'
+import { requireRole } from '../../src/identity/roles.ts'
 import { badRequest } from '../../src/wire/refusals.ts'
 import { optionalText, parseInstant } from '../../src/schema/text.ts'
 import { CreateTask, TaskId, type TaskInput, taskView, UnassignTasks, UpdateTask } from './schema.ts'
@@ -82,12 +82,12 @@ function move(
   task: TaskRow,
   wanted: Partial<Editable>,
 ) {
-  requireStanding(target.standing(known.caller.userId), 'EDITOR', 'Project')
+  requireRole(target.roleOf(known.caller.userId), 'EDITOR', 'Project')
   requireAssignable(target, wanted.assigneeId)
   const { eventId: _, ...kept } = task
   const { projectId, lastNumber } = target
   const moved = { ...kept, ...present(wanted), projectId, number: lastNumber + 1, updatedAt: known.now }
-  if (moved.assigneeId && !target.standing(moved.assigneeId)) moved.assigneeId = null
+  if (moved.assigneeId && !target.roleOf(moved.assigneeId)) moved.assigneeId = null
   const departure = removed(source, known, 'task.moved_out', task)
   const arrival = appeared(target, known, 'task.moved_in', moved)
   return { changes: [departure, arrival], answer: arrival.after }
@@ -113,7 +113,7 @@ export const unassignTasks = command('task.unassign', {
   least: 'nobody',
   needs: ({ ids }) => ({ task: ids }),
   decide(state, known, { ids, userId }) {
-    if (!state.project || state.standing(userId)) return { changes: [], answer: { goesOn: false } }
+    if (!state.project || state.roleOf(userId)) return { changes: [], answer: { goesOn: false } }
     const tasks = ids.map((id) => state.row('task', id))
     const theirs = tasks.filter(
       (task): task is TaskRow => task?.projectId === state.projectId && task.assigneeId === userId,
@@ -143,6 +143,6 @@ const present = (wanted: Partial<Editable>): Partial<Editable> =>
   Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined))
 
 function requireAssignable(state: ProjectState, userId: string | null | undefined): void {
-  if (typeof userId === 'string' && !state.standing(userId))
+  if (typeof userId === 'string' && !state.roleOf(userId))
     throw badRequest('assigneeId must be the owner or a member of the project')
 }

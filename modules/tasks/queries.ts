@@ -2,11 +2,11 @@ import type { TaskRow } from '../../drizzle/rows.ts'
 import { batched } from '../../src/postgres/batch.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { byOrdinal } from '../../src/postgres/in-order.ts'
-import { unpack } from '../../src/postgres/packed-rows.ts'
-import { type Sight, type Versions, whileUnchanged } from '../../src/reads/versions.ts'
+import { readRows } from '../../src/postgres/delimited-rows.ts'
+import { type Versioned, type Versions, whileUnchanged } from '../../src/reads/versions.ts'
 
 /** What of a task a read must know before it looks for a body: where it is, and what it and its project are at. */
-export interface SeenTask extends Sight {
+export interface SeenTask extends Versioned {
   eventId: string
 }
 
@@ -24,7 +24,7 @@ export function openSeenTasks(sql: Sql, versions: Versions): SeeTask {
       join streams s on s.project_id = t.project_id
       left join members m on m.project_id = p.id and m.user_id = q.user_id
       where p.owner_id = q.user_id or m.id is not null`
-    return unpack(keys.length, row?.seen ?? null, (fields) => {
+    return readRows(keys.length, row?.seen ?? null, (fields) => {
       const [projectId, version, lastEventId, eventId] = fields as [string, string, string, string]
       return { projectId, version: Number(version), lastEventId, eventId }
     })

@@ -12,7 +12,7 @@ import { openTasks, type SeeTask } from './queries.ts'
 import { taskView } from './schema.ts'
 
 /** What may be asked of tasks. */
-export function taskReads({ database, standing, serve }: Services, seeTask: SeeTask) {
+export function taskReads({ database, findRole, serve }: Services, seeTask: SeeTask) {
   const sql = database.reads
   const findTask = openTasks(sql)
 
@@ -25,7 +25,7 @@ export function taskReads({ database, standing, serve }: Services, seeTask: SeeT
       const filter = readTaskFilter(query, userId)
       const { projectId } = filter
       const named = projectId !== undefined
-      const seen = named && isId(projectId) ? await standing({ userId, projectId }) : undefined
+      const seen = named && isId(projectId) ? await findRole({ userId, projectId }) : undefined
       if (named && !seen) throw notFound('Project')
       const byDue = filter.sort.endsWith('dueDate')
       const key = (row: TaskRow) => (byDue ? [row.dueDate, row.id] : [row.id])

@@ -41,7 +41,7 @@ export class ProjectActor implements Holder {
     this.wake()
   }
 
-  /** Runs `work` when its turn comes, with the lease held and no command under way. */
+  /** Runs `work` when all before it is done, with the lease held and no command under way. */
   async exclusively<T>(work: () => Promise<T>): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>()
     this.mailbox.put(() => work().then(resolve, reject))
@@ -56,9 +56,9 @@ export class ProjectActor implements Holder {
   }
 
   private async work(): Promise<void> {
-    await null // commands that arrive in the same turn travel together
+    await null // commands that arrive in the same tick travel together
     while (this.mailbox.size > 0) {
-      // A state from before somebody else's turn would only lose its commit.
+      // A state from before somebody else had the lease would only lose its commit.
       if (!(await this.leases.hold(this.projectId)) && this.state?.version) this.state = null
       const next = this.mailbox.take(this.limits.batchCommands)
       if (typeof next === 'function') await next()

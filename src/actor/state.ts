@@ -1,6 +1,6 @@
 import { type Entity, type Loadable, loadable, type Rows } from '../../drizzle/entities.ts'
 import type { MemberRow, ProjectRow } from '../../drizzle/rows.ts'
-import type { Standing } from '../identity/roles.ts'
+import type { Role } from '../identity/roles.ts'
 import { notFound } from '../wire/refusals.ts'
 import { nilId } from '../ids.ts'
 import type { Change } from '../facts/facts.ts'
@@ -24,7 +24,7 @@ export interface ProjectState {
   /** A row that must be here. @throws Refusal 404 */
   present<E extends Loadable>(entity: E, id: string): Rows[E]
   /** What the user is here; null for a stranger and in a project that is gone. */
-  standing(userId: string): Standing | null
+  roleOf(userId: string): Role | null
 }
 
 /** The facts of a project that rules decide on, warm between commits. A row that is null is known to be absent. */
@@ -70,7 +70,7 @@ export class State implements ProjectState {
     return this.rows[entity].has(id)
   }
 
-  standing(userId: string): Standing | null {
+  roleOf(userId: string): Role | null {
     if (!this.project) return null
     return this.project.ownerId === userId ? 'OWNER' : (this.byUser.get(userId)?.role ?? null)
   }

@@ -10,7 +10,7 @@ import { type FindKept, type Kept, nameOf } from '../commit/idempotency.ts'
 import type { Loader } from './load.ts'
 import type { State } from './state.ts'
 
-/** What an actor lends to a commit: its project's warm state, which is dropped when it turns out stale. */
+/** What an actor lends to a commit: its project's warm state, which is dropped when it proves stale. */
 export interface Holder {
   readonly projectId: string
   state: State | null

@@ -4,7 +4,7 @@ import type { Context, Decision } from '../facts/facts.ts'
 import type { Needs } from '../actor/load.ts'
 import type { ProjectState } from '../actor/state.ts'
 import type { Caller } from '../identity/caller.ts'
-import type { Standing } from '../identity/roles.ts'
+import type { Role } from '../identity/roles.ts'
 import type { ErrorStatus } from '../wire/refusals.ts'
 import type { Person, Whom } from './people.ts'
 import type { View } from './view.ts'
@@ -38,7 +38,7 @@ export interface Command<Input extends object = object, Row = unknown> {
   input: TObject
   at: At
   /** The role it takes, held before the rule is asked; `nobody` is for the service's own work. */
-  least: Standing | 'nobody'
+  least: Role | 'nobody'
   /** The project that a thing moves to, if the input says so. */
   into?(input: Input): string | undefined
   /** Rows to load beside the one it runs at. */

@@ -1,7 +1,7 @@
 import type { Decision } from '../facts/facts.ts'
 import type { ProjectState } from '../actor/state.ts'
 import type { Caller } from '../identity/caller.ts'
-import { requireStanding } from '../identity/roles.ts'
+import { requireRole } from '../identity/roles.ts'
 import { notFound } from '../wire/refusals.ts'
 import type { Command, Known } from './command.ts'
 
@@ -24,10 +24,10 @@ export function decide<Input extends object, Row>(
 
 function admit({ at, least }: Command, state: ProjectState, { userId }: Caller, input: object): void {
   if (at.kind === 'new' || least === 'nobody') return
-  const standing = state.standing(userId)
+  const role = state.roleOf(userId)
   const isHere = at.kind === 'project' || taskOf(state, at.kind, idIn(input, at.key)) === state.projectId
   if (!isHere) throw notFound(nouns[at.kind])
-  requireStanding(standing, least, nouns[at.kind])
+  requireRole(role, least, nouns[at.kind])
 }
 
 /** The project of the task that a thing is or hangs on, as far as this state knows. */

@@ -42,7 +42,7 @@ export function openPlaces(sql: Sql) {
 
   return {
     /**
-     * Runs `work` at the thing's place, and again when it turns out to have moved meanwhile.
+     * Runs `work` at the thing's place, and again when it proves to have moved meanwhile.
      * @throws Refusal 404 naming `what`
      */
     async at<T>(kind: Loadable, id: string, what: string, work: (place: Place) => Promise<T>): Promise<T> {

@@ -4,17 +4,17 @@ set -eu
 cd "$(dirname "$0")/../.."
 bun=node_modules/.bin/bun
 installed=node_modules/.installed.lock # bun.lock as it was installed; comparing the two takes a millisecond
-turn=node_modules/.installing          # who installs, until it is done
+lock=node_modules/.installing          # who installs, until it is done
 
 is_installed() { [ -x "$bun" ] && cmp -s bun.lock "$installed"; }
 
-holder() { cat "$turn" 2>/dev/null || true; }
+holder() { cat "$lock" 2>/dev/null || true; }
 
-# Of several first starts at once one installs. Whoever ended without giving the turn back left an unfinished install,
+# Of several first starts at once one installs. Whoever ended without giving the lock back left an unfinished install,
 # which is begun anew.
-take_turn() {
+take_lock() {
   mkdir -p node_modules
-  until (set -C && echo $$ >"$turn") 2>/dev/null; do
+  until (set -C && echo $$ >"$lock") 2>/dev/null; do
     pid=$(holder)
     if [ -n "$pid" ] && ! kill -0 "$pid" 2>/dev/null && [ "$(holder)" = "$pid" ]; then
       rm -rf node_modules && mkdir node_modules
@@ -35,12 +35,12 @@ install() {
 }
 
 if ! is_installed; then
-  take_turn
+  take_lock
   if ! is_installed; then
     echo 'Installing the packages' >&2
     install >&2 || { echo 'The packages could not be installed: the reason stands above' >&2 && exit 1; }
     cp bun.lock "$installed"
   fi
-  rm -f "$turn"
+  rm -f "$lock"
 fi
 [ $# -eq 0 ] || exec "$bun" "$@"

@@ -17,7 +17,7 @@ const mostWaiting = 10_000
 const longMs = 1_000
 
 /**
- * Turns single calls into shared ones: what arrives while every slot is busy goes together in the next call, so
+ * Makes shared calls of single ones: what arrives while every slot is busy goes together in the next call, so
  * batches grow with load and a lone caller never waits for a timer.
  * `work` answers the values in the order of its keys; when it throws, every caller of that batch gets the error.
  * When it fails in passing after a long time (nobody answers) so do all who waited for it: theirs would come too late.
@@ -76,7 +76,7 @@ export function batched<K, V>(limits: BatchLimits<K>, work: (keys: K[]) => Promi
         return reject(unavailable('Too many requests wait'))
       }
       waiting.push({ key, resolve, reject, since: performance.now() })
-      // After the I/O of this turn of the loop, so that requests read together travel together.
+      // After the I/O of this tick of the loop, so that requests read together travel together.
       if (!scheduled && busy < limits.slots) {
         scheduled = true
         setImmediate(pump)

@@ -47,7 +47,7 @@ export const cut = <R>(rows: R[], limit: number): Cut<R> =>
 
 /**
  * Of `rows`, those before which `long`, the lengths of their texts, have not filled a page yet: what `pageOf` would
- * leave out for certain is not even read. Postgres knows a text's length without unpacking it.
+ * leave out for certain is not even read. Postgres knows a text's length without decompressing it.
  */
 export const untilFull = (sql: Sql, rows: SqlPart, long: SqlPart) => sql`
   select * from (select r.*, ${hasRoom(sql, long)} as has_room from (${rows}) r) r where has_room`

@@ -1,24 +1,24 @@
 import { batched } from '../postgres/batch.ts'
-import type { Standing } from '../identity/roles.ts'
+import type { Role } from '../identity/roles.ts'
 import type { Sql } from '../postgres/database.ts'
-import { unpack } from '../postgres/packed-rows.ts'
+import { readRows } from '../postgres/delimited-rows.ts'
 import { lastRenaming, nameTag } from './names.ts'
-import { type Sight, type Versions, whileUnchanged } from './versions.ts'
+import { type Versioned, type Versions, whileUnchanged } from './versions.ts'
 
 /** The project's version at the time of this request gives its lists their ETag. */
-export interface Seen extends Sight {
-  standing: Standing
+export interface Seen extends Versioned {
+  role: Role
   renaming: string
   /** The event that last touched the project itself, and what tells its owner's name: its ETag. */
   eventId: string
   nameTag: string
 }
 
-export type FindStanding = (key: { userId: string; projectId: string }) => Promise<Seen | undefined>
+export type FindRole = (key: { userId: string; projectId: string }) => Promise<Seen | undefined>
 
 /** What a user is in a project right now, for many requests in one query; undefined for a stranger. */
-export function openStandings(sql: Sql, versions: Versions): FindStanding {
-  const look: FindStanding = batched({ keys: 500, slots: 2 }, async (keys) => {
+export function openFindRole(sql: Sql, versions: Versions): FindRole {
+  const look: FindRole = batched({ keys: 500, slots: 2 }, async (keys) => {
     const [row] = await sql<{ seen: string | null; renaming: string }[]>`
       select ${lastRenaming(sql)} as renaming,
         string_agg(concat_ws(' ', q.n, s.version, s.last_event_id, p.event_id, ${nameTag(sql)},
@@ -30,12 +30,12 @@ export function openStandings(sql: Sql, versions: Versions): FindStanding {
       left join users u on u.id = p.owner_id
       left join members m on m.project_id = q.project_id and m.user_id = q.user_id
       where p.owner_id = q.user_id or m.role is not null`
-    return unpack(keys.length, row?.seen ?? null, (fields, n) => {
+    return readRows(keys.length, row?.seen ?? null, (fields, n) => {
       const [version, lastEventId, eventId, nameTag] = fields as [string, string, string, string]
       const { projectId } = keys[n]!
       const { renaming } = row!
-      const standing = fields[4] as Standing
-      return { projectId, version: Number(version), lastEventId, renaming, eventId, nameTag, standing }
+      const role = fields[4] as Role
+      return { projectId, version: Number(version), lastEventId, renaming, eventId, nameTag, role }
     })
   })
   return whileUnchanged(versions, ({ userId, projectId }) => userId + projectId, look)

@@ -2,16 +2,16 @@ import { LRUCache } from 'lru-cache'
 import { batched } from '../postgres/batch.ts'
 import type { Sql } from '../postgres/database.ts'
 import { nilId } from '../ids.ts'
-import { unpack } from '../postgres/packed-rows.ts'
+import { readRows } from '../postgres/delimited-rows.ts'
 import { lastRenaming } from './names.ts'
 
 /** Projects whose newest version is kept in mind: about 12 MB. */
-const minded = 50_000
-/** Sights kept of each kind: about 20 MB. */
-const sights = 50_000
+const cachedVersions = 50_000
+/** Look-ups kept of each kind: about 20 MB. */
+const cachedLookups = 50_000
 
 /** What was seen in a project, and the version that the project had in the same moment. */
-export interface Sight {
+export interface Versioned {
   projectId: string
   version: number
   /** The event that made the version: after a restore another one may have the same number. */
@@ -21,16 +21,16 @@ export interface Sight {
 }
 
 /** The ETag of what a project shows at this version, to everybody or to those that `whose` names. */
-export const etagAt = ({ version, lastEventId }: Sight, whose = ''): string =>
+export const etagAt = ({ version, lastEventId }: Versioned, whose = ''): string =>
   `"${version}-${lastEventId}${whose}"`
 
 export interface Versions {
-  /** True when project and names are still as in this sight, right now; a project that is not there has version 0. */
-  isCurrent(sight: Sight): Promise<boolean>
+  /** True when project and names are still as they were then, right now; a project that is not there has version 0. */
+  isCurrent(one: Versioned): Promise<boolean>
   /** True when somebody saw another version last: then looking again is better than to ask. Nothing else may rest on it. */
-  isDoubtful(sight: Sight): boolean
+  isDoubtful(one: Versioned): boolean
   /** Tells of a version that was just seen. */
-  heard(sight: Sight): void
+  heard(one: Versioned): void
 }
 
 /**
@@ -38,21 +38,21 @@ export interface Versions {
  * event that made the version alone: it has never been another one's.
  */
 export function openVersions(sql: Sql): Versions {
-  const lastSeen = new LRUCache<string, string>({ max: minded })
-  const isCurrent = batched({ keys: 500, slots: 1 }, async (sights: Sight[]) => {
-    const ids = sights.map(({ projectId }) => projectId)
-    const eventIds = sights.map(({ lastEventId }) => lastEventId)
+  const lastSeen = new LRUCache<string, string>({ max: cachedVersions })
+  const isCurrent = batched({ keys: 500, slots: 1 }, async (seen: Versioned[]) => {
+    const ids = seen.map(({ projectId }) => projectId)
+    const eventIds = seen.map(({ lastEventId }) => lastEventId)
     const [row] = await sql<{ moved: string | null; renaming: string }[]>`
       select string_agg(concat_ws(' ', q.n, s.last_event_id), ',') as moved, ${lastRenaming(sql)} as renaming
       from unnest(${ids}::uuid[], ${eventIds}::uuid[])
         with ordinality q(project_id, event_id, n)
       left join streams s on s.project_id = q.project_id
       where coalesce(s.last_event_id, ${nilId}::uuid) <> q.event_id`
-    const moved = unpack(sights.length, row?.moved ?? null, ([lastEventId = nilId], n) => {
+    const moved = readRows(seen.length, row?.moved ?? null, ([lastEventId = nilId], n) => {
       lastSeen.set(ids[n]!, lastEventId)
       return true
     })
-    return sights.map(({ renaming }, n) => !moved[n] && (renaming ?? row!.renaming) === row!.renaming)
+    return seen.map(({ renaming }, n) => !moved[n] && (renaming ?? row!.renaming) === row!.renaming)
   })
   return {
     isCurrent,
@@ -65,12 +65,12 @@ export function openVersions(sql: Sql): Versions {
  * Remembers what `look` saw, and believes it as long as the project has the version it was seen at: every change in
  * a project takes a new one. Asking for the version costs Postgres a third of looking again.
  */
-export function whileUnchanged<K, S extends Sight>(
+export function whileUnchanged<K, S extends Versioned>(
   versions: Versions,
   nameOf: (key: K) => string,
   look: (key: K) => Promise<S | undefined>,
 ): (key: K) => Promise<S | undefined> {
-  const seen = new LRUCache<string, S>({ max: sights })
+  const seen = new LRUCache<string, S>({ max: cachedLookups })
   return async (key) => {
     const name = nameOf(key)
     const before = seen.get(name)

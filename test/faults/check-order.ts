@@ -5,7 +5,7 @@ import type { Fact } from './evidence.ts'
 import { type Operation, outcomeOf } from './history.ts'
 import { common, Places, type Span } from './places.ts'
 import { excusesOf } from './refusals.ts'
-import { chain, sightsOfLists, sightsOfTasks } from './sights.ts'
+import { chain, observationsOfLists, observationsOfTasks } from './observations.ts'
 
 interface Known {
   facts: Fact[]
@@ -30,8 +30,8 @@ export function checkOrder({ facts, operations, makers, lists }: Known): string[
     if (maker) bounds.made(projectId, seq, maker)
   }
   const links = chain(facts)
-  const { faults, sights } = sightsOfTasks(operations, links)
-  const seen = [...sights, ...sightsOfLists(lists)]
+  const { faults, observations } = observationsOfTasks(operations, links)
+  const seen = [...observations, ...observationsOfLists(lists)]
   for (const { read, span } of seen) bounds.seen(span, read)
   const timelines = bounds.timelines()
   const fits: Fits = ({ projectId, from, before }, { start, end }) =>
@@ -40,8 +40,8 @@ export function checkOrder({ facts, operations, makers, lists }: Known): string[
   const places = new Places(facts)
   // The rows of a list may be a moment newer than the version at which its reader was let in.
   const shown = [
-    ...sights,
-    ...sightsOfLists(lists).map(({ read, span }) => ({ read, span: { ...span, ...always } })),
+    ...observations,
+    ...observationsOfLists(lists).map(({ read, span }) => ({ read, span: { ...span, ...always } })),
   ]
   const strange = shown.filter(({ read, span }) => !mayBeThere(read, span, places, fits))
   const isExcused = (operation: Operation) =>
@@ -59,7 +59,7 @@ export function checkOrder({ facts, operations, makers, lists }: Known): string[
 
 /** Whether the reader may have been in the project at some moment of the read, while things stood as it shows them. */
 const mayBeThere = (read: Operation, shown: Span, places: Places, fits: Fits): boolean =>
-  places.standingsOf(read.callerId, shown.projectId).some((span) => {
-    const both = span.standing && common(span, shown)
+  places.rolesOf(read.callerId, shown.projectId).some((span) => {
+    const both = span.role && common(span, shown)
     return both && fits(both, read)
   })

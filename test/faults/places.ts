@@ -1,4 +1,4 @@
-import type { Standing } from '../../src/identity/roles.ts'
+import type { Role } from '../../src/identity/roles.ts'
 import type { Fact } from './evidence.ts'
 
 /** A stretch of a project's versions: from one, until before another. */
@@ -9,7 +9,7 @@ export interface Span {
 }
 
 /** What a user was in a project, over its versions; null for a stranger and once the project is gone. */
-export type StandingSpan = Span & { standing: Standing | null }
+export type RoleSpan = Span & { role: Role | null }
 
 /** Where a task was, over the versions of each project it lived in. */
 export type Stay = Span & { deleted: boolean }
@@ -19,32 +19,32 @@ export class Places {
   readonly stays = new Map<string, Stay[]>()
   /** From when on a membership, subtask or comment was gone. */
   readonly gone = new Map<string, Span>()
-  private readonly standings = new Map<string, StandingSpan[]>()
+  private readonly roles = new Map<string, RoleSpan[]>()
   private readonly ends = new Map<string, number>()
 
   constructor(facts: Fact[]) {
     for (const fact of facts) this.tell(fact)
   }
 
-  standingsOf(userId: string, projectId: string): StandingSpan[] {
-    const known = this.standings.get(`${userId} ${projectId}`) ?? []
+  rolesOf(userId: string, projectId: string): RoleSpan[] {
+    const known = this.roles.get(`${userId} ${projectId}`) ?? []
     const [first] = known
     const end = this.ends.get(projectId) ?? Infinity
     const spans = [
-      { projectId, from: 0, before: first?.from ?? end, standing: null },
+      { projectId, from: 0, before: first?.from ?? end, role: null },
       ...known.map((span) => ({ ...span, before: Math.min(span.before, end) })),
-      { projectId, from: end, before: Infinity, standing: null },
+      { projectId, from: end, before: Infinity, role: null },
     ]
     return spans.filter(({ from, before }) => from < before)
   }
 
   private tell(fact: Fact): void {
     const { projectId, seq, type, entityId, before, after } = fact
-    if (type === 'project.created') this.stand(projectId, after?.ownerId as string, seq, 'OWNER')
+    if (type === 'project.created') this.note(projectId, after?.ownerId as string, seq, 'OWNER')
     if (type === 'project.deleted') this.ends.set(projectId, seq)
     if (fact.entity === 'member') {
       const userId = (after ?? before)?.userId as string
-      this.stand(projectId, userId, seq, (after?.role as Standing | undefined) ?? null)
+      this.note(projectId, userId, seq, (after?.role as Role | undefined) ?? null)
     }
     if (type === 'task.created' || type === 'task.moved_in') {
       const stay = { projectId, from: seq, before: Infinity, deleted: false }
@@ -56,12 +56,12 @@ export class Places {
     } else if (!after) this.gone.set(entityId, { projectId, from: seq, before: Infinity })
   }
 
-  private stand(projectId: string, userId: string, seq: number, standing: Standing | null): void {
+  private note(projectId: string, userId: string, seq: number, role: Role | null): void {
     const key = `${userId} ${projectId}`
-    const spans = this.standings.get(key) ?? []
+    const spans = this.roles.get(key) ?? []
     const last = spans.at(-1)
     if (last) last.before = seq
-    this.standings.set(key, [...spans, { projectId, from: seq, before: Infinity, standing }])
+    this.roles.set(key, [...spans, { projectId, from: seq, before: Infinity, role }])
   }
 }
 

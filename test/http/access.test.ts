@@ -3,7 +3,7 @@ import { type Client, type Person, register } from '../support/client.ts'
 import { openTestService, type TestService } from '../support/service.ts'
 import { absentId, expectRefusal, malformedIds } from './answers.ts'
 import { type Endpoint, endpoints } from './endpoints.ts'
-import { furnish, openPeople, type People, standings, type Things } from './scene.ts'
+import { furnish, openPeople, type People, callers, type Things } from './scene.ts'
 
 let service: TestService
 let people: People
@@ -28,7 +28,7 @@ const everywhere = (id: string): Things => {
 }
 
 test.each(endpoints)('$does: exactly the roles that may', async (endpoint) => {
-  for (const who of standings) {
+  for (const who of callers) {
     const answer = await call(people[who], endpoint, await furnish(people, guest))
     if (endpoint.may.includes(who)) expect([who, answer.status]).toEqual([who, endpoint.status])
     else if (who === 'stranger') expectRefusal(answer, 404, `${endpoint.names} not found`)

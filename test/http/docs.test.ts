@@ -48,11 +48,11 @@ test('the page, what it loads and the document are sent compressed to who takes 
     const request = new Request('http://localhost' + path, { headers: { 'accept-encoding': 'gzip' } })
     const [plain, small] = [await get(path), await app.fetch(request)]
     const bytes = Buffer.from(await plain.bytes())
-    const isPacked = path.endsWith('.png')
+    const isCompressed = path.endsWith('.png')
     expect([path, plain.status, plain.headers.get('content-encoding')]).toEqual([path, 200, null])
-    expect([path, small.headers.get('content-encoding')]).toEqual([path, isPacked ? null : 'gzip'])
+    expect([path, small.headers.get('content-encoding')]).toEqual([path, isCompressed ? null : 'gzip'])
     const sent = Buffer.from(await small.bytes())
-    expect((isPacked ? sent : gunzipSync(sent)).equals(bytes)).toBeTrue()
+    expect((isCompressed ? sent : gunzipSync(sent)).equals(bytes)).toBeTrue()
     for (const { headers } of [plain, small]) {
       expect([headers.get('vary'), headers.get('x-content-type-options')]).toEqual([
         'Accept-Encoding',

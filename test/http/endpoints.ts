@@ -1,6 +1,6 @@
-import type { standings, Things } from './scene.ts'
+import type { callers, Things } from './scene.ts'
 
-type Who = (typeof standings)[number]
+type Who = (typeof callers)[number]
 
 /** A guarded operation on something that a project holds, and who may do it. */
 export interface Endpoint {

@@ -1,8 +1,8 @@
 import { type Client, invite, make, type Person, register } from '../support/client.ts'
 
 /** One of each: who can be in a project, and somebody who is not. */
-export const standings = ['owner', 'admin', 'editor', 'viewer', 'stranger'] as const
-export type People = Record<(typeof standings)[number], Person>
+export const callers = ['owner', 'admin', 'editor', 'viewer', 'stranger'] as const
+export type People = Record<(typeof callers)[number], Person>
 
 /** What paths and bodies name. The comment is the editor's, the member a guest, the invitee the stranger. */
 export interface Things {
@@ -15,7 +15,7 @@ export interface Things {
 }
 
 export async function openPeople(nobody: Client): Promise<People> {
-  const [owner, admin, editor, viewer, stranger] = await Promise.all(standings.map(() => register(nobody)))
+  const [owner, admin, editor, viewer, stranger] = await Promise.all(callers.map(() => register(nobody)))
   return { owner, admin, editor, viewer, stranger } as People
 }
 

@@ -13,10 +13,10 @@ const projectId = newId()
 function world(outcomes: Outcome[]) {
   const committed: Unit[] = []
   /** Ids of events that stand, whatever the service was told. */
-  const standing = new Set<string>()
+  const stored = new Set<string>()
   const by = {
     sql: ((_: unknown, ...[, , id]: string[]) =>
-      Promise.resolve(standing.has(id!) ? [1] : [])) as unknown as Sql,
+      Promise.resolve(stored.has(id!) ? [1] : [])) as unknown as Sql,
     loader: { state: async () => new State(projectId, 1), rows: async () => {} },
     versions: { isCurrent: async () => true },
     commit: async (unit: Unit) => {
@@ -52,7 +52,7 @@ function world(outcomes: Outcome[]) {
     resolve: (answer) => void answers.push(answer as string),
     reject: (error) => void answers.push(error as Error),
   })
-  const lands = (n: number) => committed[n]!.events.forEach(({ id }) => standing.add(id))
+  const lands = (n: number) => committed[n]!.events.forEach(({ id }) => stored.add(id))
   return { by, holder, answers, committed, post, lands }
 }
 

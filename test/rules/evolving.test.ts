@@ -12,23 +12,23 @@ test('every fact takes the next version', () => {
 
 test('everybody stands where the facts put them', () => {
   const state = folded(staffed)
-  const standings = [owner, admin, editor, viewer, stranger].map((user) => state.standing(user))
-  expect(standings).toEqual(['OWNER', 'ADMIN', 'EDITOR', 'VIEWER', null])
+  const roles = [owner, admin, editor, viewer, stranger].map((user) => state.roleOf(user))
+  expect(roles).toEqual(['OWNER', 'ADMIN', 'EDITOR', 'VIEWER', null])
   expect(state.memberCount).toBe(3)
 })
 
 test('nobody stands in a project that is not there', () => {
-  expect(folded([]).standing(owner)).toBeNull()
-  expect(folded([...staffed, projectGone]).standing(owner)).toBeNull()
-  expect(folded([...staffed, projectGone]).standing(admin)).toBeNull()
+  expect(folded([]).roleOf(owner)).toBeNull()
+  expect(folded([...staffed, projectGone]).roleOf(owner)).toBeNull()
+  expect(folded([...staffed, projectGone]).roleOf(admin)).toBeNull()
 })
 
 test('a role counts from the fact that sets it, and a member is gone with the fact that removes them', () => {
   const [was, is] = [memberOf(viewer, 'VIEWER'), memberOf(viewer, 'ADMIN')]
   const promoted = [...staffed, fact('member.role_set', 'member', was, is)]
-  expect(folded(promoted).standing(viewer)).toBe('ADMIN')
+  expect(folded(promoted).roleOf(viewer)).toBe('ADMIN')
   const state = folded([...promoted, fact('member.removed', 'member', is, null)])
-  expect(state.standing(viewer)).toBeNull()
+  expect(state.roleOf(viewer)).toBeNull()
   expect([state.member(is.id), state.memberOf(viewer), state.memberCount]).toEqual([undefined, undefined, 2])
 })
 

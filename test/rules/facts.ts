@@ -1,7 +1,7 @@
 import type { Entity, Rows } from '../../drizzle/entities.ts'
 import type { CommentRow, MemberRow, ProjectRow, SubtaskRow, TaskRow } from '../../drizzle/rows.ts'
 import type { Change, FactOf } from '../../src/facts/facts.ts'
-import type { Role } from '../../src/identity/roles.ts'
+import type { MemberRole } from '../../src/identity/roles.ts'
 
 export const projectId = 'project'
 export const elsewhereId = 'elsewhere'
@@ -28,7 +28,7 @@ export const project = row<ProjectRow>({
 /** A second project, of the same owner. */
 export const elsewhere = row<ProjectRow>({ ...project, id: elsewhereId, eventId: 'elsewhere-event' })
 
-export const memberOf = (userId: string, role: Role, of = projectId) =>
+export const memberOf = (userId: string, role: MemberRole, of = projectId) =>
   row<MemberRow>({ id: `${userId}-in`, projectId: of, userId, role, createdAt, eventId: `${userId}-event` })
 
 export const task = row<TaskRow>({
@@ -81,8 +81,9 @@ const joined = (member: MemberRow) => fact('member.invited', 'member', null, mem
 
 export const projectCreated = fact('project.created', 'project', null, project)
 export const elsewhereCreated = fact('project.created', 'project', null, elsewhere, { at: elsewhereId })
-export const invited = (userId: string, role: Role) => joined(memberOf(userId, role))
-export const invitedElsewhere = (userId: string, role: Role) => joined(memberOf(userId, role, elsewhereId))
+export const invited = (userId: string, role: MemberRole) => joined(memberOf(userId, role))
+export const invitedElsewhere = (userId: string, role: MemberRole) =>
+  joined(memberOf(userId, role, elsewhereId))
 export const taskCreated = (of: TaskRow = task) =>
   fact('task.created', 'task', null, of, { at: of.projectId })
 export const subtaskAdded = (of: SubtaskRow = subtask) => fact('subtask.created', 'subtask', null, of)

@@ -1,18 +1,18 @@
 import { describe, test } from 'bun:test'
 import { inviteMember, removeMember, setRole } from '../../modules/members/commands.ts'
-import type { Role } from '../../src/identity/roles.ts'
+import type { MemberRole } from '../../src/identity/roles.ts'
 import { admin, editor, fact, memberOf, owner, projectCreated, projectGone, projectId } from './facts.ts'
 import { staffed, stranger, viewer } from './facts.ts'
 import { asking, given, now } from './given.ts'
 
-const invite = (userId: string | undefined, role: Role = 'VIEWER', projectMembers = 10) =>
+const invite = (userId: string | undefined, role: MemberRole = 'VIEWER', projectMembers = 10) =>
   asking(
     inviteMember,
     { projectId, email: 'someone@example.com', role },
     { person: userId ? personOf(userId) : undefined, limits: { projectMembers } },
   )
 const personOf = (id: string) => ({ id, name: 'Someone', email: 'someone@example.com', nameTag: '' })
-const give = (memberId: string, role: Role) => asking(setRole, { projectId, memberId, role })
+const give = (memberId: string, role: MemberRole) => asking(setRole, { projectId, memberId, role })
 const remove = (memberId: string) => asking(removeMember, { projectId, memberId })
 
 describe('inviting', () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import type { State } from '../../src/actor/state.ts'
-import { requireStanding, type Standing, suffices } from '../../src/identity/roles.ts'
+import { requireRole, type Role, suffices } from '../../src/identity/roles.ts'
 import { callers, everyCommand, facts } from './every-command.ts'
 import { projectGone } from './facts.ts'
 import { contextOf, folded, refusalOf } from './given.ts'
@@ -20,17 +20,17 @@ for (const { name, rule, answers } of everyCommand) {
   })
 }
 
-test('every standing suffices for itself and for all below it', () => {
-  const ascending: Standing[] = ['VIEWER', 'EDITOR', 'ADMIN', 'OWNER']
+test('every role suffices for itself and for all below it', () => {
+  const ascending: Role[] = ['VIEWER', 'EDITOR', 'ADMIN', 'OWNER']
   const matrix = ascending.map((has) => ascending.map((least) => suffices(has, least)))
   expect(matrix).toEqual(ascending.map((_, has) => ascending.map((_, least) => has >= least)))
 })
 
 test('who stands outside is told that nothing is there, who stands too low what it takes', () => {
   for (const outside of [null, undefined]) {
-    const refusal = refusalOf(() => requireStanding(outside, 'VIEWER', 'Plan'))
+    const refusal = refusalOf(() => requireRole(outside, 'VIEWER', 'Plan'))
     expect(refusal).toEqual({ status: 404, message: 'Plan not found' })
   }
-  const refusal = refusalOf(() => requireStanding('ADMIN', 'OWNER', 'Plan'))
+  const refusal = refusalOf(() => requireRole('ADMIN', 'OWNER', 'Plan'))
   expect(refusal).toEqual({ status: 403, message: 'This needs the role OWNER in the project' })
 })

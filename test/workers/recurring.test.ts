@@ -33,7 +33,7 @@ const isCleared = (...tables: string[]) =>
     (await Promise.all(tables.map(isEmpty))).every(Boolean),
   )
 
-test('a queue full of slow jobs does not keep recurring work from its turn', async () => {
+test('a queue full of slow jobs does not keep recurring work waiting', async () => {
   await open({ JOB_CONCURRENCY: '1', JOB_SLICE_MS: '600000', JOB_BATCH_ROWS: '1', JOB_PAUSE_MS: '2000' })
   const { id: projectId } = (await ada.post('/projects', { name: 'Slow' })).body
   for (let n = 0; n < 20; n++) await ada.post('/tasks', { projectId, title: `Task ${n}` })
@@ -96,11 +96,11 @@ test('a step goes on where it stopped, and begins anew when Redis has lost its p
   const steps: Steps = { look: async (_, after) => `after ${places.push(after)}` }
   const recurring = openRecurring(jobs, steps)
   const queue = jobs.open(recurringQueue)
-  const turn = () => ({ batchRows: 1, pauseMs: 0 })
+  const beginSlice = () => ({ batchRows: 1, pauseMs: 0 })
   const options = { connection: openBlocking(config.redisUrl, log), prefix: queuePrefix(config) }
   const worker = new Worker<Place>(
     recurringQueue,
-    (job, token) => runStep(steps, turn, log, job, token),
+    (job, token) => runStep(steps, beginSlice, log, job, token),
     options,
   )
   const rests = (times: number) =>

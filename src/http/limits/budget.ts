@@ -63,7 +63,7 @@ export class Budget {
   }
 
   private async ask(key: string, share: Share): Promise<void> {
-    await null // all who came in this turn are counted
+    await null // all who came in this tick are counted
     const asked = Math.max(this.chunk, share.waiting)
     try {
       const { points, msToEnd } = await this.counter.add(key, asked)

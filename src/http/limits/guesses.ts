@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Counter, Policy } from './counter.ts'
 import { overdrawn } from './headers.ts'
-import { openTurns } from './turns.ts'
+import { openKeyedMutex } from './keyed-mutex.ts'
 
 /** Who tries the password of which account. */
 export interface Try {
@@ -17,10 +17,10 @@ export type Guess = (who: Try, isRight: () => Promise<boolean>) => Promise<boole
  * locked out by it. One after another, so that many guesses at once are no more than their count allows.
  */
 export function openGuesses(counter: Counter, policy: Policy): Guess {
-  const inTurn = openTurns()
+  const alone = openKeyedMutex()
   return ({ address, email }, isRight) => {
     const pair = createHash('sha256').update(`${address}\n${email}`).digest('base64url')
-    return inTurn(pair, async () => {
+    return alone(pair, async () => {
       const failed = await counter.read(pair)
       if (failed.points >= policy.points) throw overdrawn(policy, failed.msToEnd)
       const isGood = await isRight()

@@ -6,7 +6,7 @@ import { type Operation, outcomeOf } from './history.ts'
 import type { Span } from './places.ts'
 
 /** A read, and the stretch of versions at which things stood as it shows them. */
-export interface Sight {
+export interface Observation {
   read: Operation
   span: Span
 }
@@ -25,13 +25,13 @@ export function chain(facts: Fact[]) {
 }
 
 /** What the reads of tasks saw; one that shows what its ETag does not stand for saw nothing that ever was. */
-export function sightsOfTasks(
+export function observationsOfTasks(
   operations: Operation[],
   { at, after }: Chain,
-): { faults: string[]; sights: Sight[] } {
+): { faults: string[]; observations: Observation[] } {
   const reads = operations.filter((read) => read.kind === 'task.get' && outcomeOf(read) === 'done')
   const faults: string[] = []
-  const sights: Sight[] = []
+  const observations: Observation[] = []
   for (const read of reads) {
     const fact = at(read.etag)
     if (!fact?.after || fact.entityId !== read.about.id) faults.push(`${say(read)} has the ETag ${read.etag}`)
@@ -39,14 +39,14 @@ export function sightsOfTasks(
       faults.push(`${say(read)} at ${read.etag} shows ${read.text}`)
     else {
       const { projectId, seq: from } = fact
-      sights.push({ read, span: { projectId, from, before: after(fact)?.seq ?? Infinity } })
+      observations.push({ read, span: { projectId, from, before: after(fact)?.seq ?? Infinity } })
     }
   }
-  return { faults, sights }
+  return { faults, observations }
 }
 
 /** A list tells twice: by its ETag which version was the latest, and by its rows how things stood then or after. */
-export const sightsOfLists = (lists: SeenList[]): Sight[] =>
+export const observationsOfLists = (lists: SeenList[]): Observation[] =>
   lists.flatMap(({ operation: read, version, looks }) => [
     { read, span: { projectId: looks.projectId, from: version, before: version + 1 } },
     { read, span: looks },

@@ -3,7 +3,7 @@ import { unavailable } from '../../wire/refusals.ts'
 const mostWaiting = 100
 
 /** Runs work that shares a key one after another, and other work beside it. @throws Refusal 503 when too much waits */
-export function openTurns() {
+export function openKeyedMutex() {
   const lines = new Map<string, { last: Promise<unknown>; waiting: number }>()
 
   return async <T>(key: string, work: () => Promise<T>): Promise<T> => {
@@ -11,10 +11,10 @@ export function openTurns() {
     if (line.waiting >= mostWaiting) throw unavailable('Too many sign-ins wait')
     lines.set(key, line)
     line.waiting++
-    const turn = line.last.then(work)
-    line.last = turn.catch(() => {})
+    const done = line.last.then(work)
+    line.last = done.catch(() => {})
     try {
-      return await turn
+      return await done
     } finally {
       if (--line.waiting === 0) lines.delete(key)
     }
