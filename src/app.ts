@@ -1,6 +1,5 @@
 import { Elysia } from 'elysia'
 import { accountRoutes } from '../modules/accounts/routes.ts'
-import { authRoutes } from '../modules/accounts/sign-in-routes.ts'
 import { commentReads } from '../modules/comments/reads.ts'
 import { commentRoutes } from '../modules/comments/routes.ts'
 import { memberReads } from '../modules/members/reads.ts'
@@ -36,7 +35,6 @@ export function createApp(services: Services) {
     .use(health(services))
     .group('/api/v1', (api) =>
       api
-        .use(authRoutes(services))
         .use(accountRoutes(services))
         .use(projectRoutes(http, projectReads(services)))
         .use(memberRoutes(http, memberReads(services)))

@@ -17,15 +17,16 @@ export const etagOfMe = (account: Account): string => digestOf(JSON.stringify(us
 
 /**
  * Reads the caller's account and gives what `write` makes of it; tries again when that is null, for somebody else
- * was faster. `ifMatch` is held against each reading, so of writers with the same one exactly one succeeds.
+ * was faster. If-Match is held against each reading, so of writers with the same one exactly one succeeds.
  * @throws Refusal 401 when the account is gone or the token revoked, 412
  */
 export async function withMe<T>(
   { database }: Pick<Services, 'database'>,
   claims: Claims,
-  ifMatch: string | undefined,
+  request: Request,
   write: (account: Account) => Promise<T | null>,
 ): Promise<T> {
+  const ifMatch = request.headers.get('if-match') ?? undefined
   for (;;) {
     const account = await accountById(database.chores, claims.userId)
     if (account?.tokenVersion !== claims.version) throw unauthorized('The bearer token is not valid')

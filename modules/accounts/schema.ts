@@ -3,6 +3,12 @@ import { Body } from '../../src/commands/input.ts'
 import { Secret, Text } from '../../src/schema/text.ts'
 import { Token, UserView } from './user.ts'
 
+export const messages = {
+  deleted: 'Account deleted successfully',
+  signedOut: 'Signed out successfully',
+  signedOutEverywhere: 'Signed out everywhere successfully',
+}
+
 /** With a token when the password was set, for that ends all others. */
 export const ChangedMeView = Type.Object({ access_token: Type.Optional(Token), ...UserView.properties })
 

@@ -1,0 +1,83 @@
+import { unauthorized } from '../../src/wire/refusals.ts'
+import { digested } from '../../src/wire/etags.ts'
+import { newId } from '../../src/ids.ts'
+import type { Caller } from '../../src/identity/caller.ts'
+import type { Session } from '../../src/identity/sessions.ts'
+import type { Services } from '../../src/services.ts'
+import { changedAccount, etagOfMe, type WantedChanges, withMe } from './change.ts'
+import { accountById, deleteAccount, replaceAccount, revokeToken, revokeTokens } from './queries.ts'
+import { messages } from './schema.ts'
+import { userView } from './user.ts'
+
+interface Me {
+  request: Request
+  claims: Session
+  address: string
+}
+type Work = Parameters<Services['once']>[3]
+type Guess = Parameters<Services['once']>[1]['guess']
+type Keep = Parameters<Work>[0]
+
+/** What callers may do about their own account. */
+export function openOwnAccount(services: Services) {
+  const asMe = openAsMe(services)
+  return {
+    read: (request: Request, caller: Caller) => readMe(services, request, caller),
+    change: (me: Me, body: WantedChanges) => asMe(me, body, (keep) => change(services, me, body, keep)),
+    close: (me: Me) => asMe(me, null, (keep) => close(services, me, keep)),
+    signOut: (me: Me) => asMe(me, { token: me.claims.tokenId }, (keep) => signOut(services, me, keep)),
+    signOutEverywhere: (me: Me) => asMe(me, null, (keep) => signOutEverywhere(services, me, keep)),
+  }
+}
+
+/** Runs a write on the caller's own account; afterwards nothing that was seen of its tokens is believed. */
+const openAsMe =
+  ({ authenticate, limits, once }: Services) =>
+  ({ request, claims, address }: Me, body: unknown, work: Work) => {
+    const guess: Guess = (isRight) => limits.guess({ address, email: claims.userId }, isRight)
+    return once(request, { scope: claims.userId, guess }, body, async (keep) => {
+      await authenticate.require(claims)
+      try {
+        return await work(keep)
+      } finally {
+        authenticate.changed(claims.userId)
+      }
+    })
+  }
+
+async function readMe({ database }: Services, request: Request, { userId }: Caller): Promise<Response> {
+  const account = await accountById(database.reads, userId)
+  if (!account) throw unauthorized('The bearer token is not valid')
+  return digested(request, { body: JSON.stringify(userView(account)), link: null })
+}
+
+const change = (services: Services, { request, claims, address }: Me, body: WantedChanges, keep: Keep) =>
+  withMe(services, claims, request, async (before) => {
+    const after = await changedAccount(services, address, before, { ...body, name: body.name?.trim() })
+    const isNew = after.tokenVersion !== before.tokenVersion
+    const token = isNew ? { claims: await services.tokens.issue(after.id, after.tokenVersion) } : {}
+    const draft = { status: 200, body: userView(after), etag: etagOfMe(after), ...token }
+    return (await replaceAccount(services.database.chores, before, after, keep(draft))) ? draft : null
+  })
+
+const close = (services: Services, { request, claims }: Me, keep: Keep) =>
+  withMe(services, claims, request, async (account) => {
+    const draft = { status: 200, body: { message: messages.deleted } }
+    const closing = { id: newId(), name: 'close-account', data: { userId: account.id } } as const
+    if (!(await deleteAccount(services.database.chores, account, closing, keep(draft)))) return null
+    void services.jobs.handOver([{ ...closing, projectId: null }])
+    return draft
+  })
+
+async function signOut({ database }: Services, { claims }: Me, keep: Keep) {
+  const draft = { status: 200, body: { message: messages.signedOut } }
+  await revokeToken(database.chores, claims, keep(draft))
+  return draft
+}
+
+async function signOutEverywhere({ database }: Services, { claims }: Me, keep: Keep) {
+  const draft = { status: 200, body: { message: messages.signedOutEverywhere } }
+  const isDone = await revokeTokens(database.chores, claims, keep(draft))
+  if (!isDone) throw unauthorized('The bearer token is not valid')
+  return draft
+}
