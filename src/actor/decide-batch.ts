@@ -15,7 +15,8 @@ export interface Decided {
 
 /**
  * Decides commands one after another on the evolving states; a refusal leaves no trace for the next one.
- * The states run ahead of the database from here on: when the commit fails they must be thrown away.
+ * The states run ahead of the database from here on: when the commit fails they are out of date, whatever was decided on
+ * them, and must be thrown away. So they are not forked for each batch.
  */
 export function decideBatch(
   states: State[],

@@ -4,10 +4,10 @@ import type { Role } from '../identity/roles.ts'
 import { notFound } from '../wire/refusals.ts'
 import { nilId } from '../ids.ts'
 import type { Change } from '../facts/facts.ts'
+import { Overlay } from './overlay.ts'
 
 type Row = Rows[Entity]
-type RowMaps = Record<Loadable, Map<string, Row | null>>
-const newRows = () => new Map<string, Row | null>()
+type RowMaps = Record<Loadable, Overlay<Row>>
 
 /** What rules read: a project at one version. Rows a command did not name may be missing. */
 export interface ProjectState {
@@ -25,34 +25,53 @@ export interface ProjectState {
   present<E extends Loadable>(entity: E, id: string): Rows[E]
   /** What the user is here; null for a stranger and in a project that is gone. */
   roleOf(userId: string): Role | null
+  /** A state to try facts on, which go with it. While it is in use this one must stay as it is. */
+  fork(): State
 }
 
 /** The facts of a project that rules decide on, warm between commits. A row that is null is known to be absent. */
 export class State implements ProjectState {
   project: ProjectRow | null = null
-  private readonly rows = Object.fromEntries(loadable.map((entity) => [entity, newRows()])) as RowMaps
-  /** About how much memory the rows and members take. */
-  bytes = 0
-  private readonly members = new Map<string, MemberRow>()
-  private readonly byUser = new Map<string, MemberRow>()
+  memberCount = 0
+  private readonly rows: RowMaps
+  private readonly members: Overlay<MemberRow>
+  private readonly byUser: Overlay<MemberRow>
+  private rowBytes = 0
+  private memberBytes = 0
 
   constructor(
     readonly projectId: string,
     public version = 0,
     public lastNumber = 0,
     public lastEventId = nilId,
-  ) {}
+    below?: State,
+  ) {
+    const over = (entity: Loadable) => [entity, new Overlay<Row>(below?.rows[entity])]
+    this.rows = Object.fromEntries(loadable.map(over)) as RowMaps
+    this.members = new Overlay(below?.members)
+    this.byUser = new Overlay(below?.byUser)
+  }
+
+  fork(): State {
+    const fork = new State(this.projectId, this.version, this.lastNumber, this.lastEventId, this)
+    fork.project = this.project
+    fork.memberCount = this.memberCount
+    fork.rowBytes = this.rowBytes
+    fork.memberBytes = this.memberBytes
+    return fork
+  }
+
+  /** About how much memory the rows and members take. */
+  get bytes() {
+    return this.rowBytes + this.memberBytes
+  }
 
   member(id: string) {
-    return this.members.get(id)
+    return this.members.get(id) ?? undefined
   }
 
   memberOf(userId: string) {
-    return this.byUser.get(userId)
-  }
-
-  get memberCount() {
-    return this.members.size
+    return this.byUser.get(userId) ?? undefined
   }
 
   row<E extends Loadable>(entity: E, id: string) {
@@ -67,7 +86,7 @@ export class State implements ProjectState {
 
   /** True when the row is here, or known to be absent. */
   knows(entity: Loadable, id: string): boolean {
-    return this.rows[entity].has(id)
+    return this.rows[entity].get(id) !== undefined
   }
 
   roleOf(userId: string): Role | null {
@@ -80,25 +99,24 @@ export class State implements ProjectState {
     else if (entity === 'member') this.putMember(id, row as MemberRow | null)
     else {
       const rows = this.rows[entity]
-      this.bytes += weigh(row) - (rows.has(id) ? weigh(rows.get(id)) : 0)
+      const old = rows.get(id)
+      this.rowBytes += weigh(row) - (old === undefined ? 0 : weigh(old))
       rows.set(id, row)
     }
   }
 
   /** Drops the rows, which can be loaded again; the project and its members stay. */
   forgetRows(): void {
-    for (const rows of Object.values(this.rows)) {
-      for (const row of rows.values()) this.bytes -= weigh(row)
-      rows.clear()
-    }
+    for (const rows of Object.values(this.rows)) rows.clear()
+    this.rowBytes = 0
   }
 
   private putMember(id: string, row: MemberRow | null): void {
     const old = this.members.get(id)
     if (old) this.byUser.delete(old.userId)
-    this.bytes += (row ? weigh(row) : 0) - (old ? weigh(old) : 0)
-    this.members.delete(id)
-    if (!row) return
+    this.memberBytes += (row ? weigh(row) : 0) - (old ? weigh(old) : 0)
+    this.memberCount += (row ? 1 : 0) - (old ? 1 : 0)
+    if (!row) return this.members.delete(id)
     this.members.set(id, row)
     this.byUser.set(row.userId, row)
   }
@@ -110,7 +128,10 @@ function weigh(row: Row | null | undefined): number {
   return 700 + 2 * ((description?.length ?? 0) + (text?.length ?? 0))
 }
 
-/** Applies one fact: the state takes the next version and the row as it stands after. The only way a state changes. */
+/**
+ * Applies one fact: the state takes the next version and the row as it stands after. Changes the state that it is given,
+ * and answers it: who only tries gives it a fork. The only way a state changes.
+ */
 export function evolve(state: State, change: Change): State {
   state.version++
   state.lastEventId = change.id

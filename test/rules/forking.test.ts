@@ -1,0 +1,77 @@
+import { expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { loadable } from '../../drizzle/entities.ts'
+import type { MemberRow } from '../../drizzle/rows.ts'
+import { updateTask } from '../../modules/tasks/commands.ts'
+import { evolve, type State } from '../../src/actor/state.ts'
+import type { Change } from '../../src/facts/facts.ts'
+import { busy, commentAdded, comment, fact, invited, memberOf, owner, project, stranger } from './facts.ts'
+import { subtask, subtaskAdded, task, taskCreated, taskOf, viewer } from './facts.ts'
+import { asking, contextOf, folded } from './given.ts'
+
+const upTo = (count: number) => Array.from({ length: count }, (_, i) => i)
+const users = [viewer, stranger, ...upTo(3).map((n) => `user ${n}`)]
+const invitations = users.map((user) => invited(user, 'VIEWER'))
+const roles = users.map((user) => {
+  const after: MemberRow = { ...memberOf(user, 'ADMIN'), eventId: 'later' }
+  return fact('member.role_set', 'member', memberOf(user, 'VIEWER'), after)
+})
+const leavings = users.map((user) => fact('member.removed', 'member', memberOf(user, 'VIEWER'), null))
+const renamed = { ...project, name: 'Wheels', eventId: 'later' }
+const tasks = upTo(4).map((n) => taskOf({ id: `task ${n}`, number: n + 1 }))
+
+/** Whatever a state may be given, in an order that need not make sense. */
+const facts: Change[] = [
+  ...[...invitations, ...roles, ...leavings, subtaskAdded(), commentAdded(), ...tasks.map(taskCreated)],
+  ...tasks.map((row) => fact('task.updated', 'task', row, { ...row, title: 'Redraw', eventId: 'later' })),
+  ...tasks.map((row) => fact('task.deleted', 'task', row, null)),
+  fact('task.moved_in', 'task', null, taskOf({ number: 9 })),
+  ...[
+    fact('project.updated', 'project', project, renamed),
+    fact('project.deleted', 'project', project, null),
+  ],
+]
+const histories = fc.array(fc.constantFrom(...facts), { maxLength: 30 })
+
+/** All that a rule can see of a state. */
+function seen(state: State) {
+  const ids = [...tasks, task, subtask, comment].map(({ id }) => id)
+  const { version, lastNumber, lastEventId, memberCount, bytes } = state
+  return {
+    ...{ version, lastNumber, lastEventId, memberCount, bytes, project: state.project },
+    members: [...users, owner].map((user) => [
+      ...[state.memberOf(user), state.member(`${user}-in`), state.roleOf(user)],
+    ]),
+    rows: loadable.map((entity) => ids.map((id) => [state.row(entity, id), state.knows(entity, id)])),
+  }
+}
+
+test('facts that are tried on a fork leave the state as it was, and the fork as if it had been the state', () => {
+  const property = fc.property(histories, histories, histories, (first, second, third) => {
+    const state = folded([...busy, ...first])
+    const before = seen(state)
+    const fork = second.reduce(evolve, state.fork())
+    const tried = seen(fork)
+    const further = third.reduce(evolve, fork.fork())
+    expect(seen(state)).toEqual(before)
+    expect(seen(fork)).toEqual(tried)
+    expect(tried).toEqual(seen(folded([...busy, ...first, ...second])))
+    expect(seen(further)).toEqual(seen(folded([...busy, ...first, ...second, ...third])))
+  })
+  fc.assert(property, { numRuns: 500 })
+})
+
+test('a rule that is asked on a fork sees what was tried there', () => {
+  const state = folded(busy)
+  const fork = state.fork()
+  const change = (title: string) => asking(updateTask, { id: task.id, title })
+  evolve(fork, change('Redraw')(fork, contextOf(owner)).changes[0]!)
+  expect(change('Redraw')(fork, contextOf(owner)).changes).toEqual([])
+  expect(change('Redraw')(state, contextOf(owner)).changes).toHaveLength(1)
+})
+
+test('a fork of a project with very much in memory is as cheap as any other', () => {
+  const state = folded([...busy, ...upTo(50_000).map((n) => taskCreated(taskOf({ id: `t${n}`, number: n })))])
+  // Copying would be billions of rows, and end at the time limit of every test.
+  for (const n of upTo(100_000)) expect(state.fork().row('task', `t${n % 50_000}`)).toBeDefined()
+})
