@@ -1,79 +1,89 @@
-const day = 86_400
-const durationUnits: Record<string, number> = { s: 1, m: 60, h: 3600, d: day, w: 7 * day }
+import { ConfigError, type Settings, settingsIn } from './setting-values.ts'
 
-type Env = Record<string, string | undefined>
+const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
+
 export type Config = ReturnType<typeof readConfig>
-
-/** Thrown at start: names the variable and what it wants. */
-export class ConfigError extends Error {}
 
 /**
  * Reads the whole configuration once. Numbers carry their unit in the name.
  * @throws ConfigError naming the first variable that cannot be used.
  */
-export function readConfig(env: Env) {
-  const text = (name: string, fallback = '') => env[name]?.trim() || fallback
-  const whole = (name: string, fallback: number, min: number, max: number) => {
-    const value = text(name, String(fallback))
-    if (/^\d+$/.test(value) && Number(value) >= min && Number(value) <= max) return Number(value)
-    throw new ConfigError(`${name} must be a whole number from ${min} to ${max}, not "${value}"`)
-  }
+export function readConfig(env: Record<string, string | undefined>) {
+  const settings = settingsIn(env)
   return {
     production: env.NODE_ENV === 'production',
-    host: text('HOST', '0.0.0.0'),
-    port: whole('PORT', 3000, 0, 65535),
-    databaseUrl: url('DATABASE_URL', text('DATABASE_URL'), ['postgres:', 'postgresql:']),
-    redisUrl: url('REDIS_URL', text('REDIS_URL'), ['redis:', 'rediss:']),
-    redisPrefix: text('REDIS_PREFIX', 'docket'),
-    dataDir: text('DATA_DIR', '.data'),
-    logLevel: oneOf('LOG_LEVEL', text('LOG_LEVEL', 'info'), logLevels),
-    jwtSecret: secrets(text('JWT_SECRET')),
-    jwtExpirationSeconds: duration('JWT_EXPIRATION', text('JWT_EXPIRATION', '7d')),
-    reusePort: isOn('REUSE_PORT', text('REUSE_PORT', 'off')),
-
-    rateLimit: isOn('RATE_LIMIT', text('RATE_LIMIT', 'on')),
-    readsPerMinute: whole('READS_PER_MINUTE', 6_000_000, 1, 1_000_000_000),
-    writesPerMinute: whole('WRITES_PER_MINUTE', 3_000_000, 1, 1_000_000_000),
-    signInsPerMinute: whole('SIGN_INS_PER_MINUTE', 6_000, 1, 1_000_000_000),
-    signInFailures: whole('SIGN_IN_FAILURES', 20, 1, 1_000_000),
-    signInFailureMinutes: whole('SIGN_IN_FAILURE_MINUTES', 15, 1, 1_440),
-    corsOrigins: origins('CORS_ORIGINS', text('CORS_ORIGINS')),
-    logRequests: isOn('LOG_REQUESTS', text('LOG_REQUESTS', 'off')),
-    trustProxy: isOn('TRUST_PROXY', text('TRUST_PROXY', 'off')),
-
-    readConnections: whole('READ_CONNECTIONS', 4, 1, 100),
-    readTimeoutMs: whole('READ_TIMEOUT_MS', 10_000, 100, 600_000),
-    choreConnections: whole('CHORE_CONNECTIONS', 4, 1, 100),
-    choreTimeoutMs: whole('CHORE_TIMEOUT_MS', 5_000, 100, 600_000),
-    commitSlots: whole('COMMIT_SLOTS', 3, 1, 32),
-    commitEvents: whole('COMMIT_EVENTS', 512, 1, 10_000),
-    commitShapes: whole('COMMIT_SHAPES', 64, 0, 1_000),
-    commitTimeoutMs: whole('COMMIT_TIMEOUT_MS', 4_000, 100, 600_000),
-    lockTimeoutMs: whole('LOCK_TIMEOUT_MS', 2_000, 10, 600_000),
-    writeTimeoutMs: whole('WRITE_TIMEOUT_MS', 15_000, 100, 600_000),
-    mailboxCommands: whole('MAILBOX_COMMANDS', 2_000, 1, 100_000),
-    waitingCommands: whole('WAITING_COMMANDS', 10_000, 1, 1_000_000),
-    actors: whole('ACTORS', 10_000, 1, 1_000_000),
-    actorCacheBytes: whole('ACTOR_CACHE_BYTES', 67_108_864, 0, 17_179_869_184),
-    actorIdleMs: whole('ACTOR_IDLE_MS', 60_000, 100, 86_400_000),
-    leaseTtlMs: whole('LEASE_TTL_MS', 2_000, 100, 60_000),
-    leaseSliceMs: whole('LEASE_SLICE_MS', 15, 0, 10_000),
-    leaseLingerMs: whole('LEASE_LINGER_MS', 5_000, 0, 600_000),
-    projectMembers: whole('PROJECT_MEMBERS', 1_000, 1, 10_000),
-    bodyCacheBytes: whole('BODY_CACHE_BYTES', 67_108_864, 0, 17_179_869_184),
-    bodyBytes: whole('BODY_BYTES', 1_048_576, 1_024, 16_777_216),
-    bodyTimeoutMs: whole('BODY_TIMEOUT_MS', 15_000, 10, 600_000),
-    drainDelayMs: whole('DRAIN_DELAY_MS', 0, 0, 600_000),
-    drainTimeoutMs: whole('DRAIN_TIMEOUT_MS', 10_000, 100, 600_000),
-    idempotencyHours: whole('IDEMPOTENCY_HOURS', 24, 1, 8_760),
-    jobConcurrency: whole('JOB_CONCURRENCY', 4, 1, 100),
-    jobBatchRows: whole('JOB_BATCH_ROWS', 500, 1, 10_000),
-    jobPauseMs: whole('JOB_PAUSE_MS', 5, 0, 10_000),
-    jobSliceMs: whole('JOB_SLICE_MS', 1_000, 10, 600_000),
-    jobAttempts: whole('JOB_ATTEMPTS', 8, 1, 20),
-    sweepEveryMs: whole('SWEEP_EVERY_MS', 2_000, 50, 600_000),
+    ...ofProcess(settings),
+    ...ofCallers(settings),
+    ...ofDatabase(settings),
+    ...ofWrites(settings),
+    ...ofJobs(settings),
   }
 }
+
+const ofProcess = ({ duration, isOn, oneOf, secrets, text, url, whole }: Settings) => ({
+  host: text('HOST', '0.0.0.0'),
+  port: whole('PORT', 3000, 0, 65535),
+  databaseUrl: url('DATABASE_URL', ['postgres:', 'postgresql:']),
+  redisUrl: url('REDIS_URL', ['redis:', 'rediss:']),
+  redisPrefix: text('REDIS_PREFIX', 'docket'),
+  dataDir: text('DATA_DIR', '.data'),
+  logLevel: oneOf('LOG_LEVEL', 'info', logLevels),
+  jwtSecret: secrets('JWT_SECRET'),
+  jwtExpirationSeconds: duration('JWT_EXPIRATION', '7d'),
+  reusePort: isOn('REUSE_PORT', 'off'),
+  drainDelayMs: whole('DRAIN_DELAY_MS', 0, 0, 600_000),
+  drainTimeoutMs: whole('DRAIN_TIMEOUT_MS', 10_000, 100, 600_000),
+})
+
+const ofCallers = ({ isOn, origins, whole }: Settings) => ({
+  rateLimit: isOn('RATE_LIMIT', 'on'),
+  readsPerMinute: whole('READS_PER_MINUTE', 6_000_000, 1, 1_000_000_000),
+  writesPerMinute: whole('WRITES_PER_MINUTE', 3_000_000, 1, 1_000_000_000),
+  signInsPerMinute: whole('SIGN_INS_PER_MINUTE', 6_000, 1, 1_000_000_000),
+  signInFailures: whole('SIGN_IN_FAILURES', 20, 1, 1_000_000),
+  signInFailureMinutes: whole('SIGN_IN_FAILURE_MINUTES', 15, 1, 1_440),
+  corsOrigins: origins('CORS_ORIGINS'),
+  logRequests: isOn('LOG_REQUESTS', 'off'),
+  trustProxy: isOn('TRUST_PROXY', 'off'),
+  bodyCacheBytes: whole('BODY_CACHE_BYTES', 67_108_864, 0, 17_179_869_184),
+  bodyBytes: whole('BODY_BYTES', 1_048_576, 1_024, 16_777_216),
+  bodyTimeoutMs: whole('BODY_TIMEOUT_MS', 15_000, 10, 600_000),
+  idempotencyHours: whole('IDEMPOTENCY_HOURS', 24, 1, 8_760),
+})
+
+const ofDatabase = ({ whole }: Settings) => ({
+  readConnections: whole('READ_CONNECTIONS', 4, 1, 100),
+  readTimeoutMs: whole('READ_TIMEOUT_MS', 10_000, 100, 600_000),
+  choreConnections: whole('CHORE_CONNECTIONS', 4, 1, 100),
+  choreTimeoutMs: whole('CHORE_TIMEOUT_MS', 5_000, 100, 600_000),
+})
+
+const ofWrites = ({ whole }: Settings) => ({
+  commitSlots: whole('COMMIT_SLOTS', 3, 1, 32),
+  commitEvents: whole('COMMIT_EVENTS', 512, 1, 10_000),
+  commitShapes: whole('COMMIT_SHAPES', 64, 0, 1_000),
+  commitTimeoutMs: whole('COMMIT_TIMEOUT_MS', 4_000, 100, 600_000),
+  lockTimeoutMs: whole('LOCK_TIMEOUT_MS', 2_000, 10, 600_000),
+  writeTimeoutMs: whole('WRITE_TIMEOUT_MS', 15_000, 100, 600_000),
+  mailboxCommands: whole('MAILBOX_COMMANDS', 2_000, 1, 100_000),
+  waitingCommands: whole('WAITING_COMMANDS', 10_000, 1, 1_000_000),
+  actors: whole('ACTORS', 10_000, 1, 1_000_000),
+  actorCacheBytes: whole('ACTOR_CACHE_BYTES', 67_108_864, 0, 17_179_869_184),
+  actorIdleMs: whole('ACTOR_IDLE_MS', 60_000, 100, 86_400_000),
+  leaseTtlMs: whole('LEASE_TTL_MS', 2_000, 100, 60_000),
+  leaseSliceMs: whole('LEASE_SLICE_MS', 15, 0, 10_000),
+  leaseLingerMs: whole('LEASE_LINGER_MS', 5_000, 0, 600_000),
+  projectMembers: whole('PROJECT_MEMBERS', 1_000, 1, 10_000),
+})
+
+const ofJobs = ({ whole }: Settings) => ({
+  jobConcurrency: whole('JOB_CONCURRENCY', 4, 1, 100),
+  jobBatchRows: whole('JOB_BATCH_ROWS', 500, 1, 10_000),
+  jobPauseMs: whole('JOB_PAUSE_MS', 5, 0, 10_000),
+  jobSliceMs: whole('JOB_SLICE_MS', 1_000, 10, 600_000),
+  jobAttempts: whole('JOB_ATTEMPTS', 8, 1, 20),
+  sweepEveryMs: whole('SWEEP_EVERY_MS', 2_000, 50, 600_000),
+})
 
 /** @throws ConfigError when production leaves out what all its processes must share. */
 export function requireForProduction({ production, databaseUrl, jwtSecret, redisUrl }: Config): void {
@@ -82,42 +92,4 @@ export function requireForProduction({ production, databaseUrl, jwtSecret, redis
     new ConfigError(`${name} must be set when NODE_ENV is production: ${what}, the same everywhere`)
   if (!jwtSecret) throw needed('JWT_SECRET', 'at least 32 bytes')
   if (!redisUrl) throw needed('REDIS_URL', 'redis://…')
-}
-
-const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
-
-function oneOf(name: string, value: string, allowed: string[]): string {
-  if (allowed.includes(value)) return value
-  throw new ConfigError(`${name} must be one of ${allowed.join(', ')}, not "${value}"`)
-}
-
-const isOn = (name: string, value: string): boolean => oneOf(name, value, ['on', 'off']) === 'on'
-
-function url(name: string, value: string, protocols: string[]): string {
-  if (!value || (URL.canParse(value) && protocols.includes(new URL(value).protocol))) return value
-  throw new ConfigError(`${name} must be a URL starting with ${protocols.map((p) => `${p}//`).join(' or ')}`)
-}
-
-function origins(name: string, value: string): string[] {
-  const all = value.split(',').flatMap((one) => one.trim() || [])
-  const isOrigin = (one: string) => one === '*' || (URL.canParse(one) && new URL(one).origin === one)
-  if (all.every(isOrigin)) return all
-  throw new ConfigError(`${name} must be * or origins such as https://app.example.com with commas between`)
-}
-
-/** The secrets in JWT_SECRET: the first signs tokens, all verify them. */
-export const secretsIn = (value: string): string[] => value.split(',').map((secret) => secret.trim())
-
-function secrets(value: string): string {
-  const all = secretsIn(value)
-  const isLong = (secret: string) => new TextEncoder().encode(secret).length >= 32
-  if (!value || (all.length <= 2 && all.every(isLong))) return value
-  throw new ConfigError('JWT_SECRET must be at least 32 bytes long: one secret, or two with a comma between')
-}
-
-function duration(name: string, value: string): number {
-  const match = /^(\d{1,9})\s*([smhdw]?)$/.exec(value)
-  const seconds = match ? Number(match[1]) * (durationUnits[match[2] || 's'] ?? 1) : 0
-  if (seconds > 0 && seconds <= 3650 * day) return seconds
-  throw new ConfigError(`${name} must be a duration such as 15m, 12h or 7d (at most 3650d), not "${value}"`)
 }

@@ -4,7 +4,7 @@ import { manageJobs } from '../workers/jobs-command.ts'
 import { startWorkers } from '../workers/main.ts'
 import { react } from '../workers/reactions.ts'
 import { createApp } from './app.ts'
-import { type Config, ConfigError, readConfig, requireForProduction } from './config.ts'
+import { type Config, readConfig, requireForProduction } from './config.ts'
 import { openDatabase } from './postgres/database.ts'
 import { mostReceivedBytes } from './http/json-body.ts'
 import { type Log, openLog } from './log.ts'
@@ -15,6 +15,7 @@ import { inOneLine } from './process/in-one-line.ts'
 import { listen } from './process/listen.ts'
 import { Stopping } from './process/stopping.ts'
 import { openServices } from './services.ts'
+import { ConfigError } from './setting-values.ts'
 
 const processes = ['start', 'web', 'worker', 'migrate', 'jobs']
 /** Those that need neither Redis nor tokens, and do their work and end. */

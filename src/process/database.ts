@@ -1,6 +1,6 @@
 import postgres from 'postgres'
 import { isMigrated, migrate } from '../../drizzle/migrate.ts'
-import { ConfigError } from '../config.ts'
+import { ConfigError } from '../setting-values.ts'
 import type { Log } from '../log.ts'
 import { sleep, type Stopping } from './stopping.ts'
 

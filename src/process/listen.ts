@@ -1,4 +1,4 @@
-import { ConfigError } from '../config.ts'
+import { ConfigError } from '../setting-values.ts'
 import type { Services } from '../services.ts'
 import { sleep, type Stopping } from './stopping.ts'
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { ConfigError, readConfig } from '../../src/config.ts'
+import { readConfig } from '../../src/config.ts'
+import { ConfigError } from '../../src/setting-values.ts'
 
 /** The variables that take any text. */
 const free = ['HOST', 'REDIS_PREFIX', 'DATA_DIR', 'NODE_ENV']

@@ -1,0 +1,64 @@
+const day = 86_400
+const durationUnits: Record<string, number> = { s: 1, m: 60, h: 3600, d: day, w: 7 * day }
+
+/** Thrown at start: names the variable and what it wants. */
+export class ConfigError extends Error {}
+
+type Env = Record<string, string | undefined>
+
+export type Settings = ReturnType<typeof settingsIn>
+
+/** Reads settings as they are given, or else as they are by default. @throws ConfigError */
+export function settingsIn(env: Env) {
+  const text = (name: string, fallback = '') => env[name]?.trim() || fallback
+  return {
+    text,
+    whole: (name: string, fallback: number, min: number, max: number) =>
+      whole(name, text(name, String(fallback)), min, max),
+    oneOf: (name: string, fallback: string, allowed: string[]) => oneOf(name, text(name, fallback), allowed),
+    isOn: (name: string, fallback: 'on' | 'off') => oneOf(name, text(name, fallback), ['on', 'off']) === 'on',
+    url: (name: string, protocols: string[]) => url(name, text(name), protocols),
+    origins: (name: string) => origins(name, text(name)),
+    secrets: (name: string) => secrets(name, text(name)),
+    duration: (name: string, fallback: string) => duration(name, text(name, fallback)),
+  }
+}
+
+function whole(name: string, value: string, min: number, max: number): number {
+  if (/^\d+$/.test(value) && Number(value) >= min && Number(value) <= max) return Number(value)
+  throw new ConfigError(`${name} must be a whole number from ${min} to ${max}, not "${value}"`)
+}
+
+function oneOf(name: string, value: string, allowed: string[]): string {
+  if (allowed.includes(value)) return value
+  throw new ConfigError(`${name} must be one of ${allowed.join(', ')}, not "${value}"`)
+}
+
+function url(name: string, value: string, protocols: string[]): string {
+  if (!value || (URL.canParse(value) && protocols.includes(new URL(value).protocol))) return value
+  throw new ConfigError(`${name} must be a URL starting with ${protocols.map((p) => `${p}//`).join(' or ')}`)
+}
+
+function origins(name: string, value: string): string[] {
+  const all = value.split(',').flatMap((one) => one.trim() || [])
+  const isOrigin = (one: string) => one === '*' || (URL.canParse(one) && new URL(one).origin === one)
+  if (all.every(isOrigin)) return all
+  throw new ConfigError(`${name} must be * or origins such as https://app.example.com with commas between`)
+}
+
+/** The secrets in JWT_SECRET: the first signs tokens, all verify them. */
+export const secretsIn = (value: string): string[] => value.split(',').map((secret) => secret.trim())
+
+function secrets(name: string, value: string): string {
+  const all = secretsIn(value)
+  const isLong = (secret: string) => new TextEncoder().encode(secret).length >= 32
+  if (!value || (all.length <= 2 && all.every(isLong))) return value
+  throw new ConfigError(`${name} must be at least 32 bytes long: one secret, or two with a comma between`)
+}
+
+function duration(name: string, value: string): number {
+  const match = /^(\d{1,9})\s*([smhdw]?)$/.exec(value)
+  const seconds = match ? Number(match[1]) * (durationUnits[match[2] || 's'] ?? 1) : 0
+  if (seconds > 0 && seconds <= 3650 * day) return seconds
+  throw new ConfigError(`${name} must be a duration such as 15m, 12h or 7d (at most 3650d), not "${value}"`)
+}
