@@ -39,10 +39,11 @@ export function decideBatch(
       const context = { caller, ifMatch, now, newId }
       const source = stateOf(states, work.projectId)
       const target = stateOf(states, work.otherProjectId ?? work.projectId)
-      const { changes, answer } = work.decide(source, context, target)
+      const { changes, answer, isBatch } = work.decide(source, context, target)
+      const batch = isBatch ? source.version + 1 : undefined
       for (const change of changes) {
         const { version: seq } = evolve(stateOf(states, change.projectId), change)
-        events.push({ ...change, seq, actorId: caller.userId, at: now })
+        events.push({ ...change, seq, actorId: caller.userId, at: now, batch })
       }
       if (guard) kept.set(nameOf(guard), { ...guard, ...(answer as unknown as Reply) })
       return () => resolve(answer)

@@ -7,10 +7,10 @@ import type { Person } from './people.ts'
 /** What a command answers, from what its rule decided: the row's view and ETag, its message, or else the bare answer. */
 export function replyOf<Row>(
   { status, shows, says }: Command<object, Row>,
-  { changes, answer }: Decision<Row>,
+  { changes, isBatch, answer }: Decision<Row>,
   person: Person | undefined,
 ): Decision<Reply> {
   const body = shows ? shows.of(answer, person) : says ? { message: says } : answer
   const etag = shows ? etagOf(answer as { eventId: string }, shows.tag?.(person)) : null
-  return { changes, answer: { status, body: JSON.stringify(body), etag } }
+  return { changes, isBatch, answer: { status, body: JSON.stringify(body), etag } }
 }

@@ -122,7 +122,8 @@ interface Column {
 }
 
 function columnsOf(table: PgTable): Column[] {
-  return Object.entries(getTableColumns(table)).map(([key, column]) => {
+  const written = Object.entries(getTableColumns(table)).filter(([, { generated }]) => !generated)
+  return written.map(([key, column]) => {
     return { key, name: column.name, type: column.getSQLType(), hasDefault: column.hasDefault }
   })
 }

@@ -23,7 +23,7 @@ export interface Change<E extends Entity = Entity> {
 }
 
 /** A fact at its place in a project's history. */
-export type StoredEvent = Change & { seq: number; actorId: string; at: string }
+export type StoredEvent = Change & { seq: number; actorId: string; at: string; batch?: number | null }
 
 /** What a rule may know beside the state: who asks, when, and fresh ids. Passed in, so that rules stay pure. */
 export interface Context {
@@ -38,6 +38,8 @@ export interface Context {
 export interface Decision<T> {
   changes: Change[]
   answer: T
+  /** They are what many commands decided one after another: the history shows that they belong together. */
+  isBatch?: boolean
 }
 
 /** What later work a fact asks for: see workers/reactions.ts. Pure. */

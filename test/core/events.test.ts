@@ -1,0 +1,83 @@
+import { readFileSync } from 'node:fs'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { createTask } from '../../modules/tasks/commands.ts'
+import type { Work } from '../../src/actor/work.ts'
+import { decide } from '../../src/commands/decide.ts'
+import { type Body, make, type Person, register } from '../support/client.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+
+let service: TestService
+let ada: Person
+let [project, other]: Body[] = []
+beforeAll(async () => {
+  service = await openTestService()
+  ada = await register(service.client)
+  project = await make(ada, '/projects', { name: 'Engine' })
+  other = await make(ada, '/projects', { name: 'Mill' })
+})
+afterAll(() => service.close())
+
+const sql = () => service.services.database.chores
+const tasksOf = () => sql()<{ type: string; taskId: string | null }[]>`
+  select type, task_id from events where project_id in (${project!.id}, ${other!.id}) order by id`
+
+async function live(): Promise<string> {
+  const bea = await register(service.client)
+  await make(ada, `/projects/${project!.id}/members/invite`, { email: bea.email })
+  const task = await make(ada, '/tasks', { title: 'Draw', projectId: project!.id })
+  const subtask = await make(ada, `/tasks/${task.id}/subtasks`, { title: 'Sharpen' })
+  const comment = await make(ada, `/tasks/${task.id}/comments`, { text: 'Oil it' })
+  await ada.patch(`/tasks/${task.id}`, { status: 'DONE' })
+  await ada.patch(`/tasks/subtasks/${subtask.id}/toggle`)
+  await ada.patch(`/tasks/comments/${comment.id}`, { text: 'Oil it well' })
+  await ada.patch(`/tasks/${task.id}`, { projectId: other!.id })
+  await ada.delete(`/tasks/subtasks/${subtask.id}`)
+  await ada.delete(`/tasks/comments/${comment.id}`)
+  await ada.delete(`/tasks/${task.id}`)
+  return task.id
+}
+
+test('events know the task that they are about, also those from before they did', async () => {
+  const id = await live()
+  const aboutNone = ['project.created', 'project.created', 'member.invited']
+  const said = await tasksOf()
+  expect(said.filter(({ taskId }) => taskId === null).map(({ type }) => type)).toEqual(aboutNone)
+  const about = said.filter(({ taskId }) => taskId === id).map(({ type }) => type)
+  expect(about).toHaveLength(11)
+  expect(about.length + aboutNone.length).toBe(said.length)
+
+  await sql()`alter table events drop column task_id, drop column batch`
+  const migration = new URL('../../drizzle/migrations/0008_tasks_of_events.sql', import.meta.url)
+  for (const statement of readFileSync(migration, 'utf8').split('--> statement-breakpoint'))
+    await sql().unsafe(statement)
+  expect(await tasksOf()).toEqual(said)
+})
+
+/** So many tasks at once, as a batch or as what a lone command does. */
+const creating = (titles: string[], isBatch: boolean): Work<void> => ({
+  projectId: project!.id,
+  caller: { userId: ada.id },
+  decide(state, context) {
+    const known = { ...context, limits: { projectMembers: 1 } }
+    const input = (title: string) => ({ projectId: project!.id, title })
+    const decisions = titles.map((title) => decide(createTask, state, known, input(title)))
+    const changes = decisions.flatMap(({ changes }) => changes)
+    const numbered = changes.map((change, i) => {
+      const number = state.lastNumber + 1 + i
+      return { ...change, after: { ...change.after!, number } } as typeof change
+    })
+    return { changes: numbered, answer: undefined, isBatch }
+  },
+})
+
+test('what was committed as one is a batch with the number of its first event, and a lone command is none', async () => {
+  const { actors } = service.services
+  const works = [creating(['a'], false), creating(['b', 'c'], true), creating(['d', 'e'], false)]
+  await Promise.all([...works, creating(['f', 'g', 'h'], true)].map((work) => actors.run(work)))
+  const events = await sql()<{ title: string; first: number | null }[]>`
+    select after ->> 'title' as title, (batch - min(seq) filter (where after ->> 'title' = 'a') over ())::int4 as first
+    from events where project_id = ${project!.id} and after ->> 'title' in ${sql()([...'abcdefgh'])}
+    order by seq`
+  const batches = events.map(({ title, first }) => `${title} ${first}`)
+  expect(batches).toEqual(['a null', 'b 1', 'c 1', 'd null', 'e null', 'f 5', 'g 5', 'h 5'])
+})
