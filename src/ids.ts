@@ -25,23 +25,47 @@ function tick(): Tick {
 /** A UUIDv7 (RFC 9562, 5.7) that sorts after those made before it in this process. */
 export const newId = (): string => idAt(tick())
 
+/** A clock for what is decided on a project: see clockAfter. */
+export interface Clock {
+  now: string
+  newId(): string
+  /** Ids of what an order brings about, for the log: all sort after the order's own, and the first ends like it. */
+  idsFor(orderId: string): () => string
+}
+
 /**
  * A clock that goes on from where these ids were made: its time is never before theirs, and its ids sort after them,
  * however the clocks of the machines stand that made them (a hybrid logical clock).
  */
-export function clockAfter(ids: string[]): { now: string; newId: () => string } {
+export function clockAfter(ids: string[]): Clock {
   let last = ids.reduce((a, b) => (a > b ? a : b))
-  const next = () => {
+  const next = (tail?: string) => {
     const own = tick()
-    const id = idAt(own)
+    const id = idAt(own, tail)
     // As a rule this machine's clock is ahead: then ids are compared as texts, and none is taken apart.
     if (id > last) return (last = id)
     const before = tickOf(last)
-    return (last = isLater(own, before) ? id : idAt(after(before)))
+    return (last = isLater(own, before) ? id : idAt(after(before), tail))
   }
   const { ms } = tick()
-  return { now: instantAt(last < headAt(ms) ? ms : Math.max(ms, tickOf(last).ms)), newId: next }
+  return {
+    now: instantAt(last < headAt(ms) ? ms : Math.max(ms, tickOf(last).ms)),
+    newId: () => next(),
+    idsFor(orderId) {
+      let tail: string | undefined = tailOf(orderId)
+      return () => {
+        if (tail && orderId > last) last = orderId
+        const id = next(tail)
+        tail = undefined
+        return id
+      }
+    },
+  }
 }
+
+/** What is random in an id: by it the event that an order began with is known. */
+export const tailOf = (id: string): string => id.slice(tailAt)
+const tailAt = '00000000-0000-7000'.length
 
 /** The end of the year 9999: no clock of ours, and no date has a place after it. */
 const endOfTime = 253_402_300_799_000
@@ -68,16 +92,18 @@ const headAt = remembered((ms) => {
 })
 
 /** Then 12 bits that count (6.2, method 1), and 62 random bits. */
-function idAt({ ms, count }: Tick): string {
+const idAt = ({ ms, count }: Tick, tail = randomTail()): string =>
+  `${headAt(ms)}${hex[count >> 8]![1]!}${hex[count & 0xff]!}${tail}`
+
+function randomTail(): string {
   if (used === pool.length) {
     randomFillSync(pool)
     used = 0
   }
   const at = (used += 8) - 8
   const byte = (n: number) => hex[pool[at + n]!]!
-  const tail = byte(2) + byte(3) + byte(4) + byte(5) + byte(6) + byte(7)
   const variant = hex[(pool[at]! & 0x3f) | 0x80]! + byte(1)
-  return `${headAt(ms)}${hex[count >> 8]![1]!}${hex[count & 0xff]!}-${variant}-${tail}`
+  return `-${variant}-${byte(2)}${byte(3)}${byte(4)}${byte(5)}${byte(6)}${byte(7)}`
 }
 
 /** The nil UUID (RFC 9562, 5.9): what every id comes after, and nobody's own. */

@@ -1,12 +1,15 @@
 import type { React } from './facts/facts.ts'
 import type { Command } from './commands/command.ts'
 import { openFindPerson } from './commands/people.ts'
+import { openPerform } from './commands/perform.ts'
+import { registryOf } from './commands/registry.ts'
 import { openPlaces } from './commands/places.ts'
 import { openRun, type Run } from './commands/run.ts'
 import { Actors } from './actor/actors.ts'
 import { openCommit } from './commit/commit.ts'
 import { openFindKept } from './commit/idempotency.ts'
 import { Leases } from './home/lease.ts'
+import { openFindLanded } from './actor/landed.ts'
 import { openLoader } from './actor/load.ts'
 import { type Authenticate, openAuthenticate } from './identity/sessions.ts'
 import { clockOf } from './postgres/clock.ts'
@@ -69,8 +72,8 @@ export function openServices(config: Config, log: Log, { commands, react }: Doma
   const versions = openVersions(database.reads)
   const actors = new Actors(
     {
-      sql: database.reads,
       loader: openLoader(database.reads),
+      findLanded: openFindLanded(database.reads),
       versions,
       commit: openCommit(database.commits, {
         slots: config.commitSlots,
@@ -85,11 +88,13 @@ export function openServices(config: Config, log: Log, { commands, react }: Doma
     leases,
     config,
   )
-  const run = openRun(commands, {
-    actors,
+  const perform = openPerform(actors, config)
+  const run = openRun({
+    registry: registryOf(commands),
     places: openPlaces(database.reads),
     findPerson: openFindPerson(database.reads),
-    limits: config,
+    deliver: perform,
+    timeoutMs: config.writeTimeoutMs,
   })
   const tokens = openTokens(secretsIn(config.jwtSecret), config.jwtExpirationSeconds, () =>
     clockOf(database.chores),

@@ -66,7 +66,6 @@ export async function unassignMember(
     if (ids.length === 0) return undefined
     const input = { projectId, userId, ids }
     const { body } = await run({ name: unassignTasks.name, input, caller: { userId: worker } })
-    const { goesOn } = JSON.parse(body) as { goesOn: boolean }
-    return goesOn || undefined
+    return (JSON.parse(body) as { isBack?: boolean }).isBack ? undefined : true
   })
 }

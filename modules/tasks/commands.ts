@@ -88,7 +88,8 @@ function move(
   const { projectId, lastNumber } = target
   const moved = { ...kept, ...present(wanted), projectId, number: lastNumber + 1, updatedAt: known.now }
   if (moved.assigneeId && !target.roleOf(moved.assigneeId)) moved.assigneeId = null
-  const departure = removed(source, known, 'task.moved_out', task)
+  // The order is to be known by the arrival, which has the row that it answers: see landed.ts.
+  const departure = removed(source, { ...known, newEventId: known.newId }, 'task.moved_out', task)
   const arrival = appeared(target, known, 'task.moved_in', moved)
   return { changes: [departure, arrival], answer: arrival.after }
 }
@@ -106,21 +107,24 @@ export const deleteTask = command('task.delete', {
   says: 'Task deleted successfully',
 })
 
-/** After a member went: takes their tasks from them. `goesOn` is false when they came back. */
+/** What the worker is told: whether the member that it takes tasks from is here again. */
+const told = (isBack: boolean) => ({ isBack })
+
+/** After a member went: takes their tasks from them, unless they came back. */
 export const unassignTasks = command('task.unassign', {
   input: UnassignTasks,
   at: inProject(),
   least: 'nobody',
   needs: ({ ids }) => ({ task: ids }),
   decide(state, known, { ids, userId }) {
-    if (!state.project || state.roleOf(userId)) return { changes: [], answer: { goesOn: false } }
+    if (!state.project || state.roleOf(userId)) return { changes: [], answer: told(true) }
     const tasks = ids.map((id) => state.row('task', id))
     const theirs = tasks.filter(
       (task): task is TaskRow => task?.projectId === state.projectId && task.assigneeId === userId,
     )
     const fields = { assigneeId: null, updatedAt: known.now }
     const changes = theirs.map((task) => updated(state, known, 'task.unassigned', task, fields))
-    return { changes, answer: { goesOn: true } }
+    return { changes, answer: told(false) }
   },
 })
 

@@ -12,7 +12,7 @@ const tidyEveryMs = 250
 /** The projects this process writes, each behind its actor. */
 export class Actors {
   private readonly actors = new Map<string, ProjectActor>()
-  /** What is not answered yet, oldest first: all have the same time. */
+  /** What is not answered yet. */
   private readonly open = new Set<Posted>()
   private closing = false
   private emptied: (() => void) | null = null
@@ -31,15 +31,15 @@ export class Actors {
 
   /**
    * Does a piece of work and gives its answer once it is durable.
+   * @param deadline when to give up, on the clock of performance.now()
    * @throws Refusal what the rule refused, or 503 when too much waits or the deadline passes.
    */
-  async run<T>(work: Work<T>): Promise<T> {
+  async run<T>(work: Work<T>, deadline: number): Promise<T> {
     // What cannot be an id names a project that is not there: the rule says so in its own words.
     if (!isId(work.projectId)) return decideOnNothing(work)
     if (this.closing) throw unavailable('The service is shutting down')
     if (this.open.size >= this.config.waitingCommands) throw unavailable('Too many writes wait')
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
-    const deadline = performance.now() + this.config.writeTimeoutMs
     const posted = { work, deadline, resolve, reject } as Posted
     this.open.add(posted)
     try {
@@ -103,8 +103,7 @@ export class Actors {
   private refuseLate(): void {
     const now = performance.now()
     for (const { deadline, reject } of this.open) {
-      if (deadline > now) return
-      reject(tooLate())
+      if (deadline <= now) reject(tooLate())
     }
   }
 
@@ -125,6 +124,6 @@ export class Actors {
 
 function decideOnNothing<T>({ projectId, caller, decide }: Work<T>): T {
   const nothing = new State(projectId)
-  const context = { caller, now: new Date().toISOString(), newId }
+  const context = { caller, now: new Date().toISOString(), newId, newEventId: newId }
   return decide(nothing, context, nothing).answer
 }

@@ -25,7 +25,7 @@ export function decideBatch(
   known: ReadonlyMap<string, Kept>,
 ): Decided {
   const before = states.map(({ version, lastEventId }) => ({ version, lastEventId }))
-  const { now, newId } = clockAfter(before.map(({ lastEventId }) => lastEventId))
+  const { now, newId, idsFor } = clockAfter(before.map(({ lastEventId }) => lastEventId))
   const events: StoredEvent[] = []
   const kept = new Map<string, Kept>()
   const settlements = batch.map(({ work, resolve, reject }) => {
@@ -36,7 +36,7 @@ export function decideBatch(
         const reply = replay(answered, guard)
         return () => resolve(reply)
       }
-      const context = { caller, ifMatch, now, newId }
+      const context = { caller, ifMatch, now, newId, newEventId: idsFor(work.id) }
       const source = stateOf(states, work.projectId)
       const target = stateOf(states, work.otherProjectId ?? work.projectId)
       const { changes, answer, isBatch } = work.decide(source, context, target)

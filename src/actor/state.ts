@@ -33,6 +33,8 @@ export interface ProjectState {
 export class State implements ProjectState {
   project: ProjectRow | null = null
   memberCount = 0
+  /** The last event there was when it was loaded: what came since, came of this state. */
+  readonly loadedEventId: string
   private readonly rows: RowMaps
   private readonly members: Overlay<MemberRow>
   private readonly byUser: Overlay<MemberRow>
@@ -46,6 +48,7 @@ export class State implements ProjectState {
     public lastEventId = nilId,
     below?: State,
   ) {
+    this.loadedEventId = below?.loadedEventId ?? lastEventId
     const over = (entity: Loadable) => [entity, new Overlay<Row>(below?.rows[entity])]
     this.rows = Object.fromEntries(loadable.map(over)) as RowMaps
     this.members = new Overlay(below?.members)

@@ -1,10 +1,10 @@
-import type { Sql } from '../postgres/database.ts'
 import { isPassing } from '../postgres/errors.ts'
 import { unavailable } from '../wire/refusals.ts'
 import type { Versions } from '../reads/versions.ts'
 import type { Commit, Unit } from '../commit/commit.ts'
 import type { Posted } from './work.ts'
-import { type Decided, decideBatch } from './decide-batch.ts'
+import { decideBatch } from './decide-batch.ts'
+import { type FindLanded, withoutLanded } from './landed.ts'
 import type { React } from '../facts/facts.ts'
 import { type FindKept, type Kept, nameOf } from '../commit/idempotency.ts'
 import type { Loader } from './load.ts'
@@ -17,8 +17,8 @@ export interface Holder {
 }
 
 export interface Transactor {
-  sql: Sql
   loader: Loader
+  findLanded: FindLanded
   versions: Pick<Versions, 'isCurrent'>
   commit: Commit
   findKept: FindKept
@@ -31,22 +31,18 @@ export interface Transactor {
  * Brings a batch of commands from "waiting" to "answered". Every answer is the truth of one version: a commit
  * proves it by its comparison, a batch that changes nothing by reading the version once more.
  */
-export async function transact(
-  by: Transactor,
-  holders: Holder[],
-  batch: Posted[],
-  before: readonly Decided[] = [],
-): Promise<void> {
-  const tried = [...before]
+export async function transact(by: Transactor, holders: Holder[], batch: Posted[]): Promise<void> {
+  let refused: Error | null = null
   for (let attempt = 0; ; attempt++) {
     batch = inTime(batch)
     if (batch.length === 0) return
     if (attempt > 0) await pause(attempt)
     try {
       const states = await load(by.loader, holders, batch)
-      // An earlier attempt whose answer was lost may stand, also when it arrives only now.
-      const landed = await findLanded(by.sql, tried)
-      if (landed) return landed.settle()
+      // An earlier attempt whose answer was lost may stand, also one that arrives only now.
+      batch = await withoutLanded(by.findLanded, states, batch)
+      if (refused) return batch.forEach(({ reject }) => reject(refused))
+      if (batch.length === 0) return
       const decided = decideBatch(states, batch, by.react, await findKept(by, batch))
       if (decided.unit.events.length + decided.unit.kept.length === 0) {
         if (await areCurrent(by, states)) return decided.settle()
@@ -60,8 +56,9 @@ export async function transact(
         return
       }
       forget(holders)
-      if (outcome instanceof Error) return await apart(by, holders, batch, { outcome, tried })
-      tried.push(decided)
+      // The database refused the batch: each command alone, so that only the bad one fails.
+      if (outcome instanceof Error && batch.length > 1) return await apart(by, holders, batch)
+      if (outcome instanceof Error) refused = outcome
     } catch (error) {
       forget(holders)
       if (!isPassing(error)) return batch.forEach(({ reject }) => reject(error))
@@ -69,21 +66,8 @@ export async function transact(
   }
 }
 
-/**
- * The database refused the batch: each command alone, so that only the bad one fails. What was tried before with all
- * may still arrive, and then no command is decided again.
- */
-async function apart(
-  by: Transactor,
-  holders: Holder[],
-  batch: Posted[],
-  { outcome, tried }: { outcome: Error; tried: Decided[] },
-): Promise<void> {
-  if (batch.length === 1) {
-    const landed = await findLanded(by.sql, tried)
-    return landed ? landed.settle() : batch[0]!.reject(outcome)
-  }
-  for (const posted of batch) await transact(by, holders, [posted], tried)
+async function apart(by: Transactor, holders: Holder[], batch: Posted[]): Promise<void> {
+  for (const posted of batch) await transact(by, holders, [posted])
 }
 
 async function load(loader: Loader, holders: Holder[], batch: Posted[]): Promise<State[]> {
@@ -109,19 +93,6 @@ async function findKept(by: Transactor, batch: Posted[]): Promise<Map<string, Ke
 
 async function areCurrent({ versions }: Transactor, states: State[]): Promise<boolean> {
   return (await Promise.all(states.map(versions.isCurrent))).every(Boolean)
-}
-
-/** The attempt whose own first event stands in the history, if any does: a commit is all or nothing. */
-async function findLanded(sql: Sql, tried: Decided[]): Promise<Decided | undefined> {
-  for (const decided of tried) {
-    const [event] = decided.unit.events
-    if (!event) continue // only answers to keep, and those are looked up each time
-    const { projectId, seq, id } = event
-    const found =
-      await sql`select 1 from events where project_id = ${projectId} and seq = ${seq} and id = ${id}`
-    if (found.length) return decided
-  }
-  return undefined
 }
 
 function inTime(batch: Posted[]): Posted[] {

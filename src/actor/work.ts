@@ -1,4 +1,4 @@
-import type { Context, Decision } from '../facts/facts.ts'
+import type { Context, Decision, StoredEvent } from '../facts/facts.ts'
 import type { Guard } from '../commit/idempotency.ts'
 import type { Caller } from '../identity/caller.ts'
 import type { Needs } from './load.ts'
@@ -7,6 +7,10 @@ import type { ProjectState } from './state.ts'
 
 /** What an actor is given to do in its project. */
 export interface Work<T> {
+  /** Its own id, by which the log says whether it stands: see landed.ts. */
+  id: string
+  /** It was given to another process before, where it may have been done. */
+  again?: boolean
   projectId: string
   /** A second project written in the same commit: the one a task moves to. */
   otherProjectId?: string
@@ -20,6 +24,8 @@ export interface Work<T> {
   opens?: boolean
   /** Pure. Throws a Refusal to change nothing. `other` is the second project's state, if one was named. */
   decide(state: ProjectState, context: Context, other: ProjectState): Decision<T>
+  /** Its answer once more, from the event that it began with. */
+  recall(event: StoredEvent): T
 }
 
 /** Work on its way, with the promise its caller waits for. */

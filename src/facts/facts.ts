@@ -30,6 +30,8 @@ export interface Context {
   caller: Caller
   now: string
   newId(): string
+  /** Of the first fact it is the order's own, so that the order can be found in the log. */
+  newEventId(): string
   /** The caller's If-Match header: see precondition.ts. */
   ifMatch?: string
 }
@@ -68,7 +70,7 @@ export function appeared<T extends FactType>(
   type: T,
   fields: Fields<EntityOf<T>>,
 ): Change<EntityOf<T>> & { after: Rows[EntityOf<T>] } {
-  const id = context.newId()
+  const id = context.newEventId()
   const after = { ...fields, eventId: id } as unknown as Rows[EntityOf<T>]
   return { id, projectId, type, entity: entityOf(type), entityId: after.id, before: null, after }
 }
@@ -81,7 +83,7 @@ export function updated<T extends FactType>(
   before: Rows[EntityOf<T>],
   fields: Partial<Fields<EntityOf<T>>>,
 ): Change<EntityOf<T>> & { after: Rows[EntityOf<T>] } {
-  const id = context.newId()
+  const id = context.newEventId()
   const after = { ...before, ...fields, eventId: id }
   return { id, projectId, type, entity: entityOf(type), entityId: before.id, before, after }
 }
@@ -94,7 +96,7 @@ export function removed<T extends FactType>(
   before: Rows[EntityOf<T>],
 ): Change<EntityOf<T>> {
   const entity = entityOf(type)
-  return { id: context.newId(), projectId, type, entity, entityId: before.id, before, after: null }
+  return { id: context.newEventId(), projectId, type, entity, entityId: before.id, before, after: null }
 }
 
 /** The fields of `wanted` that differ from the row; null when there are none. Undefined means "keep". */

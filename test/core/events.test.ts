@@ -5,6 +5,7 @@ import type { Work } from '../../src/actor/work.ts'
 import { decide } from '../../src/commands/decide.ts'
 import { type Body, make, type Person, register } from '../support/client.ts'
 import { openTestService, type TestService } from '../support/service.ts'
+import { later, workOf } from '../support/works.ts'
 
 let service: TestService
 let ada: Person
@@ -54,26 +55,26 @@ test('events know the task that they are about, also those from before they did'
 })
 
 /** So many tasks at once, as a batch or as what a lone command does. */
-const creating = (titles: string[], isBatch: boolean): Work<void> => ({
-  projectId: project!.id,
-  caller: { userId: ada.id },
-  decide(state, context) {
-    const known = { ...context, limits: { projectMembers: 1 } }
-    const input = (title: string) => ({ projectId: project!.id, title })
-    const decisions = titles.map((title) => decide(createTask, state, known, input(title)))
-    const changes = decisions.flatMap(({ changes }) => changes)
-    const numbered = changes.map((change, i) => {
-      const number = state.lastNumber + 1 + i
-      return { ...change, after: { ...change.after!, number } } as typeof change
-    })
-    return { changes: numbered, answer: undefined, isBatch }
-  },
-})
+const creating = (titles: string[], isBatch: boolean): Work<void> =>
+  workOf(ada.id, {
+    projectId: project!.id,
+    decide(state, context) {
+      const known = { ...context, limits: { projectMembers: 1 } }
+      const input = (title: string) => ({ projectId: project!.id, title })
+      const decisions = titles.map((title) => decide(createTask, state, known, input(title)))
+      const changes = decisions.flatMap(({ changes }) => changes)
+      const numbered = changes.map((change, i) => {
+        const number = state.lastNumber + 1 + i
+        return { ...change, after: { ...change.after!, number } } as typeof change
+      })
+      return { changes: numbered, answer: undefined, isBatch }
+    },
+  })
 
 test('what was committed as one is a batch with the number of its first event, and a lone command is none', async () => {
   const { actors } = service.services
   const works = [creating(['a'], false), creating(['b', 'c'], true), creating(['d', 'e'], false)]
-  await Promise.all([...works, creating(['f', 'g', 'h'], true)].map((work) => actors.run(work)))
+  await Promise.all([...works, creating(['f', 'g', 'h'], true)].map((work) => actors.run(work, later())))
   const events = await sql()<{ title: string; first: number | null }[]>`
     select after ->> 'title' as title, (batch - min(seq) filter (where after ->> 'title' = 'a') over ())::int4 as first
     from events where project_id = ${project!.id} and after ->> 'title' in ${sql()([...'abcdefgh'])}

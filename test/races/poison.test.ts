@@ -8,6 +8,7 @@ import type { Work } from '../../src/actor/work.ts'
 import { make, type Person, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { openTestService, type TestService } from '../support/service.ts'
+import { later, workOf } from '../support/works.ts'
 import { upTo } from './pair.ts'
 
 let service: TestService
@@ -23,22 +24,19 @@ const create = (state: ProjectState, context: Context, title: string) => {
   return decide(createTask, state, { ...context, limits: { projectMembers: 1 } }, input)
 }
 
-const sound = (projectId: string, title: string): Work<TaskRow> => ({
-  projectId,
-  caller: { userId: ada.id },
-  decide: (state, context) => create(state, context, title),
-})
+const sound = (projectId: string, title: string): Work<TaskRow> =>
+  workOf(ada.id, { projectId, decide: (state, context) => create(state, context, title) })
 
 /** A command whose row the database refuses: no rule would decide it. */
-const poisonous = (projectId: string, spoil: Partial<Record<keyof TaskRow, unknown>>): Work<TaskRow> => ({
-  projectId,
-  caller: { userId: ada.id },
-  decide(state, context) {
-    const { changes, answer } = create(state, context, 'Poison')
-    const [change] = changes
-    return { changes: [{ ...change!, after: { ...answer, ...spoil } as TaskRow }], answer }
-  },
-})
+const poisonous = (projectId: string, spoil: Partial<Record<keyof TaskRow, unknown>>): Work<TaskRow> =>
+  workOf(ada.id, {
+    projectId,
+    decide(state, context) {
+      const { changes, answer } = create(state, context, 'Poison')
+      const [change] = changes
+      return { changes: [{ ...change!, after: { ...answer, ...spoil } as TaskRow }], answer }
+    },
+  })
 
 const poisons: [string, Partial<Record<keyof TaskRow, unknown>>][] = [
   ['a missing value', { title: null }],
@@ -51,7 +49,7 @@ test.each(poisons)('a command with %s fails alone, in its project and in its com
   const { actors, database } = service.services
   const projects = await Promise.all(upTo(3).map((n) => make(ada, '/projects', { name: `P${n}` })))
   const [hit, ...others] = projects.map(({ id }) => id) as [string, ...string[]]
-  const run = (command: Work<TaskRow>) => actors.run(command)
+  const run = (command: Work<TaskRow>) => actors.run(command, later())
   const before = upTo(5).map((n) => run(sound(hit, `Before ${n}`)))
   const poison = run(poisonous(hit, spoil)).catch((error: Error) => error)
   const after = upTo(5).map((n) => run(sound(hit, `After ${n}`)))
@@ -69,13 +67,11 @@ test.each(poisons)('a command with %s fails alone, in its project and in its com
 test('a rule that breaks fails alone, and says nothing of itself to the caller', async () => {
   const { actors } = service.services
   const { id } = await make(ada, '/projects', { name: 'Broken' })
-  const broken = actors.run({
-    ...sound(id, 'Never'),
-    decide: () => {
-      throw new TypeError('a defect')
-    },
-  })
-  const whole = actors.run(sound(id, 'Stands'))
+  const decide = () => {
+    throw new TypeError('a defect')
+  }
+  const broken = actors.run({ ...sound(id, 'Never'), decide }, later())
+  const whole = actors.run(sound(id, 'Stands'), later())
   expect(await broken.catch((error: Error) => error)).toBeInstanceOf(TypeError)
   expect((await whole).number).toBe(1)
 })

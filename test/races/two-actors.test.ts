@@ -7,6 +7,7 @@ import { Leases } from '../../src/home/lease.ts'
 import { State } from '../../src/actor/state.ts'
 import { readConfig } from '../../src/config.ts'
 import { newId, nilId } from '../../src/ids.ts'
+import { later, workOf } from '../support/works.ts'
 import { openLog } from '../../src/log.ts'
 import { openRedis, openSubscriber } from '../../src/redis/connections.ts'
 import { project } from '../rules/facts.ts'
@@ -24,7 +25,7 @@ beforeEach(() => {
   disconnect = () => [redis, subscriber].forEach((connection) => connection.disconnect())
   underWay = []
   const transactor = {
-    sql: undefined as never,
+    findLanded: async () => new Map(),
     loader: { state: async (id: string) => new State(id, 1), rows: async () => {} },
     versions: { isCurrent: async () => true },
     commit: ({ heads }: Unit) =>
@@ -46,27 +47,27 @@ afterEach(async () => {
   disconnect()
 })
 
-const command = (projectId: string, otherProjectId?: string): Work<void> => ({
-  projectId,
-  otherProjectId,
-  caller: { userId: nilId },
-  decide: (state, context) => ({
-    changes: [removed(state, context, 'project.deleted', { ...project, id: projectId })],
-    answer: undefined,
-  }),
-})
+const command = (projectId: string, otherProjectId?: string): Work<void> =>
+  workOf(nilId, {
+    projectId,
+    otherProjectId,
+    decide: (state, context) => ({
+      changes: [removed(state, context, 'project.deleted', { ...project, id: projectId })],
+      answer: undefined,
+    }),
+  })
 const commitsOf = (id: string) => underWay.filter(({ projectIds }) => projectIds.includes(id))
 
 test('a project has one actor, also when its actor rested while a move waited for the other one', async () => {
   const [first, second] = [newId(), newId()]
-  const busy = actors.run(command(first))
+  const busy = actors.run(command(first), later())
   await eventually('the commit', () => underWay.length === 1)
-  const move = actors.run(command(first, second))
+  const move = actors.run(command(first, second), later())
   await Bun.sleep(1_000) // the other project's actor has nothing to do, and may be forgotten
 
   underWay[0]!.finish()
   await eventually('the commit of the move', () => commitsOf(second).length === 1)
-  const next = actors.run(command(second))
+  const next = actors.run(command(second), later())
   await Bun.sleep(100)
   expect(commitsOf(second).map(({ projectIds }) => projectIds)).toEqual([[first, second]])
   underWay[0]!.finish()

@@ -4,20 +4,24 @@ import type { Posted } from '../../src/actor/work.ts'
 import type { StoredEvent } from '../../src/facts/facts.ts'
 import { State } from '../../src/actor/state.ts'
 import { type Holder, transact, type Transactor } from '../../src/actor/transact.ts'
-import type { Sql } from '../../src/postgres/database.ts'
-import { newId } from '../../src/ids.ts'
+import { newId, tailOf } from '../../src/ids.ts'
+import { workOf } from '../support/works.ts'
+import type { CommentRow } from '../../drizzle/rows.ts'
 
 const projectId = newId()
 
 /** A project in which every command writes one comment; commits become what `outcomes` say, one after the other. */
 function world(outcomes: Outcome[]) {
   const committed: Unit[] = []
-  /** Ids of events that stand, whatever the service was told. */
-  const stored = new Set<string>()
+  /** The events that stand, whatever the service was told, by what their ids end in. */
+  const stored = new Map<string, StoredEvent>()
   const by = {
-    sql: ((_: unknown, ...[, , id]: string[]) =>
-      Promise.resolve(stored.has(id!) ? [1] : [])) as unknown as Sql,
-    loader: { state: async () => new State(projectId, 1), rows: async () => {} },
+    findLanded: async (_project: string, _version: number, orderIds: string[]) =>
+      new Map(orderIds.flatMap((id) => [[id, stored.get(tailOf(id))] as const]).filter(([, event]) => event)),
+    loader: {
+      state: async () => new State(projectId, 1, 0, [...stored.values()].at(-1)?.id),
+      rows: async () => {},
+    },
     versions: { isCurrent: async () => true },
     commit: async (unit: Unit) => {
       committed.push(unit)
@@ -30,11 +34,11 @@ function world(outcomes: Outcome[]) {
   const holder: Holder = { projectId, state: null }
   const answers: (string | Error)[] = []
   const post = (name: string): Posted => ({
-    work: {
+    work: workOf(newId(), {
       projectId,
-      caller: { userId: newId() },
-      decide: (_, { newId }) => {
-        const id = newId()
+      recall: ({ after }) => (after as CommentRow).text,
+      decide: (_, { newEventId }) => {
+        const id = newEventId()
         const after = { id, taskId: id, authorId: id, text: name, createdAt: '', updatedAt: '', eventId: id }
         const change = {
           id,
@@ -47,12 +51,12 @@ function world(outcomes: Outcome[]) {
         }
         return { changes: [change as unknown as StoredEvent], answer: name }
       },
-    },
+    }),
     deadline: Infinity,
     resolve: (answer) => void answers.push(answer as string),
     reject: (error) => void answers.push(error as Error),
   })
-  const lands = (n: number) => committed[n]!.events.forEach(({ id }) => stored.add(id))
+  const lands = (n: number) => committed[n]!.events.forEach((event) => stored.set(tailOf(event.id), event))
   return { by, holder, answers, committed, post, lands }
 }
 

@@ -24,7 +24,8 @@ export const asking =
 /** The context of one command: a clock that stands, and ids that count up. */
 export function contextOf(userId: string): Known {
   let ids = 0
-  return { caller: { userId }, now, newId: () => `new-${++ids}`, limits: { projectMembers: 10 } }
+  const newId = () => `new-${++ids}`
+  return { caller: { userId }, now, newId, newEventId: newId, limits: { projectMembers: 10 } }
 }
 
 /** The project that these facts make. */

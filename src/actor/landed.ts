@@ -1,0 +1,70 @@
+import type { StoredEvent } from '../facts/facts.ts'
+import { tailOf } from '../ids.ts'
+import type { Sql } from '../postgres/database.ts'
+import type { State } from './state.ts'
+import type { Posted } from './work.ts'
+
+const pageEvents = 1_000
+
+/** The event that each of these orders began with, if it stands in the project's log up to a version. */
+export type FindLanded = (
+  projectId: string,
+  version: number,
+  orderIds: string[],
+) => Promise<Map<string, StoredEvent>>
+
+/**
+ * Looks for orders in the log. Ids of events grow with their seq, and all that an order brought about sort after the
+ * order: so the way back ends where events are older than the oldest order.
+ */
+export function openFindLanded(sql: Sql): FindLanded {
+  return async (projectId, version, orderIds) => {
+    const oldest = orderIds.reduce((a, b) => (a < b ? a : b))
+    const ordered = new Map(orderIds.map((id) => [tailOf(id), id]))
+    const found = new Map<number, string>()
+    for (let upTo = version; upTo > 0; upTo -= pageEvents) {
+      const page = await sql<{ seq: number; id: string }[]>`
+        select seq::float8 as seq, id from events
+        where project_id = ${projectId} and seq > ${upTo - pageEvents} and seq <= ${upTo} order by seq desc`
+      for (const { seq, id } of page) {
+        const orderId = ordered.get(tailOf(id))
+        if (orderId) found.set(seq, orderId)
+      }
+      const earliest = page.at(-1)
+      if (found.size === orderIds.length || !earliest || earliest.id < oldest) break
+    }
+    if (found.size === 0) return new Map()
+    const events = await sql<StoredEvent[]>`
+      select *, seq::float8 as seq from events
+      where project_id = ${projectId} and seq = any(${[...found.keys()]}::bigint[])`
+    return new Map(events.map((event) => [found.get(event.seq)!, event]))
+  }
+}
+
+/** Answers the orders that stand already, and gives the others. As a rule none can, and nothing is asked. */
+export async function withoutLanded(find: FindLanded, states: State[], batch: Posted[]): Promise<Posted[]> {
+  const suspects = batch.filter(({ work }) => mayStand(logOf(states, work), work))
+  if (suspects.length === 0) return batch
+  const { projectId, version } = logOf(states, suspects[0]!.work)
+  const landed = await find(
+    projectId,
+    version,
+    suspects.map(({ work }) => work.id),
+  )
+  return batch.filter(({ work, resolve }) => {
+    const event = landed.get(work.id)
+    if (event) resolve(work.recall(event))
+    return !event
+  })
+}
+
+/**
+ * An order that stands is either older than the latest event that was found here, or came of this very state: and then
+ * only an order that is given again is decided twice.
+ */
+const mayStand = ({ loadedEventId }: State, { id, again }: Posted['work']): boolean =>
+  again === true || loadedEventId >= id
+
+/** The state of the project in which an order's first event is: the one that a task moves to. */
+const logOf = (states: State[], { projectId, otherProjectId = projectId }: Posted['work']): State =>
+  states.find((state) => state.projectId === otherProjectId)!

@@ -1,0 +1,26 @@
+import type { Guard } from '../commit/idempotency.ts'
+import type { Caller } from '../identity/caller.ts'
+import type { Person } from './people.ts'
+
+/** A command as somebody asks for it: plain data from end to end. */
+export interface Order {
+  name: string
+  input: object
+  caller: Caller
+  /** The caller's If-Match header. */
+  ifMatch?: string
+  /** The caller's Idempotency-Key; the answer is kept with the commit. */
+  guard?: Guard
+}
+
+/** An order on its way to its project, with all that was looked up for it. Plain data as well. */
+export interface Dispatch extends Order {
+  /** Its own id: the log's first event of it ends alike, so that whoever takes it over can see whether it stands. */
+  id: string
+  /** It was given to another process before, which may have done it. */
+  again?: true
+  projectId: string
+  /** The task that the thing it runs at hangs on. */
+  taskId?: string
+  person?: Person
+}

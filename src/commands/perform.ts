@@ -1,0 +1,50 @@
+import type { Actors } from '../actor/actors.ts'
+import type { Needs } from '../actor/load.ts'
+import type { Work } from '../actor/work.ts'
+import type { Reply } from '../wire/reply.ts'
+import type { Command } from './command.ts'
+import { decide, idIn } from './decide.ts'
+import type { Dispatch } from './order.ts'
+import { replyOf } from './reply-of.ts'
+
+/**
+ * Does in this process what was dispatched, and gives its answer once it is durable.
+ * @param deadline when to give up, on the clock of performance.now()
+ * @throws Refusal what the rule refused, 503
+ */
+export type Perform = (command: Command, dispatch: Dispatch, deadline: number) => Promise<Reply>
+
+export const openPerform =
+  (actors: Actors, limits: { projectMembers: number }): Perform =>
+  (command, dispatch, deadline) =>
+    actors.run(workOf(command, dispatch, limits), deadline)
+
+function workOf(
+  command: Command,
+  { id, again, projectId, taskId, input, caller, ifMatch, guard, person }: Dispatch,
+  limits: { projectMembers: number },
+): Work<Reply> {
+  return {
+    id,
+    again,
+    projectId,
+    otherProjectId: command.into?.(input),
+    caller,
+    needs: needsOf(command, input, taskId),
+    ifMatch,
+    guard,
+    opens: command.at.kind === 'new',
+    decide(state, context, other) {
+      const known = { ...context, person, limits }
+      const { changes, isBatch, answer } = decide(command, state, known, input, other)
+      return { changes, isBatch, answer: replyOf(command, answer, person) }
+    },
+    recall: ({ after }) => replyOf(command, after, person),
+  }
+}
+
+function needsOf({ at, needs }: Command, input: object, taskId?: string): Needs | undefined {
+  if (at.kind === 'new') return undefined
+  if (at.kind === 'project') return needs?.(input)
+  return { task: [taskId!], [at.kind]: [idIn(input, at.key)] }
+}
