@@ -6,7 +6,7 @@ import { registryOf } from './commands/registry.ts'
 import { openPlaces } from './commands/places.ts'
 import { openRun, type Run } from './commands/run.ts'
 import { Actors } from './actor/actors.ts'
-import { openCommit } from './commit/commit.ts'
+import { openCommit, type Unit } from './commit/commit.ts'
 import { openFindKept } from './commit/idempotency.ts'
 import { Leases } from './home/lease.ts'
 import { openFindLanded } from './actor/landed.ts'
@@ -62,40 +62,10 @@ export interface Domain {
 }
 
 /** Opens everything; nothing here needs Redis to be up. */
-export function openServices(config: Config, log: Log, { commands, react }: Domain): Services {
-  const database = openDatabase(config)
-  const redis = openRedis(config.redisUrl, log)
-  const subscriber = openSubscriber(config.redisUrl, log)
-  const leases = new Leases(redis, subscriber, config)
-  const jobs = openJobs(config, log)
-  const findKept = openFindKept(database.reads)
-  const versions = openVersions(database.reads)
-  const actors = new Actors(
-    {
-      loader: openLoader(database.reads),
-      findLanded: openFindLanded(database.reads),
-      versions,
-      commit: openCommit(database.commits, {
-        slots: config.commitSlots,
-        events: config.commitEvents,
-        shapes: config.commitShapes,
-        timeoutMs: config.writeTimeoutMs,
-      }),
-      findKept,
-      react,
-      onCommitted: (unit) => void (unit.jobs.length > 0 && jobs.handOver(unit.jobs)),
-    },
-    leases,
-    config,
-  )
-  const perform = openPerform(actors, config)
-  const run = openRun({
-    registry: registryOf(commands),
-    places: openPlaces(database.reads),
-    findPerson: openFindPerson(database.reads),
-    deliver: perform,
-    timeoutMs: config.writeTimeoutMs,
-  })
+export function openServices(config: Config, log: Log, domain: Domain): Services {
+  const ground = openGround(config, log)
+  const { database, findKept, jobs, redis, versions } = ground
+  const actors = openActors(ground, domain.react)
   const tokens = openTokens(secretsIn(config.jwtSecret), config.jwtExpirationSeconds, () =>
     clockOf(database.chores),
   )
@@ -104,31 +74,65 @@ export function openServices(config: Config, log: Log, { commands, react }: Doma
   const limits = openLimits(redis, config)
   let draining = false
   return {
-    config,
-    log,
-    database,
-    actors,
-    run,
-    versions,
+    ...{ config, log, database, actors, versions, limits, authenticate, tokens, passwords, jobs },
+    run: openRun({
+      registry: registryOf(domain.commands),
+      places: openPlaces(database.reads),
+      findPerson: openFindPerson(database.reads),
+      deliver: openPerform(actors, config),
+      timeoutMs: config.writeTimeoutMs,
+    }),
     findRole: openFindRole(database.reads, versions),
     write: openWrite(findKept),
     once: openOnce(findKept, passwords, tokens),
     guards: openGuards(authenticate, limits, config),
-    limits,
     serve: openServe(config.bodyCacheBytes),
-    authenticate,
-    tokens,
-    passwords,
-    jobs,
     redisStatus: () => redis.status,
     drain: () => void (draining = true),
     isDraining: () => draining,
     async close() {
       await actors.close(config.drainTimeoutMs)
+      await ground.close()
+    },
+  }
+}
+
+type Ground = ReturnType<typeof openGround>
+
+/** What reads and writes both stand on. */
+function openGround(config: Config, log: Log) {
+  const database = openDatabase(config)
+  const redis = openRedis(config.redisUrl, log)
+  const subscriber = openSubscriber(config.redisUrl, log)
+  const jobs = openJobs(config, log)
+  return {
+    ...{ config, database, redis, subscriber, jobs },
+    findKept: openFindKept(database.reads),
+    versions: openVersions(database.reads),
+    async close() {
       await jobs.close()
       redis.disconnect()
       subscriber.disconnect()
       await database.close()
     },
   }
+}
+
+function openActors({ config, database, redis, subscriber, jobs, ...ground }: Ground, react: React): Actors {
+  const commit = openCommit(database.commits, {
+    slots: config.commitSlots,
+    events: config.commitEvents,
+    shapes: config.commitShapes,
+    timeoutMs: config.writeTimeoutMs,
+  })
+  const by = {
+    loader: openLoader(database.reads),
+    findLanded: openFindLanded(database.reads),
+    versions: ground.versions,
+    commit,
+    findKept: ground.findKept,
+    react,
+    onCommitted: (unit: Unit) => void (unit.jobs.length > 0 && jobs.handOver(unit.jobs)),
+  }
+  return new Actors(by, new Leases(redis, subscriber, config), config)
 }

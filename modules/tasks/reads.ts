@@ -12,11 +12,13 @@ import { openTasks, type SeeTask } from './queries.ts'
 import { taskView } from './schema.ts'
 
 /** What may be asked of tasks. */
-export function taskReads({ database, findRole, serve }: Services, seeTask: SeeTask) {
-  const sql = database.reads
-  const findTask = openTasks(sql)
+export const taskReads = (services: Services, seeTask: SeeTask) => ({
+  list: openList(services),
+  get: openGet(services, seeTask),
+})
 
-  const list: Query = {
+function openList({ database, findRole, serve }: Services): Query {
+  return {
     about: `Of one project, or across the caller's. Without a due date: last by dueDate, first by -dueDate. Sorted by creation and filtered by due date, a page looks at ${lookedAt} tasks of a project at most: it may show fewer than \`limit\`, and the Link header leads on.`,
     input: ListTasksQuery,
     shows: taskView,
@@ -30,7 +32,7 @@ export function taskReads({ database, findRole, serve }: Services, seeTask: SeeT
       const byDue = filter.sort.endsWith('dueDate')
       const key = (row: TaskRow) => (byDue ? [row.dueDate, row.id] : [row.id])
       const build = async (etag = '') => {
-        const found = await listTasks(sql, filter)
+        const found = await listTasks(database.reads, filter)
         if (!found) throw notFound('Project')
         return pageOf(request, found, taskView.of, key, etag)
       }
@@ -41,8 +43,11 @@ export function taskReads({ database, findRole, serve }: Services, seeTask: SeeT
       return serve(request, pathOf(request) + whose, etag, () => build(etag))
     },
   }
+}
 
-  const get: Query = {
+function openGet({ database, serve }: Services, seeTask: SeeTask): Query {
+  const findTask = openTasks(database.reads)
+  return {
     shows: taskView,
     async read({ request, caller: { userId }, params: { id = '' } }) {
       const seen = isId(id) && (await seeTask({ userId, taskId: id }))
@@ -54,5 +59,4 @@ export function taskReads({ database, findRole, serve }: Services, seeTask: SeeT
       })
     },
   }
-  return { list, get }
 }

@@ -13,6 +13,8 @@ export interface Decided {
   unit: Unit
 }
 
+type Was = Pick<State, 'version' | 'lastEventId'>
+
 /**
  * Decides commands one after another on the evolving states; a refusal leaves no trace for the next one.
  * The states run ahead of the database from here on: when the commit fails they are out of date, whatever was decided on
@@ -51,14 +53,16 @@ export function decideBatch(
       return () => reject(refusal)
     }
   })
-  const heads = states.map(({ projectId, version, lastNumber, lastEventId }, i) => {
-    const { version: expected, lastEventId: expectedEventId } = before[i]!
-    return { projectId, expected, expectedEventId, version, lastNumber, lastEventId }
-  })
+  const heads = states.map((state, i) => headOf(state, before[i]!))
   const jobs = events.flatMap((event) => react(event).map((job) => outboxRow(event, job)))
   const unit = { heads, events, jobs, kept: [...kept.values()] }
   return { settle: () => settlements.forEach((tell) => tell()), unit }
 }
+
+const headOf = ({ projectId, version, lastNumber, lastEventId }: State, was: Was) => ({
+  ...{ projectId, expected: was.version, expectedEventId: was.lastEventId },
+  ...{ version, lastNumber, lastEventId },
+})
 
 const stateOf = (states: State[], projectId: string): State =>
   states.find((state) => state.projectId === projectId) as State

@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { entities, type Loadable, loadable } from '../../drizzle/entities.ts'
 import { batched } from '../postgres/batch.ts'
 import type { Sql } from '../postgres/database.ts'
+import { inOrder } from '../postgres/in-order.ts'
 import { notFound, Refusal } from '../wire/refusals.ts'
 import { isId } from '../ids.ts'
 
@@ -18,27 +19,9 @@ export type Places = ReturnType<typeof openPlaces>
 
 /** Finds the project of what a path names by its id alone. Remembers, for the actor notices when a place is old. */
 export function openPlaces(sql: Sql) {
-  type Found = Place & { id: string }
-  /** A thing hangs on its task, and a task is its own. */
-  const look = (kind: Loadable, ids: string[]) => {
-    const { table, parent } = entities[kind]
-    if (parent === 'project')
-      return sql<
-        Found[]
-      >`select id, id as task_id, project_id, number from tasks where id = any(${ids}::uuid[])`
-    return sql<Found[]>`
-      select c.id, c.task_id, t.project_id, t.number from ${sql(getTableName(table))} c join tasks t on t.id = c.task_id
-      where c.id = any(${ids}::uuid[])`
-  }
   // Apart by kind: the id of a task is not the id of a comment.
-  const map = () => new LRUCache<string, Place>({ max: 100_000 })
-  const known = each(map)
-  const finder = (kind: Loadable) =>
-    batched({ keys: 500, slots: 2 }, async (ids: string[]) => {
-      const found = new Map((await look(kind, ids)).map(({ id, ...place }) => [id, place]))
-      return ids.map((id) => found.get(id))
-    })
-  const find = each(finder)
+  const known = each(() => new LRUCache<string, Place>({ max: 100_000 }))
+  const find = each((kind) => openFind(sql, kind))
 
   return {
     /**
@@ -66,3 +49,17 @@ export function openPlaces(sql: Sql) {
 
 const each = <T>(make: (kind: Loadable) => T) =>
   Object.fromEntries(loadable.map((kind) => [kind, make(kind)])) as Record<Loadable, T>
+
+/** Finds where things of this kind are, many in one query. A thing hangs on its task, and a task is its own. */
+function openFind(sql: Sql, kind: Loadable) {
+  const { table, parent } = entities[kind]
+  const select =
+    parent === 'project'
+      ? sql`select id, id as task_id, project_id, number from tasks c`
+      : sql`select c.id, c.task_id, t.project_id, t.number
+          from ${sql(getTableName(table))} c join tasks t on t.id = c.task_id`
+  return batched({ keys: 500, slots: 2 }, async (ids: string[]) => {
+    const rows = await sql<(Place & { id: string })[]>`${select} where c.id = any(${ids}::uuid[])`
+    return inOrder(ids, rows, ({ id }) => id)
+  })
+}

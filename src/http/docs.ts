@@ -47,6 +47,8 @@ Every path answers OPTIONS with the methods it takes, and 405 with the same \`Al
 does. A query parameter given twice is refused. Ids in upper case are the same ids. Answers from 8 KiB on are sent with
 gzip to who takes it.`
 
+type Documentation = NonNullable<Parameters<typeof swagger>[0]>['documentation']
+
 /** Scripts and styles only from here; Swagger UI sets style attributes and inlines its icons as data. */
 const policy =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'"
@@ -62,6 +64,18 @@ const shown = (read: Parameters<typeof fixed>[0], type: string) =>
 const leadToPage = () =>
   new Response(null, { status: 302, headers: { location: path, 'x-content-type-options': 'nosniff' } })
 
+const documentation: Documentation = {
+  openapi: '3.1.0', // schemas here are JSON Schema: null is a type, examples are lists
+  info: { title: 'Docket', version: packageJson.version, description: about },
+  tags: ['Authentication', 'Projects', 'Members', 'Tasks', 'Subtasks', 'Comments'].map((name) => ({
+    name,
+  })),
+  components: {
+    securitySchemes: { bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
+    schemas: { Error: ErrorSchema as never },
+  },
+}
+
 /** Swagger UI at /api/docs and the OpenAPI document at /api/docs/json. */
 export function docs() {
   const require = createRequire(import.meta.url)
@@ -71,17 +85,7 @@ export function docs() {
     specPath: `${path}/json`,
     excludeStaticFile: false,
     exclude: [/^\/api\/docs/],
-    documentation: {
-      openapi: '3.1.0', // schemas here are JSON Schema: null is a type, examples are lists
-      info: { title: 'Docket', version: packageJson.version, description: about },
-      tags: ['Authentication', 'Projects', 'Members', 'Tasks', 'Subtasks', 'Comments'].map((name) => ({
-        name,
-      })),
-      components: {
-        securitySchemes: { bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
-        schemas: { Error: ErrorSchema as never },
-      },
-    },
+    documentation,
   })
 
   const pages: Record<string, Fixed> = {

@@ -34,58 +34,70 @@ function sayLimits({ response, share }: { response: unknown; share: Share | null
   if (share && response instanceof Response) tell(response.headers, share)
 }
 
-export type Guards = ReturnType<typeof openGuards>
+type Means = ReturnType<typeof meansOf>
 
-/** The ways into the service, each a plugin for routes to use. */
-export function openGuards(
+const meansOf = (
   authenticate: Authenticate,
   limits: Limits,
   config: Pick<Config, 'bodyBytes' | 'bodyTimeoutMs' | 'rateLimit' | 'trustProxy'>,
-) {
-  const { trustProxy } = config
-  const open = bodyReading(config)
-  const told = config.rateLimit ? [sayLimits] : []
-  return {
-    /** For who is about to sign in: gives routes the `address`. */
-    signIn: new Elysia({ name: 'sign-in-guard' })
-      .use(open)
-      .derive({ as: 'scoped' }, async ({ request, server }) => {
-        requireShort(request)
-        const address = addressOf(request, server, trustProxy)
-        const share = await limits.enter(address)
-        requireSingle(request)
-        return { address, share }
-      })
-      .onAfterHandle({ as: 'scoped' }, told),
+) => ({
+  authenticate,
+  limits,
+  trustProxy: config.trustProxy,
+  open: bodyReading(config),
+  told: config.rateLimit ? [sayLimits] : [],
+})
 
-    /** For signed-in callers: refuses others with 401 and gives routes the `caller`. */
-    guarded: new Elysia({ name: 'signed-in-guard' })
-      .use(open)
-      .derive({ as: 'scoped' }, async ({ request, params }) => {
-        requireShort(request)
-        const caller = authenticate.believed(request) ?? (await authenticate.caller(request))
-        const taken = limits.use(caller.userId, request.method)
-        const share = taken instanceof Promise ? await taken : taken
-        tidy(request, params)
-        return { caller, share }
-      })
-      .onAfterHandle({ as: 'scoped' }, told),
+export type Guards = ReturnType<typeof openGuards>
 
-    /**
-     * For writes that end tokens: a repeat under an Idempotency-Key may come with a token that the first attempt
-     * ended. Gives routes what the token claims; they ask whether it holds before they do anything new.
-     */
-    claimed: new Elysia({ name: 'claimed-guard' })
-      .use(open)
-      .derive({ as: 'scoped' }, async ({ request, server }) => {
-        requireShort(request)
-        const claims = await authenticate.session(request)
-        if (request.headers.has('idempotency-key')) await authenticate.requireInTime(claims)
-        else await authenticate.require(claims)
-        const share = await limits.use(claims.userId, request.method)
-        requireSingle(request)
-        return { claims, share, address: addressOf(request, server, trustProxy) }
-      })
-      .onAfterHandle({ as: 'scoped' }, told),
-  }
+/** The ways into the service, each a plugin for routes to use. */
+export function openGuards(...given: Parameters<typeof meansOf>) {
+  const means = meansOf(...given)
+  return { signIn: signInGuard(means), guarded: callerGuard(means), claimed: claimsGuard(means) }
 }
+
+/** For who is about to sign in: gives routes the `address`. */
+const signInGuard = ({ limits, open, told, trustProxy }: Means) =>
+  new Elysia({ name: 'sign-in-guard' })
+    .use(open)
+    .derive({ as: 'scoped' }, async ({ request, server }) => {
+      requireShort(request)
+      const address = addressOf(request, server, trustProxy)
+      const share = await limits.enter(address)
+      requireSingle(request)
+      return { address, share }
+    })
+    .onAfterHandle({ as: 'scoped' }, told)
+
+/** For signed-in callers: refuses others with 401 and gives routes the `caller`. */
+const callerGuard = ({ authenticate, limits, open, told }: Means) =>
+  new Elysia({ name: 'signed-in-guard' })
+    .use(open)
+    .derive({ as: 'scoped' }, async ({ request, params }) => {
+      requireShort(request)
+      const found = authenticate.caller(request)
+      const caller = found instanceof Promise ? await found : found
+      const taken = limits.use(caller.userId, request.method)
+      const share = taken instanceof Promise ? await taken : taken
+      tidy(request, params)
+      return { caller, share }
+    })
+    .onAfterHandle({ as: 'scoped' }, told)
+
+/**
+ * For writes that end tokens: a repeat under an Idempotency-Key may come with a token that the first attempt
+ * ended. Gives routes what the token claims; they ask whether it holds before they do anything new.
+ */
+const claimsGuard = ({ authenticate, limits, open, told, trustProxy }: Means) =>
+  new Elysia({ name: 'claimed-guard' })
+    .use(open)
+    .derive({ as: 'scoped' }, async ({ request, server }) => {
+      requireShort(request)
+      const claims = await authenticate.session(request)
+      if (request.headers.has('idempotency-key')) await authenticate.requireInTime(claims)
+      else await authenticate.require(claims)
+      const share = await limits.use(claims.userId, request.method)
+      requireSingle(request)
+      return { claims, share, address: addressOf(request, server, trustProxy) }
+    })
+    .onAfterHandle({ as: 'scoped' }, told)

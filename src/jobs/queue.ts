@@ -1,4 +1,5 @@
 import { Queue } from 'bullmq'
+import type { Redis } from 'ioredis'
 import type { OutboxRow } from '../../drizzle/rows.ts'
 import type { Config } from '../config.ts'
 import type { Log } from '../log.ts'
@@ -38,12 +39,8 @@ export function openJobs(config: Config, log: Log) {
 
     /** Gives jobs to the workers, each once: the outbox id is the job's id. True when Redis took them. */
     async handOver(rows: OwedJob[]): Promise<boolean> {
-      const jobs = rows.map(({ id, projectId, name, data }) => {
-        const opts = { ...forgotten, jobId: id, attempts: config.jobAttempts, backoff }
-        return { name, data: { outboxId: id, projectId, data }, opts }
-      })
       try {
-        await queue.addBulk(jobs)
+        await queue.addBulk(rows.map((row) => jobOf(row, config.jobAttempts)))
         return true
       } catch (error) {
         log.debug({ reason: String(error), jobs: rows.length }, 'jobs stay in the outbox for the sweep')
@@ -51,14 +48,7 @@ export function openJobs(config: Config, log: Log) {
       }
     },
 
-    /** The ids that a queue does not hold, be it waiting, late or under way. One round trip; fails without Redis. */
-    async absent({ toKey }: Pick<Queue, 'toKey'>, ids: string[]): Promise<Set<string>> {
-      const asked = connection.pipeline(ids.map((id) => ['exists', toKey(id)]))
-      const told = (await asked.exec()) ?? []
-      const error = told.find(([error]) => error)?.[0]
-      if (error) throw error
-      return new Set(ids.filter((_, i) => told[i]?.[1] === 0))
-    },
+    absent: (of: Pick<Queue, 'toKey'>, ids: string[]) => absent(connection, of, ids),
 
     async close(): Promise<void> {
       await Promise.race([
@@ -69,6 +59,21 @@ export function openJobs(config: Config, log: Log) {
     },
   }
 }
+
+/** The ids that a queue does not hold, be it waiting, late or under way. One round trip; fails without Redis. */
+async function absent(redis: Redis, { toKey }: Pick<Queue, 'toKey'>, ids: string[]): Promise<Set<string>> {
+  const asked = redis.pipeline(ids.map((id) => ['exists', toKey(id)]))
+  const told = (await asked.exec()) ?? []
+  const error = told.find(([error]) => error)?.[0]
+  if (error) throw error
+  return new Set(ids.filter((_, i) => told[i]?.[1] === 0))
+}
+
+const jobOf = ({ id, projectId, name, data }: OwedJob, attempts: number) => ({
+  name,
+  data: { outboxId: id, projectId, data },
+  opts: { ...forgotten, jobId: id, attempts, backoff },
+})
 
 /** What is over leaves the queue: what is still owed stands in the outbox. */
 export const forgotten = { removeOnComplete: true, removeOnFail: true }

@@ -11,6 +11,13 @@ export interface BatchLimits<K> {
   slots: number
 }
 
+interface Waiting<K, V> {
+  key: K
+  resolve: (value: V) => void
+  reject: (error: unknown) => void
+  since: number
+}
+
 /** Keys that may wait, at most. */
 const mostWaiting = 10_000
 /** A call that fails after this has not been refused: it has waited. */
@@ -24,46 +31,26 @@ const longMs = 1_000
  * @throws Refusal 503 when too many wait already.
  */
 export function batched<K, V>(limits: BatchLimits<K>, work: (keys: K[]) => Promise<V[]>) {
-  interface Waiting {
-    key: K
-    resolve: (value: V) => void
-    reject: (error: unknown) => void
-    since: number
-  }
-  const waiting: Waiting[] = []
+  const waiting: Waiting<K, V>[] = []
   let busy = 0
   let scheduled = false
 
   function pump() {
     scheduled = false
     while (waiting.length > 0 && busy < limits.slots) {
-      const batch = waiting.splice(0, fitting())
       busy++
-      void run(batch)
+      void run(waiting.splice(0, fitting(waiting, limits)))
     }
   }
 
-  /** How many of those who wait go together. */
-  function fitting(): number {
-    const most = Math.min(waiting.length, limits.keys)
-    if (!limits.weigh) return most
-    let weight = 0
-    for (let i = 0; i < most; i++) {
-      weight += limits.weigh.of(waiting[i]!.key)
-      if (weight > limits.weigh.limit) return Math.max(i, 1)
-    }
-    return most
-  }
-
-  async function run(batch: Waiting[]) {
+  async function run(batch: Waiting<K, V>[]) {
     const began = performance.now()
     try {
       const values = await work(batch.map((w) => w.key))
       batch.forEach((w, i) => w.resolve(values[i] as V))
     } catch (error) {
-      const tooLate = isPassing(error) && performance.now() - began > longMs
-      const failed = tooLate ? [...batch, ...waiting.splice(0)] : batch
-      for (const w of failed) w.reject(error)
+      const isLate = isPassing(error) && performance.now() - began > longMs
+      for (const w of isLate ? [...batch, ...waiting.splice(0)] : batch) w.reject(error)
     } finally {
       busy--
       pump()
@@ -82,4 +69,16 @@ export function batched<K, V>(limits: BatchLimits<K>, work: (keys: K[]) => Promi
         setImmediate(pump)
       }
     })
+}
+
+/** How many of those who wait go together. */
+function fitting<K>(waiting: { key: K }[], { keys, weigh }: BatchLimits<K>): number {
+  const most = Math.min(waiting.length, keys)
+  if (!weigh) return most
+  let weight = 0
+  for (let i = 0; i < most; i++) {
+    weight += weigh.of(waiting[i]!.key)
+    if (weight > weigh.limit) return Math.max(i, 1)
+  }
+  return most
 }

@@ -1,0 +1,72 @@
+import { LRUCache } from 'lru-cache'
+import { batched } from '../postgres/batch.ts'
+import type { Sql } from '../postgres/database.ts'
+import { byOrdinal } from '../postgres/in-order.ts'
+import { unauthorized } from '../wire/refusals.ts'
+import type { Caller } from './caller.ts'
+import type { Claims } from './tokens.ts'
+
+/** How long a look at the database is believed: a token that is revoked is refused everywhere within this time. */
+const believedMs = 500
+
+/** A token that was verified. By performance.now(): when the database last held it valid, and how long it is believed. */
+export interface Session extends Claims {
+  caller: Caller
+  seenAt: number
+  believedUntil: number
+}
+
+/** Knows whether verified tokens still hold. */
+export function openValidity(sql: Sql) {
+  const changedAt = new LRUCache<string, number>({ max: 10_000 })
+  const look = openLook(sql)
+
+  /** True when the token was seen to hold just now, and its account has not changed since. */
+  const isBelieved = ({ seenAt, believedUntil, userId }: Session): boolean =>
+    performance.now() < believedUntil && seenAt > (changedAt.get(userId) ?? 0)
+
+  return {
+    isBelieved,
+
+    /** @throws Refusal 401 for a token that has expired, whatever else became of it. */
+    async requireInTime(session: Session): Promise<void> {
+      const { leftMs } = await look(session)
+      if (!(leftMs > 0)) throw unauthorized('The bearer token is not valid')
+    },
+
+    /** @throws Refusal 401 for the token of an account that is gone, or one that has expired or was revoked. */
+    async require(session: Session): Promise<void> {
+      if (isBelieved(session)) return
+      const now = performance.now() // from before the look, which may be older than its answer
+      const { leftMs, isHeld } = await look(session)
+      if (!isHeld || !(leftMs > 0)) throw unauthorized('The bearer token is not valid')
+      session.seenAt = now
+      session.believedUntil = now + Math.min(believedMs, leftMs)
+    },
+
+    /** The account or its tokens have changed: what was seen of them before is believed no longer. */
+    changed(userId: string): void {
+      changedAt.set(userId, performance.now())
+    },
+  }
+}
+
+/** How long a token lives yet, by the database's clock, and whether it is one that its account has and nobody revoked. */
+interface Look {
+  n: number
+  leftMs: number
+  isHeld: boolean | null
+}
+
+/** Looks at tokens in the database, many in one query. */
+const openLook = (sql: Sql) =>
+  batched({ keys: 500, slots: 2 }, async (keys: Claims[]) => {
+    const rows = await sql<Look[]>`
+      select q.n::int4 as n, (q.expires_at - extract(epoch from now())::float8) * 1000 as left_ms,
+        u.token_version = q.version and not exists (select from revoked_tokens r where r.jti = q.token_id) as is_held
+      from unnest(${keys.map((k) => k.userId)}::uuid[], ${keys.map((k) => k.tokenId)}::uuid[],
+          ${keys.map((k) => String(k.version))}::text[]::float8[], ${keys.map((k) => String(k.expiresAt))}::text[]::float8[])
+        with ordinality q(user_id, token_id, version, expires_at, n)
+      left join users u on u.id = q.user_id`
+    return byOrdinal(keys.length, rows) as Look[]
+  })

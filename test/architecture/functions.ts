@@ -1,0 +1,36 @@
+import ts from 'typescript'
+import type { Source } from './source.ts'
+
+/** A function of a file: where it begins, and how many lines it takes from its first to its last. */
+export interface Span {
+  name: string
+  line: number
+  lines: number
+}
+
+/**
+ * All functions of a file: declarations, expressions, arrows, methods, accessors and constructors. One that stands in
+ * another counts for both. Comments and decorators before a function do not count; classes are no functions.
+ */
+export function functionsIn({ path, text }: Pick<Source, 'path' | 'text'>): Span[] {
+  const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true)
+  const lineAt = (at: number) => file.getLineAndCharacterOfPosition(at).line + 1
+  const found: Span[] = []
+  const visit = (node: ts.Node): void => {
+    if (isFunction(node)) {
+      const line = lineAt(node.getStart(file))
+      found.push({ name: nameOf(node), line, lines: lineAt(node.end) - line + 1 })
+    }
+    ts.forEachChild(node, visit)
+  }
+  visit(file)
+  return found
+}
+
+const isFunction = (node: ts.Node) => ts.isFunctionLike(node) && 'body' in node && node.body !== undefined
+
+/** Its own name, or that of what it is given to. */
+function nameOf(node: ts.Node): string {
+  for (const { name } of [node, node.parent] as { name?: ts.Node }[]) if (name) return name.getText()
+  return ''
+}
