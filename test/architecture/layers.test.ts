@@ -8,7 +8,16 @@ const composition = ['src/app.ts', 'src/main.ts']
 const places = [
   ...['drizzle', 'package.json', 'src/setting-values.ts', 'src/config.ts', 'src/ids.ts', 'src/log.ts'],
   ...['src/wire', 'src/schema', 'src/redis', 'src/postgres', 'src/jobs', 'src/identity', 'src/reads'],
-  ...['src/facts', 'src/commit', 'src/home', 'src/actor', 'src/commands', 'src/http', 'src/services.ts'],
+  ...[
+    'src/facts',
+    'src/commit',
+    'src/channel',
+    'src/home',
+    'src/actor',
+    'src/commands',
+    'src/http',
+    'src/services.ts',
+  ],
   ...['src/local', 'src/process', 'modules', 'workers'],
 ]
 

@@ -1,0 +1,163 @@
+import { connect } from 'node:net'
+import { unavailable } from '../wire/refusals.ts'
+import { Connection, tickMs } from './connection.ts'
+import type { Frame } from './frames.ts'
+import { AskerGreeting, greetingMs, type Terms } from './handshake.ts'
+import { decodeAnswers, encodeAsks, envelopeBytes } from './messages.ts'
+import { Outbox } from './outbox.ts'
+import { type Answer, type ChannelOptions, kinds, Lost, type Peer } from './protocol.ts'
+import { Pulse } from './pulse.ts'
+import { TheirClock } from './their-clock.ts'
+
+/** An answer that is so late will not come: the listener refuses what is past its time. */
+const graceMs = 500
+
+interface Waiting {
+  text: string
+  bytes: number
+  deadline: number
+  resolve(answer: Answer): void
+  reject(reason: Error): void
+}
+
+export interface AskerEvents {
+  opened(): void
+  saidGoodbye(): void
+  ended(reason: string): void
+}
+
+/** The connecting side of one connection: what is asked in one turn of the event loop travels in one frame. */
+export class Asker {
+  private readonly greeting: AskerGreeting
+  private readonly connection: Connection
+  private readonly clock = new TheirClock()
+  private readonly pulse = new Pulse()
+  private readonly outbox = new Outbox<Waiting>((frame) => this.send(frame))
+  private readonly pending = new Map<number, Waiting>()
+  private nextId = 0
+  private ageMs = 0
+  private mostBytes = 0
+  private state: 'greeting' | 'open' | 'leaving' | 'ended' = 'greeting'
+
+  constructor(
+    peer: Peer,
+    keys: Buffer[],
+    private readonly options: ChannelOptions,
+    private readonly events: AskerEvents,
+  ) {
+    this.greeting = new AskerGreeting(keys, peer.id, options.frameBytes)
+    const socket = connect({ host: peer.host, port: peer.port })
+    this.connection = new Connection(socket, this)
+    socket.once('connect', () => this.connection.write(this.greeting.first()))
+  }
+
+  ask(payload: unknown, deadline: number): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      if (this.state === 'leaving' || this.state === 'ended') throw new Lost(false, 'that process is leaving')
+      const text = JSON.stringify(payload)
+      const bytes = Buffer.byteLength(text) + envelopeBytes
+      if (!this.hasRoomFor(bytes)) throw unavailable('Too many writes wait')
+      this.outbox.add({ text, bytes, deadline, resolve, reject })
+    })
+  }
+
+  /** Watches over the other side, and over asks whose time is long past. */
+  tick(): void {
+    if (this.state === 'greeting') {
+      this.ageMs += tickMs
+      if (this.ageMs > greetingMs) this.connection.cut('no handshake in time')
+      return
+    }
+    const sign = this.pulse.tick(tickMs, this.pending.size > 0)
+    if (sign === 'ping') this.connection.send(kinds.ping)
+    if (sign === 'lost') return this.connection.cut('went silent')
+    const givenUp = performance.now() - graceMs
+    for (const [id, { deadline, reject }] of this.pending) {
+      if (deadline > givenUp) continue
+      this.pending.delete(id)
+      reject(new Lost(true, 'no answer in time'))
+    }
+    this.closeWhenLeft()
+  }
+
+  close(): void {
+    this.connection.cut('this process closes')
+  }
+
+  stirred(): void {
+    this.pulse.heard()
+  }
+
+  heard({ kind, body }: Frame): void {
+    if (this.state === 'greeting') return this.greet({ kind, body })
+    if (kind === kinds.answers) return this.answered(body.toString())
+    if (kind === kinds.pong) return this.clock.heard(body.readDoubleBE(0), performance.now())
+    if (kind === kinds.goodbye) return this.leave()
+    throw new Error(`a frame of kind ${kind} from a listener`)
+  }
+
+  ended(reason: string): void {
+    this.state = 'ended'
+    this.events.ended(reason)
+    for (const { reject } of this.outbox.empty()) reject(new Lost(false, reason))
+    for (const { reject } of this.pending.values()) reject(new Lost(true, reason))
+    this.pending.clear()
+  }
+
+  private hasRoomFor(bytes: number): boolean {
+    const { pendingAsks, unsentBytes } = this.options
+    const unsent = this.outbox.bytes + this.connection.unsentBytes
+    return (
+      this.pending.size + this.outbox.length < pendingAsks && (unsent === 0 || unsent + bytes <= unsentBytes)
+    )
+  }
+
+  private greet(frame: Frame): void {
+    const step = this.greeting.heard(frame)
+    if ('send' in step) this.connection.write(step.send)
+    else this.open(step.terms)
+  }
+
+  private open({ frameBytes, clock }: Terms): void {
+    this.clock.heard(clock, performance.now())
+    this.mostBytes = Math.min(frameBytes, this.options.frameBytes)
+    this.connection.allow(this.options.frameBytes)
+    this.state = 'open'
+    this.events.opened()
+    this.outbox.open(this.mostBytes)
+  }
+
+  private send(frame: Waiting[]): void {
+    const [{ bytes, reject }] = frame as [Waiting]
+    if (bytes > this.mostBytes) return reject(new Lost(false, `an ask of ${bytes} bytes is too large`))
+    const ahead = this.clock.aheadBy(performance.now())
+    const asks = frame.map(({ text, deadline }) => ({ text, deadline: Math.floor(deadline + ahead) }))
+    this.connection.send(kinds.asks, encodeAsks(this.nextId, asks))
+    for (const one of frame) {
+      one.text = ''
+      this.pending.set(this.nextId++, one)
+    }
+  }
+
+  private answered(text: string): void {
+    const { clock, all } = decodeAnswers(text)
+    this.clock.heard(clock, performance.now())
+    for (const { id, answer } of all) {
+      const waiting = this.pending.get(id)
+      this.pending.delete(id)
+      waiting?.resolve(answer)
+    }
+    this.closeWhenLeft()
+  }
+
+  private leave(): void {
+    this.state = 'leaving'
+    this.events.saidGoodbye()
+    for (const { reject } of this.outbox.empty()) reject(new Lost(false, 'that process is leaving'))
+    this.closeWhenLeft()
+  }
+
+  private closeWhenLeft(): void {
+    if (this.state === 'leaving' && this.pending.size === 0) this.connection.finish()
+  }
+}

@@ -1,0 +1,171 @@
+import { afterEach, expect, test } from 'bun:test'
+import { type Answer, type Ask, Lost } from '../../src/channel/protocol.ts'
+import { Refusal } from '../../src/wire/refusals.ts'
+import { failureOf, openPair, type Pair, reply, soon } from './pair.ts'
+
+let pair: Pair | undefined
+afterEach(() => pair?.close())
+
+test('what is asked is answered, with payload and deadline as they were', async () => {
+  const heard: Ask[] = []
+  pair = await openPair((asks) => {
+    heard.push(...asks)
+    for (const ask of asks) ask.answer({ ...(reply('{"id":1}', '"v1"') as object), status: 201 } as Answer)
+  })
+  const payload = { name: 'task.create', input: { title: 'Plate', none: null, list: [1, 2] } }
+  const deadline = soon()
+  expect(await pair.peers.ask(pair.peer, payload, deadline)).toEqual({
+    kind: 'reply',
+    status: 201,
+    body: '{"id":1}',
+    etag: '"v1"',
+  })
+  expect(heard.map((ask) => ask.payload)).toEqual([payload])
+  // Both clocks are this process's: never later than meant, and earlier by what the handshake took at most.
+  expect(heard[0]!.deadline).toBeLessThanOrEqual(deadline)
+  expect(heard[0]!.deadline).toBeGreaterThan(deadline - 1_000)
+})
+
+test('every kind of answer arrives as it was given', async () => {
+  const answers: Answer[] = [
+    { kind: 'reply', status: 200, body: '', etag: null, replayed: true },
+    { kind: 'refusal', status: 412, message: 'Changed, "meanwhile"\n', headers: { 'x-a': 'b' } },
+    { kind: 'unknown' },
+    { kind: 'failed' },
+    { kind: 'reply', status: 204, body: '\n[1]\n', etag: 'W/"\\"' },
+  ]
+  pair = await openPair((asks) => asks.forEach((ask) => ask.answer(answers[ask.payload as number]!)))
+  const { peers, peer } = pair
+  expect(await Promise.all(answers.map((_, i) => peers.ask(peer, i, soon())))).toEqual(answers)
+})
+
+test('texts arrive whole, whatever characters they hold and wherever they stand', async () => {
+  const texts = [
+    'é',
+    '\u{feff}mark',
+    '𝒳🦊',
+    'end\u{1f600}',
+    '\u0000\u2028',
+    'a'.repeat(70_000),
+    '語'.repeat(9_000),
+    '',
+  ]
+  pair = await openPair((asks) => asks.forEach((ask) => ask.answer(reply(String(ask.payload)))))
+  const { peers, peer } = pair
+  const answers = await Promise.all(texts.map((text) => peers.ask(peer, text, soon())))
+  expect(answers.map((answer) => answer.kind === 'reply' && answer.body)).toEqual(texts)
+})
+
+test('half a surrogate pair in a payload stays what it is', async () => {
+  const heard: unknown[] = []
+  pair = await openPair((asks) =>
+    asks.forEach((ask) => {
+      heard.push(ask.payload)
+      ask.answer(reply('ok'))
+    }),
+  )
+  const odd = ['\ud83d', 'x\udc00y']
+  await Promise.all(odd.map((text) => pair!.peers.ask(pair!.peer, text, soon())))
+  expect(heard).toEqual(odd)
+})
+
+test('what is asked in one turn of the event loop is handed over together', async () => {
+  const frames: number[] = []
+  pair = await openPair((asks) => {
+    frames.push(asks.length)
+    asks.forEach((ask) => ask.answer(reply('ok')))
+  })
+  const { peers, peer } = pair
+  const askMany = (count: number) =>
+    Promise.all(Array.from({ length: count }, (_, i) => peers.ask(peer, { i }, soon())))
+  await askMany(500)
+  await askMany(300)
+  expect(frames).toEqual([500, 300])
+})
+
+test('answers may come in any order, and each finds who asked', async () => {
+  const kept: Ask[] = []
+  pair = await openPair((asks) => {
+    kept.push(...asks)
+    if (kept.length < 4) return
+    for (const at of [2, 0, 3, 1]) {
+      const ask = kept[at]!
+      setTimeout(() => ask.answer(reply(`answer ${ask.payload}`)), at)
+      setTimeout(() => ask.answer(reply('a second answer')), at + 5)
+    }
+  })
+  const { peers, peer } = pair
+  const answers = await Promise.all([0, 1, 2, 3].map((i) => peers.ask(peer, i, soon())))
+  expect(answers).toEqual([0, 1, 2, 3].map((i) => reply(`answer ${i}`)))
+})
+
+test('asks and answers that are too many for one frame are split', async () => {
+  const frames: number[] = []
+  pair = await openPair((asks) => {
+    frames.push(asks.length)
+    asks.forEach((ask) => ask.answer(reply(String(ask.payload))))
+  })
+  const { peers, peer } = pair
+  const texts = Array.from({ length: 40 }, (_, i) => String(i % 10).repeat(100_000))
+  const answers = await Promise.all(texts.map((text) => peers.ask(peer, text, soon())))
+  expect(answers.map((answer) => answer.kind === 'reply' && answer.body)).toEqual(texts)
+  expect(frames).toEqual([10, 10, 10, 10])
+})
+
+test('an ask that no frame can hold is not sent, and harms nobody', async () => {
+  pair = await openPair(undefined, { listener: { frameBytes: 10_000 } })
+  const { peers, peer } = pair
+  const small = peers.ask(peer, 'small', soon())
+  const large = await failureOf(peers.ask(peer, 'x'.repeat(10_000), soon()))
+  expect(large).toBeInstanceOf(Lost)
+  expect((large as Lost).sent).toBe(false)
+  expect(await small).toEqual(reply('"small"'))
+})
+
+test('an answer that no frame can hold is told as failed, and the others arrive', async () => {
+  pair = await openPair(
+    (asks) => asks.forEach((ask) => ask.answer(reply('x'.repeat(ask.payload as number)))),
+    {
+      asker: { frameBytes: 10_000 },
+    },
+  )
+  const { peers, peer } = pair
+  const sizes = [10, 10_000, 20]
+  const answers = await Promise.all(sizes.map((size) => peers.ask(peer, size, soon())))
+  expect(answers).toEqual([reply('x'.repeat(10)), { kind: 'failed' }, reply('x'.repeat(20))])
+})
+
+test('what fails to be served is told as failed, and what was answered stays so', async () => {
+  pair = await openPair((asks) => {
+    asks[0]!.answer(reply('done'))
+    throw new Error('unexpected')
+  })
+  const { peers, peer } = pair
+  const answers = await Promise.all([1, 2].map((i) => peers.ask(peer, i, soon())))
+  expect(answers).toEqual([reply('done'), { kind: 'failed' }])
+  expect(pair.log.told.map(({ what }) => what.reason)).toEqual(['Error: unexpected'])
+})
+
+test('more asks than may wait are refused with 503, on either side', async () => {
+  const asks: Ask[] = []
+  pair = await openPair((some) => void asks.push(...some), {
+    listener: { pendingAsks: 3 },
+    asker: { pendingAsks: 5 },
+  })
+  const { peers, peer } = pair
+  const all = Array.from({ length: 6 }, (_, i) => peers.ask(peer, i, soon()))
+  const sixth = await failureOf(all[5]!)
+  expect(sixth).toBeInstanceOf(Refusal)
+  expect((sixth as Refusal).status).toBe(503)
+  const refused = {
+    kind: 'refusal',
+    status: 503,
+    message: 'Too many writes wait',
+    headers: { 'retry-after': '1' },
+  }
+  expect(await all[3]).toEqual(refused as Answer)
+  expect(await all[4]).toEqual(refused as Answer)
+  asks.forEach((ask) => ask.answer(reply('ok')))
+  expect(await Promise.all(all.slice(0, 3))).toEqual([reply('ok'), reply('ok'), reply('ok')])
+  expect(asks.length).toBe(3)
+})
