@@ -31,7 +31,7 @@ export function createApp(services: Services) {
     .use(errors(log, methods))
     .use(log.plugin())
     .use(cors(services.config.corsOrigins))
-    .use(docs())
+    .use(docs(services.config))
     .use(health(services))
     .group('/api/v1', (api) =>
       api

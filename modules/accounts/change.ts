@@ -1,7 +1,7 @@
 import type { Claims } from '../../src/identity/tokens.ts'
 import { digestOf } from '../../src/wire/etags.ts'
 import { requireEtag } from '../../src/wire/if-match.ts'
-import { badRequest, forbidden, unauthorized } from '../../src/wire/refusals.ts'
+import { badRequest, badToken, forbidden } from '../../src/wire/refusals.ts'
 import type { Services } from '../../src/services.ts'
 import { type Account, accountById } from './queries.ts'
 import { userView } from './user.ts'
@@ -29,12 +29,16 @@ export async function withMe<T>(
   const ifMatch = request.headers.get('if-match') ?? undefined
   for (;;) {
     const account = await accountById(database.chores, claims.userId)
-    if (account?.tokenVersion !== claims.version) throw unauthorized('The bearer token is not valid')
+    if (account?.tokenVersion !== claims.version) throw badToken()
     requireEtag(ifMatch, etagOfMe(account))
     const written = await write(account)
     if (written !== null) return written
   }
 }
+
+export const passwordMissing = () =>
+  badRequest('currentPassword is required: the password until now, to set another')
+export const wrongPassword = () => forbidden('The current password is wrong')
 
 /**
  * The account as it is wanted. Another password takes the current one, and ends every token.
@@ -48,11 +52,11 @@ export async function changedAccount(
 ): Promise<Account> {
   if (password === undefined) return { ...account, name }
   if (currentPassword === undefined) {
-    throw badRequest('currentPassword is required: the password until now, to set another')
+    throw passwordMissing()
   }
   const isRight = () => passwords.matches(currentPassword, account.passwordHash)
   if (!(await limits.guess({ address, email: account.email }, isRight))) {
-    throw forbidden('The current password is wrong')
+    throw wrongPassword()
   }
   const passwordHash = await passwords.hash(password)
   return { ...account, name, passwordHash, tokenVersion: account.tokenVersion + 1 }

@@ -1,64 +1,91 @@
-import { Message, operation } from '../../src/schema/operation.ts'
-import { ChangedMeView, messages } from './schema.ts'
-import { SignedInView, UserView } from './user.ts'
+import { operation } from '../../src/http/openapi/operation.ts'
+import { Message } from '../../src/schema/answer.ts'
+import { passwordMissing, wrongPassword } from './change.ts'
+import { ChangedMeView, messages, UpdateMeBody } from './schema.ts'
+import { registered, wrong } from './sign-in.ts'
+import { LoginBody, RegisterBody, SignedInView, UserView } from './user.ts'
 
 // What the document says of each route.
 const tag = 'Authentication'
+const said = (message: string, description: string) => {
+  return { schema: Message, example: { message }, description, secret: true }
+}
 
 export const registering = operation({
+  id: 'register',
   tag,
   summary: 'Register an account',
   description: 'An Idempotency-Key holds for the email address.',
-  answers: { status: 201, schema: SignedInView, description: 'Registered and signed in' },
-  refuses: [400, 409, 413, 415, 422],
+  does: 'add',
+  body: RegisterBody,
+  answers: {
+    status: 201,
+    schema: SignedInView,
+    description: 'Registered and signed in',
+    secret: true,
+    madeAt: '/auth/me',
+  },
+  refuses: [registered()],
   open: true,
 })
 
 export const signingIn = operation({
+  id: 'login',
   tag,
   summary: 'Sign in',
-  answers: { status: 200, schema: SignedInView, description: 'Signed in' },
-  refuses: [400, 401, 413, 415, 422],
+  description: 'An Idempotency-Key holds for the email address.',
+  does: 'add',
+  body: LoginBody,
+  answers: { schema: SignedInView, description: 'Signed in', secret: true },
+  refuses: [wrong()],
   open: true,
 })
 
 export const reading = operation({
+  id: 'getMe',
   tag,
   summary: 'Who am I',
-  answers: { status: 200, schema: UserView, description: 'The caller' },
-  conditional: true,
+  description: 'The account that the token is of.',
+  does: 'read',
+  answers: { schema: UserView, description: 'The caller' },
 })
 
 export const changing = operation({
+  id: 'updateMe',
   tag,
   summary: 'Change my name or password',
   description:
     'Absent fields stay. A new password takes the current one (403 when it is wrong), ends every token and is answered with a fresh one.',
-  answers: { status: 200, schema: ChangedMeView, description: 'The caller as they are now' },
-  refuses: [400, 403, 412, 413, 415, 422],
+  does: 'change',
+  body: UpdateMeBody,
+  answers: { schema: ChangedMeView, description: 'The caller as they are now', tagged: true, secret: true },
+  refuses: [passwordMissing(), wrongPassword()],
 })
 
 export const deleting = operation({
+  id: 'deleteMe',
   tag,
   summary: 'Delete my account',
   description:
     'At once and for good: its tokens, its projects and its memberships. Comments stay, their author shown as removed.',
-  answers: { status: 200, schema: Message(messages.deleted), description: 'Deleted' },
-  refuses: [400, 412, 422],
+  does: 'change',
+  answers: said(messages.deleted, 'Deleted'),
 })
 
 export const signingOut = operation({
+  id: 'logout',
   tag,
   summary: 'Sign out',
   description: 'The token of this request is refused from now on, everywhere within a second.',
-  answers: { status: 200, schema: Message(messages.signedOut), description: 'Signed out' },
-  refuses: [400, 422],
+  does: 'add',
+  answers: said(messages.signedOut, 'Signed out'),
 })
 
 export const signingOutEverywhere = operation({
+  id: 'logoutAll',
   tag,
   summary: 'Sign out everywhere',
   description: 'Every token of the caller is refused from now on, everywhere within a second.',
-  answers: { status: 200, schema: Message(messages.signedOutEverywhere), description: 'Signed out' },
-  refuses: [400, 422],
+  does: 'add',
+  answers: said(messages.signedOutEverywhere, 'Signed out'),
 })

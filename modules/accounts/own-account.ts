@@ -1,4 +1,4 @@
-import { unauthorized } from '../../src/wire/refusals.ts'
+import { badToken } from '../../src/wire/refusals.ts'
 import { digested } from '../../src/wire/etags.ts'
 import { newId } from '../../src/ids.ts'
 import type { Caller } from '../../src/identity/caller.ts'
@@ -47,7 +47,7 @@ const openAsMe =
 
 async function readMe({ database }: Services, request: Request, { userId }: Caller): Promise<Response> {
   const account = await accountById(database.reads, userId)
-  if (!account) throw unauthorized('The bearer token is not valid')
+  if (!account) throw badToken()
   return digested(request, { body: JSON.stringify(userView(account)), link: null })
 }
 
@@ -78,6 +78,6 @@ async function signOut({ database }: Services, { claims }: Me, keep: Keep) {
 async function signOutEverywhere({ database }: Services, { claims }: Me, keep: Keep) {
   const draft = { status: 200, body: { message: messages.signedOutEverywhere } }
   const isDone = await revokeTokens(database.chores, claims, keep(draft))
-  if (!isDone) throw unauthorized('The bearer token is not valid')
+  if (!isDone) throw badToken()
   return draft
 }

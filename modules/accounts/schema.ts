@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { Body } from '../../src/commands/input.ts'
+import { named } from '../../src/schema/named.ts'
 import { Secret, Text } from '../../src/schema/text.ts'
 import { Token, UserView } from './user.ts'
 
@@ -10,15 +11,21 @@ export const messages = {
 }
 
 /** With a token when the password was set, for that ends all others. */
-export const ChangedMeView = Type.Object({ access_token: Type.Optional(Token), ...UserView.properties })
+export const ChangedMeView = named(
+  'ChangedUser',
+  Type.Object({ access_token: Type.Optional(Token), ...UserView.properties }),
+)
 
-export const UpdateMeBody = Body(
-  {
-    name: Type.Optional(Text(1, 200, 'Ada King')),
-    password: Type.Optional(Secret(6, 1024, 'A password of 6 to 1024 characters', 'battery staple horse')),
-    currentPassword: Type.Optional(
-      Secret(0, 1024, 'The password until now, to set another', 'correct horse battery'),
-    ),
-  },
-  ChangedMeView,
+export const UpdateMeBody = named(
+  'UpdateMe',
+  Body(
+    {
+      name: Type.Optional(Text(1, 200, 'Ada King')),
+      password: Type.Optional(Secret(6, 1024, 'A password of 6 to 1024 characters', 'battery staple horse')),
+      currentPassword: Type.Optional(
+        Secret(0, 1024, 'The password until now, to set another', 'correct horse battery'),
+      ),
+    },
+    ChangedMeView,
+  ),
 )

@@ -12,7 +12,8 @@ interface Stranger<Body> {
   body: Body
 }
 
-const registered = 'This email address is registered already'
+export const registered = () => conflict('This email address is registered already')
+export const wrong = () => unauthorized('Wrong email or password')
 
 /** The ways to a token for who has none. */
 export function openSignIn({ database: { chores: sql }, tokens, passwords, limits, once }: Services) {
@@ -30,11 +31,11 @@ export function openSignIn({ database: { chores: sql }, tokens, passwords, limit
     register({ request, address, body }: Stranger<Static<typeof RegisterBody>>) {
       const email = normalEmail(body.email)
       return once(request, by(address, email), body, async (keep) => {
-        if (await accountByEmail(sql, email)) throw conflict(registered)
+        if (await accountByEmail(sql, email)) throw registered()
         const passwordHash = await passwords.hash(body.password)
         const account = { id: newId(), name: body.name.trim(), email, passwordHash, tokenVersion: 0 }
         const draft = await signedIn(account, 201)
-        if (!(await insertAccount(sql, account, keep(draft)))) throw conflict(registered)
+        if (!(await insertAccount(sql, account, keep(draft)))) throw registered()
         return draft
       })
     },
@@ -45,7 +46,7 @@ export function openSignIn({ database: { chores: sql }, tokens, passwords, limit
       return once(request, asked, body, async (keep) => {
         const account = await accountByEmail(sql, email)
         const isRight = () => passwords.matches(body.password, account?.passwordHash)
-        if (!(await asked.guess(isRight)) || !account) throw unauthorized('Wrong email or password')
+        if (!(await asked.guess(isRight)) || !account) throw wrong()
         const draft = await signedIn(account, 200)
         const kept = keep(draft)
         if (kept) await keepAnswer(sql, kept)

@@ -1,42 +1,49 @@
 import { Type } from '@sinclair/typebox'
-import { Id } from '../../src/schema/operation.ts'
+import { Id } from '../../src/schema/answer.ts'
+import { named } from '../../src/schema/named.ts'
 import { Body } from '../../src/commands/input.ts'
 import { Email, Secret, Text } from '../../src/schema/text.ts'
 
-export const UserView = Type.Object({
-  id: Id('The user'),
-  name: Type.String({ examples: ['Ada Lovelace'] }),
-  email: Type.String({ format: 'email', examples: ['ada@example.com'] }),
-})
+export const UserView = named(
+  'User',
+  Type.Object({
+    id: Id('The user'),
+    name: Type.String({ description: 'The full name', examples: ['Ada Lovelace'] }),
+    email: Type.String({ format: 'email', description: 'The address', examples: ['ada@example.com'] }),
+  }),
+)
 
 const Password = Secret(6, 1024, 'A password of 6 to 1024 characters', 'correct horse battery')
-export const RegisterBody = Body(
-  { name: Text(1, 200, 'Ada Lovelace'), email: Email(), password: Password },
-  UserView,
+export const RegisterBody = named(
+  'Register',
+  Body({ name: Text(1, 200, 'Ada Lovelace'), email: Email(), password: Password }, UserView),
 )
 
 /** Any strings: what does not fit an account is a wrong email or password. */
-export const LoginBody = Body(
-  {
-    email: Type.String({
-      maxLength: 1024,
-      description: 'The email address registered',
-      examples: ['ada@example.com'],
-    }),
-    password: Type.String({
-      maxLength: 1024,
-      description: 'The password',
-      examples: ['correct horse battery'],
-    }),
-  },
-  UserView,
+export const LoginBody = named(
+  'Login',
+  Body(
+    {
+      email: Type.String({
+        maxLength: 1024,
+        description: 'The email address registered',
+        examples: ['ada@example.com'],
+      }),
+      password: Type.String({
+        maxLength: 1024,
+        description: 'The password',
+        examples: ['correct horse battery'],
+      }),
+    },
+    UserView,
+  ),
 )
 
 export const Token = Type.String({
   description: 'A JWT for the Authorization header',
-  examples: ['eyJhbGciOi…'],
+  examples: ['eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIwMTlhIn0.c2lnbmF0dXJl'],
 })
-export const SignedInView = Type.Object({ access_token: Token, user: UserView })
+export const SignedInView = named('SignedIn', Type.Object({ access_token: Token, user: UserView }))
 
 export interface User {
   id: string

@@ -15,6 +15,9 @@ declare module '../../src/facts/facts.ts' {
   }
 }
 
+const notAuthor = () => forbidden('Only its author may edit a comment')
+const neitherAuthorNorAdmin = () => forbidden('Only its author or an admin may delete a comment')
+
 /** Who writes or edits a comment is its author. */
 const author = (_: object, { userId }: Caller): Whom => ({ by: 'id', key: userId })
 
@@ -44,7 +47,7 @@ export const updateComment = command('comment.update', {
   whom: author,
   decide(state, known, { id, text }) {
     const comment = state.present('comment', id)
-    if (comment.authorId !== known.caller.userId) throw forbidden('Only its author may edit a comment')
+    if (comment.authorId !== known.caller.userId) throw notAuthor()
     requireMatch(known, comment)
     if (comment.text === text.trim()) return { changes: [], answer: comment }
     const fields = { text: text.trim(), updatedAt: known.now }
@@ -52,6 +55,7 @@ export const updateComment = command('comment.update', {
     return { changes: [change], answer: change.after }
   },
   shows: commentView,
+  refuses: [notAuthor()],
 })
 
 export const deleteComment = command('comment.delete', {
@@ -64,11 +68,12 @@ export const deleteComment = command('comment.delete', {
     const { userId } = known.caller
     const role = state.roleOf(userId)
     const may = comment.authorId === userId || (role && suffices(role, 'ADMIN'))
-    if (!may) throw forbidden('Only its author or an admin may delete a comment')
+    if (!may) throw neitherAuthorNorAdmin()
     requireMatch(known, comment)
     return { changes: [removed(state, known, 'comment.deleted', comment)], answer: undefined }
   },
   says: 'Comment deleted successfully',
+  refuses: [neitherAuthorNorAdmin()],
 })
 
 export const commentCommands = [createComment, updateComment, deleteComment]

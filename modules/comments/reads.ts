@@ -18,6 +18,7 @@ export function commentReads({ database }: Services, seeTask: SeeTask) {
     input: Parameters({ limit: Limit(50, 200), cursor: Cursor() }),
     shows: commentView,
     isList: true,
+    refuses: [notFound('Task')],
     async read({ request, caller: { userId }, query, params: { id: taskId = '' } }) {
       const asked = idPage(query, 50, 200)
       const task = isId(taskId) && (await seeTask({ userId, taskId }))

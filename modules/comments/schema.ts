@@ -2,7 +2,8 @@ import { Type } from '@sinclair/typebox'
 import type { CommentRow } from '../../drizzle/rows.ts'
 import { IdOf, Input } from '../../src/commands/input.ts'
 import { view } from '../../src/commands/view.ts'
-import { Id, Timestamp } from '../../src/schema/operation.ts'
+import { Id, Timestamp } from '../../src/schema/answer.ts'
+import { named } from '../../src/schema/named.ts'
 import { Text } from '../../src/schema/text.ts'
 import { UserView } from '../accounts/user.ts'
 
@@ -15,9 +16,9 @@ export const commentView = view<CommentRow>({
   name: 'Comment',
   schema: Type.Object({
     id: Id('The comment'),
-    text: Type.String({ examples: ['The wheels need oil'] }),
+    text: Type.String({ description: 'What was said', examples: ['The wheels need oil'] }),
     authorId: Id('The user who wrote it'),
-    author: Type.Union([Type.Pick(UserView, ['id', 'name']), Type.Null()], {
+    author: Type.Union([named('Author', Type.Pick(UserView, ['id', 'name'])), Type.Null()], {
       description: 'That user; null once the account is deleted',
     }),
     authorRemoved: Type.Boolean({ description: 'Their account has been deleted', examples: [false] }),

@@ -1,7 +1,7 @@
 import { appeared, removed, updated } from '../../src/facts/facts.ts'
 import { requireMatch } from '../../src/actor/precondition.ts'
 import { command, inProject } from '../../src/commands/command.ts'
-import { requireRole } from '../../src/identity/roles.ts'
+import { requireRole, roleNeeded } from '../../src/identity/roles.ts'
 import { conflict, notFound } from '../../src/wire/refusals.ts'
 import { normalEmail } from '../../src/schema/text.ts'
 import { InviteMember, MemberId, memberView, SetRole } from './schema.ts'
@@ -14,8 +14,11 @@ declare module '../../src/facts/facts.ts' {
   }
 }
 
+const isMember = () => conflict('This user is a member already')
+const ownsProject = () => conflict('This user owns the project')
+
 export const inviteMember = command('member.invite', {
-  about: 'The user is a member at once.',
+  about: 'The user must have an account, and is a member at once: a VIEWER unless told.',
   input: InviteMember,
   at: inProject(),
   least: 'ADMIN',
@@ -24,8 +27,8 @@ export const inviteMember = command('member.invite', {
     if (!known.person) throw notFound('User')
     const { id: userId } = known.person
     const { projectMembers } = known.limits
-    if (state.roleOf(userId) === 'OWNER') throw conflict('This user owns the project')
-    if (state.memberOf(userId)) throw conflict('This user is a member already')
+    if (state.roleOf(userId) === 'OWNER') throw ownsProject()
+    if (state.memberOf(userId)) throw isMember()
     if (state.memberCount >= projectMembers) throw conflict(`A project has at most ${projectMembers} members`)
     const { projectId } = state
     const fields = { id: known.newId(), projectId, userId, role, createdAt: known.now }
@@ -35,7 +38,7 @@ export const inviteMember = command('member.invite', {
   shows: memberView,
   status: 201,
   madeAt: (id, { projectId }) => `/projects/${projectId}/members/${id}`,
-  refuses: [409],
+  refuses: [isMember(), ownsProject(), notFound('User')],
 })
 
 export const setRole = command('member.set_role', {
@@ -53,6 +56,7 @@ export const setRole = command('member.set_role', {
     return { changes: [change], answer: change.after }
   },
   shows: memberView,
+  refuses: [notFound('Member')],
 })
 
 export const removeMember = command('member.remove', {
@@ -69,6 +73,7 @@ export const removeMember = command('member.remove', {
     return { changes: [removed(state, known, 'member.removed', member)], answer: undefined }
   },
   says: 'Member removed successfully',
+  refuses: [roleNeeded('ADMIN'), notFound('Member')],
 })
 
 export const memberCommands = [inviteMember, setRole, removeMember]

@@ -16,6 +16,7 @@ export function memberReads({ database, findRole, serve }: Services) {
     input: Parameters({ limit: Limit(50, 200), cursor: Cursor() }),
     shows: memberView,
     isList: true,
+    refuses: [notFound('Project')],
     async read({ request, caller: { userId }, query, params: { id = '' } }) {
       const asked = idPage(query, 50, 200)
       const seen = isId(id) && (await findRole({ userId, projectId: id }))

@@ -3,16 +3,18 @@ import type { MemberRow } from '../../drizzle/rows.ts'
 import { IdOf, Input } from '../../src/commands/input.ts'
 import { view } from '../../src/commands/view.ts'
 import { roles } from '../../src/identity/roles.ts'
-import { Id, Timestamp } from '../../src/schema/operation.ts'
+import { Id, Timestamp } from '../../src/schema/answer.ts'
 import { Email, OneOf } from '../../src/schema/text.ts'
 import { PersonView, personView } from '../accounts/user.ts'
 
+const MemberRole = OneOf('Role', roles)
+
 export const InviteMember = Input({
   projectId: IdOf('project'),
-  email: Email(),
-  role: Type.Optional(OneOf(roles)),
+  email: Email('grace@example.com'),
+  role: Type.Optional(MemberRole),
 })
-export const SetRole = Input({ projectId: IdOf('project'), memberId: IdOf('member'), role: OneOf(roles) })
+export const SetRole = Input({ projectId: IdOf('project'), memberId: IdOf('member'), role: MemberRole })
 export const MemberId = Input({ projectId: IdOf('project'), memberId: IdOf('member') })
 
 export const memberView = view<MemberRow>({
@@ -22,7 +24,7 @@ export const memberView = view<MemberRow>({
     userId: Id('The user'),
     user: PersonView('That user; null once the account is deleted'),
     projectId: Id('The project'),
-    role: OneOf(roles),
+    role: MemberRole,
     createdAt: Timestamp('When the user was invited'),
   }),
   of: ({ id, userId, projectId, role, createdAt }, user) => ({

@@ -30,6 +30,8 @@ export function projectReads({ database, findRole, serve }: Services) {
   }
 
   const get: Query = {
+    about: 'With its owner, as they are called now.',
+    refuses: [notFound('Project')],
     shows: projectView,
     async read({ request, caller: { userId }, params: { id = '' } }) {
       const seen = isId(id) && (await findRole({ userId, projectId: id }))

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import type { ProjectRow } from '../../drizzle/rows.ts'
 import { IdOf, Input } from '../../src/commands/input.ts'
 import { view } from '../../src/commands/view.ts'
-import { Id, Timestamp } from '../../src/schema/operation.ts'
+import { Id, Timestamp } from '../../src/schema/answer.ts'
 import { goneTag } from '../../src/reads/names.ts'
 import { Nullable, Text } from '../../src/schema/text.ts'
 import { PersonView, personView } from '../accounts/user.ts'
@@ -22,8 +22,11 @@ export const projectView = view<ProjectRow>({
   name: 'Project',
   schema: Type.Object({
     id: Id('The project'),
-    name: Type.String({ examples: ['Analytical Engine'] }),
-    description: Type.Union([Type.String(), Type.Null()], { examples: ['Everything about the engine'] }),
+    name: Type.String({ description: 'What it is called', examples: ['Analytical Engine'] }),
+    description: Type.Union([Type.String(), Type.Null()], {
+      description: 'More about it, or null',
+      examples: ['Everything about the engine'],
+    }),
     ownerId: Id('The user who created it'),
     owner: PersonView('That user; null once the account is deleted'),
     createdAt: Timestamp('When it was created'),

@@ -1,3 +1,4 @@
+import { notFound } from '../../src/wire/refusals.ts'
 import { Cursor, Limit } from '../../src/reads/pages.ts'
 import { Parameters } from '../../src/commands/input.ts'
 import type { Query } from '../../src/http/ask-query.ts'
@@ -17,6 +18,7 @@ export function subtaskReads({ database, serve }: Services, seeTask: SeeTask) {
     input: Parameters({ limit: Limit(50, 200), cursor: Cursor() }),
     shows: subtaskView,
     isList: true,
+    refuses: [notFound('Task')],
     read: rowsOf,
   }
   return { list }

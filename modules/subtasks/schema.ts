@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import type { SubtaskRow } from '../../drizzle/rows.ts'
-import { Id, Timestamp } from '../../src/schema/operation.ts'
+import { Id, Timestamp } from '../../src/schema/answer.ts'
 import { IdOf, Input } from '../../src/commands/input.ts'
 import { view } from '../../src/commands/view.ts'
 import { Text } from '../../src/schema/text.ts'
@@ -20,7 +20,7 @@ export const subtaskView = view({
   name: 'Subtask',
   schema: Type.Object({
     id: Id('The subtask'),
-    title: Type.String({ examples: ['Sharpen the pencil'] }),
+    title: Type.String({ description: 'What is to be done', examples: ['Sharpen the pencil'] }),
     completed: Type.Boolean({ description: 'False when created', examples: [false] }),
     taskId: Id('The task it belongs to'),
     createdAt: Timestamp('When it was created'),

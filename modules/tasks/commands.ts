@@ -19,9 +19,12 @@ declare module '../../src/facts/facts.ts' {
   }
 }
 
+const notAssignable = () => badRequest('assigneeId must be the owner or a member of the project')
+
 type Editable = Pick<TaskRow, 'title' | 'description' | 'status' | 'priority' | 'dueDate' | 'assigneeId'>
 
 export const createTask = command('task.create', {
+  about: 'Its status is TODO and its priority MEDIUM unless told. It takes the next number in its project.',
   input: CreateTask,
   at: inProject(),
   least: 'EDITOR',
@@ -46,6 +49,7 @@ export const createTask = command('task.create', {
     return { changes: [change], answer: change.after }
   },
   shows: taskView,
+  refuses: [notAssignable()],
   status: 201,
   madeAt: (id) => `/tasks/${id}`,
 })
@@ -69,6 +73,7 @@ export const updateTask = command('task.update', {
     return { changes: [change], answer: change.after }
   },
   shows: taskView,
+  refuses: [notAssignable()],
 })
 
 /**
@@ -147,6 +152,5 @@ const present = (wanted: Partial<Editable>): Partial<Editable> =>
   Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined))
 
 function requireAssignable(state: ProjectState, userId: string | null | undefined): void {
-  if (typeof userId === 'string' && !state.roleOf(userId))
-    throw badRequest('assigneeId must be the owner or a member of the project')
+  if (typeof userId === 'string' && !state.roleOf(userId)) throw notAssignable()
 }

@@ -5,23 +5,25 @@ import { canonicalId, isId } from '../../src/ids.ts'
 import { Cursor, isIdPart, Limit, readCursor, readLimit } from '../../src/reads/pages.ts'
 import { Instant, OneOf, parseInstant } from '../../src/schema/text.ts'
 import type { TaskFilter } from './list.ts'
-import { priorities, statuses } from './schema.ts'
+import { Priority, Status } from './schema.ts'
 
 export const sorts = ['createdAt', '-createdAt', 'dueDate', '-dueDate'] as const
 
 export const ListTasksQuery = Parameters({
   projectId: Type.Optional(IdOf('project')),
-  status: Type.Optional(OneOf(statuses)),
-  priority: Type.Optional(OneOf(priorities)),
+  status: Type.Optional(Status),
+  priority: Type.Optional(Priority),
   assigneeId: Type.Optional(
     Type.String({ maxLength: 100, description: 'The id of a user, or me', examples: ['me'] }),
   ),
   dueBefore: Type.Optional(Instant()),
   dueAfter: Type.Optional(Instant()),
-  sort: Type.Optional(OneOf(sorts)),
+  sort: Type.Optional(OneOf('TaskSort', sorts)),
   limit: Limit(50, 200),
   cursor: Cursor(),
 })
+
+export const badAssignee = () => badRequest('assigneeId must be the id of a user, or me')
 
 /**
  * What a list request asks for. Sorted by due date when filtered by it, by creation otherwise.
@@ -31,8 +33,7 @@ export function readTaskFilter(query: Static<typeof ListTasksQuery>, caller: str
   const { status, priority } = query
   const projectId = query.projectId && canonicalId(query.projectId)
   const assigneeId = query.assigneeId === 'me' ? caller : query.assigneeId && canonicalId(query.assigneeId)
-  if (assigneeId !== undefined && !isId(assigneeId))
-    throw badRequest('assigneeId must be the id of a user, or me')
+  if (assigneeId !== undefined && !isId(assigneeId)) throw badAssignee()
   const [dueBefore, dueAfter] = [instant(query.dueBefore), instant(query.dueAfter)]
   const sort = query.sort ?? (dueBefore || dueAfter ? 'dueDate' : 'createdAt')
   const parts = sort.endsWith('dueDate') ? [isDuePart, isIdPart] : [isIdPart]

@@ -7,7 +7,7 @@ import { etagOf, page, pathOf } from '../../src/wire/answers.ts'
 import type { Query } from '../../src/http/ask-query.ts'
 import type { Services } from '../../src/services.ts'
 import { listTasks, lookedAt } from './list.ts'
-import { ListTasksQuery, readTaskFilter } from './list-query.ts'
+import { badAssignee, ListTasksQuery, readTaskFilter } from './list-query.ts'
 import { openTasks, type SeeTask } from './queries.ts'
 import { taskView } from './schema.ts'
 
@@ -23,6 +23,7 @@ function openList({ database, findRole, serve }: Services): Query {
     input: ListTasksQuery,
     shows: taskView,
     isList: true,
+    refuses: [badAssignee(), notFound('Project')],
     async read({ request, caller: { userId }, query }) {
       const filter = readTaskFilter(query, userId)
       const { projectId } = filter
@@ -48,6 +49,8 @@ function openList({ database, findRole, serve }: Services): Query {
 function openGet({ database, serve }: Services, seeTask: SeeTask): Query {
   const findTask = openTasks(database.reads)
   return {
+    about: 'Its subtasks and comments are lists of their own.',
+    refuses: [notFound('Task')],
     shows: taskView,
     async read({ request, caller: { userId }, params: { id = '' } }) {
       const seen = isId(id) && (await seeTask({ userId, taskId: id }))

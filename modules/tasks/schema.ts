@@ -1,18 +1,20 @@
 import { type Static, Type } from '@sinclair/typebox'
 import type { TaskRow } from '../../drizzle/rows.ts'
-import { Id, Timestamp } from '../../src/schema/operation.ts'
+import { Id, Timestamp } from '../../src/schema/answer.ts'
 import { IdOf, Input } from '../../src/commands/input.ts'
 import { view } from '../../src/commands/view.ts'
 import { Instant, Nullable, OneOf, Text } from '../../src/schema/text.ts'
 
 export const statuses = ['TODO', 'IN_PROGRESS', 'DONE'] as const
+export const Status = OneOf('TaskStatus', statuses)
 export const priorities = ['LOW', 'MEDIUM', 'HIGH'] as const
+export const Priority = OneOf('TaskPriority', priorities)
 
 const Title = Text(1, 500, 'Draw the second plate')
 const optional = {
   description: Type.Optional(Nullable(Text(0, 20_000, 'In ink, with all wheels'))),
-  status: Type.Optional(OneOf(statuses)),
-  priority: Type.Optional(OneOf(priorities)),
+  status: Type.Optional(Status),
+  priority: Type.Optional(Priority),
   dueDate: Type.Optional(Nullable(Instant())),
   assigneeId: Type.Optional(Nullable(IdOf('user'))),
 }
@@ -38,14 +40,20 @@ export const taskView = view({
     id: Id('The task'),
     projectId: Id('The project it belongs to'),
     number: Type.Integer({ description: 'Counts up in its project: 1, 2, 3 …', examples: [42] }),
-    title: Type.String({ examples: ['Draw the second plate'] }),
-    description: Type.Union([Type.String(), Type.Null()], { examples: ['In ink, with all wheels'] }),
-    status: OneOf(statuses),
-    priority: OneOf(priorities),
+    title: Type.String({ description: 'What is to be done', examples: ['Draw the second plate'] }),
+    description: Type.Union([Type.String(), Type.Null()], {
+      description: 'More about it, or null',
+      examples: ['In ink, with all wheels'],
+    }),
+    status: Status,
+    priority: Priority,
     dueDate: Type.Union([Timestamp('When it is due'), Type.Null()], {
+      description: 'When it is due, or null',
       examples: ['2027-01-31T17:00:00.000Z'],
     }),
-    assigneeId: Type.Union([Id('The user it is assigned to'), Type.Null()]),
+    assigneeId: Type.Union([Id('The user it is assigned to'), Type.Null()], {
+      description: 'The user it is assigned to, or null',
+    }),
     createdAt: Timestamp('When it was created'),
     updatedAt: Timestamp('When it was last changed'),
   }),

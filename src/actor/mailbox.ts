@@ -11,6 +11,8 @@ interface Letter {
   since: number
 }
 
+export const full = () => unavailable('Too many writes wait for this project')
+
 /** The actor's queue: first in, first out, and bounded. */
 export class Mailbox {
   private readonly letters: Letter[] = []
@@ -20,7 +22,7 @@ export class Mailbox {
   /** @throws Refusal 503 when it is full, or so slow that an answer would come too late. */
   put(content: Posted | Exclusive): void {
     if (this.letters.length >= this.limit || isOverloaded(this.letters)) {
-      throw unavailable('Too many writes wait for this project')
+      throw full()
     }
     this.letters.push({ content, since: performance.now() })
   }

@@ -5,7 +5,7 @@ import type { Needs } from '../actor/load.ts'
 import type { ProjectState } from '../actor/state.ts'
 import type { Caller } from '../identity/caller.ts'
 import type { Role } from '../identity/roles.ts'
-import type { ErrorStatus } from '../wire/refusals.ts'
+import type { Refusal } from '../wire/refusals.ts'
 import type { Person, Whom } from './people.ts'
 import type { View } from './view.ts'
 
@@ -54,7 +54,7 @@ export interface Command<Input extends object = object, Row = unknown> {
   /** The path below /api/v1 of what was made. */
   madeAt?(id: string, input: Input): string
   /** What its rule refuses beside what every command may: for the document. */
-  refuses?: ErrorStatus[]
+  refuses?: Refusal[]
 }
 
 type Definition<S extends TObject, Row> = Omit<Command<Static<S>, Row>, 'name' | 'input' | 'status'> & {

@@ -1,6 +1,7 @@
-import { type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
+import { Kind, type TObject, type TProperties, type TSchema, Type, TypeRegistry } from '@sinclair/typebox'
 
-const isId = Symbol('id')
+// Whether there is such a thing is asked where it is looked for: what is no id names nothing, and is not found.
+TypeRegistry.Set('DocketId', (_schema, value) => typeof value === 'string' && value.length <= 100)
 
 /** The plain input of a command. Unknown fields are refused, for a misspelt one must not be lost. */
 export const Input = <T extends TProperties>(properties: T) =>
@@ -8,16 +9,17 @@ export const Input = <T extends TProperties>(properties: T) =>
 
 /** An id that a command names, as a path or a body says it. */
 export const IdOf = (what: string) =>
-  Type.String({
-    [isId]: true,
-    maxLength: 100,
+  Type.Unsafe<string>({
+    [Kind]: 'DocketId',
+    type: 'string',
+    format: 'uuid',
     description: `The id of a ${what}`,
     examples: ['019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5b'],
   })
 
 /** True for the schema of an id, or of an id that may be null. */
 export const isIdSchema = (schema: TSchema): boolean =>
-  isId in schema || (schema.anyOf ?? []).some((one: TSchema) => isId in one)
+  schema[Kind] === 'DocketId' || (schema.anyOf ?? []).some(isIdSchema)
 
 /**
  * A JSON body: unknown fields are refused, for a misspelt one must not be lost. What else the resource shows may come

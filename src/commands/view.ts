@@ -1,4 +1,5 @@
 import type { TObject } from '@sinclair/typebox'
+import { named } from '../schema/named.ts'
 import type { Person } from './people.ts'
 
 /** What crosses the wire of a row: its name and schema in the document, and how it is made. */
@@ -10,4 +11,7 @@ export interface View<Row = unknown> {
   tag?(person?: Person): string
 }
 
-export const view = <Row>(definition: View<Row>): View<Row> => definition
+export const view = <Row>(definition: View<Row>): View<Row> => ({
+  ...definition,
+  schema: named(definition.name, definition.schema),
+})

@@ -32,13 +32,15 @@ export function openFindKept(sql: Sql): FindKept {
 /** A name for the key among all callers' keys. */
 export const nameOf = ({ scope, key }: Guard): string => `${scope} ${key}`
 
+export const usedOtherwise = () => new Refusal(422, 'This Idempotency-Key was used for another request')
+
 /**
  * The answer given before, marked as such.
  * @throws Refusal 422 when the key was used for another request.
  */
 export function replay(kept: Kept, guard: Guard): Reply & { replayed: true } {
   if (kept.fingerprint !== guard.fingerprint) {
-    throw new Refusal(422, 'This Idempotency-Key was used for another request')
+    throw usedOtherwise()
   }
   const { status, body, etag } = kept
   return { status, body, etag, replayed: true }

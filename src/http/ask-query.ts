@@ -1,7 +1,8 @@
-import { type TObject, Type } from '@sinclair/typebox'
+import type { TObject } from '@sinclair/typebox'
 import type { View } from '../commands/view.ts'
 import type { Caller } from '../identity/caller.ts'
-import { operation } from '../schema/operation.ts'
+import type { Refusal } from '../wire/refusals.ts'
+import { queryHooks } from './openapi/query-hooks.ts'
 
 /** What a read knows of its request. */
 export interface Reading {
@@ -19,28 +20,15 @@ export interface Query {
   shows: View<never>
   /** Pages of it, and not one. */
   isList?: boolean
+  /** What it refuses in words of its own, for the document. */
+  refuses?: Refusal[]
   read(asked: Reading): Promise<Response>
 }
 
 /** Gives a route all it needs for a query: see openRunCommand. */
-export function askQuery(path: string, { about, input, shows, isList, read }: Query, summary: string) {
+export function askQuery(path: string, query: Query, summary: string) {
+  const { read } = query
   const handle = ({ request, caller, params, query }: Reading): Promise<Response> =>
     read({ request, caller, params, query })
-  const hooks = {
-    ...(input && { query: input }),
-    ...operation({
-      tag: `${shows.name}s`,
-      summary,
-      description: about,
-      answers: {
-        status: 200,
-        schema: isList ? Type.Array(shows.schema) : shows.schema,
-        description: isList ? 'A page' : 'As it is now',
-      },
-      refuses: [400, 404],
-      conditional: true,
-      paged: isList,
-    }),
-  }
-  return [path, handle, hooks] as const
+  return [path, handle, queryHooks(query, summary)] as const
 }

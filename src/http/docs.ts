@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { swagger } from '@elysiajs/swagger'
 import { Elysia } from 'elysia'
-import { ErrorSchema } from '../schema/operation.ts'
-import { finished, type OpenApiDocument } from './document.ts'
+import type { Config } from '../config.ts'
+import { description } from './openapi/description.ts'
+import { finished, type OpenApiDocument } from './openapi/document.ts'
 import { type Fixed, fixed } from './fixed.ts'
-import packageJson from '../../package.json' with { type: 'json' }
 
 const path = '/api/docs'
 const assets = {
@@ -41,14 +41,6 @@ const startScript = `window.ui = SwaggerUIBundle({
 })
 `
 
-const about = `${packageJson.description}.
-
-Every path answers OPTIONS with the methods it takes, and 405 with the same \`Allow\` to any other; HEAD works where GET
-does. A query parameter given twice is refused. Ids in upper case are the same ids. Answers from 8 KiB on are sent with
-gzip to who takes it.`
-
-type Documentation = NonNullable<Parameters<typeof swagger>[0]>['documentation']
-
 /** Scripts and styles only from here; Swagger UI sets style attributes and inlines its icons as data. */
 const policy =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'"
@@ -64,20 +56,8 @@ const shown = (read: Parameters<typeof fixed>[0], type: string) =>
 const leadToPage = () =>
   new Response(null, { status: 302, headers: { location: path, 'x-content-type-options': 'nosniff' } })
 
-const documentation: Documentation = {
-  openapi: '3.1.0', // schemas here are JSON Schema: null is a type, examples are lists
-  info: { title: 'Docket', version: packageJson.version, description: about },
-  tags: ['Authentication', 'Projects', 'Members', 'Tasks', 'Subtasks', 'Comments'].map((name) => ({
-    name,
-  })),
-  components: {
-    securitySchemes: { bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
-    schemas: { Error: ErrorSchema as never },
-  },
-}
-
 /** Swagger UI at /api/docs and the OpenAPI document at /api/docs/json. */
-export function docs() {
+export function docs(config: Config) {
   const require = createRequire(import.meta.url)
   const asset = (name: string) => readFileSync(require.resolve(`swagger-ui-dist/${name}`))
   const plugin = swagger({
@@ -85,7 +65,7 @@ export function docs() {
     specPath: `${path}/json`,
     excludeStaticFile: false,
     exclude: [/^\/api\/docs/],
-    documentation,
+    documentation: description(config) as never,
   })
 
   const pages: Record<string, Fixed> = {
@@ -103,7 +83,7 @@ export function docs() {
       new Elysia()
         .onAfterHandle(({ request, response }) => {
           // Built once: no route comes later.
-          document ??= fixed(() => JSON.stringify(finished(response as OpenApiDocument)), {
+          document ??= fixed(() => JSON.stringify(finished(response as OpenApiDocument, config)), {
             'content-type': 'application/json',
           })
           return document(request)

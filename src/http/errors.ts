@@ -1,6 +1,6 @@
 import { Elysia, ValidationError } from 'elysia'
 import { isPassing } from '../postgres/errors.ts'
-import { badRequest, errorResponse, Refusal, unavailable } from '../wire/refusals.ts'
+import { badRequest, errorResponse, Refusal, unavailable, unexpected } from '../wire/refusals.ts'
 import type { Share } from './limits/budget.ts'
 import { tell } from './limits/headers.ts'
 import { requestId } from '../wire/request-id.ts'
@@ -38,7 +38,7 @@ function refusalOf(error: unknown, code: unknown): Refusal {
   }
   if (code === 'PARSE') return badRequest('The request could not be read')
   if (isPassing(error)) return unavailable('The database cannot be reached')
-  return new Refusal(500, 'Something went wrong on our side')
+  return unexpected()
 }
 
 /** A database error's message may hold values that callers sent; its code and place say enough. */

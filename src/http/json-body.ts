@@ -13,6 +13,15 @@ export const mostReceivedBytes = 33_554_432
 /** Drops a byte order mark. What is not UTF-8 is refused, for guessing would store something else. */
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
+export const notJson = () => new Refusal(415, 'The body must be sent with Content-Type: application/json')
+export const notUtf8 = () => new Refusal(415, 'The body must be sent in UTF-8')
+export const encoded = () =>
+  new Refusal(415, 'The body must be sent without a Content-Encoding', { 'accept-encoding': 'identity' })
+export const tooLarge = (limitBytes: number) =>
+  new Refusal(413, `The body must be at most ${limitBytes} bytes`)
+export const tooSlow = (timeoutMs: number) =>
+  new Refusal(408, `The body must arrive within ${timeoutMs} ms`, { connection: 'close' })
+
 /**
  * Reads a JSON body that is small, flat and soon there.
  * @throws Refusal 415, 413, 408 or 400
@@ -30,33 +39,30 @@ export async function readBody(request: Request, limitBytes: number, timeoutMs: 
 function requireJson(headers: Headers): void {
   const type = headers.get('content-type') ?? ''
   if (!/^application\/json\s*(;|$)/i.test(type)) {
-    throw new Refusal(415, 'The body must be sent with Content-Type: application/json')
+    throw notJson()
   }
   const charset = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(type)?.[1] ?? 'utf-8'
-  if (!/^utf-?8$/i.test(charset)) throw new Refusal(415, 'The body must be sent in UTF-8')
+  if (!/^utf-?8$/i.test(charset)) throw notUtf8()
   const coding = headers.get('content-encoding') ?? 'identity'
   if (!/^identity$/i.test(coding)) {
-    throw new Refusal(415, 'The body must be sent without a Content-Encoding', {
-      'accept-encoding': 'identity',
-    })
+    throw encoded()
   }
 }
 
 /** The body's bytes: no more than `limitBytes` are kept, whatever the sender claims about its length. */
 async function bytesOf(request: Request, limitBytes: number): Promise<Uint8Array> {
-  const tooLarge = () => new Refusal(413, `The body must be at most ${limitBytes} bytes`)
   const told = request.headers.get('content-length')
   if (told !== null) {
-    if (Number(told) > limitBytes) throw tooLarge()
+    if (Number(told) > limitBytes) throw tooLarge(limitBytes)
     const bytes = await request.bytes()
-    if (bytes.length > limitBytes) throw tooLarge()
+    if (bytes.length > limitBytes) throw tooLarge(limitBytes)
     return bytes
   }
   // Into one buffer that doubles: a million chunks of one byte are not kept as a million objects.
   let bytes = new Uint8Array(16_384)
   let size = 0
   for await (const chunk of request.body ?? []) {
-    if (size + chunk.length > limitBytes) throw tooLarge()
+    if (size + chunk.length > limitBytes) throw tooLarge(limitBytes)
     if (size + chunk.length > bytes.length) {
       const larger = new Uint8Array(Math.max(size + chunk.length, 2 * bytes.length))
       larger.set(bytes.subarray(0, size))
@@ -86,9 +92,7 @@ function parsed(bytes: Uint8Array): unknown {
 /** Who sends slowly keeps a connection and memory: it is told so, and the connection closed. */
 function inTime<T>(reading: Promise<T>, timeoutMs: number): Promise<T> {
   return new Promise((resolve, reject) => {
-    const late = () =>
-      reject(new Refusal(408, `The body must arrive within ${timeoutMs} ms`, { connection: 'close' }))
-    const timer = setTimeout(late, timeoutMs)
+    const timer = setTimeout(() => reject(tooSlow(timeoutMs)), timeoutMs)
     reading.then(
       (value) => {
         clearTimeout(timer)

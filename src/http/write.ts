@@ -44,6 +44,9 @@ export function openWrite(findKept: FindKept): Write {
   }
 }
 
+export const badKey = () =>
+  badRequest('Idempotency-Key must be 1 to 255 printable ASCII characters, quoted or bare')
+
 /**
  * Reads `Idempotency-Key`, a quoted string or bare; undefined without one.
  * @throws Refusal 400
@@ -53,7 +56,7 @@ export function readGuard(request: Request, scope: string, body: unknown): Guard
   if (header === null) return undefined
   const key = /^"(.*)"$/.exec(header.trim())?.[1]?.replace(/\\(["\\])/g, '$1') ?? header.trim()
   if (!/^[\x20-\x7e]{1,255}$/.test(key)) {
-    throw badRequest('Idempotency-Key must be 1 to 255 printable ASCII characters, quoted or bare')
+    throw badKey()
   }
   const { pathname } = new URL(request.url)
   const said = `${request.method} ${pathname}\n${JSON.stringify(body ?? null)}`

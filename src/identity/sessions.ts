@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Sql } from '../postgres/database.ts'
-import { unauthorized } from '../wire/refusals.ts'
+import { badToken, noToken } from '../wire/refusals.ts'
 import type { Caller } from './caller.ts'
 import type { Tokens } from './tokens.ts'
 import { openValidity, type Session } from './validity.ts'
@@ -14,10 +14,10 @@ export function openAuthenticate(sql: Sql, tokens: Tokens) {
   const validity = openValidity(sql)
 
   async function verified(header: string): Promise<Session> {
-    if (!header) throw unauthorized('A bearer token is required')
+    if (!header) throw noToken()
     const token = /^bearer +([\w-]+\.[\w-]+\.[\w-]+)$/i.exec(header)?.[1]
     const claims = token ? await tokens.verify(token) : null
-    if (!claims) throw unauthorized('The bearer token is not valid')
+    if (!claims) throw badToken()
     const caller = { userId: claims.userId }
     const session = { ...claims, caller, seenAt: -Infinity, believedUntil: -Infinity }
     sessions.set(header, session)

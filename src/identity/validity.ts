@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { batched } from '../postgres/batch.ts'
 import type { Sql } from '../postgres/database.ts'
 import { byOrdinal } from '../postgres/in-order.ts'
-import { unauthorized } from '../wire/refusals.ts'
+import { badToken } from '../wire/refusals.ts'
 import type { Caller } from './caller.ts'
 import type { Claims } from './tokens.ts'
 
@@ -31,7 +31,7 @@ export function openValidity(sql: Sql) {
     /** @throws Refusal 401 for a token that has expired, whatever else became of it. */
     async requireInTime(session: Session): Promise<void> {
       const { leftMs } = await look(session)
-      if (!(leftMs > 0)) throw unauthorized('The bearer token is not valid')
+      if (!(leftMs > 0)) throw badToken()
     },
 
     /** @throws Refusal 401 for the token of an account that is gone, or one that has expired or was revoked. */
@@ -39,7 +39,7 @@ export function openValidity(sql: Sql) {
       if (isBelieved(session)) return
       const now = performance.now() // from before the look, which may be older than its answer
       const { leftMs, isHeld } = await look(session)
-      if (!isHeld || !(leftMs > 0)) throw unauthorized('The bearer token is not valid')
+      if (!isHeld || !(leftMs > 0)) throw badToken()
       session.seenAt = now
       session.believedUntil = now + Math.min(believedMs, leftMs)
     },

@@ -1,4 +1,4 @@
-import { Type } from '@sinclair/typebox'
+import { Kind, Type, TypeRegistry } from '@sinclair/typebox'
 import type { Sql, SqlPart } from '../postgres/database.ts'
 import { badRequest } from '../wire/refusals.ts'
 import { isId, nilId } from '../ids.ts'
@@ -16,15 +16,26 @@ export interface Page {
 /** The id that a page goes on after; at the start, what every id comes after. */
 export const startOf = ({ cursor }: Page): string => cursor ?? nilId
 
+// A whole number written out; `readLimit` reads it. Elysia would fill in a `default`, so the schema calls it otherwise.
+TypeRegistry.Set('DocketLimit', (_schema, value) => typeof value === 'string')
+
 export const Limit = (fallback: number, most: number) =>
   Type.Optional(
-    Type.String({
+    Type.Unsafe<string>({
+      [Kind]: 'DocketLimit',
+      type: 'integer',
+      minimum: 1,
+      maximum: most,
+      fallback,
       description: `Rows in a page, at most: 1 to ${most}, ${fallback} unless told. A page ends at ${pageBytes} bytes as well, and the Link header leads on`,
-      examples: ['20'],
+      examples: [20],
     }),
   )
 export const Cursor = () =>
   Type.Optional(Type.String({ maxLength: 500, description: 'From the Link header of the page before' }))
+
+export const badLimit = (most: number) => badRequest(`limit must be a whole number from 1 to ${most}`)
+export const badCursor = () => badRequest('cursor must be one that this list gave in its Link header')
 
 /** The page asked for in a list that is ordered by id. */
 export function idPage(query: { limit?: string; cursor?: string }, fallback: number, most: number): Page {
@@ -95,7 +106,7 @@ export function readLimit(text: string | undefined, fallback: number, most: numb
   if (text === undefined) return fallback
   const limit = /^\d{1,6}$/.test(text) ? Number(text) : 0
   if (limit >= 1 && limit <= most) return limit
-  throw badRequest(`limit must be a whole number from 1 to ${most}`)
+  throw badLimit(most)
 }
 
 /** An opaque cursor: the key of the last row of a page, in the order of the list. */
@@ -114,7 +125,7 @@ export function readCursor(cursor: string, parts: ((part: unknown) => boolean)[]
   } catch {
     // falls through: not one of ours
   }
-  throw badRequest('cursor must be one that this list gave in its Link header')
+  throw badCursor()
 }
 
 /** The Link header that leads to the next page (RFC 8288): the request's own URL with the cursor set. */

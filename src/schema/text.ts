@@ -1,4 +1,5 @@
 import { Kind, type TSchema, Type, TypeRegistry } from '@sinclair/typebox'
+import { named } from './named.ts'
 
 interface TextSchema {
   minLength: number
@@ -33,6 +34,7 @@ export const Secret = (min: number, max: number, description: string, example: s
   Type.Unsafe<string>({
     [Kind]: 'DocketSecret',
     type: 'string',
+    format: 'password',
     minLength: min,
     maxLength: max,
     description,
@@ -47,14 +49,14 @@ TypeRegistry.Set('DocketEmail', (_schema, value) => {
 })
 
 /** An email address, at most 254 characters; compared and stored in lower case. */
-export const Email = () =>
+export const Email = (example = 'ada@example.com') =>
   Type.Unsafe<string>({
     [Kind]: 'DocketEmail',
     type: 'string',
     format: 'email',
     maxLength: 254,
     description: 'An email address of at most 254 characters',
-    examples: ['ada@example.com'],
+    examples: [example],
   })
 
 export const normalEmail = (email: string): string => email.trim().toLowerCase()
@@ -95,14 +97,17 @@ export const Instant = () =>
 
 TypeRegistry.Set<{ enum: readonly unknown[] }>('DocketChoice', (schema, value) => schema.enum.includes(value))
 
-/** One of a closed list. */
-export const OneOf = <const T extends readonly string[]>(values: T) =>
-  Type.Unsafe<T[number]>({
-    [Kind]: 'DocketChoice',
-    type: 'string',
-    enum: [...values],
-    description: `One of ${values.join(', ')}`,
-  })
+/** One of a closed list, which has a name. */
+export const OneOf = <const T extends readonly string[]>(name: string, values: T) =>
+  named(
+    name,
+    Type.Unsafe<T[number]>({
+      [Kind]: 'DocketChoice',
+      type: 'string',
+      enum: [...values],
+      description: `One of ${values.join(', ')}`,
+    }),
+  )
 
 /** The schema, or null to clear the field. */
 export const Nullable = <T extends TSchema>(schema: T) =>

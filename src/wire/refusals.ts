@@ -34,9 +34,12 @@ export class Refusal extends Error {
 export const badRequest = (message: string) => new Refusal(400, message)
 export const unauthorized = (message: string) =>
   new Refusal(401, message, { 'www-authenticate': 'Bearer realm="docket"' })
+export const noToken = () => unauthorized('A bearer token is required')
+export const badToken = () => unauthorized('The bearer token is not valid')
 export const forbidden = (message: string) => new Refusal(403, message)
 export const notFound = (what: string) => new Refusal(404, `${what} not found`)
 export const conflict = (message: string) => new Refusal(409, message)
+export const unexpected = () => new Refusal(500, 'Something went wrong on our side')
 /** Try again in a second: the load or the fault that caused it is expected to pass. */
 export const unavailable = (message: string) => new Refusal(503, message, { 'retry-after': '1' })
 

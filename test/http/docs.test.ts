@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { createApp } from '../../src/app.ts'
-import { differences, type OpenApi, type Operation, operationsOf } from '../support/schema-check.ts'
+import { differences, type OpenApi, type Operation, operationsOf, referred } from '../support/schema-check.ts'
 import { openTestService, type TestService } from '../support/service.ts'
 
 type App = ReturnType<typeof createApp>
@@ -99,7 +99,8 @@ test('every parameter of a path or query is described', () => {
     for (const { description, required, schema, in: place } of parameters) {
       expect([name, description]).toEqual([name, expect.stringMatching(/^\w.{5,}/)])
       expect(required ?? false).toBe(place === 'path')
-      expect(schema.type).toBe('string')
+      const { type } = schema.$ref ? referred(api, schema.$ref) : schema
+      expect([name, type]).toEqual([name, description!.startsWith('Rows in a page') ? 'integer' : 'string'])
     }
   }
   expect(
@@ -115,8 +116,10 @@ test('every body is JSON and has an example that fits it', () => {
     expect(Object.keys(content)).toEqual(['application/json'])
     const { schema, example } = content['application/json']!
     expect([name, differences(api, schema, example)]).toEqual([name, []])
-    const taken = Object.entries(schema.properties ?? {}).filter(([, one]) => !one.readOnly)
-    expect(Object.keys(example as object)).toEqual(taken.map(([field]) => field))
+    const { properties = {}, required } = referred(api, schema.$ref!)
+    const taken = Object.keys(properties).filter((field) => !properties[field]!.readOnly)
+    expect(taken).toEqual(expect.arrayContaining(Object.keys(example as object)))
+    expect(Object.keys(example as object)).toEqual(expect.arrayContaining(required ?? []))
   }
 })
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { invite, make, type Person, register } from '../support/client.ts'
-import { type OpenApi, operationsOf } from '../support/schema-check.ts'
+import { type OpenApi, operationsOf, referred } from '../support/schema-check.ts'
 import { openTestService, type TestService } from '../support/service.ts'
 import { expectRefusal } from './answers.ts'
 
@@ -121,7 +121,7 @@ test('a copy of what was read can be created', async () => {
 test('the document says which fields a body takes, which it ignores, and that it takes no others', async () => {
   const api = (await service.client.get('/../docs/json')).body as unknown as OpenApi
   const { requestBody } = operationsOf(api).get('patch /api/v1/tasks/{id}')!
-  const { schema } = requestBody!.content!['application/json']!
+  const schema = referred(api, requestBody!.content!['application/json']!.schema.$ref!)
   expect(schema).toMatchObject({ additionalProperties: false })
   expect(requestBody).toMatchObject({
     description: 'Read-only fields may come along and are ignored: id, number, createdAt, updatedAt',
@@ -130,6 +130,12 @@ test('the document says which fields a body takes, which it ignores, and that it
   expect(readOnly.map(([name]) => name)).toEqual(['id', 'number', 'createdAt', 'updatedAt'])
   for (const [name, one] of operationsOf(api)) {
     const body = one.requestBody?.content?.['application/json']?.schema
-    if (body) expect([name, body]).toEqual([name, expect.objectContaining({ additionalProperties: false })])
+    if (body) {
+      const { $ref = '' } = body
+      expect([name, referred(api, $ref)]).toEqual([
+        name,
+        expect.objectContaining({ additionalProperties: false }),
+      ])
+    }
   }
 })

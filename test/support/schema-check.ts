@@ -12,6 +12,9 @@ export interface Schema {
   format?: string
   minLength?: number
   maxLength?: number
+  minimum?: number
+  maximum?: number
+  default?: unknown
   readOnly?: boolean
 }
 
@@ -33,6 +36,8 @@ export interface Operation {
   security: Record<string, string[]>[]
   parameters: Parameter[]
   requestBody?: Content
+  operationId: string
+  description: string
   responses: Record<string, Content & { description: string; headers?: Record<string, unknown> }>
 }
 
@@ -40,7 +45,10 @@ export interface OpenApi {
   openapi: string
   tags: { name: string }[]
   paths: Record<string, Record<string, Operation>>
-  components: { schemas: Record<string, Schema>; securitySchemes: Record<string, unknown> }
+  components: { schemas: Record<string, Schema>; securitySchemes: Record<string, unknown> } & Record<
+    'headers' | 'parameters' | 'responses',
+    Record<string, object>
+  >
 }
 
 const notes = ['description', 'examples', 'additionalProperties', 'default', 'readOnly']
@@ -55,6 +63,8 @@ const checked = [
   'format',
   'minLength',
   'maxLength',
+  'minimum',
+  'maximum',
 ]
 const instant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
@@ -75,8 +85,12 @@ export function differences(api: OpenApi, schema: Schema, value: unknown, at = '
     return value.flatMap((item, i) => differences(api, schema.items ?? {}, item, `${at}.${i}`))
   }
   if (typeof value === 'string') return textDifferences(schema, value, at)
+  if (typeof value === 'number') return numberDifferences(schema, value, at)
   return typeof value === 'object' && value ? fieldDifferences(api, schema, value, at) : []
 }
+
+const numberDifferences = ({ minimum = -Infinity, maximum = Infinity }: Schema, value: number, at: string) =>
+  value < minimum || value > maximum ? [`${at}: ${value} is out of bounds`] : []
 
 function fieldDifferences(api: OpenApi, schema: Schema, value: object, at: string): string[] {
   const { properties = {}, required = [] } = schema
@@ -99,19 +113,38 @@ function typeOf(value: unknown): string {
   return Number.isInteger(value) ? 'integer' : typeof value
 }
 
-export function referred(api: OpenApi, ref: string): Schema {
-  const schema = api.components.schemas[ref.replace('#/components/schemas/', '')]
-  if (!schema) throw new Error(`the document has no ${ref}`)
-  return schema
+export const referred = (api: OpenApi, ref: string): Schema => follow(api, { $ref: ref }) as Schema
+
+/** The part of the document that a reference leads to, or the part itself. */
+function follow(api: OpenApi, part: object): object {
+  if (!('$ref' in part)) return part
+  const [kind, name] = String(part.$ref).replace('#/components/', '').split('/') as ['schemas', string]
+  const found = api.components[kind]?.[name]
+  if (!found) throw new Error(`the document has no ${String(part.$ref)}`)
+  return found
 }
 
-/** Every operation under its name: the method and the path. */
-export const operationsOf = ({ paths }: OpenApi): Map<string, Operation> =>
+/** Every operation under its name, the method and the path, with its shared parameters, answers and headers. */
+export const operationsOf = (api: OpenApi): Map<string, Operation> =>
   new Map(
-    Object.entries(paths).flatMap(([path, methods]) =>
-      Object.entries(methods).map(([method, one]): [string, Operation] => [`${method} ${path}`, one]),
+    Object.entries(api.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, one]): [string, Operation] => [
+        `${method} ${path}`,
+        wholeOperation(api, one),
+      ]),
     ),
   )
+
+function wholeOperation(api: OpenApi, operation: Operation): Operation {
+  const all = <T extends object>(parts: Record<string, T> = {}) =>
+    Object.fromEntries(Object.entries(parts).map(([key, part]) => [key, follow(api, part) as T]))
+  const responses = all(operation.responses)
+  for (const [status, one] of Object.entries(responses)) {
+    responses[status] = { ...one, headers: all(one.headers as Record<string, object>) }
+  }
+  const parameters = operation.parameters.map((one) => follow(api, one) as Parameter)
+  return { ...operation, parameters, responses }
+}
 
 /** The operation that a request to a path below /api/v1 asks for, with its name. */
 export function operationOf(api: OpenApi, method: string, path: string): [string, Operation] {

@@ -1,0 +1,61 @@
+import type { Command } from '../../commands/command.ts'
+import { nouns } from '../../commands/decide.ts'
+import { Body } from '../../commands/input.ts'
+import { roleNeeded, suffices } from '../../identity/roles.ts'
+import { Message, sampleId } from '../../schema/answer.ts'
+import { named } from '../../schema/named.ts'
+import { notFound, type Refusal } from '../../wire/refusals.ts'
+import { inPath, keysOfBody } from '../read-input.ts'
+import { operation } from './operation.ts'
+
+/** What Elysia and the document know of a command at a path: its body, and all that is said of it. */
+export function commandHooks<Row>(path: string, command: Command<never, Row>, summary: string) {
+  const { about, least, madeAt, name, shows, says = '', status } = command
+  const id = operationId(name)
+  const given = inPath(path, command)
+  const body = bodyOf(command, given, capital(id))
+  const takes = least === 'EDITOR' || least === 'ADMIN' ? `Takes the role ${least}.` : ''
+  const where = Object.fromEntries(given.map(([, key]) => [key, sampleId]))
+  return {
+    ...(body && { jsonBody: true, body }),
+    ...operation({
+      id,
+      tag: `${nounOf(name)}s`,
+      summary,
+      description: [about, takes].filter(Boolean).join(' '),
+      does: status === 201 ? 'add' : 'change',
+      body,
+      answers: {
+        status,
+        description: done[status],
+        ...(shows ? { schema: shows.schema, tagged: true } : { schema: Message, example: { message: says } }),
+        madeAt: madeAt?.(sampleId, where as never),
+      },
+      refuses: refusalsOf(command),
+    }),
+  }
+}
+
+const done = { 200: 'Done: as it is now', 201: 'Made' }
+
+function bodyOf<Row>({ input, shows }: Command<never, Row>, given: [string, string][], name: string) {
+  const keys = keysOfBody(input, given)
+  const fields = Object.fromEntries(keys.map((key) => [key, input.properties[key]!]))
+  return keys.length > 0 && shows ? named(name, Body(fields, shows.schema)) : undefined
+}
+
+/** What its rule says it refuses, and what every command at such a place does. */
+function refusalsOf<Row>({ at, into, least, refuses = [] }: Command<never, Row>): Refusal[] {
+  if (at.kind === 'new' || least === 'nobody') return refuses
+  const role = suffices('VIEWER', least) ? [] : [roleNeeded(least)]
+  return [...refuses, ...role, notFound(nouns[at.kind]), ...(into ? [notFound('Project')] : [])]
+}
+
+/** `member.set_role` is setMemberRole. */
+function operationId(name: string): string {
+  const [verb = '', ...rest] = name.slice(name.indexOf('.') + 1).split('_')
+  return [verb, nounOf(name), ...rest.map(capital)].join('')
+}
+
+const nounOf = (name: string): string => capital(name.slice(0, name.indexOf('.')))
+const capital = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1)

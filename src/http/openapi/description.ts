@@ -1,0 +1,60 @@
+import { readFileSync } from 'node:fs'
+import type { Config } from '../../config.ts'
+import { pageBytes } from '../../reads/pages.ts'
+import packageJson from '../../../package.json' with { type: 'json' }
+
+const tags = {
+  Authentication: 'Who calls: register, sign in and out, and the own account.',
+  Projects: 'What holds tasks. Who creates one owns it.',
+  Members: 'Who else is in a project, and in which role.',
+  Tasks: 'What is to be done in a project: with a status, a priority, a due date and somebody who does it.',
+  Subtasks: 'The steps of a task, each open or completed.',
+  Comments: 'What is said about a task.',
+}
+
+const read = () => readFileSync(new URL('./introduction.md', import.meta.url), 'utf8')
+
+const hours = (seconds: number): string =>
+  seconds % 86_400 === 0 ? `${seconds / 86_400} days` : `${(seconds / 3_600).toFixed(1)} hours`
+const whole = (count: number): string => count.toLocaleString('en')
+
+/** What there is to say of the service as a whole. */
+export function description(config: Config) {
+  const figures: Record<string, string> = {
+    tokenLife: hours(config.jwtExpirationSeconds),
+    keyLife: `${config.idempotencyHours} hours`,
+    bodyBytes: whole(config.bodyBytes),
+    pageBytes: whole(pageBytes),
+    projectMembers: whole(config.projectMembers),
+    reads: whole(config.readsPerMinute),
+    writes: whole(config.writesPerMinute),
+    signIns: whole(config.signInsPerMinute),
+    failures: whole(config.signInFailures),
+    failureMinutes: String(config.signInFailureMinutes),
+  }
+  const introduction = read().replace(/\{(\w+)\}/g, (place, name: string) => figures[name] ?? place)
+  const { description: summary, license, version } = packageJson
+  return {
+    openapi: '3.1.0', // schemas here are JSON Schema: null is a type, examples are lists
+    info: {
+      title: 'Docket',
+      summary,
+      description: introduction,
+      version,
+      contact: { name: 'Whoever runs this service' },
+      license: { name: license, identifier: license },
+    },
+    servers: [{ url: '/', description: 'This service' }],
+    tags: Object.entries(tags).map(([name, about]) => ({ name, description: about })),
+    components: {
+      securitySchemes: {
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          bearerFormat: 'JWT',
+          description: 'The `access_token` that register and login answer',
+        },
+      },
+    },
+  }
+}

@@ -1,0 +1,69 @@
+import type { TSchema } from '@sinclair/typebox'
+import type { Config } from '../../config.ts'
+import { componentsOf } from './components.ts'
+import { requestExample } from './example.ts'
+import { headers, headersOf, referredTo } from './headers.ts'
+import { type Parameter, parametersOf, shared } from './parameters.ts'
+import { general, generalName, refusalAnswer } from './refusals.ts'
+
+interface Operation {
+  operationId: string
+  parameters?: Parameter[]
+  requestBody?: { content: Record<string, { schema: TSchema }> }
+  responses: Record<string, object>
+}
+
+export interface OpenApiDocument {
+  components?: object
+  paths: Record<string, Record<string, Operation>>
+}
+
+/** The plugin's document with what it cannot know, each part that many operations have in one place. */
+export function finished(
+  document: OpenApiDocument,
+  config: Pick<Config, 'bodyBytes' | 'bodyTimeoutMs'>,
+): object {
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, one]) => ({ path, method, ...operationOf(path, one) })),
+  )
+  const parameters = shared(operations.flatMap((one) => one.parameters))
+  const paths: Record<string, Record<string, object>> = {}
+  for (const { path, method, ...one } of operations) {
+    const known = one.parameters.map(parameters.refer)
+    paths[path] = { ...paths[path], [method]: { ...one, parameters: known } }
+  }
+  const responses = Object.fromEntries(
+    general(config).map((refusals) => [generalName(refusals[0]!.status), refusalAnswer(refusals)]),
+  )
+  const components = {
+    responses: { NotModified: notModified, ...responses },
+    headers,
+    parameters: parameters.named,
+  }
+  const { schemas, whole } = componentsOf({
+    ...document,
+    paths,
+    components: { ...document.components, ...components },
+  })
+  return { ...whole, components: { ...whole.components, schemas } }
+}
+
+const notModified = {
+  description: 'Not Modified: the caller has this version',
+  headers: referredTo(headersOf.notModified),
+}
+
+function operationOf(path: string, { parameters = [], requestBody, ...operation }: Operation) {
+  const schema = requestBody?.content['application/json']?.schema
+  return {
+    ...operation,
+    parameters: parametersOf(path, parameters, Object.keys(operation.responses)),
+    ...(schema && { requestBody: bodyOf(schema) }),
+  }
+}
+
+const bodyOf = (schema: TSchema) => ({
+  required: true,
+  ...(schema.description && { description: schema.description }),
+  content: { 'application/json': { schema, example: requestExample(schema) } },
+})

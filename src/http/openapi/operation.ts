@@ -1,0 +1,95 @@
+import type { TSchema } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
+import { invalid } from '../../schema/validation.ts'
+import type { ErrorStatus, Refusal } from '../../wire/refusals.ts'
+import { givenTwice } from '../request-url.ts'
+import { badKey } from '../write.ts'
+import { answerExample } from './example.ts'
+import { headersOf, locationAt, neverKept, referredTo } from './headers.ts'
+import { generalAnswer, refusalAnswer } from './refusals.ts'
+
+interface Operation {
+  /** A verb and what it is done to: the name that clients call it by. */
+  id: string
+  tag: string
+  summary: string
+  description?: string
+  does: 'read' | 'add' | 'change'
+  /** The body it takes, or its query. */
+  body?: TSchema
+  query?: TSchema
+  answers: Answer
+  /** What it refuses in words of its own. */
+  refuses?: Refusal[]
+  /** Needs no token. */
+  open?: boolean
+}
+
+interface Answer {
+  status?: 200 | 201
+  description: string
+  schema: TSchema
+  example?: object
+  /** A page of a list: leads to the next. */
+  paged?: boolean
+  /** Has an ETag, or may be kept nowhere. Reads have one always. */
+  tagged?: boolean
+  secret?: boolean
+  /** The path below /api/v1 of what was made. */
+  madeAt?: string
+}
+
+/** The document's side of a route. Not checked at run time: views are typed, and tests hold them to these schemas. */
+export function operation({ id, tag, summary, description, answers, open, ...asked }: Operation) {
+  const { does, body, refuses = [] } = asked
+  const told = does === 'read' ? [...refuses, wrongly(asked)] : [wrongly(asked), ...refuses]
+  const own = Map.groupBy(told, ({ status }) => status)
+  const statuses: ErrorStatus[] = [
+    ...([414, 429, 500, 503] as const),
+    ...(open ? [] : ([401] as const)),
+    ...(body ? ([408, 413, 415] as const) : []),
+    ...(does === 'read' ? [] : ([422] as const)),
+    ...(does === 'change' ? ([412] as const) : []),
+  ]
+  return {
+    detail: {
+      operationId: id,
+      tags: [tag],
+      summary,
+      ...(description && { description }),
+      security: open ? [] : [{ bearer: [] }],
+      responses: {
+        [answers.status ?? 200]: success(answers, does),
+        ...(does === 'read' && { 304: notModified }),
+        ...Object.fromEntries(statuses.map((status) => [status, generalAnswer(status)])),
+        ...Object.fromEntries([...own].map(([status, refusals]) => [status, refusalAnswer(refusals)])),
+      },
+    },
+  }
+}
+
+const notModified = { $ref: '#/components/responses/NotModified' }
+
+function success(answer: Answer, does: Operation['does']) {
+  const { description, schema, example = answerExample(schema), paged, tagged, secret, madeAt } = answer
+  const names = does === 'read' ? headersOf[paged ? 'page' : 'read'] : headersOf.write
+  return {
+    description,
+    headers: {
+      ...referredTo(names),
+      ...(tagged && referredTo(['ETag'])),
+      ...(secret && { 'Cache-Control': neverKept }),
+      ...(madeAt && { Location: locationAt(madeAt) }),
+    },
+    content: { 'application/json': { schema, example } },
+  }
+}
+
+/** What is said of a request that does not fit: the very words, for the same check says them. */
+function wrongly({ does, body, query }: Pick<Operation, 'does' | 'body' | 'query'>): Refusal {
+  if (body) return invalid(Value.Errors(body, body.required?.length ? {} : { [firstOf(body)]: 0 }))
+  if (query) return invalid(Value.Errors(query, { [`${firstOf(query)}s`]: '' }))
+  return does === 'read' ? givenTwice('x') : badKey()
+}
+
+const firstOf = ({ properties }: TSchema): string => Object.keys(properties)[0]!

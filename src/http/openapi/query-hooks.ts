@@ -1,0 +1,25 @@
+import { Type } from '@sinclair/typebox'
+import { badCursor, badLimit } from '../../reads/pages.ts'
+import type { Query } from '../ask-query.ts'
+import { operation } from './operation.ts'
+
+/** What Elysia and the document know of a query: its parameters, and all that is said of it. */
+export function queryHooks({ about, input, shows, isList, refuses = [] }: Query, summary: string) {
+  const { name, schema } = shows
+  const most = input?.properties.limit?.maximum
+  return {
+    ...(input && { query: input }),
+    ...operation({
+      id: isList ? `list${name}s` : `get${name}`,
+      tag: `${name}s`,
+      summary,
+      description: about,
+      does: 'read',
+      query: input,
+      answers: isList
+        ? { schema: Type.Array(schema), description: 'A page', paged: true }
+        : { schema, description: 'As it is now' },
+      refuses: [...(isList ? [badLimit(most), badCursor()] : []), ...refuses],
+    }),
+  }
+}

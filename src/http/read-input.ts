@@ -1,0 +1,28 @@
+import type { TObject } from '@sinclair/typebox'
+import type { Command } from '../commands/command.ts'
+import { isIdSchema } from '../commands/input.ts'
+import { canonicalId } from '../ids.ts'
+
+/** The fields of the input that the path gives, by the name they have there: `:id` is what the command runs at. */
+export function inPath(path: string, { at, input }: Command): [string, string][] {
+  const names = [...path.matchAll(/:(\w+)/g)].map(([, name]) => name!)
+  return names.map((name) => [name, name in input.properties || at.kind === 'new' ? name : at.key])
+}
+
+/** Puts path and body together as the command's input, without what a body may hold beside it. */
+export function readInput<Input extends object, Row>(path: string, command: Command<Input, Row>) {
+  const given = inPath(path, command)
+  const keys = keysOfBody(command.input, given)
+  const ids = keys.filter((key) => isIdSchema(command.input.properties[key]!))
+  return (params: Record<string, string>, body: unknown): Input => {
+    const input: Record<string, unknown> = {}
+    const fields = (body ?? {}) as Record<string, unknown>
+    for (const key of keys) if (fields[key] !== undefined) input[key] = fields[key]
+    for (const key of ids) if (typeof input[key] === 'string') input[key] = canonicalId(input[key])
+    for (const [name, key] of given) input[key] = params[name]
+    return input as Input
+  }
+}
+
+export const keysOfBody = ({ properties }: TObject, given: [string, string][]): string[] =>
+  Object.keys(properties).filter((key) => !given.some(([, one]) => one === key))
