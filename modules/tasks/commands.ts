@@ -21,28 +21,31 @@ declare module '../../src/facts/facts.ts' {
 
 const notAssignable = () => badRequest('assigneeId must be the owner or a member of the project')
 
-type Editable = Pick<TaskRow, 'title' | 'description' | 'status' | 'priority' | 'dueDate' | 'assigneeId'>
+type Editable = Omit<TaskRow, 'id' | 'projectId' | 'number' | 'createdAt' | 'updatedAt' | 'eventId'>
+
+/** What a new task is where nothing is said. */
+const blank: Omit<Editable, 'title'> = {
+  description: null,
+  status: 'TODO',
+  priority: 'MEDIUM',
+  dueDate: null,
+  assigneeId: null,
+}
 
 export const createTask = command('task.create', {
   about: 'Its status is TODO and its priority MEDIUM unless told. It takes the next number in its project.',
   input: CreateTask,
   at: inProject(),
   least: 'EDITOR',
-  decide(state, known, { title, ...input }) {
-    const wanted = fieldsOf(input)
-    const { description = null, status = 'TODO', priority = 'MEDIUM' } = wanted
-    const { dueDate = null, assigneeId = null } = wanted
-    requireAssignable(state, assigneeId)
+  decide(state, known, { title, projectId, ...input }) {
+    requireAssignable(state, input.assigneeId)
     const change = appeared(state, known, 'task.created', {
       id: known.newId(),
       projectId: state.projectId,
       number: state.lastNumber + 1,
       title: title.trim(),
-      description,
-      status,
-      priority,
-      dueDate,
-      assigneeId,
+      ...blank,
+      ...fieldsOf(input),
       createdAt: known.now,
       updatedAt: known.now,
     })
@@ -61,7 +64,7 @@ export const updateTask = command('task.update', {
   at: ofTask(),
   least: 'EDITOR',
   into: ({ projectId }) => projectId,
-  decide(state, known, { id, ...input }, target) {
+  decide(state, known, { id, projectId: _, ...input }, target) {
     const task = state.present('task', id)
     const wanted = fieldsOf(input)
     requireMatch(known, task)
@@ -91,7 +94,7 @@ function move(
   requireAssignable(target, wanted.assigneeId)
   const { eventId: _, ...kept } = task
   const { projectId, lastNumber } = target
-  const moved = { ...kept, ...present(wanted), projectId, number: lastNumber + 1, updatedAt: known.now }
+  const moved = { ...kept, ...wanted, projectId, number: lastNumber + 1, updatedAt: known.now }
   if (moved.assigneeId && !target.roleOf(moved.assigneeId)) moved.assigneeId = null
   // The order is to be known by the arrival, which has the row that it answers: see landed.ts.
   const departure = removed(source, { ...known, newEventId: known.newId }, 'task.moved_out', task)
@@ -135,21 +138,16 @@ export const unassignTasks = command('task.unassign', {
 
 export const taskCommands = [createTask, updateTask, deleteTask, unassignTasks]
 
-/** The input's fields as they are stored; undefined where they are absent. */
-function fieldsOf(input: Partial<TaskInput>): Partial<Editable> {
-  const { title, description, status, priority, dueDate, assigneeId } = input
-  return {
-    title: title?.trim(),
-    description: optionalText(description),
-    status,
-    priority,
-    dueDate: typeof dueDate === 'string' ? parseInstant(dueDate) : dueDate,
-    assigneeId,
-  }
+/** The fields of an input as they are stored; what is absent stays so. */
+function fieldsOf(input: Partial<Omit<TaskInput, 'projectId'>>): Partial<Editable> {
+  const fields: Partial<Editable> = { ...input }
+  for (const key of Object.keys(fields) as (keyof Editable)[])
+    if (fields[key] === undefined) delete fields[key]
+  if (fields.title !== undefined) fields.title = fields.title.trim()
+  if (fields.description !== undefined) fields.description = optionalText(fields.description)
+  if (fields.dueDate) fields.dueDate = parseInstant(fields.dueDate)
+  return fields
 }
-
-const present = (wanted: Partial<Editable>): Partial<Editable> =>
-  Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined))
 
 function requireAssignable(state: ProjectState, userId: string | null | undefined): void {
   if (typeof userId === 'string' && !state.roleOf(userId)) throw notAssignable()

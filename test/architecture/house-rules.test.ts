@@ -3,7 +3,7 @@ import { basename } from 'node:path'
 import { codeOf, product, type Source, sourcesIn, topLevel } from './source.ts'
 
 const mostLines = 200
-const medianLines = 60
+const medianLines = 50
 const allowedAtTop = `src modules workers drizzle test bench package.json tsconfig.json bunfig.toml
   docker-compose.yml Dockerfile README.md CHANGELOG.md LICENSE bun.lock .ci .gitignore .dockerignore .env.example`.split(
   /\s+/,

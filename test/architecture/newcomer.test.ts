@@ -1,0 +1,61 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { freshEnv } from '../support/service.ts'
+import { copyWith, newCommand, newField } from './newcomer.ts'
+import { read } from './source.ts'
+
+const run = promisify(execFile)
+
+let fresh: Awaited<ReturnType<typeof freshEnv>>
+let folder: string
+beforeAll(async () => {
+  fresh = await freshEnv()
+  folder = await mkdtemp(join(tmpdir(), 'docket-newcomer-'))
+})
+afterAll(async () => {
+  await fresh.drop()
+  await rm(folder, { recursive: true })
+})
+
+/** Runs something in the copy, by the Bun that runs this. */
+async function inCopy(...words: string[]): Promise<string> {
+  const { PATH, HOME } = process.env
+  const env = { PATH, HOME, ...fresh.env }
+  const { stdout } = await run(process.execPath, words, { cwd: folder, env })
+  return stdout
+}
+
+const paths = [...new Set([...newField, ...newCommand].map(({ path }) => path))]
+
+test('to add a field or a command is told in the README, and touches one module and its table', () => {
+  const { text } = read('README.md')
+  const told = text.slice(
+    text.indexOf('To add a field to a task'),
+    text.indexOf('A room answers one question'),
+  )
+  expect(paths.filter((path) => !told.includes(path))).toEqual([])
+  expect(paths.filter((path) => !/^(modules\/tasks\/|drizzle\/schema\/tasks\.ts$)/.test(path))).toEqual([])
+})
+
+test('a field and a command that a newcomer adds so are taken, stored, shown and documented', async () => {
+  await copyWith(folder, [...newField, ...newCommand])
+  const [generate] = /drizzle-kit generate [^`]+/.exec(read('README.md').text)!
+  await inCopy('node_modules/drizzle-kit/bin.cjs', ...generate.split(' ').slice(1))
+  await inCopy('check', '--no-script', 'src', 'modules', 'workers', 'drizzle')
+  const told = JSON.parse(await inCopy('test/architecture/newcomer-smoke.ts'))
+  const message = 'estimateMinutes must be a whole number of minutes, or null'
+  expect(told).toEqual({
+    made: ['null'],
+    refused: { statusCode: 400, message, error: 'Bad Request' },
+    changed: ['45'],
+    listed: ['45', 'null'],
+    finished: [200, 'DONE', 'DONE', ['45']],
+    stored: [{ estimateMinutes: 45 }],
+    logged: [90, 45, 45],
+    documented: [true, true],
+  })
+})

@@ -1,0 +1,85 @@
+import { cp, readFile, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { root } from './source.ts'
+
+/** What a newcomer types: `put` in the place of `find`, which stands in the file once. */
+export interface Edit {
+  path: string
+  find: string
+  put: string
+}
+
+/** Types `put` below or before something that stays. */
+const below = (path: string, find: string, put: string): Edit => ({ path, find, put: `${find}\n${put}` })
+const before = (path: string, find: string, put: string): Edit => ({ path, find, put: `${put}${find}` })
+
+/** A task gets a field: how long it may take. */
+export const newField: Edit[] = [
+  before(
+    'drizzle/schema/tasks.ts',
+    "assigneeId: uuid('assignee_id')",
+    "estimateMinutes: integer('estimate_minutes'),\n    ",
+  ),
+  below(
+    'modules/tasks/schema.ts',
+    'const optional = {',
+    "  estimateMinutes: Type.Optional(Nullable(Type.Integer({ minimum: 1, description: 'A whole number of minutes' }))),",
+  ),
+  before(
+    'modules/tasks/schema.ts',
+    'updatedAt: Timestamp(',
+    'estimateMinutes: Type.Union([Type.Integer(), Type.Null()], { examples: [90] }),\n    ',
+  ),
+  before(
+    'modules/tasks/schema.ts',
+    'updatedAt: row.updatedAt',
+    'estimateMinutes: row.estimateMinutes,\n    ',
+  ),
+  below('modules/tasks/commands.ts', "const blank: Omit<Editable, 'title'> = {", '  estimateMinutes: null,'),
+]
+
+/** A task gets a command: it is done, whatever it was. */
+export const newCommand: Edit[] = [
+  below(
+    'modules/tasks/schema.ts',
+    "export const TaskId = Input({ id: IdOf('task') })",
+    "export const FinishTask = Input({ id: IdOf('task') })",
+  ),
+  before('modules/tasks/commands.ts', 'CreateTask, ', 'FinishTask, '),
+  before(
+    'modules/tasks/commands.ts',
+    'export const taskCommands = [',
+    `export const finishTask = command('task.finish', {
+  input: FinishTask,
+  at: ofTask(),
+  least: 'EDITOR',
+  decide(state, known, { id }) {
+    const fields = { status: 'DONE', updatedAt: known.now } as const
+    const change = updated(state, known, 'task.updated', state.present('task', id), fields)
+    return { changes: [change], answer: change.after }
+  },
+  shows: taskView,
+})
+
+`,
+  ),
+  { path: 'modules/tasks/commands.ts', find: 'taskCommands = [', put: 'taskCommands = [finishTask, ' },
+  before('modules/tasks/routes.ts', 'createTask, deleteTask', 'finishTask, '),
+  below(
+    'modules/tasks/routes.ts',
+    '    .use(guarded)',
+    "    .post(...run('/:id/finish', finishTask, 'Finish a task'))",
+  ),
+]
+
+/** Puts a copy of the code into an empty folder, with these edits. */
+export async function copyWith(folder: string, edits: Edit[]): Promise<void> {
+  for (const part of ['src', 'modules', 'workers', 'drizzle', 'test', 'package.json', 'tsconfig.json'])
+    await cp(join(root, part), join(folder, part), { recursive: true })
+  await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
+  for (const { path, find, put } of edits) {
+    const [start, end, ...more] = (await readFile(join(folder, path), 'utf8')).split(find)
+    if (end === undefined || more.length > 0) throw new Error(`${path} does not have "${find}" once`)
+    await writeFile(join(folder, path), [start, end].join(put))
+  }
+}
