@@ -3,6 +3,7 @@ import { unavailable } from '../wire/refusals.ts'
 import { isId, newId } from '../ids.ts'
 import type { Posted, Work } from './work.ts'
 import type { Leases } from '../home/lease.ts'
+import { Pass } from './pass.ts'
 import { ProjectActor } from './project-actor.ts'
 import { State } from './state.ts'
 import { tooLate, transact, type Transactor } from './transact.ts'
@@ -14,6 +15,7 @@ export class Actors {
   private readonly actors = new Map<string, ProjectActor>()
   /** What is not answered yet. */
   private readonly open = new Set<Posted>()
+  private readonly pass = new Pass()
   private closing = false
   private emptied: (() => void) | null = null
   private readonly tidying: ReturnType<typeof setInterval>
@@ -34,21 +36,30 @@ export class Actors {
    * @param deadline when to give up, on the clock of performance.now()
    * @throws Refusal what the rule refused, or 503 when too much waits or the deadline passes.
    */
-  async run<T>(work: Work<T>, deadline: number): Promise<T> {
-    // What cannot be an id names a project that is not there: the rule says so in its own words.
-    if (!isId(work.projectId)) return decideOnNothing(work)
-    if (this.closing) throw unavailable('The service is shutting down')
-    if (this.open.size >= this.config.waitingCommands) throw unavailable('Too many writes wait')
-    const { promise, resolve, reject } = Promise.withResolvers<unknown>()
-    const posted = { work, deadline, resolve, reject } as Posted
-    this.open.add(posted)
-    try {
+  run<T>(work: Work<T>, deadline: number): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      // What cannot be an id names a project that is not there: the rule says so in its own words.
+      if (!isId(work.projectId)) return resolve(decideOnNothing(work))
+      if (this.closing) throw unavailable('The service is shutting down')
+      if (deadline <= performance.now()) throw tooLate()
+      if (this.open.size >= this.config.waitingCommands) throw unavailable('Too many writes wait')
+      const posted = { work, deadline } as Posted
+      posted.resolve = (answer) => {
+        this.done(posted)
+        resolve(answer as T)
+      }
+      posted.reject = (reason) => {
+        this.done(posted)
+        reject(reason)
+      }
       this.post(posted)
-      return (await promise) as T
-    } finally {
-      this.open.delete(posted)
-      if (this.open.size === 0) this.emptied?.()
-    }
+      this.open.add(posted)
+    })
+  }
+
+  private done(posted: Posted): void {
+    this.open.delete(posted)
+    if (this.open.size === 0) this.emptied?.()
   }
 
   /** Takes no more commands, waits for the accepted ones, at most `timeoutMs`, and gives the leases back. */
@@ -93,7 +104,7 @@ export class Actors {
       batchCommands: commitEvents,
       stateBytes: this.config.actorCacheBytes / 8,
     }
-    const actor = new ProjectActor(projectId, this.by, this.leases, limits)
+    const actor = new ProjectActor(projectId, this.by, this.leases, this.pass, limits)
     if (opens) actor.state = new State(projectId)
     this.actors.set(projectId, actor)
     return actor

@@ -43,14 +43,11 @@ export function openFindLanded(sql: Sql): FindLanded {
 
 /** Answers the orders that stand already, and gives the others. As a rule none can, and nothing is asked. */
 export async function withoutLanded(find: FindLanded, states: State[], batch: Posted[]): Promise<Posted[]> {
-  const suspects = batch.filter(({ work }) => mayStand(logOf(states, work), work))
+  const suspects = batch.filter(({ work }) => mayStand(states, work))
   if (suspects.length === 0) return batch
   const { projectId, version } = logOf(states, suspects[0]!.work)
-  const landed = await find(
-    projectId,
-    version,
-    suspects.map(({ work }) => work.id),
-  )
+  const ids = suspects.map(({ work }) => work.id)
+  const landed = await find(projectId, version, ids)
   return batch.filter(({ work, resolve }) => {
     const event = landed.get(work.id)
     if (event) resolve(work.recall(event))
@@ -62,9 +59,11 @@ export async function withoutLanded(find: FindLanded, states: State[], batch: Po
  * An order that stands is either older than the latest event that was found here, or came of this very state: and then
  * only an order that is given again is decided twice.
  */
-const mayStand = ({ loadedEventId }: State, { id, again }: Posted['work']): boolean =>
-  again === true || loadedEventId >= id
+export const mayStand = (states: State[], work: Posted['work']): boolean =>
+  work.again === true || logOf(states, work).loadedEventId >= work.id
 
 /** The state of the project in which an order's first event is: the one that a task moves to. */
-const logOf = (states: State[], { projectId, otherProjectId = projectId }: Posted['work']): State =>
-  states.find((state) => state.projectId === otherProjectId)!
+function logOf(states: State[], { projectId, otherProjectId = projectId }: Posted['work']): State {
+  if (states.length === 1) return states[0]!
+  return states.find((state) => state.projectId === otherProjectId)!
+}

@@ -4,7 +4,7 @@ import type { MemberRow, ProjectRow } from '../../drizzle/rows.ts'
 import { batched } from '../postgres/batch.ts'
 import type { Sql } from '../postgres/database.ts'
 import { inOrder } from '../postgres/in-order.ts'
-import { State } from './state.ts'
+import { type Needs, State } from './state.ts'
 
 const limits = { keys: 500, slots: 2 }
 type Finders = Record<Loadable, (id: string) => Promise<Rows[Loadable] | undefined>>
@@ -30,9 +30,6 @@ const memberJson: Record<keyof MemberRow, string> = {
 const memberPairs = Object.entries(memberJson)
   .map(([key, value]) => `'${key}', ${value}`)
   .join(', ')
-
-/** The ids of the rows a command wants to see. */
-export type Needs = Partial<Record<Loadable, string[]>>
 
 export type Loader = ReturnType<typeof openLoader>
 

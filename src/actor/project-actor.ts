@@ -2,7 +2,9 @@ import type { Posted } from './work.ts'
 import type { Leases } from '../home/lease.ts'
 import { Mailbox } from './mailbox.ts'
 import type { State } from './state.ts'
-import { type Holder, transact, type Transactor } from './transact.ts'
+import type { Pass } from './pass.ts'
+import type { Holder } from './prepare.ts'
+import { transact, type Transactor } from './transact.ts'
 
 export interface ActorLimits {
   mailboxCommands: number
@@ -21,6 +23,7 @@ export class ProjectActor implements Holder {
     readonly projectId: string,
     private readonly by: Transactor,
     private readonly leases: Leases,
+    private readonly pass: Pass,
     private readonly limits: ActorLimits,
   ) {
     this.mailbox = new Mailbox(limits.mailboxCommands)
@@ -41,7 +44,7 @@ export class ProjectActor implements Holder {
     this.wake()
   }
 
-  /** Runs `work` when all before it is done, with the lease held and no command under way. */
+  /** Runs `work` when its turn comes, with the lease held and no command under way. */
   async exclusively<T>(work: () => Promise<T>): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>()
     this.mailbox.put(() => work().then(resolve, reject))
@@ -52,19 +55,30 @@ export class ProjectActor implements Holder {
   private wake(): void {
     if (this.busy) return
     this.busy = true
-    void this.work()
+    this.pass.add(this)
   }
 
-  private async work(): Promise<void> {
-    await null // commands that arrive in the same tick travel together
-    while (this.mailbox.size > 0) {
-      // A state from before somebody else had the lease would only lose its commit.
-      if (!(await this.leases.hold(this.projectId)) && this.state?.version) this.state = null
-      const next = this.mailbox.take(this.limits.batchCommands)
-      if (typeof next === 'function') await next()
-      else if (next) await transact(this.by, [this], next)
-      if (this.bytes > this.limits.stateBytes) this.state?.forgetRows()
-    }
+  /** Decides what waits: in this very pass, when the project is leased and warm. */
+  decide(): void {
+    if (this.leases.holds(this.projectId)) this.take()
+    else void this.lease().then(() => this.take())
+  }
+
+  private async lease(): Promise<void> {
+    // A state from before somebody else's turn would only lose its commit.
+    if (!(await this.leases.hold(this.projectId)) && this.state?.version) this.state = null
+  }
+
+  private take(): void {
+    const next = this.mailbox.take(this.limits.batchCommands)
+    const work = typeof next === 'function' ? next() : next && transact(this.by, [this], next)
+    if (work) void work.then(() => this.goOn())
+    else this.goOn()
+  }
+
+  private goOn(): void {
+    if (this.bytes > this.limits.stateBytes) this.state?.forgetRows()
+    if (this.mailbox.size > 0) return this.pass.add(this)
     this.busy = false
     this.leases.rest(this.projectId)
   }

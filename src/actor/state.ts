@@ -9,6 +9,9 @@ import { Overlay } from './overlay.ts'
 type Row = Rows[Entity]
 type RowMaps = Record<Loadable, Overlay<Row>>
 
+/** The ids of the rows a command wants to see. */
+export type Needs = Partial<Record<Loadable, string[]>>
+
 /** What rules read: a project at one version. Rows a command did not name may be missing. */
 export interface ProjectState {
   readonly projectId: string
@@ -85,6 +88,15 @@ export class State implements ProjectState {
     const row = this.row(entity, id)
     if (!row) throw notFound(entity.charAt(0).toUpperCase() + entity.slice(1))
     return row
+  }
+
+  /** True when nothing that a command needs has to be loaded first. */
+  knowsAll(needs: Needs | undefined): boolean {
+    if (!needs) return true
+    for (const entity of loadable) {
+      for (const id of needs[entity] ?? []) if (!this.knows(entity, id)) return false
+    }
+    return true
   }
 
   /** True when the row is here, or known to be absent. */

@@ -1,9 +1,8 @@
 import type { Context, Decision, StoredEvent } from '../facts/facts.ts'
 import type { Guard } from '../commit/idempotency.ts'
 import type { Caller } from '../identity/caller.ts'
-import type { Needs } from './load.ts'
 import type { Reply } from '../wire/reply.ts'
-import type { ProjectState } from './state.ts'
+import type { Needs, ProjectState } from './state.ts'
 
 /** What an actor is given to do in its project. */
 export interface Work<T> {

@@ -1,5 +1,5 @@
 import type { Actors } from '../actor/actors.ts'
-import type { Needs } from '../actor/load.ts'
+import type { Needs } from '../actor/state.ts'
 import type { Work } from '../actor/work.ts'
 import type { Reply } from '../wire/reply.ts'
 import type { Command } from './command.ts'

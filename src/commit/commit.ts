@@ -52,7 +52,9 @@ export function openCommit(sql: Sql, limits: CommitLimits): Commit {
   const by = { sql, choose: openShapes(limits.shapes) }
   // A unit carries at most one mailbox batch, so the events of a commit are bounded too.
   const weigh = { limit: limits.events, of: (unit: Unit) => unit.events.length }
-  return batched({ keys: limits.events, slots: limits.slots, weigh }, (units: Unit[]) =>
+  // Actors decide in one pass, at whose end all that they decided goes together.
+  const soon = queueMicrotask
+  return batched({ keys: limits.events, slots: limits.slots, weigh, soon }, (units: Unit[]) =>
     inTime(limits.timeoutMs, units, writeAll(by, units)),
   )
 }

@@ -39,18 +39,24 @@ export class Leases {
     this.timer = setInterval(() => void this.tend(), config.leaseTtlMs / 4)
   }
 
+  /** True when this process has the lease, and may go on using it. */
+  holds(projectId: string): boolean {
+    const mine = this.held.get(projectId)
+    if (!mine) return false
+    const now = performance.now()
+    if (now >= mine.until || (mine.wanted && now - mine.since >= this.config.leaseSliceMs)) return false
+    mine.restingSince = null
+    return true
+  }
+
   /**
    * Resolves when this process may write the project: at once when it holds the lease, or Redis is away. False when
    * somebody else may have written it since the last time.
    */
   async hold(projectId: string): Promise<boolean> {
+    if (this.holds(projectId)) return true
     const mine = this.held.get(projectId)
-    const now = performance.now()
-    if (mine && now < mine.until) {
-      mine.restingSince = null
-      if (!mine.wanted || now - mine.since < this.config.leaseSliceMs) return true
-      await this.release(projectId)
-    }
+    if (mine && performance.now() < mine.until) await this.release(projectId)
     // A holder that froze is waited for until its lease ends, and a little longer; then the commit decides, in time.
     const patience = performance.now() + Math.min(this.config.leaseTtlMs * 2, this.config.writeTimeoutMs / 2)
     while (performance.now() < patience && performance.now() >= this.awayUntil) {

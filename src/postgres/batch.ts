@@ -9,6 +9,8 @@ export interface BatchLimits<K> {
   weigh?: { limit: number; of: (key: K) => number }
   /** Calls under way at once, at most. */
   slots: number
+  /** When a lone key goes: after the I/O of this tick of the loop, so that requests read together travel together. */
+  soon?: (go: () => void) => unknown
 }
 
 interface Waiting<K, V> {
@@ -31,6 +33,7 @@ const longMs = 1_000
  * @throws Refusal 503 when too many wait already.
  */
 export function batched<K, V>(limits: BatchLimits<K>, work: (keys: K[]) => Promise<V[]>) {
+  const { soon = setImmediate } = limits
   const waiting: Waiting<K, V>[] = []
   let busy = 0
   let scheduled = false
@@ -63,10 +66,9 @@ export function batched<K, V>(limits: BatchLimits<K>, work: (keys: K[]) => Promi
         return reject(unavailable('Too many requests wait'))
       }
       waiting.push({ key, resolve, reject, since: performance.now() })
-      // After the I/O of this tick of the loop, so that requests read together travel together.
       if (!scheduled && busy < limits.slots) {
         scheduled = true
-        setImmediate(pump)
+        soon(pump)
       }
     })
 }
