@@ -1,7 +1,7 @@
 import type { Static, TObject } from '@sinclair/typebox'
 import type { Loadable } from '../../drizzle/entities.ts'
 import type { Context, Decision } from '../facts/facts.ts'
-import type { Needs } from '../actor/load.ts'
+import type { Needs } from '../actor/state.ts'
 import type { ProjectState } from '../actor/state.ts'
 import type { Caller } from '../identity/caller.ts'
 import type { Role } from '../identity/roles.ts'
