@@ -96,7 +96,7 @@ export class Asker {
     throw new Error(`a frame of kind ${kind} from a listener`)
   }
 
-  ended(reason: string): void {
+  ended(reason = 'the connection was closed'): void {
     this.state = 'ended'
     this.events.ended(reason)
     for (const { reject } of this.outbox.empty()) reject(new Lost(false, reason))

@@ -10,13 +10,14 @@ export interface Hearer {
   heard(frame: Frame): void
   /** Anything arrived. */
   stirred(): void
-  ended(reason: string): void
+  /** Without a reason it was the other side that closed. */
+  ended(reason?: string): void
 }
 
 /** A socket that carries frames: small ones until the other side is known. */
 export class Connection {
   private readonly reader = new FrameReader(greetingBytes)
-  private reason = 'the connection was closed'
+  private reason: string | undefined
   private isEnded = false
 
   constructor(
@@ -43,7 +44,7 @@ export class Connection {
   }
 
   write(frame: Buffer): void {
-    if (!this.isEnded) this.socket.write(frame)
+    if (this.socket.writable || this.socket.connecting) this.socket.write(frame)
   }
 
   /** Hears nothing more until all that was sent has been taken. */

@@ -6,6 +6,8 @@ import { Served } from './served.ts'
 
 /** Connections whose handshake is under way, at most: the oldest goes, so that whoever is quick gets in. */
 const mostUnknown = 64
+/** Whoever knocks often gets one line of the log now and then. */
+const betweenLinesMs = 1_000
 
 /** @throws Error when the port cannot be had. */
 export async function openListener(
@@ -25,6 +27,8 @@ export class Listener {
   private readonly server: Server
   private readonly unknown = new Set<Served>()
   private readonly welcome = new Set<Served>()
+  private strangers = { count: 0, reason: '' }
+  private quietUntil = 0
   private isLeaving = false
   private timer: NodeJS.Timeout | undefined
   private allLeft = () => {}
@@ -39,7 +43,7 @@ export class Listener {
       serve,
       log,
       welcomed: (served: Served) => this.welcomed(served),
-      ended: (served: Served, reason: string) => this.ended(served, reason),
+      ended: (served: Served, reason?: string) => this.ended(served, reason),
     }
     this.server = createServer((socket) => {
       this.unknown.add(new Served(socket, keys, options, events))
@@ -53,6 +57,7 @@ export class Listener {
       this.server.once('error', reject)
       this.server.listen(this.options.port, this.options.host, resolve)
     })
+    this.server.on('error', (error) => this.log.error({ reason: error.message }, 'cannot take connections'))
     const { address, port } = this.server.address() as AddressInfo
     this.host = address
     this.port = port
@@ -91,12 +96,16 @@ export class Listener {
     if (this.isLeaving) served.goodbye()
   }
 
-  private ended(served: Served, reason: string): void {
-    if (this.unknown.delete(served)) this.log.warn({ reason }, 'turned a stranger away')
+  private ended(served: Served, reason: string | undefined): void {
+    if (this.unknown.delete(served) && reason) this.strangers = { count: this.strangers.count + 1, reason }
     if (this.welcome.delete(served) && this.welcome.size === 0) this.allLeft()
   }
 
   private tick(): void {
     for (const served of [...this.unknown, ...this.welcome]) served.tick()
+    if (this.strangers.count === 0 || performance.now() < this.quietUntil) return
+    this.log.warn(this.strangers, 'turned strangers away')
+    this.strangers = { count: 0, reason: '' }
+    this.quietUntil = performance.now() + betweenLinesMs
   }
 }

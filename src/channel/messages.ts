@@ -31,10 +31,11 @@ export function encodeAsks(firstId: number, asks: SentAsk[]): string {
 }
 
 export function decodeAsks(text: string): HeardAsk[] {
-  const [firstId, ...fields] = JSON.parse(text) as [number, ...unknown[]]
+  const fields = JSON.parse(text) as [number, ...unknown[]]
+  let id = fields[0]
   const asks: HeardAsk[] = []
-  for (let i = 0; i < fields.length; i += 2)
-    asks.push({ id: firstId + i / 2, deadline: fields[i] as number, payload: fields[i + 1] })
+  for (let i = 1; i < fields.length; i += 2)
+    asks.push({ id: id++, deadline: fields[i] as number, payload: fields[i + 1] })
   return asks
 }
 

@@ -53,6 +53,7 @@ export class Peers {
     const known = this.known.get(id)
     if (!known) return true
     if (known.hasLeft) return false
+    known.askedAt = performance.now()
     if (known.failures === 0) return true
     if (!known.asker) this.connect(known)
     return false

@@ -21,7 +21,7 @@ type Leaving = Answered & { bytes: number }
 export interface ServedEvents {
   serve(asks: Ask[]): void
   welcomed(served: Served): void
-  ended(served: Served, reason: string): void
+  ended(served: Served, reason?: string): void
   log: Log
 }
 
@@ -66,7 +66,7 @@ export class Served {
     this.quietMs = 0
   }
 
-  ended(reason: string): void {
+  ended(reason?: string): void {
     this.isEnded = true
     this.events.ended(this, reason)
   }

@@ -60,3 +60,12 @@ export const failureOf = (answer: Promise<Answer>): Promise<Error> =>
     (got) => Promise.reject(new Error(`answered: ${JSON.stringify(got)}`)),
     (error: Error) => error,
   )
+
+/** Waits until it is true, looking often. */
+export async function until(isTrue: () => boolean, withinMs = 10_000): Promise<void> {
+  const end = performance.now() + withinMs
+  while (!isTrue()) {
+    if (performance.now() > end) throw new Error(`not true within ${withinMs} ms: ${isTrue}`)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
