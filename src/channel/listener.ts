@@ -90,10 +90,10 @@ export class Listener {
     await closed
   }
 
-  private welcomed(served: Served): void {
+  private welcomed(served: Served): boolean {
     this.unknown.delete(served)
     this.welcome.add(served)
-    if (this.isLeaving) served.goodbye()
+    return this.isLeaving
   }
 
   private ended(served: Served, reason: string | undefined): void {

@@ -19,15 +19,13 @@ export class Outbox<T extends { bytes: number }> {
   add(one: T): void {
     this.waiting.push(one)
     this.bytes += one.bytes
-    if (this.isDue || this.frameBytes === 0) return
-    this.isDue = true
-    setImmediate(() => this.flush())
+    this.flushSoon()
   }
 
   /** Nothing is handed on before. */
   open(frameBytes: number): void {
     this.frameBytes = Math.min(frameBytes, fullBytes)
-    this.flush()
+    this.flushSoon()
   }
 
   /** Takes back what was not handed on. */
@@ -36,6 +34,12 @@ export class Outbox<T extends { bytes: number }> {
     this.waiting = []
     this.bytes = 0
     return all
+  }
+
+  private flushSoon(): void {
+    if (this.isDue || this.frameBytes === 0) return
+    this.isDue = true
+    setImmediate(() => this.flush())
   }
 
   private flush(): void {

@@ -20,7 +20,8 @@ type Leaving = Answered & { bytes: number }
 
 export interface ServedEvents {
   serve(asks: Ask[]): void
-  welcomed(served: Served): void
+  /** True when this process is leaving, and the other is to know. */
+  welcomed(served: Served): boolean
   ended(served: Served, reason?: string): void
   log: Log
 }
@@ -81,13 +82,14 @@ export class Served {
   private greet(frame: Frame): void {
     try {
       const { send, terms } = this.greeting.heard(frame, performance.now())
-      this.connection.write(send)
-      if (!terms) return
+      if (!terms) return this.connection.write(send)
       this.isWelcome = true
       this.mostBytes = Math.min(terms.frameBytes, this.options.frameBytes)
       this.connection.allow(this.options.frameBytes)
       this.outbox.open(this.mostBytes)
-      this.events.welcomed(this)
+      const isLeaving = this.events.welcomed(this)
+      // In one piece, so that nothing is asked between the two.
+      this.connection.write(isLeaving ? Buffer.concat([send, encodeFrame(kinds.goodbye)]) : send)
     } catch (error) {
       if (error instanceof Stranger && error.last) this.connection.finish(error.last)
       throw error
