@@ -1,12 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { createHmac } from 'node:crypto'
 import { type AddressInfo, createServer } from 'node:net'
 import { encodeFrame } from '../../src/channel/frames.ts'
-import { deriveKeys } from '../../src/channel/handshake.ts'
 import { openPeers, type Peers } from '../../src/channel/peers.ts'
 import { kinds, Lost, version } from '../../src/channel/protocol.ts'
 import { failureOf, limits, listeningLog, secret, soon } from './pair.ts'
-import { type Raw, readRaw } from './raw.ts'
+import { challenge, type Raw, readRaw, terms, welcomeAs } from './raw.ts'
 
 let peers: Peers
 beforeAll(() => void (peers = openPeers(limits, listeningLog())))
@@ -30,19 +28,6 @@ async function met(
   server.close()
   expect(lost).toBeInstanceOf(Lost)
   return { message: lost.message, sent: (lost as Lost).sent }
-}
-
-const challenge = Buffer.concat([Buffer.of(version), Buffer.alloc(32, 9)])
-const terms = Buffer.from('00100000' + '0000000000000000', 'hex')
-
-/** Takes the asker's hello and proof, and welcomes it as that process, with what that secret makes of it. */
-async function welcomeAs(raw: Raw, id: string, known: string, role = 'listener'): Promise<void> {
-  const hello = (await raw.frame()).body
-  raw.send(encodeFrame(kinds.challenge, challenge))
-  await raw.frame()
-  const mac = createHmac('sha256', deriveKeys([known])[0]!)
-  for (const part of [`${role}\n`, hello, challenge, terms, id]) mac.update(part)
-  raw.send(encodeFrame(kinds.welcome, Buffer.concat([mac.digest(), terms])))
 }
 
 const notHe = { message: 'is not who we looked for', sent: false }

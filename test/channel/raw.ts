@@ -1,6 +1,8 @@
+import { createHmac } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
-import { type Frame, FrameReader } from '../../src/channel/frames.ts'
+import { encodeFrame, type Frame, FrameReader } from '../../src/channel/frames.ts'
 import { AskerGreeting, deriveKeys } from '../../src/channel/handshake.ts'
+import { kinds, version } from '../../src/channel/protocol.ts'
 
 /** A connection of which every byte is ours. */
 export interface Raw {
@@ -66,4 +68,17 @@ export async function greet(port: number, secrets: string[], listenerId = 'home-
       return greeting.heard(await raw.frame())
     },
   }
+}
+
+export const challenge = Buffer.concat([Buffer.of(version), Buffer.alloc(32, 9)])
+export const terms = Buffer.from('00100000' + '0000000000000000', 'hex')
+
+/** Takes the asker's hello and proof, and welcomes it as that process, with what that secret makes of it. */
+export async function welcomeAs(raw: Raw, id: string, known: string, role = 'listener'): Promise<void> {
+  const hello = (await raw.frame()).body
+  raw.send(encodeFrame(kinds.challenge, challenge))
+  await raw.frame()
+  const mac = createHmac('sha256', deriveKeys([known])[0]!)
+  for (const part of [`${role}\n`, hello, challenge, terms, id]) mac.update(part)
+  raw.send(encodeFrame(kinds.welcome, Buffer.concat([mac.digest(), terms])))
 }
