@@ -42,7 +42,12 @@ test('answers inside a project are as documented', async () => {
     const doer = people[may.at(-1)!]
     for (const who of [doer.as(), people.stranger, people.viewer, doer, doer]) {
       await call(who, method, path, body)
-      if (method === 'GET') await call(who, method, path, undefined, { 'if-none-match': '*' })
+      if (method === 'GET') {
+        await call(who, method, path, undefined, { 'if-none-match': '*' })
+      } else {
+        const key = { 'idempotency-key': `${method} ${path}` }
+        for (const _ of [1, 2]) await call(who, method, path, body, key)
+      }
       if (body) for (const wrong of ['{', '{}']) await call(who, method, path, wrong)
     }
   }
@@ -64,7 +69,31 @@ test('answers outside of projects are as documented', async () => {
   ]) {
     for (const who of [people.owner, client]) await call(who, 'GET', path)
   }
-  for (const body of [{ name: 'P' }, {}]) await call(people.owner, 'POST', '/projects', body)
+  for (const body of [{ name: 'P', description: 'long '.repeat(2_000) }, {}]) {
+    await call(people.owner, 'POST', '/projects', body)
+  }
+  const packed = await people.owner.get('/projects', { 'accept-encoding': 'gzip' })
+  expect(packed.headers.get('content-encoding')).toBe('gzip')
+  const { text, body } = await people.owner.get('/projects')
+  const [, operation] = operationOf(api, 'GET', '/projects')
+  expect(undocumented(api, operation, { ...packed, text, body })).toEqual([])
+})
+
+test('the answer to who asks too often is as documented', async () => {
+  const strict = await openTestService({ READS_PER_MINUTE: '1', WRITES_PER_MINUTE: '1' })
+  const someone = await register(strict.client)
+  for (const [method, path, body] of [
+    ['GET', '/projects'],
+    ['POST', '/projects', { name: 'P' }],
+  ] as const) {
+    const [, operation] = operationOf(api, method, path)
+    for (const isMet of [true, false]) {
+      const answer = await someone.call(method, path, body)
+      expect(answer.status === 429).toBe(!isMet)
+      expect(undocumented(api, operation, answer)).toEqual([])
+    }
+  }
+  await strict.close()
 })
 
 test('answers about an account are as documented', async () => {

@@ -155,11 +155,21 @@ export function operationOf(api: OpenApi, method: string, path: string): [string
   return found
 }
 
-/** How an answer differs from what the document says of its operation; a status it does not name is one. */
-export function undocumented(api: OpenApi, operation: Operation, { status, body, text }: Answer): string[] {
+/** What HTTP itself asks for is not documented: OpenAPI has Content-Type ignored, the others are of the connection. */
+const ofHttp = ['content-type', 'content-length', 'date', 'transfer-encoding', 'keep-alive']
+
+function undocumentedHeaders(documented: object, sent: Headers): string[] {
+  const known = [...ofHttp, ...Object.keys(documented).map((name) => name.toLowerCase())]
+  return [...sent.keys()].filter((name) => !known.includes(name)).map((name) => `${name} is not documented`)
+}
+
+/** How an answer differs from what the document says of its operation: its status, its headers, its body. */
+export function undocumented(api: OpenApi, operation: Operation, answer: Answer): string[] {
+  const { status, body, text, headers } = answer
   const response = operation.responses[status]
   if (!response) return [`status ${status} is not documented`]
+  const found = undocumentedHeaders(response.headers ?? {}, headers)
   const schema = response.content?.['application/json']?.schema
-  if (!schema) return text === '' ? [] : [`${status} is documented without a body`]
-  return differences(api, schema, body)
+  if (!schema) return text === '' ? found : [...found, `${status} is documented without a body`]
+  return [...found, ...differences(api, schema, body)]
 }

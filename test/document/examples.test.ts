@@ -1,0 +1,74 @@
+import Ajv from 'ajv/dist/2020'
+import addFormats from 'ajv-formats'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { furnish, openPeople } from '../http/scene.ts'
+import { type Person, register } from '../support/client.ts'
+import { type OpenApi, type Operation, operationsOf } from '../support/schema-check.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+
+let service: TestService
+let api: OpenApi
+let operations: Map<string, Operation>
+beforeAll(async () => {
+  service = await openTestService()
+  api = (await service.client.get('/../docs/json')).body as unknown as OpenApi
+  operations = operationsOf(api)
+})
+afterAll(() => service.close())
+
+test('every example fits its schema', () => {
+  const ajv = addFormats(new Ajv({ strict: false, allErrors: true }))
+  ajv.addSchema(api, 'api')
+  const found: string[] = []
+  let count = 0
+  const look = (value: unknown, at: string): void => {
+    if (typeof value !== 'object' || value === null) return
+    const { schema, example } = value as { schema?: object; example?: unknown }
+    if (schema && example !== undefined) {
+      const fits = ajv.compile({ $ref: `api#${at}/schema` })
+      count += 1
+      if (!fits(example)) found.push(`${at}: ${ajv.errorsText(fits.errors)}`)
+    }
+    for (const [key, one] of Object.entries(value)) {
+      look(one, `${at}/${encodeURIComponent(key.replaceAll('~', '~0').replaceAll('/', '~1'))}`)
+    }
+  }
+  look(api, '')
+  expect(found).toEqual([])
+  expect(count).toBeGreaterThan(80)
+})
+
+/** What an operation's body holds in the document. */
+const exampleOf = (id: string): Record<string, unknown> => {
+  const found = [...operations.values()].find(({ operationId }) => operationId === id)
+  return found!.requestBody!.content!['application/json']!.example as Record<string, unknown>
+}
+
+test('every body works as it stands once the id is set', async () => {
+  const { client } = service
+  const registered = await client.post('/auth/register', exampleOf('register'))
+  expect(registered.status).toBe(201)
+  expect((await client.post('/auth/login', exampleOf('login'))).status).toBe(200)
+  const ada = client.as(registered.body.access_token) as Person
+  const invitee = { ...exampleOf('register'), ...exampleOf('inviteMember') }
+  await client.post('/auth/register', { name: 'Grace', email: invitee.email, password: 'secret-1' })
+  const people = { ...(await openPeople(client)), owner: ada, editor: ada }
+  const things = await furnish({ ...people, editor: await register(client) }, await register(client))
+  const comment = await ada.post(`/tasks/${things.taskId}/comments`, exampleOf('createComment'))
+  const ids: Record<string, string> = { projects: things.projectId, members: things.memberId }
+  Object.assign(ids, { tasks: things.taskId, subtasks: things.subtaskId, comments: comment.body.id })
+
+  for (const [name, { operationId, requestBody, security }] of operations) {
+    if (!requestBody || security.length === 0) continue
+    const [method = '', path = ''] = name.split(' ')
+    const at = path.replace(/(\w+)\/\{\w+\}/g, (_, what: string) => `${what}/${ids[what]}`).slice(7)
+    const example = exampleOf(operationId)
+    const body = 'projectId' in example ? { ...example, projectId: things.projectId } : example
+    const { status, text } = await ada.call(method.toUpperCase(), at, body)
+    expect([name, status, text]).toEqual([
+      name,
+      operationId.startsWith('create') || operationId === 'inviteMember' ? 201 : 200,
+      text,
+    ])
+  }
+})

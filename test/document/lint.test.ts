@@ -1,0 +1,26 @@
+import { createConfig, lintFromString } from '@redocly/openapi-core'
+import spectral from '@stoplight/spectral-core'
+import { oas } from '@stoplight/spectral-rulesets'
+import { beforeAll, expect, test } from 'bun:test'
+import { openDocument } from './open-document.ts'
+
+let text: string
+beforeAll(async () => void (text = await openDocument()))
+
+/** The contract has subtasks and comments both below a task and beside one: `/tasks/{id}/comments`, `/tasks/comments/{id}`. */
+const givenByContract = ['no-ambiguous-paths']
+
+test("Redocly's recommended rules find nothing but paths that the contract gives", async () => {
+  const config = await createConfig({ extends: ['recommended'] })
+  const problems = await lintFromString({ source: text, absoluteRef: 'openapi.json', config })
+  const found = problems.filter(({ ruleId }) => !givenByContract.includes(ruleId))
+  expect(found.map(({ ruleId, message }) => `${ruleId}: ${message}`)).toEqual([])
+  for (const { message } of problems) expect(message).toMatch(/tasks\/(subtasks|comments)\/\{id\}/)
+})
+
+test("Spectral's recommended rules find nothing", async () => {
+  const linter = new spectral.Spectral()
+  linter.setRuleset({ extends: [[oas, 'recommended']] } as never)
+  const found = await linter.run(JSON.parse(text))
+  expect(found.map(({ code, message, path }) => `${code}: ${message} at ${path.join('.')}`)).toEqual([])
+})

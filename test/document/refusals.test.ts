@@ -1,0 +1,112 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { furnish, openPeople, type People, type Things } from '../http/scene.ts'
+import { type Answer, type Person, register } from '../support/client.ts'
+import {
+  type OpenApi,
+  type Operation,
+  operationsOf,
+  referred,
+  type Schema,
+  undocumented,
+} from '../support/schema-check.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+
+let service: TestService
+let people: People
+let things: Things
+let api: OpenApi
+let operations: [name: string, operation: Operation][]
+beforeAll(async () => {
+  service = await openTestService()
+  api = (await service.client.get('/../docs/json')).body as unknown as OpenApi
+  operations = [...operationsOf(api)]
+  people = await openPeople(service.client)
+  things = await furnish(people, await register(service.client))
+  for (const one of [people.owner, people.editor]) {
+    await one.post('/projects', { name: 'Engine' }, { 'idempotency-key': 'used' })
+  }
+})
+afterAll(() => service.close())
+
+const nobody = '019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5b'
+type Wrong = { who?: Person; path?: string; body?: unknown; headers?: Record<string, string> }
+
+/** A request that an operation takes, but for what is wrong with it. */
+function send({
+  name,
+  operation,
+  wrong,
+}: {
+  name: string
+  operation: Operation
+  wrong: Wrong
+}): Promise<Answer> {
+  const [method = '', path = ''] = name.split(' ')
+  const author = operation.operationId === 'updateComment' ? people.editor : people.owner
+  const { who = author, body = bodyOf(operation), headers } = wrong
+  return who.call(method.toUpperCase(), wrong.path ?? fill(path), operation.requestBody && body, headers)
+}
+
+const fill = (path: string, { projectId, memberId, taskId, subtaskId, commentId } = things): string => {
+  const ids: Record<string, string> = { projects: projectId, members: memberId, tasks: taskId }
+  Object.assign(ids, { subtasks: subtaskId, comments: commentId })
+  return path.replace(/(\w+)\/\{\w+\}/g, (_, what: string) => `${what}/${ids[what]}`).slice('/api/v1'.length)
+}
+
+function bodyOf({ requestBody, operationId }: Operation): Record<string, unknown> | undefined {
+  const example = requestBody?.content?.['application/json']?.example as Record<string, unknown> | undefined
+  return operationId === 'createTask' ? { ...example, projectId: things.projectId } : example
+}
+
+/** Nothing where something is required, else a number where a text should be. */
+function wrongBody({ $ref = '' }: Schema): object {
+  const { properties = {}, required = [] } = referred(api, $ref)
+  return required.length > 0 ? {} : { [Object.keys(properties)[0]!]: 0 }
+}
+
+/** Each status, and what is wrong with a request that gets it. */
+const wrongs: Record<number, (path: string, operation: Operation) => Wrong | undefined> = {
+  400(path, { requestBody, parameters }) {
+    if (requestBody) return { body: wrongBody(requestBody.content!['application/json']!.schema) }
+    if (parameters.some(({ name }) => name === 'limit')) return { path: `${fill(path)}?limit=0` }
+    if (parameters.some(({ name }) => name === 'Idempotency-Key'))
+      return { headers: { 'idempotency-key': '""' } }
+    return { path: `${fill(path)}?x=1&x=2` }
+  },
+  401: (_, { operationId }) =>
+    operationId === 'login' ? {} : { who: people.owner.as('not.a.token') as Person },
+  403: (_, { operationId }) =>
+    operationId === 'updateMe'
+      ? { body: { password: 'secret-2', currentPassword: 'not this' } }
+      : { who: people.viewer },
+  404(path, { operationId }) {
+    if (operationId === 'createTask') return { body: { title: 'T', projectId: nobody } }
+    if (operationId === 'listTasks') return { path: `/tasks?projectId=${nobody}` }
+    if (operationId === 'inviteMember') return { body: { email: 'nobody@example.com' } }
+    return { path: fill(path).replace(/(.*)[\w-]{36}/, `$1${nobody}`) }
+  },
+  409: (_, { operationId }) => (operationId === 'register' ? {} : { body: { email: people.viewer.email } }),
+  412: () => ({ headers: { 'if-match': '"other"' } }),
+  413: () => ({ body: JSON.stringify({ title: 'x'.repeat(1_048_576) }) }),
+  414: (path) => ({ path: `${fill(path)}?x=${'x'.repeat(8_192)}` }),
+  415: () => ({ headers: { 'content-type': 'text/plain' } }),
+  422: () => ({ headers: { 'idempotency-key': 'used' } }),
+}
+
+test('what an operation is documented to refuse is what it says, word for word', async () => {
+  const account = { name: 'Ada', email: 'ada@example.com', password: 'another one' }
+  await service.client.post('/auth/register', account, { 'idempotency-key': 'used' })
+  let compared = 0
+  for (const [name, operation] of operations) {
+    for (const [status, { content }] of Object.entries(operation.responses)) {
+      const wrong = wrongs[Number(status)]?.(name.split(' ')[1]!, operation)
+      if (!wrong) continue
+      compared += 1
+      const answer = await send({ name, operation, wrong })
+      expect([name, undocumented(api, operation, answer)]).toEqual([name, []])
+      const example = content?.['application/json']?.example
+      expect([name, answer.body]).toEqual([name, example as typeof answer.body])
+    }
+  }
+  expect(compared).toBeGreaterThan(150)
+})

@@ -1,0 +1,52 @@
+import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import openapiTypescript, { astToString } from 'openapi-typescript'
+import ts from 'typescript'
+import { right, wrong } from './client-code.ts'
+import { openDocument } from './open-document.ts'
+
+let folder: string
+/** What the compiler says of each file, by its name. */
+let said: Map<string, string[]>
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'docket-client-'))
+  await symlink(resolve(import.meta.dirname, '../../node_modules'), join(folder, 'node_modules'))
+  const types = astToString(await openapiTypescript(await openDocument()))
+  const codes = { 'right.ts': right, ...Object.fromEntries(wrong.map((code, i) => [`wrong-${i}.ts`, code])) }
+  await writeFile(join(folder, 'api.d.ts'), types)
+  for (const [name, code] of Object.entries(codes)) await writeFile(join(folder, name), code)
+  said = compiled(Object.keys(codes).map((name) => join(folder, name)))
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+function compiled(files: string[]): Map<string, string[]> {
+  const program = ts.createProgram(files, {
+    strict: true,
+    noEmit: true,
+    skipLibCheck: true,
+    types: [],
+    target: ts.ScriptTarget.ES2022,
+    module: ts.ModuleKind.ESNext,
+    moduleResolution: ts.ModuleResolutionKind.Bundler,
+  })
+  const found = ts.getPreEmitDiagnostics(program).map(({ file, messageText }) => ({
+    name: file?.fileName ?? '',
+    message: ts.flattenDiagnosticMessageText(messageText, '\n'),
+  }))
+  return new Map(
+    files.map((path) => [path, found.filter(({ name }) => name === path).map((one) => one.message)]),
+  )
+}
+
+test('a typed client made of the document compiles as it is meant to be used', () => {
+  expect(said.get(join(folder, 'right.ts'))).toEqual([])
+})
+
+test('a misspelt field, value, parameter or path does not compile', () => {
+  for (const [i, code] of wrong.entries()) {
+    expect([code, said.get(join(folder, `wrong-${i}.ts`))?.length]).toEqual([code, 1])
+  }
+})
