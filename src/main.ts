@@ -37,14 +37,15 @@ async function main(command = 'start', ...words: string[]): Promise<void> {
     if (command === 'migrate') return stopping.stop(0)
     if (command === 'jobs') return stopping.stop(await runJobsCommand(config, words))
     if (!migrates) await stopping.unlessBegun(examineWhenReached(config.databaseUrl, log, stopping))
-    serve(command, config, log, stopping)
+    await serve(command, config, log, stopping)
   }
   await run().catch((error) => stopping.fail(error))
 }
 
-function serve(command: string, config: Config, log: Log, stopping: Stopping): void {
+async function serve(command: string, config: Config, log: Log, stopping: Stopping): Promise<void> {
   const services = openServices(config, log, { commands, react })
   stopping.closes('services', () => services.close())
+  await stopping.unlessBegun(services.join(command !== 'worker'))
   if (command !== 'web') stopping.closes('workers', startWorkers(services))
   if (command !== 'worker') listen(createApp(services), services, stopping, mostReceivedBytes)
 }

@@ -1,5 +1,6 @@
 import type { React } from './facts/facts.ts'
 import type { Command } from './commands/command.ts'
+import { openCompany } from './commands/company.ts'
 import { openFindPerson } from './commands/people.ts'
 import { openPerform } from './commands/perform.ts'
 import { registryOf } from './commands/registry.ts'
@@ -51,6 +52,8 @@ export interface Services {
   /** From now on the process says that it is not ready, and serves on until it is closed. */
   drain(): void
   isDraining(): boolean
+  /** Joins the processes that write together; `asHome`, projects may be at home here. */
+  join(asHome: boolean): Promise<void>
   /** Drains the actors, then closes every connection; bounded in time. */
   close(): Promise<void>
 }
@@ -72,14 +75,16 @@ export function openServices(config: Config, log: Log, domain: Domain): Services
   const passwords = openPasswords()
   const authenticate = openAuthenticate(database.reads, tokens)
   const limits = openLimits(redis, config)
+  const registry = registryOf(domain.commands)
+  const company = openCompany({ config, redis, registry, perform: openPerform(actors, config), log })
   let draining = false
   return {
     ...{ config, log, database, actors, versions, limits, authenticate, tokens, passwords, jobs },
     run: openRun({
-      registry: registryOf(domain.commands),
+      registry,
       places: openPlaces(database.reads),
       findPerson: openFindPerson(database.reads),
-      deliver: openPerform(actors, config),
+      deliver: company.deliver,
       timeoutMs: config.writeTimeoutMs,
     }),
     findRole: openFindRole(database.reads, versions),
@@ -90,8 +95,11 @@ export function openServices(config: Config, log: Log, domain: Domain): Services
     redisStatus: () => redis.status,
     drain: () => void (draining = true),
     isDraining: () => draining,
+    join: (asHome) => company.join(asHome),
     async close() {
-      await actors.close(config.drainTimeoutMs)
+      await company.leave(config.drainTimeoutMs / 4)
+      await actors.close(config.drainTimeoutMs / 2)
+      await company.close()
       await ground.close()
     },
   }

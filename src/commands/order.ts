@@ -17,6 +17,8 @@ export interface Order {
 export interface Dispatch extends Order {
   /** Its own id: the log's first event of it ends alike, so that whoever takes it over can see whether it stands. */
   id: string
+  /** What the command's input looks like where it comes from: see registry.ts. */
+  form: string
   /** It was given to another process before, which may have done it. */
   again?: true
   projectId: string

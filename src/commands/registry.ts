@@ -1,10 +1,20 @@
+import { createHash } from 'node:crypto'
 import type { Command } from './command.ts'
 
-export type Registry = ReadonlyMap<string, Command>
+export interface Registered {
+  command: Command
+  /** What its input looks like in this release: a process of another one must not read it as something else. */
+  form: string
+}
+
+export type Registry = ReadonlyMap<string, Registered>
 
 /** All commands by their names. @throws Error when two have the same */
 export function registryOf(commands: Command[]): Registry {
-  const registry = new Map(commands.map((command) => [command.name, command]))
+  const registry = new Map(commands.map((command) => [command.name, { command, form: formOf(command) }]))
   if (registry.size < commands.length) throw new Error('Two commands have the same name')
   return registry
 }
+
+const formOf = ({ input }: Command): string =>
+  createHash('sha256').update(JSON.stringify(input)).digest('base64url').slice(0, 8)

@@ -1,13 +1,12 @@
 import { notFound } from '../wire/refusals.ts'
 import { isId, newId } from '../ids.ts'
 import type { Reply } from '../wire/reply.ts'
-import type { Command } from './command.ts'
 import { idIn, nouns } from './decide.ts'
-import type { Perform } from './perform.ts'
+import type { Deliver } from './deliver.ts'
 import type { Dispatch, Order } from './order.ts'
 import type { FindPerson } from './people.ts'
 import type { Places } from './places.ts'
-import type { Registry } from './registry.ts'
+import type { Registered, Registry } from './registry.ts'
 
 /**
  * Runs any command by its name, wherever its project is at home, and gives its answer once it is durable.
@@ -19,19 +18,19 @@ interface Means {
   registry: Registry
   places: Places
   findPerson: FindPerson
-  deliver: Perform
+  deliver: Deliver
   timeoutMs: number
 }
 
 /** Opens the one way in for writes to projects. */
 export function openRun({ registry, places, findPerson, deliver, timeoutMs }: Means): Run {
-  function runIn(command: Command, order: Order, person?: Dispatch['person']): Promise<Reply> {
+  function runIn({ command, form }: Registered, order: Order, person?: Dispatch['person']): Promise<Reply> {
     const { at } = command
     const deadline = performance.now() + timeoutMs
     const into = command.into?.(order.input)
     if (into !== undefined && !isId(into)) throw notFound('Project')
     const send = (projectId: string, taskId?: string) =>
-      deliver(command, { ...order, id: newId(), projectId, taskId, person }, deadline)
+      deliver(command, { ...order, form, id: newId(), projectId, taskId, person }, deadline)
     if (at.kind === 'new') return send(newId())
     const id = idIn(order.input, at.key)
     if (at.kind === 'project') return send(id)
@@ -39,9 +38,9 @@ export function openRun({ registry, places, findPerson, deliver, timeoutMs }: Me
   }
 
   return async (order) => {
-    const command = registry.get(order.name)
-    if (!command) throw new Error(`There is no command ${order.name}`)
-    if (!command.whom) return runIn(command, order)
-    return runIn(command, order, await findPerson(command.whom(order.input, order.caller)))
+    const known = registry.get(order.name)
+    if (!known) throw new Error(`There is no command ${order.name}`)
+    const { whom } = known.command
+    return runIn(known, order, whom && (await findPerson(whom(order.input, order.caller))))
   }
 }

@@ -1,0 +1,48 @@
+import { Lost, type Peer } from '../channel/protocol.ts'
+import type { Peers } from '../channel/peers.ts'
+import type { Home } from '../home/assignment.ts'
+import { isId } from '../ids.ts'
+import { Refusal } from '../wire/refusals.ts'
+import type { Reply } from '../wire/reply.ts'
+import type { Command } from './command.ts'
+import type { Dispatch } from './order.ts'
+import type { Perform } from './perform.ts'
+
+/**
+ * Takes an order to its project's home and brings back the answer.
+ * @param deadline when to give up, on the clock of performance.now()
+ * @throws Refusal what the rule refused, 503
+ */
+export type Deliver = Perform
+
+interface Means {
+  homeOf(projectId: string): Home | undefined
+  ask: Peers['ask']
+  perform: Perform
+}
+
+/**
+ * Where a project is at home is only a guess: any process does any order, and the commit's comparison keeps it right. An
+ * order whose home was lost goes to the next one as the same order, by whose id the log says whether it stands.
+ */
+export function openDeliver({ homeOf, ask, perform }: Means): Deliver {
+  const deliver: Deliver = (command, dispatch, deadline) => {
+    const home = isId(dispatch.projectId) ? homeOf(dispatch.projectId) : 'here'
+    const isHere = home === undefined || home === 'here'
+    return isHere ? perform(command, dispatch, deadline) : send(home, command, dispatch, deadline)
+  }
+
+  async function send(home: Peer, command: Command, dispatch: Dispatch, deadline: number): Promise<Reply> {
+    try {
+      const answer = await ask(home, dispatch, deadline)
+      if (answer.kind === 'reply') return answer
+      if (answer.kind === 'refusal') throw new Refusal(answer.status, answer.message, answer.headers)
+      if (answer.kind === 'failed') throw new Error(`${dispatch.name} failed at its home`)
+      return perform(command, dispatch, deadline)
+    } catch (error) {
+      if (!(error instanceof Lost)) throw error
+      return deliver(command, error.sent ? { ...dispatch, again: true } : dispatch, deadline)
+    }
+  }
+  return deliver
+}
