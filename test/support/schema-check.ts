@@ -3,7 +3,7 @@ import type { Answer } from './client.ts'
 /** The parts of JSON Schema that the document uses. */
 export interface Schema {
   $ref?: string
-  type?: string
+  type?: string | string[]
   properties?: Record<string, Schema>
   required?: string[]
   items?: Schema
@@ -78,8 +78,9 @@ export function differences(api: OpenApi, schema: Schema, value: unknown, at = '
     return found.some(({ length }) => length === 0) ? [] : found.flat()
   }
   if (schema.enum && !schema.enum.includes(value)) return [`${at}: ${String(value)} is not in the list`]
-  if (typeOf(value) !== schema.type && !(schema.type === 'number' && typeOf(value) === 'integer')) {
-    return [`${at}: ${typeOf(value)} is not ${schema.type}`]
+  const types = [schema.type].flat()
+  if (!types.includes(typeOf(value)) && !(types.includes('number') && typeOf(value) === 'integer')) {
+    return [`${at}: ${typeOf(value)} is not ${types.join(' or ')}`]
   }
   if (Array.isArray(value)) {
     return value.flatMap((item, i) => differences(api, schema.items ?? {}, item, `${at}.${i}`))

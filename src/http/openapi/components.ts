@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { nameOf } from '../../schema/named.ts'
+import { shortened } from './nullable.ts'
 
 interface Document {
   components?: object
@@ -17,7 +18,7 @@ export function componentsOf<T extends Document>(
   function refer(value: unknown): unknown {
     if (Array.isArray(value)) return value.map(refer)
     if (typeof value !== 'object' || value === null) return value
-    const part = Object.fromEntries(Object.entries(value).map(([key, one]) => [key, refer(one)]))
+    const part = shortened(Object.fromEntries(Object.entries(value).map(([key, one]) => [key, refer(one)])))
     const name = nameOf(value)
     if (name === undefined) return part
     const known = schemas.get(name) ?? part
