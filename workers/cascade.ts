@@ -1,4 +1,5 @@
 import { unassignTasks } from '../modules/tasks/commands.ts'
+import { Refusal } from '../src/wire/refusals.ts'
 import type { Run } from '../src/commands/run.ts'
 import type { Sql, SqlPart } from '../src/postgres/database.ts'
 import { nilId } from '../src/ids.ts'
@@ -65,7 +66,11 @@ export async function unassignMember(
     const ids = tasks.map(({ id }) => id)
     if (ids.length === 0) return undefined
     const input = { projectId, userId, ids }
-    const { body } = await run({ name: unassignTasks.name, input, caller: { userId: worker } })
-    return (JSON.parse(body) as { isBack?: boolean }).isBack ? undefined : true
+    return run({ name: unassignTasks.name, input, caller: { userId: worker } }).then(() => true, unlessOver)
   })
+}
+
+/** Nothing is left to do when the rule says so. */
+function unlessOver(error: unknown): undefined {
+  if (!(error instanceof Refusal) || error.status !== 409) throw error
 }

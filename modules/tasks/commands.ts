@@ -4,7 +4,7 @@ import { requireMatch } from '../../src/actor/precondition.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import { command, inProject, type Known, ofTask } from '../../src/commands/command.ts'
 import { requireRole } from '../../src/identity/roles.ts'
-import { badRequest } from '../../src/wire/refusals.ts'
+import { badRequest, conflict } from '../../src/wire/refusals.ts'
 import { optionalText, parseInstant } from '../../src/schema/text.ts'
 import { CreateTask, TaskId, type TaskInput, taskView, UnassignTasks, UpdateTask } from './schema.ts'
 
@@ -115,9 +115,6 @@ export const deleteTask = command('task.delete', {
   says: 'Task deleted successfully',
 })
 
-/** What the worker is told: whether the member that it takes tasks from is here again. */
-const told = (isBack: boolean) => ({ isBack })
-
 /** After a member went: takes their tasks from them, unless they came back. */
 export const unassignTasks = command('task.unassign', {
   input: UnassignTasks,
@@ -125,15 +122,16 @@ export const unassignTasks = command('task.unassign', {
   least: 'nobody',
   needs: ({ ids }) => ({ task: ids }),
   decide(state, known, { ids, userId }) {
-    if (!state.project || state.roleOf(userId)) return { changes: [], answer: told(true) }
+    if (!state.project || state.roleOf(userId)) throw conflict('They are a member again, or all is gone')
     const tasks = ids.map((id) => state.row('task', id))
     const theirs = tasks.filter(
       (task): task is TaskRow => task?.projectId === state.projectId && task.assigneeId === userId,
     )
     const fields = { assigneeId: null, updatedAt: known.now }
     const changes = theirs.map((task) => updated(state, known, 'task.unassigned', task, fields))
-    return { changes, answer: told(false) }
+    return { changes, answer: undefined }
   },
+  says: 'Tasks unassigned',
 })
 
 export const taskCommands = [createTask, updateTask, deleteTask, unassignTasks]

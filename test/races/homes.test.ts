@@ -5,7 +5,7 @@ import { make, openClient, type Person, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
 import { account, type Load, misnumbered, startLoad } from './load.ts'
-import { at, eventually, upTo } from './pair.ts'
+import { at, upTo } from './pair.ts'
 
 let env: Record<string, string>
 let drop: () => Promise<void>

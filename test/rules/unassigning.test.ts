@@ -21,7 +21,7 @@ describe('taking the tasks of somebody who went', () => {
         fact('task.unassigned', 'task', mine, { ...mine, ...after('new-1') }),
         fact('task.unassigned', 'task', also, { ...also, ...after('new-2') }),
       )
-      .answering({ isBack: false })
+      .answering(undefined)
   })
 
   test('takes only those it was asked for', () => {
@@ -31,17 +31,17 @@ describe('taking the tasks of somebody who went', () => {
   })
 
   test('leaves them to somebody who is back, or who owns the project', () => {
-    given(facts).when(worker, unassign(viewer)).thenNothing({ isBack: true })
+    given(facts).when(worker, unassign(viewer)).thenRefused(409, 'They are a member again, or all is gone')
     given([...facts, taskCreated(taskOf({ assigneeId: owner }))])
       .when(worker, unassign(owner))
-      .thenNothing({ isBack: true })
+      .thenRefused(409, 'They are a member again, or all is gone')
   })
 
   test('is nothing the second time', () => {
     const done = fact('task.unassigned', 'task', mine, { ...mine, ...after('event') })
     given([...facts, done])
       .when(worker, unassign(stranger, [mine.id]))
-      .thenNothing({ isBack: false })
+      .thenNothing(undefined)
   })
 
   test('leaves a task alone that was given to somebody else, or has moved away', () => {
@@ -49,12 +49,12 @@ describe('taking the tasks of somebody who went', () => {
     const moved = taskOf({ id: 'also', projectId: elsewhereId, assigneeId: stranger })
     given([...facts, reassigned, { ...taskCreated(moved), projectId }])
       .when(worker, unassign(stranger))
-      .thenNothing({ isBack: false })
+      .thenNothing(undefined)
   })
 
   test('is nothing in a project that is gone', () => {
     given([...facts, projectGone])
       .when(worker, unassign(stranger))
-      .thenNothing({ isBack: true })
+      .thenRefused(409, 'They are a member again, or all is gone')
   })
 })

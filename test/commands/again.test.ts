@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { commands } from '../../modules/commands.ts'
+import type { Command } from '../../src/commands/command.ts'
+import type { Dispatch } from '../../src/commands/order.ts'
+import { openFindPerson } from '../../src/commands/people.ts'
+import { openPerform, type Perform } from '../../src/commands/perform.ts'
+import { openPlaces } from '../../src/commands/places.ts'
+import { registryOf } from '../../src/commands/registry.ts'
+import { openRun, type Run } from '../../src/commands/run.ts'
+import { readConfig } from '../../src/config.ts'
+import { openLog } from '../../src/log.ts'
+import { openServices, type Services } from '../../src/services.ts'
+import { react } from '../../workers/reactions.ts'
+import { type Person, register } from '../support/client.ts'
+import { faultsOf } from '../support/history.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+import { upTo } from '../races/pair.ts'
+import { later } from '../support/works.ts'
+
+let service: TestService
+let other: Services
+let ada: Person
+let bea: Person
+let here: Perform
+let elsewhere: Perform
+let run: Run
+let sent: { command: Command; dispatch: Dispatch }
+beforeAll(async () => {
+  service = await openTestService()
+  const { config, database, actors } = service.services
+  other = openServices(readConfig(service.env), openLog('silent'), { commands, react })
+  ada = await register(service.client)
+  bea = await register(service.client)
+  here = openPerform(actors, config)
+  elsewhere = openPerform(other.actors, config)
+  const deliver: Perform = (command, dispatch, deadline) => {
+    sent = { command, dispatch }
+    return here(command, dispatch, deadline)
+  }
+  const sql = database.reads
+  const [places, findPerson] = [openPlaces(sql), openFindPerson(sql)]
+  run = openRun({ registry: registryOf(commands), places, findPerson, deliver, timeoutMs: 15_000 })
+})
+afterAll(async () => {
+  await other.close()
+  await service.close()
+})
+
+const eventsNow = async () => (await service.services.database.reads`select 1 from events`).length
+
+/** Does it, and gives the same order again: where it was done, and where nothing is known of it. */
+async function twice(name: string, input: object): Promise<{ id: string }> {
+  const answer = await run({ name, input, caller: { userId: ada.id } })
+  const { command, dispatch } = sent
+  const events = await eventsNow()
+  const again: Dispatch = { ...structuredClone(dispatch), again: true }
+  expect(await here(command, again, later())).toEqual(answer)
+  expect(await elsewhere(command, dispatch, later())).toEqual(answer) // a first copy that comes late
+  expect(await elsewhere(command, again, later())).toEqual(answer)
+  expect(await eventsNow()).toBe(events)
+  return JSON.parse(answer.body)
+}
+
+test('whatever is ordered stands once, and is answered alike wherever it is given again', async () => {
+  const done = new Set<string>()
+  const order = (name: string, input: object) => {
+    done.add(name)
+    return twice(name, input)
+  }
+  const { id: projectId } = await order('project.create', { name: 'First' })
+  const { id: otherId } = await order('project.create', { name: 'Second' })
+  await order('project.update', { id: projectId, name: 'Renamed' })
+  const member = await order('member.invite', { projectId, email: bea.email, role: 'VIEWER' })
+  await order('member.set_role', { projectId, memberId: member.id, role: 'EDITOR' })
+  const task = await order('task.create', { projectId, title: 'One', assigneeId: bea.id })
+  await order('task.update', { id: task.id, title: 'Two' })
+  const subtask = await order('subtask.create', { taskId: task.id, title: 'Step' })
+  await order('subtask.update', { id: subtask.id, title: 'Other step' })
+  await order('subtask.toggle', { id: subtask.id })
+  const comment = await order('comment.create', { taskId: task.id, text: 'Said' })
+  await order('comment.update', { id: comment.id, text: 'Said better' })
+  await order('member.remove', { projectId, memberId: member.id })
+  await order('task.unassign', { projectId, userId: bea.id, ids: [task.id] })
+  await order('task.update', { id: task.id, projectId: otherId, title: 'Moved' })
+  await order('comment.delete', { id: comment.id })
+  await order('subtask.delete', { id: subtask.id })
+  await order('task.delete', { id: task.id })
+  const { id: spareId } = await order('project.create', { name: 'Spare' })
+  await order('project.delete', { id: spareId })
+  expect([...done].sort()).toEqual(commands.map(({ name }) => name).sort())
+  expect(await faultsOf(service.services.database.reads)).toEqual([])
+})
+
+test('an order is found also when a thousand others came after it', async () => {
+  const { id: projectId } = await twice('project.create', { name: 'Busy' })
+  const caller = { userId: ada.id }
+  const first = await run({ name: 'task.create', input: { projectId, title: 'First' }, caller })
+  const { command, dispatch } = sent
+  for (const hundred of upTo(25)) {
+    const titles = upTo(100).map((n) => ({ projectId, title: `Later ${hundred} ${n}` }))
+    await Promise.all(titles.map((input) => run({ name: 'task.create', input, caller })))
+  }
+  const events = await eventsNow()
+  expect(await elsewhere(command, { ...dispatch, again: true }, later())).toEqual(first)
+  expect(await eventsNow()).toBe(events)
+})
+
+test('an order that was refused, or that changed nothing, is decided anew', async () => {
+  const { id: projectId } = await twice('project.create', { name: 'Anew' })
+  const caller = { userId: bea.id }
+  const order = { name: 'task.create', input: { projectId, title: 'Refused' }, caller }
+  expect(run(order)).rejects.toMatchObject({ status: 404 })
+  const { command, dispatch } = sent
+  await twice('member.invite', { projectId, email: bea.email, role: 'EDITOR' })
+  expect(await elsewhere(command, { ...dispatch, again: true }, later())).toMatchObject({ status: 201 })
+  await twice('project.update', { id: projectId, name: 'Anew' })
+})
+
+test('what is past its time is not begun', async () => {
+  const { id: projectId } = await twice('project.create', { name: 'Late' })
+  await twice('task.create', { projectId, title: 'In time' })
+  const events = await eventsNow()
+  const late = here(sent.command, { ...sent.dispatch, id: crypto.randomUUID() }, performance.now() - 1)
+  expect(late).rejects.toMatchObject({ status: 503 })
+  await late.catch(() => {})
+  expect(await eventsNow()).toBe(events)
+})
