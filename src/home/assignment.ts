@@ -1,4 +1,4 @@
-import type { Peer } from '../channel/peer.ts'
+import type { Peer } from '../channel/protocol.ts'
 import type { Known } from './directory.ts'
 import { place } from './placement.ts'
 

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis'
-import type { Peer } from '../channel/peer.ts'
+import type { Peer } from '../channel/protocol.ts'
 import type { Config } from '../config.ts'
 import type { Log } from '../log.ts'
 import { openSubscriber } from '../redis/connections.ts'

@@ -46,13 +46,14 @@ test('an ask that lay on its way past its time is refused there, not served; one
 })
 
 test('a handshake that took long gives no time away, and answers soon set the clock right', async () => {
-  const held = line.hold('answers')
+  // The challenge passes, the welcome and the clock in it come late.
+  const held = line.hold('answers', 38)
   const deadline = soon()
   const first = pair.peers.ask(home(), 1, deadline)
   await Bun.sleep(600)
   held.release()
   await first
-  expect(heard[0]!.deadline).toBeLessThanOrEqual(deadline)
+  expect(heard[0]!.deadline).toBeLessThan(deadline - 400)
   const next = soon()
   await pair.peers.ask(home(), 2, next)
   expect(heard[1]!.deadline).toBeLessThanOrEqual(next)
@@ -69,15 +70,18 @@ test('who waits for an answer past its time is told that none will come', async 
 })
 
 test('the clock of another process is never thought ahead of what it shows, however long it takes to hear it', () => {
-  const heardOf = fc.array(fc.record({ afterMs: fc.nat(20_000), transitMs: fc.nat(2_000) }), { minLength: 1 })
-  // Clocks that are being corrected run up to a two-thousandth faster or slower.
+  const heardOf = fc.array(
+    fc.record({ afterMs: fc.nat(20_000), transitMs: fc.oneof(fc.nat(2), fc.nat(2_000)) }),
+    { minLength: 1 },
+  )
+  // Two clocks that are being corrected part by a thousandth at most.
   fc.assert(
     fc.property(
       fc.integer(),
-      fc.double({ min: -0.001, max: 0.001, noNaN: true }),
+      fc.integer({ min: -1_000, max: 1_000 }),
       heardOf,
-      (ahead, speed, all) => {
-        const theirs = (now: number) => ahead + now * (1 + speed)
+      (ahead, partsPerMillion, all) => {
+        const theirs = (now: number) => ahead + now * (1 + partsPerMillion / 1_000_000)
         const clock = new TheirClock()
         let now = 0
         for (const { afterMs, transitMs } of all) {

@@ -27,7 +27,9 @@ test('after a goodbye what is asked is answered, and nothing new is asked', asyn
   expect(hasLeft).toBe(false)
   echo(kept)
   expect(await Promise.all([first[1], crossing])).toEqual([reply('2'), reply('3')])
+  const began = performance.now()
   await left
+  expect(performance.now() - began).toBeLessThan(5_000)
   expect(peers.isUsable('home-1')).toBe(false)
 })
 

@@ -7,8 +7,8 @@ export interface Line {
   port: number
   /** Lets so many more bytes through that way, and cuts the line. Resolves when it is cut. */
   cutAfter(bytes: number, way: Way): Promise<void>
-  /** Keeps what comes that way; `release` hands it on. */
-  hold(way: Way): { release(): void }
+  /** Keeps what comes that way, after so many bytes; `release` hands it on. */
+  hold(way: Way, afterBytes?: number): { release(): void }
   /** Writes so many bytes at a time, each in a packet of its own. */
   crumble(bytes: number): void
   close(): void
@@ -48,9 +48,14 @@ export async function openLine(toPort: number): Promise<Line> {
           })
         }
       }),
-    hold(way) {
+    hold(way, afterBytes = 0) {
       const held: [Buffer, Socket][] = []
-      meddlers[way] = (chunk, to) => void held.push([chunk, to])
+      let left = afterBytes
+      meddlers[way] = (chunk, to) => {
+        to.write(chunk.subarray(0, left))
+        held.push([chunk.subarray(left), to])
+        left -= Math.min(left, chunk.length)
+      }
       return {
         release() {
           delete meddlers[way]

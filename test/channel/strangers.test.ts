@@ -118,8 +118,10 @@ test('a proof that was overheard proves nothing on another line', async () => {
 
 test('another version is told ours and sent away', async () => {
   const raw = await openRaw(port())
+  const began = performance.now()
   raw.send(hello((body) => void (body[6] = version + 1)))
   const challenge = await raw.frame()
   expect([challenge.kind, challenge.body[0]]).toEqual([kinds.challenge, version])
   await raw.closed
+  expect(performance.now() - began).toBeLessThan(1_500)
 })
