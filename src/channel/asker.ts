@@ -128,8 +128,8 @@ export class Asker {
   }
 
   private send(frame: Waiting[]): void {
-    const [{ bytes, reject }] = frame as [Waiting]
-    if (bytes > this.mostBytes) return reject(new Lost(false, `an ask of ${bytes} bytes is too large`))
+    // What is too large for a frame comes alone, and is as good as unknown there.
+    if (frame[0]!.bytes > this.mostBytes) return frame[0]!.resolve({ kind: 'unknown' })
     const ahead = this.clock.aheadBy(performance.now())
     const asks = frame.map(({ text, deadline }) => ({ text, deadline: Math.floor(deadline + ahead) }))
     this.connection.send(kinds.asks, encodeAsks(this.nextId, asks))

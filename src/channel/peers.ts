@@ -37,7 +37,8 @@ export class Peers {
 
   /**
    * Sends with all else of this turn of the event loop that goes there; connects when needed.
-   * @throws Refusal 503 when too much waits there; Lost when no answer can come any more.
+   * @throws Refusal 503 when too much waits there; Lost when no answer can come any more: then that process is not usable
+   * for a while, unless it was only late.
    */
   ask(peer: Peer, payload: unknown, deadline: number): Promise<Answer> {
     const known = this.meet(peer)
@@ -51,8 +52,8 @@ export class Peers {
   /** False while it said goodbye, or could not be reached or was silent a moment ago: then it is tried again first. */
   isUsable(id: string): boolean {
     const known = this.known.get(id)
+    if (this.isClosed || known?.hasLeft) return false
     if (!known) return true
-    if (known.hasLeft) return false
     known.askedAt = performance.now()
     if (known.failures === 0) return true
     if (!known.asker) this.connect(known)

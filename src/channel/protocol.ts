@@ -61,7 +61,7 @@ export interface Ask {
 export type Answer =
   | (Reply & { kind: 'reply'; replayed?: true })
   | { kind: 'refusal'; status: ErrorStatus; message: string; headers: Record<string, string> }
-  /** That process does not know such work, and has not begun it. */
+  /** That process does not know such work, or could not be sent it, and has not begun it. */
   | { kind: 'unknown' }
   /** An unexpected error there, and logged there. */
   | { kind: 'failed' }

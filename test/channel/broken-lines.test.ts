@@ -110,6 +110,7 @@ test('a closed asker loses what it waits for, and asks nothing more', async () =
   await until(() => heard === 1)
   await mute.peers.close()
   expect(((await lost) as Lost).sent).toBe(true)
+  expect([mute.peers.isUsable('home-1'), mute.peers.isUsable('home-2')]).toEqual([false, false])
   const after = (await failureOf(mute.peers.ask(mute.peer, 1, soon()))) as Lost
   expect([after instanceof Lost, after.sent]).toEqual([true, false])
   await mute.close()
