@@ -27,7 +27,8 @@ export function createApp(services: Services) {
   const seeTask = openSeenTasks(database.reads, versions)
   const log = openRequestLog(services.log, services.config.logRequests)
   const methods = openMethods()
-  const app = new Elysia({ normalize: false })
+  // Elysia looks for a path behind four letters of a host at least, unless told that it may be called `web`.
+  const app = new Elysia({ normalize: false, handler: { standardHostname: false } })
     .use(errors(log, methods))
     .use(log.plugin())
     .use(cors(services.config.corsOrigins))

@@ -20,7 +20,7 @@ export function readConfig(env: Record<string, string | undefined>) {
   }
 }
 
-const ofProcess = ({ duration, isOn, oneOf, secrets, text, url, whole }: Settings) => ({
+const ofProcess = ({ concurrency, duration, isOn, oneOf, secrets, text, url, whole }: Settings) => ({
   host: text('HOST', '0.0.0.0'),
   port: whole('PORT', 3000, 0, 65535),
   databaseUrl: url('DATABASE_URL', ['postgres:', 'postgresql:']),
@@ -30,6 +30,7 @@ const ofProcess = ({ duration, isOn, oneOf, secrets, text, url, whole }: Setting
   logLevel: oneOf('LOG_LEVEL', 'info', logLevels),
   jwtSecret: secrets('JWT_SECRET'),
   jwtExpirationSeconds: duration('JWT_EXPIRATION', '7d'),
+  webConcurrency: concurrency('WEB_CONCURRENCY', 1, 64),
   reusePort: isOn('REUSE_PORT', 'off'),
   drainDelayMs: whole('DRAIN_DELAY_MS', 0, 0, 600_000),
   drainTimeoutMs: whole('DRAIN_TIMEOUT_MS', 10_000, 100, 600_000),

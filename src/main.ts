@@ -12,8 +12,12 @@ import { localSecret } from './local/secret.ts'
 import { startLocal } from './local/start.ts'
 import { examineWhenReached, explained, migrateWhenReached } from './process/database.ts'
 import { inOneLine } from './process/in-one-line.ts'
+import { isLed, obeyParent, tellParent } from './process/led.ts'
 import { listen } from './process/listen.ts'
+import { sharedPools } from './process/pools.ts'
+import { tellAddress } from './process/port.ts'
 import { Stopping } from './process/stopping.ts'
+import { Supervisor } from './process/supervisor.ts'
 import { openServices } from './services.ts'
 import { ConfigError } from './setting-values.ts'
 
@@ -27,9 +31,12 @@ async function main(command = 'start', ...words: string[]): Promise<void> {
   const given = readConfig(process.env)
   const isErrand = errands.includes(command)
   if (!isErrand) requireForProduction(given)
-  const log = openLog(command === 'jobs' ? 'silent' : given.logLevel)
+  const led = isLed(words)
+  const log = openLog(command === 'jobs' ? 'silent' : given.logLevel, led ? { pid: process.pid } : null)
   const isRunByNpm = 'npm_lifecycle_event' in process.env
-  const stopping = new Stopping({ log, drainTimeoutMs: given.drainTimeoutMs, isErrand, isRunByNpm })
+  const { drainTimeoutMs } = given
+  const stopping = new Stopping({ log, drainTimeoutMs, isErrand, isRunByNpm, isLed: led })
+  if (led) return follow(command, given, log, stopping)
   const run = async () => {
     const config = await withOwnServers(given, isErrand, log, stopping)
     const migrates = command === 'migrate' || command === 'start' || !given.databaseUrl
@@ -37,17 +44,42 @@ async function main(command = 'start', ...words: string[]): Promise<void> {
     if (command === 'migrate') return stopping.stop(0)
     if (command === 'jobs') return stopping.stop(await runJobsCommand(config, words))
     if (!migrates) await stopping.unlessBegun(examineWhenReached(config.databaseUrl, log, stopping))
-    await serve(command, config, log, stopping)
+    if (command !== 'worker' && config.webConcurrency > 1) return lead(command, config, log, stopping)
+    const port = await serve(command, config, log, stopping)
+    if (port !== undefined) tellAddress(log, { ...config, port })
   }
   await run().catch((error) => stopping.fail(error))
 }
 
-async function serve(command: string, config: Config, log: Log, stopping: Stopping): Promise<void> {
+/** As one of several processes: whoever leads them has seen to the database, and says where they are. */
+async function follow(command: string, config: Config, log: Log, stopping: Stopping): Promise<void> {
+  obeyParent(stopping)
+  await serve(command, config, log, stopping).then(
+    (port) => tellParent({ port }),
+    (error) => stopping.fail(error),
+  )
+}
+
+/** Runs as several processes: they get what this one was given, or has opened. */
+function lead(command: string, config: Config, log: Log, stopping: Stopping): Promise<void> {
+  const { databaseUrl: DATABASE_URL, redisUrl: REDIS_URL, jwtSecret: JWT_SECRET } = config
+  const alone = { WEB_CONCURRENCY: '1', REUSE_PORT: 'on', HOME_PORT: '0' }
+  const shared = { DATABASE_URL, REDIS_URL, JWT_SECRET, ...alone }
+  const env = {
+    web: { ...sharedPools(config), ...process.env, ...shared },
+    worker: { ...process.env, ...shared },
+  }
+  return new Supervisor({ config, log, stopping, env, hasWorker: command === 'start' }).start()
+}
+
+/** Answers the port that it listens on, unless it only works. */
+async function serve(command: string, config: Config, log: Log, stopping: Stopping) {
   const services = openServices(config, log, { commands, react })
   stopping.closes('services', () => services.close())
   await stopping.unlessBegun(services.join(command !== 'worker'))
   if (command !== 'web') stopping.closes('workers', startWorkers(services))
-  if (command !== 'worker') listen(createApp(services), services, stopping, mostReceivedBytes)
+  if (command === 'worker') return undefined
+  return listen(createApp(services), services, stopping, mostReceivedBytes)
 }
 
 /** Fills what the environment leaves open with servers and a secret of this machine's own. */

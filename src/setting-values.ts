@@ -1,3 +1,6 @@
+import { availableParallelism } from 'node:os'
+import process from 'node:process'
+
 const day = 86_400
 const durationUnits: Record<string, number> = { s: 1, m: 60, h: 3600, d: day, w: 7 * day }
 
@@ -15,6 +18,8 @@ export function settingsIn(env: Env) {
     text,
     whole: (name: string, fallback: number, min: number, max: number) =>
       whole(name, text(name, String(fallback)), min, max),
+    concurrency: (name: string, fallback: number, max: number) =>
+      concurrency(name, text(name, String(fallback)), max),
     oneOf: (name: string, fallback: string, allowed: string[]) => oneOf(name, text(name, fallback), allowed),
     isOn: (name: string, fallback: 'on' | 'off') => oneOf(name, text(name, fallback), ['on', 'off']) === 'on',
     url: (name: string, protocols: string[]) => url(name, text(name), protocols),
@@ -27,6 +32,16 @@ export function settingsIn(env: Env) {
 function whole(name: string, value: string, min: number, max: number): number {
   if (/^\d+$/.test(value) && Number(value) >= min && Number(value) <= max) return Number(value)
   throw new ConfigError(`${name} must be a whole number from ${min} to ${max}, not "${value}"`)
+}
+
+/** How many processes share a port: `auto` is one for each core. */
+function concurrency(name: string, value: string, max: number): number {
+  const canShare = process.platform === 'linux'
+  if (value === 'auto') return canShare ? Math.min(availableParallelism(), max) : 1
+  if (!/^\d+$/.test(value) || Number(value) < 1 || Number(value) > max)
+    throw new ConfigError(`${name} must be auto or a whole number from 1 to ${max}, not "${value}"`)
+  if (Number(value) === 1 || canShare) return Number(value)
+  throw new ConfigError(`${name} must be 1 here: only Linux spreads the connections of a port over processes`)
 }
 
 function oneOf(name: string, value: string, allowed: string[]): string {

@@ -13,7 +13,7 @@ const stopTimeoutMs = 10_000
 const settings = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
-  max_connections: '200',
+  max_connections: '250',
   shared_buffers: '256MB',
   timezone: 'UTC',
   log_timezone: 'UTC',

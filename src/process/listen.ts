@@ -1,5 +1,6 @@
-import { ConfigError } from '../setting-values.ts'
 import type { Services } from '../services.ts'
+import { handOver, type Serving } from './hand-over.ts'
+import { unusable } from './port.ts'
 import { sleep, type Stopping } from './stopping.ts'
 
 const cutMs = 1_000
@@ -13,13 +14,13 @@ interface Listening {
 }
 
 /** The part of an app that this needs. */
-interface App {
+interface App extends Serving {
   listen(options: Listening): unknown
-  server: { port?: number; stop(cut?: boolean): Promise<void> } | null
+  server: (NonNullable<Serving['server']> & { stop(cut?: boolean): Promise<void> }) | null
 }
 
-/** Opens the port, and has it closed at the end: what is under way is answered first. */
-export function listen(app: App, services: Services, stopping: Stopping, receivedBytes: number): void {
+/** Opens the port and answers which; has it closed at the end: what is under way is answered first. */
+export function listen(app: App, services: Services, stopping: Stopping, receivedBytes: number): number {
   const { host, port, reusePort, drainDelayMs, drainTimeoutMs } = services.config
   try {
     app.listen({
@@ -28,11 +29,14 @@ export function listen(app: App, services: Services, stopping: Stopping, receive
       idleTimeout: 30,
     })
   } catch (error) {
-    throw explained(error, host, port)
+    throw unusable(error, { host, port })
   }
-  const close = async () => {
+  const announce = async () => {
     services.drain()
     await sleep(drainDelayMs) // balancers ask whether it is ready, and send the next requests elsewhere
+  }
+  const close = async () => {
+    await (stopping.isReplaced ? handOver(app, drainDelayMs, services.log) : announce())
     const isAnswered = app.server?.stop().then(() => true)
     if (await Promise.race([isAnswered, sleep(drainTimeoutMs)])) return
     // Most likely a sender who never came to the end of a body: no answer was owed.
@@ -40,19 +44,5 @@ export function listen(app: App, services: Services, stopping: Stopping, receive
     void app.server?.stop(true)
   }
   stopping.closes('server', close, { withinMs: drainDelayMs + drainTimeoutMs + cutMs })
-  const url = `http://${host === '0.0.0.0' ? 'localhost' : host}:${app.server?.port}`
-  services.log.info({ api: `${url}/api/v1`, docs: `${url}/api/docs` }, 'listening')
-}
-
-function explained(error: unknown, host: string, port: number): unknown {
-  const { code } = error as { code?: string }
-  if (code === 'EADDRINUSE')
-    return new ConfigError(`PORT ${port} is taken by another program: end that one, or set another PORT`)
-  if (code === 'EACCES')
-    return new ConfigError(`PORT ${port} is not open to this user: set a PORT from 1024 on`)
-  if (code === 'EADDRNOTAVAIL')
-    return new ConfigError(
-      `HOST "${host}" is no address of this machine: set one that is, or 0.0.0.0 for all`,
-    )
-  return error
+  return app.server?.port ?? port
 }

@@ -18,6 +18,8 @@ interface Options {
   /** An errand is not done when a signal ends it, which its exit code tells as a shell does. */
   isErrand: boolean
   isRunByNpm: boolean
+  /** It has a parent, which kills it when there is no time: one signal may come twice, from it and from a terminal. */
+  isLed: boolean
 }
 
 const numbers = { SIGINT: 2, SIGTERM: 15 }
@@ -30,6 +32,8 @@ export class Stopping {
   private readonly closers: Closer[] = []
   private stopping = false
   private firstAt = 0
+  /** Whether another process serves in its place already. */
+  isReplaced = false
 
   constructor(private readonly options: Options) {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void this.hear(signal))
@@ -54,6 +58,12 @@ export class Stopping {
     process.exit(code)
   }
 
+  /** Ends in favour of another process, which is up. */
+  retire(): Promise<void> {
+    this.isReplaced = !this.stopping
+    return this.stop(0)
+  }
+
   /** Says in one line why the process ends, and ends it. */
   async fail(error: unknown): Promise<void> {
     if (!this.stopping) console.error(inOneLine(error))
@@ -73,6 +83,7 @@ export class Stopping {
       this.options.log.info({ signal }, 'stopping')
       return this.stop(this.options.isErrand ? interrupted : 0)
     }
+    if (this.options.isLed) return
     if (this.options.isRunByNpm && performance.now() - this.firstAt < echoMs) return
     const told = this.closers.filter(({ always }) => always).map(({ close }) => close().catch(() => {}))
     await Promise.race([Promise.all(told), sleep(lastMomentMs)])

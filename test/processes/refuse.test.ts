@@ -19,6 +19,9 @@ test.each([
   ['JWT_EXPIRATION', 'soon'],
   ['LOG_LEVEL', 'loud'],
   ['LEASE_TTL_MS', '-1'],
+  ['WEB_CONCURRENCY', '0'],
+  ['WEB_CONCURRENCY', '65'],
+  ['WEB_CONCURRENCY', 'all'],
 ])('%s=%s is refused at start, by name', async (name, value) => {
   const commands = ['start', 'web', 'worker', 'migrate']
   const runs = await Promise.all(commands.map((command) => run(command, { ...env, [name]: value })))

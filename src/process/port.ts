@@ -1,0 +1,40 @@
+import { createServer } from 'node:net'
+import type { Config } from '../config.ts'
+import type { Log } from '../log.ts'
+import { ConfigError } from '../setting-values.ts'
+
+type Place = Pick<Config, 'host' | 'port'>
+
+/** Says where a process, or several together, can be reached. */
+export function tellAddress(log: Log, { host, port }: Place, together: object = {}): void {
+  const url = `http://${host === '0.0.0.0' ? 'localhost' : host}:${port}`
+  log.info({ api: `${url}/api/v1`, docs: `${url}/api/docs`, ...together }, 'listening')
+}
+
+/** Processes that share a port do not see who else has it. @throws ConfigError when somebody has. */
+export async function requireFree({ host, port }: Place): Promise<void> {
+  const server = createServer()
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen({ host, port, exclusive: true }, resolve)
+    })
+  } catch (error) {
+    throw unusable(error, { host, port })
+  }
+  await new Promise((resolve) => server.close(resolve))
+}
+
+/** Why a port cannot be had, for who set it. */
+export function unusable(error: unknown, { host, port }: Place): unknown {
+  const { code } = error as { code?: string }
+  if (code === 'EADDRINUSE')
+    return new ConfigError(`PORT ${port} is taken by another program: end that one, or set another PORT`)
+  if (code === 'EACCES')
+    return new ConfigError(`PORT ${port} is not open to this user: set a PORT from 1024 on`)
+  if (code === 'EADDRNOTAVAIL')
+    return new ConfigError(
+      `HOST "${host}" is no address of this machine: set one that is, or 0.0.0.0 for all`,
+    )
+  return error
+}

@@ -1,0 +1,115 @@
+import process from 'node:process'
+import { isatty } from 'node:tty'
+import type { Config } from '../config.ts'
+import type { Log } from '../log.ts'
+import { Child, type Ending, type Env, type Role } from './child.ts'
+import { requireFree, tellAddress } from './port.ts'
+import type { Stopping } from './stopping.ts'
+import { Supervised } from './supervised.ts'
+
+/** What a child needs beyond the steps of its drain: its linger on the port, and its end. */
+const graceMs = 4_000
+const drainSteps = 3 // its server, its workers, its services
+
+interface Options {
+  config: Config
+  log: Log
+  stopping: Stopping
+  env: Record<Role, Env>
+  hasWorker: boolean
+}
+
+/** Leads several web processes on one port, and a worker where there is to be one; from outside they are one process. */
+export class Supervisor {
+  private readonly web: Supervised[]
+  private readonly workers: Supervised[]
+  private readonly endWithinMs: number
+  private port: number
+  private isRolling = false
+  private shallRollAgain = false
+
+  constructor(private readonly options: Options) {
+    const { drainDelayMs, drainTimeoutMs, port, webConcurrency } = options.config
+    this.endWithinMs = drainDelayMs + drainSteps * drainTimeoutMs + graceMs
+    this.port = port
+    this.web = Array.from({ length: webConcurrency }, () => this.supervised('web'))
+    this.workers = options.hasWorker ? [this.supervised('worker')] : []
+  }
+
+  async start(): Promise<void> {
+    const { config, log, stopping } = this.options
+    if (!config.reusePort) await stopping.unlessBegun(requireFree(config))
+    stopping.closes('processes', () => this.stop(), { withinMs: this.endWithinMs + graceMs })
+    process.on('exit', () => this.all.forEach((one) => one.kill()))
+    this.hearHangUps()
+    // One alone first: it says what is wrong, if something is, and which port it was given.
+    const [first, ...others] = this.all
+    const ready = await stopping.unlessBegun(first!.start())
+    this.port = ready?.port ?? this.port
+    const all = ready && (await stopping.unlessBegun(Promise.all(others.map((one) => one.start()))))
+    if (!all?.every(Boolean)) return // and so it ends
+    tellAddress(log, { ...config, port: this.port }, { pid: process.pid, ...this.pids })
+  }
+
+  private get all(): Supervised[] {
+    return [...this.web, ...this.workers]
+  }
+
+  private get pids() {
+    const [web, worker] = [this.web, this.workers].map((some) => some.map(({ pid }) => pid))
+    return { web, worker }
+  }
+
+  private supervised(role: Role): Supervised {
+    const { env, log } = this.options
+    return new Supervised({
+      start: () => new Child(role, { ...env[role], PORT: String(this.port) }),
+      log,
+      endWithinMs: this.endWithinMs,
+      giveUp: (ending, starts) => void this.giveUp(role, ending, starts),
+    })
+  }
+
+  /** Who ended by itself has said why. */
+  private async giveUp(role: Role, { code, signal }: Ending, starts: number): Promise<void> {
+    const { stopping } = this.options
+    if (starts === 1 && code !== null) return stopping.stop(1)
+    const how = starts > 1 ? `at once, ${starts} times in a row` : `by ${signal} before it was up`
+    return stopping.fail(new Error(`The ${role} process ended ${how}`))
+  }
+
+  private async stop(): Promise<void> {
+    const ends = await Promise.all(this.all.map((one) => one.stop()))
+    if (ends.includes(false)) throw new Error('a process did not end well')
+  }
+
+  /** SIGHUP replaces the processes; from a terminal that is gone it says that the user is, too. */
+  private hearHangUps(): void {
+    const { log, stopping } = this.options
+    const hadTerminal = isatty(0)
+    process.on('SIGHUP', () => {
+      if (hadTerminal && !isatty(0)) return void stopping.stop(0)
+      log.info({ signal: 'SIGHUP' }, 'replacing the processes one after another')
+      void this.roll()
+    })
+  }
+
+  private async roll(): Promise<void> {
+    if (this.isRolling) return void (this.shallRollAgain = true)
+    this.isRolling = true
+    do {
+      this.shallRollAgain = false
+      await this.replaceAll()
+    } while (this.shallRollAgain)
+    this.isRolling = false
+  }
+
+  private async replaceAll(): Promise<void> {
+    const { log, stopping } = this.options
+    for (const one of this.all) {
+      if (await stopping.unlessBegun(one.replace())) continue
+      return log.error('the new process does not come up: the others stay as they are')
+    }
+    log.info(this.pids, 'all processes are replaced')
+  }
+}

@@ -1,0 +1,41 @@
+import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { takeNoNewConnections } from '../../src/local/closing-port.ts'
+import { eventually, upTo } from '../races/pair.ts'
+import { askWithoutEnd } from '../processes/strict-client.ts'
+
+const here = () => new Response('here')
+let server: Bun.Server<undefined>
+let beside: ChildProcess
+beforeEach(async () => {
+  server = Bun.serve({ port: 0, hostname: '127.0.0.1', reusePort: true, fetch: here })
+  const script = `${import.meta.dir}/beside.ts`
+  beside = spawn(process.execPath, [script, String(server.port)], { stdio: ['ignore', 'pipe', 'inherit'] })
+  await once(beside.stdout!, 'data')
+})
+afterEach(async () => {
+  beside.kill('SIGKILL')
+  await server.stop(true)
+})
+
+const ask = async () =>
+  (await fetch(server.url, { keepalive: false, headers: { connection: 'close' } })).text()
+
+test('new connections come to the other process, and those that are open stay open', async () => {
+  const before = await Promise.all(upTo(64).map(ask))
+  expect(new Set(before)).toEqual(new Set(['here', 'beside']))
+  const request = () => 'GET / HTTP/1.1\r\nHost: docket.test\r\n\r\n'
+  const open = upTo(8).map(() => askWithoutEnd(server.url.href, request, true))
+  await eventually('all are open', () => open.every(({ answered }) => answered > 0))
+  takeNoNewConnections(server.port!)
+  const after = upTo(64).map(ask)
+  await Promise.race(after)
+  const answered = open.map((client) => client.answered)
+  await Bun.sleep(200)
+  await Promise.all(open.map((client) => client.stop()))
+  await server.stop()
+  expect(await Promise.all(after)).toEqual(after.map(() => 'beside'))
+  for (const [i, { failures }] of open.entries())
+    expect([failures, open[i]!.answered > answered[i]!]).toEqual([[], true])
+})

@@ -1,0 +1,43 @@
+import { expect, test } from 'bun:test'
+import { createApp } from '../../src/app.ts'
+import { openLog } from '../../src/log.ts'
+import { handOver } from '../../src/process/hand-over.ts'
+import { make, register } from '../support/client.ts'
+import { openTestService } from '../support/service.ts'
+import { exchange, head } from '../http/raw.ts'
+
+const longMs = 600_000
+const methods = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PATCH', 'PUT']
+/** What is another with each answer. */
+const passing = /^(date|x-request-id|ratelimit|connection|keep-alive|age):.*\r\n/gim
+
+test('who hands over answers as before, whatever name it is called by, and ends each connection', async () => {
+  const service = await openTestService()
+  const app = createApp(service.services)
+  app.listen({ hostname: '127.0.0.1', port: 0, idleTimeout: 30 })
+  const ada = await register(service.client)
+  const { id: projectId } = await make(ada, '/projects', { name: 'Handed over' })
+  const { id } = await make(ada, '/tasks', { title: 'Read', projectId })
+  const api = [`/projects/${projectId}`, `/tasks/${id}?x=1`, `/tasks?projectId=${projectId}`, '/auth/me']
+  const paths = [
+    '/',
+    '/health/live',
+    '/health/ready',
+    '/api/docs',
+    '/nowhere',
+    ...api.map((path) => `/api/v1${path}`),
+  ]
+  const ask = async (method: string, path: string) => {
+    const headers = { Host: 'web', Authorization: `Bearer ${ada.token}`, 'Content-Length': 0 }
+    const answer = await exchange(app.server!.url.href, head(method, path, headers))
+    return [method, path, answer.head.replace(passing, ''), answer.body.length]
+  }
+  const asked = paths.flatMap((path) => methods.map((method) => [method, path] as const))
+  const all = () => Promise.all(asked.map((one) => ask(...one)))
+  const before = await all()
+  void handOver(app, longMs, openLog('silent'))
+  expect((await fetch(`${app.server!.url}health/live`)).headers.get('connection')).toBe('close')
+  expect(await all()).toEqual(before)
+  await app.server!.stop(true)
+  await service.close()
+})
