@@ -1,3 +1,4 @@
+import { pathOf } from '../wire/answers.ts'
 import { Refusal } from '../wire/refusals.ts'
 import { requestId } from '../wire/request-id.ts'
 
@@ -13,8 +14,8 @@ export function openMethods() {
   const paths: { pattern: RegExp; method: string }[] = []
 
   /** The methods of a path, or nothing for one that is not there. */
-  function methodsAt({ url }: Request): string[] {
-    const path = url.slice(url.indexOf('/', 8)).replace(/[?#].*/, '')
+  function methodsAt(request: Request): string[] {
+    const path = pathOf(request).replace(/[?#].*/, '')
     const found = new Set(paths.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))
     if (found.has('GET')) found.add('HEAD')
     if (found.size > 0) found.add('OPTIONS')

@@ -3,7 +3,7 @@ import { type FindKept, type Guard, replay } from '../commit/idempotency.ts'
 import type { Reply } from '../wire/reply.ts'
 import { badRequest, Refusal } from '../wire/refusals.ts'
 import { requestId } from '../wire/request-id.ts'
-import { typed } from '../wire/answers.ts'
+import { parsedPath, typed } from '../wire/answers.ts'
 
 /** What the headers of a write ask of its command. */
 export interface Conditions {
@@ -58,7 +58,7 @@ export function readGuard(request: Request, scope: string, body: unknown): Guard
   if (!/^[\x20-\x7e]{1,255}$/.test(key)) {
     throw badKey()
   }
-  const { pathname } = new URL(request.url)
+  const { pathname } = parsedPath(request)
   const said = `${request.method} ${pathname}\n${JSON.stringify(body ?? null)}`
   return { scope, key, fingerprint: createHash('sha256').update(said).digest('base64url') }
 }

@@ -2,7 +2,7 @@ import { Kind, Type, TypeRegistry } from '@sinclair/typebox'
 import type { Sql, SqlPart } from '../postgres/database.ts'
 import { badRequest } from '../wire/refusals.ts'
 import { isId, nilId } from '../ids.ts'
-import type { CachedBody } from '../wire/answers.ts'
+import { type CachedBody, parsedPath } from '../wire/answers.ts'
 
 /** The most bytes of a page, but for a single row that is longer. */
 export const pageBytes = 1_048_576
@@ -130,7 +130,7 @@ export function readCursor(cursor: string, parts: ((part: unknown) => boolean)[]
 
 /** The Link header that leads to the next page (RFC 8288): the request's own URL with the cursor set. */
 export function nextLink(requestUrl: string, cursor: string): string {
-  const url = new URL(requestUrl)
+  const url = parsedPath({ url: requestUrl })
   url.searchParams.set('cursor', cursor)
   return `<${url.pathname}${url.search}>; rel="next"`
 }

@@ -45,7 +45,11 @@ async function smaller(kept: CachedBody, headers: Record<string, string>): Promi
 }
 
 /** A request's path and query: what a body is kept under. */
-export const pathOf = ({ url }: Request): string => url.slice(url.indexOf('/', 8))
+export const pathOf = ({ url }: Pick<Request, 'url'>): string =>
+  url.startsWith('/') ? url : url.slice(url.indexOf('/', 8)) // Bun leaves out what cannot be a host
+
+/** The same, taken apart; the host before it may be anything, also what no URL can have. */
+export const parsedPath = (request: Pick<Request, 'url'>): URL => new URL(`http://docket${pathOf(request)}`)
 
 /** "You have it", when `If-None-Match` names this ETag or that of its compressed form: no body. */
 export function notModified(request: Request, etag: string): Response | undefined {

@@ -122,6 +122,26 @@ test('what is not HTTP is cut off', async () => {
   }
 })
 
+test('whatever a request calls its host, it is answered', async () => {
+  for (const title of ['First', 'Second']) await make(ada, '/tasks', { projectId, title })
+  const body = JSON.stringify({ name: 'Named so' })
+  for (const Host of ['a:b', 'docket.test:99999', '[', 'undefined:undefined', 'ä', '%']) {
+    const listed = await ask('GET', `/api/v1/tasks?projectId=${projectId}&limit=1`, { Host })
+    expect([Host, listed.status]).toEqual([Host, 200])
+    expect(listed.head).toMatch(/\r\nlink: <\/api\/v1\/tasks\?projectId=[^>]*&cursor=[^>]*>; rel="next"/i)
+    const headers = {
+      Host,
+      ...json,
+      'Content-Length': body.length,
+      'Idempotency-Key': `at ${Bun.hash(Host)}`,
+    }
+    const made = await ask('POST', '/api/v1/projects', headers, body)
+    const again = await ask('POST', '/api/v1/projects', headers, body)
+    expect([Host, made.status, again.status, again.body]).toEqual([Host, 201, 201, made.body])
+    expectRaw(await ask('PUT', '/api/v1/projects', { Host }), 405)
+  }
+})
+
 test('a connection serves one request after another, refused ones among them', async () => {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const statuses: unknown[] = []

@@ -1,0 +1,16 @@
+import type { PlannedRequest } from './plan.ts'
+
+/** Sends one planned request on a connection that is kept, reads the answer to its end and gives its status. */
+export async function send(
+  url: string,
+  { method, path, token, body, etag }: PlannedRequest,
+): Promise<number> {
+  const headers = {
+    authorization: `Bearer ${token}`,
+    ...(etag && { 'if-none-match': etag }),
+    ...(body && { 'content-type': 'application/json' }),
+  }
+  const answer = await fetch(`${url}/api/v1${path}`, { method, headers, body: body && JSON.stringify(body) })
+  await answer.arrayBuffer()
+  return answer.status
+}
