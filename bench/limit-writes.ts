@@ -51,33 +51,32 @@ insert into events (${eventColumns}) select project_id, version, event, 'task.cr
 
 function patch(count: number): string {
   const id = '(bench.tasks())[:t]'
-  const before = task(id, ':title::text', ':description::text', ':created_at::text', ':event_id::text')
+  const before = `jsonb_build_object('title', :title::text, 'updatedAt', :updated_at::text, 'eventId', :event_id::uuid)`
   const after = task(id, `'Patched ' || :n::text`, ':description::text', ':created_at::text', ':event::uuid')
   return `\\set t random(1, ${count})
 \\set n random(100000000, 999999999)
 begin;
 ${takeVersion('(bench.task_projects())[:t]')}
-select title, description, created_at, event_id, number as last_number from tasks where id = ${id} \\gset
+select title, description, created_at, updated_at, event_id, number as last_number from tasks where id = ${id} \\gset
 update tasks set title = 'Patched ' || :n::text, updated_at = now(), event_id = :event::uuid where id = ${id};
 ${event('task.updated', 'task', id, '(bench.task_owners())[:t]', before, after)}
 commit;
 `
 }
 
-const subtask = (completed: string, event: string) => `jsonb_build_object('id', (bench.hot_subtask())[:p],
-  'taskId', :task_id::uuid, 'title', :title::text, 'completed', ${completed},
-  'createdAt', :created_at::text, 'eventId', ${event})`
+const toggled = `jsonb_build_object('id', (bench.hot_subtask())[:p],
+  'taskId', :task_id::uuid, 'title', :title::text, 'completed', not :completed::bool,
+  'createdAt', :created_at::text, 'eventId', :event::uuid)`
 
 function toggleHot(): string {
   const id = '(bench.hot_subtask())[:p]'
-  const before = subtask(':completed::bool', ':event_id::uuid')
-  const after = subtask('not :completed::bool', ':event::uuid')
+  const before = `jsonb_build_object('completed', :completed::bool, 'eventId', :event_id::uuid)`
   return `${hot}
 begin;
 ${takeVersion('(bench.projects())[:p]')}
 select task_id, title, completed, created_at, event_id from subtasks where id = ${id} \\gset
 update subtasks set completed = not completed, event_id = :event::uuid where id = ${id};
-${event('subtask.toggled', 'subtask', id, '(bench.owners())[:p]', before, after)}
+${event('subtask.toggled', 'subtask', id, '(bench.owners())[:p]', before, toggled)}
 commit;
 `
 }

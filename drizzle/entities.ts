@@ -23,3 +23,6 @@ export const entityNames = Object.keys(entities) as Entity[]
 /** What is loaded row by row. */
 export type Loadable = { [E in Entity]: Entities[E]['byRow'] extends true ? E : never }[Entity]
 export const loadable = entityNames.filter((name): name is Loadable => entities[name].byRow)
+
+/** What hangs on a task, and goes where it goes. */
+export type ChildOfTask = { [E in Entity]: Entities[E]['parent'] extends 'task' ? E : never }[Entity]

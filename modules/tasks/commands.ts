@@ -1,12 +1,11 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
 import { appeared, differing, removed, updated } from '../../src/facts/facts.ts'
 import { requireMatch } from '../../src/actor/precondition.ts'
-import type { ProjectState } from '../../src/actor/state.ts'
-import { command, inProject, type Known, ofTask } from '../../src/commands/command.ts'
-import { requireRole } from '../../src/identity/roles.ts'
-import { badRequest, conflict } from '../../src/wire/refusals.ts'
-import { optionalText, parseInstant } from '../../src/schema/text.ts'
-import { CreateTask, TaskId, type TaskInput, taskView, UnassignTasks, UpdateTask } from './schema.ts'
+import { command, inProject, ofTask } from '../../src/commands/command.ts'
+import { conflict } from '../../src/wire/refusals.ts'
+import { blank, type Editable, fieldsOf, notAssignable, requireAssignable } from './fields.ts'
+import { move, tooMuchToMove } from './move.ts'
+import { CreateTask, TaskId, taskView, UnassignTasks, UpdateTask } from './schema.ts'
 
 declare module '../../src/facts/facts.ts' {
   interface Facts {
@@ -17,19 +16,6 @@ declare module '../../src/facts/facts.ts' {
     'task.moved_out': true
     'task.unassigned': true
   }
-}
-
-const notAssignable = () => badRequest('assigneeId must be the owner or a member of the project')
-
-type Editable = Omit<TaskRow, 'id' | 'projectId' | 'number' | 'createdAt' | 'updatedAt' | 'eventId'>
-
-/** What a new task is where nothing is said. */
-const blank: Omit<Editable, 'title'> = {
-  description: null,
-  status: 'TODO',
-  priority: 'MEDIUM',
-  dueDate: null,
-  assigneeId: null,
 }
 
 export const createTask = command('task.create', {
@@ -59,7 +45,7 @@ export const createTask = command('task.create', {
 
 export const updateTask = command('task.update', {
   about:
-    'Absent fields stay, null clears an optional one. Another projectId moves the task there, where it takes the next number and the role EDITOR as well.',
+    'Absent fields stay, null clears an optional one. Another projectId moves the task there, where it takes the next number and the role EDITOR as well, with its subtasks and comments; 409 when those are too many.',
   input: UpdateTask,
   at: ofTask(),
   least: 'EDITOR',
@@ -76,31 +62,8 @@ export const updateTask = command('task.update', {
     return { changes: [change], answer: change.after }
   },
   shows: taskView,
-  refuses: [notAssignable()],
+  refuses: [notAssignable(), tooMuchToMove()],
 })
-
-/**
- * Takes the task out of one project and into another, with the wanted changes: one fact in each. It gets the next
- * number there, and loses an assignee who is not in the new project.
- */
-function move(
-  source: ProjectState,
-  target: ProjectState,
-  known: Known,
-  task: TaskRow,
-  wanted: Partial<Editable>,
-) {
-  requireRole(target.roleOf(known.caller.userId), 'EDITOR', 'Project')
-  requireAssignable(target, wanted.assigneeId)
-  const { eventId: _, ...kept } = task
-  const { projectId, lastNumber } = target
-  const moved = { ...kept, ...wanted, projectId, number: lastNumber + 1, updatedAt: known.now }
-  if (moved.assigneeId && !target.roleOf(moved.assigneeId)) moved.assigneeId = null
-  // The order is to be known by the arrival, which has the row that it answers: see landed.ts.
-  const departure = removed(source, { ...known, newEventId: known.newId }, 'task.moved_out', task)
-  const arrival = appeared(target, known, 'task.moved_in', moved)
-  return { changes: [departure, arrival], answer: arrival.after }
-}
 
 export const deleteTask = command('task.delete', {
   about: 'With its subtasks and comments.',
@@ -135,18 +98,3 @@ export const unassignTasks = command('task.unassign', {
 })
 
 export const taskCommands = [createTask, updateTask, deleteTask, unassignTasks]
-
-/** The fields of an input as they are stored; what is absent stays so. */
-function fieldsOf(input: Partial<Omit<TaskInput, 'projectId'>>): Partial<Editable> {
-  const fields: Partial<Editable> = { ...input }
-  for (const key of Object.keys(fields) as (keyof Editable)[])
-    if (fields[key] === undefined) delete fields[key]
-  if (fields.title !== undefined) fields.title = fields.title.trim()
-  if (fields.description !== undefined) fields.description = optionalText(fields.description)
-  if (fields.dueDate) fields.dueDate = parseInstant(fields.dueDate)
-  return fields
-}
-
-function requireAssignable(state: ProjectState, userId: string | null | undefined): void {
-  if (typeof userId === 'string' && !state.roleOf(userId)) throw notAssignable()
-}

@@ -4,6 +4,7 @@ import type { MemberRow, ProjectRow } from '../../drizzle/rows.ts'
 import { batched } from '../postgres/batch.ts'
 import type { Sql } from '../postgres/database.ts'
 import { inOrder } from '../postgres/in-order.ts'
+import { openLoadChildren } from './load-children.ts'
 import { type Needs, State } from './state.ts'
 
 const limits = { keys: 500, slots: 2 }
@@ -52,6 +53,7 @@ export function openLoader(sql: Sql) {
       const rows = await sql<Rows[Loadable][]>`select * from ${table} where id = any(${ids}::uuid[])`
       return inOrder(ids, rows, (row) => row.id)
     })
+  const loadChildren = openLoadChildren(sql)
   const find = Object.fromEntries(loadable.map((entity) => [entity, finder(entity)])) as Finders
 
   return {
@@ -71,12 +73,18 @@ export function openLoader(sql: Sql) {
       const missing = missingFrom(state, needs)
       const found = await Promise.all(missing.map(({ entity, id }) => find[entity](id)))
       missing.forEach(({ entity, id }, i) => state.put(entity, id, found[i] ?? null))
+      const leaving = leavingFrom(state, needs)
+      if (leaving) state.leaving = await loadChildren(leaving)
     },
   }
 }
 
+/** The task that goes to another project, if it is here. */
+const leavingFrom = (state: State, needs: Needs[]): string | undefined =>
+  needs.find(({ leaving = '' }) => state.row('task', leaving)?.projectId === state.projectId)?.leaving
+
 function missingFrom(state: State, needs: Needs[]) {
-  const missing = new Map<string, keyof Needs>()
+  const missing = new Map<string, Loadable>()
   for (const named of needs) {
     for (const entity of loadable) {
       for (const id of named[entity] ?? []) if (!state.knows(entity, id)) missing.set(id, entity)

@@ -3,14 +3,19 @@ import type { MemberRow, ProjectRow } from '../../drizzle/rows.ts'
 import type { Role } from '../identity/roles.ts'
 import { notFound } from '../wire/refusals.ts'
 import { nilId } from '../ids.ts'
+import type { Children } from '../facts/children.ts'
 import type { Change } from '../facts/facts.ts'
+import { rowAfter } from '../facts/rows.ts'
 import { Overlay } from './overlay.ts'
 
 type Row = Rows[Entity]
 type RowMaps = Record<Loadable, Overlay<Row>>
 
 /** The ids of the rows a command wants to see. */
-export type Needs = Partial<Record<Loadable, string[]>>
+export type Needs = Partial<Record<Loadable, string[]>> & {
+  /** The task that goes to another project: what hangs on it is loaded too. */
+  leaving?: string
+}
 
 /** What rules read: a project at one version. Rows a command did not name may be missing. */
 export interface ProjectState {
@@ -28,6 +33,8 @@ export interface ProjectState {
   present<E extends Loadable>(entity: E, id: string): Rows[E]
   /** What the user is here; null for a stranger and in a project that is gone. */
   roleOf(userId: string): Role | null
+  /** What hangs on the task that is about to go to another project, as it is now; null for every other command. */
+  readonly leaving: Children | null
   /** A state to try facts on, which go with it. While it is in use this one must stay as it is. */
   fork(): State
 }
@@ -38,6 +45,7 @@ export class State implements ProjectState {
   memberCount = 0
   /** The last event there was when it was loaded: what came since, came of this state. */
   readonly loadedEventId: string
+  leaving: Children | null = null
   private readonly rows: RowMaps
   private readonly members: Overlay<MemberRow>
   private readonly byUser: Overlay<MemberRow>
@@ -64,12 +72,15 @@ export class State implements ProjectState {
     fork.memberCount = this.memberCount
     fork.rowBytes = this.rowBytes
     fork.memberBytes = this.memberBytes
+    fork.leaving = this.leaving
     return fork
   }
 
   /** About how much memory the rows and members take. */
   get bytes() {
-    return this.rowBytes + this.memberBytes
+    const { subtasks = [], comments = [] } = this.leaving ?? {}
+    const leavingBytes = [...subtasks, ...comments].reduce((sum, row) => sum + weigh(row), 0)
+    return this.rowBytes + this.memberBytes + leavingBytes
   }
 
   member(id: string) {
@@ -93,6 +104,7 @@ export class State implements ProjectState {
   /** True when nothing that a command needs has to be loaded first. */
   knowsAll(needs: Needs | undefined): boolean {
     if (!needs) return true
+    if (needs.leaving) return false // what hangs on a task is loaded for each move
     for (const entity of loadable) {
       for (const id of needs[entity] ?? []) if (!this.knows(entity, id)) return false
     }
@@ -124,6 +136,7 @@ export class State implements ProjectState {
   forgetRows(): void {
     for (const rows of Object.values(this.rows)) rows.clear()
     this.rowBytes = 0
+    this.leaving = null
   }
 
   private putMember(id: string, row: MemberRow | null): void {
@@ -152,7 +165,8 @@ export function evolve(state: State, change: Change): State {
   state.lastEventId = change.id
   // Its subtasks and comments may have changed while the task lived in another project.
   if (change.type === 'task.moved_in') state.forgetRows()
-  state.put(change.entity, change.entityId, change.after)
+  if (change.type === 'task.moved_out') state.leaving = null
+  state.put(change.entity, change.entityId, rowAfter(change))
   const number = change.entity === 'task' ? (change as Change<'task'>).after?.number : undefined
   if (number !== undefined && number > state.lastNumber) state.lastNumber = number
   return state

@@ -19,18 +19,15 @@ export const openPerform =
   (command, dispatch, deadline) =>
     actors.run(workOf(command, dispatch, limits), deadline)
 
-function workOf(
-  command: Command,
-  { id, again, projectId, taskId, input, caller, ifMatch, guard, person }: Dispatch,
-  limits: { projectMembers: number },
-): Work<Reply> {
+function workOf(command: Command, dispatch: Dispatch, limits: { projectMembers: number }): Work<Reply> {
+  const { id, again, projectId, input, caller, ifMatch, guard, person } = dispatch
   return {
     id,
     again,
     projectId,
     otherProjectId: command.into?.(input),
     caller,
-    needs: needsOf(command, input, taskId),
+    needs: needsOf(command, dispatch),
     ifMatch,
     guard,
     opens: command.at.kind === 'new',
@@ -43,8 +40,10 @@ function workOf(
   }
 }
 
-function needsOf({ at, needs }: Command, input: object, taskId?: string): Needs | undefined {
+function needsOf({ at, into, needs }: Command, dispatch: Dispatch): Needs | undefined {
+  const { projectId, taskId, input } = dispatch
   if (at.kind === 'new') return undefined
   if (at.kind === 'project') return needs?.(input)
-  return { task: [taskId!], [at.kind]: [idIn(input, at.key)] }
+  const leaves = (into?.(input) ?? projectId) !== projectId
+  return { task: [taskId!], [at.kind]: [idIn(input, at.key)], leaving: leaves ? taskId : undefined }
 }

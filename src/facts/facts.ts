@@ -11,14 +11,17 @@ export type FactType = keyof Facts
 /** The facts about one entity: those that begin with its name. */
 export type FactOf<E extends Entity> = Extract<FactType, `${E}.${string}`>
 
-/** One fact, as a rule decides it: what happened to which row, with the row before and after. */
+/**
+ * One fact, as a rule decides it: what happened to which row. `after` is the row as it is then; `before` is the row that is
+ * gone, or what it had in the fields that have changed. Events from before this hold all fields: see rows.ts.
+ */
 export interface Change<E extends Entity = Entity> {
   id: string
   projectId: string
   type: FactType
   entity: E
   entityId: string
-  before: Rows[E] | null
+  before: Partial<Rows[E]> | null
   after: Rows[E] | null
 }
 
@@ -85,7 +88,16 @@ export function updated<T extends FactType>(
 ): Change<EntityOf<T>> & { after: Rows[EntityOf<T>] } {
   const id = context.newEventId()
   const after = { ...before, ...fields, eventId: id }
-  return { id, projectId, type, entity: entityOf(type), entityId: before.id, before, after }
+  const had = whatChanged<Rows[EntityOf<T>]>(before, fields as Partial<Rows[EntityOf<T>]>)
+  return { id, projectId, type, entity: entityOf(type), entityId: before.id, before: had, after }
+}
+
+/** What a row had in the fields that become others, and its event, which always does. */
+function whatChanged<R extends { eventId: string }>(row: R, fields: Partial<R>): Partial<R> {
+  const had: Partial<R> = {}
+  for (const name in fields) if (row[name] !== fields[name]) had[name] = row[name]
+  had.eventId = row.eventId
+  return had
 }
 
 /** A row no longer here. */

@@ -35,7 +35,11 @@ export const newField: Edit[] = [
     'updatedAt: row.updatedAt',
     'estimateMinutes: row.estimateMinutes,\n    ',
   ),
-  below('modules/tasks/commands.ts', "const blank: Omit<Editable, 'title'> = {", '  estimateMinutes: null,'),
+  below(
+    'modules/tasks/fields.ts',
+    "export const blank: Omit<Editable, 'title'> = {",
+    '  estimateMinutes: null,',
+  ),
 ]
 
 /** A task gets a command: it is done, whatever it was. */

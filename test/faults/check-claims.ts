@@ -74,15 +74,15 @@ function settle(operation: Operation, fact: Fact, known: Operation, makers: Map<
   return undefined
 }
 
-/** The other half of a move, which has the id just before that of the arrival. */
+/** The rest of a move, which has the ids just before that of the last arrival. */
 function claimDepartures(facts: Fact[], makers: Map<string, Operation>): void {
   const moves = facts.filter(({ type }) => type === 'task.moved_out' || type === 'task.moved_in')
   for (const moved of Map.groupBy(moves, ({ entityId }) => entityId).values()) {
-    moved.sort((a, b) => (a.id < b.id ? -1 : 1))
-    for (const [i, { id, type }] of moved.entries()) {
-      const arrival = moved[i + 1]
-      const maker = arrival?.type === 'task.moved_in' ? makers.get(arrival.id) : undefined
-      if (type === 'task.moved_out' && maker) makers.set(id, maker)
+    let maker: Operation | undefined
+    for (const { id, type } of moved.sort((a, b) => (a.id < b.id ? 1 : -1))) {
+      maker = makers.get(id) ?? maker
+      if (maker) makers.set(id, maker)
+      if (type === 'task.moved_out') maker = undefined
     }
   }
 }

@@ -1,4 +1,4 @@
-import { canonical, type Fact, type Row } from './evidence.ts'
+import { canonical, type Fact, type Row, rowOf } from './evidence.ts'
 
 /** The rows that all events together leave, and where an event does not build on the one before it. */
 export function fold(facts: Fact[]): { faults: string[]; rows: Map<string, Fact & { after: Row }> } {
@@ -9,7 +9,7 @@ export function fold(facts: Fact[]): { faults: string[]; rows: Map<string, Fact 
     faults.push(...wrong)
     if (ends.length > 1) faults.push(`${life[0]!.entity} ${entityId} goes on in ${ends.length} ways`)
     const [end] = ends
-    if (end?.after) rows.set(entityId, end as Fact & { after: Row })
+    if (end?.after) rows.set(entityId, { ...end, after: rowOf(end)! })
   }
   return { faults, rows }
 }
@@ -23,14 +23,16 @@ function follow(life: Fact[]): { ends: Fact[]; wrong: string[] } {
   for (const { before, type, id } of life) {
     if (!before) continue
     const previous = byId.get(before.eventId)
-    if (canonical(previous?.after) !== canonical(before))
+    if (canonical(previous && rowOf(previous)) !== canonical(before))
       wrong.push(`${type} ${id} does not build on its row`)
     if (builtUpon.has(before.eventId)) wrong.push(`${type} ${id} and another build on ${before.eventId}`)
     builtUpon.add(before.eventId)
   }
+  const isArrival = ({ type, before }: Fact) => type === 'task.moved_in' && !before
   const starts = life.filter(({ before, type }) => !before && type !== 'task.moved_in')
   const { entity, entityId } = life[0]!
   if (starts.length !== 1) wrong.push(`${entity} ${entityId} began ${starts.length} times`)
-  if (count('task.moved_out') !== count('task.moved_in')) wrong.push(`task ${entityId} was moved by half`)
+  const arrivals = life.filter(isArrival).length
+  if (count('task.moved_out') !== arrivals) wrong.push(`task ${entityId} was moved by half`)
   return { wrong, ends: life.filter(({ id, after }) => after && !builtUpon.has(id)) }
 }

@@ -1,6 +1,7 @@
 import { type Claims, claim } from './check-claims.ts'
 import { placeLists } from './check-lists.ts'
 import { checkOrder } from './check-order.ts'
+import { checkOwnHistories } from './check-own-histories.ts'
 import { checkRows } from './check-rows.ts'
 import { checkSequence, checkStreams } from './check-sequence.ts'
 import type { Evidence } from './evidence.ts'
@@ -27,6 +28,7 @@ export function judge({ operations, flaws }: History, evidence: Evidence): Verdi
         ...checkStreams(facts, streams),
       ]),
       ...broken('the rows are what the events leave', checkRows(evidence)),
+      ...broken('each history can be read by itself', checkOwnHistories(evidence)),
       ...broken('every answer shows a state of its time', [...lists.faults, ...order]),
       ...broken(
         'no deferred work is lost',

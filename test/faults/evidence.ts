@@ -1,4 +1,6 @@
 import { type Entity, entityNames } from '../../drizzle/entities.ts'
+import type { StoredEvent } from '../../src/facts/facts.ts'
+import { rowAfter, rowBefore } from '../../src/facts/rows.ts'
 import { readConfig } from '../../src/config.ts'
 import { openDatabase, type Sql } from '../../src/postgres/database.ts'
 
@@ -13,7 +15,9 @@ export interface Fact {
   entity: Entity
   entityId: string
   actorId: string
+  /** The whole row that it found. */
   before: Row | null
+  /** The row it left; when a task came from another project, with what hangs on it. */
   after: Row | null
 }
 
@@ -52,11 +56,12 @@ async function read(sql: Sql): Promise<Evidence> {
     for (const row of await sql<Row[]>`select * from ${sql(`${entity}s`)}`) rows.push({ entity, row })
   const kept = await sql<(KeptAnswer & { key: string })[]>`select key, status, etag from idempotency_keys`
   const [count] = await sql<{ posted: number }[]>`select count(*)::int4 as posted from faults.outbox`
+  const facts = await sql<StoredEvent[]>`
+    select project_id, seq::float8 as seq, id, type, entity, entity_id, actor_id, before, after
+    from faults.events e order by project_id, e.seq, e.id`
   const remembered = await sql<{ projectId: string }[]>`select distinct project_id from events`
   return {
-    facts: await sql<Fact[]>`
-      select project_id, seq::float8 as seq, id, type, entity, entity_id, actor_id, before, after
-      from faults.events e order by project_id, e.seq, e.id`,
+    facts: facts.map((fact) => ({ ...fact, before: rowBefore(fact) }) as unknown as Fact),
     rows,
     streams: await sql<Evidence['streams'][number][]>`
       select project_id, version::float8 as version, last_number from streams`,
@@ -66,6 +71,10 @@ async function read(sql: Sql): Promise<Evidence> {
     owed: await sql<Evidence['owed'][number][]>`select name, project_id from outbox`,
   }
 }
+
+/** The row that an event left, without what else it says. */
+export const rowOf = (fact: Fact): Row | null =>
+  rowAfter(fact as unknown as StoredEvent) as unknown as Row | null
 
 /** The same text for the same row, whichever order its fields are in. */
 export const canonical = (row: Row | null | undefined): string =>

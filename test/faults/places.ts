@@ -46,7 +46,7 @@ export class Places {
       const userId = (after ?? before)?.userId as string
       this.note(projectId, userId, seq, (after?.role as Role | undefined) ?? null)
     }
-    if (type === 'task.created' || type === 'task.moved_in') {
+    if (type === 'task.created' || (type === 'task.moved_in' && !before)) {
       const stay = { projectId, from: seq, before: Infinity, deleted: false }
       this.stays.set(entityId, [...(this.stays.get(entityId) ?? []), stay])
     }

@@ -31,8 +31,11 @@ const target = folded(
   elsewhereId,
 )
 
-const moving: Rule = (state, known) =>
-  asking(tasks.updateTask, { id: taskId, projectId: elsewhereId })(state, known, target)
+const moving: Rule = (state, known) => {
+  const source = state.fork()
+  source.leaving = { subtasks: [], comments: [] }
+  return asking(tasks.updateTask, { id: taskId, projectId: elsewhereId })(source, known, target)
+}
 
 const command = (name: string, rule: Command['rule'], answers: number[], row: Command['row'] = null) => ({
   name,

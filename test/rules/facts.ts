@@ -74,7 +74,17 @@ export function fact<E extends Entity>(
   after: Rows[E] | null,
   { id = after?.eventId ?? 'new-1', at = projectId } = {},
 ): Change<E> {
-  return { id, projectId: at, type, entity, entityId: (after ?? before)!.id, before, after }
+  const entityId = (after ?? before)!.id
+  return { id, projectId: at, type, entity, entityId, before: changedOf(before, after), after }
+}
+
+/** Of a row that stays, the fields that are others then, and the event, which always is. */
+function changedOf<R extends { eventId: string }>(before: R | null, after: R | null): Partial<R> | null {
+  if (!before || !after) return before
+  const fields = Object.entries(before).filter(
+    ([name, was]) => name === 'eventId' || was !== after[name as keyof R],
+  )
+  return Object.fromEntries(fields) as Partial<R>
 }
 
 const joined = (member: MemberRow) => fact('member.invited', 'member', null, member, { at: member.projectId })

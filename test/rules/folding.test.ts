@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { FactType, StoredEvent } from '../../src/facts/facts.ts'
@@ -9,6 +10,7 @@ import { react } from '../../workers/reactions.ts'
 import { openClient, type Person, register } from '../support/client.ts'
 import { openTestService, type TestService } from '../support/service.ts'
 import {
+  foldProjects,
   foldStreams,
   foldTables,
   numbersGiven,
@@ -31,6 +33,11 @@ const everyFact: Record<Exclude<FactType, 'task.unassigned'>, true> = {
   ...{ 'subtask.created': true, 'subtask.updated': true, 'subtask.toggled': true, 'subtask.deleted': true },
   ...{ 'comment.created': true, 'comment.updated': true, 'comment.deleted': true },
 }
+
+const movedWithAll = readFileSync(
+  new URL('../../drizzle/migrations/0009_moved_with_all.sql', import.meta.url),
+  'utf8',
+)
 
 let service: TestService
 /** The same service once more, as another process on the same database would be. */
@@ -71,10 +78,12 @@ async function lived(waves: Step[][]): Promise<StoredEvent[]> {
   return events
 }
 
-test('whatever happens, folding the history gives the stored rows', async () => {
+test('whatever happens, folding the history gives the stored rows, and so does that of each project alone', async () => {
   const property = fc.asyncProperty(lives(30), async (waves) => {
     const events = await lived(waves)
-    expect(foldTables(events)).toEqual(await readTables(sql()))
+    const tables = await readTables(sql())
+    expect(foldTables(events)).toEqual(tables)
+    expect(foldProjects(events)).toEqual(pruned(tables))
     const streams = foldStreams(events)
     expect(streams).toEqual(await readStreams(sql()))
     for (const { projectId, lastNumber } of streams) {
@@ -84,6 +93,23 @@ test('whatever happens, folding the history gives the stored rows', async () => 
   // A failure prints its seed and path: give them to fc.assert to see it again.
   await fc.assert(property, { numRuns: runs, interruptAfterTimeLimit: 40_000 })
   expect([...seen].sort()).toEqual(Object.keys(everyFact).sort())
+})
+
+/** Takes from the history what moves did not say once. Answers how many those are. */
+const movedAsBefore = async () => {
+  const { count } = await sql()`
+    update events set after = after - 'subtasks' - 'comments' where type = 'task.moved_in'`
+  return count
+}
+
+test('moves of tasks from before they said what came along are told it', async () => {
+  const property = fc.asyncProperty(lives(30), async (waves) => {
+    const events = await lived(waves)
+    await movedAsBefore()
+    await sql().unsafe(movedWithAll)
+    expect([...(await readEvents(sql()))]).toEqual([...events])
+  })
+  await fc.assert(property, { numRuns: 10 })
 })
 
 test('the outbox holds the jobs that the history asks for, and no others', async () => {
@@ -111,6 +137,10 @@ test('when the workers are done, the history still gives the rows of what stands
   const since = (await readEvents(sql())).filter(({ id }) => !known.has(id))
   const tables = pruned(foldTables([...before, ...since]))
   expect(await readTables(sql())).toEqual(tables)
+  expect(foldProjects(await readEvents(sql()))).toEqual(tables)
+  expect(await movedAsBefore()).toBeGreaterThan(0)
+  await sql().unsafe(movedWithAll)
+  expect(foldProjects(await readEvents(sql()))).toEqual(tables)
   const left = foldStreams([...before, ...since]).filter(({ projectId }) => tables.project.has(projectId))
   expect(await readStreams(sql())).toEqual(left)
   expect(await astray()).toHaveLength(0)

@@ -1,5 +1,6 @@
 import { expect } from 'bun:test'
 import type { Change, Decision } from '../../src/facts/facts.ts'
+import { fold, nothing } from '../../src/facts/fold.ts'
 import { evolve, type ProjectState, State } from '../../src/actor/state.ts'
 import type { Command, Known } from '../../src/commands/command.ts'
 import { decide } from '../../src/commands/decide.ts'
@@ -31,12 +32,20 @@ export function contextOf(userId: string): Known {
 /** The project that these facts make. */
 export const folded = (facts: Change[], id = projectId): State => facts.reduce(evolve, new State(id))
 
+/** The same, loaded for a task to leave it with all that these facts hang on one. */
+export function readyToLeave(facts: Change[]): State {
+  const state = folded(facts)
+  const { subtask, comment } = facts.reduce(fold, nothing())
+  state.leaving = { subtasks: [...subtask.values()], comments: [...comment.values()] }
+  return state
+}
+
 /**
  * Given what happened in a project (and in a second one, for a move), when somebody asks for something, then
  * these facts are what comes of it.
  */
 export function given(facts: Change[], others: Change[] = []) {
-  const state = folded(facts)
+  const state = readyToLeave(facts)
   const other = others.length ? folded(others, others[0]!.projectId) : state
   return {
     when<T>(caller: string, rule: Rule<T>) {

@@ -1,6 +1,8 @@
 import { expect } from 'bun:test'
 import { type Entity, entityNames as names } from '../../drizzle/entities.ts'
 import type { StoredEvent } from '../../src/facts/facts.ts'
+import { fold, nothing } from '../../src/facts/fold.ts'
+import { rowAfter, rowBefore } from '../../src/facts/rows.ts'
 import { evolve, State } from '../../src/actor/state.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 
@@ -42,13 +44,25 @@ export async function readStreams(sql: Sql): Promise<Stream[]> {
 /** Folds a history into the rows it leaves, and holds every fact to the one before it about the same row. */
 export function foldTables(events: StoredEvent[]): Tables {
   const tables = tablesOf(() => new Map())
-  for (const { id, entity, entityId, before, after } of events) {
+  for (const event of events) {
+    const { id, entity, entityId } = event
     const rows = tables[entity]
-    expect(before).toEqual((rows.get(entityId) ?? null) as typeof before)
+    expect(rowBefore(event)).toEqual((rows.get(entityId) ?? null) as typeof event.after)
+    const after = rowAfter(event)
     if (after) {
       expect([after.eventId, after.id]).toEqual([id, entityId])
       rows.set(entityId, after)
     } else rows.delete(entityId)
+  }
+  return tables
+}
+
+/** What each project's own events say is in it, all projects together. */
+export function foldProjects(events: StoredEvent[]): Tables {
+  const tables = tablesOf(() => new Map())
+  for (const history of Map.groupBy(events, ({ projectId }) => projectId).values()) {
+    const contents = history.toSorted((a, b) => a.seq - b.seq).reduce(fold, nothing())
+    for (const name of names) for (const [id, row] of contents[name]) tables[name].set(id, row)
   }
   return tables
 }

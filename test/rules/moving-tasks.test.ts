@@ -1,18 +1,12 @@
-import { describe, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import type { TaskRow } from '../../drizzle/rows.ts'
 import { updateTask } from '../../modules/tasks/commands.ts'
-import {
-  admin,
-  busy,
-  editor,
-  elsewhere,
-  elsewhereCreated,
-  elsewhereId,
-  fact,
-  invitedElsewhere,
-} from './facts.ts'
-import { owner, staffed, stranger, task, taskCreated, taskOf, viewer } from './facts.ts'
-import { asking, given, now } from './given.ts'
+import { mostMoved } from '../../src/facts/children.ts'
+import type { Change } from '../../src/facts/facts.ts'
+import { admin, busy, comment, commentAdded, editor, elsewhere, elsewhereCreated } from './facts.ts'
+import { elsewhereId, fact, invitedElsewhere, owner, staffed, stranger, subtask } from './facts.ts'
+import { subtaskAdded, task, taskCreated, taskOf, viewer } from './facts.ts'
+import { asking, contextOf, folded, given, now, readyToLeave } from './given.ts'
 
 const there = [elsewhereCreated, invitedElsewhere(editor, 'EDITOR'), invitedElsewhere(viewer, 'VIEWER')]
 const move = (wanted: Partial<TaskRow> = {}, id = task.id) =>
@@ -20,11 +14,63 @@ const move = (wanted: Partial<TaskRow> = {}, id = task.id) =>
 const arrived = (fields: Partial<TaskRow> = {}) =>
   taskOf({ projectId: elsewhereId, number: 1, updatedAt: now, eventId: 'new-2', ...fields })
 const leaving = (before: TaskRow = task) => fact('task.moved_out', 'task', before, null, { id: 'new-1' })
-const arriving = (after: TaskRow) => fact('task.moved_in', 'task', null, after, { at: elsewhereId })
+const arriving = (after: TaskRow, along: object = { subtasks: [subtask], comments: [comment] }) =>
+  fact('task.moved_in', 'task', null, { ...after, ...along }, { at: elsewhereId })
+const alone = { subtasks: [], comments: [] }
 
 describe('moving a task', () => {
   test('is one fact in each project, and keeps the task', () => {
     given(busy, there).when(editor, move()).then(leaving(), arriving(arrived())).answering(arrived())
+  })
+
+  test('carries what hangs on it, in as many facts as it takes', () => {
+    const note = (n: number, text = 'Oil it') => ({ ...comment, id: `c${n}`, text })
+    const notes = Array.from({ length: 150 }, (_, n) => note(n))
+    const more = (eventId: string, was: string, along: object) => {
+      const after = arrived({ eventId })
+      const change = fact('task.moved_in', 'task', { ...after, eventId: was }, after, { at: elsewhereId })
+      return { ...change, after: { ...after, ...along } }
+    }
+    given([...staffed, taskCreated(), subtaskAdded(), ...notes.map((note) => commentAdded(note))], there)
+      .when(editor, move())
+      .then(
+        leaving(),
+        arriving(arrived(), { subtasks: [subtask], comments: notes.slice(0, 99) }),
+        more('new-3', 'new-2', { subtasks: [], comments: notes.slice(99) }),
+      )
+      .answering(arrived({ eventId: 'new-3' }))
+
+    const [long, longer] = [note(1, 'x'.repeat(150_000)), note(2, 'x'.repeat(250_000))]
+    given([...staffed, taskCreated(), ...[long, longer, note(3)].map((note) => commentAdded(note))], there)
+      .when(editor, move())
+      .then(
+        leaving(),
+        arriving(arrived(), { ...alone, comments: [long] }),
+        more('new-3', 'new-2', { ...alone, comments: [longer] }),
+        more('new-4', 'new-3', { ...alone, comments: [note(3)] }),
+      )
+  })
+
+  test('is known in the log by the fact that has the row it answers', () => {
+    const ids = (facts: Change[]) => {
+      const known = { ...contextOf(editor), newEventId: () => 'the order' }
+      return move()(readyToLeave(facts), known, folded(there, elsewhereId)).changes.map(({ id }) => id)
+    }
+    const notes = Array.from({ length: 250 }, (_, n) => commentAdded({ ...comment, id: `c${n}` }))
+    expect(ids(busy)).toEqual(['new-1', 'the order'])
+    expect(ids([...busy, ...notes])).toEqual(['new-1', 'new-2', 'new-3', 'the order'])
+  })
+
+  test('is refused when more hangs on it than can go along', () => {
+    const { rows, characters } = mostMoved
+    const notes = (count: number, text: string) =>
+      Array.from({ length: count }, (_, n) => commentAdded({ ...comment, id: `c${n}`, text }))
+    const whole = `${rows} subtasks and comments, or ${characters} characters in them,`
+    const refusal = `A task with more than ${whole} cannot move to another project`
+    const when = (facts: Change[]) => given([...staffed, taskCreated(), ...facts], there).when(editor, move())
+    when(notes(rows + 1, 'x')).thenRefused(409, refusal)
+    when([subtaskAdded(), ...notes(rows, 'x')]).thenRefused(409, refusal)
+    when(notes(2, 'x'.repeat(characters / 2 + 1))).thenRefused(409, refusal)
   })
 
   test('gives it the next number of the project it comes to', () => {
@@ -45,14 +91,14 @@ describe('moving a task', () => {
     const mine = taskOf({ assigneeId: viewer })
     given([...staffed, taskCreated(mine)], there)
       .when(editor, move())
-      .then(leaving(mine), arriving(arrived({ assigneeId: viewer })))
+      .then(leaving(mine), arriving(arrived({ assigneeId: viewer }), alone))
   })
 
   test('loses an assignee who is not in the other project', () => {
     const mine = taskOf({ assigneeId: admin })
     given([...staffed, taskCreated(mine)], there)
       .when(editor, move())
-      .then(leaving(mine), arriving(arrived()))
+      .then(leaving(mine), arriving(arrived(), alone))
   })
 
   test('takes a wanted assignee from the other project, and only from there', () => {

@@ -1,5 +1,7 @@
 import { type Entity, entityNames } from '../../drizzle/entities.ts'
 import type { StoredEvent } from '../../src/facts/facts.ts'
+import { fold, nothing } from '../../src/facts/fold.ts'
+import { rowAfter, rowBefore } from '../../src/facts/rows.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 
 type Row = Record<string, unknown> & { id: string }
@@ -7,14 +9,18 @@ type Fact = Omit<StoredEvent, 'before' | 'after'> & { before: Row | null; after:
 
 /**
  * What is wrong with the history of the projects that still exist, in words; nothing if all is well: seq goes
- * from 1 to the version, each fact builds on the one before it, and folding the facts gives exactly the rows.
+ * from 1 to the version, each fact builds on the one before it, and folding the facts gives exactly the rows: all of them,
+ * and those of each project alone.
  */
 export async function faultsOf(sql: Sql): Promise<string[]> {
   const projects = await sql<{ id: string; version: number | null }[]>`
     select p.id, s.version::float8 as version from projects p left join streams s on s.project_id = p.id`
-  const facts = await sql<Fact[]>`
+  const events = await sql<StoredEvent[]>`
     select project_id, seq::float8 as seq, id, type, entity, entity_id, actor_id, at, before, after
     from events where project_id in (select id from projects) order by project_id, events.seq`
+  const facts = events.map(
+    (event) => ({ ...event, before: rowBefore(event), after: rowAfter(event) }) as Fact,
+  )
   const byProject = Map.groupBy(facts, ({ projectId }) => projectId)
   const chains = [...Map.groupBy(facts, ({ entityId }) => entityId).values()].map(follow)
   const sequence = projects.flatMap(({ id, version }) => {
@@ -23,7 +29,14 @@ export async function faultsOf(sql: Sql): Promise<string[]> {
     return fits ? [] : [`project ${id} is at version ${version} with the events ${seqs}`]
   })
   const folded = chains.flatMap(({ end }) => (end ? [end] : []))
-  return [...sequence, ...chains.flatMap(({ faults }) => faults), ...(await compare(sql, folded))]
+  const ends = new Map(folded.map(({ entity, after }) => [key(entity, after!.id), after!]))
+  const stored = await storedRows(sql)
+  const own = Map.groupBy(events, ({ projectId }) => projectId)
+  const alone = compare(stored, new Map([...own.values()].flatMap(rowsOf)))
+  return [
+    ...[...sequence, ...chains.flatMap(({ faults }) => faults), ...compare(stored, ends)],
+    ...alone.map((fault) => `read by itself: ${fault}`),
+  ]
 }
 
 /** Follows one entity through the projects it lived in: the fact that none builds on says how its row is. */
@@ -54,9 +67,15 @@ function departureOf(arrival: Fact, facts: Fact[]): Fact | undefined {
   return before.sort((a, b) => (a.id < b.id ? -1 : 1)).at(-1)
 }
 
-async function compare(sql: Sql, folded: Fact[]): Promise<string[]> {
-  const stored = await storedRows(sql)
-  const expected = new Map<string, Row>(folded.map(({ entity, after }) => [key(entity, after!.id), after!]))
+/** The rows that a project's own events leave. */
+function rowsOf(history: StoredEvent[]): [string, Row][] {
+  const contents = history.reduce(fold, nothing()) as unknown as Record<Entity, Map<string, Row>>
+  return entityNames.flatMap((name) =>
+    Array.from(contents[name].values(), (row): [string, Row] => [key(name, row.id), row]),
+  )
+}
+
+function compare(stored: Map<string, Row>, expected: Map<string, Row>): string[] {
   const isVisible = visibleIn(stored)
   const ids = new Set([...stored.keys(), ...expected.keys()])
   return [...ids].flatMap((id) => {

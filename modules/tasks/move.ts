@@ -1,0 +1,56 @@
+import type { TaskRow } from '../../drizzle/rows.ts'
+import type { ProjectState } from '../../src/actor/state.ts'
+import type { Known } from '../../src/commands/command.ts'
+import { type Children, inParts, isTooMuch, mostMoved } from '../../src/facts/children.ts'
+import { appeared, type Change, removed, updated } from '../../src/facts/facts.ts'
+import { requireRole } from '../../src/identity/roles.ts'
+import { conflict } from '../../src/wire/refusals.ts'
+import { type Editable, requireAssignable } from './fields.ts'
+
+/**
+ * Takes the task out of one project and into another, with the wanted changes: one fact here, one or more there. It gets the next
+ * number there, and loses an assignee who is not in the new project.
+ */
+export function move(
+  source: ProjectState,
+  target: ProjectState,
+  known: Known,
+  task: TaskRow,
+  wanted: Partial<Editable>,
+) {
+  requireRole(target.roleOf(known.caller.userId), 'EDITOR', 'Project')
+  requireAssignable(target, wanted.assigneeId)
+  const { eventId: _, ...kept } = task
+  const { projectId, lastNumber } = target
+  const moved = { ...kept, ...wanted, projectId, number: lastNumber + 1, updatedAt: known.now }
+  if (moved.assigneeId && !target.roleOf(moved.assigneeId)) moved.assigneeId = null
+  const [along, ...more] = alongWith(source)
+  // The order is to be known by the last fact, which has the row that it answers: see landed.ts.
+  const meanwhile = { ...known, newEventId: known.newId }
+  const departure = removed(source, meanwhile, 'task.moved_out', task)
+  const arrival = appeared(target, more.length > 0 ? meanwhile : known, 'task.moved_in', moved)
+  let last = arrival.after
+  const further = more.map((part, i) => {
+    const isLast = i === more.length - 1
+    const change = updated(target, isLast ? known : meanwhile, 'task.moved_in', last, {})
+    last = change.after
+    return carrying(change, part)
+  })
+  return { changes: [departure, carrying(arrival, along!), ...further], answer: last }
+}
+
+export function tooMuchToMove() {
+  const most = `${mostMoved.rows} subtasks and comments, or ${mostMoved.characters} characters in them,`
+  return conflict(`A task with more than ${most} cannot move to another project`)
+}
+
+/** What hangs on the task goes along, in parts: with the task, and with as many facts more as it takes. */
+function alongWith({ leaving }: ProjectState): Children[] {
+  if (!leaving) throw new Error('What hangs on the task is not loaded')
+  if (isTooMuch(leaving)) throw tooMuchToMove()
+  return inParts(leaving)
+}
+
+const carrying = (change: Change<'task'>, along: Children): Change<'task'> => {
+  return { ...change, after: { ...change.after!, ...along } as TaskRow }
+}
