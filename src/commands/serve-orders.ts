@@ -5,7 +5,7 @@ import { Refusal } from '../wire/refusals.ts'
 import type { Reply } from '../wire/reply.ts'
 import type { Dispatch } from './order.ts'
 import type { Perform } from './perform.ts'
-import type { Registry } from './registry.ts'
+import type { Registered, Registry } from './registry.ts'
 
 /** Orders that came again are remembered until their first copies would come too late. */
 const mostAgain = 100_000
@@ -18,33 +18,35 @@ export function openServeOrders(registry: Registry, perform: Perform, ttlMs: num
   const underway = new Map<string, Promise<Reply>>()
   const cameAgain = new LRUCache<string, true>({ max: mostAgain, ttl: ttlMs })
 
-  function once(dispatch: Dispatch, deadline: number): Promise<Reply> | undefined {
-    const known = registry.get(dispatch.name)
-    if (known?.form !== dispatch.form) return undefined
+  function once({ command }: Registered, dispatch: Dispatch, deadline: number): Promise<Reply> {
     const begun = underway.get(dispatch.id)
     if (begun) return begun
     if (dispatch.again) cameAgain.set(dispatch.id, true)
     else if (cameAgain.size > 0 && cameAgain.has(dispatch.id)) dispatch.again = true
-    const done = perform(known!.command, dispatch, deadline).finally(() => underway.delete(dispatch.id))
+    const done = perform(command, dispatch, deadline).finally(() => underway.delete(dispatch.id))
     underway.set(dispatch.id, done)
     return done
   }
 
-  async function answerOf({ payload, deadline }: Ask): Promise<Answer> {
-    try {
-      const reply = await once(payload as Dispatch, deadline)
-      return reply ? { kind: 'reply', ...reply } : { kind: 'unknown' }
-    } catch (error) {
-      if (error instanceof Refusal) {
-        const { status, message, headers } = error
-        return { kind: 'refusal', status, message, headers }
-      }
-      log.error({ err: error }, 'an order of another process failed')
-      return { kind: 'failed' }
+  function refused(error: unknown): Answer {
+    if (error instanceof Refusal) {
+      const { status, message, headers } = error
+      return { kind: 'refusal', status, message, headers }
     }
+    log.error({ err: error }, 'an order of another process failed')
+    return { kind: 'failed' }
   }
 
-  return (asks: Ask[]): void => {
-    for (const ask of asks) void answerOf(ask).then(ask.answer)
+  function serve({ payload, deadline, answer }: Ask): void {
+    const dispatch = payload as Dispatch | null
+    const known = registry.get(dispatch?.name ?? '')
+    if (!dispatch || !known || known.form !== dispatch.form) return answer({ kind: 'unknown' })
+    once(known, dispatch, deadline).then(
+      ({ status, body, etag, replayed }: Reply & { replayed?: true }) =>
+        answer({ kind: 'reply', status, body, etag, ...(replayed && { replayed }) }),
+      (error) => answer(refused(error)),
+    )
   }
+
+  return (asks: Ask[]): void => asks.forEach(serve)
 }

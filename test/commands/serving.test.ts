@@ -1,0 +1,78 @@
+import { beforeEach, expect, test } from 'bun:test'
+import type { Answer } from '../../src/channel/protocol.ts'
+import type { Dispatch } from '../../src/commands/order.ts'
+import { registryOf } from '../../src/commands/registry.ts'
+import { openServeOrders } from '../../src/commands/serve-orders.ts'
+import { commands } from '../../modules/commands.ts'
+import { newId } from '../../src/ids.ts'
+import { openLog } from '../../src/log.ts'
+import { conflict } from '../../src/wire/refusals.ts'
+import type { Reply } from '../../src/wire/reply.ts'
+
+const registry = registryOf(commands)
+const reply: Reply = { status: 201, body: '{"id":"1"}', etag: null }
+
+/** What was done here, and how each of it ends. */
+let done: { dispatch: Dispatch; end: PromiseWithResolvers<Reply> }[]
+let serve: ReturnType<typeof openServeOrders>
+beforeEach(() => {
+  done = []
+  const perform = (_: unknown, dispatch: Dispatch) => {
+    const end = Promise.withResolvers<Reply>()
+    done.push({ dispatch: { ...dispatch }, end })
+    return end.promise
+  }
+  serve = openServeOrders(registry, perform, 15_000, openLog('silent'))
+})
+
+const order = (fields: Partial<Dispatch> = {}): Dispatch => {
+  const { form } = registry.get('task.create')!
+  const projectId = newId()
+  const input = { projectId, title: 'Asked' }
+  return { name: 'task.create', form, id: newId(), projectId, input, caller: { userId: newId() }, ...fields }
+}
+
+const ask = (payload: unknown) =>
+  new Promise<Answer>((answer) => serve([{ payload, deadline: performance.now() + 15_000, answer }]))
+
+test('an order is done, and its answer told', async () => {
+  const answer = ask(order())
+  done[0]!.end.resolve(reply)
+  expect(await answer).toEqual({ kind: 'reply', ...reply })
+})
+
+test('a copy that comes over another connection joins the one under way', async () => {
+  const one = order()
+  const answers = [ask(one), ask({ ...one, again: true })]
+  expect(done).toHaveLength(1)
+  done[0]!.end.resolve(reply)
+  expect(await Promise.all(answers)).toEqual([
+    { kind: 'reply', ...reply },
+    { kind: 'reply', ...reply },
+  ])
+})
+
+test('a first copy that comes after the second looks into the log too', async () => {
+  const one = order()
+  const second = ask({ ...one, again: true })
+  done[0]!.end.resolve(reply)
+  await second
+  void ask(one)
+  void ask(order())
+  expect(done.map(({ dispatch }) => dispatch.again)).toEqual([true, true, undefined])
+})
+
+test('a command of another release is not begun: neither an unknown name nor an input of another form', async () => {
+  expect(await ask(order({ name: 'task.paint' }))).toEqual({ kind: 'unknown' })
+  expect(await ask(order({ form: 'othrform' }))).toEqual({ kind: 'unknown' })
+  for (const garbage of [null, 'text', 7, [], {}]) expect(await ask(garbage)).toEqual({ kind: 'unknown' })
+  expect(done).toEqual([])
+})
+
+test('a refusal goes back as it is, and a defect says nothing of itself', async () => {
+  const [refused, failed] = [ask(order()), ask(order())]
+  done[0]!.end.reject(conflict('Taken'))
+  done[1]!.end.reject(new TypeError('secret'))
+  expect(await refused).toEqual({ kind: 'refusal', status: 409, message: 'Taken', headers: {} })
+  expect(await failed).toEqual({ kind: 'failed' })
+})
