@@ -76,7 +76,9 @@ export function openServices(config: Config, log: Log, domain: Domain): Services
   const authenticate = openAuthenticate(database.reads, tokens)
   const limits = openLimits(redis, config)
   const registry = registryOf(domain.commands)
-  const company = openCompany({ config, redis, registry, perform: openPerform(actors, config), log })
+  const perform = openPerform(actors, config)
+  const isClosing = () => actors.isClosing
+  const company = openCompany({ config, redis, registry, perform, isClosing, log })
   let draining = false
   return {
     ...{ config, log, database, actors, versions, limits, authenticate, tokens, passwords, jobs },

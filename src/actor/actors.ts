@@ -16,7 +16,7 @@ export class Actors {
   /** What is not answered yet. */
   private readonly open = new Set<Posted>()
   private readonly pass = new Pass()
-  private closing = false
+  isClosing = false
   private emptied: (() => void) | null = null
   private readonly tidying: ReturnType<typeof setInterval>
 
@@ -40,7 +40,7 @@ export class Actors {
     return new Promise<T>((resolve, reject) => {
       // What cannot be an id names a project that is not there: the rule says so in its own words.
       if (!isId(work.projectId)) return resolve(decideOnNothing(work))
-      if (this.closing) throw unavailable('The service is shutting down')
+      if (this.isClosing) throw unavailable('The service is shutting down')
       if (deadline <= performance.now()) throw tooLate()
       if (this.open.size >= this.config.waitingCommands) throw unavailable('Too many writes wait')
       const posted = { work, deadline } as Posted
@@ -64,7 +64,7 @@ export class Actors {
 
   /** Takes no more commands, waits for the accepted ones, at most `timeoutMs`, and gives the leases back. */
   async close(timeoutMs: number): Promise<void> {
-    this.closing = true
+    this.isClosing = true
     if (this.open.size > 0) {
       const empty = new Promise<void>((resolve) => (this.emptied = resolve))
       await Promise.race([empty, new Promise((resolve) => setTimeout(resolve, timeoutMs))])

@@ -28,10 +28,12 @@ interface Means {
   redis: Redis
   registry: Registry
   perform: Perform
+  /** From then on this process begins nothing. */
+  isClosing(): boolean
   log: Log
 }
 
-export function openCompany({ config, redis, registry, perform, log }: Means): Company {
+export function openCompany({ config, redis, registry, perform, isClosing, log }: Means): Company {
   const channel = {
     secrets: secretsIn(config.jwtSecret),
     frameBytes: 4 * config.bodyBytes + 1_048_576, // a body within JSON within JSON
@@ -52,7 +54,7 @@ export function openCompany({ config, redis, registry, perform, log }: Means): C
     async join(asHome) {
       const id = crypto.randomUUID()
       const { homeHost: host, homePort: port } = config
-      const serve = openServeOrders(registry, perform, config.writeTimeoutMs, log)
+      const serve = openServeOrders({ registry, perform, isClosing, ttlMs: config.writeTimeoutMs, log })
       if (asHome) listener = await openListener({ ...channel, me: id, host, port }, serve, log)
       const me = listener && { id, host: ownAddress(host), port: listener.port }
       homes = new Homes(redis, config, me, log)

@@ -10,11 +10,21 @@ import type { Registered, Registry } from './registry.ts'
 /** Orders that came again are remembered until their first copies would come too late. */
 const mostAgain = 100_000
 
+interface Means {
+  registry: Registry
+  perform: Perform
+  /** From then on nothing new is begun: who asks does it. */
+  isClosing(): boolean
+  /** The time that an order has, from when it was first sent. */
+  ttlMs: number
+  log: Log
+}
+
 /**
  * Does what other processes ask of this one as their projects' home. A copy of an order that comes over another connection
  * joins the one under way; whichever comes second, it looks into the log first.
  */
-export function openServeOrders(registry: Registry, perform: Perform, ttlMs: number, log: Log) {
+export function openServeOrders({ registry, perform, isClosing, ttlMs, log }: Means) {
   const underway = new Map<string, Promise<Reply>>()
   const cameAgain = new LRUCache<string, true>({ max: mostAgain, ttl: ttlMs })
 
@@ -40,7 +50,8 @@ export function openServeOrders(registry: Registry, perform: Perform, ttlMs: num
   function serve({ payload, deadline, answer }: Ask): void {
     const dispatch = payload as Dispatch | null
     const known = registry.get(dispatch?.name ?? '')
-    if (!dispatch || !known || known.form !== dispatch.form) return answer({ kind: 'unknown' })
+    const isKnown = known !== undefined && known.form === dispatch?.form
+    if (!dispatch || !isKnown || isClosing()) return answer({ kind: 'unknown' })
     once(known, dispatch, deadline).then(
       ({ status, body, etag, replayed }: Reply & { replayed?: true }) =>
         answer({ kind: 'reply', status, body, etag, ...(replayed && { replayed }) }),

@@ -14,6 +14,7 @@ const reply: Reply = { status: 201, body: '{"id":"1"}', etag: null }
 
 /** What was done here, and how each of it ends. */
 let done: { dispatch: Dispatch; end: PromiseWithResolvers<Reply> }[]
+let closes: boolean
 let serve: ReturnType<typeof openServeOrders>
 beforeEach(() => {
   done = []
@@ -22,7 +23,14 @@ beforeEach(() => {
     done.push({ dispatch: { ...dispatch }, end })
     return end.promise
   }
-  serve = openServeOrders(registry, perform, 15_000, openLog('silent'))
+  closes = false
+  serve = openServeOrders({
+    registry,
+    perform,
+    isClosing: () => closes,
+    ttlMs: 15_000,
+    log: openLog('silent'),
+  })
 })
 
 const order = (fields: Partial<Dispatch> = {}): Dispatch => {
@@ -75,4 +83,10 @@ test('a refusal goes back as it is, and a defect says nothing of itself', async 
   done[1]!.end.reject(new TypeError('secret'))
   expect(await refused).toEqual({ kind: 'refusal', status: 409, message: 'Taken', headers: {} })
   expect(await failed).toEqual({ kind: 'failed' })
+})
+
+test('a process that closes begins nothing new', async () => {
+  closes = true
+  expect(await ask(order())).toEqual({ kind: 'unknown' })
+  expect(done).toEqual([])
 })

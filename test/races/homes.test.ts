@@ -23,8 +23,9 @@ afterAll(async () => {
   await drop()
 })
 
-/** Every process in turn gets into trouble under load, in which each request is sent once. */
-async function inTurn(trouble: (web: ServiceProcess, i: number, load: Load) => Promise<void>) {
+/** Every process in turn gets into trouble under load, in which each request is sent once. Gives what was answered. */
+async function inTurn(trouble: (web: ServiceProcess, i: number) => Promise<void>): Promise<Load[]> {
+  const loads: Load[] = []
   for (const i of processes.keys()) {
     const web = processes[i]!
     const projects = await Promise.all(
@@ -36,14 +37,16 @@ async function inTurn(trouble: (web: ServiceProcess, i: number, load: Load) => P
       writers: 24,
     })
     await load.acknowledged(200)
-    await trouble(web, i, load)
+    await trouble(web, i)
     await load.acknowledged(200)
     await load.stop()
     const { lost, doubled } = await account(database.reads, load)
     expect({ lost, doubled }).toEqual({ lost: [], doubled: [] })
     expect(await misnumbered(database.reads)).toHaveLength(0)
+    loads.push(load)
   }
   expect(await faultsOf(database.reads)).toEqual([])
+  return loads
 }
 
 test(
@@ -66,3 +69,19 @@ test(
     }),
   180_000,
 )
+
+test('whichever process is restarted, no request fails but those to its closed port', async () => {
+  const loads = await inTurn(async (web, i) => {
+    expect(await web.stop()).toBe(0)
+    processes[i] = await spawnService('web', { ...env, PORT: new URL(web.url).port })
+  })
+  for (const [i, { writes, reads }] of loads.entries()) {
+    const isThere = ({ title }: { title: string }) => writerOf(title) % processes.length === i
+    expect(writes.filter((write) => write.status !== 201 && !(write.status === 0 && isThere(write)))).toEqual(
+      [],
+    )
+    expect(reads.filter((status) => ![200, 0].includes(status))).toEqual([])
+  }
+}, 180_000)
+
+const writerOf = (title: string): number => Number(/writer (\d+)/.exec(title)![1])
