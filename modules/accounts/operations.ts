@@ -1,4 +1,4 @@
-import { operation } from '../../src/http/openapi/operation.ts'
+import { operation } from '../../src/openapi/operation.ts'
 import { Message } from '../../src/schema/answer.ts'
 import { passwordMissing, wrongPassword } from './change.ts'
 import { ChangedMeView, messages, UpdateMeBody } from './schema.ts'

@@ -1,7 +1,7 @@
 import { notFound } from '../../src/wire/refusals.ts'
 import { Cursor, Limit } from '../../src/reads/pages.ts'
 import { Parameters } from '../../src/commands/input.ts'
-import type { Query } from '../../src/http/ask-query.ts'
+import type { Query } from '../../src/commands/query.ts'
 import type { Services } from '../../src/services.ts'
 import { listOfTask } from '../tasks/list-of-task.ts'
 import type { SeeTask } from '../tasks/queries.ts'

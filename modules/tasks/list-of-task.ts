@@ -4,7 +4,7 @@ import { cut, idPage, type Page, pageOf } from '../../src/reads/pages.ts'
 import type { Serve } from '../../src/reads/cached-bodies.ts'
 import { etagAt } from '../../src/reads/versions.ts'
 import { pathOf } from '../../src/wire/answers.ts'
-import type { Reading } from '../../src/http/ask-query.ts'
+import type { Reading } from '../../src/commands/query.ts'
 import type { SeeTask } from './queries.ts'
 
 /** Answers a page of what hangs on a task. */

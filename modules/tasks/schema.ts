@@ -39,7 +39,7 @@ export const taskView = view({
   schema: Type.Object({
     id: Id('The task'),
     projectId: Id('The project it belongs to'),
-    number: Type.Integer({ description: 'Counts up in its project: 1, 2, 3 …', examples: [42] }),
+    number: Type.Integer({ minimum: 1, description: 'Counts up in its project: 1, 2, 3 …', examples: [42] }),
     title: Type.String({ description: 'What is to be done', examples: ['Draw the second plate'] }),
     description: Type.Union([Type.String(), Type.Null()], {
       description: 'More about it, or null',

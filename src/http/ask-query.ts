@@ -1,29 +1,5 @@
-import type { TObject } from '@sinclair/typebox'
-import type { View } from '../commands/view.ts'
-import type { Caller } from '../identity/caller.ts'
-import type { Refusal } from '../wire/refusals.ts'
-import { queryHooks } from './openapi/query-hooks.ts'
-
-/** What a read knows of its request. */
-export interface Reading {
-  request: Request
-  caller: Caller
-  params: Record<string, string>
-  query: Record<string, string | undefined>
-}
-
-/** A read as data: what may be asked, what it shows, and how it is answered. */
-export interface Query {
-  about?: string
-  /** The parameters in the URL. */
-  input?: TObject
-  shows: View<never>
-  /** Pages of it, and not one. */
-  isList?: boolean
-  /** What it refuses in words of its own, for the document. */
-  refuses?: Refusal[]
-  read(asked: Reading): Promise<Response>
-}
+import type { Query, Reading } from '../commands/query.ts'
+import { queryHooks } from '../openapi/query-hooks.ts'
 
 /** Gives a route all it needs for a query: see openRunCommand. */
 export function askQuery(path: string, query: Query, summary: string) {

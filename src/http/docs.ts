@@ -3,9 +3,11 @@ import { createRequire } from 'node:module'
 import { swagger } from '@elysiajs/swagger'
 import { Elysia } from 'elysia'
 import type { Config } from '../config.ts'
-import { description } from './openapi/description.ts'
-import { finished, type OpenApiDocument } from './openapi/document.ts'
+import { description } from '../openapi/description.ts'
+import { finished, type OpenApiDocument } from '../openapi/document.ts'
 import { type Fixed, fixed } from './fixed.ts'
+import { generalRefusals } from './general-refusals.ts'
+import { urlCharacters } from './request-url.ts'
 
 const path = '/api/docs'
 const assets = {
@@ -65,7 +67,7 @@ export function docs(config: Config) {
     specPath: `${path}/json`,
     excludeStaticFile: false,
     exclude: [/^\/api\/docs/],
-    documentation: description(config) as never,
+    documentation: description(config, urlCharacters) as never,
   })
 
   const pages: Record<string, Fixed> = {
@@ -77,13 +79,14 @@ export function docs(config: Config) {
   }
   const app = new Elysia({ detail: { hide: true } }).get('/', leadToPage)
   for (const [at, send] of Object.entries(pages)) app.get(at, ({ request }) => send(request))
+  const general = generalRefusals(config)
   let document: Fixed | undefined
   return new Elysia()
     .use(
       new Elysia()
         .onAfterHandle(({ request, response }) => {
           // Built once: no route comes later.
-          document ??= fixed(() => JSON.stringify(finished(response as OpenApiDocument, config)), {
+          document ??= fixed(() => JSON.stringify(finished(response as OpenApiDocument, general)), {
             'content-type': 'application/json',
           })
           return document(request)

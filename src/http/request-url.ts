@@ -1,18 +1,16 @@
-import { badRequest, Refusal } from '../wire/refusals.ts'
+import { givenTwice, Refusal } from '../wire/refusals.ts'
 
 /** More than any path and query here needs. Headers are the server's to bound: it answers 431 from 16 KiB on. */
-const urlCharacters = 8_192
+export const urlCharacters = 8_192
 
 export const tooLong = () => new Refusal(414, `The URL must have at most ${urlCharacters} characters`)
-export const givenTwice = (name: string) =>
-  badRequest(`${name.slice(0, 100) || '""'} is given more than once`)
 
 /** @throws Refusal 414 */
 export function requireShort({ url }: Request): void {
   if (url.length > urlCharacters) throw tooLong()
 }
 
-/** Which of two values was meant, nobody can tell. @throws Refusal 400 naming the parameter given twice */
+/** @throws Refusal 400 naming the parameter given twice */
 export function requireSingle({ url }: Request): void {
   const start = url.indexOf('?')
   if (start < 0 || !url.includes('&', start)) return

@@ -1,8 +1,8 @@
 import type { Command } from '../commands/command.ts'
 import type { Run } from '../commands/run.ts'
 import type { Caller } from '../identity/caller.ts'
-import { commandHooks } from './openapi/command-hooks.ts'
-import { readInput } from './read-input.ts'
+import { commandHooks } from '../openapi/command-hooks.ts'
+import { readInput } from '../commands/read-input.ts'
 import type { Conditions, Write } from './write.ts'
 
 /** What a guarded route knows of its request. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type FindKept, type Guard, replay } from '../commit/idempotency.ts'
 import type { Reply } from '../wire/reply.ts'
-import { badRequest, Refusal } from '../wire/refusals.ts'
+import { badKey, Refusal } from '../wire/refusals.ts'
 import { requestId } from '../wire/request-id.ts'
 import { parsedPath, typed } from '../wire/answers.ts'
 
@@ -43,9 +43,6 @@ export function openWrite(findKept: FindKept): Write {
     }
   }
 }
-
-export const badKey = () =>
-  badRequest('Idempotency-Key must be 1 to 255 printable ASCII characters, quoted or bare')
 
 /**
  * Reads `Idempotency-Key`, a quoted string or bare; undefined without one.

@@ -40,6 +40,11 @@ export const forbidden = (message: string) => new Refusal(403, message)
 export const notFound = (what: string) => new Refusal(404, `${what} not found`)
 export const conflict = (message: string) => new Refusal(409, message)
 export const unexpected = () => new Refusal(500, 'Something went wrong on our side')
+/** Which of two values was meant, nobody can tell. */
+export const givenTwice = (name: string) =>
+  badRequest(`${name.slice(0, 100) || '""'} is given more than once`)
+export const badKey = () =>
+  badRequest('Idempotency-Key must be 1 to 255 printable ASCII characters, quoted or bare')
 /** Try again in a second: the load or the fault that caused it is expected to pass. */
 export const unavailable = (message: string) => new Refusal(503, message, { 'retry-after': '1' })
 

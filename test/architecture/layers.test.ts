@@ -15,6 +15,7 @@ const places = [
     'src/home',
     'src/actor',
     'src/commands',
+    'src/openapi',
     'src/http',
     'src/services.ts',
   ],

@@ -1,6 +1,6 @@
 import type { TObject } from '@sinclair/typebox'
-import type { Command } from '../commands/command.ts'
-import { isIdSchema } from '../commands/input.ts'
+import type { Command } from './command.ts'
+import { isIdSchema } from './input.ts'
 import { canonicalId } from '../ids.ts'
 
 /** The fields of the input that the path gives, by the name they have there: `:id` is what the command runs at. */

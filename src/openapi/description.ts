@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
-import type { Config } from '../../config.ts'
-import { pageBytes } from '../../reads/pages.ts'
-import packageJson from '../../../package.json' with { type: 'json' }
+import type { Config } from '../config.ts'
+import { pageBytes } from '../reads/pages.ts'
+import packageJson from '../../package.json' with { type: 'json' }
 
 const tags = {
   Authentication: 'Who calls: register, sign in and out, and the own account.',
@@ -19,12 +19,13 @@ const hours = (seconds: number): string =>
 const whole = (count: number): string => count.toLocaleString('en')
 
 /** What there is to say of the service as a whole. */
-export function description(config: Config) {
+export function description(config: Config, urlCharacters: number) {
   const figures: Record<string, string> = {
     tokenLife: hours(config.jwtExpirationSeconds),
     keyLife: `${config.idempotencyHours} hours`,
     bodyBytes: whole(config.bodyBytes),
     pageBytes: whole(pageBytes),
+    urlCharacters: whole(urlCharacters),
     projectMembers: whole(config.projectMembers),
     reads: whole(config.readsPerMinute),
     writes: whole(config.writesPerMinute),

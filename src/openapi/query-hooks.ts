@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
-import { badCursor, badLimit } from '../../reads/pages.ts'
-import type { Query } from '../ask-query.ts'
+import { badCursor, badLimit } from '../reads/pages.ts'
+import type { Query } from '../commands/query.ts'
 import { operation } from './operation.ts'
 
 /** What Elysia and the document know of a query: its parameters, and all that is said of it. */

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { nameOf } from '../../schema/named.ts'
+import { nameOf } from '../schema/named.ts'
 import { shortened } from './nullable.ts'
 
 interface Document {

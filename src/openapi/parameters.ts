@@ -1,4 +1,4 @@
-import { nameOf } from '../../schema/named.ts'
+import { nameOf } from '../schema/named.ts'
 
 export interface Parameter {
   name: string

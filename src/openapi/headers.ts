@@ -1,4 +1,4 @@
-import { forCallerAlone } from '../../wire/caching.ts'
+import { forCallerAlone } from '../wire/caching.ts'
 
 export interface Header {
   description: string

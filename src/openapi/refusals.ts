@@ -1,37 +1,6 @@
-import { full } from '../../actor/mailbox.ts'
-import { usedOtherwise } from '../../commit/idempotency.ts'
-import type { Config } from '../../config.ts'
-import { ErrorSchema } from '../../schema/answer.ts'
-import { changed } from '../../wire/if-match.ts'
-import {
-  badToken,
-  type ErrorStatus,
-  noToken,
-  reasons,
-  type Refusal,
-  unexpected,
-} from '../../wire/refusals.ts'
-import { encoded, notJson, notUtf8, tooLarge, tooSlow } from '../json-body.ts'
-import { overdrawn } from '../limits/headers.ts'
-import { tooLong } from '../request-url.ts'
+import { ErrorSchema } from '../schema/answer.ts'
+import { type ErrorStatus, reasons, type Refusal } from '../wire/refusals.ts'
 import { type HeaderName, headers, headersOf, referredTo } from './headers.ts'
-
-/** What is refused in the same words wherever it is. */
-export const general = ({
-  bodyBytes,
-  bodyTimeoutMs,
-}: Pick<Config, 'bodyBytes' | 'bodyTimeoutMs'>): Refusal[][] => [
-  [badToken(), noToken()],
-  [tooSlow(bodyTimeoutMs)],
-  [changed()],
-  [tooLarge(bodyBytes)],
-  [tooLong()],
-  [notJson(), notUtf8(), encoded()],
-  [usedOtherwise()],
-  [overdrawn({ name: 'reads', points: 6_000_000, seconds: 60 }, 2_000)],
-  [unexpected()],
-  [full()],
-]
 
 /** The name of a general refusal's answer among the components. */
 export const generalName = (status: ErrorStatus): string => reasons[status].replaceAll(' ', '')

@@ -1,10 +1,10 @@
 import type { TSchema } from '@sinclair/typebox'
-import type { Config } from '../../config.ts'
+import type { Refusal } from '../wire/refusals.ts'
 import { componentsOf } from './components.ts'
 import { requestExample } from './example.ts'
 import { headers, headersOf, referredTo } from './headers.ts'
 import { type Parameter, parametersOf, shared } from './parameters.ts'
-import { general, generalName, refusalAnswer } from './refusals.ts'
+import { generalName, refusalAnswer } from './refusals.ts'
 
 interface Operation {
   operationId: string
@@ -19,10 +19,7 @@ export interface OpenApiDocument {
 }
 
 /** The plugin's document with what it cannot know, each part that many operations have in one place. */
-export function finished(
-  document: OpenApiDocument,
-  config: Pick<Config, 'bodyBytes' | 'bodyTimeoutMs'>,
-): object {
+export function finished(document: OpenApiDocument, generalRefusals: Refusal[][]): object {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, one]) => ({ path, method, ...operationOf(path, one) })),
   )
@@ -33,7 +30,7 @@ export function finished(
     paths[path] = { ...paths[path], [method]: { ...one, parameters: known } }
   }
   const responses = Object.fromEntries(
-    general(config).map((refusals) => [generalName(refusals[0]!.status), refusalAnswer(refusals)]),
+    generalRefusals.map((refusals) => [generalName(refusals[0]!.status), refusalAnswer(refusals)]),
   )
   const components = {
     responses: { NotModified: notModified, ...responses },

@@ -1,0 +1,25 @@
+import type { TObject } from '@sinclair/typebox'
+import type { Caller } from '../identity/caller.ts'
+import type { Refusal } from '../wire/refusals.ts'
+import type { View } from './view.ts'
+
+/** What a read knows of its request. */
+export interface Reading {
+  request: Request
+  caller: Caller
+  params: Record<string, string>
+  query: Record<string, string | undefined>
+}
+
+/** A read as data: what may be asked, what it shows, and how it is answered. */
+export interface Query {
+  about?: string
+  /** The parameters in the URL. */
+  input?: TObject
+  shows: View<never>
+  /** Pages of it, and not one. */
+  isList?: boolean
+  /** What it refuses in words of its own, for the document. */
+  refuses?: Refusal[]
+  read(asked: Reading): Promise<Response>
+}

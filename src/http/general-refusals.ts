@@ -1,0 +1,25 @@
+import { full } from '../actor/mailbox.ts'
+import { usedOtherwise } from '../commit/idempotency.ts'
+import type { Config } from '../config.ts'
+import { changed } from '../wire/if-match.ts'
+import { badToken, noToken, type Refusal, unexpected } from '../wire/refusals.ts'
+import { encoded, notJson, notUtf8, tooLarge, tooSlow } from './json-body.ts'
+import { overdrawn } from './limits/headers.ts'
+import { tooLong } from './request-url.ts'
+
+/** What is refused in the same words wherever it is, by status: for the document. */
+export const generalRefusals = ({
+  bodyBytes,
+  bodyTimeoutMs,
+}: Pick<Config, 'bodyBytes' | 'bodyTimeoutMs'>): Refusal[][] => [
+  [badToken(), noToken()],
+  [tooSlow(bodyTimeoutMs)],
+  [changed()],
+  [tooLarge(bodyBytes)],
+  [tooLong()],
+  [notJson(), notUtf8(), encoded()],
+  [usedOtherwise()],
+  [overdrawn({ name: 'reads', points: 6_000_000, seconds: 60 }, 2_000)],
+  [unexpected()],
+  [full()],
+]
