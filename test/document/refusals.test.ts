@@ -85,7 +85,11 @@ const wrongs: Record<number, (path: string, operation: Operation) => Wrong | und
     if (operationId === 'inviteMember') return { body: { email: 'nobody@example.com' } }
     return { path: fill(path).replace(/(.*)[\w-]{36}/, `$1${nobody}`) }
   },
-  409: (_, { operationId }) => (operationId === 'register' ? {} : { body: { email: people.viewer.email } }),
+  409: (_, { operationId }) => {
+    if (operationId === 'register') return {}
+    // A task too large to move takes long to make: its own test has one.
+    return operationId === 'inviteMember' ? { body: { email: people.viewer.email } } : undefined
+  },
   412: () => ({ headers: { 'if-match': '"other"' } }),
   413: () => ({ body: JSON.stringify({ title: 'x'.repeat(1_048_576) }) }),
   414: (path) => ({ path: `${fill(path)}?x=${'x'.repeat(8_192)}` }),
