@@ -5,20 +5,10 @@ import type { Frame } from './frames.ts'
 import { AskerGreeting, greetingMs, type Terms } from './handshake.ts'
 import { decodeAnswers, encodeAsks, envelopeBytes } from './messages.ts'
 import { Outbox } from './outbox.ts'
+import { Pending, type Waiting } from './pending.ts'
 import { type Answer, type ChannelOptions, kinds, Lost, type Peer } from './protocol.ts'
 import { Pulse } from './pulse.ts'
 import { TheirClock } from './their-clock.ts'
-
-/** An answer that is so late will not come: the listener refuses what is past its time. */
-const graceMs = 500
-
-interface Waiting {
-  text: string
-  bytes: number
-  deadline: number
-  resolve(answer: Answer): void
-  reject(reason: Error): void
-}
 
 export interface AskerEvents {
   opened(): void
@@ -33,8 +23,7 @@ export class Asker {
   private readonly clock = new TheirClock()
   private readonly pulse = new Pulse()
   private readonly outbox = new Outbox<Waiting>((frame) => this.send(frame))
-  private readonly pending = new Map<number, Waiting>()
-  private nextId = 0
+  private readonly pending = new Pending()
   private ageMs = 0
   private mostBytes = 0
   private state: 'greeting' | 'open' | 'leaving' | 'ended' = 'greeting'
@@ -71,12 +60,7 @@ export class Asker {
     const sign = this.pulse.tick(tickMs, this.pending.size > 0)
     if (sign === 'ping') this.connection.send(kinds.ping)
     if (sign === 'lost') return this.connection.cut('went silent')
-    const givenUp = performance.now() - graceMs
-    for (const [id, { deadline, reject }] of this.pending) {
-      if (deadline > givenUp) continue
-      this.pending.delete(id)
-      reject(new Lost(true, 'no answer in time'))
-    }
+    this.pending.loseOverdue()
     this.closeWhenLeft()
   }
 
@@ -100,8 +84,7 @@ export class Asker {
     this.state = 'ended'
     this.events.ended(reason)
     for (const { reject } of this.outbox.empty()) reject(new Lost(false, reason))
-    for (const { reject } of this.pending.values()) reject(new Lost(true, reason))
-    this.pending.clear()
+    this.pending.loseAll(reason)
   }
 
   private hasRoomFor(bytes: number): boolean {
@@ -132,21 +115,13 @@ export class Asker {
     if (frame[0]!.bytes > this.mostBytes) return frame[0]!.resolve({ kind: 'unknown' })
     const ahead = this.clock.aheadBy(performance.now())
     const asks = frame.map(({ text, deadline }) => ({ text, deadline: Math.floor(deadline + ahead) }))
-    this.connection.send(kinds.asks, encodeAsks(this.nextId, asks))
-    for (const one of frame) {
-      one.text = ''
-      this.pending.set(this.nextId++, one)
-    }
+    this.connection.send(kinds.asks, encodeAsks(this.pending.add(frame), asks))
   }
 
   private answered(text: string): void {
     const { clock, all } = decodeAnswers(text)
     this.clock.heard(clock, performance.now())
-    for (const { id, answer } of all) {
-      const waiting = this.pending.get(id)
-      this.pending.delete(id)
-      waiting?.resolve(answer)
-    }
+    for (const { id, answer } of all) this.pending.settle(id, answer)
     this.closeWhenLeft()
   }
 
