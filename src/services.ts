@@ -68,27 +68,17 @@ export interface Domain {
 export function openServices(config: Config, log: Log, domain: Domain): Services {
   const ground = openGround(config, log)
   const { database, findKept, jobs, redis, versions } = ground
-  const actors = openActors(ground, domain.react)
+  const writing = openWriting(ground, domain, log)
   const tokens = openTokens(secretsIn(config.jwtSecret), config.jwtExpirationSeconds, () =>
     clockOf(database.chores),
   )
   const passwords = openPasswords()
   const authenticate = openAuthenticate(database.reads, tokens)
   const limits = openLimits(redis, config)
-  const registry = registryOf(domain.commands)
-  const perform = openPerform(actors, config)
-  const isClosing = () => actors.isClosing
-  const company = openCompany({ config, redis, registry, perform, isClosing, log })
   let draining = false
   return {
-    ...{ config, log, database, actors, versions, limits, authenticate, tokens, passwords, jobs },
-    run: openRun({
-      registry,
-      places: openPlaces(database.reads),
-      findPerson: openFindPerson(database.reads),
-      deliver: company.deliver,
-      timeoutMs: config.writeTimeoutMs,
-    }),
+    ...{ config, log, database, versions, limits, authenticate, tokens, passwords, jobs },
+    ...writing,
     findRole: openFindRole(database.reads, versions),
     write: openWrite(findKept),
     once: openOnce(findKept, passwords, tokens),
@@ -97,11 +87,8 @@ export function openServices(config: Config, log: Log, domain: Domain): Services
     redisStatus: () => redis.status,
     drain: () => void (draining = true),
     isDraining: () => draining,
-    join: (asHome) => company.join(asHome),
     async close() {
-      await company.leave(config.drainTimeoutMs / 4)
-      await actors.close(config.drainTimeoutMs / 2)
-      await company.close()
+      await writing.close()
       await ground.close()
     },
   }
@@ -124,6 +111,32 @@ function openGround(config: Config, log: Log) {
       redis.disconnect()
       subscriber.disconnect()
       await database.close()
+    },
+  }
+}
+
+/** The way of every write: to its project's home, and there through its actor. */
+function openWriting(ground: Ground, domain: Domain, log: Log) {
+  const { config, database, redis } = ground
+  const actors = openActors(ground, domain.react)
+  const registry = registryOf(domain.commands)
+  const perform = openPerform(actors, config)
+  const isClosing = () => actors.isClosing
+  const company = openCompany({ config, redis, registry, perform, isClosing, log })
+  return {
+    actors,
+    run: openRun({
+      registry,
+      places: openPlaces(database.reads),
+      findPerson: openFindPerson(database.reads),
+      deliver: company.deliver,
+      timeoutMs: config.writeTimeoutMs,
+    }),
+    join: (asHome: boolean) => company.join(asHome),
+    async close() {
+      await company.leave(config.drainTimeoutMs / 4)
+      await actors.close(config.drainTimeoutMs / 2)
+      await company.close()
     },
   }
 }
