@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { furnish, openPeople, type People, type Things } from '../http/scene.ts'
-import { type Answer, type Person, register } from '../support/client.ts'
+import { mostMoved } from '../../src/facts/children.ts'
+import { type Answer, type Body, make, type Person, register } from '../support/client.ts'
 import {
   type OpenApi,
   type Operation,
@@ -15,6 +16,9 @@ let service: TestService
 let people: People
 let things: Things
 let api: OpenApi
+/** A task with more than can go along with it, and where it cannot go. */
+let full: Body
+let elsewhere: Body
 let operations: [name: string, operation: Operation][]
 beforeAll(async () => {
   service = await openTestService()
@@ -22,11 +26,21 @@ beforeAll(async () => {
   operations = [...operationsOf(api)]
   people = await openPeople(service.client)
   things = await furnish(people, await register(service.client))
+  await fillTask()
   for (const one of [people.owner, people.editor]) {
     await one.post('/projects', { name: 'Engine' }, { 'idempotency-key': 'used' })
   }
 })
 afterAll(() => service.close())
+
+async function fillTask(): Promise<void> {
+  elsewhere = await make(people.owner, '/projects', { name: 'Elsewhere' })
+  full = await make(people.owner, '/tasks', { title: 'Full', projectId: things.projectId })
+  await service.services.database.chores`
+    insert into comments (id, task_id, author_id, text, created_at, updated_at, event_id)
+    select uuidv7(), ${full.id}, ${people.owner.id}, 'Words', now(), now(), uuidv7()
+    from generate_series(0, ${mostMoved.rows}::int4)`
+}
 
 const nobody = '019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5b'
 type Wrong = { who?: Person; path?: string; body?: unknown; headers?: Record<string, string> }
@@ -85,10 +99,9 @@ const wrongs: Record<number, (path: string, operation: Operation) => Wrong | und
     if (operationId === 'inviteMember') return { body: { email: 'nobody@example.com' } }
     return { path: fill(path).replace(/(.*)[\w-]{36}/, `$1${nobody}`) }
   },
-  409: (_, { operationId }) => {
-    if (operationId === 'register') return {}
-    // A task too large to move takes long to make: its own test has one.
-    return operationId === 'inviteMember' ? { body: { email: people.viewer.email } } : undefined
+  409(_, { operationId }) {
+    if (operationId === 'updateTask') return { path: `/tasks/${full.id}`, body: { projectId: elsewhere.id } }
+    return operationId === 'register' ? {} : { body: { email: people.viewer.email } }
   },
   412: () => ({ headers: { 'if-match': '"other"' } }),
   413: () => ({ body: JSON.stringify({ title: 'x'.repeat(1_048_576) }) }),
