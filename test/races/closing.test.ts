@@ -38,6 +38,7 @@ test('commands that wait when the service closes are done before anything they n
   await eventually('the commit', async () => (await isBlocked()).length > 0)
   const waiting = upTo(20).map((n) => add(`Waiting ${n}`))
   const closed = service.services.close()
+  await eventually('the end of what is accepted', () => service.services.actors.isClosing)
 
   expect(await add('Late').catch((error: Refusal) => error.status)).toBe(503)
   release.resolve()
