@@ -4,7 +4,7 @@ const size = { width: 820, label: 310, value: 60, row: 26, top: 34, bottom: 12, 
 
 /** Throughput against the database's own limit, as bars; readable on light and on dark. */
 export function chart(rows: Row[]): string {
-  const bars = rows.flatMap(({ title, ratios: { limit: ratio } }) => (ratio ? [{ title, ratio }] : []))
+  const bars = rows.flatMap(({ title, ratios: { least: ratio } }) => (ratio ? [{ title, ratio }] : []))
   const most = Math.max(1, ...bars.map(({ ratio }) => ratio))
   const scale = (size.width - size.label - size.value) / most
   const height = size.top + bars.length * size.row + size.bottom
@@ -15,7 +15,7 @@ export function chart(rows: Row[]): string {
   text { fill: #57606a } .bar { fill: #2f81f7 } .behind { fill: #d29922 } .one { stroke: #cf222e }
   @media (prefers-color-scheme: dark) { text { fill: #9da7b3 } .one { stroke: #ff7b72 } }
 </style>
-<text x="${one.toFixed(1)}" y="18" text-anchor="middle">1.0 = Postgres by itself, one transaction per request</text>
+<text x="${one.toFixed(1)}" y="18" text-anchor="middle">1.0 = Postgres by itself, one statement per request</text>
 ${bars.map((bar, n) => barOf(bar, size.top + n * size.row, scale)).join('\n')}
 <line class="one" x1="${one.toFixed(1)}" x2="${one.toFixed(1)}" y1="26" y2="${height - 6}" stroke-dasharray="4 3"/>
 </svg>

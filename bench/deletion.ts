@@ -1,10 +1,9 @@
 import type postgres from 'postgres'
 import { newId } from '../src/ids.ts'
-import { median } from './histogram.ts'
+import { median } from './median.ts'
 import { type LoadRun, storePlan } from './http-load.ts'
-import { openSocket } from './http-socket.ts'
 import type { Bench } from './measure.ts'
-import { rawRequest } from './plan.ts'
+import { send } from './send.ts'
 import { trackerMix } from './requests.ts'
 
 export interface Deletion {
@@ -103,10 +102,9 @@ async function bigProject({ servers: { sql }, world, options: { tasks } }: Bench
 }
 
 async function answerTime(url: string, { id, token }: Project): Promise<number> {
-  const socket = await openSocket(url)
+  await send(url, { method: 'GET', path: '/auth/me', token }) // connected, and known
   const began = performance.now()
-  const { status } = await socket.send(rawRequest({ method: 'DELETE', path: `/projects/${id}`, token }))
-  socket.close()
+  const { status } = await send(url, { method: 'DELETE', path: `/projects/${id}`, token })
   if (status !== 200) throw new Error(`Deleting the big project answered ${status}`)
   return performance.now() - began
 }

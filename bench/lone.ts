@@ -1,11 +1,10 @@
 import { Redis } from 'ioredis'
 import type postgres from 'postgres'
-import { median } from './histogram.ts'
-import { type HttpSocket, openSocket } from './http-socket.ts'
+import { build } from 'hdr-histogram-js'
 import type { Bench } from './measure.ts'
-import { rawRequest } from './plan.ts'
 import { creation } from './requests.ts'
 import type { Seeded } from './seed.ts'
+import { send } from './send.ts'
 
 export interface Lone {
   createMs: number
@@ -21,10 +20,9 @@ const times = { warmUp: 200, measured: 2_000 }
 export async function measureLone({ servers, world }: Bench): Promise<Lone> {
   await servers.web(1)
   const project = world.projects[1]!
-  const http = await openSocket(servers.url)
   const redis = new Redis(servers.redisUrl)
   const steps = {
-    create: () => create(http, project),
+    create: () => create(servers.url, project),
     insert: () => insert(servers.sql, project.ownerId),
     redis: () => redis.ping(),
   }
@@ -32,7 +30,6 @@ export async function measureLone({ servers, world }: Bench): Promise<Lone> {
     const { create, insert, redis } = await inTurns(steps)
     return { createMs: create, insertMs: insert, redisMs: redis, ratio: create / (insert + redis) }
   } finally {
-    http.close()
     redis.disconnect()
     // No project has these rows.
     await servers.sql`delete from tasks where project_id = ${project.ownerId}`
@@ -44,19 +41,21 @@ async function inTurns<N extends string>(
   steps: Record<N, () => Promise<unknown>>,
 ): Promise<Record<N, number>> {
   const names = Object.keys(steps) as N[]
-  const taken = names.map((): number[] => [])
+  const taken = names.map(() => build())
   for (let n = 0; n < times.warmUp + times.measured; n++) {
     for (const [at, name] of names.entries()) {
       const began = performance.now()
       await steps[name]()
-      if (n >= times.warmUp) taken[at]!.push(performance.now() - began)
+      if (n >= times.warmUp) taken[at]!.recordValue(Math.round((performance.now() - began) * 1000))
     }
   }
-  return Object.fromEntries(names.map((name, at) => [name, median(taken[at]!)])) as Record<N, number>
+  return Object.fromEntries(
+    names.map((name, at) => [name, taken[at]!.getValueAtPercentile(50) / 1000]),
+  ) as Record<N, number>
 }
 
-async function create(http: HttpSocket, project: Seeded): Promise<void> {
-  const { status } = await http.send(rawRequest(creation(project)))
+async function create(url: string, project: Seeded): Promise<void> {
+  const { status } = await send(url, creation(project))
   if (status !== 201) throw new Error(`A lone create answered ${status}`)
 }
 

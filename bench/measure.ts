@@ -17,13 +17,15 @@ export interface Bench {
   peer?: World
 }
 
-const sides = ['service', 'limit', 'strictLimit', 'peer'] as const
+const limits = ['least', 'usual'] as const
+const sides = ['service', ...limits, 'peer'] as const
+type Limit = (typeof limits)[number]
 type Side = (typeof sides)[number]
 
 /** A scenario's figures: medians of the rounds without errors, a side without any is missing. */
 export interface Row extends Pick<Scenario, 'name' | 'title' | 'connections' | 'webs'> {
-  /** Connections to the database with which the limit was at its best. */
-  limitClients: number
+  /** Connections to the database with which each limit was at its best. */
+  clients: Partial<Record<Limit, number>>
   figures: Partial<Record<Side, Measured>>
   /** How many times as much the service does: the median of the rounds, for each is measured beside its own. */
   ratios: Partial<Record<Side, number>>
@@ -44,9 +46,13 @@ export async function measure(bench: Bench, scenario: Scenario): Promise<Row> {
   await servers.web(webs)
   // Neither side alone shall pay for a checkpoint that both made necessary.
   await servers.sql`checkpoint`
-  const limitClients = await bestClients(bench, scenario.limit(world), connections)
-  const runs = await openRuns(bench, scenario, limitClients)
-  const results: Record<Side, Measured[]> = { service: [], limit: [], strictLimit: [], peer: [] }
+  const clients: Row['clients'] = {}
+  for (const limit of limits) {
+    const scripts = scenario[limit]?.(world)
+    if (scripts) clients[limit] = await bestClients(bench, scripts, connections)
+  }
+  const runs = await openRuns(bench, scenario, clients)
+  const results: Record<Side, Measured[]> = { service: [], least: [], usual: [], peer: [] }
   for (let round = 0; round < options.rounds; round++) {
     for (const side of sides) {
       const run = runs[side]
@@ -60,23 +66,23 @@ export async function measure(bench: Bench, scenario: Scenario): Promise<Row> {
   const failures = sides.flatMap((side) =>
     results[side].flatMap(({ errors }) => errors.map((error) => `${side}: ${error}`)),
   )
-  return { name, title, connections, webs, limitClients, figures, ratios, failures }
+  return { name, title, connections, webs, clients, figures, ratios, failures }
 }
 
-async function openRuns(bench: Bench, scenario: Scenario, clients: number) {
+async function openRuns(bench: Bench, scenario: Scenario, clients: Row['clients']) {
   const { loader, limiter, servers, world, peer } = bench
   const load = async (side: Side, world: World): Promise<Run> => {
     const plan = await storePlan(servers.folder, `${scenario.name}-${side}`, await scenario.plan(world))
     return (seconds) => loader.run({ url: world.url, plan, connections: scenario.connections, seconds })
   }
-  const limit =
-    (scripts: LimitScript[]): Run =>
-    (seconds) =>
-      limiter.run(scripts, clients, seconds)
+  const limit = (which: Limit): Run | undefined => {
+    const scripts = scenario[which]?.(world)
+    return scripts && ((seconds) => limiter.run(scripts, clients[which]!, seconds))
+  }
   const runs: Partial<Record<Side, Run>> = {
     service: await load('service', world),
-    limit: limit(scenario.limit(world)),
-    ...(scenario.strictLimit && { strictLimit: limit(scenario.strictLimit(world)) }),
+    least: limit('least'),
+    usual: limit('usual'),
     ...(peer && scenario.common && { peer: await load('peer', peer) }),
   }
   return runs

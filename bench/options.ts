@@ -16,7 +16,7 @@ export interface Options {
 const overloadSeconds = 60
 export const usage = `bun run bench [--rounds 3] [--seconds 5] [--quick] [--only create,get,…]
   [--peer http://localhost:3000] [--tasks 200000] [--out bench]
---only overload pushes 2,000 connections at twice the capacity, as a rule for ${overloadSeconds} seconds.`
+--only overload lets 2,000 connections ask all at once, as a rule for ${overloadSeconds} seconds.`
 
 /** @throws Error when an argument is unknown or no whole number. */
 export function readOptions(args: string[]): Options {

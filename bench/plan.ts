@@ -1,3 +1,5 @@
+import type { Request } from 'autocannon'
+
 /** What a load generator sends: kinds of requests, each with its share and the status that is right. */
 export type Plan = Kind[]
 
@@ -30,7 +32,7 @@ export function planText(plan: Plan): string {
   return records.join(separator)
 }
 
-export function rawRequest({ method, path, token, body, etag }: PlannedRequest): string {
+function rawRequest({ method, path, token, body, etag }: PlannedRequest): string {
   const content = body ? JSON.stringify(body) : ''
   const head = [
     `${method} /api/v1${path} HTTP/1.1`,
@@ -43,32 +45,41 @@ export function rawRequest({ method, path, token, body, etag }: PlannedRequest):
 }
 
 export interface ReadPlan {
-  /** A raw request at random, by the shares. */
-  next(): string
+  /** So many requests at random, by the shares. */
+  some(count: number): Request[]
   isExpected(status: number): boolean
 }
 
-/** Reads a plan's text for our own generator; requests.lua does it for wrk. */
+/** Reads a plan's text for autocannon; requests.lua does it for wrk. */
 export function readPlan(text: string): ReadPlan {
-  const slots: string[][] = []
+  const slots: Request[][] = []
   const statuses = new Set<number>()
   for (const record of text.split(separator)) {
     const [, share, status] = /^kind (\d+) (\d+)$/.exec(record) ?? []
-    if (!share) slots.at(-1)?.push(record)
+    if (!share) slots.at(-1)?.push(readRequest(record))
     else {
       statuses.add(Number(status))
-      const requests: string[] = []
+      const requests: Request[] = []
       for (let slot = 0; slot < Number(share); slot++) slots.push(requests)
     }
   }
-  let number = 100_000_000 + Math.floor(Math.random() * 400_000_000)
   return {
-    next() {
-      const raw = oneOf(oneOf(slots))
-      return raw.endsWith('}') ? raw.replace(fresh, String(++number)) : raw
-    },
+    some: (count) => Array.from({ length: count }, () => ({ ...oneOf(oneOf(slots)) })),
     isExpected: (status) => statuses.has(status),
   }
+}
+
+let number = 100_000_000 + Math.floor(Math.random() * 400_000_000)
+
+function readRequest(raw: string): Request {
+  const [head = '', body] = raw.split('\r\n\r\n')
+  const [[method = '', path = ''] = [], ...fields] = head.split('\r\n').map((line) => line.split(/:? /))
+  // autocannon counts by itself
+  const said = fields.filter(([name]) => name !== 'content-length')
+  const headers = Object.fromEntries(said.map(([name, ...words]) => [name, words.join(' ')]))
+  const request = { method: method as Request['method'], path, headers, ...(body && { body }) }
+  if (!body?.includes(fresh)) return request
+  return { ...request, setupRequest: (one) => ({ ...one, body: body.replace(fresh, String(++number)) }) }
 }
 
 const oneOf = <T>(items: T[]): T => items[Math.floor(Math.random() * items.length)]!

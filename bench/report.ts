@@ -9,13 +9,14 @@ const columns = [
   'scenario',
   'connections',
   'req/s',
-  'limit tx/s (clients)',
+  'least: one statement, tx/s (clients)',
   'ratio',
-  'ratio to the least',
+  'usual: a transaction, tx/s (clients)',
+  'ratio',
   'p50 ms',
   'p99 ms',
   'CPU µs: web · Postgres · Redis',
-  'limit: Postgres µs',
+  'Postgres µs: least · usual',
   'web MiB',
 ]
 const peerColumns = ['peer req/s', 'times the peer']
@@ -31,7 +32,7 @@ export function markdown(results: Results): string {
     ...(overload ? [overloadFact(overload)] : []),
     ...failures.map((failure) => `Does not count: ${failure}.`),
   ]
-  const method = `Medians of ${rounds} rounds of ${seconds} s, service and limit in turns; ratios are medians of those of the rounds.`
+  const method = `Medians of ${rounds} rounds of ${seconds} s, service and limits one after another; ratios are medians of those of the rounds.`
   return `${[
     ...table(scenarios),
     '',
@@ -56,19 +57,20 @@ function table(rows: Row[]): string[] {
   return [line(head), rule, ...lines.slice(1).map(line)]
 }
 
-function cells({ title, connections, figures, ratios, limitClients }: Row): string[] {
-  const { service, limit, peer } = figures
+function cells({ title, connections, figures, ratios, clients }: Row): string[] {
+  const { service, least, usual, peer } = figures
   return [
     title,
     String(connections),
     whole(service?.perSecond),
-    limit ? `${whole(limit.perSecond)} (${limitClients})` : '–',
-    times(ratios.limit),
-    times(ratios.strictLimit),
+    least ? `${whole(least.perSecond)} (${clients.least})` : '–',
+    times(ratios.least),
+    usual ? `${whole(usual.perSecond)} (${clients.usual})` : '–',
+    times(ratios.usual),
     tenths(service?.p50Ms),
     tenths(service?.p99Ms),
     [service?.cpu.web, service?.cpu.postgres, service?.cpu.redis].map(whole).join(' · '),
-    whole(limit?.cpu.postgres),
+    [least?.cpu.postgres, usual?.cpu.postgres].map(whole).join(' · '),
     whole(service?.memoryMiB),
     whole(peer?.perSecond),
     times(ratios.peer),
@@ -87,7 +89,7 @@ const deletionFact = ({ tasks, answerMs, goneAfterSeconds, before, during, p99Ra
 
 const overloadFact = (o: Overload) =>
   `Of ${whole(o.offeredPerSecond)} req/s from ${o.connections.toLocaleString('en')} connections in ${o.seconds} s ` +
-  `(at its best it serves ${whole(o.capacityPerSecond)}), ${whole(o.acceptedPerSecond)} were served with a p99 of ` +
+  `(at its best it serves ${whole(o.capacityPerSecond)}), ${whole(o.acceptedPerSecond)} were served, a polite client among them with a p99 of ` +
   `${whole(o.acceptedP99Ms)} ms; ${share(o.shedShare)} were answered 503, ${share(o.retryAfterShare)} of these with ` +
   `Retry-After, with a p99 of ${whole(o.shedP99Ms)} ms. Memory went from ${whole(o.memoryMiB[0] ?? undefined)} ` +
   `to at most ${whole(Math.max(...o.memoryMiB.map(Number)))} MiB. ` +

@@ -7,7 +7,7 @@ function setup(thread)
 end
 
 function init(args)
-  unexpected, lastUnexpected = 0, 0
+  unexpected, lastUnexpected, shed = 0, 0, 0
   number = 100000000 + id * 200000000 + os.time() % 1000 * 100000
   slots, expected = {}, {}
   math.randomseed(os.time() + id)
@@ -40,18 +40,20 @@ function response(status)
   if not expected[status] then
     unexpected = unexpected + 1
     lastUnexpected = status
+    if status == 503 then shed = shed + 1 end
   end
 end
 
 function done(summary, latency)
-  local wrong, last = 0, 0
+  local wrong, last, refused = 0, 0, 0
   for _, thread in ipairs(threads) do
     wrong = wrong + thread:get('unexpected')
+    refused = refused + thread:get('shed')
     if thread:get('lastUnexpected') > 0 then last = thread:get('lastUnexpected') end
   end
   local errors = summary.errors
   print(string.format(
-    '{"requests":%d,"micros":%d,"p50":%d,"p99":%d,"unexpected":%d,"last":%d,"socket":%d,"timeout":%d}',
-    summary.requests, summary.duration, latency:percentile(50), latency:percentile(99), wrong, last,
+    '{"requests":%d,"micros":%d,"p50":%d,"p99":%d,"unexpected":%d,"last":%d,"shed":%d,"socket":%d,"timeout":%d}',
+    summary.requests, summary.duration, latency:percentile(50), latency:percentile(99), wrong, last, refused,
     errors.connect + errors.read + errors.write, errors.timeout))
 end

@@ -1,10 +1,10 @@
 import type { PlannedRequest } from './plan.ts'
 
-/** Sends one planned request on a connection that is kept, reads the answer to its end and gives its status. */
+/** Sends one planned request on a connection that is kept, and reads the answer to its end. */
 export async function send(
   url: string,
   { method, path, token, body, etag }: PlannedRequest,
-): Promise<number> {
+): Promise<Response> {
   const headers = {
     authorization: `Bearer ${token}`,
     ...(etag && { 'if-none-match': etag }),
@@ -12,5 +12,5 @@ export async function send(
   }
   const answer = await fetch(`${url}/api/v1${path}`, { method, headers, body: body && JSON.stringify(body) })
   await answer.arrayBuffer()
-  return answer.status
+  return answer
 }

@@ -1,5 +1,5 @@
 import type { LoadRun } from './http-load.ts'
-import { median } from './histogram.ts'
+import { median } from './median.ts'
 import type { LimitRun } from './limit.ts'
 import { cpuMicros, watchMemory } from './process-usage.ts'
 import type { Servers } from './servers.ts'
