@@ -1,0 +1,65 @@
+import { beforeAll, expect, test } from 'bun:test'
+import { type OpenApi, operationsOf } from '../support/schema-check.ts'
+import { openDocument } from './open-document.ts'
+
+let api: OpenApi & { info: { description: string } }
+beforeAll(async () => void (api = JSON.parse(await openDocument())))
+
+test('operations are called by what they do', () => {
+  const ids = [...operationsOf(api).values()].map(({ operationId }) => operationId)
+  expect(ids).toEqual(
+    expect.arrayContaining([
+      ...['register', 'login', 'logout', 'logoutAll', 'getMe', 'updateMe', 'deleteMe'],
+      ...['createProject', 'listProjects', 'getProject', 'updateProject', 'deleteProject'],
+      ...['inviteMember', 'listMembers', 'setMemberRole', 'removeMember'],
+      ...['createTask', 'listTasks', 'getTask', 'updateTask', 'deleteTask'],
+      ...['createSubtask', 'listSubtasks', 'toggleSubtask', 'updateSubtask', 'deleteSubtask'],
+      ...['createComment', 'listComments', 'updateComment', 'deleteComment'],
+    ]),
+  )
+  for (const id of ids) expect(id).toMatch(/^[a-z]+([A-Z][a-z]+)*$/)
+  expect(new Set(ids).size).toBe(ids.length)
+})
+
+test('what crosses the wire has a name, and is named wherever it is shown', () => {
+  const resources = ['User', 'Project', 'Member', 'Task', 'Subtask', 'Comment', 'Error']
+  const lists = ['TaskStatus', 'TaskPriority', 'TaskSort', 'Role']
+  expect(Object.keys(api.components.schemas)).toEqual(expect.arrayContaining([...resources, ...lists]))
+  for (const [name, { responses, requestBody }] of operationsOf(api)) {
+    const shown = [requestBody, ...Object.values(responses)].flatMap((one) =>
+      Object.values(one?.content ?? {}),
+    )
+    for (const { schema } of shown)
+      expect([name, schema.$ref ?? schema.items?.$ref]).toEqual([name, expect.stringContaining('/schemas/')])
+  }
+})
+
+test('a limit is a whole number with bounds', () => {
+  const limits = [...operationsOf(api)].flatMap(([name, { parameters }]) =>
+    parameters.filter((one) => one.name === 'limit').map(({ schema }) => [name, schema] as const),
+  )
+  expect(limits).toHaveLength(5)
+  for (const [name, schema] of limits) {
+    const [most, unlessTold] = name.endsWith('/projects') ? [1_000, 1_000] : [200, 50]
+    expect([name, schema]).toEqual([
+      name,
+      { type: 'integer', minimum: 1, maximum: most, default: unlessTold },
+    ])
+  }
+})
+
+test('the introduction tells of all that holds everywhere, in figures that are those of this service', () => {
+  const { description } = api.info
+  const headings = [...description.matchAll(/^## (.*)$/gm)].map(([, heading]) => heading)
+  expect(headings).toEqual([
+    'A token in two requests',
+    'Roles',
+    'Errors',
+    'Lists and pages',
+    'Doing a write once',
+    'Conditions',
+    'Limits',
+  ])
+  expect(description).not.toMatch(/\{\w+\}/)
+  expect(description).toContain('lives for 7 days')
+})
