@@ -4,7 +4,7 @@ import type { Sql } from '../postgres/database.ts'
 import type { OwedJob } from '../jobs/queue.ts'
 import { errorCode, isPassing } from '../postgres/errors.ts'
 import { type Choose, openShapes } from './shapes.ts'
-import type { Shape } from './statement.ts'
+import { parametersOf, type Shape } from './statement.ts'
 import type { StoredEvent } from '../facts/facts.ts'
 import type { Kept } from './idempotency.ts'
 
@@ -99,9 +99,8 @@ async function write({ sql, choose }: Writer, units: Unit[]): Promise<Outcome[]>
     jobs: jobs.length > 0,
     kept: kept.length > 0,
   })
-  const parameters = [heads, facts, ...(shape.jobs ? [jobs] : []), ...(shape.kept ? [kept] : [])]
-  const json = parameters.map((parameter) => JSON.stringify(parameter))
-  const [row] = await sql.unsafe<{ won: string | null }[]>(text, json, { prepare: true })
+  const parameters = parametersOf(shape, { heads, facts, jobs, kept })
+  const [row] = await sql.unsafe<{ won: string | null }[]>(text, parameters, { prepare: true })
   const winners = new Set(row?.won?.split(' '))
   return units.map((_, unit) => (winners.has(String(unit)) ? 'won' : 'lost'))
 }

@@ -1,9 +1,10 @@
-import { getTableColumns, getTableName } from 'drizzle-orm'
+import { getTableName } from 'drizzle-orm'
 import type { PgTable } from 'drizzle-orm/pg-core'
 import { entities, type Entity } from '../../drizzle/entities.ts'
 import { idempotencyKeys } from '../../drizzle/schema/idempotency.ts'
 import { outbox } from '../../drizzle/schema/jobs.ts'
 import { events } from '../../drizzle/schema/log.ts'
+import { type Column, columnsOf, listsOf, rowsFrom } from './lists.ts'
 
 /** What a batch contains beside the versions: the statement touches only these tables. */
 export interface Shape {
@@ -18,35 +19,81 @@ export interface Shape {
   kept: boolean
 }
 
+/** The rows that a batch contains, each with its unit's number. */
+export interface Batch {
+  heads: object[]
+  facts: object[]
+  jobs: object[]
+  kept: object[]
+}
+
+const column = (key: string, type: string): Column => ({ key, name: key, type })
+const unit = column('unit', 'int')
+/** What has a default is left to the database: when a row came is judged by its clock too. */
+const givenOf = (table: PgTable) => columnsOf(table).filter(({ hasDefault }) => !hasDefault)
+
+const columns = {
+  heads: [
+    unit,
+    column('projectId', 'uuid'),
+    column('expected', 'bigint'),
+    column('expectedEventId', 'uuid'),
+    column('version', 'bigint'),
+    column('lastNumber', 'int'),
+    column('lastEventId', 'uuid'),
+  ],
+  facts: [unit, column('how', 'text'), ...columnsOf(events)],
+  jobs: [unit, ...givenOf(outbox)],
+  kept: [unit, ...givenOf(idempotencyKeys)],
+}
+
+/** What the statement for a shape takes, in its order. */
+const partsOf = ({ jobs, kept }: Shape): (keyof Batch)[] => [
+  ...(['heads', 'facts'] as const),
+  ...(jobs ? (['jobs'] as const) : []),
+  ...(kept ? (['kept'] as const) : []),
+]
+
+/** The parameters of the statement for a shape. */
+export const parametersOf = (shape: Shape, batch: Batch): string[] =>
+  partsOf(shape).flatMap((part) => listsOf(columns[part], batch[part]))
+
 /**
- * The group commit as one statement. `$1` heads: a unit's projects with the version they were decided on and the
- * one they take; `$2` events; then, where there are any, outbox rows and answers kept under Idempotency-Key. Each is a
- * JSON array, each element with its unit's number.
+ * The group commit as one statement. Its parameters are the lists of the heads (a unit's projects with the version they
+ * were decided on and the one they take), of the events, and where there are any of the outbox rows and of the answers
+ * kept under Idempotency-Key.
  *
  * A unit wins only when every one of its projects still has the expected version; what lost writes nothing. Projects
  * are locked in id order, so that two commits over the same ones never wait for each other in a circle. Rows are the
  * `after` of each row's last event: the tables are a projection of the very same facts.
  * Answers the numbers of the units that won, in one text.
  */
-export function commitStatement({ joint, opens, adds, sets, cuts, jobs, kept }: Shape): string {
+export function commitStatement(shape: Shape): string {
+  const { joint, opens, adds, sets, cuts, jobs, kept } = shape
+  const logged = columnsOf(events)
   return [
     ...(joint ? claimJointly : opens ? claimAndOpen : claim),
-    `fact as materialized (select e.* from jsonb_to_recordset($2::text::jsonb) as
-       e(unit int, how text, ${recordOf(columnsOf(events))}) where e.unit in (select unit from won))`,
-    `logged as (insert into events (${namesOf(columnsOf(events))}) select ${keysOf(columnsOf(events))} from fact)`,
+    `fact as materialized (${rowsOfWinners(shape, 'facts')})`,
+    `logged as (insert into events (${namesOf(logged)}) select ${keysOf(logged)} from fact)`,
     ...adds.map(add),
     ...sets.map(set),
     ...cuts.map(cut),
-    ...(jobs ? [insert('posted', outbox, 3)] : []),
-    ...(kept ? [insert('noted', idempotencyKeys, jobs ? 4 : 3)] : []),
+    ...(jobs ? [insert('posted', outbox, rowsOfWinners(shape, 'jobs'))] : []),
+    ...(kept ? [insert('noted', idempotencyKeys, rowsOfWinners(shape, 'kept'))] : []),
   ]
     .join(',\n')
     .concat(`\nselect string_agg(unit::text, ' ') as won from won`)
 }
 
-const heads = `select * from jsonb_to_recordset($1::text::jsonb) as
-       (unit int, "projectId" uuid, expected bigint, "expectedEventId" uuid,
-        version bigint, "lastNumber" int, "lastEventId" uuid)`
+/** The units are looked up in a hash: a plain `in` would be joined, row by row over all units. */
+function rowsOfWinners(shape: Shape, part: keyof Batch): string {
+  const parts = partsOf(shape)
+  const before = parts.slice(0, parts.indexOf(part)).reduce((sum, other) => sum + columns[other].length, 0)
+  const rows = rowsFrom(columns[part], before + 1)
+  return `select * from (${rows}) r where (unit in (select unit from won)) is true`
+}
+
+const heads = rowsFrom(columns.heads, 1)
 
 const taken = (head: string) =>
   `version = ${head}.version, last_number = ${head}."lastNumber", last_event_id = ${head}."lastEventId"`
@@ -83,56 +130,41 @@ const claimJointly = [
   `opened as (${open('won')})`,
 ]
 
+/** What the event of a row says of it already. */
+const told: Record<string, string> = { id: 'f."entityId"', projectId: 'f."projectId"', eventId: 'f.id' }
+const valueOf = ({ key }: Column) => told[key] ?? `r."${key}"`
+
 /** The rows of an entity that end like this, as they are in the end. */
-const rowsOf = (entity: Entity, how: string) =>
-  `fact f, jsonb_to_record(f.after) as r(${recordOf(columnsOf(entities[entity].table))})
-    where f.entity = '${entity}' and f.how = '${how}'`
+function rowsOf(entity: Entity, how: string): string {
+  const others = columnsOf(entities[entity].table).filter(({ key }) => !(key in told))
+  const record = others.map(({ key, type }) => `"${key}" ${type}`).join(', ')
+  return `fact f, jsonb_to_record(f.after) as r(${record}) where f.entity = '${entity}' and f.how = '${how}'`
+}
 
 const add = (entity: Entity) => {
   const columns = columnsOf(entities[entity].table)
   return `add_${entity} as (insert into ${getTableName(entities[entity].table)} (${namesOf(columns)})
-    select ${keysOf(columns, 'r.')} from ${rowsOf(entity, 'add')})`
+    select ${columns.map(valueOf).join(', ')} from ${rowsOf(entity, 'add')})`
 }
 
 const set = (entity: Entity) => {
   const { table } = entities[entity]
-  const others = columnsOf(table).filter(({ name }) => name !== 'id')
-  const assignments = others.map(({ key, name }) => `${name} = r."${key}"`).join(', ')
+  const others = columnsOf(table).filter(({ key }) => key !== 'id')
+  const assignments = others.map((column) => `${column.name} = ${valueOf(column)}`).join(', ')
   return `set_${entity} as (update ${getTableName(table)} t set ${assignments}
-    from ${rowsOf(entity, 'set')} and t.id = r.id)`
+    from ${rowsOf(entity, 'set')} and t.id = f."entityId")`
 }
 
 const cut = (entity: Entity) =>
   `cut_${entity} as (delete from ${getTableName(entities[entity].table)} where id = any(array(
     select "entityId" from fact where entity = '${entity}' and how = 'cut')))`
 
-/** What has a default is left to the database: when a row came is judged by its clock too. */
-const insert = (name: string, table: PgTable, parameter: number) => {
-  const columns = columnsOf(table).filter(({ hasDefault }) => !hasDefault)
-  return `${name} as (insert into ${getTableName(table)} (${namesOf(columns)}) select ${keysOf(columns)}
-    from jsonb_to_recordset($${parameter}::text::jsonb) as r(unit int, ${recordOf(columns)})
-    where unit in (select unit from won))`
-}
-
-interface Column {
-  key: string
-  name: string
-  type: string
-  hasDefault: boolean
-}
-
-function columnsOf(table: PgTable): Column[] {
-  const written = Object.entries(getTableColumns(table)).filter(([, { generated }]) => !generated)
-  return written.map(([key, column]) => {
-    return { key, name: column.name, type: column.getSQLType(), hasDefault: column.hasDefault }
-  })
-}
+const insert = (name: string, table: PgTable, rows: string) =>
+  `${name} as (insert into ${getTableName(table)} (${namesOf(givenOf(table))})
+    select ${keysOf(givenOf(table))} from (${rows}) r)`
 
 /** Column names as the database has them. */
 const namesOf = (columns: Column[]) => columns.map(({ name }) => name).join(', ')
 
-/** The same columns as our JSON has them. */
-const keysOf = (columns: Column[], prefix = '') => columns.map(({ key }) => `${prefix}"${key}"`).join(', ')
-
-/** A record definition for jsonb_to_record: JSON keys with their SQL types. */
-const recordOf = (columns: Column[]) => columns.map(({ key, type }) => `"${key}" ${type}`).join(', ')
+/** The same columns as our rows have them. */
+const keysOf = (columns: Column[]) => columns.map(({ key }) => `"${key}"`).join(', ')

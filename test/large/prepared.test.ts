@@ -4,6 +4,7 @@ import { entityNames } from '../../drizzle/entities.ts'
 import { sorts } from '../../modules/tasks/list-query.ts'
 import { priorities, statuses } from '../../modules/tasks/schema.ts'
 import { openShapes } from '../../src/commit/shapes.ts'
+import { parametersOf } from '../../src/commit/statement.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { writeCursor } from '../../src/reads/pages.ts'
 import { type Body, invite, make, type Person, register } from '../support/client.ts'
@@ -92,8 +93,8 @@ test('commits of whatever is written together leave a connection small', async (
     const asked = { joint: n % 3 === 0, opens: n % 2 > 0, adds, sets, cuts, jobs: n % 5 > 2, kept: n % 7 > 3 }
     const { shape, text } = choose(asked)
     texts.add(text)
-    const none = [...(shape.jobs ? ['[]'] : []), ...(shape.kept ? ['[]'] : [])]
-    await database.commits.unsafe(text, ['[]', '[]', ...none], { prepare: true })
+    const none = parametersOf(shape, { heads: [], facts: [], jobs: [], kept: [] })
+    await database.commits.unsafe(text, none, { prepare: true })
   }
   expect(texts.size).toBeLessThanOrEqual(config.commitShapes + 2)
   expect(await mebibytesOf(database.commits)).toBeLessThan(mostMiB)
