@@ -92,7 +92,8 @@ function idsIn(assignment: string): string[] {
 
 function isPeer(value: unknown): value is Peer {
   const { id, host, port } = (value ?? {}) as Record<string, unknown>
-  return typeof id === 'string' && typeof host === 'string' && Number.isInteger(port)
+  const isPort = Number.isInteger(port) && Number(port) > 0 && Number(port) <= 65_535
+  return typeof id === 'string' && typeof host === 'string' && host !== '' && isPort
 }
 
 function parsed(text: string): unknown {

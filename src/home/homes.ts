@@ -59,7 +59,7 @@ export class Homes {
     if (!this.me || this.hasLeft) return
     this.hasLeft = true
     this.learn(this.known)
-    // Where Redis is away, they see it by the way to this process.
+    // While Redis is away, they see it by the way to this process.
     await this.directory.leave(this.me).catch(() => {})
   }
 
@@ -89,13 +89,19 @@ export class Homes {
   }
 
   private async look(): Promise<void> {
-    const known = await this.directory.look(this.hasLeft ? undefined : this.me)
+    const known = this.hasLeft ? await this.lookBack() : await this.directory.look(this.me)
     this.learn(known)
     if (!this.me || this.hasLeft) return
     const ids = [...known.peers.keys()]
     const wanted = place(this.shards, ids, known.assigned, this.mayBalance())
     if (isSame(wanted, known.assigned)) return
     if (await this.directory.assign(wanted)) this.learn({ ...known, assigned: wanted })
+  }
+
+  /** Leaves again: Redis may have been away, or been told of this process by another that remembers it. */
+  private async lookBack(): Promise<Known> {
+    await this.directory.leave(this.me!)
+    return this.directory.look(undefined)
   }
 
   private mayBalance(): boolean {
@@ -118,7 +124,8 @@ export class Homes {
     const before = this.assignment.here()
     this.assignment = new Assignment(this.shards, this.known, this.me?.id)
     const shards = this.assignment.here()
-    if (!isSame(shards, before)) this.log.info({ shards, processes: this.known.peers.size }, 'is home')
+    if (!isSame(shards, before))
+      this.log.info({ shards, processes: this.known.peers.size }, 'home of these shards')
   }
 }
 
