@@ -8,6 +8,8 @@ type IsUsable = (id: string) => boolean
 /** The home of each shard as this process sees it. What it knows does not change: with news, there is another. */
 export class Assignment {
   private readonly ids: string[]
+  /** By shard: as it was assigned, or as it will be where that one is gone. */
+  private readonly placed: string[]
   private readonly homes: Home[]
   /** Where to go while some cannot be used, and which can. */
   private detours: Home[] = []
@@ -19,6 +21,7 @@ export class Assignment {
     private readonly me: string | undefined,
   ) {
     this.ids = [...known.peers.keys()]
+    this.placed = place(shards, this.ids, known.assigned, false)
     this.homes = this.among(this.ids)
   }
 
@@ -49,7 +52,7 @@ export class Assignment {
 
   /** All find the same: who cannot be used is passed over as if it were gone. */
   private among(ids: string[]): Home[] {
-    const homes = place(this.shards, ids, this.known.assigned, false)
+    const homes = place(this.shards, ids, this.placed, false)
     return homes.map((id) => (id === this.me ? 'here' : this.known.peers.get(id)!))
   }
 }

@@ -1,5 +1,6 @@
 // The directory: a sorted set of the living, each with the time of its last beat on Redis' own clock, and a text that
-// says which of them is home of each shard. Whoever beats tidies up. It ends by itself when nobody beats.
+// says which of them is home of each shard, after a number that grows: '7 ["a","b"]'. Whoever beats tidies up. It ends by
+// itself when nobody beats.
 
 /** Whoever was not heard for so long is dropped. */
 const silentMs = 2_000
@@ -10,27 +11,35 @@ const keptMs = 10_000
 const most = 1_000
 
 /**
- * KEYS living, assignment · ARGV channel, me, then what I remember, for a Redis that came back empty or holds
- * something else there: assignment, living… → assignment, living…
+ * KEYS living, assignment · ARGV channel, me, then what I remember: assignment, living… Where Redis came back empty or
+ * without its last writes, that is brought back, and they have time to beat → assignment, living…
  */
 export const beatScript = `
+local function revision(text)
+  local digits = string.match(text, '^(%d+) ')
+  return digits and #digits < 10 and tonumber(digits) or 0
+end
 local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-if redis.call('type', KEYS[1]).ok ~= 'zset' then
-  redis.call('del', KEYS[1])
-  for i = 4, #ARGV do redis.call('zadd', KEYS[1], now, ARGV[i]) end
+local changes = 0
+local isLost = redis.call('type', KEYS[1]).ok ~= 'zset'
+if isLost then redis.call('del', KEYS[1]) end
+if redis.call('type', KEYS[2]).ok ~= 'string' then redis.call('del', KEYS[2]) end
+if revision(redis.call('get', KEYS[2]) or '') < revision(ARGV[3]) then
+  redis.call('set', KEYS[2], ARGV[3])
+  isLost = true
 end
-if redis.call('type', KEYS[2]).ok ~= 'string' then redis.call('set', KEYS[2], ARGV[3]) end
+for i = 4, isLost and #ARGV or 0 do changes = changes + redis.call('zadd', KEYS[1], 'nx', now, ARGV[i]) end
 local latest = tonumber(redis.call('zrevrange', KEYS[1], 0, 0, 'withscores')[2])
 if latest and (latest > now or latest < now - ${unheardMs}) then
   for _, one in ipairs(redis.call('zrange', KEYS[1], 0, -1)) do redis.call('zadd', KEYS[1], now, one) end
 end
-local changes = redis.call('zadd', KEYS[1], now, ARGV[2])
+changes = changes + redis.call('zadd', KEYS[1], now, ARGV[2])
   + redis.call('zremrangebyscore', KEYS[1], '-inf', now - ${silentMs})
 redis.call('pexpire', KEYS[1], ${keptMs})
 redis.call('pexpire', KEYS[2], ${keptMs})
 if changes > 0 then redis.call('publish', ARGV[1], 'living') end
-return { redis.call('get', KEYS[2]), unpack(redis.call('zrange', KEYS[1], 0, ${most - 1})) }`
+return { redis.call('get', KEYS[2]) or '', unpack(redis.call('zrange', KEYS[1], 0, ${most - 1})) }`
 
 /** KEYS living, assignment → assignment, living… */
 export const readScript = `
@@ -40,7 +49,7 @@ return { assignment, unpack(living) }`
 
 /** KEYS assignment · ARGV channel, the assignment seen, the one wanted → 1 when it was still the one seen. */
 export const assignScript = `
-if redis.call('get', KEYS[1]) ~= ARGV[2] then return 0 end
+if (redis.call('get', KEYS[1]) or '') ~= ARGV[2] then return 0 end
 redis.call('set', KEYS[1], ARGV[3], 'px', ${keptMs})
 redis.call('publish', ARGV[1], 'assignment')
 return 1`

@@ -51,7 +51,7 @@ export class Directory {
 
   /** True unless somebody else was quicker. @throws when Redis is away. */
   async assign(wanted: string[]): Promise<boolean> {
-    const text = JSON.stringify(wanted)
+    const text = nextAfter(this.last.assignment, wanted)
     const keys = [this.assignment, this.channel, this.last.assignment]
     const isTaken = (await this.redis.eval(assignScript, 1, ...keys, text)) === 1
     if (isTaken) this.last.assignment = text
@@ -85,8 +85,15 @@ function peersIn(living: string[]): Map<string, Peer> {
   return new Map(peers.sort((a, b) => (a.id < b.id ? -1 : 1)).map((peer) => [peer.id, peer]))
 }
 
+const numbered = /^(\d{1,9}) (.*)$/s
+
+function nextAfter(assignment: string, wanted: string[]): string {
+  const revision = Number(numbered.exec(assignment)?.[1] ?? 0)
+  return `${(revision % 999_999_999) + 1} ${JSON.stringify(wanted)}`
+}
+
 function idsIn(assignment: string): string[] {
-  const ids = parsed(assignment)
+  const ids = parsed(numbered.exec(assignment)?.[2] ?? '')
   return Array.isArray(ids) && ids.every((id) => typeof id === 'string') ? ids : []
 }
 

@@ -61,6 +61,7 @@ async function command(...words: string[]): Promise<unknown> {
   client.close()
   return answer
 }
+const peer = (id: string) => JSON.stringify({ id, host: '127.0.0.1', port: 1 })
 const living = () => `run${runs}:{homes}:living`
 const assignment = () => `run${runs}:{homes}:of-5`
 
@@ -71,6 +72,26 @@ test('Redis emptied again and again leaves every home where it is', async () => 
     await unmoved(before, 2)
   }
   await unmoved(before)
+})
+
+test('who is new and the first to beat in an empty Redis keeps nothing', async () => {
+  const before = await settled()
+  // What it would leave there.
+  const script = `redis.call('flushall') redis.call('zadd', KEYS[1], ARGV[1], ARGV[2]) redis.call('set', KEYS[2], ARGV[3])`
+  const left = [String(Date.now()), peer('new'), `1 ${JSON.stringify(upTo(5).map(() => 'new'))}`]
+  await command('EVAL', script, '2', living(), assignment(), ...left)
+  members.push(openMember(env, 'new'))
+  expect(await agreed(members)).toEqual(before)
+  await unmoved(before)
+})
+
+test('a Redis that lost its last writes is told them again', async () => {
+  await settled()
+  const old = (await command('GET', assignment())) as string
+  const after = await leave('r')
+  await command('SET', assignment(), old)
+  await eventually('the newer one', async () => (await command('GET', assignment())) !== old)
+  await unmoved(after)
 })
 
 test('while Redis is away the homes known are used on, and stay when it comes back, kept or empty', async () => {
@@ -108,7 +129,8 @@ test('a Redis whose clock was set, forward or back, makes nobody silent', async 
   const before = await settled()
   for (const ms of [-3_600_000, 3_600_000]) {
     const times = (await command('ZRANGE', living(), '0', '-1', 'WITHSCORES')) as [string, number][]
-    for (const [member, score] of times) await command('ZADD', living(), String(score + ms), member)
+    // All at once, as it is with a clock: nobody beats in between.
+    await command('ZADD', living(), ...times.flatMap(([member, score]) => [String(score + ms), member]))
     await unmoved(before)
   }
 })
@@ -139,7 +161,7 @@ test('who has left is not brought back by others who remember it', async () => {
   const [leaver, ...rest] = members as [Member, ...Member[]]
   await leaver.leave()
   const after = await agreed(rest)
-  const entry = JSON.stringify({ id: leaver.id, host: '127.0.0.1', port: 1 })
+  const entry = peer(leaver.id)
   await command('ZADD', living(), String(Date.now()), entry)
   await eventually(
     'it is taken out',
