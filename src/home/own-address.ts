@@ -1,11 +1,14 @@
-import { networkInterfaces } from 'node:os'
+import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
 
-const everywhere = ['0.0.0.0', '::']
-
-/** Where others reach what listens at `host`: on every address of this machine, that is the first not its own alone. */
-export function ownAddress(host: string): string {
-  if (!everywhere.includes(host)) return host
-  const addresses = Object.values(networkInterfaces()).flatMap((one) => one ?? [])
-  const outside = addresses.filter(({ internal }) => !internal)
-  return (outside.find(({ family }) => family === 'IPv4') ?? outside[0])?.address ?? '127.0.0.1'
+/** Where others reach what listens at `host`: where it listens everywhere, that is at the first address of the machine. */
+export function ownAddress(host: string, interfaces = networkInterfaces()): string {
+  if (host !== '0.0.0.0' && host !== '::') return host
+  const families = host === '::' ? ['IPv4', 'IPv6'] : ['IPv4']
+  const all = Object.values(interfaces).flatMap((addresses) => addresses ?? [])
+  const found = families.flatMap((family) => all.filter((one) => one.family === family && isReachable(one)))
+  return found[0]?.address ?? '127.0.0.1'
 }
+
+/** A link-local address would need the name of the other's interface. */
+const isReachable = ({ internal, address }: NetworkInterfaceInfo): boolean =>
+  !internal && !/^(fe[89ab]|169\.254\.)/.test(address)

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
 import { networkInterfaces } from 'node:os'
-import { reachableAt } from '../../src/home/address.ts'
+import { ownAddress } from '../../src/home/own-address.ts'
 
-type Interfaces = NonNullable<Parameters<typeof reachableAt>[1]>
+type Interfaces = NonNullable<Parameters<typeof ownAddress>[1]>
 
 const at = (...addresses: string[]): Interfaces[string] =>
   addresses.map((address) => {
@@ -13,7 +13,7 @@ const at = (...addresses: string[]): Interfaces[string] =>
 
 test('who listens at one address is reached there', () => {
   for (const host of ['127.0.0.1', '10.0.0.7', 'fd00::7', 'web-1.internal'])
-    expect(reachableAt(host, { eth0: at('10.1.1.1') })).toBe(host)
+    expect(ownAddress(host, { eth0: at('10.1.1.1') })).toBe(host)
 })
 
 test('who listens everywhere is reached at the first address that is not of the machine alone', () => {
@@ -21,14 +21,14 @@ test('who listens everywhere is reached at the first address that is not of the 
     lo: at('127.0.0.1', '::1'),
     eth0: at('fe80::1', '169.254.0.9', 'fd00::2', '10.0.0.2', '10.0.0.3'),
   }
-  expect(reachableAt('0.0.0.0', machine)).toBe('10.0.0.2')
-  expect(reachableAt('::', machine)).toBe('10.0.0.2')
-  expect(reachableAt('::', { lo: at('::1'), eth0: at('fe80::1', 'fd00::2') })).toBe('fd00::2')
+  expect(ownAddress('0.0.0.0', machine)).toBe('10.0.0.2')
+  expect(ownAddress('::', machine)).toBe('10.0.0.2')
+  expect(ownAddress('::', { lo: at('::1'), eth0: at('fe80::1', 'fd00::2') })).toBe('fd00::2')
 })
 
 test('where nothing but loopback is there, it is reached there', () => {
-  expect(reachableAt('0.0.0.0', { lo: at('127.0.0.1'), eth0: at('fd00::2') })).toBe('127.0.0.1')
+  expect(ownAddress('0.0.0.0', { lo: at('127.0.0.1'), eth0: at('fd00::2') })).toBe('127.0.0.1')
   expect(Object.values(networkInterfaces()).flatMap((all) => all?.map(({ address }) => address))).toContain(
-    reachableAt('::'),
+    ownAddress('::'),
   )
 })
