@@ -27,6 +27,8 @@ test('a Redis that lost its last writes is told them again', async () => {
   await circle.settle()
   const old = (await circle.command('GET', circle.assignment())) as string
   const after = await circle.leave('r')
+  // It would have what r had, if that were placed again.
+  expect(await circle.join('new')).toEqual(after)
   await circle.command('SET', circle.assignment(), old)
   await eventually('the newer one', async () => (await circle.command('GET', circle.assignment())) !== old)
   await circle.unmoved(after)
