@@ -21,7 +21,7 @@ interface Answer {
   reason: string
 }
 
-/** Asks the two web processes and records everything. */
+/** Asks the web processes and records everything. */
 export class Caller {
   private keys = 0
 
@@ -31,7 +31,7 @@ export class Caller {
     private readonly random: Random,
   ) {}
 
-  /** Asks until there is an answer, with the same key, half of the time elsewhere; gives up after some tries. */
+  /** Asks until there is an answer, with the same key, often elsewhere; gives up after some tries. */
   async perform(request: Request, { web, tries, timeoutMs }: Manner): Promise<Operation> {
     const operation = this.begin(request)
     for (let left = tries; left > 0; left--) {
@@ -53,9 +53,13 @@ export class Caller {
       const restMs =
         status === 503 ? Number(headers.get('retry-after')) * 1_000 : this.random.between(20, 200)
       if (left > 1) await Bun.sleep(Math.min(restMs || 0, 2_000))
-      if (this.random.chance(0.5)) web = 1 - web
+      if (this.random.chance(0.5)) web = this.random.below(this.urls.length)
     }
     return operation
+  }
+
+  get webs(): number {
+    return this.urls.length
   }
 
   private begin({ caller, ...request }: Request): Operation {

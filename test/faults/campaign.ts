@@ -16,6 +16,8 @@ const drainTimeoutMs = 60_000
 export interface Campaign {
   seed: number
   seconds: number
+  /** Web processes. */
+  webs: number
   withComparison: boolean
   /** The faults one after another, some of them at the same time; it also ends with the last of them. */
   faults: (random: Random) => Iterable<FaultName[]>
@@ -38,8 +40,8 @@ export interface Result extends Verdict {
 
 /** Faults under load, and then the reckoning. `closers` get what ends everything, whatever happens. */
 export async function run(campaign: Campaign, closers: (() => Promise<unknown>)[]): Promise<Result> {
-  const { seed, say, withComparison } = campaign
-  const stand = await openStand(closers, withComparison)
+  const { seed, say } = campaign
+  const stand = await openStand(closers, campaign)
   say(`web processes at ${stand.webs.map(({ url }) => url).join(' and ')}, seed ${seed}`)
   const [history, random] = [new History(), new Random(seed)]
   const caller = new Caller(
@@ -47,7 +49,7 @@ export async function run(campaign: Campaign, closers: (() => Promise<unknown>)[
     history,
     random,
   )
-  const world = await populate(caller, stand.webs[0].url, random, campaign)
+  const world = await populate(caller, stand.webs[0]!.url, random, campaign)
   const probe = await openProbe(caller, world)
   const nemesis = openNemesis(stand, probe, random)
   const load = startLoad(caller, world, seed, campaign.load)

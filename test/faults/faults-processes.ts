@@ -22,7 +22,7 @@ const webFrozen: Fault = async ({ stand, random, web, probe, strike, note }) => 
   strike()
   stand.webs[web]!.signal('SIGSTOP')
   const thaw = Bun.sleep(random.between(1.3, 3) * leaseTtlMs)
-  note('taken over from the frozen', await probe.takeOver(web, 1 - web))
+  note('taken over from the frozen', await probe.takeOver(web, (web + 1) % stand.webs.length))
   await thaw
   stand.webs[web]!.signal('SIGCONT')
 }

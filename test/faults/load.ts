@@ -33,7 +33,7 @@ export function startLoad(
       // Some give up at the first failure, so that there are outcomes nobody knows.
       const tries = random.chance(0.15) ? 1 : 12
       const timeoutMs = random.chance(0.2) ? impatientMs : patientMs
-      settle(plan, await caller.perform(plan.request, { web: random.below(2), tries, timeoutMs }))
+      settle(plan, await caller.perform(plan.request, { web: random.below(caller.webs), tries, timeoutMs }))
       await Bun.sleep(random.between(0.2, 1.8) * restMs)
     }
   }

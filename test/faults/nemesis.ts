@@ -33,7 +33,7 @@ export function openNemesis(stand: Stand, probe: Probe, random: Random): Nemesis
     const watch = probe.watch()
     const settled = performance.now()
     await watch.recovered(settled, settled)
-    const web = random.below(2)
+    const web = random.below(stand.webs.length)
     let began = 0
     const note: Scene['note'] = (what, ms) => void nemesis.notes.push({ what, ms })
     const scene = { stand, probe, random, web, note, strike: () => (began ||= performance.now()) }
@@ -53,7 +53,7 @@ export function openNemesis(stand: Stand, probe: Probe, random: Random): Nemesis
       mended,
       recovered: recovered ?? performance.now(),
       web: oneWeb ? web : undefined,
-      slowestElsewhereMs: oneWeb ? watch.slowest(1 - web) : undefined,
+      slowestElsewhereMs: oneWeb ? watch.slowestBeside(web) : undefined,
     })
   }
   return nemesis

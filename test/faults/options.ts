@@ -5,7 +5,7 @@ import { endlessFaults } from './nemesis.ts'
 import type { Random } from './random.ts'
 
 export const usage =
-  'test:faults [--minutes N | --seconds N] [--seed S] [--short] [--only FAULT] [--without-comparison] [--json FILE]'
+  'test:faults [--minutes N | --seconds N] [--webs N] [--seed S] [--short] [--only FAULT] [--without-comparison] [--json FILE]'
 
 /** The main ones, once each, in an order in which what takes long to settle comes first. */
 const shortFaults: FaultName[][] = [
@@ -37,6 +37,7 @@ export function readOptions(args: string[]): Options {
       minutes: { type: 'string' },
       seconds: { type: 'string' },
       seed: { type: 'string' },
+      webs: { type: 'string', default: '2' },
       only: { type: 'string' },
       short: { type: 'boolean', default: false },
       'without-comparison': { type: 'boolean', default: false },
@@ -45,6 +46,8 @@ export function readOptions(args: string[]): Options {
   })
   const only = faultNames.find((name) => name === values.only)
   if (values.only && !only) throw new TypeError(`--only wants one of: ${faultNames.join(', ')}`)
+  const webs = Number(values.webs)
+  if (!(webs >= 2 && webs <= 8)) throw new TypeError('--webs wants a number from 2 to 8')
   const withComparison = !values['without-comparison']
   const fallback = withComparison ? (values.short ? 30 : 120) : 20
   const seconds = Number(values.seconds ?? Number(values.minutes) * 60) || fallback
@@ -56,6 +59,7 @@ export function readOptions(args: string[]): Options {
   return {
     seed: Number(values.seed ?? Math.floor(Math.random() * 1_000_000)),
     seconds,
+    webs,
     withComparison,
     faults,
     pauseMs: values.short || !withComparison ? [100, 300] : [300, 2_000],

@@ -25,8 +25,8 @@ export interface Watch {
   /** When service was full again: the end of the first beat after the last bad one; `began` without any bad one. */
   recovered(began: number, healed: number): Promise<number | undefined>
   stop(): Promise<void>
-  /** The slowest fine answer of this web, in ms. */
-  slowest(web: number): number
+  /** The slowest fine answer of any other web, in ms. */
+  slowestBeside(web: number): number
   /** The longest time between two beats, in ms: long when the machine had no time for us, and all figures are too. */
   heldUp(): number
 }
@@ -56,7 +56,7 @@ export class Probe {
 
   watch(): Watch {
     const beats: Beat[] = []
-    const slowest = [0, 0]
+    const slowest = this.spots.map(() => 0)
     let going = true
     const beat = async () => {
       const start = performance.now()
@@ -68,7 +68,7 @@ export class Probe {
     const timer = setInterval(() => void (going && under.push(beat())), everyMs)
     return {
       recovered: (began, healed) => recoveryOf(beats, began, healed),
-      slowest: (web) => slowest[web]!,
+      slowestBeside: (web) => Math.max(...slowest.filter((_, i) => i !== web)),
       heldUp: () =>
         beats.reduce((most, { start }, i) => Math.max(most, start - (beats[i - 1]?.start ?? start)), 0),
       async stop() {
@@ -114,8 +114,8 @@ async function recoveryOf(beats: Beat[], began: number, healed: number): Promise
 /** Makes the spots; nobody else knows them. */
 export async function openProbe(caller: Caller, world: World): Promise<Probe> {
   const spots = await Promise.all(
-    [0, 1].map(async (web) => {
-      const owner = world.users[web]!
+    Array.from({ length: caller.webs }, async (_, web) => {
+      const owner = world.users[web % world.users.length]!
       const manner = { web, tries: 5, timeoutMs: 10_000 }
       const make = async (kind: string, path: string, body: Record<string, unknown>, projectId?: string) => {
         const about = { entity: projectId ? ('task' as const) : ('project' as const), id: '', projectId }

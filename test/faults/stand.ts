@@ -10,11 +10,11 @@ import { ServiceProcess } from './service-process.ts'
 
 export const leaseTtlMs = 1_000
 
-/** Everything that may fail: two web processes, a worker, Postgres and Redis, all of the run's own. */
+/** Everything that may fail: web processes, a worker, Postgres and Redis, all of the run's own. */
 export interface Stand {
   postgres: PostgresServer
   redis: RedisServer
-  webs: [ServiceProcess, ServiceProcess]
+  webs: ServiceProcess[]
   worker: ServiceProcess
   env: Record<string, string>
 }
@@ -22,7 +22,7 @@ export interface Stand {
 /** Starts it all. `closers` get what must be undone from the moment there is something to undo. */
 export async function openStand(
   closers: (() => Promise<unknown>)[],
-  withComparison: boolean,
+  { webs: count, withComparison }: { webs: number; withComparison: boolean },
 ): Promise<Stand> {
   const dataDir = await realpath(await mkdtemp(join(tmpdir(), 'docket-faults-')))
   closers.unshift(() => rm(dataDir, { recursive: true, force: true, maxRetries: 5 }))
@@ -39,7 +39,8 @@ export async function openStand(
   const preload = withComparison ? undefined : join(import.meta.dirname, 'without-comparison.ts')
   const web = async (name: string) =>
     new ServiceProcess(name, { command: 'web', preload, env: { ...env, PORT: String(await freePort()) } })
-  const webs: Stand['webs'] = [await web('web A'), await web('web B')]
+  const names = Array.from({ length: count }, (_, n) => `web ${String.fromCharCode(65 + n)}`)
+  const webs = await Promise.all(names.map(web))
   const worker = new ServiceProcess('worker', { command: 'worker', preload, env })
   for (const process of [...webs, worker]) closers.unshift(() => process.kill())
   await Promise.all([...webs, worker].map((process) => process.start()))
