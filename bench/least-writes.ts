@@ -9,9 +9,17 @@ const take = (project: string, number = '') => `with s as (update streams
   set version = version + 1${number && ', last_number = last_number + 1'} where project_id = ${project}
   returning project_id, version, last_number, uuidv7() as entity, uuidv7() as event)`
 
-const log = (type: string, id: string, actor: string, before: string, after: string, from: string) =>
-  `insert into events (project_id, seq, id, type, entity, entity_id, actor_id, at, before, after)
-  select project_id, version, event, '${type}', '${type.split('.')[0]}', ${id}, ${actor}, now(), ${before}, ${after}
+const log = (
+  type: string,
+  id: string,
+  actor: string,
+  before: string,
+  after: string,
+  from: string,
+  taskId = id,
+) =>
+  `insert into events (project_id, seq, id, type, entity, entity_id, actor_id, at, before, after, task_id)
+  select project_id, version, event, '${type}', '${type.split('.')[0]}', ${id}, ${actor}, now(), ${before}, ${after}, ${taskId}
   from ${from};
 `
 
@@ -64,6 +72,7 @@ ${log(
   `jsonb_build_object('id', (made).id, 'taskId', (made).task_id, 'title', (made).title,
     'completed', (made).completed, 'createdAt', (made).created_at, 'eventId', event)`,
   't',
+  '(made).task_id',
 )}`
 
 export const leastWrites = {

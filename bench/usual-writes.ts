@@ -3,7 +3,7 @@
 
 const taskColumns = `id, project_id, number, title, description, status, priority, due_date, assignee_id,
   created_at, updated_at, event_id`
-const eventColumns = 'project_id, seq, id, type, entity, entity_id, actor_id, at, before, after'
+const eventColumns = 'project_id, seq, id, type, entity, entity_id, actor_id, at, before, after, task_id'
 const spread = (count: number) => `\\set p random(1, ${count})`
 const title = `'Task 123456789'`
 const text = `'To be measured'`
@@ -20,9 +20,9 @@ function task(id: string, title: string, text: string, createdAt: string, event:
   'createdAt', ${createdAt}, 'updatedAt', now(), 'eventId', ${event})`
 }
 
-const event = (type: string, entity: string, id: string, actor: string, before: string, after: string) =>
+const event = (type: string, id: string, actor: string, before: string, after: string, taskId = id) =>
   `insert into events (${eventColumns}) values (:project_id::uuid, :version::bigint, :event::uuid, '${type}',
-  '${entity}', ${id}, ${actor}, now(), ${before}, ${after});`
+  '${type.split('.')[0]}', ${id}, ${actor}, now(), ${before}, ${after}, ${taskId});`
 
 function create(pick: string): string {
   const after = task(':entity::uuid', title, text, 'now()', ':event::uuid')
@@ -31,7 +31,7 @@ begin;
 ${takeVersion('(bench.projects())[:p]', 'too')}
 insert into tasks (${taskColumns}) values (:entity::uuid, :project_id::uuid, :last_number::int,
   ${title}, ${text}, 'TODO', 'MEDIUM', null, null, now(), now(), :event::uuid);
-${event('task.created', 'task', ':entity::uuid', '(bench.owners())[:p]', 'null', after)}
+${event('task.created', ':entity::uuid', '(bench.owners())[:p]', 'null', after)}
 commit;
 `
 }
@@ -46,7 +46,7 @@ begin;
 ${takeVersion('(bench.task_projects())[:t]')}
 select title, description, created_at, updated_at, event_id, number as last_number from tasks where id = ${id} \\gset
 update tasks set title = 'Patched ' || :n::text, updated_at = now(), event_id = :event::uuid where id = ${id};
-${event('task.updated', 'task', id, '(bench.task_owners())[:t]', before, after)}
+${event('task.updated', id, '(bench.task_owners())[:t]', before, after)}
 commit;
 `
 }
@@ -63,7 +63,7 @@ begin;
 ${takeVersion('(bench.projects())[:p]')}
 select task_id, title, completed, created_at, event_id from subtasks where id = ${id} \\gset
 update subtasks set completed = not completed, event_id = :event::uuid where id = ${id};
-${event('subtask.toggled', 'subtask', id, '(bench.owners())[:p]', before, toggled)}
+${event('subtask.toggled', id, '(bench.owners())[:p]', before, toggled, ':task_id::uuid')}
 commit;
 `
 }

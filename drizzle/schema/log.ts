@@ -1,4 +1,3 @@
-import { sql } from 'drizzle-orm'
 import { bigint, integer, jsonb, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core'
 import { instant } from '../columns.ts'
 
@@ -12,12 +11,6 @@ export const streams = pgTable('streams', {
   lastNumber: integer('last_number').notNull(),
   lastEventId: uuid('last_event_id').notNull().default('00000000-0000-0000-0000-000000000000'),
 })
-
-/** The task that an event is about. The database says so, of what stands and of whatever release writes. */
-const taskOfEvent = sql`case
-  when entity = 'task' then entity_id
-  when entity in ('subtask', 'comment') then (coalesce(after, before) ->> 'taskId')::uuid
-end`
 
 /** The history: what each commit changed, with the row before and after. Folding it gives the rows above. */
 export const events = pgTable(
@@ -33,7 +26,8 @@ export const events = pgTable(
     at: instant('at').notNull(),
     before: jsonb('before'),
     after: jsonb('after'),
-    taskId: uuid('task_id').generatedAlwaysAs(taskOfEvent),
+    /** The task that it is about, if it is about one. */
+    taskId: uuid('task_id'),
     /** What many commands did that were committed as one: the seq of the first event of it. */
     batch: bigint('batch', { mode: 'number' }),
   },

@@ -13,13 +13,10 @@ export interface Column {
   hasDefault?: boolean
 }
 
-/** The columns that are written, not computed. */
-export function columnsOf(table: PgTable): Column[] {
-  const written = Object.entries(getTableColumns(table)).filter(([, { generated }]) => !generated)
-  return written.map(([key, column]) => {
+export const columnsOf = (table: PgTable): Column[] =>
+  Object.entries(getTableColumns(table)).map(([key, column]) => {
     return { key, name: column.name, type: column.getSQLType(), hasDefault: column.hasDefault }
   })
-}
 
 /** The rows whose lists are the parameters from `first` on, under our names. */
 export const rowsFrom = (columns: Column[], first: number): string =>

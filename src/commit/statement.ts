@@ -1,6 +1,6 @@
 import { getTableName } from 'drizzle-orm'
 import type { PgTable } from 'drizzle-orm/pg-core'
-import { entities, type Entity } from '../../drizzle/entities.ts'
+import { entities, type Entity, entityNames } from '../../drizzle/entities.ts'
 import { idempotencyKeys } from '../../drizzle/schema/idempotency.ts'
 import { outbox } from '../../drizzle/schema/jobs.ts'
 import { events } from '../../drizzle/schema/log.ts'
@@ -32,6 +32,12 @@ const unit = column('unit', 'int')
 /** What has a default is left to the database: when a row came is judged by its clock too. */
 const givenOf = (table: PgTable) => columnsOf(table).filter(({ hasDefault }) => !hasDefault)
 
+/** What is told of an event: the task that it is about shows in its row. */
+const logged = columnsOf(events).filter(({ name }) => name !== 'task_id')
+const ofTask = entityNames.filter((name) => entities[name].parent === 'task').map((name) => `'${name}'`)
+const taskOfEvent = `case when entity = 'task' then "entityId"
+    when entity in (${ofTask}) then (coalesce(after, before) ->> 'taskId')::uuid end`
+
 const columns = {
   heads: [
     unit,
@@ -42,7 +48,7 @@ const columns = {
     column('lastNumber', 'int'),
     column('lastEventId', 'uuid'),
   ],
-  facts: [unit, column('how', 'text'), ...columnsOf(events)],
+  facts: [unit, column('how', 'text'), ...logged],
   jobs: [unit, ...givenOf(outbox)],
   kept: [unit, ...givenOf(idempotencyKeys)],
 }
@@ -70,11 +76,10 @@ export const parametersOf = (shape: Shape, batch: Batch): string[] =>
  */
 export function commitStatement(shape: Shape): string {
   const { joint, opens, adds, sets, cuts, jobs, kept } = shape
-  const logged = columnsOf(events)
   return [
     ...(joint ? claimJointly : opens ? claimAndOpen : claim),
     `fact as materialized (${rowsOfWinners(shape, 'facts')})`,
-    `logged as (insert into events (${namesOf(logged)}) select ${keysOf(logged)} from fact)`,
+    `logged as (insert into events (${namesOf(logged)}, task_id) select ${keysOf(logged)}, ${taskOfEvent} from fact)`,
     ...adds.map(add),
     ...sets.map(set),
     ...cuts.map(cut),
