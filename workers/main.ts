@@ -9,6 +9,7 @@ import { leftMembers, leftOwners, leftStreams, lookAfter, type Search } from './
 import { openWorkers } from './open-workers.ts'
 import { beginSlice } from './pace.ts'
 import type { JobName } from './reactions.ts'
+import { within } from '../src/within.ts'
 import { openRecurring, type Place, recurringQueue, runStep, type Steps } from './recurring.ts'
 import { openSweep } from './relay.ts'
 import { runJob, type Work } from './run-job.ts'
@@ -51,9 +52,8 @@ export function startWorkers(services: Services): () => Promise<void> {
 
   return async () => {
     isStopping = true
-    const late = new Promise((resolve) => setTimeout(resolve, config.drainTimeoutMs))
     const ends = [...stops.map((stop) => stop()), workers.close(), recurring.close()]
-    await Promise.race([Promise.allSettled(ends), late])
+    await within(config.drainTimeoutMs, Promise.allSettled(ends))
     connection.disconnect()
   }
 }

@@ -1,6 +1,7 @@
 import { type Processor, Worker, type WorkerOptions } from 'bullmq'
 import type { Redis } from 'ioredis'
 import type { Log } from '../src/log.ts'
+import { within } from '../src/within.ts'
 
 /** How long Redis may take to answer a worker that leaves. */
 const goodbyeMs = 300
@@ -39,18 +40,16 @@ export function openWorkers(connection: Redis, log: Log) {
       while (!isClosed && (isThere || underWay.size > 0)) {
         isThere &&= await answers(connection)
         if (!isThere) connection.disconnect() // what a job still wants from Redis fails, and the job ends
-        await Promise.race([closed, sleep(stepMs)])
+        await within(stepMs, closed)
       }
     },
   }
 }
 
-const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
-
 async function answers(connection: Redis): Promise<boolean> {
   if (connection.status !== 'ready') return false
   const answered = connection.ping().then(...yesOrNo)
-  return Promise.race([answered, sleep(goodbyeMs).then(() => false)])
+  return (await within(goodbyeMs, answered)) ?? false
 }
 
 const yesOrNo = [() => true, () => false] as const

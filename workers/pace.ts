@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../src/config.ts'
 
 /** How politely a long job works. */
@@ -34,7 +35,6 @@ export async function perPage<K>(
     after = await work(after)
     if (after === undefined) return
     if (pace.isOver?.()) throw new SliceOver()
-    const restMs = Math.max(pace.pauseMs, performance.now() - began)
-    await new Promise((resolve) => setTimeout(resolve, restMs))
+    await sleep(Math.max(pace.pauseMs, performance.now() - began))
   }
 }

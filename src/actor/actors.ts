@@ -1,4 +1,5 @@
 import type { Config } from '../config.ts'
+import { within } from '../within.ts'
 import { unavailable } from '../wire/refusals.ts'
 import { isId, newId } from '../ids.ts'
 import type { Posted, Work } from './work.ts'
@@ -67,7 +68,7 @@ export class Actors {
     this.isClosing = true
     if (this.open.size > 0) {
       const empty = new Promise<void>((resolve) => (this.emptied = resolve))
-      await Promise.race([empty, new Promise((resolve) => setTimeout(resolve, timeoutMs))])
+      await within(timeoutMs, empty)
     }
     clearInterval(this.tidying)
     await this.leases.close()

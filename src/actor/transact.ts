@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { isPassing } from '../postgres/errors.ts'
 import { unavailable } from '../wire/refusals.ts'
 import type { Versions } from '../reads/versions.ts'
@@ -78,5 +79,4 @@ export const tooLate = () => unavailable('The write could not be finished in tim
 const forget = (holders: Holder[]) => holders.forEach((holder) => (holder.state = null))
 
 /** Grows to half a second, with jitter, so that processes without a lease do not collide in step. */
-const pause = (attempt: number) =>
-  new Promise((resolve) => setTimeout(resolve, Math.random() * Math.min(5 * 2 ** attempt, 500)))
+const pause = (attempt: number) => sleep(Math.random() * Math.min(5 * 2 ** attempt, 500))

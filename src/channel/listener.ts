@@ -3,6 +3,7 @@ import { tickMs } from './connection.ts'
 import { deriveKeys } from './handshake.ts'
 import type { Ask, ListenerOptions, Log } from './protocol.ts'
 import { Served } from './served.ts'
+import { within } from '../within.ts'
 
 /** Connections whose handshake is under way, at most: the oldest goes, so that whoever is quick gets in. */
 const mostUnknown = 64
@@ -74,13 +75,7 @@ export class Listener {
   /** Resolves when all who were connected have gone, or when the time is over. */
   async left(timeoutMs: number): Promise<void> {
     if (this.welcome.size === 0) return
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, timeoutMs)
-      this.allLeft = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-    })
+    await within(timeoutMs, new Promise<void>((resolve) => (this.allLeft = resolve)))
   }
 
   async close(): Promise<void> {

@@ -1,6 +1,7 @@
 import { Elysia } from 'elysia'
 import { appliedIn, migrationCount } from '../../drizzle/migrate.ts'
 import { json } from '../wire/answers.ts'
+import { within } from '../within.ts'
 import type { Database } from '../postgres/database.ts'
 
 const patienceMs = 2_000
@@ -15,21 +16,16 @@ interface Watched {
 export function health({ database, redisStatus, isDraining }: Watched) {
   const expected = migrationCount()
 
-  async function isMigrated(): Promise<boolean> {
-    const late = new Promise<never>((_, reject) =>
-      setTimeout(reject, patienceMs, new Error('late')).unref?.(),
-    )
-    return (await Promise.race([appliedIn(database.reads), late])) >= expected
+  async function stateOfPostgres(): Promise<string> {
+    const applied = await within(patienceMs, appliedIn(database.reads)).catch(() => undefined)
+    return applied === undefined ? 'away' : applied < expected ? 'not migrated' : 'ok'
   }
 
   return new Elysia({ prefix: '/health', detail: { hide: true } })
     .get('/live', () => json({ status: 'ok' }))
     .get('/ready', async () => {
       const redis = redisStatus() === 'ready' ? 'ok' : 'away'
-      const postgres = await isMigrated().then(
-        (migrated) => (migrated ? 'ok' : 'not migrated'),
-        () => 'away',
-      )
+      const postgres = await stateOfPostgres()
       const ready = postgres === 'ok' && !isDraining()
       const status = isDraining() ? 'draining' : ready ? 'ok' : 'unready'
       // Without Redis everything works, only slower: it is reported and changes nothing.

@@ -4,6 +4,7 @@ import type { OutboxRow } from '../../drizzle/rows.ts'
 import type { Config } from '../config.ts'
 import type { Log } from '../log.ts'
 import { openRedis } from '../redis/connections.ts'
+import { within } from '../within.ts'
 
 export const queueName = 'work'
 
@@ -51,10 +52,10 @@ export function openJobs(config: Config, log: Log) {
     absent: (of: Pick<Queue, 'toKey'>, ids: string[]) => absent(connection, of, ids),
 
     async close(): Promise<void> {
-      await Promise.race([
+      await within(
+        1_000,
         queue.close().catch(() => {}),
-        new Promise((resolve) => setTimeout(resolve, 1_000)),
-      ])
+      )
       connection.disconnect()
     },
   }

@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
 /** Asks every `stepMs` until the answer is not undefined; undefined when `timeoutMs` passed without one. */
 export async function until<T>(
   ask: () => T | undefined | Promise<T | undefined>,
@@ -8,6 +10,6 @@ export async function until<T>(
   for (;;) {
     const answer = await ask()
     if (answer !== undefined || performance.now() > deadline) return answer
-    await new Promise((resolve) => setTimeout(resolve, stepMs))
+    await sleep(stepMs)
   }
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import postgres from 'postgres'
 
 /**
@@ -39,7 +40,7 @@ export function unreached(code: string, message: string, cause?: unknown): Error
 }
 
 /** Before a repetition: what failed together has ended by then, and nothing is asked on a connection that is about to. */
-export const rest = () => new Promise<void>((resolve) => setTimeout(resolve, 20))
+export const rest = () => sleep(20)
 
 /** Does something that is safe to repeat, once more when it fails in passing. */
 export const patiently = <T>(work: () => PromiseLike<T>): Promise<T> =>

@@ -1,8 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import postgres from 'postgres'
 import { isMigrated, migrate } from '../../drizzle/migrate.ts'
 import { ConfigError } from '../setting-values.ts'
 import type { Log } from '../log.ts'
-import { sleep, type Stopping } from './stopping.ts'
+import { within } from '../within.ts'
+import type { Stopping } from './stopping.ts'
 
 const longestPauseMs = 2_000
 /** How long a database that can be reached may take to say whether it will have us. */
@@ -20,7 +22,7 @@ export async function examineWhenReached(databaseUrl: string, log: Log, stopping
     if (!migrated) log.warn('the database is not migrated: nothing works here before "npm run migrate"')
   })
   examined.catch((error) => stopping.fail(error))
-  await Promise.race([examined, sleep(firstAnswerMs)])
+  await within(firstAnswerMs, examined)
 }
 
 /**

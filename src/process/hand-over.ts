@@ -1,6 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { takeNoNewConnections } from '../local/closing-port.ts'
 import type { Log } from '../log.ts'
-import { sleep } from './stopping.ts'
 
 /** How long who keeps a connection has at least to send the request that is answered with its end. */
 const lingerMs = 1_500

@@ -1,7 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Services } from '../services.ts'
 import { handOver, type Serving } from './hand-over.ts'
 import { unusable } from './port.ts'
-import { sleep, type Stopping } from './stopping.ts'
+import type { Stopping } from './stopping.ts'
+import { within } from '../within.ts'
 
 const cutMs = 1_000
 
@@ -38,7 +40,7 @@ export function listen(app: App, services: Services, stopping: Stopping, receive
   const close = async () => {
     await (stopping.isReplaced ? handOver(app, drainDelayMs, services.log) : announce())
     const isAnswered = app.server?.stop().then(() => true)
-    if (await Promise.race([isAnswered, sleep(drainTimeoutMs)])) return
+    if (await within(drainTimeoutMs, isAnswered)) return
     // Most likely a sender who never came to the end of a body: no answer was owed.
     services.log.warn('connections that were not done in time are cut')
     void app.server?.stop(true)

@@ -1,8 +1,7 @@
 import process from 'node:process'
 import type { Log } from '../log.ts'
+import { within } from '../within.ts'
 import { inOneLine } from './in-one-line.ts'
-
-export const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
 
 interface Closer {
   what: string
@@ -86,14 +85,17 @@ export class Stopping {
     if (this.options.isLed) return
     if (this.options.isRunByNpm && performance.now() - this.firstAt < echoMs) return
     const told = this.closers.filter(({ always }) => always).map(({ close }) => close().catch(() => {}))
-    await Promise.race([Promise.all(told), sleep(lastMomentMs)])
+    await within(lastMomentMs, Promise.all(told))
     process.exit(interrupted)
   }
 
   private async closed({ what, close, withinMs }: Closer): Promise<boolean> {
-    const late = sleep(withinMs).then(() => Promise.reject(new Error(`not within ${withinMs} ms`)))
     try {
-      await Promise.race([close(), late])
+      const isClosed = await within(
+        withinMs,
+        close().then(() => true),
+      )
+      if (!isClosed) throw new Error(`not within ${withinMs} ms`)
       return true
     } catch (error) {
       this.options.log.error({ what, reason: String(error) }, 'not closed cleanly')

@@ -1,7 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '../log.ts'
 import type { Child, Ending } from './child.ts'
 import type { Ready } from './led.ts'
-import { sleep } from './stopping.ts'
 
 /** Who was up for so long has started well. */
 const steadyMs = 1_000

@@ -53,6 +53,13 @@ test('nothing is left to do', () => {
   expect(paths(notes)).toEqual([])
 })
 
+test('a wait for time is that of node:timers/promises, and a bounded one that of within.ts', () => {
+  // What every commit and every body waits for has its own timer: within.ts says why.
+  const own = ['src/commit/commit.ts']
+  const waits = withCode(product(), /setTimeout\(\s*resolve\b|Promise\.race\(\[[^\]]*(setTimeout|sleep)\(/)
+  expect(waits.filter((path) => !own.includes(path))).toEqual(['src/within.ts'])
+})
+
 test('no test is skipped or run alone', () => {
   expect(withCode(sourcesIn('test'), /\b(test|it|describe)\.(skip|only|todo|if|skipIf|todoIf)\b/)).toEqual([])
 })

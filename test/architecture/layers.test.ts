@@ -6,7 +6,15 @@ const composition = ['src/app.ts', 'src/main.ts']
 
 // From the ground up: each place imports from itself and from those before it.
 const places = [
-  ...['drizzle', 'package.json', 'src/setting-values.ts', 'src/config.ts', 'src/ids.ts', 'src/log.ts'],
+  ...[
+    'drizzle',
+    'package.json',
+    'src/setting-values.ts',
+    'src/config.ts',
+    'src/ids.ts',
+    'src/log.ts',
+    'src/within.ts',
+  ],
   ...['src/wire', 'src/schema', 'src/redis', 'src/postgres', 'src/jobs', 'src/identity', 'src/reads'],
   ...[
     'src/facts',
