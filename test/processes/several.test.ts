@@ -31,18 +31,17 @@ const broken = () => ({ BREAK_FILE: join(dataDir, 'broken') })
 const breakable = ['--preload', `${import.meta.dir}/broken.ts`]
 
 test('all of them serve on one port, beside one worker, and the parent says so once', async () => {
-  const own = { DATA_DIR: dataDir, HOST: '127.0.0.1', PORT: '0', LOG_REQUESTS: 'on', WEB_CONCURRENCY: '3' }
-  several = await spawnSeveral('start', own)
-  const { output, url } = several
+  several = await spawnSeveral('start', { ...env, LOG_REQUESTS: 'on', WEB_CONCURRENCY: '3' })
+  const { lines, url } = several
+  const said = (msg: string) => lines().filter((line) => line.msg === msg)
   const { web, worker } = several.pids()
   expect([web.length, worker.length]).toEqual([3, 1])
   const client = askWithoutEnd(url, alive, false)
-  const lines = (msg: string) => output.map((line) => JSON.parse(line)).filter((line) => line.msg === msg)
-  await eventually('all have answered', () => new Set(lines('answered').map(({ pid }) => pid)).size === 3)
+  await eventually('all have answered', () => new Set(said('answered').map(({ pid }) => pid)).size === 3)
   await client.stop()
-  expect(new Set(lines('answered').map(({ pid }) => pid))).toEqual(new Set(web))
-  expect(lines('working').map(({ pid }) => pid)).toEqual(worker)
-  expect([lines('listening').length, lines('database is migrated').length]).toEqual([1, 1])
+  expect(new Set(said('answered').map(({ pid }) => pid))).toEqual(new Set(web))
+  expect(said('working').map(({ pid }) => pid)).toEqual(worker)
+  expect([said('listening').length, said('database is migrated').length]).toEqual([1, 1])
   expect(await several.stop()).toBe(0)
   await several.gone()
 })

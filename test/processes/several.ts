@@ -1,5 +1,9 @@
+import { until } from '../../src/local/wait.ts'
 import { eventually } from '../races/pair.ts'
 import { type ServiceProcess, spawnService } from '../support/service.ts'
+
+/** Replacing three processes starts three and waits for three to drain. */
+const patienceMs = 50_000
 
 export interface Pids {
   web: number[]
@@ -8,6 +12,8 @@ export interface Pids {
 
 /** A service of several processes, with what it says of them. */
 export interface Several extends ServiceProcess {
+  /** What it has logged. */
+  lines(): { msg: string; pid: number }[]
   said(what: string): Promise<Record<string, unknown>>
   /** Its processes as it named them last. */
   pids(): Pids
@@ -31,9 +37,10 @@ export async function spawnSeveral(
   return {
     ...service,
     pids,
+    lines,
     async said(what) {
       const find = () => lines().find(({ msg }) => msg === what)
-      await eventually(what, () => find() !== undefined)
+      if (!(await until(find, patienceMs, 10))) throw new Error(`It never said: ${what}`)
       return find()
     },
     gone: () => eventually('all are gone', () => [service.pid, ...seen].every((pid) => !isAlive(pid))),
