@@ -6,7 +6,7 @@ import postgres from 'postgres'
 import { upTo } from '../races/pair.ts'
 import { make, openClient, register } from '../support/client.ts'
 import { freshEnv } from '../support/service.ts'
-import { type Several, spawnSeveral } from './several.ts'
+import { patienceMs, type Several, spawnSeveral } from './several.ts'
 import { askWithoutEnd, requestOf } from './strict-client.ts'
 
 let env: Record<string, string>
@@ -19,46 +19,56 @@ afterEach(async () => {
   await drop()
 })
 
-test('SIGHUP replaces one after another, and not one request fails under load', async () => {
-  several = await spawnSeveral('start', env)
-  const before = several.pids()
-  const ada = await register(openClient(several.url))
-  const { id: projectId } = await make(ada, '/projects', { name: 'Rolled' })
-  const { id } = await make(ada, '/tasks', { title: 'Read', projectId })
-  const read = () => requestOf('GET', `/tasks/${id}`, ada.token!)
-  const write = () => requestOf('POST', '/tasks', ada.token!, { title: 'Written', projectId })
-  const { url } = several
-  const clients = [true, false].flatMap((keepsAlive) =>
-    upTo(2).flatMap(() => [read, write].map((request) => askWithoutEnd(url, request, keepsAlive))),
-  )
-  several.signal('SIGHUP')
-  await several.said('all processes are replaced')
-  await Promise.all(clients.map((client) => client.stop()))
-  expect(clients.flatMap(({ failures }) => failures)).toEqual([])
-  for (const { answered } of clients) expect(answered).toBeGreaterThan(0)
+test(
+  'SIGHUP replaces one after another, and not one request fails under load',
+  async () => {
+    several = await spawnSeveral('start', env)
+    const before = several.pids()
+    const ada = await register(openClient(several.url))
+    const { id: projectId } = await make(ada, '/projects', { name: 'Rolled' })
+    const { id } = await make(ada, '/tasks', { title: 'Read', projectId })
+    const read = () => requestOf('GET', `/tasks/${id}`, ada.token!)
+    const write = () => requestOf('POST', '/tasks', ada.token!, { title: 'Written', projectId })
+    const { url } = several
+    const clients = [true, false].flatMap((keepsAlive) =>
+      upTo(2).flatMap(() => [read, write].map((request) => askWithoutEnd(url, request, keepsAlive))),
+    )
+    several.signal('SIGHUP')
+    await several.said('all processes are replaced')
+    await Promise.all(clients.map((client) => client.stop()))
+    expect(clients.flatMap(({ failures }) => failures)).toEqual([])
+    for (const { answered } of clients) expect(answered).toBeGreaterThan(0)
 
-  const after = several.pids()
-  const all = [...before.web, ...before.worker, ...after.web, ...after.worker]
-  expect([after.web.length, after.worker.length, new Set(all).size]).toEqual([2, 1, 6])
-  expect(await written(projectId)).toBe(clients.reduce((sum, { answered }, i) => sum + (i % 2) * answered, 0))
-  expect(await several.stop()).toBe(0)
-  await several.gone()
-})
+    const after = several.pids()
+    const all = [...before.web, ...before.worker, ...after.web, ...after.worker]
+    expect([after.web.length, after.worker.length, new Set(all).size]).toEqual([2, 1, 6])
+    expect(await written(projectId)).toBe(
+      clients.reduce((sum, { answered }, i) => sum + (i % 2) * answered, 0),
+    )
+    expect(await several.stop()).toBe(0)
+    await several.gone()
+  },
+  patienceMs,
+)
 
-test('what does not come up replaces nobody: the others go on, and a later SIGHUP finds them', async () => {
-  const BREAK_FILE = join(tmpdir(), `docket-broken-${crypto.randomUUID()}`)
-  several = await spawnSeveral('web', { ...env, BREAK_FILE }, ['--preload', `${import.meta.dir}/broken.ts`])
-  const before = several.pids()
-  await Bun.write(BREAK_FILE, '')
-  several.signal('SIGHUP')
-  await several.said('the new process does not come up: the others stay as they are')
-  expect((await fetch(`${several.url}/health/ready`)).status).toBe(200)
-  await rm(BREAK_FILE)
-  several.signal('SIGHUP')
-  await several.said('all processes are replaced')
-  expect(several.pids().web).not.toContain(before.web[0]!)
-  expect(await several.stop()).toBe(0)
-})
+test(
+  'what does not come up replaces nobody: the others go on, and a later SIGHUP finds them',
+  async () => {
+    const BREAK_FILE = join(tmpdir(), `docket-broken-${crypto.randomUUID()}`)
+    several = await spawnSeveral('web', { ...env, BREAK_FILE }, ['--preload', `${import.meta.dir}/broken.ts`])
+    const before = several.pids()
+    await Bun.write(BREAK_FILE, '')
+    several.signal('SIGHUP')
+    await several.said('the new process does not come up: the others stay as they are')
+    expect((await fetch(`${several.url}/health/ready`)).status).toBe(200)
+    await rm(BREAK_FILE)
+    several.signal('SIGHUP')
+    await several.said('all processes are replaced')
+    expect(several.pids().web).not.toContain(before.web[0]!)
+    expect(await several.stop()).toBe(0)
+  },
+  patienceMs,
+)
 
 async function written(projectId: string): Promise<number> {
   const sql = postgres(env.DATABASE_URL!, { max: 1 })

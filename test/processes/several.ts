@@ -2,8 +2,8 @@ import { until } from '../../src/local/wait.ts'
 import { eventually } from '../races/pair.ts'
 import { type ServiceProcess, spawnService } from '../support/service.ts'
 
-/** Replacing three processes starts three and waits for three to drain. */
-const patienceMs = 50_000
+/** Replacing three processes starts three, and waits for three to drain. */
+export const patienceMs = 100_000
 
 export interface Pids {
   web: number[]
