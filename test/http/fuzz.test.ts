@@ -2,7 +2,13 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import fc from 'fast-check'
 import { createApp } from '../../src/app.ts'
 import { type Answer, invite, make, openClient, type Person, register } from '../support/client.ts'
-import { type OpenApi, type Operation, operationsOf, undocumented } from '../support/schema-check.ts'
+import {
+  type OpenApi,
+  type Operation,
+  operationsOf,
+  referred,
+  undocumented,
+} from '../support/schema-check.ts'
 import { openTestService, type TestService } from '../support/service.ts'
 import { absentId, expectRefusal } from './answers.ts'
 import { aBodyLike, anUnlikelyId, aQuery, someHeaders } from './hostile.ts'
@@ -69,13 +75,19 @@ test('every operation answers anything with a refusal or a success', async () =>
   }
 })
 
-/** A body that the operation takes. */
+/** A body with every field that the operation takes, those too that its example leaves out. */
 const rightFor = ({ requestBody }: Operation, { projectId }: Things): object => {
-  const example = requestBody?.content?.['application/json']?.example ?? {}
-  const own = { projectId, assigneeId: people.owner.id, email: people.stranger.email }
-  return Object.fromEntries(
-    Object.entries(example).map(([name, value]) => [name, own[name as keyof typeof own] ?? value]),
-  )
+  const { schema, example } = requestBody?.content?.['application/json'] ?? {}
+  if (!schema) return {}
+  const { properties = {} } = referred(api, schema.$ref!)
+  const taken = Object.entries(properties).filter(([, { readOnly }]) => !readOnly)
+  const own: Record<string, unknown> = {
+    projectId,
+    assigneeId: people.owner.id,
+    email: people.stranger.email,
+  }
+  const given: Record<string, unknown> = { ...(example as object), ...own }
+  return Object.fromEntries(taken.map(([name, { examples = [] }]) => [name, given[name] ?? examples[0]]))
 }
 
 /** The ids that belong in a path. */

@@ -15,6 +15,7 @@ export interface Schema {
   minimum?: number
   maximum?: number
   default?: unknown
+  examples?: unknown[]
   readOnly?: boolean
 }
 
@@ -125,16 +126,19 @@ function follow(api: OpenApi, part: object): object {
   return found
 }
 
+const known = new WeakMap<OpenApi, Map<string, Operation>>()
+
 /** Every operation under its name, the method and the path, with its shared parameters, answers and headers. */
-export const operationsOf = (api: OpenApi): Map<string, Operation> =>
-  new Map(
-    Object.entries(api.paths).flatMap(([path, methods]) =>
-      Object.entries(methods).map(([method, one]): [string, Operation] => [
-        `${method} ${path}`,
-        wholeOperation(api, one),
-      ]),
-    ),
+export function operationsOf(api: OpenApi): Map<string, Operation> {
+  const found = known.get(api)
+  if (found) return found
+  const named = Object.entries(api.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, one]) => [`${method} ${path}`, wholeOperation(api, one)] as const),
   )
+  const operations = new Map(named)
+  known.set(api, operations)
+  return operations
+}
 
 function wholeOperation(api: OpenApi, operation: Operation): Operation {
   const all = <T extends object>(parts: Record<string, T> = {}) =>
