@@ -9,6 +9,7 @@ import { measureOverload } from './overload.ts'
 import { residentMiB } from './process-usage.ts'
 import { markdown } from './report.ts'
 import { failuresOf, type Results, writeResults } from './results.ts'
+import { measureScaling } from './scaling.ts'
 import { scenarios } from './scenarios.ts'
 import { seed, seedLimit } from './seed.ts'
 import { type Closers, type Servers, startServers } from './servers.ts'
@@ -98,6 +99,7 @@ async function measureAll(bench: Bench, results: Results, isInterrupted: () => b
   }
   await attempt('lone', async () => void (results.lone = await measureLone(bench)))
   await attempt('deletion', async () => void (results.deletion = await measureDeletion(bench)))
+  await attempt('scaling', async () => void (results.scaling = await measureScaling(bench)))
   // A minute of its own, and only when asked for.
   if (only.length > 0) {
     await attempt('overload', async () => void (results.overload = await measureOverload(bench)))

@@ -23,7 +23,7 @@ type Limit = (typeof limits)[number]
 type Side = (typeof sides)[number]
 
 /** A scenario's figures: medians of the rounds without errors, a side without any is missing. */
-export interface Row extends Pick<Scenario, 'name' | 'title' | 'connections' | 'webs'> {
+export interface Row extends Pick<Scenario, 'name' | 'title' | 'connections'> {
   /** Connections to the database with which each limit was at its best. */
   clients: Partial<Record<Limit, number>>
   figures: Partial<Record<Side, Measured>>
@@ -42,8 +42,8 @@ const clientChoices = [4, 16, 64, 150] // Postgres lets 200 in
 /** Measures one scenario: service, limit, service, limit … */
 export async function measure(bench: Bench, scenario: Scenario): Promise<Row> {
   const { servers, world, options } = bench
-  const { name, title, connections, webs } = scenario
-  await servers.web(webs)
+  const { name, title, connections } = scenario
+  await servers.web(1)
   // Neither side alone shall pay for a checkpoint that both made necessary.
   await servers.sql`checkpoint`
   const clients: Row['clients'] = {}
@@ -66,7 +66,7 @@ export async function measure(bench: Bench, scenario: Scenario): Promise<Row> {
   const failures = sides.flatMap((side) =>
     results[side].flatMap(({ errors }) => errors.map((error) => `${side}: ${error}`)),
   )
-  return { name, title, connections, webs, clients, figures, ratios, failures }
+  return { name, title, connections, clients, figures, ratios, failures }
 }
 
 async function openRuns(bench: Bench, scenario: Scenario, clients: Row['clients']) {

@@ -4,6 +4,8 @@ import { sentence } from './machine.ts'
 import type { Row } from './measure.ts'
 import type { Overload } from './overload.ts'
 import { failuresOf, type Results } from './results.ts'
+import { scalingTable } from './scaling-report.ts'
+import { table } from './table.ts'
 
 const columns = [
   'scenario',
@@ -23,7 +25,7 @@ const peerColumns = ['peer req/s', 'times the peer']
 
 /** The figures as a table for people, on a page or on a terminal. */
 export function markdown(results: Results): string {
-  const { scenarios, lone, deletion, overload, machine, idleMiB, rounds, seconds } = results
+  const { scenarios, lone, deletion, scaling, overload, machine, idleMiB, rounds, seconds } = results
   const failures = failuresOf(results)
   const facts = [
     ...(idleMiB ? [`A web process without work takes ${whole(idleMiB)} MiB.`] : []),
@@ -34,8 +36,9 @@ export function markdown(results: Results): string {
   ]
   const method = `Medians of ${rounds} rounds of ${seconds} s, service and limits one after another; ratios are medians of those of the rounds.`
   return `${[
-    ...table(scenarios),
+    ...scenarioTable(scenarios),
     '',
+    ...(scaling ? [...scalingTable(scaling), ''] : []),
     ...facts.map((fact) => `- ${fact}`),
     '',
     `${sentence(machine)} ${method}`,
@@ -44,17 +47,14 @@ export function markdown(results: Results): string {
     .trim()}\n`
 }
 
-/** Cells as wide as their column, so that the table is read as it stands. */
-function table(rows: Row[]): string[] {
+function scenarioTable(rows: Row[]): string[] {
   if (rows.length === 0) return []
   const withPeer = rows.some(({ figures }) => figures.peer)
   const head = withPeer ? [...columns, ...peerColumns] : columns
-  const lines = [head, ...rows.map((row) => cells(row).slice(0, head.length))]
-  const widths = head.map((_, n) => Math.max(...lines.map((line) => line[n]!.length)))
-  const line = (texts: string[]) =>
-    `| ${texts.map((text, n) => (n ? text.padStart(widths[n]!) : text.padEnd(widths[n]!))).join(' | ')} |`
-  const rule = line(widths.map((width, n) => (n ? `${'-'.repeat(width - 1)}:` : '-'.repeat(width))))
-  return [line(head), rule, ...lines.slice(1).map(line)]
+  return table(
+    head,
+    rows.map((row) => cells(row).slice(0, head.length)),
+  )
 }
 
 function cells({ title, connections, figures, ratios, clients }: Row): string[] {

@@ -7,6 +7,7 @@ import type { Machine } from './machine.ts'
 import type { Row } from './measure.ts'
 import type { Overload } from './overload.ts'
 import { markdown } from './report.ts'
+import type { Scaled } from './scaling.ts'
 
 /** All that a run found out. */
 export interface Results {
@@ -19,6 +20,7 @@ export interface Results {
   scenarios: Row[]
   lone?: Lone
   deletion?: Deletion
+  scaling?: Scaled[]
   overload?: Overload
   /** What could not be measured, and why. */
   failures: string[]

@@ -10,8 +10,6 @@ export interface Scenario {
   name: string
   title: string
   connections: number
-  /** Web processes on one port. */
-  webs: number
   plan(world: World): Plan | Promise<Plan>
   /** The least that Postgres by itself could be asked for to do the same: one statement. */
   least(world: World): LimitScript[]
@@ -22,21 +20,26 @@ export interface Scenario {
 }
 
 export const scenarios: Scenario[] = [
-  createSpread(1),
   {
-    ...{ name: 'create-hot', title: 'create task, one hot project', connections: 256, webs: 1, common: true },
+    ...{ name: 'create-spread', title: 'create task, all projects', connections: 256, common: true },
+    plan: ({ projects }) => only(201, projects.map(creation)),
+    least: ({ projects }) => alone(least.createSpread(projects.length)),
+    usual: ({ projects }) => alone(usual.createSpread(projects.length)),
+  },
+  {
+    ...{ name: 'create-hot', title: 'create task, one hot project', connections: 256, common: true },
     plan: ({ projects }) => only(201, [creation(projects[0]!)]),
     least: () => alone(least.createHot()),
     usual: () => alone(usual.createHot()),
   },
   {
-    ...{ name: 'patch-spread', title: 'patch task, all projects', connections: 256, webs: 1, common: true },
+    ...{ name: 'patch-spread', title: 'patch task, all projects', connections: 256, common: true },
     plan: ({ tasks }) => only(200, tasks.map(renaming)),
     least: ({ tasks }) => alone(least.patchSpread(tasks.length)),
     usual: ({ tasks }) => alone(usual.patchSpread(tasks.length)),
   },
   {
-    ...{ name: 'toggle-hot', title: 'toggle one hot subtask', connections: 256, webs: 1, common: true },
+    ...{ name: 'toggle-hot', title: 'toggle one hot subtask', connections: 256, common: true },
     plan: ({ projects, hotSubtask }) => {
       const path = `/tasks/subtasks/${hotSubtask}/toggle`
       return only(200, [{ method: 'PATCH', path, token: projects[0]!.token }])
@@ -45,51 +48,35 @@ export const scenarios: Scenario[] = [
     usual: () => alone(usual.toggleHot()),
   },
   {
-    ...{ name: 'get-task', title: 'get task', connections: 64, webs: 1, common: true },
+    ...{ name: 'get-task', title: 'get task', connections: 64, common: true },
     plan: ({ tasks }) => only(200, tasks.map(getTask)),
     least: ({ tasks }) => alone(reads.task(tasks.length)),
   },
   {
-    ...{ name: 'get-project', title: 'get project', connections: 64, webs: 1, common: true },
+    ...{ name: 'get-project', title: 'get project', connections: 64, common: true },
     plan: ({ projects }) => only(200, projects.map(getting('/projects/'))),
     least: ({ projects }) => alone(reads.project(projects.length)),
   },
   {
-    ...{ name: 'list', title: 'list 20 tasks', connections: 64, webs: 1, common: true },
+    ...{ name: 'list', title: 'list 20 tasks', connections: 64, common: true },
     plan: ({ projects }) => only(200, projects.map(listTasks)),
     least: ({ projects }) => alone(reads.tasks(projects.length)),
   },
   {
-    ...{ name: 'list-304', title: 'list 20 tasks, If-None-Match', connections: 64, webs: 1, common: true },
+    ...{ name: 'list-304', title: 'list 20 tasks, If-None-Match', connections: 64, common: true },
     plan: async ({ url, projects }) =>
       only(304, await eachOf(projects, (project) => knownList(url, project))),
     least: ({ projects }) => alone(reads.version(projects.length)),
     // Where lists have no version, it takes the list to say that it is the same.
     usual: ({ projects }) => alone(reads.tasks(projects.length)),
   },
-  mix(1),
-  ...[2, 4].flatMap((webs) => [createSpread(webs), mix(webs)]),
-]
-
-function createSpread(webs: number): Scenario {
-  return {
-    ...named('create-spread', 'create task, all projects', webs),
-    ...{ connections: 256, webs, common: webs === 1 },
-    plan: ({ projects }) => only(201, projects.map(creation)),
-    least: ({ projects }) => alone(least.createSpread(projects.length)),
-    usual: ({ projects }) => alone(usual.createSpread(projects.length)),
-  }
-}
-
-function mix(webs: number): Scenario {
-  return {
-    ...named('mix', 'mix of a tracker', webs),
-    ...{ connections: 64, webs, common: webs === 1 },
+  {
+    ...{ name: 'mix', title: 'mix of a tracker', connections: 64, common: true },
     plan: trackerMix,
     least: (world) => mixed(world, least.createSpread),
     usual: (world) => mixed(world, usual.createSpread),
-  }
-}
+  },
+]
 
 const mixed = (
   { projects: { length }, tasks }: World,
@@ -102,7 +89,3 @@ const mixed = (
 ]
 
 const alone = (text: string): LimitScript[] => [{ share: 1, text }]
-
-function named(name: string, title: string, webs: number) {
-  return webs === 1 ? { name, title } : { name: `${name}-${webs}`, title: `${title}, ${webs} web processes` }
-}

@@ -20,8 +20,16 @@ export interface Servers {
   pids: { postgres: number[]; redis: number[]; web(): number[] }
   /** Sees to it that exactly so many web processes run. */
   web(count: number): Promise<void>
+  /** So many web processes more, which know nothing of the others, on one port of their own. */
+  beside(count: number): Promise<WebSet>
   /** Runs a worker for as long as `work` takes. */
   withWorker<T>(work: () => Promise<T>): Promise<T>
+}
+
+export interface WebSet {
+  url: string
+  pids: number[]
+  end(): Promise<unknown>
 }
 
 /** What must be done at the end, in order; known from the first moment on, if the start is interrupted. */
@@ -38,14 +46,22 @@ export async function startServers(closers: Closers): Promise<Servers> {
   const sql = postgres(databaseUrl, { max: 4, onnotice: () => {} })
   closers.unshift(() => sql.end({ timeout: 1 }))
   const port = await freePort()
-  const processes = serviceProcesses(environment(databaseUrl, redisUrl, port))
+  const env = environment(databaseUrl, redisUrl)
+  const processes = serviceProcesses(env, port)
   closers.unshift(processes.stop)
   const pids = { ...(await serverPids(folder)), web: processes.webPids }
-  const { web, withWorker } = processes
-  return { folder, databaseUrl, redisUrl, url: `http://127.0.0.1:${port}`, sql, pids, web, withWorker }
+  const { web, beside, withWorker } = processes
+  return { folder, databaseUrl, redisUrl, url: urlOf(port), sql, pids, web, beside, withWorker }
 }
 
-function serviceProcesses(env: Record<string, string>) {
+const urlOf = (port: number) => `http://127.0.0.1:${port}`
+
+function serviceProcesses(env: Record<string, string>, ownPort: number) {
+  const begin = (count: number, port: number, others: Record<string, string> = {}) =>
+    Promise.all(
+      Array.from({ length: count }, () => spawnService('web', { ...env, PORT: String(port), ...others })),
+    )
+  const sets: ServiceProcess[][] = []
   let webs: ServiceProcess[] = []
   let workers: ServiceProcess[] = []
   const end = (processes: ServiceProcess[]) => Promise.all(processes.map((process) => process.stop()))
@@ -54,25 +70,30 @@ function serviceProcesses(env: Record<string, string>) {
     async web(count: number): Promise<void> {
       if (webs.length === count) return
       await end(webs.splice(0))
-      webs = await Promise.all(Array.from({ length: count }, () => spawnService('web', env)))
+      webs = await begin(count, ownPort)
+    },
+    async beside(count: number): Promise<WebSet> {
+      const port = await freePort()
+      const set = await begin(count, port, { REDIS_PREFIX: `docket-${port}` })
+      sets.push(set)
+      return { url: urlOf(port), pids: set.map(({ pid }) => pid), end: () => end(set.splice(0)) }
     },
     async withWorker<T>(work: () => Promise<T>): Promise<T> {
       workers = [await spawnService('worker', env)]
       return work().finally(() => end(workers.splice(0)))
     },
-    stop: () => end([...webs.splice(0), ...workers.splice(0)]),
+    stop: () => end([...sets.flat(), ...webs.splice(0), ...workers.splice(0)]),
   }
 }
 
 /** As an operator would start it, but with no limit on how fast one client may be. */
-function environment(databaseUrl: string, redisUrl: string, port: number) {
+function environment(databaseUrl: string, redisUrl: string) {
   return {
     DATABASE_URL: databaseUrl,
     REDIS_URL: redisUrl,
     JWT_SECRET: randomBytes(32).toString('hex'),
     NODE_ENV: 'production',
     HOST: '127.0.0.1',
-    PORT: String(port),
     REUSE_PORT: 'on',
     RATE_LIMIT: 'off',
   }

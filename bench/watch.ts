@@ -22,7 +22,10 @@ export interface Measured {
 }
 
 /** A run, and what it took of the machine. */
-export async function watched(servers: Servers, run: () => Promise<LoadRun | LimitRun>): Promise<Measured> {
+export async function watched(
+  servers: Pick<Servers, 'pids'>,
+  run: () => Promise<LoadRun | LimitRun>,
+): Promise<Measured> {
   const pids = { web: servers.pids.web(), postgres: servers.pids.postgres, redis: servers.pids.redis }
   const read = () => ({
     ...{ web: cpuMicros(pids.web), postgres: cpuMicros(pids.postgres), redis: cpuMicros(pids.redis) },

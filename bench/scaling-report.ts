@@ -1,0 +1,27 @@
+import { type Scaled, sum } from './scaling.ts'
+import { table } from './table.ts'
+
+/** What a request costs with one, two and four web processes, as a table for people. */
+export function scalingTable(scaled: Scaled[]): string[] {
+  const [first] = scaled
+  if (!first) return []
+  const columns = first.spent.flatMap(({ webs }) => [
+    `${webs} web: connections`,
+    'CPU µs: web · Postgres · Redis',
+    ...(webs > 1 ? ['beside one'] : []),
+    'p50 ms',
+  ])
+  const rows = scaled.map(({ title, spent }) => [
+    title,
+    ...spent.flatMap(({ webs, connections, figures, ratio }) => [
+      String(connections),
+      figures ? `${whole(sum(figures.cpu))}: ${parts(figures.cpu)}` : '–',
+      ...(webs > 1 ? [ratio ? `${ratio.toFixed(2)}×` : '–'] : []),
+      figures?.p50Ms?.toFixed(1) ?? '–',
+    ]),
+  ])
+  return table(['what a request costs', ...columns], rows)
+}
+
+const whole = (value: number) => String(Math.round(value))
+const parts = ({ web = 0, postgres = 0, redis = 0 }) => [web, postgres, redis].map(whole).join(' · ')
