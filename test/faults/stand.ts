@@ -37,8 +37,12 @@ export async function openStand(
     await postgres.ask((sql) => sql`alter table events drop constraint events_project_id_seq_pk`)
   const env = serviceEnv(postgres.url, redis.url)
   const preload = withComparison ? undefined : join(import.meta.dirname, 'without-comparison.ts')
-  const web = async (name: string) =>
-    new ServiceProcess(name, { command: 'web', preload, env: { ...env, PORT: String(await freePort()) } })
+  // Without the comparison all shall go wrong that can: then each process sees another home for every project.
+  const homes = (n: number) => (withComparison ? undefined : { WRITE_HOMES: String(n + 1) })
+  const web = async (name: string, n: number) => {
+    const own = { ...env, ...homes(n), PORT: String(await freePort()) }
+    return new ServiceProcess(name, { command: 'web', preload, env: own })
+  }
   const names = Array.from({ length: count }, (_, n) => `web ${String.fromCharCode(65 + n)}`)
   const webs = await Promise.all(names.map(web))
   const worker = new ServiceProcess('worker', { command: 'worker', preload, env })
