@@ -5,7 +5,7 @@ import { Elysia } from 'elysia'
 import type { Config } from '../config.ts'
 import { description } from '../openapi/description.ts'
 import { finished, type OpenApiDocument } from '../openapi/document.ts'
-import { type Fixed, fixed } from './fixed.ts'
+import { type Fixed, fixed } from '../wire/fixed.ts'
 import { generalRefusals } from './general-refusals.ts'
 import { urlCharacters } from './request-url.ts'
 

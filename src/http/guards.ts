@@ -2,26 +2,12 @@ import { Elysia } from 'elysia'
 import type { Authenticate } from '../identity/sessions.ts'
 import type { Config } from '../config.ts'
 import { canonicalId } from '../ids.ts'
-import { readBody } from './json-body.ts'
 import { addressOf } from './limits/address.ts'
 import type { Share } from './limits/budget.ts'
 import { tell } from './limits/headers.ts'
 import type { Limits } from './limits/limits.ts'
 import { requireShort, requireSingle } from './request-url.ts'
-
-/**
- * `{ jsonBody: true }` on a route reads its body. Elysia would parse before it knows the caller; reading in
- * `transform` keeps the order everybody expects: 401, 415, 413, 400.
- */
-const bodyReading = ({ bodyBytes, bodyTimeoutMs }: Pick<Config, 'bodyBytes' | 'bodyTimeoutMs'>) =>
-  new Elysia({ name: 'body-reading' }).macro({
-    jsonBody: {
-      parse: () => ({}),
-      async transform(context: { request: Request; body: unknown }) {
-        context.body = await readBody(context.request, bodyBytes, bodyTimeoutMs)
-      },
-    },
-  })
+import { bodyReading } from './workarounds.ts'
 
 /** A request as its route is to see it. @throws Refusal 400 */
 function tidy(request: Request, params: Record<string, string | undefined>): void {

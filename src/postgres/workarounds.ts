@@ -1,7 +1,8 @@
 import type { Socket } from 'node:net'
 import { unreached } from './errors.ts'
 
-// What postgres.js 3.4.9 gets wrong when a connection breaks, mended from outside. Each has its test.
+// What postgres.js 3.4.9 gets wrong when a connection breaks, mended from outside. Each has its test, and that it is
+// still wrong, test/core/still-needed.test.ts shows.
 
 /**
  * It keeps what it had not written yet when a connection broke, and then sends a greeting shorter than 1 KiB only with

@@ -1,6 +1,6 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import { takesGzip } from '../wire/gzip.ts'
+import { takesGzip } from './gzip.ts'
 
 const compress = promisify(gzip)
 
