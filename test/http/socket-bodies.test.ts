@@ -2,38 +2,24 @@ import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { type IncomingMessage, request } from 'node:http'
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { make, openClient, type Person, register } from '../support/client.ts'
-import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
+import { openClient } from '../support/client.ts'
 import { expectRefusal } from './answers.ts'
+import { openOverSocket } from './over-socket.ts'
 import { chunk, exchange, expectRaw, head } from './raw.ts'
 
-let web: ServiceProcess
-let drop: () => Promise<void>
-let ada: Person
+type Service = Awaited<ReturnType<typeof openOverSocket>>
+
+let web: Service['web']
+let ada: Service['ada']
 let projectId: string
-let withToken: Record<string, string>
+let withToken: Service['withToken']
+let ask: Service['ask']
+let close: Service['close']
+beforeAll(async () => void ({ web, ada, projectId, withToken, ask, close } = await openOverSocket()))
+afterAll(() => close())
+
 const mebi = 1_048_576
 const json = { 'Content-Type': 'application/json' }
-
-beforeAll(async () => {
-  const fresh = await freshEnv()
-  drop = fresh.drop
-  web = await spawnService('web', fresh.env)
-  ada = await register(openClient(web.url))
-  projectId = (await make(ada, '/projects', { name: 'Sockets' })).id
-  withToken = { Authorization: `Bearer ${ada.token}` }
-})
-afterAll(async () => {
-  expect(await web.stop()).toBe(0)
-  await drop()
-})
-
-const ask = (
-  method: string,
-  path: string,
-  headers: Record<string, string | number> = {},
-  ...body: string[]
-) => exchange(web.url, head(method, path, { ...withToken, ...headers }), ...body)
 
 test('a body of a byte too much is refused in the error shape, its length told or not', async () => {
   const body = JSON.stringify({ name: 'x'.repeat(1_048_577 - '{"name":""}'.length) })

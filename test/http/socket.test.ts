@@ -2,37 +2,23 @@ import { once } from 'node:events'
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { make, openClient, type Person, register } from '../support/client.ts'
-import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
+import { make } from '../support/client.ts'
 import { expectRefusal } from './answers.ts'
-import { exchange, expectRaw, head } from './raw.ts'
+import { openOverSocket } from './over-socket.ts'
+import { exchange, expectRaw } from './raw.ts'
 
-let web: ServiceProcess
-let drop: () => Promise<void>
-let ada: Person
+type Service = Awaited<ReturnType<typeof openOverSocket>>
+
+let web: Service['web']
+let ada: Service['ada']
 let projectId: string
-let withToken: Record<string, string>
+let withToken: Service['withToken']
+let ask: Service['ask']
+let close: Service['close']
+beforeAll(async () => void ({ web, ada, projectId, withToken, ask, close } = await openOverSocket()))
+afterAll(() => close())
+
 const json = { 'Content-Type': 'application/json' }
-
-beforeAll(async () => {
-  const fresh = await freshEnv()
-  drop = fresh.drop
-  web = await spawnService('web', fresh.env)
-  ada = await register(openClient(web.url))
-  projectId = (await make(ada, '/projects', { name: 'Sockets' })).id
-  withToken = { Authorization: `Bearer ${ada.token}` }
-})
-afterAll(async () => {
-  expect(await web.stop()).toBe(0)
-  await drop()
-})
-
-const ask = (
-  method: string,
-  path: string,
-  headers: Record<string, string | number> = {},
-  ...body: string[]
-) => exchange(web.url, head(method, path, { ...withToken, ...headers }), ...body)
 
 test('the wrong content type and what is not JSON are refused', async () => {
   for (const type of ['text/plain', 'multipart/form-data; boundary=x', 'application/x-www-form-urlencoded']) {

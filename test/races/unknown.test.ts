@@ -63,15 +63,20 @@ function world(outcomes: Outcome[]) {
 
 const refused = new Error('refused')
 
-test('what was tried and stands is not decided again when a later attempt is refused', async () => {
-  const { by, holder, answers, committed, post, lands } = world(['unknown', refused])
-  const commit = by.commit
-  // The first attempt arrives while the second is being refused.
+/** Has something happen before anybody hears how a commit came out. */
+function meanwhile(by: Transactor, happens: (outcome: Outcome) => unknown): void {
+  const { commit } = by
   by.commit = async (unit) => {
     const outcome = await commit(unit)
-    if (outcome instanceof Error) lands(0)
+    happens(outcome)
     return outcome
   }
+}
+
+test('what was tried and stands is not decided again when a later attempt is refused', async () => {
+  const { by, holder, answers, committed, post, lands } = world(['unknown', refused])
+  // The first attempt arrives while the second is being refused.
+  meanwhile(by, (outcome) => outcome instanceof Error && lands(0))
   await transact(by, [holder], [post('one'), post('two')])
   expect(answers.slice(0, 2)).toEqual(['one', 'two'])
   expect(committed).toHaveLength(2)
@@ -79,12 +84,7 @@ test('what was tried and stands is not decided again when a later attempt is ref
 
 test('nor when it was alone', async () => {
   const { by, holder, answers, committed, post, lands } = world(['unknown', refused])
-  const commit = by.commit
-  by.commit = async (unit) => {
-    const outcome = await commit(unit)
-    if (outcome instanceof Error) lands(0)
-    return outcome
-  }
+  meanwhile(by, (outcome) => outcome instanceof Error && lands(0))
   await transact(by, [holder], [post('one')])
   expect(answers).toEqual(['one'])
   expect(committed).toHaveLength(2)
@@ -92,12 +92,7 @@ test('nor when it was alone', async () => {
 
 test('set apart, a command whose own attempt has landed answers for itself alone', async () => {
   const { by, holder, answers, committed, post, lands } = world([refused, 'unknown', 'won'])
-  const commit = by.commit
-  by.commit = async (unit) => {
-    const outcome = await commit(unit)
-    if (outcome === 'unknown') lands(1)
-    return outcome
-  }
+  meanwhile(by, (outcome) => outcome === 'unknown' && lands(1))
   await transact(by, [holder], [post('one'), post('two')])
   expect(answers).toEqual(['one', 'two'])
   expect(committed.map(({ events }) => events.length)).toEqual([2, 1, 1])

@@ -1,0 +1,22 @@
+import { expect } from 'bun:test'
+import { make, openClient, register } from '../support/client.ts'
+import { freshEnv, spawnService } from '../support/service.ts'
+import { exchange, head } from './raw.ts'
+
+/** A web process of a file's own, somebody with a project, and a way to ask it in raw HTTP, one connection a request. */
+export async function openOverSocket() {
+  const { env, drop } = await freshEnv()
+  const web = await spawnService('web', env)
+  const ada = await register(openClient(web.url))
+  const { id: projectId } = await make(ada, '/projects', { name: 'Sockets' })
+  const withToken = { Authorization: `Bearer ${ada.token}` }
+  return {
+    ...{ web, ada, projectId, withToken },
+    ask: (method: string, path: string, headers: Record<string, string | number> = {}, ...body: string[]) =>
+      exchange(web.url, head(method, path, { ...withToken, ...headers }), ...body),
+    async close(): Promise<void> {
+      expect(await web.stop()).toBe(0)
+      await drop()
+    },
+  }
+}
