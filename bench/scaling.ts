@@ -1,13 +1,16 @@
 import { storePlan } from './http-load.ts'
 import type { Bench } from './measure.ts'
 import { median } from './median.ts'
-import { type Scenario, scenarios } from './scenarios.ts'
+import { scenarios } from './scenarios.ts'
+import { seed, type World } from './seed.ts'
+import type { WebSet } from './servers.ts'
 import { type Cpu, type Measured, medians, watched } from './watch.ts'
 
 const counts = [1, 2, 4] as const
 /** Homes are shared out anew when nobody came or went for so long. */
 const calmMs = 14_000
-const warmUpSeconds = 2
+// Long at first: every process has to learn where each task is.
+const warmUpSeconds = { first: 8, later: 1 }
 
 /** What a request costs with so many web processes behind one address. */
 interface Spent {
@@ -41,38 +44,46 @@ const loads = [
   load('create-spread', 'create, all projects, clients growing', (webs) => 64 * webs),
 ]
 
+interface Side {
+  set: WebSet
+  world: World
+}
+
 /** The same load on one, two and four web processes in turns: what each further process adds to a request. */
 export async function measureScaling(bench: Bench): Promise<Scaled[]> {
-  const { servers, options } = bench
-  const sets = await Promise.all(counts.map((count) => servers.beside(count)))
+  const sets = await Promise.all(counts.map((count) => bench.servers.beside(count)))
+  const sides = await Promise.all(sets.map(async (set) => ({ set, world: await seed(set.url) })))
   await Bun.sleep(calmMs)
   const scaled: Scaled[] = []
-  for (const { scenario: name, title, connections } of loads) {
-    const scenario = scenarios.find((one) => one.name === name)!
-    const plan = await planOf(bench, scenario)
-    const runs: Measured[][] = sets.map(() => [])
-    for (let round = 0; round < options.rounds; round++) {
-      for (const [i, { url, pids }] of sets.entries()) {
-        const run = (seconds: number) =>
-          bench.loader.run({ url, plan, connections: connections(counts[i]!), seconds })
-        await run(warmUpSeconds)
-        runs[i]!.push(
-          await watched({ pids: { ...servers.pids, web: () => pids } }, () => run(options.seconds)),
-        )
-      }
-    }
-    const spent = counts.map((webs, i) => ({
-      ...{ webs, connections: connections(webs), figures: medians(runs[i]!) },
-      ratio: median(runs[i]!.map(({ cpu }, round) => sum(cpu) / sum(runs[0]![round]!.cpu))),
-    }))
-    scaled.push({ title, spent })
-  }
+  for (const load of loads) scaled.push(await measureLoad(bench, load, sides))
   await Promise.all(sets.map(({ end }) => end()))
   return scaled
 }
 
-const planOf = async ({ servers, world }: Bench, scenario: Scenario) =>
-  storePlan(servers.folder, `${scenario.name}-scaling`, await scenario.plan(world))
+async function measureLoad(bench: Bench, load: Load, sides: Side[]): Promise<Scaled> {
+  const { options } = bench
+  const runs = await Promise.all(sides.map((side, i) => openRun(bench, load, side, counts[i]!)))
+  const measured: Measured[][] = sides.map(() => [])
+  for (let round = 0; round < options.rounds; round++) {
+    for (const [i, { set }] of sides.entries()) {
+      await runs[i]!(warmUpSeconds[round ? 'later' : 'first'])
+      const pids = { ...bench.servers.pids, web: () => set.pids }
+      measured[i]!.push(await watched({ pids }, () => runs[i]!(options.seconds)))
+    }
+  }
+  const spent = counts.map((webs, i) => ({
+    ...{ webs, connections: load.connections(webs), figures: medians(measured[i]!) },
+    ratio: median(measured[i]!.map(({ cpu }, round) => sum(cpu) / sum(measured[0]![round]!.cpu))),
+  }))
+  return { title: load.title, spent }
+}
+
+async function openRun({ servers, loader }: Bench, load: Load, { set, world }: Side, webs: number) {
+  const scenario = scenarios.find(({ name }) => name === load.scenario)!
+  const plan = await storePlan(servers.folder, `${scenario.name}-on-${webs}`, await scenario.plan(world))
+  const connections = load.connections(webs)
+  return (seconds: number) => loader.run({ url: set.url, plan, connections, seconds })
+}
 
 /** All that a request took, in microseconds. */
 export const sum = ({ web = 0, postgres = 0, redis = 0 }: Cpu): number => web + postgres + redis

@@ -20,8 +20,8 @@ export interface Servers {
   pids: { postgres: number[]; redis: number[]; web(): number[] }
   /** Sees to it that exactly so many web processes run. */
   web(count: number): Promise<void>
-  /** So many web processes more, which know nothing of the others, on one port of their own. */
-  beside(count: number): Promise<WebSet>
+  /** So many web processes more on one port, with a database of their own: the others are nothing to them. */
+  beside(count: number, others?: Record<string, string>): Promise<WebSet>
   /** Runs a worker for as long as `work` takes. */
   withWorker<T>(work: () => Promise<T>): Promise<T>
 }
@@ -47,7 +47,7 @@ export async function startServers(closers: Closers): Promise<Servers> {
   closers.unshift(() => sql.end({ timeout: 1 }))
   const port = await freePort()
   const env = environment(databaseUrl, redisUrl)
-  const processes = serviceProcesses(env, port)
+  const processes = serviceProcesses(env, port, ownDatabase(sql, databaseUrl))
   closers.unshift(processes.stop)
   const pids = { ...(await serverPids(folder)), web: processes.webPids }
   const { web, beside, withWorker } = processes
@@ -56,7 +56,11 @@ export async function startServers(closers: Closers): Promise<Servers> {
 
 const urlOf = (port: number) => `http://127.0.0.1:${port}`
 
-function serviceProcesses(env: Record<string, string>, ownPort: number) {
+function serviceProcesses(
+  env: Record<string, string>,
+  ownPort: number,
+  newDatabase: (name: string) => Promise<string>,
+) {
   const begin = (count: number, port: number, others: Record<string, string> = {}) =>
     Promise.all(
       Array.from({ length: count }, () => spawnService('web', { ...env, PORT: String(port), ...others })),
@@ -72,9 +76,10 @@ function serviceProcesses(env: Record<string, string>, ownPort: number) {
       await end(webs.splice(0))
       webs = await begin(count, ownPort)
     },
-    async beside(count: number): Promise<WebSet> {
+    async beside(count: number, others?: Record<string, string>): Promise<WebSet> {
       const port = await freePort()
-      const set = await begin(count, port, { REDIS_PREFIX: `docket-${port}` })
+      const DATABASE_URL = await newDatabase(`beside_${port}`)
+      const set = await begin(count, port, { DATABASE_URL, REDIS_PREFIX: `docket-${port}`, ...others })
       sets.push(set)
       return { url: urlOf(port), pids: set.map(({ pid }) => pid), end: () => end(set.splice(0)) }
     },
@@ -84,6 +89,15 @@ function serviceProcesses(env: Record<string, string>, ownPort: number) {
     },
     stop: () => end([...sets.flat(), ...webs.splice(0), ...workers.splice(0)]),
   }
+}
+
+/** Makes a database beside the first, empty and migrated. */
+const ownDatabase = (sql: postgres.Sql, firstUrl: string) => async (name: string) => {
+  await sql.unsafe(`create database ${name}`)
+  const url = new URL(firstUrl)
+  url.pathname = `/${name}`
+  await migrate(url.href)
+  return url.href
 }
 
 /** As an operator would start it, but with no limit on how fast one client may be. */
