@@ -35,7 +35,7 @@ function startMoves(tasks: Body[], projectIds: [string, string]) {
       const projectId = projectIds[turn % 2]
       const { status } = await people[turn % people.length]!.patch(`/tasks/${id}`, {
         projectId,
-        title: `Turn ${turn}`,
+        title: `${id} turn ${turn}`,
       })
       statuses.add(status)
     }
