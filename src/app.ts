@@ -2,6 +2,8 @@ import { Elysia } from 'elysia'
 import { accountRoutes } from '../modules/accounts/routes.ts'
 import { commentReads } from '../modules/comments/reads.ts'
 import { commentRoutes } from '../modules/comments/routes.ts'
+import { eventReads } from '../modules/events/reads.ts'
+import { eventRoutes } from '../modules/events/routes.ts'
 import { memberReads } from '../modules/members/reads.ts'
 import { memberRoutes } from '../modules/members/routes.ts'
 import { projectReads } from '../modules/projects/reads.ts'
@@ -39,6 +41,7 @@ export function createApp(services: Services) {
         .use(accountRoutes(services))
         .use(projectRoutes(http, projectReads(services)))
         .use(memberRoutes(http, memberReads(services)))
+        .use(eventRoutes(http, eventReads(services)))
         .use(taskRoutes(http, taskReads(services, seeTask)))
         .use(subtaskRoutes(http, subtaskReads(services, seeTask)))
         .use(commentRoutes(http, commentReads(services, seeTask))),

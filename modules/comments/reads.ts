@@ -24,10 +24,8 @@ export function commentReads({ database }: Services, seeTask: SeeTask) {
       const task = isId(taskId) && (await seeTask({ userId, taskId }))
       if (!task) throw notFound('Task')
       const rows = await commentsOf(database.reads, taskId, asked)
-      return digested(
-        request,
-        pageOf(request, cut(rows, asked.limit), shown, ({ id }) => [id]),
-      )
+      const page = pageOf(request, cut(rows, asked.limit), shown, ({ id }) => [id])
+      return digested(request, page, task.version)
     },
   }
   return { list }

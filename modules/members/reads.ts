@@ -22,10 +22,11 @@ export function memberReads({ database, findRole, serve }: Services) {
       const seen = isId(id) && (await findRole({ userId, projectId: id }))
       if (!seen) throw notFound('Project')
       const etag = etagAt(seen, `.${seen.renaming}`)
-      return serve(request, pathOf(request), etag, async () => {
+      const build = async () => {
         const rows = await membersOf(database.reads, id, asked)
         return pageOf(request, cut(rows, asked.limit), shown, (row) => [row.id], etag)
-      })
+      }
+      return serve(request, pathOf(request), etag, build, seen.version)
     },
   }
   return { list }

@@ -36,12 +36,13 @@ export function projectReads({ database, findRole, serve }: Services) {
     async read({ request, caller: { userId }, params: { id = '' } }) {
       const seen = isId(id) && (await findRole({ userId, projectId: id }))
       if (!seen) throw notFound('Project')
-      return serve(request, id, etagOf(seen, seen.nameTag), async () => {
+      const build = async () => {
         const project = await findProject(id)
         if (!project) throw notFound('Project')
         const etag = etagOf(project, project.nameTag)
         return { etag, body: JSON.stringify(shown(project)), link: null }
-      })
+      }
+      return serve(request, id, etagOf(seen, seen.nameTag), build, seen.version)
     },
   }
   return { list, get }

@@ -24,8 +24,8 @@ export function listOfTask<R extends { id: string }>(
     const task = isId(taskId) && (await seeTask({ userId, taskId }))
     if (!task) throw notFound('Task')
     const etag = etagAt(task)
-    return serve(request, pathOf(request), etag, async () =>
-      pageOf(request, cut(await rowsOf(taskId, asked), asked.limit), view, ({ id }) => [id], etag),
-    )
+    const build = async () =>
+      pageOf(request, cut(await rowsOf(taskId, asked), asked.limit), view, ({ id }) => [id], etag)
+    return serve(request, pathOf(request), etag, build, task.version)
   }
 }

@@ -41,7 +41,7 @@ function openList({ database, findRole, serve }: Services): Query {
       // `me` is somebody else for each caller.
       const whose = query.assigneeId === 'me' ? `.${userId}` : ''
       const etag = etagAt(seen, whose)
-      return serve(request, pathOf(request) + whose, etag, () => build(etag))
+      return serve(request, pathOf(request) + whose, etag, () => build(etag), seen.version)
     },
   }
 }
@@ -55,11 +55,12 @@ function openGet({ database, serve }: Services, seeTask: SeeTask): Query {
     async read({ request, caller: { userId }, params: { id = '' } }) {
       const seen = isId(id) && (await seeTask({ userId, taskId: id }))
       if (!seen) throw notFound('Task')
-      return serve(request, id, etagOf(seen), async () => {
+      const build = async () => {
         const task = await findTask({ userId, taskId: id })
         if (!task) throw notFound('Task')
         return { etag: etagOf(task), body: JSON.stringify(taskView.of(task)), link: null }
-      })
+      }
+      return serve(request, id, etagOf(seen), build, seen.version)
     },
   }
 }

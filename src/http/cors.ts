@@ -3,7 +3,7 @@ import { Elysia } from 'elysia'
 const methods = 'GET, POST, PATCH, DELETE'
 const asked = 'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match'
 const told =
-  'ETag, Link, Location, Retry-After, RateLimit, RateLimit-Policy, X-Request-Id, Idempotency-Replayed'
+  'ETag, Link, Location, Docket-Version, Retry-After, RateLimit, RateLimit-Policy, X-Request-Id, Idempotency-Replayed'
 
 /**
  * Lets pages of these origins call the API from a browser; `*` lets all. Without any, nothing is added to an answer

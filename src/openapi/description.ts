@@ -10,6 +10,7 @@ const tags = {
   Tasks: 'What is to be done in a project: with a status, a priority, a due date and somebody who does it.',
   Subtasks: 'The steps of a task, each open or completed.',
   Comments: 'What is said about a task.',
+  Events: 'What happened in a project, one after another and without a gap.',
 }
 
 const read = () => readFileSync(new URL('./introduction.md', import.meta.url), 'utf8')

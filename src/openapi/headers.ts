@@ -35,6 +35,11 @@ export const headers = {
     'The next page, rel="next"; absent on the last one',
     '</api/v1/tasks?cursor=WyIwMTlhIl0>; rel="next"',
   ),
+  'Docket-Version': {
+    description: 'The version of the project that is shown, or that holds it; absent where there are many',
+    schema: { type: 'integer', minimum: 1 },
+    example: 42,
+  },
   'Idempotency-Replayed': text('`true` when this is the answer that the key was given before', 'true'),
   'WWW-Authenticate': text('How to say who calls', 'Bearer realm="docket"'),
   'Accept-Encoding': text('The only coding that a body may have, when it had another', 'identity'),
@@ -44,7 +49,7 @@ export const headers = {
 export type HeaderName = keyof typeof headers
 
 const ofEvery = ['X-Request-Id', 'X-Content-Type-Options', 'RateLimit-Policy', 'RateLimit'] as const
-const ofRead = [...ofEvery, 'ETag', 'Cache-Control', 'Vary'] as const
+const ofRead = [...ofEvery, 'ETag', 'Cache-Control', 'Vary', 'Docket-Version'] as const
 
 /** What kinds of answers have. */
 export const headersOf = {

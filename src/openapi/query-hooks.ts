@@ -6,7 +6,7 @@ import { operation } from './operation.ts'
 /** What Elysia and the document know of a query: its parameters, and all that is said of it. */
 export function queryHooks({ about, input, shows, isList, refuses = [] }: Query, summary: string) {
   const { name, schema } = shows
-  const most = input?.properties.limit?.maximum
+  const { limit, cursor } = input?.properties ?? {}
   return {
     ...(input && { query: input }),
     ...operation({
@@ -19,7 +19,7 @@ export function queryHooks({ about, input, shows, isList, refuses = [] }: Query,
       answers: isList
         ? { schema: Type.Array(schema), description: 'A page', paged: true }
         : { schema, description: 'As it is now' },
-      refuses: [...(isList ? [badLimit(most), badCursor()] : []), ...refuses],
+      refuses: [...(isList ? [badLimit(limit?.maximum), ...(cursor ? [badCursor()] : [])] : []), ...refuses],
     }),
   }
 }

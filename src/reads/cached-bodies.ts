@@ -5,13 +5,14 @@ import { type CachedBody, notModified, page } from '../wire/answers.ts'
 /**
  * Answers a read whose ETag was looked up for this very request: 304 when the caller has it, the body kept under
  * that ETag, or one that `build` makes, and which is then kept. What `build` makes may be newer than the ETag
- * asked for, never older, and says its own.
+ * asked for, never older, and says its own. `version` is what the one project had that it is about.
  */
 export type Serve = (
   request: Request,
   key: string,
   etag: string,
   build: () => Promise<CachedBody>,
+  version?: number,
 ) => Promise<Response>
 
 /** Keeps at most `limitBytes` of bodies. None is ever trusted by itself: the ETag asked for decides. */
@@ -20,14 +21,14 @@ export function openServe(limitBytes: number): Serve {
     maxSize: Math.max(1, limitBytes),
     sizeCalculation: weigh,
   })
-  return async (request, key, etag, build) => {
-    const known = notModified(request, etag)
+  return async (request, key, etag, build, version) => {
+    const known = notModified(request, etag, version)
     if (known) return known
     const kept = bodies.get(key)
-    if (kept?.etag === etag) return page(request, kept)
+    if (kept?.etag === etag) return page(request, kept, version)
     const built = await build()
     bodies.set(key, built)
-    return page(request, built)
+    return page(request, built, version)
   }
 }
 

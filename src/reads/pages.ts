@@ -75,11 +75,17 @@ export function pageOf<R>(
   keyOf: (row: R) => (string | null)[],
   etag = '',
 ): CachedBody {
-  const linkAfter = (row: R) => nextLink(request.url, writeCursor(keyOf(row)))
-  const whole = JSON.stringify(shown.map(view))
-  if (bytesWithin(whole, pageBytes)) return { etag, body: whole, link: last ? linkAfter(last) : null }
-  const texts = firstOf(shown, view)
-  return { etag, body: `[${texts.join()}]`, link: linkAfter(shown[texts.length - 1]!) }
+  const { body, count } = textOf(shown, view)
+  const end = count < shown.length ? shown[count - 1] : last
+  return { etag, body, link: end ? nextLink(request.url, 'cursor', writeCursor(keyOf(end))) : null }
+}
+
+/** What a page says, and of how many rows. */
+export function textOf<R>(rows: R[], view: (row: R) => object): { body: string; count: number } {
+  const whole = JSON.stringify(rows.map(view))
+  if (bytesWithin(whole, pageBytes)) return { body: whole, count: rows.length }
+  const texts = firstOf(rows, view)
+  return { body: `[${texts.join()}]`, count: texts.length }
 }
 
 const bytesWithin = (text: string, most: number): boolean =>
@@ -128,9 +134,9 @@ export function readCursor(cursor: string, parts: ((part: unknown) => boolean)[]
   throw badCursor()
 }
 
-/** The Link header that leads to the next page (RFC 8288): the request's own URL with the cursor set. */
-export function nextLink(requestUrl: string, cursor: string): string {
+/** The Link header that leads to the next page (RFC 8288): the request's own URL with the place set that it begins at. */
+export function nextLink(requestUrl: string, name: 'cursor' | 'after', place: string): string {
   const url = parsedPath({ url: requestUrl })
-  url.searchParams.set('cursor', cursor)
+  url.searchParams.set(name, place)
   return `<${url.pathname}${url.search}>; rel="next"`
 }

@@ -15,6 +15,8 @@ export interface CachedBody {
 /** What a browser must never take for something else. */
 export const typed = { 'content-type': 'application/json', 'x-content-type-options': 'nosniff' }
 const ofReads = { ...typed, ...forCallerAlone }
+/** Says which version its project had when a read was asked: what is shown is not older. */
+const versionHeader = 'docket-version'
 const ofNothing = { 'x-content-type-options': 'nosniff', ...forCallerAlone }
 
 /** The strong ETag of a single resource: the id of the event that last touched it, and what tells a name that it shows. */
@@ -26,9 +28,10 @@ export function json(body: unknown, status = 200): Response {
 }
 
 /** The answer to a read whose body is ready, with the way to the next page if there is one. */
-export function page(request: Request, kept: CachedBody): Response | Promise<Response> {
+export function page(request: Request, kept: CachedBody, version?: number): Response | Promise<Response> {
   const { body, link, etag } = kept
   const headers: Record<string, string> = { ...ofReads, 'x-request-id': requestId() }
+  if (version !== undefined) headers[versionHeader] = String(version)
   if (etag) headers.etag = etag
   if (link) headers.link = link
   if (body.length < gzipCharacters) return new Response(body, { headers })
@@ -52,12 +55,13 @@ export const pathOf = ({ url }: Pick<Request, 'url'>): string =>
 export const parsedPath = (request: Pick<Request, 'url'>): URL => new URL(`http://docket${pathOf(request)}`)
 
 /** "You have it", when `If-None-Match` names this ETag or that of its compressed form: no body. */
-export function notModified(request: Request, etag: string): Response | undefined {
+export function notModified(request: Request, etag: string, version?: number): Response | undefined {
   const named = request.headers.get('if-none-match')
   if (!named || !etag) return undefined
   const known = named === etag || named === '*' ? etag : tagsIn(named).find((tag) => plainTag(tag) === etag)
   if (known === undefined) return undefined
-  const headers = { ...ofNothing, 'x-request-id': requestId(), etag: known }
+  const headers: Record<string, string> = { ...ofNothing, 'x-request-id': requestId(), etag: known }
+  if (version !== undefined) headers[versionHeader] = String(version)
   if (known !== etag) headers.vary = inEitherForm
   return new Response(null, { status: 304, headers })
 }

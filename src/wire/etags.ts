@@ -14,7 +14,8 @@ export const digestOf = (body: string, link: string | null = null): string =>
 export function digested(
   request: Request,
   { body, link }: Omit<CachedBody, 'etag'>,
+  version?: number,
 ): Response | Promise<Response> {
   const etag = digestOf(body, link)
-  return notModified(request, etag) ?? page(request, { body, link, etag })
+  return notModified(request, etag, version) ?? page(request, { body, link, etag }, version)
 }

@@ -79,15 +79,19 @@ describe('a limit', () => {
 
 describe('the way to the next page', () => {
   test('is the same request with the cursor set', () => {
-    const link = nextLink('http://localhost:3000/api/v1/tasks?status=DONE&cursor=old&limit=5', 'new')
+    const link = nextLink(
+      'http://localhost:3000/api/v1/tasks?status=DONE&cursor=old&limit=5',
+      'cursor',
+      'new',
+    )
     expect(link).toBe('</api/v1/tasks?status=DONE&cursor=new&limit=5>; rel="next"')
-    expect(nextLink('https://example.com/api/v1/projects', 'c')).toBe(
+    expect(nextLink('https://example.com/api/v1/projects', 'cursor', 'c')).toBe(
       '</api/v1/projects?cursor=c>; rel="next"',
     )
   })
 
   test('cannot be broken out of by what the request says', () => {
-    const link = nextLink('http://localhost/tasks?assigneeId=%3E%3B%20rel%3D%22prev%22', 'c')
+    const link = nextLink('http://localhost/tasks?assigneeId=%3E%3B%20rel%3D%22prev%22', 'cursor', 'c')
     expect(link.match(/[<>]/g)).toEqual(['<', '>'])
     expect(link.match(/rel="/g)).toHaveLength(1)
   })
@@ -105,7 +109,10 @@ describe('the way to the next page', () => {
   }
 
   test('is given when there is a row more than shown, after the last one shown', () => {
-    expect(ask(4, 3)).toEqual({ shown: 3, link: nextLink('http://localhost/rows', writeCursor(['row-2'])) })
+    expect(ask(4, 3)).toEqual({
+      shown: 3,
+      link: nextLink('http://localhost/rows', 'cursor', writeCursor(['row-2'])),
+    })
   })
 
   test('ends with the last row', () => {

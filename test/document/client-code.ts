@@ -31,11 +31,15 @@ export const right = `${head}
       body: { email: 'grace@example.com', role: 'EDITOR' },
     })
     const role: Schemas['Role'] | undefined = (member satisfies Schemas['Member'] | undefined)?.role
+    const { data: events } = await api.GET('/api/v1/projects/{id}/events', {
+      params: { path: { id: projectId }, query: { after: 41, types: 'task.created' } },
+    })
+    const type: Schemas['EventType'] | undefined = events?.[0]?.type
     const { data: subtask } = await api.PATCH('/api/v1/tasks/subtasks/{id}/toggle', { params: { path } })
     const completed: boolean | undefined = (subtask satisfies Schemas['Subtask'] | undefined)?.completed
     const { error } = await api.DELETE('/api/v1/tasks/{id}', { params: { path } })
     const refused: Schemas['Error'] | undefined = error
-    return { due, listed, author, owner, role, completed, refused }
+    return { due, listed, author, owner, role, type, completed, refused }
   }
 `
 

@@ -14,7 +14,7 @@ test('operations are called by what they do', () => {
       ...['inviteMember', 'listMembers', 'setMemberRole', 'removeMember'],
       ...['createTask', 'listTasks', 'getTask', 'updateTask', 'deleteTask'],
       ...['createSubtask', 'listSubtasks', 'toggleSubtask', 'updateSubtask', 'deleteSubtask'],
-      ...['createComment', 'listComments', 'updateComment', 'deleteComment'],
+      ...['createComment', 'listComments', 'updateComment', 'deleteComment', 'listEvents'],
     ]),
   )
   for (const id of ids) expect(id).toMatch(/^[a-z]+([A-Z][a-z]+)*$/)
@@ -22,8 +22,8 @@ test('operations are called by what they do', () => {
 })
 
 test('what crosses the wire has a name, and is named wherever it is shown', () => {
-  const resources = ['User', 'Project', 'Member', 'Task', 'Subtask', 'Comment', 'Error']
-  const lists = ['TaskStatus', 'TaskPriority', 'TaskSort', 'Role']
+  const resources = ['User', 'Project', 'Member', 'Task', 'Subtask', 'Comment', 'Event', 'Error']
+  const lists = ['TaskStatus', 'TaskPriority', 'TaskSort', 'Role', 'EventType']
   expect(Object.keys(api.components.schemas)).toEqual(expect.arrayContaining([...resources, ...lists]))
   for (const [name, { responses, requestBody }] of operationsOf(api)) {
     const shown = [requestBody, ...Object.values(responses)].flatMap((one) =>
@@ -38,9 +38,10 @@ test('a limit is a whole number with bounds', () => {
   const limits = [...operationsOf(api)].flatMap(([name, { parameters }]) =>
     parameters.filter((one) => one.name === 'limit').map(({ schema }) => [name, schema] as const),
   )
-  expect(limits).toHaveLength(5)
+  expect(limits).toHaveLength(6)
   for (const [name, schema] of limits) {
-    const [most, unlessTold] = name.endsWith('/projects') ? [1_000, 1_000] : [200, 50]
+    const own: Record<string, number[]> = { projects: [1_000, 1_000], events: [500, 100] }
+    const [most, unlessTold] = own[name.split('/').at(-1)!] ?? [200, 50]
     expect([name, schema]).toEqual([
       name,
       { type: 'integer', minimum: 1, maximum: most, default: unlessTold },
@@ -56,6 +57,7 @@ test('the introduction tells of all that holds everywhere, in figures that are t
     'Roles',
     'Errors',
     'Lists and pages',
+    'Following a project',
     'Doing a write once',
     'Conditions',
     'Limits',

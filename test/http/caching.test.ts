@@ -25,7 +25,7 @@ beforeAll(async () => {
   const second = nextOf((await ada.get(`${mine}&limit=1`)).headers)!
   paths = [
     ...['/auth/me', '/projects', '/projects?limit=1', `/projects/${projectId}`],
-    `/projects/${projectId}/members`,
+    ...[`/projects/${projectId}/members`, `/projects/${projectId}/events`],
     ...['/tasks', '/tasks?assigneeId=me', `/tasks?projectId=${projectId}`, `/tasks/${task.id}`],
     ...[mine, `${mine}&status=TODO`, `${mine}&sort=-dueDate`, `${mine}&dueAfter=2029-01-01`, second],
     ...[`/tasks/${task.id}/subtasks`, `/tasks/${task.id}/comments`],

@@ -52,6 +52,7 @@ export const endpoints: Endpoint[] = [
   change('Project', admins, 'change a project', inProject(), () => ({ name: 'Other' })),
   remove('Project', owners, 'delete a project', inProject()),
   read('Project', readers, 'list members', inProject('/members')),
+  read('Project', readers, 'read the events', inProject('/events')),
   create('Project', admins, 'invite', inProject('/members/invite'), (at) => ({ email: at.inviteeEmail })),
   change('Project', admins, 'set a role', member('/role'), () => ({ role: 'EDITOR' })),
   remove('Project', admins, 'remove a member', member()),

@@ -1,0 +1,62 @@
+import { Kind, type Static, Type, TypeRegistry } from '@sinclair/typebox'
+import { Parameters } from '../../src/commands/input.ts'
+import type { FactType } from '../../src/facts/facts.ts'
+import { Limit, readLimit } from '../../src/reads/pages.ts'
+import { badRequest } from '../../src/wire/refusals.ts'
+import { eventTypes } from './schema.ts'
+
+const mostSeq = 999_999_999_999_999
+
+// Numbers and lists as a URL writes them out; `readAsked` reads them. What a schema calls `default`, Elysia would fill in.
+TypeRegistry.Set<{ maximum: number }>(
+  'DocketCount',
+  ({ maximum }, value) => typeof value === 'string' && /^\d{1,15}$/.test(value) && Number(value) <= maximum,
+)
+TypeRegistry.Set(
+  'DocketEventTypes',
+  (_schema, value) => typeof value === 'string' && value.split(',').every(isType),
+)
+
+const isType = (name: string): name is FactType => (eventTypes as string[]).includes(name)
+
+const Count = (maximum: number, description: string, example: number) =>
+  Type.Optional(
+    Type.Unsafe<string>({
+      [Kind]: 'DocketCount',
+      type: 'integer',
+      minimum: 0,
+      maximum,
+      fallback: 0,
+      description,
+      examples: [example],
+    }),
+  )
+
+export const EventsQuery = Parameters({
+  after: Count(mostSeq, 'The seq of the last event that is known: a whole number, 0 for none', 41),
+  limit: Limit(100, 500),
+  types: Type.Optional(
+    Type.Unsafe<string>({
+      [Kind]: 'DocketEventTypes',
+      type: 'string',
+      description: `Only events of these types, with commas between: ${eventTypes.join(', ')}`,
+      examples: ['task.created,task.updated'],
+    }),
+  ),
+})
+
+/** What is asked of a feed: the events of some types, or of all, after one that is known. */
+export interface Asked {
+  after: number
+  limit: number
+  types: string[] | null
+}
+
+export const ahead = () => badRequest('after is ahead of the project: it has no such version')
+
+/** @throws Refusal 400 */
+export const readAsked = ({ after, limit, types }: Static<typeof EventsQuery>): Asked => ({
+  after: Number(after ?? 0),
+  limit: readLimit(limit, 100, 500),
+  types: types?.split(',') ?? null,
+})

@@ -1,0 +1,48 @@
+import type { Sql } from '../../src/postgres/database.ts'
+import type { StoredEvent } from '../../src/facts/facts.ts'
+import { pageBytes, untilFull } from '../../src/reads/pages.ts'
+import type { Seen } from '../../src/reads/role-lookup.ts'
+import type { User } from '../accounts/user.ts'
+import type { Asked } from './parameters.ts'
+import { type People, peopleIn, type ReadEvent } from './views.ts'
+
+/** Events of a project looked at for one page, at most, when only some types are wanted. */
+const lookedAt = 10_000
+
+type Row = StoredEvent & { taskId: string | null; bytes: number }
+
+/** Events in order, and the seq up to which there are no others that were asked for. */
+export interface Stretch {
+  events: ReadEvent[]
+  upTo: number
+}
+
+/**
+ * What was asked for of a project's events up to the version seen. As seqs have no gaps, how many rows are
+ * looked at is known before.
+ */
+export async function eventsAt(sql: Sql, { projectId, version }: Seen, asked: Asked): Promise<Stretch> {
+  const { after, limit, types } = asked
+  if (after >= version) return { events: [], upTo: version }
+  const end = Math.min(version, after + lookedAt)
+  const wanted = types ? sql`and e.type = any(${types}::text[])` : sql``
+  const rows = await sql<Row[]>`${untilFull(
+    sql,
+    sql`select e.project_id, e.seq::float8 as seq, e.id, e.type, e.entity, e.entity_id, e.task_id,
+      e.batch::float8 as batch, e.actor_id, e.at, e.before, e.after,
+      coalesce(octet_length(e.before::text), 0) + coalesce(octet_length(e.after::text), 0) as bytes
+    from events e where e.project_id = ${projectId} and e.seq > ${after}::bigint and e.seq <= ${end}::bigint ${wanted}
+    order by e.seq limit ${limit}`,
+    sql`bytes`,
+  )}`
+  const isCut = rows.length === limit || rows.reduce((sum, { bytes }) => sum + bytes, 0) >= pageBytes
+  const people = await peopleOf(sql, rows)
+  return { events: rows.map((row) => ({ ...row, people })), upTo: isCut ? rows.at(-1)!.seq : end }
+}
+
+async function peopleOf(sql: Sql, events: StoredEvent[]): Promise<People> {
+  const ids = [...new Set(events.flatMap(peopleIn))]
+  if (ids.length === 0) return new Map()
+  const users = await sql<User[]>`select id, name, email from users where id = any(${ids}::uuid[])`
+  return new Map(users.map((user) => [user.id, user]))
+}

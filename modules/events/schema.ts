@@ -1,0 +1,83 @@
+import { type TObject, Type } from '@sinclair/typebox'
+import { entityNames } from '../../drizzle/entities.ts'
+import { view } from '../../src/commands/view.ts'
+import type { FactType } from '../../src/facts/facts.ts'
+import { Id, sampleId, Timestamp } from '../../src/schema/answer.ts'
+import { named } from '../../src/schema/named.ts'
+import { OneOf } from '../../src/schema/text.ts'
+import { commentView } from '../comments/schema.ts'
+import { memberView } from '../members/schema.ts'
+import { projectView } from '../projects/schema.ts'
+import { subtaskView } from '../subtasks/schema.ts'
+import { taskView } from '../tasks/schema.ts'
+import { type ReadEvent, shownEvent } from './views.ts'
+
+// Each by its name, so that none is left out: the compiler knows all.
+const types: Record<FactType, true> = {
+  ...{ 'project.created': true, 'project.updated': true, 'project.deleted': true },
+  ...{ 'member.invited': true, 'member.role_set': true, 'member.removed': true },
+  ...{ 'task.created': true, 'task.updated': true, 'task.deleted': true },
+  ...{ 'task.moved_in': true, 'task.moved_out': true, 'task.unassigned': true },
+  ...{ 'subtask.created': true, 'subtask.updated': true, 'subtask.toggled': true, 'subtask.deleted': true },
+  ...{ 'comment.created': true, 'comment.updated': true, 'comment.deleted': true },
+}
+export const eventTypes = Object.keys(types) as FactType[]
+
+const some = (of: string, { properties }: TObject) =>
+  named(`${of}Fields`, Type.Partial(Type.Object(properties)))
+
+const TaskWithAll = Type.Object({
+  ...taskView.schema.properties,
+  subtasks: Type.Array(subtaskView.schema, { description: 'Of a task that moved in: those that came along' }),
+  comments: Type.Array(commentView.schema, { description: 'Of a task that moved in: those that came along' }),
+})
+
+const Side = (description: string, example: object) =>
+  Type.Union(
+    [
+      some('Project', projectView.schema),
+      some('Member', memberView.schema),
+      some('Task', TaskWithAll),
+      some('Subtask', subtaskView.schema),
+      some('Comment', commentView.schema),
+      Type.Null(),
+    ],
+    { description, examples: [example] },
+  )
+
+export const eventView = view<ReadEvent>({
+  name: 'Event',
+  schema: Type.Object({
+    seq: Type.Integer({ minimum: 1, description: 'Counts up in its project: 1, 2, 3 …', examples: [42] }),
+    id: Id('The event'),
+    type: OneOf('EventType', eventTypes),
+    entity: OneOf('Entity', entityNames),
+    entityId: Id('What it happened to'),
+    taskId: Type.Union([Id('The task that it is about'), Type.Null()], {
+      description: 'The task that it is about, or null',
+      examples: [sampleId],
+    }),
+    batch: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
+      description: 'Of what was committed as one: the seq of the first event of it; null of what came alone',
+      examples: [null],
+    }),
+    actor: named(
+      'Actor',
+      Type.Object({
+        id: Id('The user who did it'),
+        name: Type.Union([Type.String(), Type.Null()], {
+          description: 'What they are called now; null once the account is deleted',
+          examples: ['Ada Lovelace'],
+        }),
+      }),
+    ),
+    at: Timestamp('When it happened'),
+    before: Side('As it was: null of what is new, of a change only the fields that are others now', {
+      status: 'TODO',
+    }),
+    after: Side('As it is then: null of what is gone, of a change only the fields that were others before', {
+      status: 'DONE',
+    }),
+  }),
+  of: shownEvent,
+})

@@ -1,0 +1,91 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Entity, Rows } from '../../drizzle/entities.ts'
+import type { CommentRow, SubtaskRow } from '../../drizzle/rows.ts'
+import type { StoredEvent } from '../../src/facts/facts.ts'
+import { arrivedWith, rowAfter, rowBefore } from '../../src/facts/rows.ts'
+import type { User } from '../accounts/user.ts'
+import { commentView } from '../comments/schema.ts'
+import { memberView } from '../members/schema.ts'
+import { projectView } from '../projects/schema.ts'
+import { subtaskView } from '../subtasks/schema.ts'
+import { taskView } from '../tasks/schema.ts'
+
+/** The accounts that events name, by their ids, as they are called now. */
+export type People = ReadonlyMap<string, User>
+
+/** An event as it is stored, with the people that it may name. */
+export interface ReadEvent extends StoredEvent {
+  taskId: string | null
+  people: People
+}
+
+const known = (people: People, id: string) => {
+  const user = people.get(id)
+  return user && { ...user, nameTag: '' }
+}
+
+/** How the API shows each row, and whom it shows with it. */
+const views: { [E in Entity]: { of(row: Rows[E], people: People): object; who(row: Rows[E]): string[] } } = {
+  project: {
+    of: (row, people) => projectView.of(row, known(people, row.ownerId)),
+    who: ({ ownerId }) => [ownerId],
+  },
+  member: {
+    of: (row, people) => memberView.of(row, known(people, row.userId)),
+    who: ({ userId }) => [userId],
+  },
+  task: { of: (row) => taskView.of(row), who: () => [] },
+  subtask: { of: (row) => subtaskView.of(row), who: () => [] },
+  comment: {
+    of: (row, people) => commentView.of(row, known(people, row.authorId)),
+    who: ({ authorId }) => [authorId],
+  },
+}
+const viewOf = (entity: Entity) =>
+  views[entity] as { of(row: unknown, people: People): object; who(row: unknown): string[] }
+
+/** Whose names an event shows. */
+export function peopleIn(event: StoredEvent): string[] {
+  const row = event.before ? rowBefore(event) : rowAfter(event)
+  const comments = arrivedWith(event)?.comments ?? []
+  const shown = row ? viewOf(event.entity).who(row) : []
+  return [event.actorId, ...shown, ...comments.map(({ authorId }) => authorId)]
+}
+
+/** An event as the API shows it: views of what was and is, never the rows themselves. */
+export function shownEvent(event: ReadEvent): object {
+  const { seq, id, type, entity, entityId, taskId, batch = null, actorId, at, people } = event
+  const actor = { id: actorId, name: people.get(actorId)?.name ?? null }
+  return { seq, id, type, entity, entityId, taskId, batch, actor, at, ...sidesOf(event) }
+}
+
+function sidesOf(event: ReadEvent): { before: object | null; after: object | null } {
+  const { people, entity } = event
+  const shown = (row: object | null) => row && viewOf(entity).of(row, people)
+  const [before, after] = [shown(rowBefore(event)), shown(rowAfter(event))]
+  const along = alongWith(event)
+  if (!before || !after) return { before, after: after && { ...after, ...along } }
+  const [had, has] = differences(before, after)
+  return { before: had, after: { ...has, ...along } }
+}
+
+/** What came with a task that moved in. */
+function alongWith(event: ReadEvent): object {
+  const { subtasks, comments } = arrivedWith(event) ?? {}
+  const shown = (entity: Entity, rows: (SubtaskRow | CommentRow)[]) =>
+    rows.map((row) => viewOf(entity).of(row, event.people))
+  return {
+    ...(subtasks && { subtasks: shown('subtask', subtasks) }),
+    ...(comments && { comments: shown('comment', comments) }),
+  }
+}
+
+/** The fields in which two views of one thing differ, as each has them. */
+function differences(before: object, after: object): [object, object] {
+  const had = Object.entries(before)
+  const has = after as Record<string, unknown>
+  const changed = had.filter(([name, value]) => !isDeepStrictEqual(value, has[name])).map(([name]) => name)
+  const only = (all: object) =>
+    Object.fromEntries(Object.entries(all).filter(([name]) => changed.includes(name)))
+  return [only(before), only(after)]
+}
