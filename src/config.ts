@@ -49,6 +49,8 @@ const ofCallers = ({ isOn, origins, whole }: Settings) => ({
   bodyCacheBytes: whole('BODY_CACHE_BYTES', 67_108_864, 0, 17_179_869_184),
   bodyBytes: whole('BODY_BYTES', 1_048_576, 1_024, 16_777_216),
   bodyTimeoutMs: whole('BODY_TIMEOUT_MS', 15_000, 10, 600_000),
+  followers: whole('FOLLOWERS', 20_000, 1, 1_000_000),
+  followersPerCaller: whole('FOLLOWERS_PER_CALLER', 10_000, 1, 1_000_000),
   idempotencyHours: whole('IDEMPOTENCY_HOURS', 24, 1, 8_760),
 })
 

@@ -9,6 +9,8 @@ import { openRun, type Run } from './commands/run.ts'
 import { Actors } from './actor/actors.ts'
 import { openCommit, type Unit } from './commit/commit.ts'
 import { openFindKept } from './commit/idempotency.ts'
+import { Hints } from './followers/hints.ts'
+import { type Followers, openFollowers } from './followers/followers.ts'
 import { Leases } from './home/lease.ts'
 import { openFindLanded } from './actor/landed.ts'
 import { openLoader } from './actor/load.ts'
@@ -40,6 +42,7 @@ export interface Services {
   versions: Versions
   findRole: FindRole
   serve: Serve
+  followers: Followers
   write: Write
   once: Once
   guards: Guards
@@ -67,7 +70,7 @@ export interface Domain {
 /** Opens everything; nothing here needs Redis to be up. */
 export function openServices(config: Config, log: Log, domain: Domain): Services {
   const ground = openGround(config, log)
-  const { database, findKept, jobs, redis, versions } = ground
+  const { database, findKept, followers, jobs, redis, versions } = ground
   const writing = openWriting(ground, domain, log)
   const tokens = openTokens(secretsIn(config.jwtSecret), config.jwtExpirationSeconds, () =>
     clockOf(database.chores),
@@ -77,7 +80,7 @@ export function openServices(config: Config, log: Log, domain: Domain): Services
   const limits = openLimits(redis, config)
   let draining = false
   return {
-    ...{ config, log, database, versions, limits, authenticate, tokens, passwords, jobs },
+    ...{ config, log, database, versions, followers, limits, authenticate, tokens, passwords, jobs },
     ...writing,
     findRole: openFindRole(database.reads, versions),
     write: openWrite(findKept),
@@ -88,6 +91,7 @@ export function openServices(config: Config, log: Log, domain: Domain): Services
     drain: () => void (draining = true),
     isDraining: () => draining,
     async close() {
+      followers.end()
       await writing.close()
       await ground.close()
     },
@@ -102,8 +106,10 @@ function openGround(config: Config, log: Log) {
   const redis = openRedis(config.redisUrl, log)
   const subscriber = openSubscriber(config.redisUrl, log)
   const jobs = openJobs(config, log)
+  const hints = new Hints(redis, subscriber, `${config.redisPrefix}:versions`)
   return {
-    ...{ config, database, redis, subscriber, jobs },
+    ...{ config, database, redis, subscriber, hints, jobs },
+    followers: openFollowers(database.reads, hints, config),
     findKept: openFindKept(database.reads),
     versions: openVersions(database.reads),
     async close() {
@@ -141,7 +147,10 @@ function openWriting(ground: Ground, domain: Domain, log: Log) {
   }
 }
 
-function openActors({ config, database, redis, subscriber, jobs, ...ground }: Ground, react: React): Actors {
+function openActors(
+  { config, database, redis, subscriber, hints, jobs, ...ground }: Ground,
+  react: React,
+): Actors {
   const commit = openCommit(database.commits, {
     slots: config.commitSlots,
     events: config.commitEvents,
@@ -155,7 +164,10 @@ function openActors({ config, database, redis, subscriber, jobs, ...ground }: Gr
     commit,
     findKept: ground.findKept,
     react,
-    onCommitted: (unit: Unit) => void (unit.jobs.length > 0 && jobs.handOver(unit.jobs)),
+    onCommitted(unit: Unit) {
+      hints.tell(unit.heads)
+      if (unit.jobs.length > 0) jobs.handOver(unit.jobs)
+    },
   }
   return new Actors(by, new Leases(redis, subscriber, config), config)
 }

@@ -6,6 +6,7 @@ import { badRequest } from '../../src/wire/refusals.ts'
 import { eventTypes } from './schema.ts'
 
 const mostSeq = 999_999_999_999_999
+const mostSeconds = 25
 
 // Numbers and lists as a URL writes them out; `readAsked` reads them. What a schema calls `default`, Elysia would fill in.
 TypeRegistry.Set<{ maximum: number }>(
@@ -35,6 +36,7 @@ const Count = (maximum: number, description: string, example: number) =>
 export const EventsQuery = Parameters({
   after: Count(mostSeq, 'The seq of the last event that is known: a whole number, 0 for none', 41),
   limit: Limit(100, 500),
+  wait: Count(mostSeconds, `The seconds to hold the answer while it would be []: 0 to ${mostSeconds}`, 25),
   types: Type.Optional(
     Type.Unsafe<string>({
       [Kind]: 'DocketEventTypes',
@@ -50,13 +52,25 @@ export interface Asked {
   after: number
   limit: number
   types: string[] | null
+  waitMs: number
 }
 
 export const ahead = () => badRequest('after is ahead of the project: it has no such version')
 
+export const badLastEventId = () => badRequest('Last-Event-ID must be the seq of an event')
+
+/** What a client had last when its stream was cut. @throws Refusal 400 */
+export function lastEventId({ headers }: Request): number | null {
+  const said = headers.get('last-event-id')
+  if (!said) return null
+  if (!/^\d{1,15}$/.test(said)) throw badLastEventId()
+  return Number(said)
+}
+
 /** @throws Refusal 400 */
-export const readAsked = ({ after, limit, types }: Static<typeof EventsQuery>): Asked => ({
+export const readAsked = ({ after, limit, types, wait }: Static<typeof EventsQuery>): Asked => ({
   after: Number(after ?? 0),
   limit: readLimit(limit, 100, 500),
   types: types?.split(',') ?? null,
+  waitMs: Number(wait ?? 0) * 1_000,
 })

@@ -7,7 +7,7 @@ import type { Asked } from './parameters.ts'
 import { type People, peopleIn, type ReadEvent } from './views.ts'
 
 /** Events of a project looked at for one page, at most, when only some types are wanted. */
-const lookedAt = 10_000
+export const lookedAt = 10_000
 
 type Row = StoredEvent & { taskId: string | null; bytes: number }
 
@@ -21,7 +21,11 @@ export interface Stretch {
  * What was asked for of a project's events up to the version seen. As seqs have no gaps, how many rows are
  * looked at is known before.
  */
-export async function eventsAt(sql: Sql, { projectId, version }: Seen, asked: Asked): Promise<Stretch> {
+export async function eventsAt(
+  sql: Sql,
+  { projectId, version }: Seen,
+  asked: Omit<Asked, 'waitMs'>,
+): Promise<Stretch> {
   const { after, limit, types } = asked
   if (after >= version) return { events: [], upTo: version }
   const end = Math.min(version, after + lookedAt)

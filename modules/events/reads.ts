@@ -6,14 +6,22 @@ import { type CachedBody, pathOf } from '../../src/wire/answers.ts'
 import { notFound } from '../../src/wire/refusals.ts'
 import type { Query } from '../../src/commands/query.ts'
 import type { Services } from '../../src/services.ts'
-import { ahead, type Asked, EventsQuery, readAsked } from './parameters.ts'
+import { openPatience } from './patience.ts'
+import { ahead, lastEventId, type Asked, EventsQuery, readAsked } from './parameters.ts'
 import { eventsAt } from './queries.ts'
 import { eventView } from './schema.ts'
+import { asksForStream, openStream } from './stream.ts'
 
-const about = `In order, each once. Begin after 0, or after the Docket-Version of a list's first page, and go on after the last \`seq\`, as the Link header does while there is more. Of some \`types\` a page may show fewer than \`limit\` and lead on. Names are those of now.`
+const about = `In order, each once. Begin after 0, or after the Docket-Version of a list's first page, and go on after the last \`seq\`, as the Link header does while there is more. Of some \`types\` a page may show fewer than \`limit\` and lead on. Names are those of now. With \`wait\`, an answer that would be \`[]\` is held until there is something, or the time is up; of some types go on after its Docket-Version then. Who may not read the project any more gets 404 or 401 meanwhile.`
+
+const streamed =
+  ' With `Accept: text/event-stream` the same comes as server-sent events, for as long as it is read: `id` is the seq, `event` the type, `data` the event. It begins after `Last-Event-ID`, else after `after`, else now; an event of type `end` says why a stream ends.'
 
 /** What may be asked of the history. */
-export function eventReads({ database, findRole, serve }: Services) {
+export function eventReads(services: Services) {
+  const { database, findRole, serve } = services
+  const hold = openPatience(services)
+  const stream = openStream(services)
   async function pageOf(request: Request, seen: Seen, asked: Asked, etag: string): Promise<CachedBody> {
     const { events, upTo } = await eventsAt(database.reads, seen, asked)
     const { body, count } = textOf(events, eventView.of)
@@ -22,16 +30,25 @@ export function eventReads({ database, findRole, serve }: Services) {
   }
 
   const list: Query = {
-    about,
+    about: about + streamed,
     input: EventsQuery,
     shows: eventView,
     isList: true,
     refuses: [ahead(), notFound('Project')],
-    async read({ request, caller: { userId }, query, params: { id = '' } }) {
+    async read(reading) {
+      const { request, query } = reading
+      const { userId } = reading.caller
+      const { id = '' } = reading.params
       const asked = readAsked(query)
-      const seen = isId(id) && (await findRole({ userId, projectId: id }))
-      if (!seen) throw notFound('Project')
-      if (asked.after > seen.version) throw ahead()
+      const isStream = asksForStream(request)
+      const known = isStream ? lastEventId(request) : null
+      const first = isId(id) && (await findRole({ userId, projectId: id }))
+      if (!first) throw notFound('Project')
+      // A stream begins after what its reader had last, else where it is told, else now.
+      const after = known ?? (isStream && query.after === undefined ? first.version : asked.after)
+      if (after > first.version) throw ahead()
+      if (isStream) return stream(reading, { seen: first, after, types: asked.types })
+      const seen = asked.waitMs > 0 ? await hold(reading, first, asked) : first
       const etag = etagAt(seen, `.${seen.renaming}`)
       return serve(request, pathOf(request), etag, () => pageOf(request, seen, asked, etag), seen.version)
     },

@@ -33,7 +33,10 @@ export class Leases {
     private readonly config: LeaseConfig,
   ) {
     this.channels = `${config.redisPrefix}:lease-channel:`
-    subscriber.on('message', (_channel, message) => this.hear(message))
+    subscriber.on(
+      'message',
+      (channel, message) => void (channel === this.channels + this.me && this.hear(message)),
+    )
     // Whenever Redis comes, for the first time or again: until then nothing can be heard.
     subscriber.on('ready', () => void subscriber.subscribe(this.channels + this.me).catch(() => {}))
     this.timer = setInterval(() => void this.tend(), config.leaseTtlMs / 4)

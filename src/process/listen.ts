@@ -39,6 +39,7 @@ export function listen(app: App, services: Services, stopping: Stopping, receive
   }
   const close = async () => {
     await (stopping.isReplaced ? handOver(app, drainDelayMs, services.log) : announce())
+    services.followers.end() // they would hold their answers longer than there is time
     const isAnswered = app.server?.stop().then(() => true)
     if (await within(drainTimeoutMs, isAnswered)) return
     // Most likely a sender who never came to the end of a body: no answer was owed.

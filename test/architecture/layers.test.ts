@@ -15,7 +15,16 @@ const places = [
     'src/log.ts',
     'src/within.ts',
   ],
-  ...['src/wire', 'src/schema', 'src/redis', 'src/postgres', 'src/jobs', 'src/identity', 'src/reads'],
+  ...[
+    'src/wire',
+    'src/schema',
+    'src/redis',
+    'src/postgres',
+    'src/jobs',
+    'src/identity',
+    'src/reads',
+    'src/followers',
+  ],
   ...[
     'src/facts',
     'src/commit',

@@ -1,0 +1,47 @@
+import { notFound } from '../../src/wire/refusals.ts'
+import type { Reading } from '../../src/commands/query.ts'
+import type { Seen } from '../../src/reads/role-lookup.ts'
+import type { Services } from '../../src/services.ts'
+import type { Asked } from './parameters.ts'
+import { eventsAt, lookedAt } from './queries.ts'
+
+type Means = Pick<Services, 'authenticate' | 'database' | 'findRole' | 'followers'>
+
+/**
+ * Holds who asks for what has not happened yet: until there is something for them, or their time is up. Whether they may
+ * still see it is asked whenever they are woken. Gives what they may see by then.
+ * @throws Refusal 401, 404, 429 or 503
+ */
+export function openPatience({ authenticate, database, findRole, followers }: Means) {
+  return async ({ request, caller }: Reading, first: Seen, asked: Asked): Promise<Seen> => {
+    const { projectId } = first
+    const { userId } = caller
+    const until = performance.now() + asked.waitMs
+    let seen = first
+    let quietUpTo = asked.after
+
+    const hasNews = async (): Promise<boolean> => {
+      if (!asked.types || seen.version - asked.after > lookedAt) return seen.version > asked.after
+      const { events } = await eventsAt(database.reads, seen, { ...asked, after: quietUpTo, limit: 1 })
+      quietUpTo = seen.version
+      return events.length > 0
+    }
+
+    if (await hasNews()) return seen
+    const leave = followers.take(userId)
+    try {
+      for (;;) {
+        const leftMs = until - performance.now()
+        if (leftMs <= 0 || followers.hasEnded() || request.signal.aborted) return seen
+        await followers.moved(seen, leftMs, request.signal)
+        await authenticate.caller(request)
+        const now = await findRole({ userId, projectId })
+        if (!now) throw notFound('Project')
+        seen = now
+        if (await hasNews()) return seen
+      }
+    } finally {
+      leave()
+    }
+  }
+}

@@ -1,0 +1,81 @@
+import type { Config } from '../config.ts'
+import { batched } from '../postgres/batch.ts'
+import type { Sql } from '../postgres/database.ts'
+import { within } from '../within.ts'
+import type { Hints, Moved } from './hints.ts'
+import { openSeats } from './seats.ts'
+import { Waiting } from './waiting.ts'
+
+/** Projects whose versions are asked for at once, at most. */
+const mostAsked = 1_000
+/** How often versions are asked for while no hints are heard; while they are, in one round of so many, for some get lost. */
+const askEveryMs = 500
+const heardRounds = 4
+
+export type Followers = ReturnType<typeof openFollowers>
+
+/** Wakes who waits for a project to move on: at a hint, or once its version is found to be another. */
+export function openFollowers(
+  sql: Sql,
+  hints: Hints,
+  config: Pick<Config, 'followers' | 'followersPerCaller'>,
+) {
+  const waiting = new Waiting()
+  const hear = (moved: Moved) => waiting.hear(moved)
+  const look = openLook(sql, hear)
+  const lookSoon = batched({ keys: mostAsked, slots: 1 }, look)
+  let isEnded = false
+
+  const lookAtAll = () => inParts(waiting.projects(), look)
+  const stop = inRounds(lookAtAll, (round) => !hints.areHeard || round % heardRounds === 0)
+
+  return {
+    /** Resolves when the project has moved beyond a version, when the time is up or the signal comes. */
+    async moved(beyond: Moved, withinMs: number, signal: AbortSignal): Promise<void> {
+      if (isEnded || signal.aborted) return
+      hints.listen(hear)
+      const { promise, resolve } = Promise.withResolvers<void>()
+      const wake = () => resolve()
+      const leave = waiting.join(beyond, wake)
+      signal.addEventListener('abort', wake)
+      lookSoon(beyond.projectId).catch(() => {}) // it may have moved just before
+      await within(withinMs, promise)
+      signal.removeEventListener('abort', wake)
+      leave()
+    },
+    /** A place for who follows, until it is given back. @throws Refusal 429 or 503 */
+    take: openSeats(config),
+    hasEnded: () => isEnded,
+    /** Nobody waits here any more. */
+    end(): void {
+      isEnded = true
+      stop()
+      waiting.wakeAll()
+    },
+  }
+}
+
+/** Hears the versions that projects have by now. */
+const openLook = (sql: Sql, hear: (moved: Moved) => void) => async (ids: string[]) => {
+  const rows = await sql<Moved[]>`
+    select project_id, version::float8 as version from streams where project_id = any(${ids}::uuid[])`
+  return rows.map(hear)
+}
+
+async function inParts(ids: string[], look: (ids: string[]) => Promise<unknown>): Promise<void> {
+  for (let i = 0; i < ids.length; i += mostAsked) await look(ids.slice(i, i + mostAsked))
+}
+
+/** Works again and again, not before it is done. What fails is tried in the next round. */
+function inRounds(work: () => Promise<void>, isDue: (round: number) => boolean): () => void {
+  let round = 0
+  let isBusy = false
+  const timer = setInterval(() => {
+    if (isBusy || !isDue(round++)) return
+    isBusy = true
+    void work()
+      .catch(() => {})
+      .finally(() => (isBusy = false))
+  }, askEveryMs)
+  return () => clearInterval(timer)
+}

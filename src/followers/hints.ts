@@ -1,0 +1,68 @@
+import type { Redis } from 'ioredis'
+
+/** A project and the version that it has by now. */
+export interface Moved {
+  projectId: string
+  version: number
+}
+
+/**
+ * What processes tell each other of projects that moved on, after each commit in one message. A hint may be lost, and
+ * nobody waits for one to be sent: who follows a project asks for its version now and then.
+ */
+export class Hints {
+  private pending = new Map<string, number>()
+  private hear: ((moved: Moved) => void) | null = null
+  /** Whether what other processes tell arrives here. */
+  areHeard = false
+
+  constructor(
+    private readonly redis: Redis,
+    private readonly subscriber: Redis,
+    private readonly channel: string,
+  ) {
+    subscriber.on('message', (from, message) => void (from === channel && this.read(message)))
+    subscriber.on('ready', () => void this.subscribe())
+    subscriber.on('close', () => (this.areHeard = false))
+  }
+
+  /** From now on hints come here: not before, for most processes have no use for them. */
+  listen(hear: (moved: Moved) => void): void {
+    if (this.hear) return
+    this.hear = hear
+    void this.subscribe()
+  }
+
+  /** Tells what was just committed, together with what else is in this turn of the loop. */
+  tell(heads: Moved[]): void {
+    if (this.pending.size === 0) setImmediate(() => this.send())
+    for (const { projectId, version } of heads) {
+      if (version > (this.pending.get(projectId) ?? 0)) this.pending.set(projectId, version)
+    }
+  }
+
+  private send(): void {
+    const told = [...this.pending]
+    this.pending.clear()
+    if (this.hear) for (const [projectId, version] of told) this.hear({ projectId, version })
+    if (this.redis.status !== 'ready') return
+    const message = told.map((hint) => hint.join(' ')).join()
+    this.redis.publish(this.channel, message).catch(() => {})
+  }
+
+  private read(message: string): void {
+    for (const hint of message.split(',')) {
+      const [projectId = '', version] = hint.split(' ')
+      this.hear?.({ projectId, version: Number(version) })
+    }
+  }
+
+  private async subscribe(): Promise<void> {
+    if (!this.hear || this.subscriber.status !== 'ready') return
+    const subscribed = this.subscriber.subscribe(this.channel)
+    this.areHeard = await subscribed.then(
+      () => true,
+      () => false,
+    )
+  }
+}

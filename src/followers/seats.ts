@@ -1,0 +1,30 @@
+import type { Config } from '../config.ts'
+import { Refusal, unavailable } from '../wire/refusals.ts'
+
+const tooManyHere = () => unavailable('Too many follow projects here')
+const tooManyOfOne = () =>
+  new Refusal(429, 'Too many requests of yours follow projects', { 'retry-after': '1' })
+
+/** Bounds how many follow projects in this process at once, all together and of one caller. */
+export function openSeats({
+  followers,
+  followersPerCaller,
+}: Pick<Config, 'followers' | 'followersPerCaller'>) {
+  const taken = new Map<string, number>()
+  let all = 0
+
+  /** Takes a seat; gives the way to leave it. @throws Refusal 503 or 429 */
+  return (userId: string): (() => void) => {
+    const own = taken.get(userId) ?? 0
+    if (own >= followersPerCaller) throw tooManyOfOne()
+    if (all >= followers) throw tooManyHere()
+    taken.set(userId, own + 1)
+    all++
+    return () => {
+      all--
+      const left = taken.get(userId)! - 1
+      if (left > 0) taken.set(userId, left)
+      else taken.delete(userId)
+    }
+  }
+}

@@ -1,0 +1,165 @@
+import { connect } from 'node:net'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { invite, make, type Person, register } from '../support/client.ts'
+import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
+import { openClient } from '../support/client.ts'
+
+let env: Awaited<ReturnType<typeof freshEnv>>
+let [one, other]: ServiceProcess[] = []
+let ada: Person
+beforeAll(async () => {
+  env = await freshEnv()
+  one = await spawnService('web', env.env)
+  other = await spawnService('web', env.env)
+  ada = await register(openClient(one.url), 'Ada')
+})
+afterAll(async () => {
+  await Promise.all([one!.stop(), other!.stop()])
+  await env.drop()
+})
+
+interface Message {
+  id?: string
+  event?: string
+  data?: { seq: number; type: string; statusCode?: number; message?: string }
+  retry?: string
+}
+
+/** Reads a stream, message by message. */
+async function listen(who: Person, at: ServiceProcess, path: string, headers: Record<string, string> = {}) {
+  const over = new AbortController()
+  const answer = await fetch(`${at.url}/api/v1${path}`, {
+    headers: { authorization: `Bearer ${who.token}`, accept: 'text/event-stream', ...headers },
+    signal: over.signal,
+  })
+  return { answer, messages: messagesOf(answer.body!), stop: () => over.abort() }
+}
+
+async function* messagesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Message, void, void> {
+  let rest = ''
+  const decoder = new TextDecoder()
+  for await (const chunk of body) {
+    const parts = (rest + decoder.decode(chunk, { stream: true })).split('\n\n')
+    rest = parts.pop()!
+    for (const part of parts) {
+      const fields = part.split('\n').map((line) => line.split(/: (.*)/s).slice(0, 2) as [string, string])
+      const { data, ...message } = Object.fromEntries(fields)
+      yield data === undefined ? message : { ...message, data: JSON.parse(data) }
+    }
+  }
+}
+
+async function take(messages: AsyncGenerator<Message, void, void>, count: number): Promise<Message[]> {
+  const taken: Message[] = []
+  while (taken.length < count) {
+    const { value, done } = await messages.next()
+    if (done) break
+    if (value?.event) taken.push(value)
+  }
+  return taken
+}
+
+const openProject = async () => (await make(ada, '/projects', { name: 'Engine' })).id
+const addTask = (projectId: string) => make(ada, '/tasks', { title: 'Draw', projectId })
+const seqsOf = (messages: Message[]) => messages.map(({ id }) => Number(id))
+
+test('a stream tells what happens in another process, each event once and in order', async () => {
+  const projectId = await openProject()
+  const { answer, messages, stop } = await listen(ada, other!, `/projects/${projectId}/events?after=0`)
+  expect(answer.headers.get('content-type')).toBe('text/event-stream')
+  expect(answer.headers.get('x-accel-buffering')).toBe('no')
+  const first = await messages.next()
+  expect(first.value).toMatchObject({ retry: expect.stringMatching(/^\d+$/), id: '0' })
+  expect(await take(messages, 1)).toMatchObject([{ id: '1', event: 'project.created', data: { seq: 1 } }])
+  for (let i = 0; i < 150; i++) await addTask(projectId)
+  expect(seqsOf(await take(messages, 150))).toEqual(Array.from({ length: 150 }, (_, i) => i + 2))
+  stop()
+})
+
+test('a stream begins now, or where its reader was cut', async () => {
+  const projectId = await openProject()
+  for (let i = 0; i < 3; i++) await addTask(projectId)
+  const path = `/projects/${projectId}/events`
+  const now = await listen(ada, other!, path)
+  await now.messages.next()
+  const resumed = await listen(ada, other!, `${path}?after=1`, { 'last-event-id': '3' })
+  await addTask(projectId)
+  expect(seqsOf(await take(now.messages, 1))).toEqual([5])
+  expect(seqsOf(await take(resumed.messages, 2))).toEqual([4, 5])
+  for (const [id, status] of [
+    ['9', 400],
+    ['x', 400],
+    ['2', 200],
+  ] as const) {
+    const { answer, stop } = await listen(ada, one!, path, { 'last-event-id': id })
+    expect([id, answer.status]).toEqual([id, status])
+    stop()
+  }
+  for (const { stop } of [now, resumed]) stop()
+})
+
+test('a stream of some types tells no others', async () => {
+  const projectId = await openProject()
+  const { messages, stop } = await listen(
+    ada,
+    other!,
+    `/projects/${projectId}/events?after=0&types=task.updated`,
+  )
+  const task = await addTask(projectId)
+  await ada.patch(`/tasks/${task.id}`, { status: 'DONE' })
+  expect(await take(messages, 1)).toMatchObject([{ id: '3', event: 'task.updated' }])
+  stop()
+})
+
+test('a stream ends when its reader may see it no more, and says why', async () => {
+  const projectId = await openProject()
+  const grace = await register(openClient(one!.url), 'Grace')
+  const member = await invite(ada, projectId, grace)
+  const path = `/projects/${projectId}/events`
+  const hers = await listen(grace, other!, path)
+  const own = await listen(ada, other!, path)
+  await ada.delete(`/projects/${projectId}/members/${member.id}`)
+  expect(await take(hers.messages, 9)).toMatchObject([{ event: 'end', data: { statusCode: 404 } }])
+  await ada.delete(`/projects/${projectId}`)
+  const last = await take(own.messages, 9)
+  expect(last.map(({ event }) => event).at(-1)).toBe('end')
+})
+
+test('a reader whose token ended gets nothing more', async () => {
+  const projectId = await openProject()
+  const grace = await register(openClient(one!.url), 'Grace')
+  await invite(ada, projectId, grace)
+  const { messages } = await listen(grace, one!, `/projects/${projectId}/events`)
+  await messages.next()
+  await grace.post('/auth/logout')
+  await addTask(projectId)
+  expect(await take(messages, 9)).toMatchObject([{ event: 'end', data: { statusCode: 401 } }])
+})
+
+test('who does not read costs no memory, and a process that ends tells its streams to come back', async () => {
+  const own = await freshEnv()
+  const web = await spawnService('web', own.env)
+  const bea = await register(openClient(web.url), 'Bea')
+  const { id: projectId } = await make(bea, '/projects', { name: 'Engine' })
+  const task = await make(bea, '/tasks', { title: 'Talk', projectId })
+  const text = 'x'.repeat(20_000)
+  for (let i = 0; i < 300; i++) await make(bea, `/tasks/${task.id}/comments`, { text })
+  const path = `/api/v1/projects/${projectId}/events?after=0`
+  const sockets = Array.from({ length: 50 }, () => {
+    const socket = connect(Number(new URL(web.url).port), '127.0.0.1')
+    socket.pause()
+    socket.on('error', () => {})
+    socket.write(
+      `GET ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${bea.token}\r\nAccept: text/event-stream\r\n\r\n`,
+    )
+    return socket
+  })
+  const live = await listen(bea, web, `/projects/${projectId}/events?after=0`)
+  expect(await take(live.messages, 302)).toHaveLength(302)
+  const ended = take(live.messages, 9)
+  const stopped = web.stop()
+  expect(await ended).toMatchObject([{ event: 'end', data: { statusCode: 503 } }])
+  for (const socket of sockets) socket.destroy()
+  expect(await stopped).toBe(0)
+  await own.drop()
+})

@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { type Client, invite, make, type Person, register } from '../support/client.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+
+let service: TestService
+let ada: Person
+beforeAll(async () => {
+  service = await openTestService()
+  ada = await register(service.client, 'Ada')
+})
+afterAll(() => service.close())
+
+const openProject = async () => (await make(ada, '/projects', { name: 'Engine' })).id
+const feedOf = (projectId: string, query: string) => `/projects/${projectId}/events?${query}`
+
+/** Asks, and gives the answer to come once the service holds it. */
+async function held(who: Client, path: string, at = service) {
+  const { followers } = at.services
+  const { moved } = followers
+  const { promise: isHeld, resolve } = Promise.withResolvers<void>()
+  followers.moved = (...given) => {
+    resolve()
+    return moved(...given)
+  }
+  const answer = who.get(path)
+  await Promise.race([isHeld, answer])
+  followers.moved = moved
+  return { answer }
+}
+
+const typesIn = ({ body }: { body: object }) => (body as { type: string }[]).map(({ type }) => type)
+
+test('what is there is answered at once, and what comes when it comes', async () => {
+  const projectId = await openProject()
+  const there = await ada.get(feedOf(projectId, 'wait=25'))
+  expect(typesIn(there)).toEqual(['project.created'])
+  const { answer } = await held(ada, feedOf(projectId, 'after=1&wait=25'))
+  await make(ada, '/tasks', { title: 'Draw', projectId })
+  const came = await answer
+  expect(typesIn(came)).toEqual(['task.created'])
+  expect(came.headers.get('docket-version')).toBe('2')
+})
+
+test('who waits for some types is not answered with others', async () => {
+  const projectId = await openProject()
+  const { answer } = await held(ada, feedOf(projectId, 'types=comment.created&wait=25'))
+  const task = await make(ada, '/tasks', { title: 'Draw', projectId })
+  await ada.patch(`/tasks/${task.id}`, { status: 'DONE' })
+  await make(ada, `/tasks/${task.id}/comments`, { text: 'Oil it' })
+  expect(typesIn(await answer)).toEqual(['comment.created'])
+})
+
+test('where nothing comes the answer is empty when the time is up', async () => {
+  const projectId = await openProject()
+  const began = performance.now()
+  const { text, headers } = await ada.get(feedOf(projectId, 'after=1&wait=1'))
+  expect([text, headers.get('link')]).toEqual(['[]', null])
+  expect(performance.now() - began).toBeGreaterThan(900)
+})
+
+test('who has lost the right to see it is told so instead', async () => {
+  const projectId = await openProject()
+  const grace = await register(service.client, 'Grace')
+  const member = await invite(ada, projectId, grace)
+  const waiting = await held(grace, feedOf(projectId, 'after=2&wait=25'))
+  await ada.delete(`/projects/${projectId}/members/${member.id}`)
+  expect((await waiting.answer).status).toBe(404)
+
+  const owning = await held(ada, feedOf(projectId, 'after=3&wait=25'))
+  await ada.delete(`/projects/${projectId}`)
+  expect((await owning.answer).status).toBe(404)
+})
+
+test('a token that ends meanwhile gets nothing more', async () => {
+  const projectId = await openProject()
+  const grace = await register(service.client, 'Grace')
+  await invite(ada, projectId, grace)
+  const { answer } = await held(grace, feedOf(projectId, 'after=2&wait=25'))
+  await grace.post('/auth/logout')
+  await make(ada, '/tasks', { title: 'Draw', projectId })
+  expect((await answer).status).toBe(401)
+})
+
+test('a wait has bounds', async () => {
+  const projectId = await openProject()
+  for (const wait of ['26', '-1', '1.5', 'long', ''])
+    expect((await ada.get(feedOf(projectId, `wait=${wait}`))).body.message).toStartWith(
+      'wait must be the seconds',
+    )
+})
+
+test('so many wait and no more, and all are answered when the service ends', async () => {
+  const small = await openTestService({ FOLLOWERS: '2', FOLLOWERS_PER_CALLER: '1' })
+  const people = [await register(small.client), await register(small.client), await register(small.client)]
+  const [first, second, third] = people as [Person, Person, Person]
+  const path = feedOf((await make(first, '/projects', { name: 'Engine' })).id, 'after=3&wait=25')
+  for (const one of [second, third]) await invite(first, path.split('/')[2]!, one)
+  const one = await held(first, path, small)
+  const again = await first.get(path)
+  expect([again.status, again.headers.get('retry-after')]).toEqual([429, '1'])
+  const other = await held(second, path, small)
+  expect((await third.get(path)).status).toBe(503)
+  small.services.followers.end()
+  for (const { answer } of [one, other]) expect((await answer).text).toBe('[]')
+  expect((await third.get(path)).text).toBe('[]')
+  await small.close()
+})

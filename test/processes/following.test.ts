@@ -1,0 +1,41 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { make, openClient, type Person, register } from '../support/client.ts'
+import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
+
+let env: Awaited<ReturnType<typeof freshEnv>>
+beforeAll(async () => void (env = await freshEnv()))
+afterAll(() => env.drop())
+
+/** Has one process wait for what is done in another, again and again, and gives how long each took at most. */
+async function followed([writing, waiting]: [ServiceProcess, ServiceProcess]): Promise<number[]> {
+  const ada: Person = await register(openClient(writing.url), 'Ada')
+  const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
+  const took: number[] = []
+  for (let seq = 1; seq <= 5; seq++) {
+    const answer = ada.at(waiting.url).get(`/projects/${projectId}/events?after=${seq}&wait=25`)
+    const began = performance.now()
+    const { id } = await make(ada, '/tasks', { title: 'Draw', projectId })
+    const { body } = await answer
+    took.push(performance.now() - began)
+    expect(body.map((event) => (event as unknown as { entityId: string }).entityId)).toEqual([id])
+  }
+  return took
+}
+
+async function withTwo(more: Record<string, string>, use: typeof followed): Promise<number[]> {
+  const both = await Promise.all([1, 2].map(() => spawnService('web', { ...env.env, ...more })))
+  const [one, two] = both as [ServiceProcess, ServiceProcess]
+  const took = await use([one, two])
+  await Promise.all(both.map((one) => one.stop()))
+  return took
+}
+
+test('what happens in one process is heard in another long before it would be asked for', async () => {
+  const took = await withTwo({}, followed)
+  expect(Math.min(...took)).toBeLessThan(400)
+})
+
+test('without Redis it is found all the same', async () => {
+  const took = await withTwo({ REDIS_URL: 'redis://127.0.0.1:1' }, followed)
+  expect(Math.max(...took)).toBeLessThan(20_000)
+})
