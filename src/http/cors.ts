@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia'
 
 const methods = 'GET, POST, PATCH, DELETE'
-const asked = 'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match'
+const asked = 'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID'
 const told =
   'ETag, Link, Location, Docket-Version, Retry-After, RateLimit, RateLimit-Policy, X-Request-Id, Idempotency-Replayed'
 

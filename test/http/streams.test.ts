@@ -1,4 +1,6 @@
+import { execFileSync } from 'node:child_process'
 import { connect } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { invite, make, type Person, register } from '../support/client.ts'
 import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
@@ -58,6 +60,9 @@ async function take(messages: AsyncGenerator<Message, void, void>, count: number
   }
   return taken
 }
+
+const mebibytesOf = ({ pid }: ServiceProcess) =>
+  Number(execFileSync('ps', ['-o', 'rss=', '-p', String(pid)])) / 1_024
 
 const openProject = async () => (await make(ada, '/projects', { name: 'Engine' })).id
 const addTask = (projectId: string) => make(ada, '/tasks', { title: 'Draw', projectId })
@@ -136,6 +141,31 @@ test('a reader whose token ended gets nothing more', async () => {
   expect(await take(messages, 9)).toMatchObject([{ event: 'end', data: { statusCode: 401 } }])
 })
 
+test('who leaves makes room for another', async () => {
+  const own = await freshEnv({ FOLLOWERS_PER_CALLER: '3' })
+  const web = await spawnService('web', own.env)
+  const bea = await register(openClient(web.url), 'Bea')
+  const path = `/projects/${(await make(bea, '/projects', { name: 'Engine' })).id}/events`
+  for (let round = 0; round < 3; round++) {
+    const streams = await fill(bea, web, path)
+    const { answer } = await listen(bea, web, path)
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '1'])
+    for (const { stop } of streams) stop()
+  }
+  await web.stop()
+  await own.drop()
+})
+
+/** As many streams as one caller may have: that others have left, the service hears a moment later. */
+async function fill(who: Person, at: ServiceProcess, path: string) {
+  for (;;) {
+    const streams = await Promise.all([1, 2, 3].map(() => listen(who, at, path)))
+    if (streams.every(({ answer }) => answer.status === 200)) return streams
+    for (const { stop } of streams) stop()
+    await sleep(20)
+  }
+}
+
 test('who does not read costs no memory, and a process that ends tells its streams to come back', async () => {
   const own = await freshEnv()
   const web = await spawnService('web', own.env)
@@ -143,7 +173,7 @@ test('who does not read costs no memory, and a process that ends tells its strea
   const { id: projectId } = await make(bea, '/projects', { name: 'Engine' })
   const task = await make(bea, '/tasks', { title: 'Talk', projectId })
   const text = 'x'.repeat(20_000)
-  for (let i = 0; i < 300; i++) await make(bea, `/tasks/${task.id}/comments`, { text })
+  for (let i = 0; i < 600; i++) await make(bea, `/tasks/${task.id}/comments`, { text })
   const path = `/api/v1/projects/${projectId}/events?after=0`
   const sockets = Array.from({ length: 50 }, () => {
     const socket = connect(Number(new URL(web.url).port), '127.0.0.1')
@@ -154,8 +184,11 @@ test('who does not read costs no memory, and a process that ends tells its strea
     )
     return socket
   })
+  const before = mebibytesOf(web)
   const live = await listen(bea, web, `/projects/${projectId}/events?after=0`)
-  expect(await take(live.messages, 302)).toHaveLength(302)
+  expect(await take(live.messages, 602)).toHaveLength(602)
+  // All that these sockets asked for would be 600 MiB.
+  expect(mebibytesOf(web) - before).toBeLessThan(200)
   const ended = take(live.messages, 9)
   const stopped = web.stop()
   expect(await ended).toMatchObject([{ event: 'end', data: { statusCode: 503 } }])

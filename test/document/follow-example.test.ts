@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { read } from '../architecture/source.ts'
+import { walk } from '../http/walk.ts'
+import { type Body, make, openClient, type Person, register } from '../support/client.ts'
+import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
+
+let env: Awaited<ReturnType<typeof freshEnv>>
+let web: ServiceProcess
+let ada: Person
+beforeAll(async () => {
+  env = await freshEnv()
+  web = await spawnService('web', env.env)
+  ada = await register(openClient(web.url), 'Ada')
+})
+afterAll(async () => {
+  await web.stop()
+  await env.drop()
+})
+
+type GoOn = (tasks: Map<string, Body>, seen: number) => boolean | Promise<boolean>
+type Follow = (server: string, token: string, projectId: string, goOn: GoOn) => Promise<void>
+
+/** What the README shows, as it stands there. */
+function shown(): Follow {
+  const [code] = /^async function follow[^]*?^\}$/m.exec(read('README.md').text) ?? []
+  return new Function(`${code}; return follow`)()
+}
+
+test('who follows as the README shows ends with what is there', async () => {
+  const [project, other] = [
+    await make(ada, '/projects', { name: 'Engine' }),
+    await make(ada, '/projects', { name: 'Mill' }),
+  ]
+  const add = (projectId = project.id) => make(ada, '/tasks', { title: 'Draw', projectId })
+  const coming = await add(other.id)
+  await make(ada, `/tasks/${coming.id}/comments`, { text: 'Oil it' })
+  const [first, second, third] = [await add(), await add(), await add()]
+  for (let i = 0; i < 60; i++) await add()
+  const writes = [
+    () => ada.patch(`/tasks/${first.id}`, { status: 'DONE' }),
+    () => ada.delete(`/tasks/${second.id}`),
+    () => ada.patch(`/tasks/${third.id}`, { projectId: other.id }),
+    () => ada.patch(`/tasks/${coming.id}`, { projectId: project.id }),
+    () => ada.patch(`/tasks/${coming.id}`, { title: 'Mill' }),
+    () => add(),
+  ]
+  let known: Body[] = []
+  let version = 64
+  await shown()(web.url, ada.token!, project.id, async (tasks, seen) => {
+    expect(seen).toBe(version++)
+    known = [...tasks.values()]
+    const write = writes.shift()
+    await write?.()
+    return write !== undefined
+  })
+  const byNumber = (tasks: Body[]) => tasks.sort((a, b) => a.number - b.number)
+  expect(byNumber(known)).toEqual(byNumber((await walk(ada, `/tasks?projectId=${project.id}`)).flat()))
+})

@@ -1,0 +1,69 @@
+import { EventSource } from 'eventsource'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { eventTypes } from '../../modules/events/schema.ts'
+import { apply, emptyModel, type FeedEvent } from '../http/feed.ts'
+import { walk } from '../http/walk.ts'
+import { make, openClient, type Person, register } from '../support/client.ts'
+import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
+
+let env: Awaited<ReturnType<typeof freshEnv>>
+let writing: ServiceProcess
+let ada: Person
+beforeAll(async () => {
+  env = await freshEnv()
+  writing = await spawnService('web', env.env)
+  ada = await register(openClient(writing.url), 'Ada')
+})
+afterAll(async () => {
+  await writing.stop()
+  await env.drop()
+})
+
+/** Follows a project as any client does; `seen` grows, and `until` resolves when it has so many. */
+function follow(at: string, projectId: string) {
+  const source = new EventSource(`${at}/api/v1/projects/${projectId}/events?after=0`, {
+    fetch: (input, init) =>
+      fetch(input, { ...init, headers: { ...init.headers, authorization: `Bearer ${ada.token}` } }),
+  })
+  const seen: FeedEvent[] = []
+  let [wanted, reached] = [0, () => {}]
+  for (const type of eventTypes) {
+    source.addEventListener(type, ({ data }) => {
+      seen.push(JSON.parse(data))
+      if (seen.length >= wanted) reached()
+    })
+  }
+  const until = (count: number) =>
+    new Promise<void>((resolve) => {
+      ;[wanted, reached] = [count, resolve]
+      if (seen.length >= count) resolve()
+    })
+  return { seen, until, close: () => source.close() }
+}
+
+test('clients whose process is killed come back and have seen all, once and in order', async () => {
+  const first = await spawnService('web', env.env)
+  const port = new URL(first.url).port
+  const ids: string[] = []
+  for (let i = 0; i < 20; i++) ids.push((await make(ada, '/projects', { name: `P${i}` })).id)
+  const followers = ids.map((id) => follow(first.url, id))
+  const write = (title: string) =>
+    Promise.all(ids.map((projectId) => make(ada, '/tasks', { title, projectId })))
+  for (let i = 0; i < 5; i++) await write(`before ${i}`)
+  await Promise.all(followers.map(({ until }) => until(2)))
+  first.signal('SIGKILL')
+  for (let i = 0; i < 5; i++) await write(`meanwhile ${i}`)
+  await first.exited
+  const second = await spawnService('web', { ...env.env, PORT: port })
+  for (let i = 0; i < 5; i++) await write(`after ${i}`)
+  await Promise.all(followers.map(({ until }) => until(16)))
+  for (const [i, { seen, close }] of followers.entries()) {
+    close()
+    expect(seen.map(({ seq }) => seq)).toEqual(Array.from({ length: 16 }, (_, n) => n + 1))
+    const model = emptyModel()
+    for (const event of seen) apply(model, event)
+    const listed = (await walk(ada, `/tasks?projectId=${ids[i]}`)).flat()
+    expect([...model.task.values()]).toEqual(listed as unknown as Record<string, unknown>[])
+  }
+  await second.stop()
+})
