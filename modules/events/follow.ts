@@ -33,6 +33,7 @@ export function openFollow(means: Means) {
     let [told, saidAt] = [position, performance.now()]
     yield encode(`retry: ${retryMs()}\nid: ${position}\n\n`)
     while (!signal.aborted) {
+      if (followers.hasEnded()) throw unavailable('This process ends')
       if (position < seen.version) {
         const frames = await framesAfter(seen, position)
         seen = await seeAgain(reading, seen.projectId)
@@ -41,7 +42,6 @@ export function openFollow(means: Means) {
         if (!chunk) continue
         yield chunk
       } else {
-        if (followers.hasEnded()) throw unavailable('This process ends')
         const leftMs = saidAt + silentMs - performance.now()
         if (leftMs > 0) {
           await followers.moved(seen, leftMs, signal)
