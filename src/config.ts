@@ -76,7 +76,7 @@ const ofWrites = ({ text, whole }: Settings) => ({
   leaseTtlMs: whole('LEASE_TTL_MS', 2_000, 100, 60_000),
   leaseSliceMs: whole('LEASE_SLICE_MS', 15, 0, 10_000),
   leaseLingerMs: whole('LEASE_LINGER_MS', 5_000, 0, 600_000),
-  writeHomes: whole('WRITE_HOMES', 1, 1, 64),
+  writeHomes: whole('WRITE_HOMES', 1, 0, 64),
   homeHost: text('HOME_HOST', '127.0.0.1'),
   homePort: whole('HOME_PORT', 0, 0, 65535),
   projectMembers: whole('PROJECT_MEMBERS', 1_000, 1, 10_000),

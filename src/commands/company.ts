@@ -52,6 +52,7 @@ export function openCompany({ config, redis, registry, perform, isClosing, log }
       perform,
     }),
     async join(asHome) {
+      if (config.writeHomes === 0) return // every process writes what it is asked
       const id = crypto.randomUUID()
       const { homeHost: host, homePort: port } = config
       const serve = openServeOrders({ registry, perform, isClosing, ttlMs: config.writeTimeoutMs, log })

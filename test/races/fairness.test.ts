@@ -8,7 +8,7 @@ const writersEach = 8
 let pair: Pair
 let others: ServiceProcess[]
 beforeAll(async () => {
-  pair = await openPair()
+  pair = await openPair({ WRITE_HOMES: '0' })
   others = await Promise.all(upTo(processes - 2).map(() => spawnService('web', pair.env)))
 })
 afterAll(async () => {

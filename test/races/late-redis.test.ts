@@ -14,7 +14,12 @@ beforeAll(async () => {
   redis = await freshRedis()
   await redis.stop()
   // A lease that is not handed over is not to be had in the time that a write may take.
-  pair = await openPair({ REDIS_URL: redis.url, LEASE_TTL_MS: '60000', LEASE_LINGER_MS: '60000' })
+  pair = await openPair({
+    REDIS_URL: redis.url,
+    LEASE_TTL_MS: '60000',
+    LEASE_LINGER_MS: '60000',
+    WRITE_HOMES: '0',
+  })
   worker = await spawnService('worker', pair.env)
   await Bun.sleep(patienceMs)
   await redis.restart()

@@ -8,7 +8,7 @@ import { account, misnumbered, startLoad } from './load.ts'
 import { at, upTo } from './pair.ts'
 import { openProxy, type Proxy } from './proxy.ts'
 
-// A reaches Postgres through a line that can keep a request back.
+// A reaches Postgres through a line that can keep a request back. Without homes, each writes what it is asked.
 let proxy: Proxy
 let a: ServiceProcess
 let b: ServiceProcess
@@ -18,7 +18,7 @@ let atB: Person
 let project: Body
 let drop: () => Promise<void>
 beforeAll(async () => {
-  const fresh = await freshEnv({ LEASE_TTL_MS: '200', LEASE_SLICE_MS: '5' })
+  const fresh = await freshEnv({ LEASE_TTL_MS: '200', LEASE_SLICE_MS: '5', WRITE_HOMES: '0' })
   drop = fresh.drop
   database = openDatabase(readConfig(fresh.env))
   proxy = await openProxy(fresh.env.DATABASE_URL!)
