@@ -1,3 +1,4 @@
+import { batchOf } from '../src/batch/batch.ts'
 import type { Command } from '../src/commands/command.ts'
 import { commentCommands } from './comments/commands.ts'
 import { memberCommands } from './members/commands.ts'
@@ -5,11 +6,15 @@ import { projectCommands } from './projects/commands.ts'
 import { subtaskCommands } from './subtasks/commands.ts'
 import { taskCommands } from './tasks/commands.ts'
 
-/** Everything that may be done to a project and to what is in it. */
-export const commands: Command<never>[] = [
+const single: Command<never>[] = [
   ...projectCommands,
   ...memberCommands,
   ...taskCommands,
   ...subtaskCommands,
   ...commentCommands,
 ]
+
+export const batchProject = batchOf(single)
+
+/** Everything that may be done to a project and to what is in it. */
+export const commands: Command<never>[] = [...single, batchProject]

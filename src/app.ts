@@ -1,5 +1,6 @@
 import { Elysia } from 'elysia'
 import { accountRoutes } from '../modules/accounts/routes.ts'
+import { batchRoutes } from '../modules/batch/routes.ts'
 import { commentReads } from '../modules/comments/reads.ts'
 import { commentRoutes } from '../modules/comments/routes.ts'
 import { eventReads } from '../modules/events/reads.ts'
@@ -40,6 +41,7 @@ export function createApp(services: Services) {
       api
         .use(accountRoutes(services))
         .use(projectRoutes(http, projectReads(services)))
+        .use(batchRoutes(http))
         .use(memberRoutes(http, memberReads(services)))
         .use(eventRoutes(http, eventReads(services)))
         .use(taskRoutes(http, taskReads(services, seeTask)))

@@ -3,7 +3,7 @@ import type { OwedJob } from '../jobs/queue.ts'
 import type { Unit } from '../commit/commit.ts'
 import type { Posted } from './work.ts'
 import type { React, StoredEvent } from '../facts/facts.ts'
-import { type Kept, nameOf, replay } from '../commit/idempotency.ts'
+import { isOwn, type Kept, nameOf, replay } from '../commit/idempotency.ts'
 import type { Reply } from '../wire/reply.ts'
 import { evolve, type State } from './state.ts'
 
@@ -47,7 +47,8 @@ export function decideBatch(
         const { version: seq } = evolve(stateOf(states, change.projectId), change)
         events.push({ ...change, seq, actorId: caller.userId, at: now, batch })
       }
-      if (guard) kept.set(nameOf(guard), { ...guard, ...(answer as unknown as Reply) })
+      const isRepeatable = guard && isOwn(guard) && changes.length === 0
+      if (guard && !isRepeatable) kept.set(nameOf(guard), { ...guard, ...(answer as unknown as Reply) })
       return () => resolve(answer)
     } catch (refusal) {
       return () => reject(refusal)

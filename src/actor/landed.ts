@@ -50,7 +50,7 @@ export async function withoutLanded(find: FindLanded, states: State[], batch: Po
   const landed = await find(projectId, version, ids)
   return batch.filter(({ work, resolve }) => {
     const event = landed.get(work.id)
-    if (event) resolve(work.recall(event))
+    if (event) resolve(work.recall?.(event))
     return !event
   })
 }
@@ -60,7 +60,7 @@ export async function withoutLanded(find: FindLanded, states: State[], batch: Po
  * only an order that is given again is decided twice.
  */
 export const mayStand = (states: State[], work: Posted['work']): boolean =>
-  work.again === true || logOf(states, work).loadedEventId >= work.id
+  work.recall !== undefined && (work.again === true || logOf(states, work).loadedEventId >= work.id)
 
 /** The state of the project in which an order's first event is: the one that a task moves to. */
 function logOf(states: State[], { projectId, otherProjectId = projectId }: Posted['work']): State {

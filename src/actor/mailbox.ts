@@ -27,12 +27,17 @@ export class Mailbox {
     this.letters.push({ content, since: performance.now() })
   }
 
-  /** The next work: commands that may share a commit, up to `most`, or one exclusive piece; undefined when empty. */
+  /** The next work: commands that may share a commit, up to `most` writes, or one exclusive piece; undefined when empty. */
   take(most: number): Posted[] | Exclusive | undefined {
     const first = this.letters[0]?.content
     if (typeof first === 'function') this.letters.shift()
     if (!first || typeof first === 'function') return first
-    const stop = this.letters.findIndex(({ content }, i) => i === most || typeof content === 'function')
+    let weight = 0
+    const stop = this.letters.findIndex(({ content }, i) => {
+      if (typeof content === 'function') return true
+      weight += content.work.weight ?? 1
+      return i > 0 && weight > most
+    })
     const taken = this.letters.splice(0, stop < 0 ? this.letters.length : stop)
     return taken.map(({ content }) => content as Posted)
   }

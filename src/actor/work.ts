@@ -19,12 +19,14 @@ export interface Work<T> {
   ifMatch?: string
   /** The caller's Idempotency-Key; the answer is kept with the commit. */
   guard?: T extends Reply ? Guard : never
+  /** How many writes it is, if more than one. */
+  weight?: number
   /** The project is new: nothing to load, nobody to wait for. */
   opens?: boolean
   /** Pure. Throws a Refusal to change nothing. `other` is the second project's state, if one was named. */
   decide(state: ProjectState, context: Context, other: ProjectState): Decision<T>
-  /** Its answer once more, from the event that it began with. */
-  recall(event: StoredEvent): T
+  /** Its answer once more, from the event that it began with; absent where its guard keeps the answer. */
+  recall?: (event: StoredEvent) => T
 }
 
 /** Work on its way, with the promise its caller waits for. */

@@ -6,6 +6,7 @@ import type { ProjectState } from '../actor/state.ts'
 import type { Caller } from '../identity/caller.ts'
 import type { Role } from '../identity/roles.ts'
 import type { Refusal } from '../wire/refusals.ts'
+import type { Found, Sought } from './order.ts'
 import type { Person, Whom } from './people.ts'
 import type { View } from './view.ts'
 
@@ -22,6 +23,8 @@ export const ofComment: At = { kind: 'comment', key: 'id' }
 export interface Known extends Context {
   /** Whom the command asked for, if there is such an account. */
   person?: Person
+  /** What the command had looked up beside that. */
+  found?: Found
   limits: { projectMembers: number }
 }
 
@@ -41,8 +44,18 @@ export interface Command<Input extends object = object, Row = unknown> {
   least: Role | 'nobody'
   /** The project that a thing moves to, if the input says so. */
   into?(input: Input): string | undefined
+  /** The fields of the input that a URL's query gives. */
+  inQuery?: string[]
+  /** Holds the input to what its schema does not say, and completes it. @throws Refusal 400 */
+  reads?(input: Input): object
+  /** What has to be looked up before it is known what to load. */
+  seeks?(input: Input, caller: Caller): Sought
   /** Rows to load beside the one it runs at. */
-  needs?(input: Input): Needs
+  needs?(input: Input, found?: Found): Needs
+  /** How many writes it is, where it is more than one: a commit holds so many. */
+  weight?(input: Input): number
+  /** Its answer is kept with its commit: its first event does not say all of it. */
+  keepsAnswer?: boolean
   /** Whose account the rule or the answer asks for. */
   whom?(input: Input, caller: Caller): Whom
   /** Throws a Refusal to change nothing. `other` is the state that the thing moves to: this one, if it stays. */

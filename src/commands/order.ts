@@ -1,6 +1,7 @@
 import type { Guard } from '../commit/idempotency.ts'
 import type { Caller } from '../identity/caller.ts'
-import type { Person } from './people.ts'
+import type { Person, Whom } from './people.ts'
+import type { Part } from './places.ts'
 
 /** A command as somebody asks for it: plain data from end to end. */
 export interface Order {
@@ -11,6 +12,18 @@ export interface Order {
   ifMatch?: string
   /** The caller's Idempotency-Key; the answer is kept with the commit. */
   guard?: Guard
+}
+
+/** What a command has looked up before it is sent: people, and the tasks that parts hang on. */
+export interface Sought {
+  people: (Whom | undefined)[]
+  parts: Part[]
+}
+
+/** What was found of it, in the same order; null for what there is not. */
+export interface Found {
+  people: (Person | null)[]
+  taskIds: (string | null)[]
 }
 
 /** An order on its way to its project, with all that was looked up for it. Plain data as well. */
@@ -25,4 +38,5 @@ export interface Dispatch extends Order {
   /** The task that the thing it runs at hangs on. */
   taskId?: string
   person?: Person
+  found?: Found
 }

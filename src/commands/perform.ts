@@ -1,6 +1,7 @@
 import type { Actors } from '../actor/actors.ts'
 import type { Needs } from '../actor/state.ts'
 import type { Work } from '../actor/work.ts'
+import { ownGuard } from '../commit/idempotency.ts'
 import type { Reply } from '../wire/reply.ts'
 import type { Command } from './command.ts'
 import { decide, idIn } from './decide.ts'
@@ -20,7 +21,7 @@ export const openPerform =
     actors.run(workOf(command, dispatch, limits), deadline)
 
 function workOf(command: Command, dispatch: Dispatch, limits: { projectMembers: number }): Work<Reply> {
-  const { id, again, projectId, input, caller, ifMatch, guard, person } = dispatch
+  const { id, again, projectId, input, caller, ifMatch, person, found } = dispatch
   return {
     id,
     again,
@@ -29,21 +30,22 @@ function workOf(command: Command, dispatch: Dispatch, limits: { projectMembers: 
     caller,
     needs: needsOf(command, dispatch),
     ifMatch,
-    guard,
+    guard: dispatch.guard ?? (command.keepsAnswer ? ownGuard(id) : undefined),
+    weight: command.weight?.(input),
     opens: command.at.kind === 'new',
     decide(state, context, other) {
-      const known = { ...context, person, limits }
+      const known = { ...context, person, found, limits }
       const { changes, isBatch, answer } = decide(command, state, known, input, other)
       return { changes, isBatch, answer: replyOf(command, answer, person) }
     },
-    recall: ({ after }) => replyOf(command, after, person),
+    recall: command.keepsAnswer ? undefined : ({ after }) => replyOf(command, after, person),
   }
 }
 
 function needsOf({ at, into, needs }: Command, dispatch: Dispatch): Needs | undefined {
-  const { projectId, taskId, input } = dispatch
+  const { projectId, taskId, input, found } = dispatch
   if (at.kind === 'new') return undefined
-  if (at.kind === 'project') return needs?.(input)
+  if (at.kind === 'project') return needs?.(input, found)
   const leaves = (into?.(input) ?? projectId) !== projectId
   return { task: [taskId!], [at.kind]: [idIn(input, at.key)], leaving: leaves ? taskId : undefined }
 }

@@ -1,6 +1,6 @@
 import { getTableName } from 'drizzle-orm'
 import { LRUCache } from 'lru-cache'
-import { entities, type Loadable, loadable } from '../../drizzle/entities.ts'
+import { type ChildOfTask, entities, type Loadable, loadable } from '../../drizzle/entities.ts'
 import { batched } from '../postgres/batch.ts'
 import type { Sql } from '../postgres/database.ts'
 import { inOrder } from '../postgres/in-order.ts'
@@ -15,6 +15,12 @@ export interface Place {
   number: number
 }
 
+/** What hangs on a task. */
+export interface Part {
+  kind: ChildOfTask
+  id: string
+}
+
 export type Places = ReturnType<typeof openPlaces>
 
 /** Finds the project of what a path names by its id alone. Remembers, for the actor notices when a place is old. */
@@ -24,6 +30,12 @@ export function openPlaces(sql: Sql) {
   const find = each((kind) => openFind(sql, kind))
 
   return {
+    /** The task that a part hangs on: always the same one, wherever that goes. */
+    async taskOf({ kind, id }: Part): Promise<string | null> {
+      const place = isId(id) ? (known[kind].get(id) ?? (await find[kind](id))) : undefined
+      return place?.taskId ?? null
+    },
+
     /**
      * Runs `work` at the thing's place, and again when it proves to have moved meanwhile.
      * @throws Refusal 404 naming `what`

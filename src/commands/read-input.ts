@@ -1,4 +1,3 @@
-import type { TObject } from '@sinclair/typebox'
 import type { Command } from './command.ts'
 import { isIdSchema } from './input.ts'
 import { canonicalId } from '../ids.ts'
@@ -12,17 +11,21 @@ export function inPath(path: string, { at, input }: Command): [string, string][]
 /** Puts path and body together as the command's input, without what a body may hold beside it. */
 export function readInput<Input extends object, Row>(path: string, command: Command<Input, Row>) {
   const given = inPath(path, command)
-  const keys = keysOfBody(command.input, given)
+  const inQuery = command.inQuery ?? []
+  const keys = keysOfBody(command, given)
   const ids = keys.filter((key) => isIdSchema(command.input.properties[key]!))
-  return (params: Record<string, string>, body: unknown): Input => {
+  return (params: Record<string, string>, body: unknown, query: Record<string, unknown> = {}): Input => {
     const input: Record<string, unknown> = {}
     const fields = (body ?? {}) as Record<string, unknown>
     for (const key of keys) if (fields[key] !== undefined) input[key] = fields[key]
     for (const key of ids) if (typeof input[key] === 'string') input[key] = canonicalId(input[key])
     for (const [name, key] of given) input[key] = params[name]
-    return input as Input
+    for (const key of inQuery) if (query[key] !== undefined) input[key] = query[key]
+    return (command.reads?.(input as Input) ?? input) as Input
   }
 }
 
-export const keysOfBody = ({ properties }: TObject, given: [string, string][]): string[] =>
-  Object.keys(properties).filter((key) => !given.some(([, one]) => one === key))
+export const keysOfBody = ({ input, inQuery = [] }: Command<never>, given: [string, string][]): string[] =>
+  Object.keys(input.properties).filter(
+    (key) => !inQuery.includes(key) && !given.some(([, one]) => one === key),
+  )

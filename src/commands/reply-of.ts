@@ -10,6 +10,6 @@ export function replyOf<Row>(
   person: Person | undefined,
 ): Reply {
   const body = shows ? shows.of(answer as Row, person) : says ? { message: says } : answer
-  const etag = shows ? etagOf(answer as { eventId: string }, shows.tag?.(person)) : null
+  const etag = shows && !shows.untagged ? etagOf(answer as { eventId: string }, shows.tag?.(person)) : null
   return { status, body: JSON.stringify(body), etag }
 }

@@ -3,7 +3,7 @@ import { isId, newId } from '../ids.ts'
 import type { Reply } from '../wire/reply.ts'
 import { idIn, nouns } from './decide.ts'
 import type { Deliver } from './deliver.ts'
-import type { Dispatch, Order } from './order.ts'
+import type { Dispatch, Found, Order, Sought } from './order.ts'
 import type { FindPerson } from './people.ts'
 import type { Places } from './places.ts'
 import type { Registered, Registry } from './registry.ts'
@@ -24,13 +24,24 @@ interface Means {
 
 /** Opens the one way in for writes to projects. */
 export function openRun({ registry, places, findPerson, deliver, timeoutMs }: Means): Run {
-  function runIn({ command, form }: Registered, order: Order, person?: Dispatch['person']): Promise<Reply> {
+  /** Looks for all at once: of each kind, many in one query. */
+  async function find({ people, parts }: Sought): Promise<Found> {
+    const [found, taskIds] = await Promise.all([
+      Promise.all(people.map(async (whom) => (whom && (await findPerson(whom))) ?? null)),
+      Promise.all(parts.map((part) => places.taskOf(part))),
+    ])
+    return { people: found, taskIds }
+  }
+
+  type Known = Pick<Dispatch, 'person' | 'found'>
+
+  function runIn({ command, form }: Registered, order: Order, known: Known): Promise<Reply> {
     const { at } = command
     const deadline = performance.now() + timeoutMs
     const into = command.into?.(order.input)
     if (into !== undefined && !isId(into)) throw notFound('Project')
     const send = (projectId: string, taskId?: string) =>
-      deliver(command, { ...order, form, id: newId(), projectId, taskId, person }, deadline)
+      deliver(command, { ...order, form, id: newId(), projectId, taskId, ...known }, deadline)
     if (at.kind === 'new') return send(newId())
     const id = idIn(order.input, at.key)
     if (at.kind === 'project') return send(id)
@@ -40,7 +51,10 @@ export function openRun({ registry, places, findPerson, deliver, timeoutMs }: Me
   return async (order) => {
     const known = registry.get(order.name)
     if (!known) throw new Error(`There is no command ${order.name}`)
-    const { whom } = known.command
-    return runIn(known, order, whom && (await findPerson(whom(order.input, order.caller))))
+    const { input, caller } = order
+    const { whom, seeks } = known.command
+    const person = whom && (await findPerson(whom(input, caller)))
+    const found = seeks && (await find(seeks(input, caller)))
+    return runIn(known, order, { person, found })
   }
 }

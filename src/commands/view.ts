@@ -9,6 +9,8 @@ export interface View<Row = unknown> {
   of(row: Row, person?: Person): object
   /** The name that a row's ETag stands for as well, where it shows one. */
   tag?(person?: Person): string
+  /** It is no row: without an ETag, and nothing that may be sent back. */
+  untagged?: boolean
 }
 
 export const view = <Row>(definition: View<Row>): View<Row> => ({

@@ -13,6 +13,13 @@ export interface Guard {
   fingerprint: string
 }
 
+/** Whose answers are kept by the ids of orders, for whoever takes one over. */
+const orders = 'orders'
+
+/** Keeps an order's answer under its own id, with no key from the caller. */
+export const ownGuard = (orderId: string): Guard => ({ scope: orders, key: orderId, fingerprint: '' })
+export const isOwn = ({ scope }: Guard): boolean => scope === orders
+
 /** A key with the answer it was given, committed together with what it did. */
 export type Kept = Guard & Reply
 
@@ -38,10 +45,10 @@ export const usedOtherwise = () => new Refusal(422, 'This Idempotency-Key was us
  * The answer given before, marked as such.
  * @throws Refusal 422 when the key was used for another request.
  */
-export function replay(kept: Kept, guard: Guard): Reply & { replayed: true } {
+export function replay(kept: Kept, guard: Guard): Reply & { replayed?: true } {
   if (kept.fingerprint !== guard.fingerprint) {
     throw usedOtherwise()
   }
   const { status, body, etag } = kept
-  return { status, body, etag, replayed: true }
+  return { status, body, etag, ...(!isOwn(guard) && ({ replayed: true } as const)) }
 }

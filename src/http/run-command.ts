@@ -11,6 +11,7 @@ export interface Asked {
   caller: Caller
   params: Record<string, string>
   body?: unknown
+  query?: Record<string, unknown>
 }
 
 /**
@@ -22,8 +23,8 @@ export const openRunCommand =
   <Input extends object, Row>(path: string, command: Command<Input, Row>, summary: string) => {
     const { name, madeAt } = command
     const inputOf = readInput(path, command)
-    const answer = ({ request, caller, params, body = null }: Asked): Promise<Response> => {
-      const input = inputOf(params, body)
+    const answer = ({ request, caller, params, body = null, query }: Asked): Promise<Response> => {
+      const input = inputOf(params, body, query)
       const where = madeAt && ((id: string) => madeAt(id, input))
       const work = ({ ifMatch, guard }: Conditions) => run({ name, input, caller, ifMatch, guard })
       return write(request, caller.userId, body, work, where)
@@ -31,8 +32,11 @@ export const openRunCommand =
     const hooks = commandHooks(path, command, summary)
     // Elysia would parse a body that the command has no use for.
     const handle =
-      'body' in hooks
-        ? ({ request, caller, params, body }: Asked) => answer({ request, caller, params, body })
-        : ({ request, caller, params }: Asked) => answer({ request, caller, params })
+      'query' in hooks
+        ? ({ request, caller, params, body, query }: Asked) =>
+            answer({ request, caller, params, body, query })
+        : 'body' in hooks
+          ? ({ request, caller, params, body }: Asked) => answer({ request, caller, params, body })
+          : ({ request, caller, params }: Asked) => answer({ request, caller, params })
     return [path, handle, hooks] as const
   }

@@ -55,8 +55,8 @@ export function readGuard(request: Request, scope: string, body: unknown): Guard
   if (!/^[\x20-\x7e]{1,255}$/.test(key)) {
     throw badKey()
   }
-  const { pathname } = parsedPath(request)
-  const said = `${request.method} ${pathname}\n${JSON.stringify(body ?? null)}`
+  const { pathname, search } = parsedPath(request)
+  const said = `${request.method} ${pathname}${search}\n${JSON.stringify(body ?? null)}`
   return { scope, key, fingerprint: createHash('sha256').update(said).digest('base64url') }
 }
 

@@ -1,6 +1,6 @@
 import type { Command } from '../commands/command.ts'
 import { nouns } from '../commands/decide.ts'
-import { Body } from '../commands/input.ts'
+import { Body, Input, Parameters } from '../commands/input.ts'
 import { roleNeeded, suffices } from '../identity/roles.ts'
 import { Message, sampleId } from '../schema/answer.ts'
 import { named } from '../schema/named.ts'
@@ -16,8 +16,10 @@ export function commandHooks<Row>(path: string, command: Command<never, Row>, su
   const body = bodyOf(command, given, capital(id))
   const takes = least === 'EDITOR' || least === 'ADMIN' ? `Takes the role ${least}.` : ''
   const where = Object.fromEntries(given.map(([, key]) => [key, sampleId]))
+  const query = queryOf(command)
   return {
     ...(body && { jsonBody: true, body }),
+    ...(query && { query }),
     ...operation({
       id,
       tag: `${nounOf(name)}s`,
@@ -28,7 +30,9 @@ export function commandHooks<Row>(path: string, command: Command<never, Row>, su
       answers: {
         status,
         description: done[status],
-        ...(shows ? { schema: shows.schema, tagged: true } : { schema: Message, example: { message: says } }),
+        ...(shows
+          ? { schema: shows.schema, tagged: !shows.untagged }
+          : { schema: Message, example: { message: says } }),
         madeAt: madeAt?.(sampleId, where as never),
       },
       refuses: refusalsOf(command),
@@ -38,11 +42,16 @@ export function commandHooks<Row>(path: string, command: Command<never, Row>, su
 
 const done = { 200: 'Done: as it is now', 201: 'Made' }
 
-function bodyOf<Row>({ input, shows }: Command<never, Row>, given: [string, string][], name: string) {
-  const keys = keysOfBody(input, given)
+function bodyOf<Row>(command: Command<never, Row>, given: [string, string][], name: string) {
+  const { input, shows } = command
+  const keys = keysOfBody(command, given)
   const fields = Object.fromEntries(keys.map((key) => [key, input.properties[key]!]))
-  return keys.length > 0 && shows ? named(name, Body(fields, shows.schema)) : undefined
+  if (keys.length === 0 || !shows) return undefined
+  return named(name, shows.untagged ? Input(fields) : Body(fields, shows.schema))
 }
+
+const queryOf = <Row>({ input, inQuery }: Command<never, Row>) =>
+  inQuery && Parameters(Object.fromEntries(inQuery.map((key) => [key, input.properties[key]!])))
 
 /** What its rule says it refuses, and what every command at such a place does. */
 function refusalsOf<Row>({ at, into, least, refuses = [] }: Command<never, Row>): Refusal[] {

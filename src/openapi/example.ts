@@ -1,7 +1,7 @@
 import type { TSchema } from '@sinclair/typebox'
 
 /** What an optional field names by these has to be there already: an example that is to work as it stands cannot know it. */
-const formatsThatName = ['uuid', 'password']
+const formatsThatName = ['uuid', 'password', 'int64']
 
 /** An example of a body, put together from the schema's own examples: it works as it stands once the path's ids are set. */
 export function requestExample(schema: TSchema): unknown {

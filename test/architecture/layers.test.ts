@@ -32,6 +32,7 @@ const places = [
     'src/home',
     'src/actor',
     'src/commands',
+    'src/batch',
     'src/openapi',
     'src/http',
     'src/services.ts',

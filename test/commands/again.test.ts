@@ -21,6 +21,7 @@ let service: TestService
 let other: Services
 let ada: Person
 let bea: Person
+let guest: Person
 let here: Perform
 let elsewhere: Perform
 let run: Run
@@ -31,6 +32,7 @@ beforeAll(async () => {
   other = openServices(readConfig(service.env), openLog('silent'), { commands, react })
   ada = await register(service.client)
   bea = await register(service.client)
+  guest = await register(service.client)
   here = openPerform(actors, config)
   elsewhere = openPerform(other.actors, config)
   const deliver: Perform = (command, dispatch, deadline) => {
@@ -69,6 +71,14 @@ test('whatever is ordered stands once, and is answered alike wherever it is give
   }
   const { id: projectId } = await order('project.create', { name: 'First' })
   const { id: otherId } = await order('project.create', { name: 'Second' })
+  const operations = [
+    { op: 'task.create', as: 'one', title: 'One' },
+    { op: 'subtask.create', taskId: '#one', title: 'Step' },
+    { op: 'project.update', id: projectId, name: 'First' },
+    { op: 'member.invite', projectId, email: guest.email, as: 'guest' },
+    { op: 'member.remove', projectId, memberId: '#guest' },
+  ]
+  await order('project.batch', { id: projectId, operations })
   await order('project.update', { id: projectId, name: 'Renamed' })
   const member = await order('member.invite', { projectId, email: bea.email, role: 'VIEWER' })
   await order('member.set_role', { projectId, memberId: member.id, role: 'EDITOR' })

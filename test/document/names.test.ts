@@ -10,7 +10,7 @@ test('operations are called by what they do', () => {
   expect(ids).toEqual(
     expect.arrayContaining([
       ...['register', 'login', 'logout', 'logoutAll', 'getMe', 'updateMe', 'deleteMe'],
-      ...['createProject', 'listProjects', 'getProject', 'updateProject', 'deleteProject'],
+      ...['createProject', 'listProjects', 'getProject', 'updateProject', 'deleteProject', 'batchProject'],
       ...['inviteMember', 'listMembers', 'setMemberRole', 'removeMember'],
       ...['createTask', 'listTasks', 'getTask', 'updateTask', 'deleteTask'],
       ...['createSubtask', 'listSubtasks', 'toggleSubtask', 'updateSubtask', 'deleteSubtask'],
@@ -59,6 +59,7 @@ test('the introduction tells of all that holds everywhere, in figures that are t
     'Lists and pages',
     'Following a project',
     'Doing a write once',
+    'Many writes in one',
     'Conditions',
     'Limits',
   ])

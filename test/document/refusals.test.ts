@@ -100,6 +100,7 @@ const wrongs: Record<number, (path: string, operation: Operation) => Wrong | und
     return { path: fill(path).replace(/(.*)[\w-]{36}/, `$1${nobody}`) }
   },
   409(_, { operationId }) {
+    if (operationId === 'batchProject') return { body: { operations: [notAsWas(things)] } }
     if (operationId === 'updateTask') return { path: `/tasks/${full.id}`, body: { projectId: elsewhere.id } }
     return operationId === 'register' ? {} : { body: { email: people.viewer.email } }
   },
@@ -108,6 +109,10 @@ const wrongs: Record<number, (path: string, operation: Operation) => Wrong | und
   414: (path) => ({ path: `${fill(path)}?x=${'x'.repeat(8_192)}` }),
   415: () => ({ headers: { 'content-type': 'text/plain' } }),
   422: () => ({ headers: { 'idempotency-key': 'used' } }),
+}
+
+const notAsWas = ({ taskId: id }: Things) => {
+  return { op: 'task.update', id, was: { status: 'IN_PROGRESS' }, title: 'T' }
 }
 
 test('what an operation is documented to refuse is what it says, word for word', async () => {

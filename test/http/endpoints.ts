@@ -25,6 +25,7 @@ const endpoint = (method: string, status: number, [names, may, does, path, body]
 }
 const read = (...rest: Rest) => endpoint('GET', 200, rest)
 const create = (...rest: Rest) => endpoint('POST', 201, rest)
+const ask = (...rest: Rest) => endpoint('POST', 200, rest)
 const change = (...rest: Rest) => endpoint('PATCH', 200, rest)
 const remove = (...rest: Rest) => endpoint('DELETE', 200, rest)
 
@@ -51,6 +52,14 @@ export const endpoints: Endpoint[] = [
   read('Project', readers, 'read a project', inProject()),
   change('Project', admins, 'change a project', inProject(), () => ({ name: 'Other' })),
   remove('Project', owners, 'delete a project', inProject()),
+  ask('Project', writers, 'do many writes at once', inProject('/batch'), ({ taskId }) => ({
+    operations: [
+      { op: 'task.create', as: 'new', title: 'T' },
+      { op: 'subtask.create', taskId: '#new', title: 'S' },
+      { op: 'task.create', title: 'After' },
+      { op: 'task.update', id: '#new', was: { status: 'TODO' }, status: taskId && 'DONE' },
+    ],
+  })),
   read('Project', readers, 'list members', inProject('/members')),
   read('Project', readers, 'read the events', inProject('/events')),
   create('Project', admins, 'invite', inProject('/members/invite'), (at) => ({ email: at.inviteeEmail })),

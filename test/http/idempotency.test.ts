@@ -31,6 +31,11 @@ interface Write {
 const writes: Record<string, () => Promise<Write>> = {
   'create a project': async () => post('/projects', { name: 'P' }, { name: 'Q' }),
   'change a project': async () => patch(`/projects/${await project()}`, { name: 'R' }, { name: 'S' }),
+  'do many writes at once': async () => {
+    const operations = [{ op: 'task.create', title: 'T' }]
+    const more = [...operations, { op: 'project.update', name: 'S' }]
+    return post(`/projects/${await project()}/batch?return=full`, { operations }, { operations: more })
+  },
   'delete a project': async () => remove(`/projects/${await project()}`),
   invite: async () => {
     const [one, two] = await Promise.all([register(ada.as()), register(ada.as())])

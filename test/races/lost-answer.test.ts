@@ -81,6 +81,24 @@ test('a move and a deletion whose commits lost their answers happen once', async
   expect(await faultsOf(database.reads)).toEqual([])
 })
 
+test('a batch whose commit lost its answer is answered as it was, and stands once', async () => {
+  const title = nextMark()
+  const operations = [
+    { op: 'task.create', as: 'new', title },
+    { op: 'subtask.create', taskId: '#new', title: 'Step' },
+    { op: 'task.update', id: '#new', status: 'TODO' }, // changes nothing
+    { op: 'task.create', title: `${title} too` },
+  ]
+  const path = `/projects/${project.id}/batch?return=full`
+  const { status, body } = await unanswered(title, () => ada.post(path, { operations }))
+  const { version, results } = body as unknown as { version: number; results: Body[] }
+  expect([status, version]).toEqual([200, 4])
+  expect(results.map(({ number }) => number)).toEqual([1, undefined, 1, 2] as number[])
+  for (const n of [0, 2, 3]) expect((await ada.get(`/tasks/${results[n]!.id}`)).body).toEqual(results[n]!)
+  expect(await count('task.created', title)).toBe(2)
+  expect(await faultsOf(database.reads)).toEqual([])
+})
+
 test('a commit that never reached the database is made again', async () => {
   const title = nextMark()
   const request = proxy.hold(title)

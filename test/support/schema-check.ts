@@ -8,6 +8,9 @@ export interface Schema {
   required?: string[]
   items?: Schema
   anyOf?: Schema[]
+  oneOf?: Schema[]
+  minItems?: number
+  maxItems?: number
   enum?: unknown[]
   format?: string
   minLength?: number
@@ -52,7 +55,7 @@ export interface OpenApi {
   >
 }
 
-const notes = ['description', 'examples', 'additionalProperties', 'default', 'readOnly']
+const notes = ['description', 'examples', 'additionalProperties', 'default', 'readOnly', 'discriminator']
 const checked = [
   '$ref',
   'type',
@@ -60,6 +63,9 @@ const checked = [
   'required',
   'items',
   'anyOf',
+  'oneOf',
+  'minItems',
+  'maxItems',
   'enum',
   'format',
   'minLength',
@@ -78,12 +84,19 @@ export function differences(api: OpenApi, schema: Schema, value: unknown, at = '
     const found = schema.anyOf.map((one) => differences(api, one, value, at))
     return found.some(({ length }) => length === 0) ? [] : found.flat()
   }
+  if (schema.oneOf) {
+    const found = schema.oneOf.map((one) => differences(api, one, value, at))
+    const fitting = found.filter(({ length }) => length === 0).length
+    return fitting === 1 ? [] : [`${at}: fits ${fitting} of the choices`, ...found.flat()]
+  }
   if (schema.enum && !schema.enum.includes(value)) return [`${at}: ${String(value)} is not in the list`]
   const types = [schema.type].flat()
   if (!types.includes(typeOf(value)) && !(types.includes('number') && typeOf(value) === 'integer')) {
     return [`${at}: ${typeOf(value)} is not ${types.join(' or ')}`]
   }
   if (Array.isArray(value)) {
+    const { minItems = 0, maxItems = Infinity } = schema
+    if (value.length < minItems || value.length > maxItems) return [`${at}: has ${value.length} items`]
     return value.flatMap((item, i) => differences(api, schema.items ?? {}, item, `${at}.${i}`))
   }
   if (typeof value === 'string') return textDifferences(schema, value, at)

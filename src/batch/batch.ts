@@ -1,0 +1,103 @@
+import { type Static, Type } from '@sinclair/typebox'
+import { isId } from '../ids.ts'
+import { requireMatch } from '../actor/precondition.ts'
+import { type Command, command, inProject } from '../commands/command.ts'
+import { IdOf, Input } from '../commands/input.ts'
+import type { Found } from '../commands/order.ts'
+import { roleNeeded } from '../identity/roles.ts'
+import { OneOf } from '../schema/text.ts'
+import { changed } from '../wire/if-match.ts'
+import { Refusal } from '../wire/refusals.ts'
+import { decideOperations, notAsWas, backAgain } from './decide-operations.ts'
+import { ofOperation } from './in-turn.ts'
+import { type Kinds, kindsOf, type Operation } from './kinds.ts'
+import { operationsSchema } from './operation-schema.ts'
+import { notHere, openReadOperations } from './read-operations.ts'
+import { batchViewOf, requireShort, tooLong } from './results.ts'
+
+const about = `All or nothing: operations are decided one after another, each on what those before it leave, and
+committed as one. Each is a command by its name, with its own input, path ids included; \`as\` gives what it is about a
+name, and \`#name\` stands for that id in operations after it. The first that is refused refuses all, with its own
+status, and says which it is. Each takes the role that it takes alone. Nothing moves between projects here.`
+
+const versionMoved = () => new Refusal(412, 'The project has another version than ifVersion')
+
+const BatchInput = (kinds: Kinds) =>
+  Input({
+    id: IdOf('project'),
+    dryRun: Type.Optional({
+      ...OneOf('DryRun', ['true', 'false']),
+      description: '`true`: decides, answers as if it were done, and does nothing',
+    }),
+    return: Type.Optional({
+      ...OneOf('BatchReturn', ['minimal', 'full']),
+      description: '`full`: whole resources in place of their ids and ETags',
+    }),
+    ifVersion: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        format: 'int64',
+        description: 'The version that the project must still have',
+        examples: [7],
+      }),
+    ),
+    operations: operationsSchema<Operation>(new Map([...kinds].map(([op, { schema }]) => [op, schema]))),
+  })
+
+/** Many of these commands as one, on one project. */
+export function batchOf(commands: Command<never>[]) {
+  const kinds = kindsOf(commands)
+  const readOperations = openReadOperations(kinds)
+  const input = BatchInput(kinds)
+  const views = new Set([...kinds.values()].flatMap(({ command: { shows } }) => shows?.schema ?? []))
+  return command('project.batch', {
+    about: about.replaceAll('\n', ' '),
+    input,
+    inQuery: ['dryRun', 'return'],
+    at: inProject('id'),
+    least: 'VIEWER',
+    reads: (given) => ({ ...given, operations: readOperations(given.id, given.operations) }),
+    seeks: ({ operations }, caller) => ({
+      people: operations.map(({ op, ...own }) => kinds.get(op)!.command.whom?.(own, caller)),
+      parts: partsOf(kinds, operations),
+    }),
+    needs: ({ operations }, found) => needsOf(kinds, operations, found),
+    weight: ({ operations }) => operations.length,
+    keepsAnswer: true,
+    decide(state, known, { ifVersion, operations, dryRun, return: wanted }: Static<typeof input>) {
+      if (state.project) requireMatch(known, state.project)
+      if (ifVersion !== undefined && ifVersion !== state.version) throw versionMoved()
+      const whole = wanted === 'full'
+      const { changes, results, version } = decideOperations(kinds, state, known, { operations, whole })
+      if (whole) requireShort(results)
+      if (dryRun === 'true') return { changes: [], answer: { version: state.version, results } }
+      return { changes, isBatch: true, answer: { version, results } }
+    },
+    shows: batchViewOf([...views]),
+    refuses: [
+      ...[notHere(), tooLong(), ofOperation(0, roleNeeded('EDITOR')), ofOperation(0, notAsWas(['status']))],
+      ...[ofOperation(1, backAgain()), changed(), versionMoved()],
+    ],
+  })
+}
+
+/** Subtasks and comments that are named by their ids. */
+const partsOf = (kinds: Kinds, operations: Operation[]) =>
+  operations.flatMap(({ op, id }) => {
+    const { kind } = kinds.get(op)!.command.at
+    return (kind === 'subtask' || kind === 'comment') && isId(String(id)) ? [{ kind, id: String(id) }] : []
+  })
+
+function needsOf(kinds: Kinds, operations: Operation[], found?: Found) {
+  const tasks = operations.flatMap(({ op, ...input }) => {
+    const { at } = kinds.get(op)!.command
+    return at.kind === 'task' && isId(String(input[at.key])) ? [String(input[at.key])] : []
+  })
+  const parts = partsOf(kinds, operations).map((part, n) => ({ ...part, taskId: found?.taskIds[n] }))
+  const present = parts.filter(({ taskId }) => taskId)
+  const idsOf = (wanted: string) => present.filter(({ kind }) => kind === wanted).map(({ id }) => id)
+  return {
+    task: [...tasks, ...present.map(({ taskId }) => taskId!)],
+    ...{ subtask: idsOf('subtask'), comment: idsOf('comment') },
+  }
+}

@@ -1,0 +1,75 @@
+import type { Entity, Rows } from '../../drizzle/entities.ts'
+import { evolve, type ProjectState, type State } from '../actor/state.ts'
+import type { Known } from '../commands/command.ts'
+import { decide } from '../commands/decide.ts'
+import type { Person } from '../commands/people.ts'
+import type { Change } from '../facts/facts.ts'
+import { conflict } from '../wire/refusals.ts'
+import { inTurn } from './in-turn.ts'
+import { type Kinds, type Operation, subjectOf } from './kinds.ts'
+import { isReference } from './read-operations.ts'
+import { resultOf } from './results.ts'
+
+/** What an operation was about: `#name` stands for its id. */
+interface Named {
+  id: string
+  person?: Person
+}
+
+export const notAsWas = (fields: string[]) => conflict(`Not as in was: ${fields.join(', ')}`)
+export const backAgain = () => conflict('Who is removed in a batch cannot be invited again in it')
+
+/** Decides operations one after another, each on what those before it leave. Pure. @throws Refusal the first one's */
+export function decideOperations(
+  kinds: Kinds,
+  state: ProjectState,
+  known: Known,
+  { operations, whole }: { operations: Operation[]; whole: boolean },
+) {
+  const trial = state.fork()
+  const names = new Map<string, Named>()
+  const gone = new Set<string>()
+  const changes: Change[] = []
+  const results = inTurn(operations, ({ op, as, was, ifMatch, ...given }, n) => {
+    const kind = kinds.get(op)!
+    const input = { ...given }
+    for (const key of kind.ids) if (isReference(input[key])) input[key] = namedBy(names, input[key])?.id
+    const subject = subjectOf(kind, input)
+    const person = known.found?.people[n] ?? namedBy(names, subjectOf(kind, given))?.person
+    const before = subject === undefined ? undefined : rowOf(trial, kind.noun, subject)
+    const decision = decide(kind.command, trial, { ...known, person, ifMatch }, input)
+    requireAsWas(before, was)
+    requireNotBack(gone, decision.changes)
+    for (const change of decision.changes) evolve(trial, change)
+    changes.push(...decision.changes)
+    const id = (decision.answer as { id: string } | undefined)?.id ?? subject!
+    if (as !== undefined) names.set(as, { id, person })
+    return resultOf(kind.command, id, decision.answer, person, whole)
+  })
+  return { changes, results, version: trial.version }
+}
+
+const namedBy = (names: ReadonlyMap<string, Named>, reference: unknown): Named | undefined =>
+  isReference(reference) ? names.get(reference.slice(1)) : undefined
+
+function rowOf(state: State, noun: Entity, id: string): Rows[Entity] | null | undefined {
+  if (noun === 'project') return state.project
+  return noun === 'member' ? state.member(id) : state.row(noun, id)
+}
+
+/** Conflicts by field: what others changed meanwhile does no harm where nobody compares it. @throws Refusal 409 */
+function requireAsWas(row: object | null | undefined, was: Record<string, unknown> = {}): void {
+  const now = (row ?? {}) as Record<string, unknown>
+  const others = Object.keys(was).filter((name) => now[name] !== was[name])
+  if (others.length > 0) throw notAsWas(others)
+}
+
+/** One statement writes new members before the old ones are out of it. @throws Refusal 409 */
+function requireNotBack(gone: Set<string>, changes: Change[]): void {
+  for (const change of changes) {
+    if (change.entity !== 'member') continue
+    const { before, after } = change as Change<'member'>
+    if (!after) gone.add(before!.userId!)
+    else if (!before && gone.has(after.userId)) throw backAgain()
+  }
+}

@@ -1,0 +1,50 @@
+import type { TObject } from '@sinclair/typebox'
+import type { Entity } from '../../drizzle/entities.ts'
+import type { Command } from '../commands/command.ts'
+import { isIdSchema } from '../commands/input.ts'
+import type { View } from '../commands/view.ts'
+import { operationSchema } from './operation-schema.ts'
+
+/** One of many writes: a command's own input, and what is said beside it. */
+export interface Operation extends Record<string, unknown> {
+  op: string
+  as?: string
+  ifMatch?: string
+  was?: Record<string, unknown>
+}
+
+/** A command as an operation of a batch. */
+export interface Kind {
+  command: Command
+  noun: Entity
+  /** The fields that name something, by its id or by what an earlier operation is called. */
+  ids: string[]
+  /** The field that the batch's own project is in, if there is one. */
+  projectKey?: string
+  schema: TObject
+}
+
+export type Kinds = ReadonlyMap<string, Kind>
+
+/** What lives inside one project: not what makes or ends it, nor the service's own work. */
+const isInside = ({ at, least }: Command<never>): boolean =>
+  at.kind !== 'new' && least !== 'OWNER' && least !== 'nobody'
+
+const nounOf = ({ name }: Command<never>) => name.slice(0, name.indexOf('.')) as Entity
+
+export function kindsOf(commands: Command<never>[]): Kinds {
+  const views = new Map(commands.flatMap((one) => (one.shows ? [[nounOf(one), one.shows as View]] : [])))
+  const kinds = commands.filter(isInside).map((command): [string, Kind] => {
+    const { at, into, input, name } = command
+    const noun = nounOf(command)
+    const ids = Object.keys(input.properties).filter((key) => isIdSchema(input.properties[key]!))
+    const projectKey = at.kind === 'project' ? at.key : into && 'projectId'
+    const schema = operationSchema(command, views.get(noun)!, projectKey)
+    return [name, { command: command as unknown as Command, noun, ids, projectKey, schema }]
+  })
+  return new Map(kinds)
+}
+
+/** What an operation changes: the member, task … that its input names. */
+export const subjectOf = ({ noun }: Kind, input: Record<string, unknown>): string | undefined =>
+  (input[`${noun}Id`] ?? input.id) as string | undefined

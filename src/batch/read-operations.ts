@@ -1,0 +1,76 @@
+import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
+import type { TObject } from '@sinclair/typebox'
+import { canonicalId } from '../ids.ts'
+import { invalid } from '../schema/validation.ts'
+import { badRequest } from '../wire/refusals.ts'
+import { inTurn } from './in-turn.ts'
+import type { Kind, Kinds, Operation } from './kinds.ts'
+
+export const notHere = () =>
+  badRequest('projectId must be the project of the batch: a task moves to another one alone')
+
+/**
+ * Holds each operation to its command's own schema, in the words in which the command alone is refused, and sees that
+ * what it names by `#name` comes before it. @throws Refusal 400
+ */
+export function openReadOperations(kinds: Kinds) {
+  const checks = new Map<Kind, TypeCheck<TObject>>()
+  const checkOf = (kind: Kind) => {
+    const check = checks.get(kind) ?? TypeCompiler.Compile(kind.schema)
+    checks.set(kind, check)
+    return check
+  }
+
+  function kindOf(given: unknown): Kind {
+    const { op } = (given ?? {}) as { op?: unknown }
+    const kind = typeof op === 'string' && kinds.get(op)
+    if (!kind) throw badRequest(`op must be one of ${[...kinds.keys()].join(', ')}`)
+    const check = checkOf(kind)
+    if (!check.Check(given)) throw invalid(check.Errors(given))
+    return kind
+  }
+
+  return (projectId: string, given: unknown[]): Operation[] => {
+    const names = new Set<string>()
+    return inTurn(given, (one) => {
+      const kind = kindOf(one)
+      const operation = tidied(kind, one as Operation)
+      requireKnown(kind, operation, names)
+      placeIn(projectId, kind, operation)
+      if (operation.as !== undefined) names.add(operation.as)
+      return operation
+    })
+  }
+}
+
+const besides = ['op', 'as', 'ifMatch', 'was']
+
+/** Without what a body may hold beside it. */
+function tidied({ command, ids }: Kind, given: Operation): Operation {
+  const operation: Record<string, unknown> = {}
+  for (const key of [...besides, ...Object.keys(command.input.properties)])
+    if (given[key] !== undefined) operation[key] = given[key]
+  for (const key of ids)
+    if (typeof operation[key] === 'string' && !isReference(operation[key]))
+      operation[key] = canonicalId(operation[key])
+  return operation as Operation
+}
+
+export const isReference = (value: unknown): value is string =>
+  typeof value === 'string' && value.startsWith('#')
+
+function requireKnown({ ids }: Kind, operation: Operation, names: ReadonlySet<string>): void {
+  if (operation.as !== undefined && names.has(operation.as))
+    throw badRequest('as must be a name that no operation before has')
+  const lost = ids.find((key) => isReference(operation[key]) && !names.has(operation[key].slice(1)))
+  if (lost) throw badRequest(`${lost} must be an id, or the #name of an operation before`)
+}
+
+/** The project is the batch's own: said or not, it is no other one. */
+function placeIn(projectId: string, { command, projectKey }: Kind, operation: Operation): void {
+  if (!projectKey) return
+  const said = operation[projectKey] ?? projectId
+  if (said !== projectId) throw notHere()
+  if (command.at.kind === 'project') operation[projectKey] = projectId
+  else delete operation[projectKey]
+}

@@ -1,0 +1,64 @@
+import { type TSchema, Type } from '@sinclair/typebox'
+import type { Command } from '../commands/command.ts'
+import type { Person } from '../commands/people.ts'
+import { type View, view } from '../commands/view.ts'
+import { Id } from '../schema/answer.ts'
+import { named } from '../schema/named.ts'
+import { etagOf } from '../wire/answers.ts'
+import { badRequest } from '../wire/refusals.ts'
+
+/** Whole resources may be far larger than what was sent to change them, and an answer travels in one frame. */
+export const mostWholeBytes = 500_000
+
+const Result = named(
+  'BatchResult',
+  Type.Object({
+    id: Id('What the operation was about'),
+    etag: Type.Union([Type.String(), Type.Null()], {
+      description: 'Its ETag from then on; null when it is gone',
+      examples: ['"019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5b"'],
+    }),
+    number: Type.Optional(Type.Integer({ minimum: 1, description: 'The number of a task', examples: [42] })),
+  }),
+)
+
+export interface BatchAnswer {
+  version: number
+  results: object[]
+}
+
+/** What a batch answers: of each operation a line, or the resource that it is about. */
+export const batchViewOf = (views: TSchema[]): View<BatchAnswer> =>
+  view<BatchAnswer>({
+    name: 'Batch',
+    schema: Type.Object({
+      version: Type.Integer({ minimum: 0, description: "The project's version from then on", examples: [7] }),
+      results: Type.Array(Type.Union([Result, ...views]), {
+        description: 'One for each operation, in order',
+      }),
+    }),
+    of: (answer) => answer,
+    untagged: true,
+  })
+
+interface Row {
+  id: string
+  eventId: string
+  number?: number
+}
+
+/** What one operation came to; of what is gone only its id. */
+export function resultOf({ shows }: Command, id: string, answer: unknown, person?: Person, whole = false) {
+  if (!shows) return { id, etag: null }
+  if (whole) return shows.of(answer, person)
+  const { number, ...row } = answer as Row
+  return { id: row.id, etag: etagOf(row, shows.tag?.(person)), ...(number !== undefined && { number }) }
+}
+
+export const tooLong = () =>
+  badRequest(`return=full would answer more than ${mostWholeBytes} bytes: ask without it`)
+
+/** @throws Refusal 400 */
+export function requireShort(results: object[]): void {
+  if (Buffer.byteLength(JSON.stringify(results)) > mostWholeBytes) throw tooLong()
+}

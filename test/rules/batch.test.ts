@@ -1,0 +1,71 @@
+import { expect, test } from 'bun:test'
+import { batchProject } from '../../modules/commands.ts'
+import { createTask, updateTask } from '../../modules/tasks/commands.ts'
+import { evolve } from '../../src/actor/state.ts'
+import { busy, comment, editor, fact, project, stranger, task, taskOf, viewer } from './facts.ts'
+import { asking, contextOf, folded, given, refusalOf } from './given.ts'
+
+const batch = (operations: object[], others: object = {}) =>
+  asking(batchProject, { id: project.id, operations: operations as never, ...others })
+const create = { op: 'task.create', projectId: project.id, title: 'Plate' }
+const finish = { op: 'task.update', id: task.id, status: 'DONE' }
+
+test('decides each on what those before it leave, as if they came one after another', () => {
+  const state = folded(busy)
+  const [known, alike] = [contextOf(editor), contextOf(editor)]
+  const together = batch([{ ...create, as: 'new' }, { ...finish, id: '#new' }, finish])(state, known)
+  const alone = folded(busy)
+  const first = asking(createTask, { projectId: project.id, title: 'Plate' })(alone, alike)
+  evolve(alone, first.changes[0]!)
+  const second = asking(updateTask, { id: first.changes[0]!.entityId, status: 'DONE' })(alone, alike)
+  evolve(alone, second.changes[0]!)
+  const third = asking(updateTask, { id: task.id, status: 'DONE' })(alone, alike)
+  expect(together.changes).toEqual([...first.changes, ...second.changes, ...third.changes])
+  expect(together.isBatch).toBeTrue()
+  expect(state.version).toBe(busy.length)
+})
+
+test('answers the version and what each operation was about', () => {
+  const { answer } = batch([create, finish, { op: 'comment.delete', id: comment.id }])(
+    folded(busy),
+    contextOf(editor),
+  )
+  expect(answer).toEqual({
+    version: busy.length + 3,
+    results: [
+      { id: 'new-1', etag: '"new-2"', number: 2 },
+      { id: task.id, etag: '"new-3"', number: 1 },
+      { id: comment.id, etag: null },
+    ],
+  })
+})
+
+test('is nothing when it is dry, whatever it decides', () => {
+  const decision = batch([create], { dryRun: 'true' })(folded(busy), contextOf(editor))
+  expect(decision.changes).toEqual([])
+  expect(decision.answer).toMatchObject({ version: busy.length })
+})
+
+test('holds rights operation by operation', () => {
+  given(busy)
+    .when(stranger, batch([create]))
+    .thenRefused(404, 'Project not found')
+  given(busy)
+    .when(viewer, batch([create]))
+    .thenRefused(403, 'operations[0]: This needs the role EDITOR in the project')
+  const other = fact('task.created', 'task', null, taskOf({ id: 'far', projectId: 'other' }))
+  given([...busy, other])
+    .when(editor, batch([create, { ...finish, id: 'far' }]))
+    .thenRefused(404, 'operations[1]: Task not found')
+})
+
+test('who may not change a row learns nothing of it from what it was', () => {
+  const guess = { ...finish, was: { title: 'Guess' } }
+  given(busy)
+    .when(viewer, batch([guess]))
+    .thenRefused(403, 'operations[0]: This needs the role EDITOR in the project')
+  expect(refusalOf(() => batch([guess])(folded(busy), contextOf(editor)))).toEqual({
+    status: 409,
+    message: 'operations[0]: Not as in was: title',
+  })
+})
