@@ -1,10 +1,11 @@
 import { appeared, removed, updated } from '../../src/facts/facts.ts'
 import { requireMatch } from '../../src/actor/precondition.ts'
 import { command, ofComment, ofTask } from '../../src/commands/command.ts'
+import { idFor } from '../../src/commands/decide.ts'
 import type { Whom } from '../../src/commands/people.ts'
 import type { Caller } from '../../src/identity/caller.ts'
 import { suffices } from '../../src/identity/roles.ts'
-import { forbidden } from '../../src/wire/refusals.ts'
+import { forbidden, idTaken } from '../../src/wire/refusals.ts'
 import { CommentId, commentView, CreateComment, UpdateComment } from './schema.ts'
 
 declare module '../../src/facts/facts.ts' {
@@ -27,15 +28,18 @@ export const createComment = command('comment.create', {
   at: ofTask('taskId'),
   least: 'EDITOR',
   whom: author,
-  decide(state, known, { taskId, text }) {
+  takesOwnId: true,
+  decide(state, known, { id: own, taskId, text }) {
     const { caller, now } = known
     const by = { authorId: caller.userId, createdAt: now, updatedAt: now }
-    const fields = { id: known.newId(), taskId, ...by, text: text.trim() }
+    const id = idFor(state, known, 'comment', own)
+    const fields = { id, taskId, ...by, text: text.trim() }
     const change = appeared(state, known, 'comment.created', fields)
     return { changes: [change], answer: change.after }
   },
   shows: commentView,
   status: 201,
+  refuses: [idTaken()],
   madeAt: (id) => `/tasks/comments/${id}`,
 })
 

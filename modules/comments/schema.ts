@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import type { CommentRow } from '../../drizzle/rows.ts'
-import { IdOf, Input } from '../../src/commands/input.ts'
+import { IdOf, Input, OwnId } from '../../src/commands/input.ts'
 import { view } from '../../src/commands/view.ts'
 import { Id, Timestamp } from '../../src/schema/answer.ts'
 import { named } from '../../src/schema/named.ts'
@@ -8,7 +8,7 @@ import { Text } from '../../src/schema/text.ts'
 import { UserView } from '../accounts/user.ts'
 
 const Words = Text(1, 20_000, 'The wheels need oil')
-export const CreateComment = Input({ taskId: IdOf('task'), text: Words })
+export const CreateComment = Input({ id: OwnId(), taskId: IdOf('task'), text: Words })
 export const UpdateComment = Input({ id: IdOf('comment'), text: Words })
 export const CommentId = Input({ id: IdOf('comment') })
 

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import type { ProjectRow } from '../../drizzle/rows.ts'
-import { IdOf, Input } from '../../src/commands/input.ts'
+import { IdOf, Input, OwnId } from '../../src/commands/input.ts'
 import { view } from '../../src/commands/view.ts'
 import { Id, Timestamp } from '../../src/schema/answer.ts'
 import { goneTag } from '../../src/reads/names.ts'
@@ -10,7 +10,7 @@ import { PersonView, personView } from '../accounts/user.ts'
 const Name = Text(1, 200, 'Analytical Engine')
 const Description = Nullable(Text(0, 20_000, 'Everything about the engine'))
 
-export const CreateProject = Input({ name: Name, description: Type.Optional(Description) })
+export const CreateProject = Input({ id: OwnId(), name: Name, description: Type.Optional(Description) })
 export const UpdateProject = Input({
   id: IdOf('project'),
   name: Type.Optional(Name),

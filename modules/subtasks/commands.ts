@@ -2,6 +2,8 @@ import type { SubtaskRow } from '../../drizzle/rows.ts'
 import { appeared, differing, removed, updated } from '../../src/facts/facts.ts'
 import { requireMatch } from '../../src/actor/precondition.ts'
 import { command, ofSubtask, ofTask } from '../../src/commands/command.ts'
+import { idFor } from '../../src/commands/decide.ts'
+import { idTaken } from '../../src/wire/refusals.ts'
 import { CreateSubtask, SubtaskId, subtaskView, UpdateSubtask } from './schema.ts'
 
 declare module '../../src/facts/facts.ts' {
@@ -18,13 +20,16 @@ export const createSubtask = command('subtask.create', {
   input: CreateSubtask,
   at: ofTask('taskId'),
   least: 'EDITOR',
-  decide(state, known, { taskId, title }) {
-    const fields = { id: known.newId(), taskId, title: title.trim(), completed: false, createdAt: known.now }
+  takesOwnId: true,
+  decide(state, known, { id: own, taskId, title }) {
+    const id = idFor(state, known, 'subtask', own)
+    const fields = { id, taskId, title: title.trim(), completed: false, createdAt: known.now }
     const change = appeared(state, known, 'subtask.created', fields)
     return { changes: [change], answer: change.after }
   },
   shows: subtaskView,
   status: 201,
+  refuses: [idTaken()],
   madeAt: (id) => `/tasks/subtasks/${id}`,
 })
 

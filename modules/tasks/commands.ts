@@ -2,7 +2,8 @@ import type { TaskRow } from '../../drizzle/rows.ts'
 import { appeared, differing, removed, updated } from '../../src/facts/facts.ts'
 import { requireMatch } from '../../src/actor/precondition.ts'
 import { command, inProject, ofTask } from '../../src/commands/command.ts'
-import { conflict } from '../../src/wire/refusals.ts'
+import { idFor } from '../../src/commands/decide.ts'
+import { conflict, idTaken } from '../../src/wire/refusals.ts'
 import { blank, type Editable, fieldsOf, notAssignable, requireAssignable } from './fields.ts'
 import { move, tooMuchToMove } from './move.ts'
 import { CreateTask, TaskId, taskView, UnassignTasks, UpdateTask } from './schema.ts'
@@ -23,10 +24,11 @@ export const createTask = command('task.create', {
   input: CreateTask,
   at: inProject(),
   least: 'EDITOR',
-  decide(state, known, { title, projectId, ...input }) {
+  takesOwnId: true,
+  decide(state, known, { id, title, projectId, ...input }) {
     requireAssignable(state, input.assigneeId)
     const change = appeared(state, known, 'task.created', {
-      id: known.newId(),
+      id: idFor(state, known, 'task', id),
       projectId: state.projectId,
       number: state.lastNumber + 1,
       title: title.trim(),
@@ -38,7 +40,7 @@ export const createTask = command('task.create', {
     return { changes: [change], answer: change.after }
   },
   shows: taskView,
-  refuses: [notAssignable()],
+  refuses: [notAssignable(), idTaken()],
   status: 201,
   madeAt: (id) => `/tasks/${id}`,
 })

@@ -17,7 +17,7 @@ export const blank: Omit<Editable, 'title'> = {
 }
 
 /** The fields of an input as they are stored; what is absent stays so. */
-export function fieldsOf(input: Partial<Omit<TaskInput, 'projectId'>>): Partial<Editable> {
+export function fieldsOf(input: Partial<Omit<TaskInput, 'id' | 'projectId'>>): Partial<Editable> {
   const fields: Partial<Editable> = { ...input }
   for (const key of Object.keys(fields) as (keyof Editable)[])
     if (fields[key] === undefined) delete fields[key]

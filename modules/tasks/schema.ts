@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import type { TaskRow } from '../../drizzle/rows.ts'
 import { Id, Timestamp } from '../../src/schema/answer.ts'
-import { IdOf, Input } from '../../src/commands/input.ts'
+import { IdOf, Input, OwnId } from '../../src/commands/input.ts'
 import { view } from '../../src/commands/view.ts'
 import { Instant, Nullable, OneOf, Text } from '../../src/schema/text.ts'
 
@@ -19,7 +19,7 @@ const optional = {
   assigneeId: Type.Optional(Nullable(IdOf('user'))),
 }
 
-export const CreateTask = Input({ title: Title, projectId: IdOf('project'), ...optional })
+export const CreateTask = Input({ id: OwnId(), title: Title, projectId: IdOf('project'), ...optional })
 export type TaskInput = Static<typeof CreateTask>
 export const UpdateTask = Input({
   id: IdOf('task'),

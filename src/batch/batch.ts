@@ -2,6 +2,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { isId } from '../ids.ts'
 import { requireMatch } from '../actor/precondition.ts'
 import { type Command, command, inProject } from '../commands/command.ts'
+import { ownIdIn } from '../commands/decide.ts'
 import { IdOf, Input } from '../commands/input.ts'
 import type { Found } from '../commands/order.ts'
 import { roleNeeded } from '../identity/roles.ts'
@@ -27,11 +28,11 @@ const BatchInput = (kinds: Kinds) =>
     id: IdOf('project'),
     dryRun: Type.Optional({
       ...OneOf('DryRun', ['true', 'false']),
-      description: '`true`: decides, answers as if it were done, and does nothing',
+      description: 'Where `true`, all is decided and answered as if it were done, and nothing is done',
     }),
     return: Type.Optional({
       ...OneOf('BatchReturn', ['minimal', 'full']),
-      description: '`full`: whole resources in place of their ids and ETags',
+      description: 'Where `full`, whole resources are answered in place of their ids and ETags',
     }),
     ifVersion: Type.Optional(
       Type.Integer({
@@ -60,6 +61,7 @@ export function batchOf(commands: Command<never>[]) {
     seeks: ({ operations }, caller) => ({
       people: operations.map(({ op, ...own }) => kinds.get(op)!.command.whom?.(own, caller)),
       parts: partsOf(kinds, operations),
+      ownIds: operations.flatMap(({ op, ...own }) => ownIdIn(kinds.get(op)!.command, own) ?? []),
     }),
     needs: ({ operations }, found) => needsOf(kinds, operations, found),
     weight: ({ operations }) => operations.length,

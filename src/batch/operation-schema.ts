@@ -1,6 +1,6 @@
 import { Kind, type TObject, type TSchema, Type, TypeRegistry } from '@sinclair/typebox'
 import type { Command } from '../commands/command.ts'
-import { Body, Input, isIdSchema } from '../commands/input.ts'
+import { Body, Input, isIdSchema, isOwnIdSchema } from '../commands/input.ts'
 import type { View } from '../commands/view.ts'
 import { named } from '../schema/named.ts'
 import { Text } from '../schema/text.ts'
@@ -26,7 +26,7 @@ export function operationSchema(
   const fields = Object.entries(input.properties).map(([key, schema]) => {
     if (key === projectKey)
       return [key, Type.Optional({ ...schema, description: 'The project, if anything' })]
-    return [key, isIdSchema(schema) ? reference(schema) : schema]
+    return [key, isIdSchema(schema) && !isOwnIdSchema(schema) ? reference(schema) : schema]
   })
   const op = { [Kind]: 'DocketChoice', type: 'string', enum: [name], description: name, examples: [name] }
   const all = {

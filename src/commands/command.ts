@@ -52,6 +52,8 @@ export interface Command<Input extends object = object, Row = unknown> {
   seeks?(input: Input, caller: Caller): Sought
   /** Rows to load beside the one it runs at. */
   needs?(input: Input, found?: Found): Needs
+  /** Its input's `id` is that of what it makes, where the client gives one. */
+  takesOwnId?: boolean
   /** How many writes it is, where it is more than one: a commit holds so many. */
   weight?(input: Input): number
   /** Its answer is kept with its commit: its first event does not say all of it. */

@@ -1,8 +1,9 @@
+import type { Loadable } from '../../drizzle/entities.ts'
 import type { Decision } from '../facts/facts.ts'
 import type { ProjectState } from '../actor/state.ts'
 import type { Caller } from '../identity/caller.ts'
 import { requireRole } from '../identity/roles.ts'
-import { notFound } from '../wire/refusals.ts'
+import { idTaken, notFound } from '../wire/refusals.ts'
 import type { Command, Known } from './command.ts'
 
 export const nouns = { project: 'Project', task: 'Task', subtask: 'Subtask', comment: 'Comment' }
@@ -34,6 +35,17 @@ function admit({ at, least }: Command, state: ProjectState, { userId }: Caller, 
 function taskOf(state: ProjectState, kind: 'task' | 'subtask' | 'comment', id: string): string | undefined {
   const taskId = kind === 'task' ? id : state.row(kind, id)?.taskId
   return taskId === undefined ? undefined : state.row('task', taskId)?.projectId
+}
+
+/** The id that the client made for what a command creates, if it made one. */
+export const ownIdIn = ({ takesOwnId }: Command<never>, input: object): string | undefined =>
+  takesOwnId ? (input as { id?: string }).id : undefined
+
+/** The id of what is created: the client's own, if nothing has it, else a new one. @throws Refusal 409 */
+export function idFor(state: ProjectState, known: Known, kind: Loadable, own?: string): string {
+  if (own === undefined) return known.newId()
+  if (known.found?.taken.includes(own) || state.row(kind, own)) throw idTaken()
+  return own
 }
 
 /** The id in a field of a command's input. */

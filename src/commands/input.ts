@@ -17,9 +17,27 @@ export const IdOf = (what: string) =>
     examples: ['019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5b'],
   })
 
+const UUIDv7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i
+TypeRegistry.Set('DocketOwnId', (_schema, value) => typeof value === 'string' && UUIDv7.test(value))
+
+/** An id that the client makes for what it creates. */
+export const OwnId = () =>
+  Type.Optional(
+    Type.Unsafe<string>({
+      [Kind]: 'DocketOwnId',
+      type: 'string',
+      format: 'uuid',
+      description: 'A UUIDv7 that nothing has or had, made by the client; one is made here unless told',
+      examples: ['019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5b'],
+    }),
+  )
+
+/** True for an id that a client makes: it names nothing yet. */
+export const isOwnIdSchema = (schema: TSchema): boolean => schema[Kind] === 'DocketOwnId'
+
 /** True for the schema of an id, or of an id that may be null. */
 export const isIdSchema = (schema: TSchema): boolean =>
-  schema[Kind] === 'DocketId' || (schema.anyOf ?? []).some(isIdSchema)
+  schema[Kind] === 'DocketId' || isOwnIdSchema(schema) || (schema.anyOf ?? []).some(isIdSchema)
 
 /**
  * A JSON body: unknown fields are refused, for a misspelt one must not be lost. What else the resource shows may come

@@ -18,12 +18,16 @@ export interface Order {
 export interface Sought {
   people: (Whom | undefined)[]
   parts: Part[]
+  /** Ids that clients made for what they create. */
+  ownIds: string[]
 }
 
 /** What was found of it, in the same order; null for what there is not. */
 export interface Found {
   people: (Person | null)[]
   taskIds: (string | null)[]
+  /** Those of the own ids that something has, or had until just now. */
+  taken: string[]
 }
 
 /** An order on its way to its project, with all that was looked up for it. Plain data as well. */

@@ -28,12 +28,18 @@ export function openPlaces(sql: Sql) {
   // Apart by kind: the id of a task is not the id of a comment.
   const known = each(() => new LRUCache<string, Place>({ max: 100_000 }))
   const find = each((kind) => openFind(sql, kind))
+  const findTaken = openFindTaken(sql)
 
   return {
     /** The task that a part hangs on: always the same one, wherever that goes. */
     async taskOf({ kind, id }: Part): Promise<string | null> {
       const place = isId(id) ? (known[kind].get(id) ?? (await find[kind](id))) : undefined
       return place?.taskId ?? null
+    },
+
+    /** True when something has this id, or is still owed work from when it had. */
+    async isTaken(id: string): Promise<boolean> {
+      return (await findTaken(id)) !== undefined
     },
 
     /**
@@ -72,6 +78,20 @@ function openFind(sql: Sql, kind: Loadable) {
           from ${sql(getTableName(table))} c join tasks t on t.id = c.task_id`
   return batched({ keys: 500, slots: 2 }, async (ids: string[]) => {
     const rows = await sql<(Place & { id: string })[]>`${select} where c.id = any(${ids}::uuid[])`
+    return inOrder(ids, rows, ({ id }) => id)
+  })
+}
+
+/** What was deleted has its id until all that hung on it is gone, for that would be taken for the new one's. */
+function openFindTaken(sql: Sql) {
+  return batched({ keys: 500, slots: 2 }, async (ids: string[]) => {
+    const rows = await sql<{ id: string }[]>`
+      select id from unnest(${ids}::uuid[]) q(id)
+      where exists (select from streams where project_id = q.id)
+        or exists (select from tasks t where t.id = q.id)
+        or exists (select from subtasks s where s.id = q.id) or exists (select from subtasks s where s.task_id = q.id)
+        or exists (select from comments c where c.id = q.id) or exists (select from comments c where c.task_id = q.id)
+        or q.id::text in (select data ->> 'taskId' from outbox where data ->> 'taskId' is not null)`
     return inOrder(ids, rows, ({ id }) => id)
   })
 }

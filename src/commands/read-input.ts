@@ -3,9 +3,9 @@ import { isIdSchema } from './input.ts'
 import { canonicalId } from '../ids.ts'
 
 /** The fields of the input that the path gives, by the name they have there: `:id` is what the command runs at. */
-export function inPath(path: string, { at, input }: Command): [string, string][] {
+export function inPath(path: string, { at }: Command): [string, string][] {
   const names = [...path.matchAll(/:(\w+)/g)].map(([, name]) => name!)
-  return names.map((name) => [name, name in input.properties || at.kind === 'new' ? name : at.key])
+  return names.map((name) => [name, name === 'id' && at.kind !== 'new' ? at.key : name])
 }
 
 /** Puts path and body together as the command's input, without what a body may hold beside it. */

@@ -1,3 +1,4 @@
+import { getTableName } from 'drizzle-orm'
 import type { PostgresError } from 'postgres'
 import { batched } from '../postgres/batch.ts'
 import type { Sql } from '../postgres/database.ts'
@@ -5,6 +6,8 @@ import type { OwedJob } from '../jobs/queue.ts'
 import { errorCode, isPassing } from '../postgres/errors.ts'
 import { type Choose, openShapes } from './shapes.ts'
 import { parametersOf, type Shape } from './statement.ts'
+import { entities, entityNames } from '../../drizzle/entities.ts'
+import { idTaken } from '../wire/refusals.ts'
 import type { StoredEvent } from '../facts/facts.ts'
 import type { Kept } from './idempotency.ts'
 
@@ -76,7 +79,8 @@ async function writeAll(by: Writer, units: Unit[]): Promise<Outcome[]> {
     return await write(by, units)
   } catch (error) {
     if (isPassing(error)) return units.map(() => 'unknown')
-    if (units.length === 1) return [isKeyTaken(error) ? 'lost' : (error as Error)]
+    if (units.length === 1)
+      return [isKeyTaken(error) ? 'lost' : isIdTaken(error) ? idTaken() : (error as Error)]
   }
   const outcomes: Outcome[] = []
   for (const unit of units) outcomes.push(...(await writeAll(by, [unit])))
@@ -86,6 +90,11 @@ async function writeAll(by: Writer, units: Unit[]): Promise<Outcome[]> {
 /** Somebody else used the same Idempotency-Key first, in another project; deciding again finds the answer. */
 const isKeyTaken = (error: unknown): boolean =>
   (error as Partial<PostgresError>).table_name === 'idempotency_keys' && errorCode(error) === '23505'
+
+/** Somebody else made something with the same id first, in another project. */
+const isIdTaken = (error: unknown): boolean =>
+  errorCode(error) === '23505' && primaryKeys.includes((error as PostgresError).constraint_name ?? '')
+const primaryKeys = entityNames.map((name) => `${getTableName(entities[name].table)}_pkey`)
 
 async function write({ sql, choose }: Writer, units: Unit[]): Promise<Outcome[]> {
   const heads = units.flatMap(({ heads }, unit) => heads.map((head) => ({ unit, ...head })))

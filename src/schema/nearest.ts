@@ -13,7 +13,8 @@ export function nearest(name: string, known: string[]): string | undefined {
   let least = Infinity
   for (const one of known) {
     const other = bare(one)
-    const isPart = wanted.length >= 3 && (other.includes(wanted) || wanted.includes(other))
+    const isShort = Math.min(wanted.length, other.length) < 3
+    const isPart = !isShort && (other.includes(wanted) || wanted.includes(other))
     const edits = isPart ? 1 : distance(wanted, other)
     const most = Math.min(mostEdits, Math.max(wanted.length, other.length) / 2)
     if (edits <= most && edits < least) [best, least] = [one, edits]

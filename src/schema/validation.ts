@@ -38,6 +38,6 @@ function sentence({ path, type, schema, value }: ValueError): string {
 /** Names what was likely meant, but not what is only ignored. */
 function unknown(name: string, { properties }: TSchema): string {
   const fields = Object.keys(properties).filter((one) => !properties[one].readOnly)
-  const meant = nearest(name, fields)
+  const meant = nearest(name.slice(name.lastIndexOf('.') + 1), fields)
   return `${name || '""'} is not known here` + (meant ? `; did you mean ${meant}?` : '')
 }

@@ -39,6 +39,7 @@ export const badToken = () => unauthorized('The bearer token is not valid')
 export const forbidden = (message: string) => new Refusal(403, message)
 export const notFound = (what: string) => new Refusal(404, `${what} not found`)
 export const conflict = (message: string) => new Refusal(409, message)
+export const idTaken = () => conflict('This id is taken: what is created needs a new one')
 export const unexpected = () => new Refusal(500, 'Something went wrong on our side')
 /** Which of two values was meant, nobody can tell. */
 export const givenTwice = (name: string) =>

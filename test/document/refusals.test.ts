@@ -99,8 +99,11 @@ const wrongs: Record<number, (path: string, operation: Operation) => Wrong | und
     if (operationId === 'inviteMember') return { body: { email: 'nobody@example.com' } }
     return { path: fill(path).replace(/(.*)[\w-]{36}/, `$1${nobody}`) }
   },
-  409(_, { operationId }) {
+  409(_, operation) {
+    const { operationId } = operation
     if (operationId === 'batchProject') return { body: { operations: [notAsWas(things)] } }
+    const own = ownIdOf(operationId)
+    if (own) return { body: { ...bodyOf(operation), id: own } }
     if (operationId === 'updateTask') return { path: `/tasks/${full.id}`, body: { projectId: elsewhere.id } }
     return operationId === 'register' ? {} : { body: { email: people.viewer.email } }
   },
@@ -109,6 +112,18 @@ const wrongs: Record<number, (path: string, operation: Operation) => Wrong | und
   414: (path) => ({ path: `${fill(path)}?x=${'x'.repeat(8_192)}` }),
   415: () => ({ headers: { 'content-type': 'text/plain' } }),
   422: () => ({ headers: { 'idempotency-key': 'used' } }),
+}
+
+/** The id of one that is there already, of what the operation creates. */
+function ownIdOf(operationId: string): string | undefined {
+  const { projectId, taskId, subtaskId, commentId } = things
+  const ids = {
+    createProject: projectId,
+    createTask: taskId,
+    createSubtask: subtaskId,
+    createComment: commentId,
+  }
+  return (ids as Record<string, string>)[operationId]
 }
 
 const notAsWas = ({ taskId: id }: Things) => {

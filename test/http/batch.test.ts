@@ -1,39 +1,24 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
-import { type Answer, type Body, invite, make, type Person, register } from '../support/client.ts'
+import type { Body, Person } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { openTestService, type TestService } from '../support/service.ts'
-import { absentId, anId, expectRefusal } from './answers.ts'
+import { anId, expectRefusal } from './answers.ts'
+import { create, doneIn, openScene } from './batch-scene.ts'
 
-let service: TestService
+let scene: Awaited<ReturnType<typeof openScene>>
 let ada: Person
 let bea: Person
 let project: Body
 let task: Body
 beforeAll(async () => {
-  service = await openTestService()
-  ada = await register(service.client, 'Ada')
-  bea = await register(service.client, 'Bea')
+  scene = await openScene()
+  ;({ ada, bea } = scene)
 })
-afterAll(() => service.close())
-beforeEach(async () => {
-  project = await make(ada, '/projects', { name: 'P' })
-  task = await make(ada, '/tasks', { title: 'T', projectId: project.id })
-})
+afterAll(() => scene.service.close())
+beforeEach(async () => void ({ project, task } = await scene.furnish()))
 
-interface Done {
-  version: number
-  results: (Body & { etag: string | null })[]
-}
-
-const send = (operations: object[], others: object = {}, query = '', headers = {}, who = ada) =>
-  who.post(`/projects/${project.id}/batch${query}`, { ...others, operations }, headers)
-const doneIn = ({ status, body, text }: Answer): Done => {
-  expect([status, text]).toEqual([200, text])
-  return body as unknown as Done
-}
-const facts = () => service.services.database.reads<{ seq: number; type: string; batch: number | null }[]>`
-  select seq::float8 as seq, type, batch::float8 as batch from events where project_id = ${project.id} order by seq`
-const create = (title: string, others: object = {}) => ({ op: 'task.create', title, ...others })
+const send = (operations: object[], others = {}, query = '', headers = {}, who = ada) =>
+  scene.send(project.id, operations, others, query, headers, who)
+const facts = () => scene.facts(project.id)
 
 test('many writes are one commit, in one range of seqs with one batch number, and each sees those before it', async () => {
   const operations = [
@@ -64,7 +49,7 @@ test('many writes are one commit, in one range of seqs with one batch number, an
   const { headers, body } = await ada.get(`/tasks/${task.id}`)
   expect([headers.get('etag'), body.assigneeId]).toEqual([results[7]!.etag, bea.id])
   expect((await ada.get(`/projects/${project.id}`)).headers.get('etag')).toBe(results[8]!.etag)
-  expect(await faultsOf(service.services.database.reads)).toEqual([])
+  expect(await faultsOf(scene.reads)).toEqual([])
 })
 
 test('return=full answers each resource as a read or its own write shows it', async () => {
@@ -103,90 +88,6 @@ test('500 operations are done, none and 501 are refused', async () => {
     status: 'DONE',
   }))
   expect(doneIn(await send(updates)).version).toBe(1_002)
-})
-
-test('the first refusal refuses all, in its own words and with its number', async () => {
-  await invite(ada, project.id, bea, 'VIEWER')
-  const elsewhere = await make(ada, '/projects', { name: 'Q' })
-  const theirs = await make(ada, '/tasks', { title: 'T', projectId: elsewhere.id })
-  const step = await make(ada, `/tasks/${theirs.id}/subtasks`, { title: 'S' })
-  const before = await facts()
-  const wrong: [status: number, message: string, operation: object][] = [
-    [400, 'title is required: a text of 1 to 500 characters', { op: 'task.create' }],
-    [400, 'titel is not known here; did you mean title?', create('X', { titel: 'X' })],
-    [400, 'assigneeId must be the owner or a member of the project', create('X', { assigneeId: absentId })],
-    [
-      400,
-      'projectId must be the project of the batch: a task moves to another one alone',
-      create('X', { projectId: elsewhere.id }),
-    ],
-    [
-      400,
-      'projectId must be the project of the batch: a task moves to another one alone',
-      { op: 'task.update', id: task.id, projectId: elsewhere.id },
-    ],
-    [
-      400,
-      'taskId must be an id, or the #name of an operation before',
-      { op: 'subtask.create', taskId: '#other', title: 'S' },
-    ],
-    [400, 'as must be a name that no operation before has', create('X', { as: 'ok' })],
-    [
-      400,
-      'was.titel is not known here; did you mean title?',
-      { op: 'task.update', id: task.id, was: { titel: 'T' } },
-    ],
-    [404, 'Task not found', { op: 'task.update', id: theirs.id, title: 'X' }],
-    [404, 'Task not found', { op: 'task.delete', id: 'nothing' }],
-    [404, 'Subtask not found', { op: 'subtask.toggle', id: step.id }],
-    [404, 'Subtask not found', { op: 'subtask.toggle', id: '#ok' }],
-    [404, 'Comment not found', { op: 'comment.delete', id: absentId }],
-    [404, 'Member not found', { op: 'member.remove', memberId: absentId }],
-    [404, 'User not found', { op: 'member.invite', email: 'nobody@example.com' }],
-    [409, 'This user is a member already', { op: 'member.invite', email: bea.email }],
-    [
-      409,
-      'Not as in was: status, title',
-      { op: 'task.update', id: task.id, was: { status: 'DONE', title: 'U', number: 1 } },
-    ],
-    [
-      412,
-      'The resource has changed: its ETag is not the one in If-Match',
-      { op: 'task.delete', id: task.id, ifMatch: '"other"' },
-    ],
-  ]
-  for (const [status, message, operation] of wrong) {
-    const answer = await send([create('Fine', { as: 'ok' }), operation, create('After')])
-    expectRefusal(answer, status, `operations[1]: ${message}`)
-  }
-  for (const op of ['project.create', 'project.delete', 'task.unassign', 'project.batch', '__proto__', 7]) {
-    expectRefusal(
-      await send([{ op, name: 'X' }]),
-      400,
-      /^operations\[0\]: op must be one of project.update, /,
-    )
-  }
-  for (const one of [null, 7, 'task.create', []]) {
-    expectRefusal(await send([one as never]), 400, /^operations\[0\]: op must be one of/)
-  }
-  expectRefusal(
-    await send([create('X')], {}, '', {}, bea),
-    403,
-    'operations[0]: This needs the role EDITOR in the project',
-  )
-  const stranger = await register(service.client)
-  expectRefusal(await send([create('X')], {}, '', {}, stranger), 404, 'Project not found')
-  expect(await facts()).toEqual(before)
-})
-
-test('who is removed in a batch is not invited again in it', async () => {
-  const { id: memberId } = await invite(ada, project.id, bea)
-  const operations = [
-    { op: 'member.remove', memberId },
-    { op: 'member.invite', email: bea.email },
-  ]
-  const message = 'operations[1]: Who is removed in a batch cannot be invited again in it'
-  expectRefusal(await send(operations), 409, message)
 })
 
 test('conditions hold: was and ifMatch of an operation, ifVersion and If-Match of the whole', async () => {
@@ -251,5 +152,5 @@ test('batches at once, with single writes between them, stand whole and in order
   )
   expect(batches.size).toBe(30)
   for (const [batch, of] of batches) expect(of.map(({ seq }) => seq)).toEqual([batch, batch + 1, batch + 2])
-  expect(await faultsOf(service.services.database.reads)).toEqual([])
+  expect(await faultsOf(scene.reads)).toEqual([])
 })

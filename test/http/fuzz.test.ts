@@ -80,7 +80,7 @@ const rightFor = ({ requestBody }: Operation, { projectId }: Things): object => 
   const { schema, example } = requestBody?.content?.['application/json'] ?? {}
   if (!schema) return {}
   const { properties = {} } = referred(api, schema.$ref!)
-  const taken = Object.entries(properties).filter(([, { readOnly }]) => !readOnly)
+  const taken = Object.entries(properties).filter(([name, { readOnly }]) => name !== 'id' && !readOnly)
   const own: Record<string, unknown> = {
     projectId,
     assigneeId: people.owner.id,

@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { type Body, invite, make, type Person, register } from '../support/client.ts'
+import { absentId, expectRefusal } from './answers.ts'
+import { create, openScene } from './batch-scene.ts'
+
+let scene: Awaited<ReturnType<typeof openScene>>
+let ada: Person
+let bea: Person
+let project: Body
+let task: Body
+beforeAll(async () => {
+  scene = await openScene()
+  ;({ ada, bea } = scene)
+})
+afterAll(() => scene.service.close())
+beforeEach(async () => void ({ project, task } = await scene.furnish()))
+
+const send = (operations: object[], others = {}, query = '', headers = {}, who = ada) =>
+  scene.send(project.id, operations, others, query, headers, who)
+const facts = () => scene.facts(project.id)
+
+test('the first refusal refuses all, in its own words and with its number', async () => {
+  await invite(ada, project.id, bea, 'VIEWER')
+  const elsewhere = await make(ada, '/projects', { name: 'Q' })
+  const theirs = await make(ada, '/tasks', { title: 'T', projectId: elsewhere.id })
+  const step = await make(ada, `/tasks/${theirs.id}/subtasks`, { title: 'S' })
+  const before = await facts()
+  const wrong: [status: number, message: string, operation: object][] = [
+    [400, 'title is required: a text of 1 to 500 characters', { op: 'task.create' }],
+    [400, 'titel is not known here; did you mean title?', create('X', { titel: 'X' })],
+    [400, 'assigneeId must be the owner or a member of the project', create('X', { assigneeId: absentId })],
+    [
+      400,
+      'projectId must be the project of the batch: a task moves to another one alone',
+      create('X', { projectId: elsewhere.id }),
+    ],
+    [
+      400,
+      'projectId must be the project of the batch: a task moves to another one alone',
+      { op: 'task.update', id: task.id, projectId: elsewhere.id },
+    ],
+    [
+      400,
+      'taskId must be an id, or the #name of an operation before',
+      { op: 'subtask.create', taskId: '#other', title: 'S' },
+    ],
+    [400, 'as must be a name that no operation before has', create('X', { as: 'ok' })],
+    [
+      400,
+      'was.titel is not known here; did you mean title?',
+      { op: 'task.update', id: task.id, was: { titel: 'T' } },
+    ],
+    [404, 'Task not found', { op: 'task.update', id: theirs.id, title: 'X' }],
+    [404, 'Task not found', { op: 'task.delete', id: 'nothing' }],
+    [404, 'Subtask not found', { op: 'subtask.toggle', id: step.id }],
+    [404, 'Subtask not found', { op: 'subtask.toggle', id: '#ok' }],
+    [404, 'Comment not found', { op: 'comment.delete', id: absentId }],
+    [404, 'Member not found', { op: 'member.remove', memberId: absentId }],
+    [404, 'User not found', { op: 'member.invite', email: 'nobody@example.com' }],
+    [409, 'This user is a member already', { op: 'member.invite', email: bea.email }],
+    [
+      409,
+      'Not as in was: status, title',
+      { op: 'task.update', id: task.id, was: { status: 'DONE', title: 'U', number: 1 } },
+    ],
+    [
+      412,
+      'The resource has changed: its ETag is not the one in If-Match',
+      { op: 'task.delete', id: task.id, ifMatch: '"other"' },
+    ],
+  ]
+  for (const [status, message, operation] of wrong) {
+    const answer = await send([create('Fine', { as: 'ok' }), operation, create('After')])
+    expectRefusal(answer, status, `operations[1]: ${message}`)
+  }
+  for (const op of ['project.create', 'project.delete', 'task.unassign', 'project.batch', '__proto__', 7]) {
+    expectRefusal(
+      await send([{ op, name: 'X' }]),
+      400,
+      /^operations\[0\]: op must be one of project.update, /,
+    )
+  }
+  for (const one of [null, 7, 'task.create', []]) {
+    expectRefusal(await send([one as never]), 400, /^operations\[0\]: op must be one of/)
+  }
+  expectRefusal(
+    await send([create('X')], {}, '', {}, bea),
+    403,
+    'operations[0]: This needs the role EDITOR in the project',
+  )
+  const stranger = await register(scene.service.client)
+  expectRefusal(await send([create('X')], {}, '', {}, stranger), 404, 'Project not found')
+  expect(await facts()).toEqual(before)
+})
+
+test('who is removed in a batch is not invited again in it', async () => {
+  const { id: memberId } = await invite(ada, project.id, bea)
+  const operations = [
+    { op: 'member.remove', memberId },
+    { op: 'member.invite', email: bea.email },
+  ]
+  const message = 'operations[1]: Who is removed in a batch cannot be invited again in it'
+  expectRefusal(await send(operations), 409, message)
+})

@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { newId } from '../../src/ids.ts'
+import { openPair, type Pair, upTo } from '../races/pair.ts'
+import { type Body, make, type Person } from '../support/client.ts'
+import { faultsOf } from '../support/history.ts'
+import { absentId, expectRefusal } from './answers.ts'
+
+const taken = 'This id is taken: what is created needs a new one'
+let pair: Pair
+let ada: Person
+let project: Body
+let task: Body
+beforeAll(async () => {
+  pair = await openPair()
+  ada = pair.atA
+})
+afterAll(() => pair.close())
+beforeEach(async () => {
+  project = await make(ada, '/projects', { name: 'P' })
+  task = await make(ada, '/tasks', { title: 'T', projectId: project.id })
+})
+
+/** What creates, given an id: alone, and in a batch. */
+const creates: Record<string, (id: unknown) => [path: string, body: object]> = {
+  project: (id) => ['/projects', { id, name: 'Own' }],
+  task: (id) => ['/tasks', { id, title: 'Own', projectId: project.id }],
+  subtask: (id) => [`/tasks/${task.id}/subtasks`, { id, title: 'Own' }],
+  comment: (id) => [`/tasks/${task.id}/comments`, { id, text: 'Own' }],
+}
+const batch = (operations: object[]) => ada.post(`/projects/${project.id}/batch`, { operations })
+
+for (const [what, createOf] of Object.entries(creates)) {
+  test(`a ${what} takes the id that its client made, in upper case too, and gives it once`, async () => {
+    const id = newId()
+    const [path, body] = createOf(id.toUpperCase())
+    const answer = await ada.post(path, body)
+    expect([answer.status, answer.body.id]).toEqual([201, id])
+    expect(answer.headers.get('location')).toContain(id)
+    expectRefusal(await ada.post(path, body), 409, taken)
+    expectRefusal(await pair.atB.post(path, body), 409, taken)
+    expect(await faultsOf(pair.sql)).toEqual([])
+  })
+
+  test(`a ${what} takes no id of anything else, in whatever project`, async () => {
+    const elsewhere = await make(ada, '/projects', { name: 'Q' })
+    const other = await make(ada, '/tasks', { title: 'T', projectId: elsewhere.id })
+    const subtask = await make(ada, `/tasks/${other.id}/subtasks`, { title: 'S' })
+    const comment = await make(ada, `/tasks/${other.id}/comments`, { text: 'C' })
+    for (const { id } of [elsewhere, other, subtask, comment]) {
+      expectRefusal(await ada.post(...createOf(id)), 409, taken)
+    }
+  })
+
+  test(`a ${what} takes no id but a UUIDv7`, async () => {
+    const wrong = [
+      7,
+      null,
+      '',
+      'x',
+      `${absentId}0`,
+      absentId.replace('-7000-', '-4000-'),
+      crypto.randomUUID(),
+    ]
+    for (const id of wrong) expectRefusal(await ada.post(...createOf(id)), 400, /^id must be a UUIDv7/)
+  })
+
+  test(`of creates of a ${what} under one id at once, in two processes and projects, one is done`, async () => {
+    const id = newId()
+    const others = await Promise.all(upTo(6).map((n) => make(ada, '/projects', { name: `P ${n}` })))
+    const answers = await Promise.all(
+      others.map(async (other, n) => {
+        const [path, body] = createOf(id)
+        const at = n % 2 ? ada : pair.atB
+        if (what === 'task') return at.post(path, { ...body, projectId: other.id })
+        if (what === 'project') return at.post(path, body)
+        const near = await make(at, '/tasks', { title: 'Near', projectId: other.id })
+        return at.post(path.replace(task.id, near.id), body)
+      }),
+    )
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409, 409])
+    for (const answer of answers) if (answer.status === 409) expectRefusal(answer, 409, taken)
+    expect(await faultsOf(pair.sql)).toEqual([])
+  })
+
+  test(`a ${what} under its own id and an Idempotency-Key is answered again`, async () => {
+    const key = { 'idempotency-key': `own-${what}` }
+    const [path, body] = createOf(newId())
+    const answers = await Promise.all(upTo(4).map((n) => (n % 2 ? ada : pair.atB).post(path, body, key)))
+    expect(answers.map(({ status }) => status)).toEqual([201, 201, 201, 201])
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
+  })
+}
+
+test('an id that is taken in another project refuses its own write alone, whatever is committed with it', async () => {
+  const id = newId()
+  const other = await make(ada, '/projects', { name: 'Q' })
+  const creates = upTo(40).map((n) => {
+    const body = { title: `T ${n}`, projectId: n % 2 ? project.id : other.id }
+    return ada.post('/tasks', n === 20 || n === 21 ? { ...body, id } : body)
+  })
+  const statuses = (await Promise.all(creates)).map(({ status }) => status)
+  expect(statuses.filter((status) => status === 201)).toHaveLength(39)
+  expect(statuses.filter((status) => status === 409)).toHaveLength(1)
+})
+
+test('in a batch an id is taken by what came before it, and stands for it after', async () => {
+  const [taskId, subtaskId] = [newId(), newId()]
+  const create = { op: 'task.create', id: taskId, title: 'Own', as: 'own' }
+  const step = { op: 'subtask.create', taskId, id: subtaskId, title: 'Step' }
+  expectRefusal(await batch([create, step, { ...create, as: 'two' }]), 409, `operations[2]: ${taken}`)
+  const { status, body } = await batch([create, step, { op: 'task.update', id: '#own', title: 'Renamed' }])
+  const { results } = body as unknown as { results: Body[] }
+  expect([status, results.map(({ id }) => id)]).toEqual([200, [taskId, subtaskId, taskId]])
+  expectRefusal(await batch([create]), 409, `operations[0]: ${taken}`)
+  expectRefusal(await batch([{ ...create, id: '#own' }]), 400, /^operations\[0\]: id must be a UUIDv7/)
+})
+
+test('a deleted task keeps its id until what hung on it is gone', async () => {
+  await make(ada, `/tasks/${task.id}/subtasks`, { title: 'Left' })
+  expect((await ada.delete(`/tasks/${task.id}`)).status).toBe(200)
+  const again = { id: task.id, title: 'Again', projectId: project.id }
+  expectRefusal(await ada.post('/tasks', again), 409, taken)
+})
