@@ -109,7 +109,7 @@ function openGround(config: Config, log: Log) {
   const hints = new Hints(redis, subscriber, `${config.redisPrefix}:versions`)
   return {
     ...{ config, database, redis, subscriber, hints, jobs },
-    followers: openFollowers(database.reads, hints, config),
+    followers: openFollowers(database.reads, hints, config, log),
     findKept: openFindKept(database.reads),
     versions: openVersions(database.reads),
     async close() {

@@ -13,7 +13,7 @@ import { within } from '../src/within.ts'
 import { openRecurring, type Place, recurringQueue, runStep, type Steps } from './recurring.ts'
 import { openSweep } from './relay.ts'
 import { runJob, type Work } from './run-job.ts'
-import { repeatedly } from './schedule.ts'
+import { repeatedly } from '../src/repeatedly.ts'
 
 /** Rows that a look over a whole table takes in one slice. */
 const lookRows = 5_000

@@ -1,8 +1,9 @@
-import { notFound, reasons, Refusal, unavailable } from '../../src/wire/refusals.ts'
+import { reasons, Refusal, unavailable } from '../../src/wire/refusals.ts'
 import type { Reading } from '../../src/commands/query.ts'
 import type { Seen } from '../../src/reads/role-lookup.ts'
 import type { Services } from '../../src/services.ts'
 import { encode, type Frames, openFrames } from './frames.ts'
+import { openSeeAgain } from './see-again.ts'
 
 /** How long a stream may be silent, and after how many events that are not for it its place is told. */
 const silentMs = 15_000
@@ -62,16 +63,6 @@ export function openFollow(means: Means) {
     }
   }
 }
-
-/** What the reader may see by now. @throws Refusal 401 or 404 */
-const openSeeAgain =
-  ({ authenticate, findRole }: Means) =>
-  async ({ request, caller: { userId } }: Reading, projectId: string): Promise<Seen> => {
-    await authenticate.caller(request)
-    const seen = await findRole({ userId, projectId })
-    if (!seen) throw notFound('Project')
-    return seen
-  }
 
 /** Says nothing but where the stream is, as a comment and an id alone: clients resume there. */
 const place = (position: number) => encode(`: nothing new\nid: ${position}\n\n`)

@@ -1,9 +1,9 @@
-import { notFound } from '../../src/wire/refusals.ts'
 import type { Reading } from '../../src/commands/query.ts'
 import type { Seen } from '../../src/reads/role-lookup.ts'
 import type { Services } from '../../src/services.ts'
 import type { Asked } from './parameters.ts'
 import { eventsAt, lookedAt } from './queries.ts'
+import { openSeeAgain } from './see-again.ts'
 
 type Means = Pick<Services, 'authenticate' | 'database' | 'findRole' | 'followers'>
 
@@ -12,10 +12,11 @@ type Means = Pick<Services, 'authenticate' | 'database' | 'findRole' | 'follower
  * still see it is asked whenever they are woken. Gives what they may see by then.
  * @throws Refusal 401, 404, 429 or 503
  */
-export function openPatience({ authenticate, database, findRole, followers }: Means) {
-  return async ({ request, caller }: Reading, first: Seen, asked: Asked): Promise<Seen> => {
-    const { projectId } = first
-    const { userId } = caller
+export function openPatience(means: Means) {
+  const { database, followers } = means
+  const seeAgain = openSeeAgain(means)
+  return async (reading: Reading, first: Seen, asked: Asked): Promise<Seen> => {
+    const { request, caller } = reading
     const until = performance.now() + asked.waitMs
     let seen = first
     let quietUpTo = asked.after
@@ -28,16 +29,13 @@ export function openPatience({ authenticate, database, findRole, followers }: Me
     }
 
     if (await hasNews()) return seen
-    const leave = followers.take(userId)
+    const leave = followers.take(caller.userId)
     try {
       for (;;) {
         const leftMs = until - performance.now()
         if (leftMs <= 0 || followers.hasEnded() || request.signal.aborted) return seen
         await followers.moved(seen, leftMs, request.signal)
-        await authenticate.caller(request)
-        const now = await findRole({ userId, projectId })
-        if (!now) throw notFound('Project')
-        seen = now
+        seen = await seeAgain(reading, first.projectId)
         if (await hasNews()) return seen
       }
     } finally {

@@ -1,6 +1,8 @@
 import type { Config } from '../config.ts'
+import type { Log } from '../log.ts'
 import { batched } from '../postgres/batch.ts'
 import type { Sql } from '../postgres/database.ts'
+import { repeatedly } from '../repeatedly.ts'
 import { within } from '../within.ts'
 import type { Hints, Moved } from './hints.ts'
 import { openSeats } from './seats.ts'
@@ -19,6 +21,7 @@ export function openFollowers(
   sql: Sql,
   hints: Hints,
   config: Pick<Config, 'followers' | 'followersPerCaller'>,
+  log: Log,
 ) {
   const waiting = new Waiting()
   const hear = (moved: Moved) => waiting.hear(moved)
@@ -27,7 +30,7 @@ export function openFollowers(
   let isEnded = false
 
   const lookAtAll = () => inParts(waiting.projects(), look)
-  const stop = inRounds(lookAtAll, (round) => !hints.areHeard || round % heardRounds === 0)
+  const stop = repeatedly(inRounds(hints, lookAtAll), askEveryMs, log)
 
   return {
     /** Resolves when the project has moved beyond a version, when the time is up or the signal comes. */
@@ -49,7 +52,7 @@ export function openFollowers(
     /** Nobody waits here any more. */
     end(): void {
       isEnded = true
-      stop()
+      void stop()
       waiting.wakeAll()
     },
   }
@@ -66,16 +69,11 @@ async function inParts(ids: string[], look: (ids: string[]) => Promise<unknown>)
   for (let i = 0; i < ids.length; i += mostAsked) await look(ids.slice(i, i + mostAsked))
 }
 
-/** Works again and again, not before it is done. What fails is tried in the next round. */
-function inRounds(work: () => Promise<void>, isDue: (round: number) => boolean): () => void {
+/** Looks in every round while no hints are heard, else in one of so many. */
+function inRounds(hints: Hints, look: () => Promise<void>): () => Promise<void> {
   let round = 0
-  let isBusy = false
-  const timer = setInterval(() => {
-    if (isBusy || !isDue(round++)) return
-    isBusy = true
-    void work()
-      .catch(() => {})
-      .finally(() => (isBusy = false))
-  }, askEveryMs)
-  return () => clearInterval(timer)
+  return async () => {
+    const isDue = round++ % heardRounds === 0
+    if (isDue || !hints.areHeard) await look()
+  }
 }

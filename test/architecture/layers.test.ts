@@ -14,6 +14,7 @@ const places = [
     'src/ids.ts',
     'src/log.ts',
     'src/within.ts',
+    'src/repeatedly.ts',
   ],
   ...[
     'src/wire',

@@ -1,7 +1,7 @@
-import type { Log } from '../src/log.ts'
+import type { Log } from './log.ts'
 
 /**
- * Does something again and again, never twice at once. By a timer of this process, not by a job: for what fills the queue
+ * Does something again and again, never twice at once; what fails is tried again the next time. By a timer of this process, not by a job: for what fills the queue
  * after Redis lost everything. Stop it by calling what it returns.
  */
 export function repeatedly(work: () => Promise<unknown>, everyMs: number, log: Log): () => Promise<void> {
