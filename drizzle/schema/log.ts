@@ -1,4 +1,5 @@
-import { bigint, integer, jsonb, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core'
+import { sql } from 'drizzle-orm'
+import { bigint, index, integer, jsonb, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core'
 import { instant } from '../columns.ts'
 
 /**
@@ -30,6 +31,14 @@ export const events = pgTable(
     taskId: uuid('task_id'),
     /** What many commands did that were committed as one: the seq of the first event of it. */
     batch: bigint('batch', { mode: 'number' }),
+    /** The seq of the event in this project that it takes back. */
+    undoes: bigint('undoes', { mode: 'number' }),
   },
-  (t) => [primaryKey({ columns: [t.projectId, t.seq] })],
+  (t) => [
+    primaryKey({ columns: [t.projectId, t.seq] }),
+    // Ids of events grow along a task's way through projects, as seqs do not.
+    index('events_task')
+      .on(t.taskId, t.id)
+      .where(sql`task_id is not null`),
+  ],
 )

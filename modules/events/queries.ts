@@ -33,7 +33,8 @@ export async function eventsAt(
   const rows = await sql<Row[]>`${untilFull(
     sql,
     sql`select e.project_id, e.seq::float8 as seq, e.id, e.type, e.entity, e.entity_id, e.task_id,
-      e.batch::float8 as batch, e.actor_id, e.at, e.before, e.after,
+      e.batch::float8 as batch, e.undoes::float8 as undoes,
+      e.actor_id, e.at, e.before, e.after,
       coalesce(octet_length(e.before::text), 0) + coalesce(octet_length(e.after::text), 0) as bytes
     from events e where e.project_id = ${projectId} and e.seq > ${after}::bigint and e.seq <= ${end}::bigint ${wanted}
     order by e.seq limit ${limit}`,

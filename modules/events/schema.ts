@@ -61,6 +61,13 @@ export const eventView = view<ReadEvent>({
       description: 'Of what was committed as one: the seq of the first event of it; null of what came alone',
       examples: [null],
     }),
+    undoes: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        description: 'Of what takes an event back: the seq of that event',
+        examples: [41],
+      }),
+    ),
     actor: named(
       'Actor',
       Type.Object({

@@ -54,9 +54,10 @@ export function peopleIn(event: StoredEvent): string[] {
 
 /** An event as the API shows it: views of what was and is, never the rows themselves. */
 export function shownEvent(event: ReadEvent): object {
-  const { seq, id, type, entity, entityId, taskId, batch = null, actorId, at, people } = event
+  const { seq, id, type, entity, entityId, taskId, batch = null, undoes, actorId, at, people } = event
   const actor = { id: actorId, name: people.get(actorId)?.name ?? null }
-  return { seq, id, type, entity, entityId, taskId, batch, actor, at, ...sidesOf(event) }
+  const takesBack = undoes == null ? {} : { undoes }
+  return { seq, id, type, entity, entityId, taskId, batch, ...takesBack, actor, at, ...sidesOf(event) }
 }
 
 function sidesOf(event: ReadEvent): { before: object | null; after: object | null } {

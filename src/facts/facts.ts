@@ -23,6 +23,8 @@ export interface Change<E extends Entity = Entity> {
   entityId: string
   before: Partial<Rows[E]> | null
   after: Rows[E] | null
+  /** The seq of the event in this project that it takes back. */
+  undoes?: number | null
 }
 
 /** A fact at its place in a project's history. */
