@@ -25,6 +25,7 @@ import { type Limits, openLimits } from './http/limits/limits.ts'
 import type { Log } from './log.ts'
 import { openPasswords, type Passwords } from './identity/passwords.ts'
 import { openRedis, openSubscriber } from './redis/connections.ts'
+import { type OldestKept, openOldestKept } from './reads/kept.ts'
 import { type FindRole, openFindRole } from './reads/role-lookup.ts'
 import { openServe, type Serve } from './reads/cached-bodies.ts'
 import { type Once, openOnce } from './http/once.ts'
@@ -41,6 +42,7 @@ export interface Services {
   run: Run
   versions: Versions
   findRole: FindRole
+  oldestKept: OldestKept
   serve: Serve
   followers: Followers
   write: Write
@@ -83,6 +85,7 @@ export function openServices(config: Config, log: Log, domain: Domain): Services
     ...{ config, log, database, versions, followers, limits, authenticate, tokens, passwords, jobs },
     ...writing,
     findRole: openFindRole(database.reads, versions),
+    oldestKept: openOldestKept(database.reads),
     write: openWrite(findKept),
     once: openOnce(findKept, passwords, tokens),
     guards: openGuards(authenticate, limits, config),

@@ -11,7 +11,7 @@ const mostUntold = 1_000
 /** When who was cut comes back: not all at once. */
 const retryMs = () => 500 + Math.floor(Math.random() * 2_500)
 
-type Means = Pick<Services, 'authenticate' | 'database' | 'findRole' | 'followers'>
+type Means = Pick<Services, 'authenticate' | 'database' | 'findRole' | 'followers' | 'oldestKept'>
 
 /** Where a stream begins, and what it shows. */
 export interface Start {
@@ -25,8 +25,8 @@ export interface Start {
  * its reader may see it is asked after it was read and before it is sent.
  */
 export function openFollow(means: Means) {
-  const { database, followers } = means
-  const framesAfter = openFrames(database.reads)
+  const { followers } = means
+  const framesAfter = openFrames(means)
   const seeAgain = openSeeAgain(means)
 
   async function* chunks(reading: Reading, start: Start, signal: AbortSignal) {

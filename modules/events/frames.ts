@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import type { Sql } from '../../src/postgres/database.ts'
 import type { Seen } from '../../src/reads/role-lookup.ts'
+import type { Services } from '../../src/services.ts'
 import { eventsAt } from './queries.ts'
 import { eventView } from './schema.ts'
 
@@ -21,11 +21,11 @@ const utf8 = new TextEncoder()
 export const encode = (text: string) => utf8.encode(text)
 
 /** Reads and encodes what comes after a seq, once for all who listen there. */
-export function openFrames(sql: Sql) {
+export function openFrames(means: Pick<Services, 'database' | 'oldestKept'>) {
   const kept = new LRUCache<string, Promise<Frames>>({ max: keptStretches, ttl: keptMs })
 
   async function read(seen: Seen, after: number): Promise<Frames> {
-    const { events, upTo } = await eventsAt(sql, seen, { after, limit: mostAtOnce, types: null })
+    const { events, upTo } = await eventsAt(means, seen, { after, limit: mostAtOnce, types: null })
     const framed = events.map((event) => {
       const data = JSON.stringify(eventView.of(event))
       return { type: event.type, text: `id: ${event.seq}\nevent: ${event.type}\ndata: ${data}\n\n` }

@@ -5,15 +5,15 @@ import type { Asked } from './parameters.ts'
 import { eventsAt, lookedAt } from './queries.ts'
 import { openSeeAgain } from './see-again.ts'
 
-type Means = Pick<Services, 'authenticate' | 'database' | 'findRole' | 'followers'>
+type Means = Pick<Services, 'authenticate' | 'database' | 'findRole' | 'followers' | 'oldestKept'>
 
 /**
  * Holds who asks for what has not happened yet: until there is something for them, or their time is up. Whether they may
  * still see it is asked whenever they are woken. Gives what they may see by then.
- * @throws Refusal 401, 404, 429 or 503
+ * @throws Refusal 401, 404, 410, 429 or 503
  */
 export function openPatience(means: Means) {
-  const { database, followers } = means
+  const { followers } = means
   const seeAgain = openSeeAgain(means)
   return async (reading: Reading, first: Seen, asked: Asked): Promise<Seen> => {
     const { request, caller } = reading
@@ -23,7 +23,7 @@ export function openPatience(means: Means) {
 
     const hasNews = async (): Promise<boolean> => {
       if (!asked.types || seen.version - asked.after > lookedAt) return seen.version > asked.after
-      const { events } = await eventsAt(database.reads, seen, { ...asked, after: quietUpTo, limit: 1 })
+      const { events } = await eventsAt(means, seen, { ...asked, after: quietUpTo, limit: 1 })
       quietUpTo = seen.version
       return events.length > 0
     }

@@ -1,7 +1,9 @@
 import type { Sql } from '../../src/postgres/database.ts'
 import type { StoredEvent } from '../../src/facts/facts.ts'
+import { requireKept } from '../../src/reads/kept.ts'
 import { pageBytes, untilFull } from '../../src/reads/pages.ts'
 import type { Seen } from '../../src/reads/role-lookup.ts'
+import type { Services } from '../../src/services.ts'
 import type { User } from '../accounts/user.ts'
 import type { Asked } from './parameters.ts'
 import { type People, peopleIn, type ReadEvent } from './views.ts'
@@ -20,9 +22,10 @@ export interface Stretch {
 /**
  * What was asked for of a project's events up to the version seen. As seqs have no gaps, how many rows are
  * looked at is known before.
+ * @throws Refusal 410 when some of those after `after` are no longer kept
  */
 export async function eventsAt(
-  sql: Sql,
+  { database: { reads: sql }, oldestKept }: Pick<Services, 'database' | 'oldestKept'>,
   { projectId, version }: Seen,
   asked: Omit<Asked, 'waitMs'>,
 ): Promise<Stretch> {
@@ -40,6 +43,7 @@ export async function eventsAt(
     order by e.seq limit ${limit}`,
     sql`bytes`,
   )}`
+  if (rows[0]?.seq !== after + 1) await requireKept(oldestKept, projectId, after)
   const isCut = rows.length === limit || rows.reduce((sum, { bytes }) => sum + bytes, 0) >= pageBytes
   const people = await peopleOf(sql, rows)
   return { events: rows.map((row) => ({ ...row, people })), upTo: isCut ? rows.at(-1)!.seq : end }

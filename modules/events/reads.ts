@@ -1,4 +1,5 @@
 import { isId } from '../../src/ids.ts'
+import { gone, requireKept } from '../../src/reads/kept.ts'
 import { nextLink, textOf } from '../../src/reads/pages.ts'
 import type { Seen } from '../../src/reads/role-lookup.ts'
 import { etagAt } from '../../src/reads/versions.ts'
@@ -12,18 +13,18 @@ import { eventsAt } from './queries.ts'
 import { eventView } from './schema.ts'
 import { asksForStream, openStream } from './stream.ts'
 
-const about = `In order, each once. Begin after 0, or after the Docket-Version of a list's first page, and go on after the last \`seq\`, as the Link header does while there is more. Of some \`types\` a page may show fewer than \`limit\` and lead on. Names are those of now. With \`wait\`, an answer that would be \`[]\` is held until there is something, or the time is up; of some types go on after its Docket-Version then. Who may not read the project any more gets 404 or 401 meanwhile.`
+const about = `In order, each once. Begin after 0, or after the Docket-Version of a list's first page, and go on after the last \`seq\`, as the Link header does while there is more. Of some \`types\` a page may show fewer than \`limit\` and lead on. Names are those of now. With \`wait\`, an answer that would be \`[]\` is held until there is something, or the time is up; of some types go on after its Docket-Version then. Who may not read the project any more gets 404 or 401 meanwhile. Events may be kept for some days only: 410 when some after \`after\` are gone, and names the oldest that is there.`
 
 const streamed =
   ' With `Accept: text/event-stream` the same comes as server-sent events, for as long as it is read: `id` is the seq, `event` the type, `data` the event. It begins after `Last-Event-ID`, else after `after`, else now; an event of type `end` says why a stream ends.'
 
 /** What may be asked of the history. */
 export function eventReads(services: Services) {
-  const { database, findRole, serve } = services
+  const { findRole, oldestKept, serve } = services
   const hold = openPatience(services)
   const stream = openStream(services)
   async function pageOf(request: Request, seen: Seen, asked: Asked, etag: string): Promise<CachedBody> {
-    const { events, upTo } = await eventsAt(database.reads, seen, asked)
+    const { events, upTo } = await eventsAt(services, seen, asked)
     const { body, count } = textOf(events, eventView.of)
     const end = count < events.length ? events[count - 1]!.seq : upTo
     return { etag, body, link: end < seen.version ? nextLink(request.url, 'after', String(end)) : null }
@@ -34,7 +35,7 @@ export function eventReads(services: Services) {
     input: EventsQuery,
     shows: eventView,
     isList: true,
-    refuses: [ahead(), notFound('Project')],
+    refuses: [ahead(), notFound('Project'), gone(17)],
     async read(reading) {
       const { request, query } = reading
       const { userId } = reading.caller
@@ -47,6 +48,7 @@ export function eventReads(services: Services) {
       // A stream begins after what its reader had last, else where it is told, else now.
       const after = known ?? (isStream && query.after === undefined ? first.version : asked.after)
       if (after > first.version) throw ahead()
+      if (after < first.version) await requireKept(oldestKept, id, after)
       if (isStream) return stream(reading, { seen: first, after, types: asked.types })
       const seen = asked.waitMs > 0 ? await hold(reading, first, asked) : first
       const etag = etagAt(seen, `.${seen.renaming}`)

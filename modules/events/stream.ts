@@ -15,7 +15,9 @@ export const asksForStream = ({ headers }: Request): boolean =>
   headers.get('accept')?.includes('text/event-stream') ?? false
 
 /** Answers with what happens from some place on, for as long as it is read. @throws Refusal 429 or 503 */
-export function openStream(services: Pick<Services, 'authenticate' | 'database' | 'findRole' | 'followers'>) {
+export function openStream(
+  services: Pick<Services, 'authenticate' | 'database' | 'findRole' | 'followers' | 'oldestKept'>,
+) {
   const follow = openFollow(services)
   return (reading: Reading, start: Start): Response => {
     const leave = services.followers.take(reading.caller.userId)

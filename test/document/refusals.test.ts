@@ -19,6 +19,8 @@ let api: OpenApi
 /** A task with more than can go along with it, and where it cannot go. */
 let full: Body
 let elsewhere: Body
+/** A project whose first 16 events are gone. */
+let aged: Body
 let operations: [name: string, operation: Operation][]
 beforeAll(async () => {
   service = await openTestService()
@@ -27,6 +29,7 @@ beforeAll(async () => {
   people = await openPeople(service.client)
   things = await furnish(people, await register(service.client))
   await fillTask()
+  await ageProject()
   for (const one of [people.owner, people.editor]) {
     await one.post('/projects', { name: 'Engine' }, { 'idempotency-key': 'used' })
   }
@@ -40,6 +43,13 @@ async function fillTask(): Promise<void> {
     insert into comments (id, task_id, author_id, text, created_at, updated_at, event_id)
     select uuidv7(), ${full.id}, ${people.owner.id}, 'Words', now(), now(), uuidv7()
     from generate_series(0, ${mostMoved.rows}::int4)`
+}
+
+async function ageProject(): Promise<void> {
+  aged = await make(people.owner, '/projects', { name: 'Aged' })
+  const operations = Array(16).fill({ op: 'task.create', title: 'T' })
+  await people.owner.post(`/projects/${aged.id}/batch`, { operations })
+  await service.services.database.chores`delete from events where project_id = ${aged.id} and seq < 17`
 }
 
 const nobody = '019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5b'
@@ -107,6 +117,7 @@ const wrongs: Record<number, (path: string, operation: Operation) => Wrong | und
     if (operationId === 'updateTask') return { path: `/tasks/${full.id}`, body: { projectId: elsewhere.id } }
     return operationId === 'register' ? {} : { body: { email: people.viewer.email } }
   },
+  410: (path) => ({ path: `${fill(path, { ...things, projectId: aged.id })}?after=0` }),
   412: () => ({ headers: { 'if-match': '"other"' } }),
   413: () => ({ body: JSON.stringify({ title: 'x'.repeat(1_048_576) }) }),
   414: (path) => ({ path: `${fill(path)}?x=${'x'.repeat(8_192)}` }),
