@@ -28,6 +28,7 @@ const places = [
   ],
   ...[
     'src/facts',
+    'src/past',
     'src/commit',
     'src/channel',
     'src/home',

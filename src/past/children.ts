@@ -1,0 +1,67 @@
+import type { ChildOfTask, Rows } from '../../drizzle/entities.ts'
+import { type Children, isTooMuch, lists } from '../facts/children.ts'
+import type { StoredEvent } from '../facts/facts.ts'
+import { arrivedWith } from '../facts/rows.ts'
+import type { Sql } from '../postgres/database.ts'
+import { untilFull } from '../reads/pages.ts'
+
+const pageEvents = 500
+/** Events of one task that are looked at, at most. */
+export const mostLooked = 100_000
+
+/** A task just before an event of its project. */
+export interface Moment {
+  projectId: string
+  taskId: string
+  eventId: string
+}
+
+type Told = Pick<StoredEvent, 'type' | 'entity' | 'entityId' | 'after'> & { id: string; isFirst: boolean }
+
+/**
+ * What hung on a task just before an event, as the events before it say: also when the rows themselves are gone. Read
+ * backwards, to where the task came into the project. `too much` is what could not go along with the task to another one
+ * either; `forgotten`, where its coming is no longer told.
+ */
+export async function childrenBefore(sql: Sql, at: Moment): Promise<Children | 'too much' | 'forgotten'> {
+  const found: Children = { subtasks: [], comments: [] }
+  const known = new Set<string>()
+  const put = (child: ChildOfTask, id: string, row: Rows[ChildOfTask] | null) => {
+    if (known.has(id)) return
+    known.add(id)
+    if (row) (found[`${child}s`] as unknown[]).push(row)
+  }
+  let before = at.eventId
+  for (let looked = 0; looked < mostLooked;) {
+    const page = await pageBefore(sql, at, before)
+    if (page.length === 0) return 'forgotten'
+    for (const event of page) {
+      const { entity, entityId, after } = event
+      if (entity !== 'task') put(entity as ChildOfTask, entityId, after as Rows[ChildOfTask] | null)
+      const along = arrivedWith(event)
+      for (const [list, child] of lists) for (const row of along?.[list] ?? []) put(child, row.id, row)
+      if (event.isFirst) return isTooMuch(found) ? 'too much' : inOrder(found)
+    }
+    if (isTooMuch(found)) break
+    looked += page.length
+    before = page.at(-1)!.id
+  }
+  return 'too much'
+}
+
+const pageBefore = (sql: Sql, { projectId, taskId }: Moment, before: string) =>
+  sql<Told[]>`${untilFull(
+    sql,
+    sql`select id, type, entity, entity_id, entity = 'task' and before is null as is_first,
+      case when entity <> 'task' or type = 'task.moved_in' then after end as after
+    from events where task_id = ${taskId} and id < ${before}::uuid and project_id = ${projectId}
+    order by id desc limit ${pageEvents}`,
+    sql`octet_length(after::text)`,
+  )}`
+
+/** As lists show them. */
+const inOrder = ({ subtasks, comments }: Children): Children => ({
+  subtasks: subtasks.sort(byId),
+  comments: comments.sort(byId),
+})
+const byId = (a: { id: string }, b: { id: string }) => (a.id < b.id ? -1 : 1)

@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { mostMoved } from '../../src/facts/children.ts'
+import type { StoredEvent } from '../../src/facts/facts.ts'
+import { fold, nothing } from '../../src/facts/fold.ts'
+import { childrenBefore } from '../../src/past/children.ts'
+import { type Body, make, type Person, register } from '../support/client.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+import { readEvents } from '../rules/history.ts'
+import { live, lives } from '../rules/random-life.ts'
+
+let service: TestService
+let people: Person[]
+beforeAll(async () => {
+  service = await openTestService()
+  people = await Promise.all(['Ada', 'Bea', 'Cyd', 'Dan'].map((name) => register(service.client, name)))
+})
+afterAll(() => service.close())
+const sql = () => service.services.database.reads
+
+/** What hangs on the tasks that a project's events are about, just before each. */
+function hangingBefore(history: StoredEvent[]) {
+  const contents = nothing()
+  return history.map((event) => {
+    const { taskId } = event as StoredEvent & { taskId: string | null }
+    const of = <R extends { taskId: string; id: string }>(rows: Map<string, R>) =>
+      [...rows.values()].filter((row) => row.taskId === taskId).sort((a, b) => (a.id < b.id ? -1 : 1))
+    const isHere = taskId !== null && contents.task.has(taskId)
+    const children = { subtasks: of(contents.subtask), comments: of(contents.comment) }
+    fold(contents, event)
+    return { event, taskId: isHere ? taskId : null, children }
+  })
+}
+
+test('what hung on a task at any time is told by its events, also after it moved or was deleted', async () => {
+  let compared = 0
+  const property = fc.asyncProperty(lives(30), async (waves) => {
+    await sql()`truncate streams, events, outbox, projects, members, tasks, subtasks, comments`
+    await live(waves, [people, people])
+    const events = (await readEvents(sql())).toSorted((a, b) => a.seq - b.seq)
+    for (const history of Map.groupBy(events, ({ projectId }) => projectId).values()) {
+      for (const { event, taskId, children } of hangingBefore(history)) {
+        if (!taskId) continue
+        const { projectId, id: eventId } = event
+        expect(await childrenBefore(sql(), { projectId, taskId, eventId })).toEqual(children)
+        compared++
+      }
+    }
+  })
+  await fc.assert(property, { numRuns: 20 })
+  expect(compared).toBeGreaterThan(50)
+})
+
+/** No id is later. */
+const latest = 'ffffffff-ffff-7fff-bfff-ffffffffffff'
+
+test('more than goes along is said to be too much, and what is no longer told to be forgotten', async () => {
+  const ada = people[0]!
+  const { id: projectId } = await make(ada, '/projects', { name: 'P' })
+  const { id: taskId }: Body = await make(ada, '/tasks', { title: 'T', projectId })
+  const said = await make(ada, `/tasks/${taskId}/comments`, { text: 'Words' })
+  const ask = () => childrenBefore(sql(), { projectId, taskId, eventId: latest })
+  expect(await ask()).toMatchObject({ subtasks: [], comments: [{ id: said.id }] })
+  const add = (rows: number, text: string) => sql()`
+    insert into events (project_id, seq, id, type, entity, entity_id, actor_id, at, after, task_id)
+    select ${projectId}, n + 1000, uuidv7(), 'comment.created', 'comment', id, ${ada.id}, now(),
+      jsonb_build_object('id', id, 'taskId', ${taskId}::text, 'text', ${text}::text), ${taskId}
+    from (select n, uuidv7() as id from generate_series(1, ${rows}::int4) n) c`
+  await add(mostMoved.rows - 1, 'Words')
+  expect(await ask()).toMatchObject({ comments: { length: mostMoved.rows } })
+  await sql()`delete from events where task_id = ${taskId} and entity = 'task'`
+  expect(await ask()).toBe('forgotten')
+  await sql()`delete from events where task_id = ${taskId} and seq > 1000`
+  await add(mostMoved.rows + 1, 'Words')
+  expect(await ask()).toBe('too much')
+  await sql()`delete from events where task_id = ${taskId} and seq > 1000`
+  await add(400, 'x'.repeat(20_000))
+  expect(await ask()).toBe('too much')
+})
