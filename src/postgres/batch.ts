@@ -9,6 +9,8 @@ export interface BatchLimits<K> {
   weigh?: { limit: number; of: (key: K) => number }
   /** Calls under way at once, at most. */
   slots: number
+  /** How long the oldest waits for a call under way before one goes beside it; no time if it is left out. */
+  patienceMs?: number
   /** When a lone key goes: after the I/O of this tick of the loop, so that requests read together travel together. */
   soon?: (go: () => void) => unknown
 }
@@ -33,16 +35,20 @@ const longMs = 1_000
  * @throws Refusal 503 when too many wait already.
  */
 export function batched<K, V>(limits: BatchLimits<K>, work: (keys: K[]) => Promise<V[]>) {
-  const { soon = setImmediate } = limits
+  const { soon = setImmediate, patienceMs = 0 } = limits
   const waiting: Waiting<K, V>[] = []
   let busy = 0
-  let scheduled = false
+  const pumpSoon = armed(soon, pump)
+  const pumpIn = armed(setTimeout, pump)
 
   function pump() {
-    scheduled = false
     while (waiting.length > 0 && busy < limits.slots) {
+      const count = fitting(waiting, limits)
+      const mayWait = busy > 0 && count === waiting.length
+      const leftMs = waiting[0]!.since + patienceMs - performance.now()
+      if (mayWait && leftMs > 0) return pumpIn(leftMs)
       busy++
-      void run(waiting.splice(0, fitting(waiting, limits)))
+      void run(waiting.splice(0, count))
     }
   }
 
@@ -62,15 +68,26 @@ export function batched<K, V>(limits: BatchLimits<K>, work: (keys: K[]) => Promi
 
   return (key: K) =>
     new Promise<V>((resolve, reject) => {
-      if (waiting.length >= mostWaiting || isOverloaded(waiting)) {
-        return reject(unavailable('Too many requests wait'))
-      }
+      if (waiting.length >= mostWaiting || isOverloaded(waiting)) return reject(tooMany())
       waiting.push({ key, resolve, reject, since: performance.now() })
-      if (!scheduled && busy < limits.slots) {
-        scheduled = true
-        soon(pump)
-      }
+      if (busy < limits.slots) pumpSoon()
     })
+}
+
+const tooMany = () => unavailable('Too many requests wait')
+
+/** Starts it once: until it goes, starting it again changes nothing. */
+function armed(start: (go: () => void, ms?: number) => unknown, go: () => void): (ms?: number) => void {
+  let isArmed = false
+  const fire = () => {
+    isArmed = false
+    go()
+  }
+  return (ms) => {
+    if (isArmed) return
+    isArmed = true
+    start(fire, ms)
+  }
 }
 
 /** How many of those who wait go together. */

@@ -132,3 +132,33 @@ test('the same key asked twice is answered twice', async () => {
   await finish(0)
   expect(await answers).toEqual([10, 10])
 })
+
+test('who has patience goes with the next call, and beside one only when that one takes too long', async () => {
+  const { call, calls, finish } = byHand({ keys: 10, slots: 2, patienceMs: 50 })
+  const answers = [call(1)]
+  await turn()
+  answers.push(call(2))
+  await turn()
+  expect(calls).toEqual([[1]])
+  await finish(0)
+  expect(calls).toEqual([[1], [2]])
+  answers.push(call(3))
+  while (calls.length < 3) await turn()
+  await finish(2)
+  await finish(1)
+  expect(await Promise.all(answers)).toEqual([10, 20, 30])
+})
+
+test('a full call needs no patience', async () => {
+  const { call, calls, finish } = byHand({ keys: 2, slots: 2, patienceMs: 60_000 })
+  const answers = Promise.all([1, 2, 3, 4, 5, 6].map(call))
+  await turn()
+  expect(calls).toEqual([
+    [1, 2],
+    [3, 4],
+  ])
+  await finish(0)
+  await finish(1)
+  await finish(2)
+  expect(await answers).toEqual([10, 20, 30, 40, 50, 60])
+})
