@@ -5,6 +5,8 @@ import { commentReads } from '../modules/comments/reads.ts'
 import { commentRoutes } from '../modules/comments/routes.ts'
 import { eventReads } from '../modules/events/reads.ts'
 import { eventRoutes } from '../modules/events/routes.ts'
+import { historyReads } from '../modules/history/reads.ts'
+import { historyRoutes } from '../modules/history/routes.ts'
 import { memberReads } from '../modules/members/reads.ts'
 import { memberRoutes } from '../modules/members/routes.ts'
 import { projectReads } from '../modules/projects/reads.ts'
@@ -44,6 +46,7 @@ export function createApp(services: Services) {
         .use(batchRoutes(http))
         .use(memberRoutes(http, memberReads(services)))
         .use(eventRoutes(http, eventReads(services)))
+        .use(historyRoutes(http, historyReads(services)))
         .use(taskRoutes(http, taskReads(services, seeTask)))
         .use(subtaskRoutes(http, subtaskReads(services, seeTask)))
         .use(commentRoutes(http, commentReads(services, seeTask))),

@@ -40,5 +40,9 @@ export const events = pgTable(
     index('events_task')
       .on(t.taskId, t.id)
       .where(sql`task_id is not null`),
+    // Which projects a task came through.
+    index('events_left')
+      .on(t.taskId, t.projectId)
+      .where(sql`type = 'task.moved_out'`),
   ],
 )

@@ -33,18 +33,21 @@ const Count = (maximum: number, description: string, example: number) =>
     }),
   )
 
-export const EventsQuery = Parameters({
-  after: Count(mostSeq, 'The seq of the last event that is known: a whole number, 0 for none', 41),
-  limit: Limit(100, 500),
-  wait: Count(mostSeconds, `The seconds to hold the answer while it would be []: 0 to ${mostSeconds}`, 25),
-  types: Type.Optional(
+export const EventTypes = () =>
+  Type.Optional(
     Type.Unsafe<string>({
       [Kind]: 'DocketEventTypes',
       type: 'string',
       description: `Only events of these types, with commas between: ${eventTypes.join(', ')}`,
       examples: ['task.created,task.updated'],
     }),
-  ),
+  )
+
+export const EventsQuery = Parameters({
+  after: Count(mostSeq, 'The seq of the last event that is known: a whole number, 0 for none', 41),
+  limit: Limit(100, 500),
+  wait: Count(mostSeconds, `The seconds to hold the answer while it would be []: 0 to ${mostSeconds}`, 25),
+  types: EventTypes(),
 })
 
 /** What is asked of a feed: the events of some types, or of all, after one that is known. */

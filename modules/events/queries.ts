@@ -11,7 +11,18 @@ import { type People, peopleIn, type ReadEvent } from './views.ts'
 /** Events of a project looked at for one page, at most, when only some types are wanted. */
 export const lookedAt = 10_000
 
-type Row = StoredEvent & { taskId: string | null; bytes: number }
+/** An event as it is read, and how long its rows are. */
+export type EventRow = StoredEvent & { taskId: string | null; bytes: number }
+
+/** What is read of an event `e`. */
+export const eventColumns = (sql: Sql) => sql`
+  e.project_id, e.seq::float8 as seq, e.id, e.type, e.entity, e.entity_id, e.task_id,
+  e.batch::float8 as batch, e.undoes::float8 as undoes, e.actor_id, e.at, e.before, e.after,
+  coalesce(octet_length(e.before::text), 0) + coalesce(octet_length(e.after::text), 0) as bytes`
+
+/** Whether there may be more of them than were read. */
+export const isCutAt = (rows: EventRow[], limit: number): boolean =>
+  rows.length >= limit || rows.reduce((sum, { bytes }) => sum + bytes, 0) >= pageBytes
 
 /** Events in order, and the seq up to which there are no others that were asked for. */
 export interface Stretch {
@@ -33,21 +44,23 @@ export async function eventsAt(
   if (after >= version) return { events: [], upTo: version }
   const end = Math.min(version, after + lookedAt)
   const wanted = types ? sql`and e.type = any(${types}::text[])` : sql``
-  const rows = await sql<Row[]>`${untilFull(
+  const rows = await sql<EventRow[]>`${untilFull(
     sql,
-    sql`select e.project_id, e.seq::float8 as seq, e.id, e.type, e.entity, e.entity_id, e.task_id,
-      e.batch::float8 as batch, e.undoes::float8 as undoes,
-      e.actor_id, e.at, e.before, e.after,
-      coalesce(octet_length(e.before::text), 0) + coalesce(octet_length(e.after::text), 0) as bytes
-    from events e where e.project_id = ${projectId} and e.seq > ${after}::bigint and e.seq <= ${end}::bigint ${wanted}
+    sql`select ${eventColumns(sql)} from events e where e.project_id = ${projectId} and e.seq > ${after}::bigint and e.seq <= ${end}::bigint ${wanted}
     order by e.seq limit ${limit}`,
     sql`bytes`,
   )}`
   if (rows[0]?.seq !== after + 1) await requireKept(oldestKept, projectId, after)
-  const isCut = rows.length === limit || rows.reduce((sum, { bytes }) => sum + bytes, 0) >= pageBytes
-  const people = await peopleOf(sql, rows)
-  return { events: rows.map((row) => ({ ...row, people })), upTo: isCut ? rows.at(-1)!.seq : end }
+  const upTo = isCutAt(rows, limit) ? rows.at(-1)!.seq : end
+  return { events: await withPeople(sql, rows), upTo }
 }
+
+/** The same events with those whom they name. */
+export async function withPeople<E extends StoredEvent>(sql: Sql, rows: E[]): Promise<(E & Named)[]> {
+  const people = await peopleOf(sql, rows)
+  return rows.map((row) => ({ ...row, people }))
+}
+type Named = { people: People }
 
 async function peopleOf(sql: Sql, events: StoredEvent[]): Promise<People> {
   const ids = [...new Set(events.flatMap(peopleIn))]

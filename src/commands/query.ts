@@ -17,6 +17,8 @@ export interface Query {
   /** The parameters in the URL. */
   input?: TObject
   shows: View<never>
+  /** Its name and place in the document, where another read shows the same. */
+  called?: { id: string; tag: string }
   /** Pages of it, and not one. */
   isList?: boolean
   /** What it refuses in words of its own, for the document. */

@@ -4,14 +4,14 @@ import type { Query } from '../commands/query.ts'
 import { operation } from './operation.ts'
 
 /** What Elysia and the document know of a query: its parameters, and all that is said of it. */
-export function queryHooks({ about, input, shows, isList, refuses = [] }: Query, summary: string) {
+export function queryHooks({ about, input, shows, isList, refuses = [], called }: Query, summary: string) {
   const { name, schema } = shows
+  const own = { id: isList ? `list${name}s` : `get${name}`, tag: `${name}s` }
   const { limit, cursor } = input?.properties ?? {}
   return {
     ...(input && { query: input }),
     ...operation({
-      id: isList ? `list${name}s` : `get${name}`,
-      tag: `${name}s`,
+      ...(called ?? own),
       summary,
       description: about,
       does: 'read',

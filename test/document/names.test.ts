@@ -15,6 +15,7 @@ test('operations are called by what they do', () => {
       ...['createTask', 'listTasks', 'getTask', 'updateTask', 'deleteTask'],
       ...['createSubtask', 'listSubtasks', 'toggleSubtask', 'updateSubtask', 'deleteSubtask'],
       ...['createComment', 'listComments', 'updateComment', 'deleteComment', 'listEvents'],
+      ...['listProjectHistory', 'listTaskHistory'],
     ]),
   )
   for (const id of ids) expect(id).toMatch(/^[a-z]+([A-Z][a-z]+)*$/)
@@ -22,7 +23,7 @@ test('operations are called by what they do', () => {
 })
 
 test('what crosses the wire has a name, and is named wherever it is shown', () => {
-  const resources = ['User', 'Project', 'Member', 'Task', 'Subtask', 'Comment', 'Event', 'Error']
+  const resources = ['User', 'Project', 'Member', 'Task', 'Subtask', 'Comment', 'Event', 'TaskEvent', 'Error']
   const lists = ['TaskStatus', 'TaskPriority', 'TaskSort', 'Role', 'EventType']
   expect(Object.keys(api.components.schemas)).toEqual(expect.arrayContaining([...resources, ...lists]))
   for (const [name, { responses, requestBody }] of operationsOf(api)) {
@@ -38,7 +39,7 @@ test('a limit is a whole number with bounds', () => {
   const limits = [...operationsOf(api)].flatMap(([name, { parameters }]) =>
     parameters.filter((one) => one.name === 'limit').map(({ schema }) => [name, schema] as const),
   )
-  expect(limits).toHaveLength(6)
+  expect(limits).toHaveLength(8)
   for (const [name, schema] of limits) {
     const own: Record<string, number[]> = { projects: [1_000, 1_000], events: [500, 100] }
     const [most, unlessTold] = own[name.split('/').at(-1)!] ?? [200, 50]

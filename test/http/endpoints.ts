@@ -62,6 +62,7 @@ export const endpoints: Endpoint[] = [
   })),
   read('Project', readers, 'list members', inProject('/members')),
   read('Project', readers, 'read the events', inProject('/events')),
+  read('Project', readers, "read a project's history", inProject('/history')),
   create('Project', admins, 'invite', inProject('/members/invite'), (at) => ({ email: at.inviteeEmail })),
   change('Project', admins, 'set a role', member('/role'), () => ({ role: 'EDITOR' })),
   remove('Project', admins, 'remove a member', member()),
@@ -83,6 +84,7 @@ export const endpoints: Endpoint[] = [
   remove('Subtask', writers, 'delete a subtask', subtask()),
   create('Task', writers, 'add a comment', inTask('/comments'), () => ({ text: 'C' })),
   read('Task', readers, 'list comments', inTask('/comments')),
+  read('Task', readers, "read a task's history", inTask('/history')),
   change('Comment', ['editor'], "edit the editor's comment", comment, () => ({ text: 'Fast' })),
   remove('Comment', writers, "delete the editor's comment", comment),
 ]

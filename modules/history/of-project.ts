@@ -1,0 +1,49 @@
+import { seqAt, seqBefore } from '../../src/reads/seq-at.ts'
+import { untilFull } from '../../src/reads/pages.ts'
+import type { Seen } from '../../src/reads/role-lookup.ts'
+import type { Services } from '../../src/services.ts'
+import { eventColumns, type EventRow, isCutAt, lookedAt, withPeople } from '../events/queries.ts'
+import type { ReadEvent } from '../events/views.ts'
+import type { Wanted } from './parameters.ts'
+
+/** Events, newest first, and the one to go on before; null where there are no others. */
+export interface Back {
+  events: ReadEvent[]
+  goOn: string | null
+}
+
+/**
+ * A page of a project's history. As seqs have no gaps, how many events are looked at is known before; where the log
+ * begins, so does the history.
+ */
+export async function eventsBack(
+  { database: { reads: sql }, oldestKept }: Pick<Services, 'database' | 'oldestKept'>,
+  seen: Seen,
+  wanted: Wanted,
+): Promise<Back> {
+  const { projectId, version } = seen
+  const { entity, entityId, actorId, types, limit } = wanted
+  const [oldest, upTo, after] = await Promise.all([
+    oldestKept(projectId),
+    wanted.to === null ? version : seqAt(sql, seen, wanted.to),
+    wanted.from === null ? 0 : seqBefore(sql, seen, wanted.from),
+  ])
+  const first = Math.max(after + 1, oldest ?? 1)
+  const last = Math.min(version, upTo, (wanted.before ?? Infinity) - 1)
+  const lowest = Math.max(first, last - lookedAt + 1)
+  if (last < lowest) return { events: [], goOn: null }
+  // One text for all that may be asked: each further one would be a plan more to keep.
+  const rows = await sql<EventRow[]>`${untilFull(
+    sql,
+    sql`select ${eventColumns(sql)} from events e
+    where e.project_id = ${projectId} and e.seq <= ${last}::bigint and e.seq >= ${lowest}::bigint
+      and (${types}::text[] is null or e.type = any(${types}::text[]))
+      and (${entity}::text is null or e.entity = ${entity}::text)
+      and (${entityId}::uuid is null or e.entity_id = ${entityId}::uuid)
+      and (${actorId}::uuid is null or e.actor_id = ${actorId}::uuid)
+    order by e.seq desc limit ${limit}`,
+    sql`bytes`,
+  )}`
+  const downTo = isCutAt(rows, limit) ? rows.at(-1)!.seq : lowest
+  return { events: await withPeople(sql, rows), goOn: downTo > first ? String(downTo) : null }
+}

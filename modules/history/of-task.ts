@@ -1,0 +1,41 @@
+import type { Sql } from '../../src/postgres/database.ts'
+import { untilFull } from '../../src/reads/pages.ts'
+import { eventColumns, type EventRow, isCutAt, lookedAt, withPeople } from '../events/queries.ts'
+import type { Back } from './of-project.ts'
+
+/** What every id comes before. */
+const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+
+interface WantedOfTask {
+  taskId: string
+  /** Those that the caller may read. */
+  projectIds: string[]
+  before: string | null
+  limit: number
+}
+
+/**
+ * A page of a task's history, by the ids of events: they grow along its way through projects. Of events that its caller
+ * may not read, so many are passed over for one page.
+ */
+export async function taskEventsBack(sql: Sql, wanted: WantedOfTask): Promise<Back> {
+  const { taskId, projectIds, limit } = wanted
+  const before = wanted.before ?? lastId
+  const rows = await sql<EventRow[]>`${untilFull(
+    sql,
+    sql`select ${eventColumns(sql)} from (
+      select * from events where task_id = ${taskId} and id < ${before} order by id desc limit ${lookedAt}) e
+    where e.project_id = any(${projectIds}::uuid[]) order by e.id desc limit ${limit + 1}`,
+    sql`bytes`,
+  )}`
+  const shown = rows.slice(0, limit)
+  const goOn = isCutAt(rows, limit + 1) ? shown.at(-1)!.id : await passedOver(sql, taskId, before)
+  return { events: await withPeople(sql, shown), goOn }
+}
+
+/** The last event that was looked at, where there may be more behind it. */
+async function passedOver(sql: Sql, taskId: string, before: string): Promise<string | null> {
+  const [row] = await sql<{ id: string }[]>`
+    select id from events where task_id = ${taskId} and id < ${before} order by id desc offset ${lookedAt - 1} limit 1`
+  return row?.id ?? null
+}

@@ -1,0 +1,101 @@
+import { isId } from '../../src/ids.ts'
+import { nextLink, textOf, writeCursor } from '../../src/reads/pages.ts'
+import { etagAt, type Versioned } from '../../src/reads/versions.ts'
+import { type CachedBody, pathOf } from '../../src/wire/answers.ts'
+import { digestOf } from '../../src/wire/etags.ts'
+import { notFound } from '../../src/wire/refusals.ts'
+import type { Query } from '../../src/commands/query.ts'
+import type { Services } from '../../src/services.ts'
+import { lookedAt } from '../events/queries.ts'
+import { eventView } from '../events/schema.ts'
+import type { ReadEvent } from '../events/views.ts'
+import { type Back, eventsBack } from './of-project.ts'
+import { taskEventsBack } from './of-task.ts'
+import { ProjectHistoryQuery, readTaskPage, readWanted, TaskHistoryQuery } from './parameters.ts'
+import { taskEventView } from './schema.ts'
+import { openSeeTrail } from './trails.ts'
+
+const begins = 'Where events are kept for some days only, it begins with the oldest that is there.'
+const ofProject = `Newest first, in the shape of the feed's events; names are those of now. \`from\` and \`to\` are part of what is shown. Filtered, a page looks at ${lookedAt} events at most: it may show fewer than \`limit\`, and the Link header leads on. ${begins}`
+const ofTask = `The task, its subtasks and comments, newest first, through moves between projects, and also after it was deleted. Who may read the project that it is in, or was in last, sees it; what happened in projects that they may not read is left out. ${begins}`
+
+/** What may be asked of the history: the log, newest first. */
+export const historyReads = (services: Services) => ({
+  ofProject: projectHistory(services),
+  ofTask: taskHistory(services),
+})
+
+function projectHistory(services: Services): Query {
+  const { findRole, serve } = services
+  const tagOf = openTag(services)
+  return {
+    about: ofProject,
+    input: ProjectHistoryQuery,
+    shows: eventView,
+    isList: true,
+    called: { id: 'listProjectHistory', tag: 'Events' },
+    refuses: [notFound('Project')],
+    async read({ request, caller: { userId }, query, params: { id = '' } }) {
+      const wanted = readWanted(query)
+      const seen = isId(id) && (await findRole({ userId, projectId: id }))
+      if (!seen) throw notFound('Project')
+      const etag = etagAt(seen, `.${seen.renaming}${await tagOf([id])}`)
+      const build = async () => {
+        const found = await eventsBack(services, seen, wanted)
+        return pageOf(request, found, eventView.of, ({ seq }) => String(seq), etag)
+      }
+      return serve(request, pathOf(request), etag, build, seen.version)
+    },
+  }
+}
+
+function taskHistory(services: Services): Query {
+  const { findRole, serve } = services
+  const seeTrail = openSeeTrail(services.database.reads, services.versions)
+  const tagOf = openTag(services)
+  return {
+    about: ofTask,
+    input: TaskHistoryQuery,
+    shows: taskEventView,
+    isList: true,
+    called: { id: 'listTaskHistory', tag: 'Events' },
+    refuses: [notFound('Task')],
+    async read({ request, caller: { userId }, query, params: { id: taskId = '' } }) {
+      const page = readTaskPage(query)
+      const trail = isId(taskId) && (await seeTrail({ userId, taskId }))
+      if (!trail) throw notFound('Task')
+      const others = await Promise.all(trail.others.map((projectId) => findRole({ userId, projectId })))
+      const projectIds = [trail, ...others].flatMap((one: Versioned | undefined) => one?.projectId ?? [])
+      // Not every caller may read the same projects.
+      const tag = await tagOf(projectIds)
+      const etag = etagAt(trail, `.${trail.renaming}${tag}`)
+      const build = async () => {
+        const found = await taskEventsBack(services.database.reads, { taskId, projectIds, ...page })
+        return pageOf(request, found, taskEventView.of, (event) => event.id, etag)
+      }
+      return serve(request, pathOf(request) + tag, etag, build, trail.version)
+    },
+  }
+}
+
+/** What an ETag says of whose logs are shown, and of where they begin. */
+const openTag =
+  ({ oldestKept }: Services) =>
+  async (projectIds: string[]): Promise<string> => {
+    const oldest = await Promise.all(projectIds.map(oldestKept))
+    return oldest.length === 1
+      ? `.${oldest[0]}`
+      : `.${digestOf([...projectIds, ...oldest].join()).slice(1, -1)}`
+  }
+
+function pageOf(
+  request: Request,
+  { events, goOn }: Back,
+  view: (event: ReadEvent) => object,
+  keyOf: (event: ReadEvent) => string,
+  etag: string,
+): CachedBody {
+  const { body, count } = textOf(events, view)
+  const end = count < events.length ? keyOf(events[count - 1]!) : goOn
+  return { etag, body, link: end === null ? null : nextLink(request.url, 'cursor', writeCursor([end])) }
+}

@@ -1,0 +1,27 @@
+import type { Sql, SqlPart } from '../postgres/database.ts'
+
+/** A project, and how much of its log is to be looked at. */
+interface Log {
+  projectId: string
+  version: number
+}
+
+/** The seq of a project's last event at an instant or before it; one less than its oldest when there is none. */
+export const seqAt = (sql: Sql, log: Log, instant: string) => lastSeq(sql, log, sql`<= ${instant}`)
+
+/** The same, before the instant. */
+export const seqBefore = (sql: Sql, log: Log, instant: string) => lastSeq(sql, log, sql`< ${instant}`)
+
+/** Times of a project never go back, so it is found by halves: some twenty rows of a million. */
+async function lastSeq(sql: Sql, { projectId, version }: Log, isThen: SqlPart): Promise<number> {
+  const [row] = await sql<{ seq: number }[]>`
+    with recursive search(low, high) as (
+      (select seq, ${version}::bigint + 1 from events where project_id = ${projectId} order by seq limit 1)
+      union all
+      select case when t.fits then e.seq + 1 else s.low end, case when t.fits then s.high else e.seq end
+      from search s join events e on e.project_id = ${projectId} and e.seq = (s.low + s.high) / 2
+      cross join lateral (select e.at ${isThen}::text::timestamptz as fits) t
+      where s.low < s.high)
+    select low::float8 - 1 as seq from search order by high - low limit 1`
+  return row?.seq ?? 0
+}

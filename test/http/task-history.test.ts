@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { type Body, invite, make, type Person, register } from '../support/client.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+import { type FeedEvent, readFeed } from './feed.ts'
+import { furnish } from './history-scene.ts'
+import { nextOf } from './walk.ts'
+
+let service: TestService
+let ada: Person
+let grace: Person
+beforeAll(async () => {
+  service = await openTestService()
+  ada = await register(service.client, 'Ada')
+  grace = await register(service.client, 'Grace')
+})
+afterAll(() => service.close())
+
+type TaskEvent = FeedEvent & { projectId: string }
+const openProject = async () => (await make(ada, '/projects', { name: 'Engine' })).id
+const ofTask = async (who: Person, taskId: string, query = '') =>
+  (await readFeed(who, `/tasks/${taskId}/history${query}`)) as TaskEvent[]
+const typesOf = async (who: Person, taskId: string) => (await ofTask(who, taskId)).map(({ type }) => type)
+const said = async (who: Person, path: string) => {
+  const { status, body } = await who.get(path)
+  return `${status} ${body.message}`
+}
+
+test("a task's history tells of it and all that hangs on it, also once it is gone", async () => {
+  const { projectId, task, comment } = await furnish(ada, grace)
+  await make(ada, '/tasks', { title: 'Another', projectId })
+  await ada.delete(`/tasks/comments/${comment.id}`)
+  await ada.delete(`/tasks/${task.id}`)
+  const feed = await readFeed(ada, `/projects/${projectId}/events`)
+  const own = feed.filter(({ taskId }) => taskId === task.id).map((event) => ({ projectId, ...event }))
+  for (const query of ['', '?limit=2', '?limit=7'])
+    expect(await ofTask(grace, task.id, query)).toEqual(own.toReversed())
+  await service.services.database.chores`delete from subtasks where task_id = ${task.id}`
+  expect(await ofTask(ada, task.id)).toHaveLength(own.length)
+})
+
+/** A task that went from one project to another and on to a third, and was changed in each. */
+async function travelled() {
+  const projects = [await openProject(), await openProject(), await openProject()]
+  const task = await make(ada, '/tasks', { title: 'Draw', projectId: projects[0]! })
+  await make(ada, `/tasks/${task.id}/comments`, { text: 'Here' })
+  for (const projectId of projects.slice(1)) {
+    await ada.patch(`/tasks/${task.id}`, { projectId })
+    await ada.patch(`/tasks/${task.id}`, { title: `In ${projectId}` })
+  }
+  return { task, projects: projects as [string, string, string] }
+}
+
+test("a task's history goes through moves, without what its reader may not read", async () => {
+  const { task, projects } = await travelled()
+  const [one, two, three] = projects
+  const feeds = await Promise.all(projects.map((id) => readFeed(ada, `/projects/${id}/events`)))
+  const all = feeds
+    .flatMap((feed, i) => feed.map((event) => ({ projectId: projects[i]!, ...event })))
+    .filter(({ taskId }) => taskId === task.id)
+    .sort((a, b) => (a.id > b.id ? -1 : 1))
+  expect(all).toHaveLength(8)
+  for (const query of ['', '?limit=1', '?limit=3']) expect(await ofTask(ada, task.id, query)).toEqual(all)
+
+  const seenBy = async (who: Person) => [...new Set((await ofTask(who, task.id)).map((one) => one.projectId))]
+  const guest = await register(service.client)
+  const inOne = await invite(ada, one, guest)
+  await invite(ada, two, guest)
+  expect(await said(guest, `/tasks/${task.id}/history`)).toBe('404 Task not found')
+  await invite(ada, three, guest)
+  const before = await guest.get(`/tasks/${task.id}/history`)
+  expect(await seenBy(guest)).toEqual([three, two, one])
+  await ada.delete(`/projects/${one}/members/${inOne.id}`)
+  expect(await seenBy(guest)).toEqual([three, two])
+  const after = await guest.get(`/tasks/${task.id}/history`, { 'if-none-match': before.headers.get('etag')! })
+  expect(after.status).toBe(200)
+  expect(await seenBy(ada)).toEqual([three, two, one])
+  await ada.delete(`/projects/${two}`)
+  expect(await seenBy(guest)).toEqual([three])
+  await ada.delete(`/tasks/${task.id}`)
+  expect(await seenBy(guest)).toEqual([three])
+  expect((await typesOf(ada, task.id)).slice(0, 2)).toEqual(['task.deleted', 'task.updated'])
+  await ada.delete(`/projects/${three}`)
+  expect(await said(ada, `/tasks/${task.id}/history`)).toBe('404 Task not found')
+})
+
+test('a task whose last project is gone with its log has no history, not even where it was before', async () => {
+  const { task, projects } = await travelled()
+  await ada.delete(`/projects/${projects[2]}`)
+  await service.services.database.chores`delete from tasks where id = ${task.id}`
+  await service.services.database.chores`delete from events where project_id = ${projects[2]}`
+  expect(await said(ada, `/tasks/${task.id}/history`)).toBe('404 Task not found')
+})
+
+test('a task that comes back is in one history', async () => {
+  const { task, projects } = await travelled()
+  await ada.patch(`/tasks/${task.id}`, { projectId: projects[0] })
+  const [latest, ...others] = await ofTask(ada, task.id)
+  expect([latest!.type, latest!.projectId]).toEqual(['task.moved_in', projects[0]])
+  expect(others[0]).toMatchObject({ type: 'task.moved_out', projectId: projects[2] })
+  expect(others.at(-1)).toMatchObject({ type: 'task.created', projectId: projects[0] })
+})
+
+test('of events that their reader may not read, so many are passed over for one page', async () => {
+  const { task, projects } = await travelled()
+  const guest = await register(service.client)
+  await invite(ada, projects[0], guest)
+  await invite(ada, projects[2], guest)
+  const [arrived] = await service.services.database.chores<{ id: string }[]>`
+    select id from events where project_id = ${projects[1]} and type = 'task.moved_in'`
+  await service.services.database.chores`
+    insert into events (project_id, seq, id, type, entity, entity_id, actor_id, at, before, after, task_id)
+    select project_id, 100 + n, (left(${arrived!.id}::text, 24) || lpad(to_hex(n), 12, 'f'))::uuid, 'task.updated',
+      entity, entity_id, actor_id, at, before, after, task_id
+    from events, generate_series(1, 25000) n where project_id = ${projects[1]} and type = 'task.moved_in'`
+  let pages = 0
+  const shown: FeedEvent[] = []
+  for (let next: string | undefined = `/tasks/${task.id}/history`; next; pages++) {
+    const { body, headers }: { body: Body; headers: Headers } = await guest.get(next)
+    shown.push(...(body as unknown as FeedEvent[]))
+    next = nextOf(headers)
+  }
+  expect([pages, shown.map(({ type }) => type)]).toEqual([
+    3,
+    ['task.updated', 'task.moved_in', 'task.moved_out', 'comment.created', 'task.created'],
+  ])
+})
