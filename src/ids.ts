@@ -108,6 +108,8 @@ function randomTail(): string {
 
 /** The nil UUID (RFC 9562, 5.9): what every id comes after, and nobody's own. */
 export const nilId = '00000000-0000-0000-0000-000000000000'
+/** The max UUID (5.10): what every id comes before. */
+export const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 /** An id as this service writes it: in upper case it is the same one. What is no id stays. */
 export const canonicalId = (text: string): string =>

@@ -13,6 +13,7 @@ import { Hints } from './followers/hints.ts'
 import { type Followers, openFollowers } from './followers/followers.ts'
 import { Leases } from './home/lease.ts'
 import { openFindLanded } from './actor/landed.ts'
+import { type Moments, openMoments } from './past/moments.ts'
 import { openLoader } from './actor/load.ts'
 import { type Authenticate, openAuthenticate } from './identity/sessions.ts'
 import { clockOf } from './postgres/clock.ts'
@@ -44,6 +45,7 @@ export interface Services {
   findRole: FindRole
   oldestKept: OldestKept
   serve: Serve
+  moments: Moments
   followers: Followers
   write: Write
   once: Once
@@ -80,12 +82,14 @@ export function openServices(config: Config, log: Log, domain: Domain): Services
   const passwords = openPasswords()
   const authenticate = openAuthenticate(database.reads, tokens)
   const limits = openLimits(redis, config)
+  const oldestKept = openOldestKept(database.reads)
   let draining = false
   return {
     ...{ config, log, database, versions, followers, limits, authenticate, tokens, passwords, jobs },
     ...writing,
     findRole: openFindRole(database.reads, versions),
-    oldestKept: openOldestKept(database.reads),
+    oldestKept,
+    moments: openMoments(database.reads, oldestKept, config),
     write: openWrite(findKept),
     once: openOnce(findKept, passwords, tokens),
     guards: openGuards(authenticate, limits, config),

@@ -6,10 +6,10 @@ import { type Page, startOf, untilFull } from '../../src/reads/pages.ts'
 export type ListedComment = CommentRow & { authorName: string | null }
 
 /** A page of a task's comments, oldest first, with one row more than asked. */
-export const commentsOf = (sql: Sql, taskId: string, page: Page) =>
+export const commentsOf = (sql: Sql, taskId: string, page: Page, comments = sql`comments`) =>
   sql<ListedComment[]>`${untilFull(
     sql,
-    sql`select c.*, u.name as author_name from comments c left join users u on u.id = c.author_id
+    sql`select c.*, u.name as author_name from ${comments} c left join users u on u.id = c.author_id
     where c.task_id = ${taskId} and c.id > ${startOf(page)}
     order by c.id, c.created_at limit ${page.limit + 1}`,
     sql`octet_length(text)`,

@@ -1,26 +1,40 @@
 import { notFound } from '../../src/wire/refusals.ts'
 import { digested } from '../../src/wire/etags.ts'
 import { isId } from '../../src/ids.ts'
+import { AsOfParameter } from '../../src/past/as-of.ts'
 import { Cursor, Limit, cut, idPage, pageOf } from '../../src/reads/pages.ts'
 import { Parameters } from '../../src/commands/input.ts'
 import type { Query } from '../../src/commands/query.ts'
 import type { Services } from '../../src/services.ts'
+import type { ListOfTask } from '../tasks/list-of-task.ts'
+import { listThen } from '../tasks/past.ts'
 import type { SeeTask } from '../tasks/queries.ts'
 import { commentsOf, type ListedComment } from './queries.ts'
 import { commentView } from './schema.ts'
 
 /** What may be asked of comments. */
-export function commentReads({ database }: Services, seeTask: SeeTask) {
+export function commentReads(services: Services, seeTask: SeeTask) {
+  const { database, moments } = services
+  const asList: ListOfTask<ListedComment> = {
+    entity: 'comment',
+    view: shown,
+    read: (taskId, page, comments) => commentsOf(database.reads, taskId, page, comments),
+  }
   // Under a digest, not under the project's version: what an author does to their account changes what the list
   // says, and no project.
   const list: Query = {
     about: 'Oldest first.',
-    input: Parameters({ limit: Limit(50, 200), cursor: Cursor() }),
+    input: Parameters({ limit: Limit(50, 200), cursor: Cursor(), asOf: AsOfParameter() }),
     shows: commentView,
     isList: true,
-    refuses: [notFound('Task')],
-    async read({ request, caller: { userId }, query, params: { id: taskId = '' } }) {
+    refuses: [...moments.refuses, notFound('Task')],
+    async read(reading) {
+      const { request, query, caller, params } = reading
+      const { userId } = caller
+      const { id: taskId = '' } = params
       const asked = idPage(query, 50, 200)
+      if (query.asOf !== undefined)
+        return listThen(services, { ...reading, asOf: query.asOf }, { ...asList, page: asked })
       const task = isId(taskId) && (await seeTask({ userId, taskId }))
       if (!task) throw notFound('Task')
       const rows = await commentsOf(database.reads, taskId, asked)

@@ -5,6 +5,9 @@ import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { inOrder } from '../../src/postgres/in-order.ts'
 import { readRows } from '../../src/postgres/delimited-rows.ts'
 import { type Cut, cut, hasRoom, type Page, startOf } from '../../src/reads/pages.ts'
+import type { Moment } from '../../src/past/moments.ts'
+import { firstThen, rowsThen } from '../../src/past/rows-then.ts'
+import { unprepared } from '../../src/postgres/queries.ts'
 import { goneTag, nameTag } from '../../src/reads/names.ts'
 
 /** A project with its owner, who has no name once the account is gone. */
@@ -24,6 +27,15 @@ export function openProjects(sql: Sql) {
       select p.*, ${owner(sql)} from projects p left join users u on u.id = p.owner_id where p.id = any(${ids}::uuid[])`
     return inOrder(ids, rows, (row) => row.id)
   })
+}
+
+/** A project as it stood, with its owner as they are called now. */
+export async function projectThen(sql: Sql, moment: Moment): Promise<ListedProject | undefined> {
+  const one = { where: sql`t.id = ${moment.projectId}`, by: sql`t.id`, limit: 1 }
+  const [row] = await unprepared(sql<ListedProject[]>`
+    select p.*, ${owner(sql)} from ${firstThen(sql, rowsThen(sql, 'project', moment), one)} p
+    left join users u on u.id = p.owner_id`)
+  return row
 }
 
 /**

@@ -1,15 +1,19 @@
 import { notFound } from '../../src/wire/refusals.ts'
 import { isId } from '../../src/ids.ts'
+import { AsOfParameter } from '../../src/past/as-of.ts'
+import { tagged } from '../../src/wire/etags.ts'
+import type { Moment } from '../../src/past/moments.ts'
 import { Cursor, Limit, idPage, pageOf } from '../../src/reads/pages.ts'
 import { etagOf, pathOf } from '../../src/wire/answers.ts'
 import { Parameters } from '../../src/commands/input.ts'
 import type { Query } from '../../src/commands/query.ts'
 import type { Services } from '../../src/services.ts'
-import { type ListedProject, openPageEtags, openProjects, projectsOf } from './queries.ts'
+import { type ListedProject, openPageEtags, openProjects, projectsOf, projectThen } from './queries.ts'
 import { projectView } from './schema.ts'
 
 /** What may be asked of projects. */
-export function projectReads({ database, findRole, serve }: Services) {
+export function projectReads(services: Services) {
+  const { database, findRole, moments, serve } = services
   const sql = database.reads
   const findProject = openProjects(sql)
   const pageEtag = openPageEtags(sql)
@@ -31,21 +35,36 @@ export function projectReads({ database, findRole, serve }: Services) {
 
   const get: Query = {
     about: 'With its owner, as they are called now.',
-    refuses: [notFound('Project')],
+    input: Parameters({ asOf: AsOfParameter() }),
+    refuses: [...moments.refuses, notFound('Project')],
     shows: projectView,
-    async read({ request, caller: { userId }, params: { id = '' } }) {
+    async read({ request, caller: { userId }, params: { id = '' }, query: { asOf } }) {
       const seen = isId(id) && (await findRole({ userId, projectId: id }))
       if (!seen) throw notFound('Project')
+      if (asOf !== undefined) return showThen(services, request, await moments.find(seen, asOf))
       const build = async () => {
         const project = await findProject(id)
         if (!project) throw notFound('Project')
-        const etag = etagOf(project, project.nameTag)
-        return { etag, body: JSON.stringify(shown(project)), link: null }
+        return bodyOf(project)
       }
       return serve(request, id, etagOf(seen, seen.nameTag), build, seen.version)
     },
   }
   return { list, get }
+}
+
+async function showThen(
+  { database, moments }: Services,
+  request: Request,
+  moment: Moment | undefined,
+): Promise<Response> {
+  const project = moment && (await moments.read(moment, () => projectThen(database.reads, moment)))
+  if (!project) throw notFound('Project')
+  return tagged(request, bodyOf(project), moment.version)
+}
+
+const bodyOf = (project: ListedProject) => {
+  return { etag: etagOf(project, project.nameTag), body: JSON.stringify(shown(project)), link: null }
 }
 
 function shown(row: ListedProject): object {

@@ -3,7 +3,9 @@ import type { Sql } from '../../src/postgres/database.ts'
 import { type Page, startOf } from '../../src/reads/pages.ts'
 
 /** A page of a task's subtasks, oldest first, with one row more than asked. */
-export const subtasksOf = (sql: Sql, taskId: string, page: Page) => sql<SubtaskRow[]>`
-  select * from subtasks
+export const subtasksOf = (sql: Sql, taskId: string, page: Page, subtasks = sql`subtasks`) => sql<
+  SubtaskRow[]
+>`
+  select * from ${subtasks} t
   where task_id = ${taskId} and id > ${startOf(page)}
   order by id, created_at limit ${page.limit + 1}`

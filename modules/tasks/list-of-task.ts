@@ -1,31 +1,42 @@
+import type { ChildOfTask } from '../../drizzle/entities.ts'
 import { notFound } from '../../src/wire/refusals.ts'
 import { isId } from '../../src/ids.ts'
+import type { SqlPart } from '../../src/postgres/database.ts'
 import { cut, idPage, type Page, pageOf } from '../../src/reads/pages.ts'
-import type { Serve } from '../../src/reads/cached-bodies.ts'
 import { etagAt } from '../../src/reads/versions.ts'
 import { pathOf } from '../../src/wire/answers.ts'
 import type { Reading } from '../../src/commands/query.ts'
+import type { Services } from '../../src/services.ts'
+import { listThen } from './past.ts'
 import type { SeeTask } from './queries.ts'
+
+/** A list of what hangs on a task. */
+export interface ListOfTask<R extends { id: string }> {
+  entity: ChildOfTask
+  view(row: R): object
+  /** A page of it, from its table or from what else is told to be in it. */
+  read(taskId: string, page: Page, rows?: SqlPart): PromiseLike<R[]>
+}
 
 /** Answers a page of what hangs on a task. */
 export function listOfTask<R extends { id: string }>(
-  serve: Serve,
+  services: Services,
   seeTask: SeeTask,
-  view: (row: R) => object,
-  rowsOf: (taskId: string, page: Page) => PromiseLike<R[]>,
+  list: ListOfTask<R>,
 ) {
-  return async ({
-    request,
-    caller: { userId },
-    params: { id: taskId = '' },
-    query,
-  }: Reading): Promise<Response> => {
+  const { serve } = services
+  return async (reading: Reading): Promise<Response> => {
+    const { request, caller, params, query } = reading
+    const { userId } = caller
+    const { id: taskId = '' } = params
     const asked = idPage(query, 50, 200)
+    if (query.asOf !== undefined)
+      return listThen(services, { ...reading, asOf: query.asOf }, { ...list, page: asked })
     const task = isId(taskId) && (await seeTask({ userId, taskId }))
     if (!task) throw notFound('Task')
     const etag = etagAt(task)
     const build = async () =>
-      pageOf(request, cut(await rowsOf(taskId, asked), asked.limit), view, ({ id }) => [id], etag)
+      pageOf(request, cut(await list.read(taskId, asked), asked.limit), list.view, ({ id }) => [id], etag)
     return serve(request, pathOf(request), etag, build, task.version)
   }
 }

@@ -1,5 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { IdOf, Parameters } from '../../src/commands/input.ts'
+import { AsOfParameter } from '../../src/past/as-of.ts'
 import { badRequest } from '../../src/wire/refusals.ts'
 import { canonicalId, isId } from '../../src/ids.ts'
 import { Cursor, isIdPart, Limit, readCursor, readLimit } from '../../src/reads/pages.ts'
@@ -21,8 +22,10 @@ export const ListTasksQuery = Parameters({
   sort: Type.Optional(OneOf('TaskSort', sorts)),
   limit: Limit(50, 200),
   cursor: Cursor(),
+  asOf: AsOfParameter(),
 })
 
+export const ofOneProject = () => badRequest('asOf needs a projectId: it is the past of one project')
 export const badAssignee = () => badRequest('assigneeId must be the id of a user, or me')
 
 /**

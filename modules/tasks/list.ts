@@ -1,8 +1,10 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
+import type { Moment } from '../../src/past/moments.ts'
+import { rowsThen, type Then } from '../../src/past/rows-then.ts'
 import { type Cut, cut, untilFull } from '../../src/reads/pages.ts'
 import { unprepared } from '../../src/postgres/queries.ts'
-import { nilId } from '../../src/ids.ts'
+import { lastId, nilId } from '../../src/ids.ts'
 import type { sorts } from './list-query.ts'
 import { priorities, statuses } from './schema.ts'
 
@@ -31,15 +33,21 @@ export const lookedAt = 2_000
  * A page of tasks. Each project, and within it each status and priority asked for, gives at most a page from an index
  * in the list's own order, so a page costs the same however deep it lies.
  * Whether the caller may see it is asked in the same moment: undefined when the one project named is out of sight.
+ * Of a past `moment` of that project, what is otherwise by now is one branch more.
  */
-export async function listTasks(sql: Sql, filter: TaskFilter): Promise<Cut<TaskRow> | undefined> {
+export async function listTasks(
+  sql: Sql,
+  filter: TaskFilter,
+  moment?: Moment,
+): Promise<Cut<TaskRow> | undefined> {
   // Outside the branches, the key is a column: only so Postgres sees that they come in order.
   const { by } = orderOf(sql, filter, sql`t.due`)
-  const page = (rows: number) => (isSieved(filter) ? sieved : merged)(sql, filter, by, rows)
+  const then = moment && rowsThen(sql, 'task', moment)
+  const page = (rows: number) => (isSieved(filter) ? sieved : merged)(sql, { ...filter, then }, by, rows)
   const most = filter.limit + 1
   // So few rows are never much too long, and a page of them needs no sum.
   const read = <R extends object>(rows: SqlPart) =>
-    most <= fewRows
+    most <= fewRows && !then
       ? sql<R[]>`${rows}`
       : unprepared(sql<R[]>`${untilFull(sql, rows, sql`octet_length(description)`)}`)
   if (!filter.projectId) {
@@ -73,16 +81,21 @@ function cutAtEnd(rows: Row[], limit: number): Cut<TaskRow> {
   return { last: rows[end], ...cut(known, limit) }
 }
 
+/** What is listed, and the past rows to list it from. */
+type From = TaskFilter & { then?: Then }
+
 /** The first rows of project `v`, merged row by row: of all branches together, little more is read than these. */
-function merged(sql: Sql, filter: TaskFilter, by: SqlPart, rows: number): SqlPart {
+function merged(sql: Sql, { then, ...filter }: From, by: SqlPart, rows: number): SqlPart {
   const order = orderOf(sql, filter, dueKey(sql))
   const due = filter.sort.endsWith('dueDate') ? sql`, ${dueKey(sql)} as due` : sql``
-  const branch = ([status, priority]: [string?, string?]) => sql`
-    (select t.* ${due} from tasks t where t.project_id = v.id
+  const branch = ([status, priority]: Branch, tasks = then?.kept ?? sql`tasks`) => sql`
+    (select t.* ${due} from ${tasks} t where t.project_id = v.id
       ${status ? sql`and t.status = ${status}` : sql``} ${priority ? sql`and t.priority = ${priority}` : sql``}
       ${filter.assigneeId ? sql`and t.assignee_id = ${filter.assigneeId}` : sql``}
       ${isSieved(filter) ? sql`` : sql`and ${isDue(sql, filter)}`} ${order.after} order by ${order.by} limit ${rows})`
-  const [first, ...others] = branchesOf(filter).map(branch)
+  const branches = branchesOf(filter).map((one) => branch(one))
+  if (then) branches.push(branch([filter.status, filter.priority], then.changed))
+  const [first, ...others] = branches
   if (others.length === 0) return first!
   return sql`select t.* from (${others.reduce((all, one) => sql`${all} union all ${one}`, first!)}) t
     order by ${by} limit ${rows}`
@@ -92,7 +105,7 @@ function merged(sql: Sql, filter: TaskFilter, by: SqlPart, rows: number): SqlPar
 const isSieved = ({ sort, dueBefore, dueAfter }: TaskFilter) =>
   sort.endsWith('createdAt') && (dueBefore ?? dueAfter) !== undefined
 
-const sieved = (sql: Sql, filter: TaskFilter, by: SqlPart, rows: number): SqlPart => sql`
+const sieved = (sql: Sql, filter: From, by: SqlPart, rows: number): SqlPart => sql`
   select t.* from (select t.*, ${isDue(sql, filter)} as fits, row_number() over () = ${lookedAt} as ends
     from (${merged(sql, filter, by, lookedAt)}) t) t
   where t.fits or t.ends order by ${by} limit ${rows}`
@@ -108,12 +121,14 @@ const visible = (sql: Sql, { projectId, caller }: TaskFilter) =>
 const isPlain = ({ status, priority, assigneeId, sort }: TaskFilter) =>
   !status && !priority && !assigneeId && sort.endsWith('createdAt')
 
+type Branch = [status?: string, priority?: string]
+
 /** But for the plain list, an index gives the list's order only within one status and one priority. */
-function branchesOf(filter: TaskFilter): [string?, string?][] {
+function branchesOf(filter: TaskFilter): Branch[] {
   if (isPlain(filter)) return [[]]
   const { status, priority } = filter
   const all = status ? [status] : statuses
-  return all.flatMap((s) => (priority ? [priority] : priorities).map((p): [string, string] => [s, p]))
+  return all.flatMap((s) => (priority ? [priority] : priorities).map((p): Branch => [s, p]))
 }
 
 /** From any side on is from an end of time on: each further way to ask would be a plan more to keep. */
@@ -145,6 +160,3 @@ function orderOf(sql: Sql, filter: TaskFilter, key: SqlPart) {
     after: sql`and (${key}, t.id) ${than} (${due ?? 'infinity'}::text::timestamptz, ${id!}::uuid)`,
   }
 }
-
-/** What every id comes before. */
-const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'

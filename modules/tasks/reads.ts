@@ -4,11 +4,15 @@ import { isId } from '../../src/ids.ts'
 import { pageOf } from '../../src/reads/pages.ts'
 import { etagAt } from '../../src/reads/versions.ts'
 import { etagOf, page, pathOf } from '../../src/wire/answers.ts'
+import { AsOfParameter, pinned } from '../../src/past/as-of.ts'
+import { digested } from '../../src/wire/etags.ts'
+import { Parameters } from '../../src/commands/input.ts'
 import type { Query } from '../../src/commands/query.ts'
 import type { Services } from '../../src/services.ts'
 import { listTasks, lookedAt } from './list.ts'
-import { badAssignee, ListTasksQuery, readTaskFilter } from './list-query.ts'
+import { badAssignee, ListTasksQuery, ofOneProject, readTaskFilter } from './list-query.ts'
 import { openTasks, type SeeTask } from './queries.ts'
+import { showThen } from './past.ts'
 import { taskView } from './schema.ts'
 
 /** What may be asked of tasks. */
@@ -17,13 +21,13 @@ export const taskReads = (services: Services, seeTask: SeeTask) => ({
   get: openGet(services, seeTask),
 })
 
-function openList({ database, findRole, serve }: Services): Query {
+function openList({ database, findRole, moments, serve }: Services): Query {
   return {
     about: `Of one project, or across the caller's. Without a due date: last by dueDate, first by -dueDate. Sorted by creation and filtered by due date, a page looks at ${lookedAt} tasks of a project at most: it may show fewer than \`limit\`, and the Link header leads on.`,
     input: ListTasksQuery,
     shows: taskView,
     isList: true,
-    refuses: [badAssignee(), notFound('Project')],
+    refuses: [badAssignee(), ofOneProject(), ...moments.refuses, notFound('Project')],
     async read({ request, caller: { userId }, query }) {
       const filter = readTaskFilter(query, userId)
       const { projectId } = filter
@@ -32,6 +36,14 @@ function openList({ database, findRole, serve }: Services): Query {
       if (named && !seen) throw notFound('Project')
       const byDue = filter.sort.endsWith('dueDate')
       const key = (row: TaskRow) => (byDue ? [row.dueDate, row.id] : [row.id])
+      if (query.asOf !== undefined) {
+        if (!seen) throw ofOneProject()
+        const moment = await moments.find(seen, query.asOf)
+        const found = moment && (await moments.read(moment, () => listTasks(database.reads, filter, moment)))
+        if (!found) throw notFound('Project')
+        const { version } = moment
+        return digested(request, pageOf(pinned(request, version), found, taskView.of, key), version)
+      }
       const build = async (etag = '') => {
         const found = await listTasks(database.reads, filter)
         if (!found) throw notFound('Project')
@@ -46,13 +58,19 @@ function openList({ database, findRole, serve }: Services): Query {
   }
 }
 
-function openGet({ database, serve }: Services, seeTask: SeeTask): Query {
+function openGet(services: Services, seeTask: SeeTask): Query {
+  const { database, moments, serve } = services
   const findTask = openTasks(database.reads)
   return {
     about: 'Its subtasks and comments are lists of their own.',
-    refuses: [notFound('Task')],
+    input: Parameters({ asOf: AsOfParameter() }),
+    refuses: [...moments.refuses, notFound('Task')],
     shows: taskView,
-    async read({ request, caller: { userId }, params: { id = '' } }) {
+    async read(reading) {
+      const { request, caller, params, query } = reading
+      const { userId } = caller
+      const { id = '' } = params
+      if (query.asOf !== undefined) return showThen(services, { ...reading, asOf: query.asOf })
       const seen = isId(id) && (await seeTask({ userId, taskId: id }))
       if (!seen) throw notFound('Task')
       const build = async () => {

@@ -19,21 +19,24 @@ const hours = (seconds: number): string =>
   seconds % 86_400 === 0 ? `${seconds / 86_400} days` : `${(seconds / 3_600).toFixed(1)} hours`
 const whole = (count: number): string => count.toLocaleString('en')
 
+const figuresOf = (config: Config, urlCharacters: number): Record<string, string> => ({
+  tokenLife: hours(config.jwtExpirationSeconds),
+  keyLife: `${config.idempotencyHours} hours`,
+  asOfEvents: whole(config.asOfEvents),
+  bodyBytes: whole(config.bodyBytes),
+  pageBytes: whole(pageBytes),
+  urlCharacters: whole(urlCharacters),
+  projectMembers: whole(config.projectMembers),
+  reads: whole(config.readsPerMinute),
+  writes: whole(config.writesPerMinute),
+  signIns: whole(config.signInsPerMinute),
+  failures: whole(config.signInFailures),
+  failureMinutes: String(config.signInFailureMinutes),
+})
+
 /** What there is to say of the service as a whole. */
 export function description(config: Config, urlCharacters: number) {
-  const figures: Record<string, string> = {
-    tokenLife: hours(config.jwtExpirationSeconds),
-    keyLife: `${config.idempotencyHours} hours`,
-    bodyBytes: whole(config.bodyBytes),
-    pageBytes: whole(pageBytes),
-    urlCharacters: whole(urlCharacters),
-    projectMembers: whole(config.projectMembers),
-    reads: whole(config.readsPerMinute),
-    writes: whole(config.writesPerMinute),
-    signIns: whole(config.signInsPerMinute),
-    failures: whole(config.signInFailures),
-    failureMinutes: String(config.signInFailureMinutes),
-  }
+  const figures = figuresOf(config, urlCharacters)
   const introduction = read().replace(/\{(\w+)\}/g, (place, name: string) => figures[name] ?? place)
   const { description: summary, license, version } = packageJson
   return {

@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { badCursor, badLimit } from '../reads/pages.ts'
 import type { Query } from '../commands/query.ts'
+import { givenTwice } from '../wire/refusals.ts'
 import { operation } from './operation.ts'
 
 /** What Elysia and the document know of a query: its parameters, and all that is said of it. */
@@ -18,8 +19,11 @@ export function queryHooks({ about, input, shows, isList, refuses = [], called }
       query: input,
       answers: isList
         ? { schema: Type.Array(schema), description: 'A page', paged: true }
-        : { schema, description: 'As it is now' },
-      refuses: [...(isList ? [badLimit(limit?.maximum), ...(cursor ? [badCursor()] : [])] : []), ...refuses],
+        : { schema, description: 'As it is now, or was as of then' },
+      refuses: [
+        ...(isList ? [badLimit(limit?.maximum), ...(cursor ? [badCursor()] : [])] : [givenTwice('x')]),
+        ...refuses,
+      ],
     }),
   }
 }

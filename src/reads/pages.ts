@@ -69,7 +69,7 @@ export const hasRoom = (sql: Sql, long: SqlPart) => sql`
 
 /** A page as it is sent, ended where it is large enough. `keyOf` gives the cursor's key of a row. */
 export function pageOf<R>(
-  request: Request,
+  request: Pick<Request, 'url'>,
   { shown, last }: Cut<R>,
   view: (row: R) => object,
   keyOf: (row: R) => (string | null)[],

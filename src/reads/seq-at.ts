@@ -18,9 +18,9 @@ async function lastSeq(sql: Sql, { projectId, version }: Log, isThen: SqlPart): 
     with recursive search(low, high) as (
       (select seq, ${version}::bigint + 1 from events where project_id = ${projectId} order by seq limit 1)
       union all
-      select case when t.fits then e.seq + 1 else s.low end, case when t.fits then s.high else e.seq end
-      from search s join events e on e.project_id = ${projectId} and e.seq = (s.low + s.high) / 2
-      cross join lateral (select e.at ${isThen}::text::timestamptz as fits) t
+      select case when e.fits then e.seq + 1 else s.low end, case when e.fits then s.high else (s.low + s.high) / 2 end
+      from search s left join lateral (select seq, at ${isThen}::text::timestamptz as fits from events
+        where project_id = ${projectId} and seq >= (s.low + s.high) / 2 order by seq limit 1) e on true
       where s.low < s.high)
     select low::float8 - 1 as seq from search order by high - low limit 1`
   return row?.seq ?? 0

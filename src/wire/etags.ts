@@ -16,6 +16,9 @@ export function digested(
   { body, link }: Omit<CachedBody, 'etag'>,
   version?: number,
 ): Response | Promise<Response> {
-  const etag = digestOf(body, link)
-  return notModified(request, etag, version) ?? page(request, { body, link, etag }, version)
+  return tagged(request, { body, link, etag: digestOf(body, link) }, version)
 }
+
+/** Answers what was just read under an ETag of its own. */
+export const tagged = (request: Request, kept: CachedBody, version?: number): Response | Promise<Response> =>
+  notModified(request, kept.etag, version) ?? page(request, kept, version)

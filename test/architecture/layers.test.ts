@@ -28,8 +28,8 @@ const places = [
   ],
   ...[
     'src/facts',
-    'src/past',
     'src/commit',
+    'src/past',
     'src/channel',
     'src/home',
     'src/actor',

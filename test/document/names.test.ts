@@ -59,6 +59,7 @@ test('the introduction tells of all that holds everywhere, in figures that are t
     'Errors',
     'Lists and pages',
     'Following a project',
+    'The past',
     'Doing a write once',
     'Many writes in one',
     'Conditions',

@@ -46,10 +46,11 @@ async function fillTask(): Promise<void> {
 }
 
 async function ageProject(): Promise<void> {
-  aged = await make(people.owner, '/projects', { name: 'Aged' })
-  const operations = Array(16).fill({ op: 'task.create', title: 'T' })
-  await people.owner.post(`/projects/${aged.id}/batch`, { operations })
-  await service.services.database.chores`delete from events where project_id = ${aged.id} and seq < 17`
+  const { id: projectId } = await make(people.owner, '/projects', { name: 'Aged' })
+  const operations = Array(15).fill({ op: 'task.create', title: 'T' })
+  await people.owner.post(`/projects/${projectId}/batch`, { operations })
+  aged = await make(people.owner, '/tasks', { title: 'Last', projectId })
+  await service.services.database.chores`delete from events where project_id = ${projectId} and seq < 17`
 }
 
 const nobody = '019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5b'
@@ -117,7 +118,13 @@ const wrongs: Record<number, (path: string, operation: Operation) => Wrong | und
     if (operationId === 'updateTask') return { path: `/tasks/${full.id}`, body: { projectId: elsewhere.id } }
     return operationId === 'register' ? {} : { body: { email: people.viewer.email } }
   },
-  410: (path) => ({ path: `${fill(path, { ...things, projectId: aged.id })}?after=0` }),
+  410(path, { operationId, parameters }) {
+    const where = parameters.some(({ name }) => name === 'asOf') ? 'asOf=1' : 'after=0'
+    const project = operationId === 'listTasks' ? `&projectId=${aged.projectId}` : ''
+    return {
+      path: `${fill(path, { ...things, projectId: aged.projectId, taskId: aged.id })}?${where}${project}`,
+    }
+  },
   412: () => ({ headers: { 'if-match': '"other"' } }),
   413: () => ({ body: JSON.stringify({ title: 'x'.repeat(1_048_576) }) }),
   414: (path) => ({ path: `${fill(path)}?x=${'x'.repeat(8_192)}` }),

@@ -1,0 +1,80 @@
+import type { Reading } from '../../src/commands/query.ts'
+import { isId } from '../../src/ids.ts'
+import { pinned, readAsOf } from '../../src/past/as-of.ts'
+import type { Moment } from '../../src/past/moments.ts'
+import { isArrivalTold } from '../../src/past/rows-told.ts'
+import type { SqlPart } from '../../src/postgres/database.ts'
+import { unprepared } from '../../src/postgres/queries.ts'
+import { gone } from '../../src/reads/kept.ts'
+import { cut, type Page, pageOf } from '../../src/reads/pages.ts'
+import type { Services } from '../../src/services.ts'
+import { etagOf } from '../../src/wire/answers.ts'
+import { digested, tagged } from '../../src/wire/etags.ts'
+import { notFound } from '../../src/wire/refusals.ts'
+import type { ListOfTask } from './list-of-task.ts'
+import { childrenThen, placeOf, taskThen } from './queries-then.ts'
+import { taskView } from './schema.ts'
+
+type Means = Pick<Services, 'database' | 'findRole' | 'moments' | 'oldestKept'>
+type Asked = Reading & { asOf: string }
+
+/** Answers a task as it stood. */
+export async function showThen(means: Means, asked: Asked): Promise<Response> {
+  const { database, moments } = means
+  const moment = await momentOf(means, asked)
+  const task = await moments.read(moment, () => taskThen(database.reads, moment, asked.params.id!))
+  if (!task) throw notFound('Task')
+  const body = JSON.stringify(taskView.of(task))
+  return tagged(asked.request, { etag: etagOf(task), body, link: null }, moment.version)
+}
+
+type ListThen<R extends { id: string }> = ListOfTask<R> & { page: Page }
+
+/** Answers a page of what hung on a task. */
+export async function listThen<R extends { id: string }>(
+  means: Means,
+  asked: Asked,
+  list: ListThen<R>,
+): Promise<Response> {
+  const moment = await momentOf(means, asked)
+  const rows = await means.moments.read(moment, () =>
+    rowsOf(means, { ...list, moment, taskId: asked.params.id! }),
+  )
+  if (!rows) throw notFound('Task')
+  const page = cut(rows, list.page.limit)
+  const shown = pageOf(pinned(asked.request, moment.version), page, list.view, ({ id }) => [id])
+  return digested(asked.request, shown, moment.version)
+}
+
+/** Undefined when there was no such task. @throws Refusal 410 */
+async function rowsOf<R extends { id: string }>(
+  { database: { reads: sql }, oldestKept }: Means,
+  about: ListThen<R> & { moment: Moment; taskId: string },
+): Promise<R[] | undefined> {
+  const { moment, taskId } = about
+  const read = (rows: SqlPart) => unprepared(about.read(taskId, about.page, rows))
+  const then = childrenThen(sql, about)
+  const standing = await read(then.standing())
+  // Asked afterwards: when it had not gone by now, it had not by then.
+  const task = await taskThen(sql, moment, taskId)
+  if (!task?.isGone) return task && standing
+  const told = await read(then.told())
+  if (!(await isArrivalTold(sql, moment, taskId))) throw gone((await oldestKept(moment.projectId)) ?? 1)
+  return told
+}
+
+/**
+ * A version is one of the project that the task is in, or was in last; by an instant it may have been in another. The
+ * caller must be in that project today. @throws Refusal 400 or 404
+ */
+async function momentOf({ database, findRole, moments }: Means, asked: Asked): Promise<Moment> {
+  const { caller, params, asOf } = asked
+  const { id: taskId = '' } = params
+  const at = readAsOf(asOf)
+  const place = { taskId, instant: typeof at === 'string' ? at : null, most: moments.most }
+  const projectId = isId(taskId) && (await placeOf(database.reads, place))
+  const seen = projectId && (await findRole({ userId: caller.userId, projectId }))
+  const moment = seen && (await moments.find(seen, asOf))
+  if (!moment) throw notFound('Task')
+  return moment
+}

@@ -1,0 +1,39 @@
+import { Kind, Type, TypeRegistry } from '@sinclair/typebox'
+import { parseInstant } from '../schema/text.ts'
+import { badRequest } from '../wire/refusals.ts'
+import { parsedPath } from '../wire/answers.ts'
+
+/** A version of a project, or an instant as this API writes it. */
+export type AsOf = number | string
+
+const isVersion = (text: string) => /^\d{1,15}$/.test(text)
+
+TypeRegistry.Set(
+  'DocketAsOf',
+  (_schema, value) => typeof value === 'string' && (isVersion(value) || parseInstant(value) !== null),
+)
+
+/** The query parameter by which a read answers what it would have answered then. */
+export const AsOfParameter = () =>
+  Type.Optional(
+    Type.Unsafe<string>({
+      [Kind]: 'DocketAsOf',
+      type: 'string',
+      description:
+        'A version of the project, or an ISO 8601 date-time with offset or a date (midnight UTC): the answer is as it was then, but for the names of people',
+      examples: ['41', '2027-01-31T17:00:00.000Z'],
+    }),
+  )
+
+/** What a schema has let pass. */
+export const readAsOf = (text: string): AsOf => (isVersion(text) ? Number(text) : parseInstant(text)!)
+
+export const ahead = () => badRequest('asOf is ahead of the project: it has no such version')
+export const tooFarBack = (events: number) => badRequest(`asOf must be at most ${events} events back`)
+
+/** The same request for one version: an instant that the pages of a list are led on by would mean another one later. */
+export function pinned(request: Pick<Request, 'url'>, version: number): { url: string } {
+  const { pathname, searchParams } = parsedPath(request)
+  searchParams.set('asOf', String(version))
+  return { url: `${pathname}?${searchParams}` }
+}

@@ -1,0 +1,57 @@
+import type { Config } from '../config.ts'
+import type { Sql } from '../postgres/database.ts'
+import { gone, type OldestKept, requireKept } from '../reads/kept.ts'
+import { seqAt } from '../reads/seq-at.ts'
+import type { Versioned } from '../reads/versions.ts'
+import type { Refusal } from '../wire/refusals.ts'
+import { ahead, readAsOf, tooFarBack } from './as-of.ts'
+
+/** A project at one of its versions. */
+export interface Moment {
+  projectId: string
+  version: number
+}
+
+export interface Moments {
+  /** Events that one may look back over, at most. */
+  most: number
+  /** What a moment is refused with, for the document. */
+  refuses: Refusal[]
+  /** The moment of a project that is meant; undefined when the project did not exist then. @throws Refusal 400 */
+  find(seen: Versioned, asOf: string): Promise<Moment | undefined>
+  /** What was read of a moment, when all that came after it was there to be read. @throws Refusal 410 */
+  read<T>(moment: Moment, work: () => PromiseLike<T>): Promise<T>
+}
+
+/** Finds moments of projects that the caller was just seen to be in. */
+export function openMoments(
+  sql: Sql,
+  oldestKept: OldestKept,
+  { asOfEvents: most }: Pick<Config, 'asOfEvents'>,
+): Moments {
+  /** 0 when it did not exist yet. @throws Refusal 410 */
+  async function versionAt(now: Moment, instant: string): Promise<number> {
+    const version = await seqAt(sql, now, instant)
+    const oldest = (await oldestKept(now.projectId)) ?? 1
+    // Of before the oldest event nothing is known, but when it is the first.
+    if (version < oldest && oldest > 1) throw gone(oldest)
+    return version
+  }
+  return {
+    most,
+    refuses: [ahead(), tooFarBack(most), gone(17)],
+    async find({ projectId, version: now }, text) {
+      const asOf = readAsOf(text)
+      const version = typeof asOf === 'number' ? asOf : await versionAt({ projectId, version: now }, asOf)
+      if (version === 0) return undefined
+      if (version > now) throw ahead()
+      if (version < now - most) throw tooFarBack(most)
+      return { projectId, version }
+    },
+    async read({ projectId, version }, work) {
+      const found = await work()
+      await requireKept(oldestKept, projectId, version)
+      return found
+    },
+  }
+}

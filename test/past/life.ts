@@ -1,0 +1,116 @@
+import type { Random } from '../faults/random.ts'
+import { type Answer, type Body, invite, make, type Person } from '../support/client.ts'
+
+const statuses = ['TODO', 'IN_PROGRESS', 'DONE']
+const priorities = ['LOW', 'MEDIUM', 'HIGH']
+export const days = ['2030-01-01', '2030-01-02', '2030-01-03', '2030-01-04T12:00:00.5+02:00', null]
+
+/** What is written to by many at once: two projects of the first person's. */
+export interface Life {
+  random: Random
+  people: Person[]
+  projects: Body[]
+  members: Body[]
+  tasks: Body[]
+  subtasks: Body[]
+  comments: Body[]
+}
+
+export async function beginLife(random: Random, people: Person[]): Promise<Life> {
+  const [ada, ...others] = people
+  const projects = [
+    await make(ada!, '/projects', { name: 'One' }),
+    await make(ada!, '/projects', { name: 'Other' }),
+  ]
+  for (const { id } of projects) for (const one of others) await invite(ada!, id, one, 'ADMIN')
+  return { random, people, projects, members: [], tasks: [], subtasks: [], comments: [] }
+}
+
+function someTask({ random, people }: Life): object {
+  return {
+    title: `T${random.below(100)}`,
+    ...(random.chance(0.5) && { status: random.pick(statuses) }),
+    ...(random.chance(0.5) && { priority: random.pick(priorities) }),
+    ...(random.chance(0.5) && { dueDate: random.pick(days) }),
+    ...(random.chance(0.3) && { assigneeId: random.pick([null, ...people])?.id ?? null }),
+    ...(random.chance(0.2) && { description: 'long '.repeat(random.below(600)) || null }),
+  }
+}
+
+type Verb = (life: Life, who: Person) => Promise<Answer> | undefined
+const keep = async (list: Body[], answer: Promise<Answer>) => {
+  const { status, body } = await answer
+  if (status === 201) list.push(body)
+  return answer
+}
+
+const verbs = {
+  createTask: (life, who) =>
+    keep(
+      life.tasks,
+      who.post('/tasks', { ...someTask(life), projectId: life.random.pick(life.projects)!.id }),
+    ),
+  changeTask: (life, who) => who.patch(`/tasks/${life.random.pick(life.tasks)?.id}`, someTask(life)),
+  moveTask: ({ random, tasks, projects }, who) =>
+    who.patch(`/tasks/${random.pick(tasks)?.id}`, { projectId: random.pick(projects)!.id }),
+  deleteTask: ({ random, tasks }, who) => who.delete(`/tasks/${random.pick(tasks)?.id}`),
+  addSubtask: ({ random, tasks, subtasks }, who) =>
+    keep(subtasks, who.post(`/tasks/${random.pick(tasks)?.id}/subtasks`, { title: `S${random.below(100)}` })),
+  toggleSubtask: ({ random, subtasks }, who) =>
+    who.patch(`/tasks/subtasks/${random.pick(subtasks)?.id}/toggle`),
+  deleteSubtask: ({ random, subtasks }, who) => who.delete(`/tasks/subtasks/${random.pick(subtasks)?.id}`),
+  addComment: ({ random, tasks, comments }, who) =>
+    keep(comments, who.post(`/tasks/${random.pick(tasks)?.id}/comments`, { text: `C${random.below(100)}` })),
+  editComment: ({ random, comments }, who) =>
+    who.patch(`/tasks/comments/${random.pick(comments)?.id}`, { text: `C${random.below(100)}` }),
+  deleteComment: ({ random, comments }, who) => who.delete(`/tasks/comments/${random.pick(comments)?.id}`),
+  changeProject: ({ random, projects }, who) =>
+    who.patch(`/projects/${random.pick(projects)!.id}`, { name: `P${random.below(100)}` }),
+  invite: ({ random, projects, members, people }, who) =>
+    keep(
+      members,
+      who.post(`/projects/${random.pick(projects)!.id}/members/invite`, {
+        email: random.pick(people)!.email,
+        role: 'ADMIN',
+      }),
+    ),
+  setRole: ({ random, members }, who) => {
+    const member = random.pick(members)
+    return (
+      member &&
+      who.patch(`/projects/${member.projectId}/members/${member.id}/role`, {
+        role: random.pick(['ADMIN', 'EDITOR']),
+      })
+    )
+  },
+  removeMember: ({ random, members }, who) => {
+    const member = random.pick(members)
+    return member && who.delete(`/projects/${member.projectId}/members/${member.id}`)
+  },
+  batch: (life, who) =>
+    who.post(`/projects/${life.random.pick(life.projects)!.id}/batch`, {
+      operations: [
+        { op: 'task.create', as: 'a', ...someTask(life) },
+        { op: 'subtask.create', taskId: '#a', title: 'Of a batch' },
+        { op: 'task.update', id: '#a', ...someTask(life) },
+        { op: 'task.create', ...someTask(life) },
+      ],
+    }),
+} satisfies Record<string, Verb>
+
+const weights: Record<keyof typeof verbs, number> = {
+  ...{ createTask: 8, changeTask: 12, moveTask: 4, deleteTask: 1, batch: 1 },
+  ...{ addSubtask: 6, toggleSubtask: 6, deleteSubtask: 1, addComment: 6, editComment: 3, deleteComment: 1 },
+  ...{ changeProject: 2, invite: 1, setRole: 1, removeMember: 1 },
+}
+
+/** Some writes of everybody, all at once. A refusal is part of life, a failure is not. */
+export async function liveOn(life: Life, writes: number): Promise<void> {
+  const asked = Array.from({ length: writes }, async () => {
+    const verb: Verb = verbs[life.random.weighted(weights)]
+    const answer = await verb(life, life.random.pick(life.people)!)
+    if (answer && ![200, 201, 400, 403, 404, 409].includes(answer.status))
+      throw new Error(`a write was answered ${answer.status} ${answer.text}`)
+  })
+  await Promise.all(asked)
+}

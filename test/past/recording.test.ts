@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { Random } from '../faults/random.ts'
+import { type Person, register } from '../support/client.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+import { beginLife, type Life, liveOn } from './life.ts'
+import { type Recorded, record } from './recorder.ts'
+
+const waves = 25
+const writesInWave = 25
+
+let service: TestService
+let ada: Person
+let bea: Person
+beforeAll(async () => {
+  service = await openTestService()
+  service.startWorkers()
+  ada = await register(service.client, 'Ada')
+  bea = await register(service.client, 'Bea')
+})
+afterAll(() => service.close())
+
+/** When each version of a project was made. */
+async function timesOf(projectId: string): Promise<Map<number, string>> {
+  const rows = await service.services.database.reads<{ seq: number; at: string }[]>`
+    select seq::float8 as seq, at from events where project_id = ${projectId}`
+  return new Map(rows.map(({ seq, at }) => [seq, at]))
+}
+
+const asOf = (path: string, when: number | string) =>
+  `${path}${path.includes('?') ? '&' : '?'}asOf=${encodeURIComponent(when)}`
+
+/** The project that each task is in, or was in last. */
+async function placesOf({ tasks }: Life): Promise<Map<string, string>> {
+  const rows = await service.services.database.reads<{ taskId: string; projectId: string }[]>`
+    select distinct on (task_id) task_id, project_id from events
+    where task_id = any(${tasks.map(({ id }) => id)}::uuid[]) order by task_id, id desc`
+  return new Map(rows.map(({ taskId, projectId }) => [taskId, projectId]))
+}
+
+test('whatever was answered is answered again for its version and its time, byte for byte', async () => {
+  const seed = Number(process.env.PAST_SEED ?? Math.floor(Math.random() * 1_000_000))
+  console.log(`the past with the seed ${seed}`)
+  const people = [ada, bea, await register(service.client, 'Cy'), await register(service.client, 'Di')]
+  const life = await beginLife(new Random(seed), people)
+  const recorded: Recorded[] = []
+  for (let wave = 0; wave < waves; wave++) {
+    await liveOn(life, writesInWave)
+    recorded.push(...(await record(ada, life)))
+  }
+  expect(recorded.length).toBeGreaterThan(waves * 12)
+
+  const times = new Map(
+    await Promise.all(life.projects.map(async ({ id }) => [id, await timesOf(id)] as const)),
+  )
+  const places = await placesOf(life)
+  let asked = 0
+  for (const { path, projectId, version, text } of recorded) {
+    const [, taskId] = /^\/tasks\/([\w-]+)/.exec(path) ?? []
+    const instant = times.get(projectId)!.get(version)!
+    // A version is one of the project that the task is in, or was in last.
+    const isElsewhere = taskId && places.get(taskId) !== projectId
+    for (const when of isElsewhere ? [instant] : [version, instant]) {
+      const again = await ada.get(asOf(path, when))
+      expect({ seed, path, when, status: again.status, text: again.text }).toEqual({
+        seed,
+        path,
+        when,
+        status: 200,
+        text,
+      })
+      expect(again.headers.get('docket-version')).toBe(String(version))
+      asked += 1
+    }
+  }
+  expect(asked).toBeGreaterThan(recorded.length * 1.7)
+})
