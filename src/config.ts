@@ -84,6 +84,7 @@ const ofWrites = ({ text, whole }: Settings) => ({
 })
 
 const ofJobs = ({ whole }: Settings) => ({
+  historyDays: whole('HISTORY_DAYS', 0, 0, 36_500),
   jobConcurrency: whole('JOB_CONCURRENCY', 4, 1, 100),
   jobBatchRows: whole('JOB_BATCH_ROWS', 500, 1, 10_000),
   jobPauseMs: whole('JOB_PAUSE_MS', 5, 0, 10_000),

@@ -5,6 +5,7 @@ import type { Services } from '../src/services.ts'
 import { purgeChildren, purgeProject, unassignMember } from './cascade.ts'
 import { expireKeys, expireRevokedTokens } from './cleanup.ts'
 import { closeAccount } from './close-account.ts'
+import { expireEvents } from './expire-events.ts'
 import { leftMembers, leftOwners, leftStreams, lookAfter, type Search } from './left-behind.ts'
 import { openWorkers } from './open-workers.ts'
 import { beginSlice } from './pace.ts'
@@ -85,5 +86,8 @@ function stepsOf({ config, database: { chores: sql } }: Services): Steps {
     'look-for-left-members': look(leftMembers),
     'expire-keys': (pace) => expireKeys(sql, config.idempotencyHours, pace),
     'expire-revoked-tokens': (pace) => expireRevokedTokens(sql, pace),
+    ...(config.historyDays > 0 && {
+      'expire-events': (pace, after) => expireEvents(sql, config.historyDays, pace, after),
+    }),
   }
 }

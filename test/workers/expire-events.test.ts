@@ -1,0 +1,156 @@
+import { afterEach, expect, test } from 'bun:test'
+import { expireEvents } from '../../workers/expire-events.ts'
+import { SliceOver } from '../../workers/pace.ts'
+import { make, type Person, register } from '../support/client.ts'
+import { openTestService, spawnService, type TestService } from '../support/service.ts'
+import { type FeedEvent, readFeed } from '../http/feed.ts'
+import { nextOf } from '../http/walk.ts'
+import { eventually, upTo } from '../races/pair.ts'
+
+let service: TestService
+let ada: Person
+const sql = () => service.services.database.chores
+const open = async (overrides: Record<string, string> = {}) => {
+  service = await openTestService(overrides)
+  ada = await register(service.client)
+}
+afterEach(() => service.close())
+
+const days = 30
+const pace = { batchRows: 10, pauseMs: 0 }
+const expire = (more = {}) => expireEvents(sql(), days, { ...pace, ...more })
+
+/** A project with so many events, of which the first are old. */
+async function openProject(count: number, old: number): Promise<string> {
+  const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
+  const operations = Array.from({ length: count - 1 }, (_, i) => ({ op: 'task.create', title: `T${i}` }))
+  if (count > 1) await ada.post(`/projects/${projectId}/batch`, { operations })
+  await sql()`update events set at = at - interval '31 days' where project_id = ${projectId} and seq <= ${old}`
+  return projectId
+}
+
+async function keptOf(projectId: string): Promise<number[]> {
+  const rows = await sql()<{ seq: number }[]>`
+    select seq::float8 as seq from events where project_id = ${projectId} order by seq`
+  return rows.map(({ seq }) => seq)
+}
+const from = (first: number, last: number) => upTo(last).slice(first - 1)
+
+test('what is older goes, of each project from its first on, and never its newest', async () => {
+  await open()
+  const wanted = [
+    [50, 33],
+    [50, 0],
+    [50, 50],
+    [1, 1],
+    [20, 10],
+    [21, 20],
+    [2, 1],
+  ] as const
+  const ids = []
+  for (const [count, old] of wanted) ids.push(await openProject(count, old))
+  for (const _ of ['once', 'again']) {
+    expect(await expire()).toBeUndefined()
+    const kept = await Promise.all(ids.map(keptOf))
+    expect(kept).toEqual(wanted.map(([count, old]) => from(Math.min(old + 1, count), count)))
+  }
+  await make(ada, '/tasks', { title: 'After', projectId: ids[2]! })
+  expect((await readFeed(ada, `/projects/${ids[2]}/events?after=49`)).map(({ seq }) => seq)).toEqual([50, 51])
+  expect((await ada.get(`/tasks?projectId=${ids[2]}&limit=200`)).body).toHaveLength(50)
+})
+
+test('no statement removes more rows than it may', async () => {
+  await open()
+  await sql()`create table statements (rows int)`
+  await sql()`create function note() returns trigger language plpgsql as
+    'begin insert into statements select count(*) from gone; return null; end'`
+  await sql()`create trigger note after delete on events referencing old table as gone
+    for each statement execute function note()`
+  await openProject(98, 95)
+  await expire()
+  const counts = await sql()<{ rows: number }[]>`select rows from statements where rows > 0`
+  expect(counts.map(({ rows }) => rows)).toEqual([...Array(9).fill(10), 5])
+})
+
+test('a slice that is over leaves the rest, and the next one goes on', async () => {
+  await open()
+  const projectId = await openProject(50, 45)
+  await expect(expire({ isOver: () => true })).rejects.toBeInstanceOf(SliceOver)
+  expect(await keptOf(projectId)).toEqual(from(11, 50))
+  await expire()
+  expect(await keptOf(projectId)).toEqual(from(46, 50))
+})
+
+test('two workers at once leave what one would', async () => {
+  await open()
+  const ids = [await openProject(100, 95), await openProject(100, 90)]
+  await Promise.all([expire(), expire({ batchRows: 7 }), expire({ batchRows: 3 })])
+  await expire()
+  expect(await Promise.all(ids.map(keptOf))).toEqual([from(96, 100), from(91, 100)])
+})
+
+/** Pages through all of a feed or a history; gives the seqs that came. */
+async function pageThrough(path: string): Promise<number[]> {
+  const seqs: number[] = []
+  for (let next: string | undefined = path; next;) {
+    const { status, body, headers, text } = await ada.get(next)
+    if (status === 410) {
+      expect(text).toContain('are no longer kept')
+      break
+    }
+    seqs.push(...(body as unknown as FeedEvent[]).map(({ seq }) => seq))
+    next = nextOf(headers)
+  }
+  return seqs
+}
+
+test('who reads while events go gets all of them up to where they are told that some are gone', async () => {
+  await open()
+  const projectId = await openProject(500, 480)
+  let isOver = false
+  const removal = expire({ batchRows: 1 }).finally(() => (isOver = true))
+  const feeds: number[][] = []
+  const histories: number[][] = []
+  const read = async (n: number) => {
+    while (!isOver) {
+      const [oldest] = await keptOf(projectId)
+      const after = oldest! - 1 + (n % 3)
+      const seqs = await pageThrough(`/projects/${projectId}/events?after=${after}&limit=${5 + n}`)
+      feeds.push([after, ...seqs])
+      histories.push(await pageThrough(`/projects/${projectId}/history?limit=${20 + n}`))
+    }
+  }
+  await Promise.all([...upTo(6).map(read), removal])
+  for (const seqs of feeds) expect(seqs).toEqual(seqs.map((_, i) => seqs[0]! + i))
+  for (const seqs of histories) expect(seqs).toEqual(seqs.map((_, i) => 500 - i))
+  expect(feeds.length).toBeGreaterThan(20)
+  expect(feeds.some((seqs) => seqs.at(-1) === 500)).toBe(true)
+})
+
+test('a worker that is killed half-way leaves no gap, and the next one goes on', async () => {
+  await open({ HISTORY_DAYS: String(days), JOB_BATCH_ROWS: '3', JOB_PAUSE_MS: '30' })
+  const projectId = await openProject(200, 190)
+  const first = await spawnService('worker', service.env)
+  await eventually('a beginning', async () => (await keptOf(projectId)).length < 200)
+  await first.stop('SIGKILL')
+  const half = await keptOf(projectId)
+  expect(half.length).toBeGreaterThan(10)
+  expect(half).toEqual(from(half[0]!, 200))
+  const second = await spawnService('worker', service.env)
+  await eventually('the end', async () => (await keptOf(projectId)).length === 10)
+  await second.stop()
+  expect(await keptOf(projectId)).toEqual(from(191, 200))
+})
+
+test('unless it is told so, a worker removes nothing', async () => {
+  await open()
+  const projectId = await openProject(20, 20)
+  const recurring = service.services.jobs.open('recurring')
+  service.startWorkers()
+  await eventually('recurring work to rest', async () => {
+    const { delayed, ...others } = await recurring.getJobCounts('delayed', 'active', 'waiting', 'prioritized')
+    return delayed! > 0 && Object.values(others).every((count) => count === 0)
+  })
+  await recurring.close()
+  expect(await keptOf(projectId)).toHaveLength(20)
+})

@@ -1,0 +1,64 @@
+import type { Sql } from '../src/postgres/database.ts'
+import { nilId } from '../src/ids.ts'
+import { type Pace, perPage } from './pace.ts'
+
+/** Projects whose oldest event is looked at in one statement. */
+const lookRows = 5_000
+
+/**
+ * Recurring: removes events older than `days` from the logs of the next projects by their ids, from each one's first on.
+ * Rows need none of them: each holds all that it says, and an order is looked for among the newest (see landed.ts). The
+ * newest of a project stays in any case: it made the version. Answers where it stopped; undefined at the end.
+ */
+export async function expireEvents(
+  sql: Sql,
+  days: number,
+  pace: Pace,
+  after = nilId,
+): Promise<string | undefined> {
+  const { old, last } = await lookForOld(sql, days, after)
+  for (const projectId of old) {
+    await perPage(pace, 0, (removed) => removeOldest(sql, { projectId, days, removed, rows: pace.batchRows }))
+  }
+  return last
+}
+
+/** Of the next projects those that have something to remove, and where to look on. */
+async function lookForOld(sql: Sql, days: number, after: string) {
+  const [page] = await sql<{ rows: number; last: string | null; old: string | null }[]>`
+    with page as materialized (
+      select project_id, version from streams where project_id > ${after} order by project_id limit ${lookRows})
+    select count(*)::int4 as rows, (select project_id from page order by project_id desc limit 1) as last,
+      (select string_agg(project_id::text, ' ') from page p
+        where (select ${isOld(sql, days)} and e.seq < p.version
+          from events e where e.project_id = p.project_id order by e.seq limit 1)) as old
+    from page`
+  return { old: page?.old?.split(' ') ?? [], last: page!.rows === lookRows ? page!.last! : undefined }
+}
+
+const isOld = (sql: Sql, days: number) => sql`e.at < now() - ${days}::int4 * interval '1 day'`
+
+interface Removal {
+  projectId: string
+  days: number
+  /** The last seq that is removed already: so the dead rows up to it are not passed again. */
+  removed: number
+  rows: number
+}
+
+/** Removes the next events up to the first that stays. Answers the last of them when there may be more. */
+async function removeOldest(
+  sql: Sql,
+  { projectId, days, removed, rows }: Removal,
+): Promise<number | undefined> {
+  const [row] = await sql<{ last: number | null }[]>`
+    with next as materialized (
+      select e.seq, ${isOld(sql, days)} and e.seq < s.version as goes from events e, streams s
+      where e.project_id = ${projectId} and e.seq > ${removed}::bigint and s.project_id = ${projectId}
+      order by e.seq limit ${rows}),
+    stays as (select coalesce(min(seq) filter (where not goes), max(seq) + 1) as seq from next),
+    gone as (delete from events where project_id = ${projectId} and seq > ${removed}::bigint
+      and seq < (select seq from stays))
+    select max(seq)::float8 as last from next having count(*) = ${rows} and bool_and(goes)`
+  return row?.last ?? undefined
+}
