@@ -1,10 +1,8 @@
+import { lastId } from '../../src/ids.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { untilFull } from '../../src/reads/pages.ts'
 import { eventColumns, type EventRow, isCutAt, lookedAt, withPeople } from '../events/queries.ts'
 import type { Back } from './of-project.ts'
-
-/** What every id comes before. */
-const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 interface WantedOfTask {
   taskId: string

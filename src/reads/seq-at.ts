@@ -22,6 +22,6 @@ async function lastSeq(sql: Sql, { projectId, version }: Log, isThen: SqlPart): 
       from search s left join lateral (select seq, at ${isThen}::text::timestamptz as fits from events
         where project_id = ${projectId} and seq >= (s.low + s.high) / 2 order by seq limit 1) e on true
       where s.low < s.high)
-    select low::float8 - 1 as seq from search order by high - low limit 1`
+    select low::float8 - 1 as seq from search where low >= high`
   return row?.seq ?? 0
 }

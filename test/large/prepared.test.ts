@@ -75,10 +75,21 @@ test('every list there is, with every filter, order and page, leaves a connectio
     `${path}?limit=1`,
     `${path}?cursor=${writeCursor([task.id])}`,
   ])
+  const history = `/projects/${project.id}/history`
+  const histories = [
+    `/tasks/${task.id}/history`,
+    history,
+    `${history}?entity=task&from=2026-01-01&to=2028-01-01`,
+  ]
   const lists = taskLists(task)
   expect(lists.length).toBeGreaterThanOrEqual(2 ** 7 * (1 + sorts.length))
   const long = lists.map((path) => `${path}&limit=200`)
-  for (const path of [...pages.filter((path) => !path.startsWith(`/tasks/${task.id}?`)), ...lists, ...long])
+  for (const path of [
+    ...pages.filter((path) => !path.startsWith(`/tasks/${task.id}?`)),
+    ...lists,
+    ...long,
+    ...histories,
+  ])
     expect({ path, status: (await ada.get(path)).status }).toEqual({ path, status: 200 })
   expect(await mebibytesOf(service.services.database.reads)).toBeLessThan(mostMiB)
 })
