@@ -16,6 +16,7 @@ import { subtaskRoutes } from '../modules/subtasks/routes.ts'
 import { openSeenTasks } from '../modules/tasks/queries.ts'
 import { taskReads } from '../modules/tasks/reads.ts'
 import { taskRoutes } from '../modules/tasks/routes.ts'
+import { tokenRoutes } from '../modules/tokens/routes.ts'
 import { cors } from './http/cors.ts'
 import { docs } from './http/docs.ts'
 import { errors } from './http/errors.ts'
@@ -42,6 +43,7 @@ export function createApp(services: Services) {
     .group('/api/v1', (api) =>
       api
         .use(accountRoutes(services))
+        .use(tokenRoutes(services))
         .use(projectRoutes(http, projectReads(services)))
         .use(batchRoutes(http))
         .use(memberRoutes(http, memberReads(services)))

@@ -31,6 +31,8 @@ import { type FindRole, openFindRole } from './reads/role-lookup.ts'
 import { openServe, type Serve } from './reads/cached-bodies.ts'
 import { type Once, openOnce } from './http/once.ts'
 import { openWrite, type Write } from './http/write.ts'
+import { openSealing, type Sealing } from './identity/sealed.ts'
+import { openTokenUse } from './identity/token-use.ts'
 import { openTokens, type Tokens } from './identity/tokens.ts'
 import { openVersions, type Versions } from './reads/versions.ts'
 
@@ -53,6 +55,7 @@ export interface Services {
   limits: Limits
   authenticate: Authenticate
   tokens: Tokens
+  sealing: Sealing
   passwords: Passwords
   jobs: Jobs
   redisStatus(): string
@@ -76,22 +79,20 @@ export function openServices(config: Config, log: Log, domain: Domain): Services
   const ground = openGround(config, log)
   const { database, findKept, followers, jobs, redis, versions } = ground
   const writing = openWriting(ground, domain, log)
-  const tokens = openTokens(secretsIn(config.jwtSecret), config.jwtExpirationSeconds, () =>
-    clockOf(database.chores),
-  )
-  const passwords = openPasswords()
-  const authenticate = openAuthenticate(database.reads, tokens)
+  const { tokenUse, ...identity } = openIdentity(ground, log)
+  const { authenticate, passwords } = identity
   const limits = openLimits(redis, config)
   const oldestKept = openOldestKept(database.reads)
   let draining = false
   return {
-    ...{ config, log, database, versions, followers, limits, authenticate, tokens, passwords, jobs },
+    ...{ config, log, database, versions, followers, limits, jobs },
+    ...identity,
     ...writing,
     findRole: openFindRole(database.reads, versions),
     oldestKept,
     moments: openMoments(database.reads, oldestKept, config),
     write: openWrite(findKept),
-    once: openOnce(findKept, passwords, tokens),
+    once: openOnce(findKept, passwords, identity),
     guards: openGuards(authenticate, limits, config),
     serve: openServe(config.bodyCacheBytes),
     redisStatus: () => redis.status,
@@ -100,9 +101,19 @@ export function openServices(config: Config, log: Log, domain: Domain): Services
     async close() {
       followers.end()
       await writing.close()
+      await tokenUse.close()
       await ground.close()
     },
   }
+}
+
+/** Who somebody is. */
+function openIdentity({ config, database }: Ground, log: Log) {
+  const secrets = secretsIn(config.jwtSecret)
+  const tokens = openTokens(secrets, config.jwtExpirationSeconds, () => clockOf(database.chores))
+  const tokenUse = openTokenUse(database.chores, log)
+  const authenticate = openAuthenticate(database.reads, tokens, tokenUse.note)
+  return { authenticate, tokens, tokenUse, sealing: openSealing(secrets), passwords: openPasswords() }
 }
 
 type Ground = ReturnType<typeof openGround>

@@ -11,6 +11,15 @@ export const expireKeys = (sql: Sql, hours: number, pace: Pace): Promise<void> =
     return count === pace.batchRows || undefined
   })
 
+/** Recurring: forgets API tokens that have expired. */
+export const expireApiTokens = (sql: Sql, pace: Pace): Promise<void> =>
+  perPage(pace, true, async () => {
+    const { count } = await sql`
+      delete from api_tokens where id in (
+        select id from api_tokens where expires_at < now() order by expires_at limit ${pace.batchRows})`
+    return count === pace.batchRows || undefined
+  })
+
 /** Recurring: forgets revoked tokens that have expired meanwhile, and are refused for that. */
 export const expireRevokedTokens = (sql: Sql, pace: Pace): Promise<void> =>
   perPage(pace, true, async () => {

@@ -3,7 +3,7 @@ import { type JobData, queueName, queuePrefix } from '../src/jobs/queue.ts'
 import { openBlocking } from '../src/redis/connections.ts'
 import type { Services } from '../src/services.ts'
 import { purgeChildren, purgeProject, unassignMember } from './cascade.ts'
-import { expireKeys, expireRevokedTokens } from './cleanup.ts'
+import { expireApiTokens, expireKeys, expireRevokedTokens } from './cleanup.ts'
 import { closeAccount } from './close-account.ts'
 import { expireEvents } from './expire-events.ts'
 import { leftMembers, leftOwners, leftStreams, lookAfter, type Search } from './left-behind.ts'
@@ -85,6 +85,7 @@ function stepsOf({ config, database: { chores: sql } }: Services): Steps {
     'look-for-left-owners': look(leftOwners),
     'look-for-left-members': look(leftMembers),
     'expire-keys': (pace) => expireKeys(sql, config.idempotencyHours, pace),
+    'expire-api-tokens': (pace) => expireApiTokens(sql, pace),
     'expire-revoked-tokens': (pace) => expireRevokedTokens(sql, pace),
     ...(config.historyDays > 0 && {
       'expire-events': (pace, after) => expireEvents(sql, config.historyDays, pace, after),

@@ -1,4 +1,4 @@
-import { boolean, index, integer, pgTable, text, uuid } from 'drizzle-orm/pg-core'
+import { boolean, index, integer, pgTable, text, unique, uuid } from 'drizzle-orm/pg-core'
 import { instant } from '../columns.ts'
 
 export const users = pgTable('users', {
@@ -12,6 +12,29 @@ export const users = pgTable('users', {
   renamedBy: uuid('renamed_by'),
   createdAt: instant('created_at').notNull(),
 })
+
+/** Tokens that programs send: only the digest of each is kept. One holds as long as its account's token version stays. */
+export const apiTokens = pgTable(
+  'api_tokens',
+  {
+    id: uuid('id').primaryKey(),
+    userId: uuid('user_id').notNull(),
+    version: integer('version').notNull(),
+    /** Of an account's tokens at a version each has another, so that there are no more than slots. */
+    slot: integer('slot').notNull(),
+    /** SHA-256, as 64 hexadecimal digits. */
+    digest: text('digest').notNull().unique(),
+    name: text('name').notNull(),
+    /** With blanks between. */
+    scopes: text('scopes').notNull(),
+    /** The ids of the only projects that there are for it, with blanks between; null for all of its account's. */
+    projects: text('projects'),
+    expiresAt: instant('expires_at').notNull(),
+    createdAt: instant('created_at').notNull(),
+    lastUsedAt: instant('last_used_at'),
+  },
+  (t) => [unique('api_tokens_slot').on(t.userId, t.version, t.slot), index('api_tokens_age').on(t.expiresAt)],
+)
 
 /** One row: the last change of any name, or end of an account. They change what projects show, and not their versions. */
 export const people = pgTable('people', {

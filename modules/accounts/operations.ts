@@ -47,6 +47,7 @@ export const reading = operation({
   summary: 'Who am I',
   description: 'The account that the token is of.',
   does: 'read',
+  scope: 'read',
   answers: { schema: UserView, description: 'The caller' },
 })
 
@@ -55,7 +56,7 @@ export const changing = operation({
   tag,
   summary: 'Change my name or password',
   description:
-    'Absent fields stay. A new password takes the current one (403 when it is wrong), ends every token and is answered with a fresh one.',
+    'Absent fields stay. A new password takes the current one (403 when it is wrong), ends every token, API tokens too, and is answered with a fresh one.',
   does: 'change',
   body: UpdateMeBody,
   answers: { schema: ChangedMeView, description: 'The caller as they are now', tagged: true, secret: true },
@@ -85,7 +86,8 @@ export const signingOutEverywhere = operation({
   id: 'logoutAll',
   tag,
   summary: 'Sign out everywhere',
-  description: 'Every token of the caller is refused from now on, everywhere within a second.',
+  description:
+    'Every token of the caller, API tokens too, is refused from now on, everywhere within a second.',
   does: 'add',
   answers: said(messages.signedOutEverywhere, 'Signed out'),
 })

@@ -35,7 +35,7 @@ const openAsMe =
   ({ authenticate, limits, once }: Services) =>
   ({ request, claims, address }: Me, body: unknown, work: Work) => {
     const guess: Guess = (isRight) => limits.guess({ address, email: claims.userId }, isRight)
-    return once(request, { scope: claims.userId, guess }, body, async (keep) => {
+    return once(request, { scope: claims.userId, guess, madeAt: () => '/auth/me' }, body, async (keep) => {
       await authenticate.require(claims)
       try {
         return await work(keep)

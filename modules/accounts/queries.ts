@@ -55,6 +55,7 @@ export async function replaceAccount(
       set name = ${after.name}, renamed_by = coalesce(${renamedBy}::uuid, renamed_by), password_hash = ${after.passwordHash}, token_version = ${after.tokenVersion}
       where ${isStill(sql, before)} returning id),
     told as (${renamedBy ? tellRenaming(sql, renamedBy) : sql`select`}),
+    ended as (${endTokens(sql, after.tokenVersion)}),
     noted as (${note(sql, kept)})
     select id from done`
   return certainly(
@@ -75,6 +76,7 @@ export async function deleteAccount(sql: Sql, account: Account, { id, name, data
   const remove = () => sql`
     with done as (delete from users where ${isStill(sql, account)} returning id),
     told as (${tellRenaming(sql, newId())}),
+    ended as (${endTokens(sql, account.tokenVersion + 1)}),
     owed as (insert into outbox (id, project_id, name, data, created_at)
       select ${id}::uuid, null, ${name}, ${JSON.stringify(data)}::text::jsonb, now() from done),
     noted as (${note(sql, kept)})
@@ -106,6 +108,7 @@ export async function revokeTokens(sql: Sql, { userId, version }: Claims, kept?:
   const revoke = () => sql`
     with done as (update users set token_version = token_version + 1
       where id = ${userId} and token_version = ${version} returning id),
+    ended as (${endTokens(sql, version + 1)}),
     noted as (${note(sql, kept)})
     select id from done`
   return certainly(
@@ -122,8 +125,12 @@ const isStill = (sql: Sql, { id, name, passwordHash, tokenVersion }: Account) =>
 const tellRenaming = (sql: Sql, changeId: string) => sql`
   insert into people (change_id) select ${changeId}::uuid from done on conflict (one) do update set change_id = excluded.change_id`
 
+/** The part of a statement that removes what API tokens ended with the account's earlier versions: none of them holds. */
+const endTokens = (sql: Sql, version: number) => sql`
+  delete from api_tokens t using done where t.user_id = done.id and t.version < ${version}::int4`
+
 /** The part of a statement that keeps the answer under its Idempotency-Key, if the part named `done` did something. */
-function note(sql: Sql, kept?: Kept) {
+export function note(sql: Sql, kept?: Kept) {
   if (!kept) return sql`select`
   const { scope, key, fingerprint, status, body, etag } = kept
   return sql`insert into idempotency_keys (scope, key, fingerprint, status, body, etag, created_at)

@@ -25,6 +25,7 @@ export function openSignIn({ database: { chores: sql }, tokens, passwords, limit
   const by = (address: string, email: string) => ({
     scope: `email:${email}`,
     guess: (isRight: () => Promise<boolean>) => limits.guess({ address, email }, isRight),
+    madeAt: () => '/auth/me',
   })
 
   return {

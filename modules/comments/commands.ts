@@ -4,7 +4,8 @@ import { command, ofComment, ofTask } from '../../src/commands/command.ts'
 import { idFor } from '../../src/commands/decide.ts'
 import type { Whom } from '../../src/commands/people.ts'
 import type { Caller } from '../../src/identity/caller.ts'
-import { suffices } from '../../src/identity/roles.ts'
+import { type Role, suffices } from '../../src/identity/roles.ts'
+import { requireScope } from '../../src/identity/scopes.ts'
 import { forbidden, idTaken } from '../../src/wire/refusals.ts'
 import { CommentId, commentView, CreateComment, UpdateComment } from './schema.ts'
 
@@ -62,17 +63,21 @@ export const updateComment = command('comment.update', {
   refuses: [notAuthor()],
 })
 
+/** @throws Refusal 403 */
+function requireAdmin(role: Role | null, caller: Caller): void {
+  if (!role || !suffices(role, 'ADMIN')) throw neitherAuthorNorAdmin()
+  requireScope(caller, 'admin')
+}
+
 export const deleteComment = command('comment.delete', {
-  about: 'Its author may, and an admin of the project.',
+  about: 'Its author may, and an admin of the project (with the scope admin, of an API token).',
   input: CommentId,
   at: ofComment,
   least: 'VIEWER',
   decide(state, known, { id }) {
     const comment = state.present('comment', id)
     const { userId } = known.caller
-    const role = state.roleOf(userId)
-    const may = comment.authorId === userId || (role && suffices(role, 'ADMIN'))
-    if (!may) throw neitherAuthorNorAdmin()
+    if (comment.authorId !== userId) requireAdmin(state.roleOf(userId), known.caller)
     requireMatch(known, comment)
     return { changes: [removed(state, known, 'comment.deleted', comment)], answer: undefined }
   },

@@ -30,12 +30,11 @@ export function commentReads(services: Services, seeTask: SeeTask) {
     refuses: [...moments.refuses, notFound('Task')],
     async read(reading) {
       const { request, query, caller, params } = reading
-      const { userId } = caller
       const { id: taskId = '' } = params
       const asked = idPage(query, 50, 200)
       if (query.asOf !== undefined)
         return listThen(services, { ...reading, asOf: query.asOf }, { ...asList, page: asked })
-      const task = isId(taskId) && (await seeTask({ userId, taskId }))
+      const task = isId(taskId) && (await seeTask(caller, taskId))
       if (!task) throw notFound('Task')
       const rows = await commentsOf(database.reads, taskId, asked)
       const page = pageOf(request, cut(rows, asked.limit), shown, ({ id }) => [id])

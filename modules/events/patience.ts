@@ -1,4 +1,5 @@
 import type { Reading } from '../../src/commands/query.ts'
+import { holderOf } from '../../src/identity/caller.ts'
 import type { Seen } from '../../src/reads/role-lookup.ts'
 import type { Services } from '../../src/services.ts'
 import type { Asked } from './parameters.ts'
@@ -29,7 +30,7 @@ export function openPatience(means: Means) {
     }
 
     if (await hasNews()) return seen
-    const leave = followers.take(caller.userId)
+    const leave = followers.take(holderOf(caller))
     try {
       for (;;) {
         const leftMs = until - performance.now()

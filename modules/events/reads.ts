@@ -37,13 +37,12 @@ export function eventReads(services: Services) {
     isList: true,
     refuses: [ahead(), notFound('Project'), gone(17)],
     async read(reading) {
-      const { request, query } = reading
-      const { userId } = reading.caller
+      const { request, caller, query } = reading
       const { id = '' } = reading.params
       const asked = readAsked(query)
       const isStream = asksForStream(request)
       const known = isStream ? lastEventId(request) : null
-      const first = isId(id) && (await findRole({ userId, projectId: id }))
+      const first = isId(id) && (await findRole(caller, id))
       if (!first) throw notFound('Project')
       // A stream begins after what its reader had last, else where it is told, else now.
       const after = known ?? (isStream && query.after === undefined ? first.version : asked.after)

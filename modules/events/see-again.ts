@@ -6,9 +6,9 @@ import type { Services } from '../../src/services.ts'
 /** What a reader who waited may see by now: their token may have ended, or their role. @throws Refusal 401 or 404 */
 export const openSeeAgain =
   ({ authenticate, findRole }: Pick<Services, 'authenticate' | 'findRole'>) =>
-  async ({ request, caller: { userId } }: Reading, projectId: string): Promise<Seen> => {
+  async ({ request, caller }: Reading, projectId: string): Promise<Seen> => {
     await authenticate.caller(request)
-    const seen = await findRole({ userId, projectId })
+    const seen = await findRole(caller, projectId)
     if (!seen) throw notFound('Project')
     return seen
   }

@@ -1,4 +1,5 @@
 import type { Reading } from '../../src/commands/query.ts'
+import { holderOf } from '../../src/identity/caller.ts'
 import type { Services } from '../../src/services.ts'
 import { requestId } from '../../src/wire/request-id.ts'
 import { openFollow, type Start } from './follow.ts'
@@ -20,7 +21,7 @@ export function openStream(
 ) {
   const follow = openFollow(services)
   return (reading: Reading, start: Start): Response => {
-    const leave = services.followers.take(reading.caller.userId)
+    const leave = services.followers.take(holderOf(reading.caller))
     const over = new AbortController()
     // That nobody reads any more is told by one or the other, not always by both.
     const { signal } = reading.request

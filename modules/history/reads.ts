@@ -35,9 +35,9 @@ function projectHistory(services: Services): Query {
     isList: true,
     called: { id: 'listProjectHistory', tag: 'Events' },
     refuses: [notFound('Project')],
-    async read({ request, caller: { userId }, query, params: { id = '' } }) {
+    async read({ request, caller, query, params: { id = '' } }) {
       const wanted = readWanted(query)
-      const seen = isId(id) && (await findRole({ userId, projectId: id }))
+      const seen = isId(id) && (await findRole(caller, id))
       if (!seen) throw notFound('Project')
       const etag = etagAt(seen, `.${seen.renaming}${await tagOf([id])}`)
       const build = async () => {
@@ -60,11 +60,11 @@ function taskHistory(services: Services): Query {
     isList: true,
     called: { id: 'listTaskHistory', tag: 'Events' },
     refuses: [notFound('Task')],
-    async read({ request, caller: { userId }, query, params: { id: taskId = '' } }) {
+    async read({ request, caller, query, params: { id: taskId = '' } }) {
       const page = readTaskPage(query)
-      const trail = isId(taskId) && (await seeTrail({ userId, taskId }))
+      const trail = isId(taskId) && (await seeTrail(caller, taskId))
       if (!trail) throw notFound('Task')
-      const others = await Promise.all(trail.others.map((projectId) => findRole({ userId, projectId })))
+      const others = await Promise.all(trail.others.map((projectId) => findRole(caller, projectId)))
       const projectIds = [trail, ...others].flatMap((one: Versioned | undefined) => one?.projectId ?? [])
       // Not every caller may read the same projects.
       const tag = await tagOf(projectIds)

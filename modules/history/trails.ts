@@ -1,3 +1,5 @@
+import type { Caller } from '../../src/identity/caller.ts'
+import { reaches } from '../../src/identity/scopes.ts'
 import { batched } from '../../src/postgres/batch.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { readRows } from '../../src/postgres/delimited-rows.ts'
@@ -10,14 +12,19 @@ export interface Trail extends Versioned {
   others: string[]
 }
 
-export type SeeTrail = (key: { userId: string; taskId: string }) => Promise<Trail | undefined>
+export type SeeTrail = (caller: Caller, taskId: string) => Promise<Trail | undefined>
+
+interface Key {
+  userId: string
+  taskId: string
+}
 
 /**
- * Where tasks have been, for many requests in one query; undefined where the caller is a stranger to the last of it. It
+ * Where tasks have been, for many requests in one query; undefined where the caller or their token is a stranger to the last of it. It
  * stays so until that project moves on.
  */
 export function openSeeTrail(sql: Sql, versions: Versions): SeeTrail {
-  const look: SeeTrail = batched({ keys: 500, slots: 2 }, async (keys) => {
+  const look = batched({ keys: 500, slots: 2 }, async (keys: Key[]): Promise<(Trail | undefined)[]> => {
     const [row] = await sql<{ seen: string | null; renaming: string }[]>`
       select ${lastRenaming(sql)} as renaming,
         string_agg(concat_ws(' ', q.n, s.project_id, s.version, s.last_event_id, o.others), ',') as seen
@@ -34,7 +41,11 @@ export function openSeeTrail(sql: Sql, versions: Versions): SeeTrail {
       return { projectId, version: Number(version), lastEventId, renaming: row!.renaming, others }
     })
   })
-  return whileUnchanged(versions, ({ userId, taskId }) => userId + taskId, look)
+  const see = whileUnchanged(versions, ({ userId, taskId }: Key) => userId + taskId, look)
+  return async (caller, taskId) => {
+    const trail = await see({ userId: caller.userId, taskId })
+    return trail && reaches(caller, trail.projectId) ? trail : undefined
+  }
 }
 
 /** Where the task is, else where it was last; nowhere when it went on to what is gone by now. */

@@ -64,6 +64,7 @@ export const removeMember = command('member.remove', {
   input: MemberId,
   at: inProject(),
   least: 'VIEWER',
+  scope: 'admin',
   decide(state, known, { memberId }) {
     const member = state.member(memberId)
     const { userId } = known.caller

@@ -19,9 +19,9 @@ export function memberReads({ database, findRole, moments, serve }: Services) {
     shows: memberView,
     isList: true,
     refuses: [...moments.refuses, notFound('Project')],
-    async read({ request, caller: { userId }, query, params: { id = '' } }) {
+    async read({ request, caller, query, params: { id = '' } }) {
       const asked = idPage(query, 50, 200)
-      const seen = isId(id) && (await findRole({ userId, projectId: id }))
+      const seen = isId(id) && (await findRole(caller, id))
       if (!seen) throw notFound('Project')
       if (query.asOf !== undefined) {
         const moment = await moments.find(seen, query.asOf)

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { ProjectRow } from '../../drizzle/rows.ts'
+import type { Caller } from '../../src/identity/caller.ts'
 import { batched } from '../../src/postgres/batch.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { inOrder } from '../../src/postgres/in-order.ts'
@@ -39,20 +40,22 @@ export async function projectThen(sql: Sql, moment: Moment): Promise<ListedProje
 }
 
 /**
- * A page of the projects that a user owns or is a member of, oldest first, and its ETag. Of the rows after a full page
+ * A page of the projects that a caller owns or is a member of, oldest first, and its ETag. Of the rows after a full page
  * only the events are read: the ETag names them too, for looking at the texts of every page would cost more.
  */
 export async function projectsOf(
   sql: Sql,
-  userId: string,
+  { userId, token }: Caller,
   page: Page,
 ): Promise<Cut<ListedProject> & { etag: string }> {
-  const mine = ofUser(sql, sql`${userId}::uuid`, sql`${startOf(page)}::uuid`, sql`${page.limit + 1}::int`)
-  const rows = await sql<(ListedProject & { hasRoom: boolean })[]>`
+  const place = [sql`${startOf(page)}::uuid`, sql`${page.limit + 1}::int`] as const
+  const mine = ofUser(sql, sql`${userId}::uuid`, ...place, token?.projects)
+  const ask = sql<(ListedProject & { hasRoom: boolean })[]>`
     select p.id, p.owner_id, case when has_room then p.name end as name,
       case when has_room then p.description end as description, p.created_at, p.event_id, ${owner(sql)}, has_room
     from (select p.*, ${hasRoom(sql, sql`octet_length(description)`)} as has_room from (${mine}) p) p
     left join users u on u.id = p.owner_id order by p.id`
+  const rows = await (token?.projects ? unprepared(ask) : ask)
   const { shown, last } = cut(rows, page.limit)
   return { shown: shown.filter((row) => row.hasRoom), last, etag: etagOfPage(rows) }
 }
@@ -83,10 +86,13 @@ const etagOfPage = (rows: ListedProject[]): string =>
 const tagOf = (sql: Sql, ownerId: SqlPart) => sql`
   coalesce((select ${nameTag(sql)} from users u where u.id = ${ownerId}), ${goneTag}) as name_tag`
 
-const ofUser = (sql: Sql, user: SqlPart, after: SqlPart, most: SqlPart) => sql`
+/** All of a user's projects, or of some only. */
+const ofUser = (sql: Sql, user: SqlPart, after: SqlPart, most: SqlPart, some?: string[] | null) => sql`
   (select p.*, ${tagOf(sql, user)} from projects p
-    where p.owner_id = ${user} and p.id > ${after} order by p.id, p.created_at limit ${most})
+    where p.owner_id = ${user} and p.id > ${after} ${among(sql, some)} order by p.id, p.created_at limit ${most})
   union all
   (select p.*, ${tagOf(sql, sql`p.owner_id`)} from members m join projects p on p.id = m.project_id
-    where m.user_id = ${user} and m.project_id > ${after} order by m.project_id, m.created_at limit ${most})
+    where m.user_id = ${user} and m.project_id > ${after} ${among(sql, some)} order by m.project_id, m.created_at limit ${most})
   order by id limit ${most}`
+
+const among = (sql: Sql, some?: string[] | null) => (some ? sql`and p.id = any(${some}::uuid[])` : sql``)

@@ -4,7 +4,7 @@ import { AsOfParameter } from '../../src/past/as-of.ts'
 import { tagged } from '../../src/wire/etags.ts'
 import type { Moment } from '../../src/past/moments.ts'
 import { Cursor, Limit, idPage, pageOf } from '../../src/reads/pages.ts'
-import { etagOf, pathOf } from '../../src/wire/answers.ts'
+import { etagOf, notModified, page, pathOf } from '../../src/wire/answers.ts'
 import { Parameters } from '../../src/commands/input.ts'
 import type { Query } from '../../src/commands/query.ts'
 import type { Services } from '../../src/services.ts'
@@ -12,34 +12,42 @@ import { type ListedProject, openPageEtags, openProjects, projectsOf, projectThe
 import { projectView } from './schema.ts'
 
 /** What may be asked of projects. */
-export function projectReads(services: Services) {
-  const { database, findRole, moments, serve } = services
-  const sql = database.reads
-  const findProject = openProjects(sql)
-  const pageEtag = openPageEtags(sql)
+export const projectReads = (services: Services) => ({ list: openList(services), get: openGet(services) })
 
-  const list: Query = {
+function openList({ database: { reads: sql }, serve }: Services): Query {
+  const pageEtag = openPageEtags(sql)
+  return {
     about: 'Those the caller owns or is a member of, oldest first.',
     input: Parameters({ limit: Limit(1_000, 1_000), cursor: Cursor() }),
     shows: projectView,
     isList: true,
-    async read({ request, caller: { userId }, query }) {
+    async read({ request, caller, query }) {
+      const { userId, token } = caller
       const asked = idPage(query, 1_000, 1_000)
-      const etag = (await pageEtag({ userId, ...asked })) ?? ''
-      return serve(request, userId + pathOf(request), etag, async () => {
-        const found = await projectsOf(sql, userId, asked)
+      const build = async () => {
+        const found = await projectsOf(sql, caller, asked)
         return pageOf(request, found, shown, ({ id }) => [id], found.etag)
-      })
+      }
+      if (token?.projects) {
+        const built = await build()
+        return notModified(request, built.etag) ?? page(request, built)
+      }
+      const etag = (await pageEtag({ userId, ...asked })) ?? ''
+      return serve(request, userId + pathOf(request), etag, build)
     },
   }
+}
 
-  const get: Query = {
+function openGet(services: Services): Query {
+  const { database, findRole, moments, serve } = services
+  const findProject = openProjects(database.reads)
+  return {
     about: 'With its owner, as they are called now.',
     input: Parameters({ asOf: AsOfParameter() }),
     refuses: [...moments.refuses, notFound('Project')],
     shows: projectView,
-    async read({ request, caller: { userId }, params: { id = '' }, query: { asOf } }) {
-      const seen = isId(id) && (await findRole({ userId, projectId: id }))
+    async read({ request, caller, params: { id = '' }, query: { asOf } }) {
+      const seen = isId(id) && (await findRole(caller, id))
       if (!seen) throw notFound('Project')
       if (asOf !== undefined) return showThen(services, request, await moments.find(seen, asOf))
       const build = async () => {
@@ -50,7 +58,6 @@ export function projectReads(services: Services) {
       return serve(request, id, etagOf(seen, seen.nameTag), build, seen.version)
     },
   }
-  return { list, get }
 }
 
 async function showThen(

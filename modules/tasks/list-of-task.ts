@@ -27,12 +27,11 @@ export function listOfTask<R extends { id: string }>(
   const { serve } = services
   return async (reading: Reading): Promise<Response> => {
     const { request, caller, params, query } = reading
-    const { userId } = caller
     const { id: taskId = '' } = params
     const asked = idPage(query, 50, 200)
     if (query.asOf !== undefined)
       return listThen(services, { ...reading, asOf: query.asOf }, { ...list, page: asked })
-    const task = isId(taskId) && (await seeTask({ userId, taskId }))
+    const task = isId(taskId) && (await seeTask(caller, taskId))
     if (!task) throw notFound('Task')
     const etag = etagAt(task)
     const build = async () =>

@@ -1,6 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { IdOf, Parameters } from '../../src/commands/input.ts'
 import { AsOfParameter } from '../../src/past/as-of.ts'
+import type { Caller } from '../../src/identity/caller.ts'
 import { badRequest } from '../../src/wire/refusals.ts'
 import { canonicalId, isId } from '../../src/ids.ts'
 import { Cursor, isIdPart, Limit, readCursor, readLimit } from '../../src/reads/pages.ts'
@@ -32,16 +33,17 @@ export const badAssignee = () => badRequest('assigneeId must be the id of a user
  * What a list request asks for. Sorted by due date when filtered by it, by creation otherwise.
  * @throws Refusal 400
  */
-export function readTaskFilter(query: Static<typeof ListTasksQuery>, caller: string): TaskFilter {
+export function readTaskFilter(query: Static<typeof ListTasksQuery>, { userId, token }: Caller): TaskFilter {
   const { status, priority } = query
   const projectId = query.projectId && canonicalId(query.projectId)
-  const assigneeId = query.assigneeId === 'me' ? caller : query.assigneeId && canonicalId(query.assigneeId)
+  const assigneeId = query.assigneeId === 'me' ? userId : query.assigneeId && canonicalId(query.assigneeId)
   if (assigneeId !== undefined && !isId(assigneeId)) throw badAssignee()
   const [dueBefore, dueAfter] = [instant(query.dueBefore), instant(query.dueAfter)]
   const sort = query.sort ?? (dueBefore || dueAfter ? 'dueDate' : 'createdAt')
   const parts = sort.endsWith('dueDate') ? [isDuePart, isIdPart] : [isIdPart]
   return {
-    caller,
+    caller: userId,
+    among: token?.projects ?? null,
     projectId,
     status,
     priority,

@@ -10,6 +10,8 @@ import { priorities, statuses } from './schema.ts'
 
 export interface TaskFilter {
   caller: string
+  /** The only projects that there are for the caller; null for all of theirs. */
+  among?: string[] | null
   /** One project, which the caller may see; else all of the caller's. */
   projectId?: string
   status?: TaskRow['status']
@@ -47,7 +49,7 @@ export async function listTasks(
   const most = filter.limit + 1
   // So few rows are never much too long, and a page of them needs no sum.
   const read = <R extends object>(rows: SqlPart) =>
-    most <= fewRows && !then
+    most <= fewRows && !then && !filter.among
       ? sql<R[]>`${rows}`
       : unprepared(sql<R[]>`${untilFull(sql, rows, sql`octet_length(description)`)}`)
   if (!filter.projectId) {
@@ -110,12 +112,15 @@ const sieved = (sql: Sql, filter: From, by: SqlPart, rows: number): SqlPart => s
     from (${merged(sql, filter, by, lookedAt)}) t) t
   where t.fits or t.ends order by ${by} limit ${rows}`
 
-const visible = (sql: Sql, { projectId, caller }: TaskFilter) =>
+const visible = (sql: Sql, { projectId, caller, among }: TaskFilter) =>
   projectId
     ? sql`(select p.id from projects p left join members m on m.project_id = p.id and m.user_id = ${caller}
         where p.id = ${projectId} and (p.owner_id = ${caller} or m.id is not null)) v`
-    : sql`(select id from projects where owner_id = ${caller}
-        union all select p.id from members m join projects p on p.id = m.project_id where m.user_id = ${caller}) v`
+    : sql`(select id from projects p where owner_id = ${caller} ${only(sql, among)}
+        union all select p.id from members m join projects p on p.id = m.project_id
+        where m.user_id = ${caller} ${only(sql, among)}) v`
+
+const only = (sql: Sql, among?: string[] | null) => (among ? sql`and p.id = any(${among}::uuid[])` : sql``)
 
 /** The list that needs no other order and no other rows than the project's own. */
 const isPlain = ({ status, priority, assigneeId, sort }: TaskFilter) =>

@@ -73,7 +73,7 @@ async function momentOf({ database, findRole, moments }: Means, asked: Asked): P
   const at = readAsOf(asOf)
   const place = { taskId, instant: typeof at === 'string' ? at : null, most: moments.most }
   const projectId = isId(taskId) && (await placeOf(database.reads, place))
-  const seen = projectId && (await findRole({ userId: caller.userId, projectId }))
+  const seen = projectId && (await findRole(caller, projectId))
   const moment = seen && (await moments.find(seen, asOf))
   if (!moment) throw notFound('Task')
   return moment

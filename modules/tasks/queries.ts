@@ -1,4 +1,6 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
+import type { Caller } from '../../src/identity/caller.ts'
+import { reaches } from '../../src/identity/scopes.ts'
 import { batched } from '../../src/postgres/batch.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { byOrdinal } from '../../src/postgres/in-order.ts'
@@ -10,11 +12,16 @@ export interface SeenTask extends Versioned {
   eventId: string
 }
 
-export type SeeTask = (key: { userId: string; taskId: string }) => Promise<SeenTask | undefined>
+export type SeeTask = (caller: Caller, taskId: string) => Promise<SeenTask | undefined>
 
-/** Tasks as their callers see them, many in one query; undefined where the caller is a stranger to the project. */
+interface Key {
+  userId: string
+  taskId: string
+}
+
+/** Tasks as their callers see them, many in one query; undefined where the caller or their token is a stranger to the project. */
 export function openSeenTasks(sql: Sql, versions: Versions): SeeTask {
-  const look: SeeTask = batched({ keys: 500, slots: 2 }, async (keys) => {
+  const look = batched({ keys: 500, slots: 2 }, async (keys: Key[]): Promise<(SeenTask | undefined)[]> => {
     const [row] = await sql<{ seen: string | null }[]>`
       select string_agg(concat_ws(' ', q.n, t.project_id, s.version, s.last_event_id, t.event_id), ',') as seen
       from unnest(${keys.map((k) => k.taskId)}::uuid[], ${keys.map((k) => k.userId)}::uuid[])
@@ -29,7 +36,11 @@ export function openSeenTasks(sql: Sql, versions: Versions): SeeTask {
       return { projectId, version: Number(version), lastEventId, eventId }
     })
   })
-  return whileUnchanged(versions, ({ userId, taskId }) => userId + taskId, look)
+  const see = whileUnchanged(versions, ({ userId, taskId }: Key) => userId + taskId, look)
+  return (caller, taskId) => {
+    const seen = see({ userId: caller.userId, taskId })
+    return caller.token ? seen.then((one) => within(caller, one)) : seen
+  }
 }
 
 /**
@@ -37,7 +48,7 @@ export function openSeenTasks(sql: Sql, versions: Versions): SeeTask {
  * two queries a task may move to where its caller is a stranger.
  */
 export function openTasks(sql: Sql) {
-  return batched({ keys: 500, slots: 2 }, async (keys: { userId: string; taskId: string }[]) => {
+  const find = batched({ keys: 500, slots: 2 }, async (keys: Key[]) => {
     const rows = await sql<(TaskRow & { n: number })[]>`
       select q.n::int4 as n, t.*
       from unnest(${keys.map((k) => k.taskId)}::uuid[], ${keys.map((k) => k.userId)}::uuid[])
@@ -48,4 +59,10 @@ export function openTasks(sql: Sql) {
       where p.owner_id = q.user_id or m.id is not null`
     return byOrdinal(keys.length, rows)
   })
+  return async (caller: Caller, taskId: string) =>
+    within(caller, await find({ userId: caller.userId, taskId }))
 }
+
+/** What the caller's token reaches. */
+const within = <T extends { projectId: string }>(caller: Caller, found?: T): T | undefined =>
+  found && reaches(caller, found.projectId) ? found : undefined

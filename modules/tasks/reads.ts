@@ -28,11 +28,11 @@ function openList({ database, findRole, moments, serve }: Services): Query {
     shows: taskView,
     isList: true,
     refuses: [badAssignee(), ofOneProject(), ...moments.refuses, notFound('Project')],
-    async read({ request, caller: { userId }, query }) {
-      const filter = readTaskFilter(query, userId)
+    async read({ request, caller, query }) {
+      const filter = readTaskFilter(query, caller)
       const { projectId } = filter
       const named = projectId !== undefined
-      const seen = named && isId(projectId) ? await findRole({ userId, projectId }) : undefined
+      const seen = named && isId(projectId) ? await findRole(caller, projectId) : undefined
       if (named && !seen) throw notFound('Project')
       const byDue = filter.sort.endsWith('dueDate')
       const key = (row: TaskRow) => (byDue ? [row.dueDate, row.id] : [row.id])
@@ -51,7 +51,7 @@ function openList({ database, findRole, moments, serve }: Services): Query {
       }
       if (!seen) return page(request, await build())
       // `me` is somebody else for each caller.
-      const whose = query.assigneeId === 'me' ? `.${userId}` : ''
+      const whose = query.assigneeId === 'me' ? `.${caller.userId}` : ''
       const etag = etagAt(seen, whose)
       return serve(request, pathOf(request) + whose, etag, () => build(etag), seen.version)
     },
@@ -68,13 +68,12 @@ function openGet(services: Services, seeTask: SeeTask): Query {
     shows: taskView,
     async read(reading) {
       const { request, caller, params, query } = reading
-      const { userId } = caller
       const { id = '' } = params
       if (query.asOf !== undefined) return showThen(services, { ...reading, asOf: query.asOf })
-      const seen = isId(id) && (await seeTask({ userId, taskId: id }))
+      const seen = isId(id) && (await seeTask(caller, id))
       if (!seen) throw notFound('Task')
       const build = async () => {
-        const task = await findTask({ userId, taskId: id })
+        const task = await findTask(caller, id)
         if (!task) throw notFound('Task')
         return { etag: etagOf(task), body: JSON.stringify(taskView.of(task)), link: null }
       }

@@ -5,6 +5,7 @@ import type { Needs } from '../actor/state.ts'
 import type { ProjectState } from '../actor/state.ts'
 import type { Caller } from '../identity/caller.ts'
 import type { Role } from '../identity/roles.ts'
+import { type Scope, scopeOfWrite } from '../identity/scopes.ts'
 import type { Refusal } from '../wire/refusals.ts'
 import type { Found, Sought } from './order.ts'
 import type { Person, Whom } from './people.ts'
@@ -42,6 +43,8 @@ export interface Command<Input extends object = object, Row = unknown> {
   at: At
   /** The role it takes, held before the rule is asked; `nobody` is for the service's own work. */
   least: Role | 'nobody'
+  /** The scope that an API token needs for it: that of the role, unless told. */
+  scope: Scope
   /** The project that a thing moves to, if the input says so. */
   into?(input: Input): string | undefined
   /** The fields of the input that a URL's query gives. */
@@ -72,13 +75,22 @@ export interface Command<Input extends object = object, Row = unknown> {
   refuses?: Refusal[]
 }
 
-type Definition<S extends TObject, Row> = Omit<Command<Static<S>, Row>, 'name' | 'input' | 'status'> & {
+type Definition<S extends TObject, Row> = Omit<
+  Command<Static<S>, Row>,
+  'name' | 'input' | 'status' | 'scope'
+> & {
   input: S
   status?: 200 | 201
+  scope?: Scope
 }
 
 /** Defines a command. */
 export const command = <S extends TObject, Row>(
   name: string,
   definition: Definition<S, Row>,
-): Command<Static<S>, Row> => ({ name, status: 200, ...definition })
+): Command<Static<S>, Row> => ({
+  name,
+  status: 200,
+  scope: scopeOfWrite(definition.least),
+  ...definition,
+})

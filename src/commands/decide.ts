@@ -3,6 +3,7 @@ import type { Decision } from '../facts/facts.ts'
 import type { ProjectState } from '../actor/state.ts'
 import type { Caller } from '../identity/caller.ts'
 import { requireRole } from '../identity/roles.ts'
+import { reaches, requireScope, requireUnbound } from '../identity/scopes.ts'
 import { idTaken, notFound } from '../wire/refusals.ts'
 import type { Command, Known } from './command.ts'
 
@@ -10,7 +11,7 @@ export const nouns = { project: 'Project', task: 'Task', subtask: 'Subtask', com
 
 /**
  * What comes of a command in a project: its rule's facts and answer. Pure.
- * @throws Refusal 404 for who may not see what it runs at, 403 for who may not do it, and what the rule refuses
+ * @throws Refusal 404 for who may not see what it runs at, 403 for who, or whose token, may not do it, and what the rule refuses
  */
 export function decide<Input extends object, Row>(
   command: Command<Input, Row>,
@@ -23,12 +24,14 @@ export function decide<Input extends object, Row>(
   return command.decide(state, known, input, other)
 }
 
-function admit({ at, least }: Command, state: ProjectState, { userId }: Caller, input: object): void {
-  if (at.kind === 'new' || least === 'nobody') return
-  const role = state.roleOf(userId)
+function admit({ at, least, scope }: Command, state: ProjectState, caller: Caller, input: object): void {
+  if (at.kind === 'new') requireUnbound(caller)
+  if (at.kind === 'new' || least === 'nobody') return requireScope(caller, scope)
+  const role = reaches(caller, state.projectId) ? state.roleOf(caller.userId) : null
   const isHere = at.kind === 'project' || taskOf(state, at.kind, idIn(input, at.key)) === state.projectId
   if (!isHere) throw notFound(nouns[at.kind])
   requireRole(role, least, nouns[at.kind])
+  requireScope(caller, scope)
 }
 
 /** The project of the task that a thing is or hangs on, as far as this state knows. */

@@ -1,5 +1,6 @@
 import type { TObject } from '@sinclair/typebox'
 import type { Caller } from '../identity/caller.ts'
+import type { Scope } from '../identity/scopes.ts'
 import type { Refusal } from '../wire/refusals.ts'
 import type { View } from './view.ts'
 
@@ -14,6 +15,8 @@ export interface Reading {
 /** A read as data: what may be asked, what it shows, and how it is answered. */
 export interface Query {
   about?: string
+  /** The scope that an API token needs for it: read, unless told. */
+  scope?: Scope
   /** The parameters in the URL. */
   input?: TObject
   shows: View<never>

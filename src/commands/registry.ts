@@ -3,7 +3,7 @@ import type { Command } from './command.ts'
 
 export interface Registered {
   command: Command
-  /** What its input looks like in this release: a process of another one must not read it as something else. */
+  /** What its input and rights look like in this release: a process of another one must not take it for something else. */
   form: string
 }
 
@@ -16,5 +16,5 @@ export function registryOf(commands: Command[]): Registry {
   return registry
 }
 
-const formOf = ({ input }: Command): string =>
-  createHash('sha256').update(JSON.stringify(input)).digest('base64url').slice(0, 8)
+const formOf = ({ input, scope }: Command): string =>
+  createHash('sha256').update(scope).update(JSON.stringify(input)).digest('base64url').slice(0, 8)

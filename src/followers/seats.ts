@@ -14,17 +14,17 @@ export function openSeats({
   let all = 0
 
   /** Takes a seat; gives the way to leave it. @throws Refusal 503 or 429 */
-  return (userId: string): (() => void) => {
-    const own = taken.get(userId) ?? 0
+  return (holder: string): (() => void) => {
+    const own = taken.get(holder) ?? 0
     if (own >= followersPerCaller) throw tooManyOfOne()
     if (all >= followers) throw tooManyHere()
-    taken.set(userId, own + 1)
+    taken.set(holder, own + 1)
     all++
     return () => {
       all--
-      const left = taken.get(userId)! - 1
-      if (left > 0) taken.set(userId, left)
-      else taken.delete(userId)
+      const left = taken.get(holder)! - 1
+      if (left > 0) taken.set(holder, left)
+      else taken.delete(holder)
     }
   }
 }

@@ -1,4 +1,5 @@
 import { Elysia } from 'elysia'
+import { holderOf } from '../identity/caller.ts'
 import type { Authenticate } from '../identity/sessions.ts'
 import type { Config } from '../config.ts'
 import { canonicalId } from '../ids.ts'
@@ -63,7 +64,7 @@ const callerGuard = ({ authenticate, limits, open, told }: Means) =>
       requireShort(request)
       const found = authenticate.caller(request)
       const caller = found instanceof Promise ? await found : found
-      const taken = limits.use(caller.userId, request.method)
+      const taken = limits.use(holderOf(caller), request.method)
       const share = taken instanceof Promise ? await taken : taken
       tidy(request, params)
       return { caller, share }
@@ -71,19 +72,20 @@ const callerGuard = ({ authenticate, limits, open, told }: Means) =>
     .onAfterHandle({ as: 'scoped' }, told)
 
 /**
- * For writes that end tokens: a repeat under an Idempotency-Key may come with a token that the first attempt
- * ended. Gives routes what the token claims; they ask whether it holds before they do anything new.
+ * For who has signed in: refuses API tokens with 403. For writes that end tokens: a repeat under an Idempotency-Key may
+ * come with a token that the first attempt ended. Gives routes what the token claims; they ask whether it holds before
+ * they do anything new.
  */
 const claimsGuard = ({ authenticate, limits, open, told, trustProxy }: Means) =>
   new Elysia({ name: 'claimed-guard' })
     .use(open)
-    .derive({ as: 'scoped' }, async ({ request, server }) => {
+    .derive({ as: 'scoped' }, async ({ request, params, server }) => {
       requireShort(request)
       const claims = await authenticate.session(request)
       if (request.headers.has('idempotency-key')) await authenticate.requireInTime(claims)
       else await authenticate.require(claims)
       const share = await limits.use(claims.userId, request.method)
-      requireSingle(request)
+      tidy(request, params)
       return { claims, share, address: addressOf(request, server, trustProxy) }
     })
     .onAfterHandle({ as: 'scoped' }, told)

@@ -2,58 +2,91 @@ import { type FindKept, type Guard, type Kept, replay } from '../commit/idempote
 import type { Reply } from '../wire/reply.ts'
 import type { Passwords } from '../identity/passwords.ts'
 import type { Claims, Tokens } from '../identity/tokens.ts'
-import { readGuard, send } from './write.ts'
+import type { Sealing } from '../identity/sealed.ts'
+import { conflict } from '../wire/refusals.ts'
+import { type MadeAt, readGuard, send } from './write.ts'
 
-/** An answer about an account. Of a token it carries only the claims, from which the same token is made again. */
-export interface Draft {
+interface Keys {
+  tokens: Tokens
+  sealing: Sealing
+}
+
+/** What is kept of a secret that is answered: nobody can read it out of the database. */
+interface Secrets {
+  /** Of a sign-in token only what it claims, from which the same token is made again. */
+  claims?: Claims
+  /** An API token, which nothing makes again. */
+  sealed?: string
+}
+
+/** An answer about an account. */
+export interface Draft extends Secrets {
   status: number
   body: object
-  claims?: Claims
   etag?: string
 }
 
 /** What to keep of an answer, in the very statement that does the work; nothing without an Idempotency-Key. */
 export type Keep = (draft: Draft) => Kept | undefined
 
+interface By {
+  /** Whose key it is. */
+  scope: string
+  /** How a password that comes with it may be checked. */
+  guess: (isRight: () => Promise<boolean>) => Promise<boolean>
+  /** Where what is made is read. */
+  madeAt: MadeAt
+}
+
 export type Once = (
   request: Request,
-  /** Whose key it is, and how a password that comes with it may be checked. */
-  by: { scope: string; guess: (isRight: () => Promise<boolean>) => Promise<boolean> },
+  by: By,
   body: unknown,
   work: (keep: Keep) => Promise<Draft>,
 ) => Promise<Response>
 
+/** Tells an answer with its secret in it. */
+const openComplete =
+  ({ tokens, sealing }: Keys) =>
+  async ({ claims, sealed, id, ...rest }: Secrets & { id?: string }): Promise<string> => {
+    if (claims) return JSON.stringify({ access_token: await tokens.sign(claims), id, ...rest })
+    if (sealed === undefined) return JSON.stringify({ id, ...rest })
+    const token = sealing.open(sealed)
+    if (token === null) throw unreadable()
+    return JSON.stringify({ id, token, ...rest })
+  }
+
 /**
  * Runs a write on an account under its Idempotency-Key. Bodies hold passwords here, so what tells a repeat from
- * another request is kept as argon2id, and tokens are not kept at all.
+ * another request is kept as argon2id, and tokens are not kept at all, or sealed.
  */
-export function openOnce(findKept: FindKept, passwords: Passwords, tokens: Tokens): Once {
-  const complete = async ({ claims, ...rest }: { claims?: Claims }) =>
-    JSON.stringify(claims ? { access_token: await tokens.sign(claims), ...rest } : rest)
+export function openOnce(findKept: FindKept, passwords: Passwords, keys: Keys): Once {
+  const complete = openComplete(keys)
 
   /** @throws Refusal 422 when the key was used for another request. */
-  async function repeated(guard: Guard, { guess }: Parameters<Once>[1]): Promise<Response | undefined> {
+  async function repeated(guard: Guard, { guess, madeAt }: By): Promise<Response | undefined> {
     const kept = await findKept(guard)
     if (!kept) return undefined
     const isSlow = kept.fingerprint.startsWith('$argon2')
     // Who has the key and not the password would be guessing it.
     const isSame = isSlow && (await guess(() => passwords.matches(guard.fingerprint, kept.fingerprint)))
     const reply = replay(kept, isSame ? kept : guard)
-    return secret({ ...reply, body: await complete(JSON.parse(reply.body)) })
+    return secret({ ...reply, body: await complete(JSON.parse(reply.body)) }, madeAt)
   }
 
-  async function answered({ status, body, claims, etag = '' }: Draft): Promise<Response> {
-    return secret({ status, body: await complete({ claims, ...body }), etag: etag || null })
+  async function answered(draft: Draft, { madeAt }: By): Promise<Response> {
+    const { status, body, claims, sealed, etag = '' } = draft
+    return secret({ status, body: await complete({ claims, sealed, ...body }), etag: etag || null }, madeAt)
   }
 
   return async (request, by, body, work) => {
     const guard = readGuard(request, by.scope, body)
-    if (!guard) return answered(await work(() => undefined))
+    if (!guard) return answered(await work(() => undefined), by)
     const before = await repeated(guard, by)
     if (before) return before
     const fingerprint = await passwords.hash(guard.fingerprint)
     try {
-      return await answered(await work((draft) => keptOf({ ...guard, fingerprint }, draft)))
+      return await answered(await work((draft) => keptOf({ ...guard, fingerprint }, draft)), by)
     } catch (error) {
       // Somebody with the same key was faster, or the connection was cut after the commit.
       const done = await repeated(guard, by)
@@ -63,14 +96,17 @@ export function openOnce(findKept: FindKept, passwords: Passwords, tokens: Token
   }
 }
 
-/** No cache on the way may keep a token. What is made here is an account, the caller's own. */
-function secret(reply: Parameters<typeof send>[0]): Response {
-  const response = send(reply, () => '/auth/me')
+export const unreadable = () =>
+  conflict('What was answered under this Idempotency-Key cannot be read any more')
+
+/** No cache on the way may keep a token. */
+function secret(reply: Parameters<typeof send>[0], madeAt: MadeAt): Response {
+  const response = send(reply, madeAt)
   response.headers.set('cache-control', 'no-store')
   return response
 }
 
-function keptOf(guard: Guard, { status, body, claims, etag = '' }: Draft): Kept {
-  const reply: Reply = { status, body: JSON.stringify({ claims, ...body }), etag: etag || null }
+function keptOf(guard: Guard, { status, body, claims, sealed, etag = '' }: Draft): Kept {
+  const reply: Reply = { status, body: JSON.stringify({ claims, sealed, ...body }), etag: etag || null }
   return { ...guard, ...reply }
 }

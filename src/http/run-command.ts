@@ -1,6 +1,6 @@
 import type { Command } from '../commands/command.ts'
 import type { Run } from '../commands/run.ts'
-import type { Caller } from '../identity/caller.ts'
+import { type Caller, holderOf } from '../identity/caller.ts'
 import { commandHooks } from '../openapi/command-hooks.ts'
 import { readInput } from '../commands/read-input.ts'
 import type { Conditions, Write } from './write.ts'
@@ -27,7 +27,7 @@ export const openRunCommand =
       const input = inputOf(params, body, query)
       const where = madeAt && ((id: string) => madeAt(id, input))
       const work = ({ ifMatch, guard }: Conditions) => run({ name, input, caller, ifMatch, guard })
-      return write(request, caller.userId, body, work, where)
+      return write(request, holderOf(caller), body, work, where)
     }
     const hooks = commandHooks(path, command, summary)
     // Elysia would parse a body that the command has no use for.

@@ -3,7 +3,7 @@ import { type FindKept, type Guard, replay } from '../commit/idempotency.ts'
 import type { Reply } from '../wire/reply.ts'
 import { badKey, Refusal } from '../wire/refusals.ts'
 import { requestId } from '../wire/request-id.ts'
-import { parsedPath, typed } from '../wire/answers.ts'
+import { parsedPath, typed, untyped } from '../wire/answers.ts'
 
 /** What the headers of a write ask of its command. */
 export interface Conditions {
@@ -68,9 +68,12 @@ export function send(
   { status, body, etag, replayed }: Reply & { replayed?: true },
   madeAt?: MadeAt,
 ): Response {
-  const headers: Record<string, string> = { ...typed, 'x-request-id': requestId() }
+  const headers: Record<string, string> = {
+    ...(status === 204 ? untyped : typed),
+    'x-request-id': requestId(),
+  }
   if (etag) headers.etag = etag
   if (madeAt && status === 201) headers.location = `/api/v1${madeAt(idIn(body))}`
   if (replayed) headers['idempotency-replayed'] = 'true'
-  return new Response(body, { status, headers })
+  return new Response(status === 204 ? null : body, { status, headers })
 }

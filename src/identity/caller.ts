@@ -1,4 +1,11 @@
+import type { TokenRights } from './scopes.ts'
+
 /** Who asks. Plain data, for it travels with a command; one object for all requests of a session. */
 export interface Caller {
   readonly userId: string
+  /** Of an API token; who signed in has none. */
+  readonly token?: TokenRights
 }
+
+/** Whose budgets and Idempotency-Keys a request uses: an API token has its own. */
+export const holderOf = ({ userId, token }: Caller): string => token?.id ?? userId

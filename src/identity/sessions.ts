@@ -1,51 +1,74 @@
 import { LRUCache } from 'lru-cache'
 import type { Sql } from '../postgres/database.ts'
 import { badToken, noToken } from '../wire/refusals.ts'
+import { isLikeApiToken } from './api-tokens.ts'
 import type { Caller } from './caller.ts'
+import { signInNeeded } from './scopes.ts'
+import { openTokenSessions, type TokenSession } from './token-sessions.ts'
 import type { Tokens } from './tokens.ts'
-import { openValidity, type Session } from './validity.ts'
+import { notYetSeen, openValidity, type Session } from './validity.ts'
 
 export type Authenticate = ReturnType<typeof openAuthenticate>
 
 /** Finds who sends a request: verifies the bearer token, that its user exists and that nobody revoked it. */
-export function openAuthenticate(sql: Sql, tokens: Tokens) {
-  // By the whole header. Verifying costs about 16 µs, a look-up less than one; 10,000 are about 8 MB.
-  const sessions = new LRUCache<string, Session>({ max: 10_000 })
+export function openAuthenticate(sql: Sql, tokens: Tokens, onTokenUse: (tokenId: string) => void) {
   const validity = openValidity(sql)
-
-  async function verified(header: string): Promise<Session> {
-    if (!header) throw noToken()
-    const token = /^bearer +([\w-]+\.[\w-]+\.[\w-]+)$/i.exec(header)?.[1]
-    const claims = token ? await tokens.verify(token) : null
-    if (!claims) throw badToken()
-    const caller = { userId: claims.userId }
-    const session = { ...claims, caller, seenAt: -Infinity, believedUntil: -Infinity }
-    sessions.set(header, session)
-    return session
-  }
-
-  async function looked(header: string, known?: Session): Promise<Caller> {
-    const session = known ?? (await verified(header))
-    await validity.require(session)
-    return session.caller
-  }
-
+  const { known, verified, looked } = openSessions(tokens, validity, openTokenSessions(sql, onTokenUse))
   return {
     ...validity,
 
-    /** Verifies the bearer token of a request; whether it still holds, or has expired, is not asked. @throws Refusal 401 */
+    /**
+     * Verifies the sign-in token of a request; whether it still holds, or has expired, is not asked.
+     * @throws Refusal 401, or 403 for an API token
+     */
     async session(request: Request): Promise<Session> {
       const header = headerOf(request)
-      return sessions.get(header) ?? verified(header)
+      const session = known(header) ?? (await verified(header))
+      if (!isOfToken(session)) return session
+      await looked(header, session)
+      throw signInNeeded()
     },
 
     /** Who sends the request: at once where their token was seen to hold just now, as most were. @throws Refusal 401 */
     caller(request: Request): Caller | Promise<Caller> {
       const header = headerOf(request)
-      const known = sessions.get(header)
-      return known && validity.isBelieved(known) ? known.caller : looked(header, known)
+      const session = known(header)
+      return session && validity.isBelieved(session) ? session.caller : looked(header, session)
     },
   }
 }
 
+type AnySession = Session | TokenSession
+type Looks = [validity: ReturnType<typeof openValidity>, apiTokens: ReturnType<typeof openTokenSessions>]
+
+/** The sessions of this process. */
+function openSessions(tokens: Tokens, ...[validity, apiTokens]: Looks) {
+  // By the whole header. Verifying costs about 16 µs, a look-up less than one; 10,000 are about 8 MB.
+  const sessions = new LRUCache<string, AnySession>({ max: 10_000 })
+
+  async function verified(header: string): Promise<AnySession> {
+    if (!header) throw noToken()
+    const token = /^bearer +([\w.-]+)$/i.exec(header)?.[1] ?? ''
+    if (isLikeApiToken(token)) return apiTokens.begin(token)
+    const claims = /^[\w-]+\.[\w-]+\.[\w-]+$/.test(token) ? await tokens.verify(token) : null
+    if (!claims) throw badToken()
+    const session = { ...claims, caller: { userId: claims.userId }, ...notYetSeen }
+    sessions.set(header, session)
+    return session
+  }
+
+  async function looked(header: string, known?: AnySession): Promise<Caller> {
+    const session = known ?? (await verified(header))
+    if (!isOfToken(session)) await validity.require(session)
+    else {
+      await apiTokens.require(session)
+      if (!known) sessions.set(header, session) // not before: what anybody can make up takes nobody's place
+    }
+    return session.caller
+  }
+
+  return { known: (header: string) => sessions.get(header), verified, looked }
+}
+
+const isOfToken = (session: AnySession): session is TokenSession => 'digest' in session
 const headerOf = ({ headers }: Request): string => headers.get('authorization') ?? ''

@@ -9,11 +9,22 @@ import type { Claims } from './tokens.ts'
 /** How long a look at the database is believed: a token that is revoked is refused everywhere within this time. */
 const believedMs = 500
 
-/** A token that was verified. By performance.now(): when the database last held it valid, and how long it is believed. */
-export interface Session extends Claims {
+/** A token that was looked at. By performance.now(): when the database last held it valid, and how long it is believed. */
+export interface Seen {
   caller: Caller
   seenAt: number
   believedUntil: number
+}
+
+/** A sign-in token that was verified. */
+export interface Session extends Claims, Seen {}
+
+export const notYetSeen = { seenAt: -Infinity, believedUntil: -Infinity }
+
+/** Holds for a moment what was seen `now`, from before the look, which may be older than its answer. */
+export function believe(session: Seen, now: number, leftMs: number): void {
+  session.seenAt = now
+  session.believedUntil = now + Math.min(believedMs, leftMs)
 }
 
 /** Knows whether verified tokens still hold. */
@@ -22,8 +33,8 @@ export function openValidity(sql: Sql) {
   const look = openLook(sql)
 
   /** True when the token was seen to hold just now, and its account has not changed since. */
-  const isBelieved = ({ seenAt, believedUntil, userId }: Session): boolean =>
-    performance.now() < believedUntil && seenAt > (changedAt.get(userId) ?? 0)
+  const isBelieved = ({ seenAt, believedUntil, caller }: Seen): boolean =>
+    performance.now() < believedUntil && seenAt > (changedAt.get(caller.userId) ?? 0)
 
   return {
     isBelieved,
@@ -37,11 +48,10 @@ export function openValidity(sql: Sql) {
     /** @throws Refusal 401 for the token of an account that is gone, or one that has expired or was revoked. */
     async require(session: Session): Promise<void> {
       if (isBelieved(session)) return
-      const now = performance.now() // from before the look, which may be older than its answer
+      const now = performance.now()
       const { leftMs, isHeld } = await look(session)
       if (!isHeld || !(leftMs > 0)) throw badToken()
-      session.seenAt = now
-      session.believedUntil = now + Math.min(believedMs, leftMs)
+      believe(session, now, leftMs)
     },
 
     /** The account or its tokens have changed: what was seen of them before is believed no longer. */

@@ -2,6 +2,7 @@ import type { Command } from '../commands/command.ts'
 import { nouns } from '../commands/decide.ts'
 import { Body, Input, Parameters } from '../commands/input.ts'
 import { roleNeeded, suffices } from '../identity/roles.ts'
+import { boundToken } from '../identity/scopes.ts'
 import { Message, sampleId } from '../schema/answer.ts'
 import { named } from '../schema/named.ts'
 import { notFound, type Refusal } from '../wire/refusals.ts'
@@ -10,7 +11,7 @@ import { operation } from './operation.ts'
 
 /** What Elysia and the document know of a command at a path: its body, and all that is said of it. */
 export function commandHooks<Row>(path: string, command: Command<never, Row>, summary: string) {
-  const { about, least, madeAt, name, shows, says = '', status } = command
+  const { about, least, madeAt, name, scope, shows, says = '', status } = command
   const id = operationId(name)
   const given = inPath(path, command)
   const body = bodyOf(command, given, capital(id))
@@ -24,6 +25,7 @@ export function commandHooks<Row>(path: string, command: Command<never, Row>, su
       id,
       tag: `${nounOf(name)}s`,
       summary,
+      scope,
       description: [about, takes].filter(Boolean).join(' '),
       does: status === 201 ? 'add' : 'change',
       body,
@@ -55,7 +57,8 @@ const queryOf = <Row>({ input, inQuery }: Command<never, Row>) =>
 
 /** What its rule says it refuses, and what every command at such a place does. */
 function refusalsOf<Row>({ at, into, least, refuses = [] }: Command<never, Row>): Refusal[] {
-  if (at.kind === 'new' || least === 'nobody') return refuses
+  if (at.kind === 'new') return [...refuses, boundToken()]
+  if (least === 'nobody') return refuses
   const role = suffices('VIEWER', least) ? [] : [roleNeeded(least)]
   return [...refuses, ...role, notFound(nouns[at.kind]), ...(into ? [notFound('Project')] : [])]
 }

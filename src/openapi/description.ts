@@ -5,12 +5,29 @@ import packageJson from '../../package.json' with { type: 'json' }
 
 const tags = {
   Authentication: 'Who calls: register, sign in and out, and the own account.',
+  Tokens: 'API tokens: what programs send in the place of a sign-in.',
   Projects: 'What holds tasks. Who creates one owns it.',
   Members: 'Who else is in a project, and in which role.',
   Tasks: 'What is to be done in a project: with a status, a priority, a due date and somebody who does it.',
   Subtasks: 'The steps of a task, each open or completed.',
   Comments: 'What is said about a task.',
   Events: 'What happened in a project, one after another and without a gap.',
+}
+
+/** What Swagger UI asks for under Authorize. */
+const securitySchemes = {
+  bearer: {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'JWT',
+    description: 'The `access_token` that register and login answer',
+  },
+  apiToken: {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'dkt_…',
+    description: 'A token of `POST /tokens`, with the scope that the operation names',
+  },
 }
 
 const read = () => readFileSync(new URL('./introduction.md', import.meta.url), 'utf8')
@@ -51,15 +68,6 @@ export function description(config: Config, urlCharacters: number) {
     },
     servers: [{ url: '/', description: 'This service' }],
     tags: Object.entries(tags).map(([name, about]) => ({ name, description: about })),
-    components: {
-      securitySchemes: {
-        bearer: {
-          type: 'http',
-          scheme: 'bearer',
-          bearerFormat: 'JWT',
-          description: 'The `access_token` that register and login answer',
-        },
-      },
-    },
+    components: { securitySchemes },
   }
 }

@@ -31,4 +31,4 @@ const examplesOf = (
   )
 
 const namesOther = (schema: TSchema): boolean =>
-  formatsThatName.includes(schema.format) || (schema.anyOf ?? []).some(namesOther)
+  formatsThatName.includes(schema.format) || [schema.items ?? [], schema.anyOf ?? []].flat().some(namesOther)

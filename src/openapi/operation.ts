@@ -1,5 +1,6 @@
 import type { TSchema } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
+import { type Scope, scopeNeeded, signInNeeded } from '../identity/scopes.ts'
 import { invalid } from '../schema/validation.ts'
 import { badKey, type ErrorStatus, givenTwice, type Refusal } from '../wire/refusals.ts'
 import { answerExample } from './example.ts'
@@ -21,12 +22,15 @@ interface Operation {
   refuses?: Refusal[]
   /** Needs no token. */
   open?: boolean
+  /** What an API token needs for it. Without one it takes a sign-in token. */
+  scope?: Scope
 }
 
 interface Answer {
-  status?: 200 | 201
+  status?: 200 | 201 | 204
   description: string
-  schema: TSchema
+  /** None of an answer without a body. */
+  schema?: TSchema
   example?: object
   /** A page of a list: leads to the next. */
   paged?: boolean
@@ -38,8 +42,9 @@ interface Answer {
 }
 
 /** The document's side of a route. Not checked at run time: views are typed, and tests hold them to these schemas. */
-export function operation({ id, tag, summary, description, answers, open, ...asked }: Operation) {
-  const { does, body, refuses = [] } = asked
+export function operation({ id, tag, summary, description, answers, open, scope, ...asked }: Operation) {
+  const { does, body } = asked
+  const refuses = [...(asked.refuses ?? []), ...(open ? [] : refusedTokens(scope))]
   const told = does === 'read' ? [...refuses, wrongly(asked)] : [wrongly(asked), ...refuses]
   const own = Map.groupBy(told, ({ status }) => status)
   const statuses: ErrorStatus[] = [
@@ -54,8 +59,9 @@ export function operation({ id, tag, summary, description, answers, open, ...ask
       operationId: id,
       tags: [tag],
       summary,
-      ...(description && { description }),
-      security: open ? [] : [{ bearer: [] }],
+      description: [description, open ? '' : tokenFor(scope)].filter(Boolean).join(' '),
+      security: open ? [] : takes(scope),
+      ...(scope && { 'x-scope': scope }),
       responses: {
         [answers.status ?? 200]: success(answers, does),
         ...(does === 'read' && { 304: notModified }),
@@ -66,10 +72,23 @@ export function operation({ id, tag, summary, description, answers, open, ...ask
   }
 }
 
+const tokenFor = (scope?: Scope): string =>
+  scope ? `An API token needs the scope ${scope}.` : 'Takes a sign-in token.'
+
+const takes = (scope?: Scope): Record<string, string[]>[] => [
+  { bearer: [] },
+  ...(scope ? [{ apiToken: [] }] : []),
+]
+
+/** Every API token may read. */
+const refusedTokens = (scope?: Scope) =>
+  !scope ? [signInNeeded()] : scope === 'read' ? [] : [scopeNeeded(scope)]
+
 const notModified = { $ref: '#/components/responses/NotModified' }
 
 function success(answer: Answer, does: Operation['does']) {
-  const { description, schema, example = answerExample(schema), paged, tagged, secret, madeAt } = answer
+  const { description, schema, paged, tagged, secret, madeAt } = answer
+  const { example = schema && answerExample(schema) } = answer
   const names = does === 'read' ? headersOf[paged ? 'page' : 'read'] : headersOf.write
   return {
     description,
@@ -79,7 +98,7 @@ function success(answer: Answer, does: Operation['does']) {
       ...(secret && { 'Cache-Control': neverKept }),
       ...(madeAt && { Location: locationAt(madeAt) }),
     },
-    content: { 'application/json': { schema, example } },
+    ...(schema && { content: { 'application/json': { schema, example } } }),
   }
 }
 

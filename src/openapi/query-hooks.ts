@@ -5,7 +5,8 @@ import { givenTwice } from '../wire/refusals.ts'
 import { operation } from './operation.ts'
 
 /** What Elysia and the document know of a query: its parameters, and all that is said of it. */
-export function queryHooks({ about, input, shows, isList, refuses = [], called }: Query, summary: string) {
+export function queryHooks(query: Query, summary: string) {
+  const { about, input, shows, isList, refuses = [], called, scope = 'read' } = query
   const { name, schema } = shows
   const own = { id: isList ? `list${name}s` : `get${name}`, tag: `${name}s` }
   const { limit, cursor } = input?.properties ?? {}
@@ -14,6 +15,7 @@ export function queryHooks({ about, input, shows, isList, refuses = [], called }
     ...operation({
       ...(called ?? own),
       summary,
+      scope,
       description: about,
       does: 'read',
       query: input,

@@ -1,5 +1,7 @@
 import { batched } from '../postgres/batch.ts'
+import type { Caller } from '../identity/caller.ts'
 import type { Role } from '../identity/roles.ts'
+import { reaches } from '../identity/scopes.ts'
 import type { Sql } from '../postgres/database.ts'
 import { readRows } from '../postgres/delimited-rows.ts'
 import { lastRenaming, nameTag } from './names.ts'
@@ -14,11 +16,16 @@ export interface Seen extends Versioned {
   nameTag: string
 }
 
-export type FindRole = (key: { userId: string; projectId: string }) => Promise<Seen | undefined>
+export type FindRole = (caller: Caller, projectId: string) => Promise<Seen | undefined>
 
-/** What a user is in a project right now, for many requests in one query; undefined for a stranger. */
+interface Key {
+  userId: string
+  projectId: string
+}
+
+/** What a caller is in a project right now, for many requests in one query; undefined for a stranger, and where their token does not reach. */
 export function openFindRole(sql: Sql, versions: Versions): FindRole {
-  const look: FindRole = batched({ keys: 500, slots: 2 }, async (keys) => {
+  const look = batched({ keys: 500, slots: 2 }, async (keys: Key[]): Promise<(Seen | undefined)[]> => {
     const [row] = await sql<{ seen: string | null; renaming: string }[]>`
       select ${lastRenaming(sql)} as renaming,
         string_agg(concat_ws(' ', q.n, s.version, s.last_event_id, p.event_id, ${nameTag(sql)},
@@ -38,5 +45,7 @@ export function openFindRole(sql: Sql, versions: Versions): FindRole {
       return { projectId, version: Number(version), lastEventId, renaming, eventId, nameTag, role }
     })
   })
-  return whileUnchanged(versions, ({ userId, projectId }) => userId + projectId, look)
+  const find = whileUnchanged(versions, ({ userId, projectId }: Key) => userId + projectId, look)
+  return (caller, projectId) =>
+    reaches(caller, projectId) ? find({ userId: caller.userId, projectId }) : Promise.resolve(undefined)
 }

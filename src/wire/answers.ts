@@ -14,10 +14,12 @@ export interface CachedBody {
 
 /** What a browser must never take for something else. */
 export const typed = { 'content-type': 'application/json', 'x-content-type-options': 'nosniff' }
+/** Of an answer without a body. */
+export const untyped = { 'x-content-type-options': 'nosniff' }
 const ofReads = { ...typed, ...forCallerAlone }
 /** Says which version its project had when a read was asked: what is shown is not older. */
 const versionHeader = 'docket-version'
-const ofNothing = { 'x-content-type-options': 'nosniff', ...forCallerAlone }
+const ofNothing = { ...untyped, ...forCallerAlone }
 
 /** The strong ETag of a single resource: the id of the event that last touched it, and what tells a name that it shows. */
 export const etagOf = ({ eventId }: { eventId: string }, nameTag = ''): string => `"${eventId}${nameTag}"`

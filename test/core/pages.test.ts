@@ -54,12 +54,16 @@ describe('a cursor', () => {
     const byId = writeCursor([id])
     const byDue = [writeCursor([null, id]), writeCursor(['2030-01-01T00:00:00.000Z', id])]
     for (const cursor of byDue) {
-      expect(readTaskFilter({ sort: 'dueDate', cursor }, id).after).toEqual(JSON.parse(atob(cursor)))
-      expect(() => readTaskFilter({ sort: 'createdAt', cursor }, id)).toThrow(notOurs)
+      expect(readTaskFilter({ sort: 'dueDate', cursor }, { userId: id }).after).toEqual(
+        JSON.parse(atob(cursor)),
+      )
+      expect(() => readTaskFilter({ sort: 'createdAt', cursor }, { userId: id })).toThrow(notOurs)
     }
-    expect(readTaskFilter({ cursor: byId }, id).after).toEqual([id])
-    expect(() => readTaskFilter({ sort: '-dueDate', cursor: byId }, id)).toThrow(notOurs)
-    expect(() => readTaskFilter({ sort: 'dueDate', cursor: encoded(['soon', id]) }, id)).toThrow(notOurs)
+    expect(readTaskFilter({ cursor: byId }, { userId: id }).after).toEqual([id])
+    expect(() => readTaskFilter({ sort: '-dueDate', cursor: byId }, { userId: id })).toThrow(notOurs)
+    expect(() => readTaskFilter({ sort: 'dueDate', cursor: encoded(['soon', id]) }, { userId: id })).toThrow(
+      notOurs,
+    )
   })
 })
 

@@ -14,6 +14,7 @@ test('operations are called by what they do', () => {
       ...['inviteMember', 'listMembers', 'setMemberRole', 'removeMember'],
       ...['createTask', 'listTasks', 'getTask', 'updateTask', 'deleteTask'],
       ...['createSubtask', 'listSubtasks', 'toggleSubtask', 'updateSubtask', 'deleteSubtask'],
+      ...['createToken', 'listTokens', 'deleteToken'],
       ...['createComment', 'listComments', 'updateComment', 'deleteComment', 'listEvents'],
       ...['listProjectHistory', 'listTaskHistory'],
     ]),
@@ -23,7 +24,18 @@ test('operations are called by what they do', () => {
 })
 
 test('what crosses the wire has a name, and is named wherever it is shown', () => {
-  const resources = ['User', 'Project', 'Member', 'Task', 'Subtask', 'Comment', 'Event', 'TaskEvent', 'Error']
+  const resources = [
+    'User',
+    'Project',
+    'Member',
+    'Task',
+    'Subtask',
+    'Comment',
+    'Event',
+    'TaskEvent',
+    'ApiToken',
+    'Error',
+  ]
   const lists = ['TaskStatus', 'TaskPriority', 'TaskSort', 'Role', 'EventType']
   expect(Object.keys(api.components.schemas)).toEqual(expect.arrayContaining([...resources, ...lists]))
   for (const [name, { responses, requestBody }] of operationsOf(api)) {
@@ -55,6 +67,7 @@ test('the introduction tells of all that holds everywhere, in figures that are t
   const headings = [...description.matchAll(/^## (.*)$/gm)].map(([, heading]) => heading)
   expect(headings).toEqual([
     'A token in two requests',
+    'Tokens for programs',
     'Roles',
     'Errors',
     'Lists and pages',

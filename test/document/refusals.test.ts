@@ -19,6 +19,8 @@ let api: OpenApi
 /** A task with more than can go along with it, and where it cannot go. */
 let full: Body
 let elsewhere: Body
+/** One that may only read, and one project. */
+let token: Body & { token: string }
 /** A project whose first 16 events are gone. */
 let aged: Body
 let operations: [name: string, operation: Operation][]
@@ -30,6 +32,9 @@ beforeAll(async () => {
   things = await furnish(people, await register(service.client))
   await fillTask()
   await ageProject()
+  const expiresAt = new Date(Date.now() + 86_400_000).toISOString()
+  const reading = { name: 'Reader', scopes: ['read'], projects: [things.projectId], expiresAt }
+  token = (await make(people.owner, '/tokens', reading)) as Body & { token: string }
   for (const one of [people.owner, people.editor]) {
     await one.post('/projects', { name: 'Engine' }, { 'idempotency-key': 'used' })
   }
@@ -74,7 +79,7 @@ function send({
 
 const fill = (path: string, { projectId, memberId, taskId, subtaskId, commentId } = things): string => {
   const ids: Record<string, string> = { projects: projectId, members: memberId, tasks: taskId }
-  Object.assign(ids, { subtasks: subtaskId, comments: commentId })
+  Object.assign(ids, { subtasks: subtaskId, comments: commentId, tokens: token.id })
   return path.replace(/(\w+)\/\{\w+\}/g, (_, what: string) => `${what}/${ids[what]}`).slice('/api/v1'.length)
 }
 
@@ -100,10 +105,11 @@ const wrongs: Record<number, (path: string, operation: Operation) => Wrong | und
   },
   401: (_, { operationId }) =>
     operationId === 'login' ? {} : { who: people.owner.as('not.a.token') as Person },
-  403: (_, { operationId }) =>
-    operationId === 'updateMe'
-      ? { body: { password: 'secret-2', currentPassword: 'not this' } }
-      : { who: people.viewer },
+  403(_, { operationId, 'x-scope': scope }) {
+    if (operationId === 'updateMe') return { body: { password: 'secret-2', currentPassword: 'not this' } }
+    if (!scope || operationId === 'createProject') return { who: people.owner.as(token.token) as Person }
+    return { who: people.viewer }
+  },
   404(path, { operationId }) {
     if (operationId === 'createTask') return { body: { title: 'T', projectId: nobody } }
     if (operationId === 'listTasks') return { path: `/tasks?projectId=${nobody}` }
@@ -113,6 +119,7 @@ const wrongs: Record<number, (path: string, operation: Operation) => Wrong | und
   409(_, operation) {
     const { operationId } = operation
     if (operationId === 'batchProject') return { body: { operations: [notAsWas(things)] } }
+    if (operationId === 'createToken') return undefined // after a hundred
     const own = ownIdOf(operationId)
     if (own) return { body: { ...bodyOf(operation), id: own } }
     if (operationId === 'updateTask') return { path: `/tasks/${full.id}`, body: { projectId: elsewhere.id } }

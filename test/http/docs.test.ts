@@ -175,11 +175,13 @@ test('it is said that refusals are not kept under a key', () => {
   expect(key?.description).toContain('Refusals are not kept')
 })
 
-test('a bearer token is declared, and asked for except to register and to sign in', () => {
-  expect(api.components.securitySchemes).toMatchObject({ bearer: { type: 'http', scheme: 'bearer' } })
+test('bearer tokens are declared, and asked for except to register and to sign in', () => {
+  const token = { type: 'http', scheme: 'bearer', description: expect.any(String) }
+  expect(api.components.securitySchemes).toMatchObject({ bearer: token, apiToken: token })
   const open = [...operations].filter(([, { security }]) => security.length === 0).map(([name]) => name)
   expect(open.sort()).toEqual(['post /api/v1/auth/login', 'post /api/v1/auth/register'])
-  for (const [, { security }] of operations) {
-    if (security.length) expect(security).toEqual([{ bearer: [] }])
+  for (const [, { security, 'x-scope': scope }] of operations) {
+    const taken = scope ? [['bearer'], ['apiToken']] : [['bearer']]
+    if (security.length) expect(security.map((one) => Object.keys(one))).toEqual(taken)
   }
 })

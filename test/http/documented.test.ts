@@ -116,6 +116,26 @@ test('answers about an account are as documented', async () => {
   }
 })
 
+test('answers about tokens are as documented', async () => {
+  const expiresAt = new Date(Date.now() + 86_400_000).toISOString()
+  const body = { name: 'Importer', scopes: ['read'], projects: null, expiresAt }
+  const { owner } = people
+  for (const who of [owner.as(), owner]) await call(who, 'POST', '/tokens', body)
+  for (const wrong of ['{', {}, { ...body, expiresAt: '2020-01-01' }])
+    await call(owner, 'POST', '/tokens', wrong)
+  const key = { 'idempotency-key': 'a token' }
+  for (const _ of [1, 2]) await call(owner, 'POST', '/tokens', body, key)
+  const made = (await owner.post('/tokens', body)).body as unknown as { id: string; token: string }
+  for (const who of [owner.as(made.token), owner.as(), owner]) await call(who, 'GET', '/tokens')
+  await call(owner, 'GET', '/tokens', undefined, { 'if-none-match': '*' })
+  await call(owner.as(made.token), 'POST', '/projects', { name: 'P' })
+  for (const who of [owner.as(made.token), people.viewer]) await call(who, 'DELETE', `/tokens/${made.id}`)
+  for (const _ of [1, 2]) await call(owner, 'DELETE', `/tokens/${made.id}`, undefined, key)
+  for (const _ of [1, 2])
+    await call(owner, 'DELETE', `/tokens/${made.id}`, undefined, { 'idempotency-key': 'end' })
+  await call(owner, 'DELETE', `/tokens/${made.id}`)
+})
+
 test('every operation was seen to succeed and to refuse', () => {
   const names = [...operationsOf(api).keys()]
   expect([...seen].sort()).toEqual(names.flatMap((name) => [`${name} done`, `${name} refused`]).sort())

@@ -59,7 +59,7 @@ test('who had the last of what went misses nothing', async () => {
 for (const types of [null, ['task.created'], ['comment.created']]) {
   test(`events that go while they are read are not skipped: ${types}`, async () => {
     const projectId = await openProject(9)
-    const seen = (await service.services.findRole({ userId: ada.id, projectId }))!
+    const seen = (await service.services.findRole({ userId: ada.id }, projectId))!
     await removeBefore(projectId, 5)
     const reading = eventsAt(service.services, seen, { after: 2, limit: 100, types })
     await expect(reading).rejects.toMatchObject({ status: 410, message: goneBefore(5).message })

@@ -92,7 +92,7 @@ test('what no page would show is not read', async () => {
   const bytesOf = (read: { description: string | null }[]) =>
     read.reduce((sum, { description }) => sum + Buffer.byteLength(description ?? ''), 0)
   const most = pageBytes + 3 * 20_000
-  const projects = await projectsOf(sql, ada.id, { limit: 1_000, cursor: null })
+  const projects = await projectsOf(sql, { userId: ada.id }, { limit: 1_000, cursor: null })
   const tasks = await listTasks(sql, { caller: ada.id, sort: 'createdAt', limit: 200, after: null })
   for (const shown of [projects.shown, tasks!.shown]) {
     expect(bytesOf(shown)).toBeGreaterThan(pageBytes)

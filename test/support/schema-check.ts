@@ -38,6 +38,8 @@ export interface Operation {
   summary: string
   tags: string[]
   security: Record<string, string[]>[]
+  /** What an API token needs for it; without it none is good enough. */
+  'x-scope'?: string
   parameters: Parameter[]
   requestBody?: Content
   operationId: string

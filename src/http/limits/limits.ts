@@ -5,8 +5,8 @@ import { openCounter, type Policy } from './counter.ts'
 import { type Guess, openGuesses } from './guesses.ts'
 
 export interface Limits {
-  /** Takes from the caller's budget of reads or of writes. @throws Refusal 429 */
-  use(userId: string, method: string): Share | null | Promise<Share>
+  /** Takes from a holder's budget of reads or of writes. @throws Refusal 429 */
+  use(holder: string, method: string): Share | null | Promise<Share>
   /** Takes from an address's budget of sign-ins and registrations. @throws Refusal 429 */
   enter(address: string): Share | null | Promise<Share>
   guess: Guess
@@ -26,7 +26,7 @@ export function openLimits(redis: Redis, config: Config): Limits {
   const seconds = config.signInFailureMinutes * 60
   const failures = { name: 'sign-in-failures', points: config.signInFailures, seconds }
   return {
-    use: (userId, method) => (method === 'GET' || method === 'HEAD' ? reads : writes).take(userId),
+    use: (holder, method) => (method === 'GET' || method === 'HEAD' ? reads : writes).take(holder),
     enter: (address) => signIns.take(address),
     guess: openGuesses(counter(failures), failures),
   }

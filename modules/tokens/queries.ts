@@ -1,0 +1,77 @@
+import type { Kept } from '../../src/commit/idempotency.ts'
+import type { Scope } from '../../src/identity/scopes.ts'
+import { certainly } from '../../src/postgres/errors.ts'
+import type { Sql } from '../../src/postgres/database.ts'
+import { note } from '../accounts/queries.ts'
+import { type ApiToken, mostTokens } from './schema.ts'
+
+/** Whose tokens, at the version of the account that they hold for. */
+export interface Holder {
+  userId: string
+  version: number
+}
+
+interface Row extends Omit<ApiToken, 'scopes' | 'projects'> {
+  scopes: string
+  projects: string | null
+}
+
+/** The tokens of an account that hold, the oldest first. There are never many. */
+export async function tokensOf(sql: Sql, { userId, version }: Holder): Promise<ApiToken[]> {
+  const rows = await sql<Row[]>`
+    select id, name, scopes, projects, expires_at, created_at, last_used_at from api_tokens
+    where user_id = ${userId} and version = ${version} and expires_at > now() order by id`
+  return rows.map(({ scopes, projects, ...row }) => ({
+    ...row,
+    scopes: scopes.split(' ') as Scope[],
+    projects: projects?.split(' ') ?? null,
+  }))
+}
+
+/** What became of a wish for a token: `taken` when somebody else has just got the place that was free. */
+type Made = 'made' | 'full' | 'taken' | 'gone'
+
+/**
+ * Stores a token and what is kept of its answer. Of an account's places for tokens it takes one that is free, so that
+ * also of many at once there are never more.
+ */
+export async function insertToken(
+  sql: Sql,
+  { userId, version }: Holder,
+  token: ApiToken & { digest: string },
+  kept?: Kept,
+): Promise<Exclude<Made, 'taken'>> {
+  const { id, digest, name, scopes, projects, expiresAt, createdAt } = token
+  const insert = async (): Promise<Made> => {
+    const [row] = await sql<{ isHeld: boolean; slot: number | null; id: string | null }[]>`
+      with used as (select slot from api_tokens where user_id = ${userId} and version = ${version}),
+      free as (select min(n)::int4 as slot from generate_series(1, ${mostTokens}::int4) n where n not in (select slot from used)),
+      done as (insert into api_tokens (id, user_id, version, slot, digest, name, scopes, projects, expires_at, created_at)
+        select ${id}::uuid, u.id, u.token_version, free.slot, ${digest}, ${name}, ${scopes.join(' ')},
+          ${projects?.join(' ') ?? null}::text, ${expiresAt}::text::timestamptz, ${createdAt}::text::timestamptz
+        from users u, free where u.id = ${userId} and u.token_version = ${version} and free.slot is not null
+        on conflict (user_id, version, slot) do nothing returning id),
+      noted as (${note(sql, kept)})
+      select exists (select from users where id = ${userId} and token_version = ${version}) as is_held,
+        (select slot from free) as slot, (select id from done) as id`
+    if (row!.id) return 'made'
+    return !row!.isHeld ? 'gone' : row!.slot === null ? 'full' : 'taken'
+  }
+  let made: Made = 'taken'
+  const isMade = async () => (made = await insert()) === 'made'
+  const stands = async () => (await sql`select from api_tokens where id = ${id}`).length === 1
+  while (made === 'taken') if (await certainly(isMade, stands)) return 'made'
+  return made
+}
+
+/** Ends a token; false when the account has no such one. */
+export async function deleteToken(sql: Sql, userId: string, id: string, kept?: Kept): Promise<boolean> {
+  const remove = () => sql`
+    with done as (delete from api_tokens where id = ${id} and user_id = ${userId} returning id),
+    noted as (${note(sql, kept)})
+    select id from done`
+  return certainly(
+    async () => (await remove()).length === 1,
+    async () => (await sql`select from api_tokens where id = ${id}`).length === 0,
+  )
+}

@@ -1,0 +1,96 @@
+import { Kind, type Static, Type, TypeRegistry } from '@sinclair/typebox'
+import { Body } from '../../src/commands/input.ts'
+import { type Scope, scopes } from '../../src/identity/scopes.ts'
+import { canonicalId, isId } from '../../src/ids.ts'
+import { Id, sampleId, Timestamp } from '../../src/schema/answer.ts'
+import { named } from '../../src/schema/named.ts'
+import { Instant, Nullable, OneOf, Text } from '../../src/schema/text.ts'
+
+/** Of one account, and projects of one token. */
+export const mostTokens = 100
+const mostProjects = 100
+const day = 86_400_000
+
+const isListOf = (value: unknown, most: number, fits: (one: unknown) => boolean): boolean =>
+  Array.isArray(value) && value.length >= 1 && value.length <= most && value.every(fits)
+TypeRegistry.Set('DocketScopes', (_schema, value) =>
+  isListOf(value, scopes.length, (one) => scopes.includes(one as Scope)),
+)
+TypeRegistry.Set('DocketProjectIds', (_schema, value) =>
+  isListOf(value, mostProjects, (one) => typeof one === 'string' && isId(canonicalId(one))),
+)
+
+const Scopes = Type.Unsafe<Scope[]>({
+  [Kind]: 'DocketScopes',
+  type: 'array',
+  minItems: 1,
+  maxItems: scopes.length,
+  items: OneOf('Scope', scopes),
+  description: `A list of ${scopes.join(', ')}, of which each holds those before it`,
+  examples: [['read', 'write']],
+})
+const Projects = Type.Unsafe<string[]>({
+  [Kind]: 'DocketProjectIds',
+  type: 'array',
+  minItems: 1,
+  maxItems: mostProjects,
+  items: Type.String({ format: 'uuid' }),
+  description: `A list of 1 to ${mostProjects} ids: the only projects that there are for the token`,
+  examples: [[sampleId]],
+})
+const ExpiresAt = {
+  ...Instant(),
+  description: 'A time in the coming year: an ISO 8601 date-time with offset, or a date (midnight UTC)',
+  examples: [`${new Date(Date.now() + 180 * day).toISOString().slice(0, 10)}T00:00:00.000Z`],
+}
+
+const shown = {
+  name: Type.String({ description: 'What it is for', examples: ['Importer'] }),
+  scopes: Scopes,
+  projects: Nullable(Projects),
+  expiresAt: Timestamp('When it ends'),
+  createdAt: Timestamp('When it was made'),
+  lastUsedAt: Type.Union([Timestamp('When it was last used'), Type.Null()], {
+    description: 'When it was last used, to the minute; null before',
+    examples: [null],
+  }),
+}
+const id = Id('The token, used in its path')
+
+export const ApiTokenView = named('ApiToken', Type.Object({ id, ...shown }))
+export const NewApiTokenView = named(
+  'NewApiToken',
+  Type.Object({
+    id,
+    token: Type.String({
+      description: 'For the Authorization header; shown only now',
+      examples: ['dkt_h6BK4YdV0FXu3ajHgkV1Gp13ywLYKaVzzM3wkJNTbNC1zFwDu'],
+    }),
+    ...shown,
+  }),
+)
+
+export const CreateTokenBody = named(
+  'CreateToken',
+  Body(
+    {
+      name: Text(1, 200, 'Importer'),
+      scopes: Scopes,
+      projects: Type.Optional(Nullable(Projects)),
+      expiresAt: ExpiresAt,
+    },
+    NewApiTokenView,
+  ),
+)
+export type WantedToken = Static<typeof CreateTokenBody>
+
+/** An API token, but for the secret. */
+export interface ApiToken {
+  id: string
+  name: string
+  scopes: Scope[]
+  projects: string[] | null
+  expiresAt: string
+  createdAt: string
+  lastUsedAt: string | null
+}

@@ -1,0 +1,69 @@
+import { batched } from '../postgres/batch.ts'
+import type { Sql } from '../postgres/database.ts'
+import { byOrdinal } from '../postgres/in-order.ts'
+import { badToken } from '../wire/refusals.ts'
+import { digestOfToken, isApiToken } from './api-tokens.ts'
+import type { Caller } from './caller.ts'
+import { highest, type Scope } from './scopes.ts'
+import { believe, notYetSeen, type Seen } from './validity.ts'
+
+/** How often one process says that a token is used, at most. */
+const toldEveryMs = 60_000
+
+/** An API token that may be one of ours; whose it is, is known once it was looked at. */
+export interface TokenSession extends Seen {
+  digest: string
+  toldAt: number
+}
+
+/** Knows whose API tokens are, and whether they still hold. `onUse` is told of those in use. */
+export function openTokenSessions(sql: Sql, onUse: (tokenId: string) => void) {
+  const look = openLook(sql)
+  return {
+    /** @throws Refusal 401 for what was never made here: nobody is asked. */
+    begin(token: string): TokenSession {
+      if (!isApiToken(token)) throw badToken()
+      return { digest: digestOfToken(token), caller: nobody, toldAt: -Infinity, ...notYetSeen }
+    },
+
+    /** @throws Refusal 401 for a token that is not, or no longer, anybody's, or has expired. */
+    async require(session: TokenSession): Promise<void> {
+      const now = performance.now()
+      const found = await look(session.digest)
+      if (!found || !(found.leftMs > 0)) throw badToken()
+      if (session.caller === nobody) session.caller = callerOf(found)
+      believe(session, now, found.leftMs)
+      if (now < session.toldAt + toldEveryMs) return
+      session.toldAt = now
+      onUse(found.id)
+    },
+  }
+}
+
+const nobody: Caller = { userId: '' }
+
+interface Found {
+  n: number
+  id: string
+  userId: string
+  scopes: string
+  projects: string | null
+  leftMs: number
+}
+
+const callerOf = ({ id, userId, scopes, projects }: Found): Caller => {
+  const scope = highest(scopes.split(' ') as Scope[])
+  return { userId, token: { id, scope, projects: projects?.split(' ') ?? null } }
+}
+
+/** Looks for tokens in the database, many in one query; undefined for one that does not hold. */
+const openLook = (sql: Sql) =>
+  batched({ keys: 500, slots: 2 }, async (digests: string[]) => {
+    const rows = await sql<Found[]>`
+      select q.n::int4 as n, t.id, t.user_id, t.scopes, t.projects,
+        extract(epoch from t.expires_at - now())::float8 * 1000 as left_ms
+      from unnest(${digests}::text[]) with ordinality q(digest, n)
+      join api_tokens t on t.digest = q.digest
+      join users u on u.id = t.user_id and u.token_version = t.version`
+    return byOrdinal(digests.length, rows)
+  })

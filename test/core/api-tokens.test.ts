@@ -1,0 +1,62 @@
+import { expect, test } from 'bun:test'
+import { crc32 } from 'node:zlib'
+import { isApiToken, newApiToken } from '../../src/identity/api-tokens.ts'
+import type { Sql } from '../../src/postgres/database.ts'
+import { openTokenSessions } from '../../src/identity/token-sessions.ts'
+import { openSealing } from '../../src/identity/sealed.ts'
+
+const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const valueOf = (text: string) =>
+  [...text].reduce((sum, digit) => sum * 62n + BigInt(digits.indexOf(digit)), 0n)
+
+test('a token is dkt_, 32 bytes and their CRC-32, each of a fixed width to the base 62', () => {
+  for (let i = 0; i < 1_000; i++) {
+    const [, secret, sum] = /^dkt_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$/.exec(newApiToken())!
+    expect(valueOf(secret!)).toBeLessThan(2n ** 256n)
+    expect(valueOf(sum!)).toBe(BigInt(crc32(secret!)))
+  }
+})
+
+test('tokens are never the same, and have chance in every digit', () => {
+  const tokens = Array.from({ length: 2_000 }, newApiToken)
+  expect(new Set(tokens).size).toBe(tokens.length)
+  for (let at = 5; at < 47; at++) expect(new Set(tokens.map((token) => token[at])).size).toBeGreaterThan(50)
+})
+
+test('one that was mistyped is known for it', () => {
+  const token = newApiToken()
+  expect(isApiToken(token)).toBeTrue()
+  for (let at = 0; at < token.length; at++) {
+    const others = [...digits].filter((digit) => digit !== token[at])
+    for (const other of others.slice(0, 5))
+      expect(isApiToken(token.slice(0, at) + other + token.slice(at + 1))).toBeFalse()
+  }
+  const swapped = token.slice(0, 20) + token[21] + token[20] + token.slice(22)
+  for (const wrong of ['', 'dkt_', token + '0', token.slice(0, -1), ` ${token}`, token.toUpperCase()])
+    expect(isApiToken(wrong)).toBeFalse()
+  expect(isApiToken(swapped)).toBe(token[20] === token[21])
+})
+
+test('one that was never made here is refused without asking anything', () => {
+  const unasked = (() => {
+    throw new Error('asked')
+  }) as unknown as Sql
+  const sessions = openTokenSessions(unasked, () => {})
+  const token = newApiToken()
+  expect(sessions.begin(token).caller.userId).toBe('')
+  const wrong = token.slice(0, -1) + (token.endsWith('0') ? '1' : '0')
+  expect(() => sessions.begin(wrong)).toThrow('The bearer token is not valid')
+})
+
+const [first, second] = ['one secret of thirty-two bytes or more', 'another secret of as many bytes as that']
+
+test('what is sealed is read with the secret alone, also when another one seals by now', () => {
+  const sealed = openSealing([first!]).seal('dkt_secret')
+  expect(sealed).not.toContain('secret')
+  expect(openSealing([second!, first!]).open(sealed)).toBe('dkt_secret')
+  expect(openSealing([second!]).open(sealed)).toBeNull()
+  expect(openSealing([first!]).seal('dkt_secret')).not.toBe(sealed)
+  const changed = Buffer.from(sealed, 'base64url')
+  changed[14]! ^= 1
+  expect(openSealing([first!]).open(changed.toString('base64url'))).toBeNull()
+})

@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { type Client, make, type Person, register } from '../support/client.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+import { eventually, upTo } from '../races/pair.ts'
+import { absentId, anId, anInstant, expectRefusal, malformedIds, wrongTexts } from './answers.ts'
+
+let service: TestService
+let ada: Person
+beforeAll(async () => {
+  service = await openTestService()
+  ada = await register(service.client)
+})
+afterAll(() => service.close())
+
+const day = 86_400_000
+const inDays = (days: number) => new Date(Date.now() + days * day).toISOString()
+const wanted = (over: object = {}) => ({
+  name: 'Importer',
+  scopes: ['write'],
+  expiresAt: inDays(30),
+  ...over,
+})
+type Token = { id: string; token: string; name: string; lastUsedAt: string | null }
+const made = async (who: Client, over: object = {}) =>
+  (await make(who, '/tokens', wanted(over))) as unknown as Token
+const listed = async (who: Client) => (await who.get('/tokens')).body as unknown as Token[]
+
+test('a token is answered whole once, and listed without its secret', async () => {
+  const grace = await register(service.client)
+  const date = inDays(300).slice(0, 10)
+  const answer = await grace.post('/tokens', wanted({ expiresAt: date }))
+  expect(answer.status).toBe(201)
+  const { token, ...rest } = answer.body as unknown as Token
+  expect(rest).toStrictEqual({
+    ...{ id: anId, name: 'Importer', scopes: ['write'], projects: null },
+    ...{ expiresAt: `${date}T00:00:00.000Z`, createdAt: anInstant, lastUsedAt: null },
+  } as never)
+  expect(token).toMatch(/^dkt_[0-9A-Za-z]{49}$/)
+  expect(answer.headers.get('cache-control')).toBe('no-store')
+  expect(answer.headers.get('location')).toBe(`/api/v1/tokens/${rest.id}`)
+  expect(await listed(grace)).toStrictEqual([rest as Token])
+  expect((await grace.as(token).get('/auth/me')).body.id).toBe(grace.id)
+})
+
+test('of a token only the digest is stored', async () => {
+  const { id, token } = await made(ada)
+  const [row] = await service.services.database.reads`select * from api_tokens where id = ${id}`
+  expect(JSON.stringify(row)).not.toContain(token.slice(4, 47))
+  expect(row!.digest).toBe(new Bun.CryptoHasher('sha256').update(token).digest('hex'))
+})
+
+test('what is wrong with a wish is said', async () => {
+  const wrongs: [object, RegExp][] = [
+    ...wrongTexts(200).map((name): [object, RegExp] => [{ name }, /^name /]),
+    ...[[], ['all'], 'read', null, ['read', 'read', 'read', 'read'], [1]].map((scopes): [object, RegExp] => [
+      { scopes },
+      /^scopes must be a list of read, write, admin/,
+    ]),
+    ...[[], 'all', [1], ...malformedIds.map((id) => [id]), upTo(101).map(() => absentId)].map(
+      (projects): [object, RegExp] => [{ projects }, /^projects must be a list of 1 to 100 ids/],
+    ),
+    ...[null, 7, 'soon', '2027-02-30', '2027-01-31T10:00:00'].map((expiresAt): [object, RegExp] => [
+      { expiresAt },
+      /^expiresAt must be a time in the coming year/,
+    ]),
+    ...[inDays(-1), inDays(0), inDays(367), '9999-12-31'].map((expiresAt): [object, RegExp] => [
+      { expiresAt },
+      /^expiresAt must be a time in the coming year$/,
+    ]),
+    [{ scopes: undefined }, /^scopes is required/],
+    [{ expiresAt: undefined }, /^expiresAt is required/],
+    [{ scope: ['read'] }, /did you mean scopes/],
+  ]
+  for (const [over, message] of wrongs) expectRefusal(await ada.post('/tokens', wanted(over)), 400, message)
+})
+
+test('what was read can be sent back, and an id in upper case is the same', async () => {
+  const { token: _, ...rest } = await made(ada)
+  const again = await made(ada, { ...rest, projects: [absentId.toUpperCase(), absentId] })
+  expect(again).toMatchObject({ projects: [absentId] } as never)
+})
+
+test('tokens are made, seen and ended by who signed in alone', async () => {
+  const { id, token } = await made(ada, { scopes: ['read', 'write', 'admin'] })
+  const program = ada.as(token)
+  const refused = 'This needs a sign-in token, not an API token'
+  expectRefusal(await program.post('/tokens', wanted()), 403, refused)
+  expectRefusal(await program.get('/tokens'), 403, refused)
+  expectRefusal(await program.delete(`/tokens/${id}`), 403, refused)
+  for (const path of ['/auth/logout', '/auth/logout-all'])
+    expectRefusal(await program.post(path), 403, refused)
+  expectRefusal(await program.patch('/auth/me', { name: 'Eve' }), 403, refused)
+  expectRefusal(await program.delete('/auth/me'), 403, refused)
+  expect((await program.get('/auth/me')).status).toBe(200)
+})
+
+test("another's token is not there", async () => {
+  const { id, token } = await made(ada)
+  const eve = await register(service.client)
+  for (const absent of [id, absentId, ...malformedIds]) {
+    expectRefusal(await eve.delete(`/tokens/${absent}`), 404, 'Token not found')
+  }
+  expect(await listed(eve)).toEqual([])
+  expect((await ada.as(token).get('/auth/me')).status).toBe(200)
+})
+
+test('a token that was ended is refused at once here, and listed no longer', async () => {
+  const { id, token } = await made(ada)
+  const program = ada.as(token)
+  expect((await program.get('/projects')).status).toBe(200)
+  const ended = await ada.delete(`/tokens/${id.toUpperCase()}`)
+  expect([ended.status, ended.text, ended.headers.get('content-type')]).toEqual([204, '', null])
+  expectRefusal(await program.get('/projects'), 401, 'The bearer token is not valid')
+  expectRefusal(await program.get('/tokens'), 401, 'The bearer token is not valid')
+  expectRefusal(await ada.delete(`/tokens/${id}`), 404, 'Token not found')
+  expect((await listed(ada)).map((one) => one.id)).not.toContain(id)
+})
+
+test('who signs out everywhere, sets another password or ends the account ends its API tokens', async () => {
+  const ends: ((person: Person) => ReturnType<Client['get']>)[] = [
+    (person) => person.post('/auth/logout-all'),
+    (person) => person.patch('/auth/me', { password: 'secret-2', currentPassword: 'secret-1' }),
+    (person) => person.delete('/auth/me'),
+  ]
+  for (const end of ends) {
+    const person = await register(service.client)
+    const { token } = await made(person)
+    expect((await person.as(token).get('/projects')).status).toBe(200)
+    expect((await end(person)).status).toBe(200)
+    expectRefusal(await person.as(token).get('/projects'), 401)
+    const sql = service.services.database.reads
+    expect(await sql`select from api_tokens where user_id = ${person.id}`).toHaveLength(0)
+  }
+})
+
+test('signing out, and another name, leave API tokens alone', async () => {
+  const person = await register(service.client)
+  const { token } = await made(person)
+  expect((await person.patch('/auth/me', { name: 'King' })).status).toBe(200)
+  expect((await person.post('/auth/logout')).status).toBe(200)
+  expect((await person.as(token).get('/projects')).status).toBe(200)
+})
+
+test('a token ends when it says, by the clock of the database', async () => {
+  const { id, token } = await made(ada, { expiresAt: new Date(Date.now() + 1_500).toISOString() })
+  const program = ada.as(token)
+  expect((await program.get('/projects')).status).toBe(200)
+  await eventually('its end', async () => (await program.get('/projects')).status === 401)
+  const sql = service.services.database.reads
+  expect(await sql`select from api_tokens where id = ${id} and expires_at <= now()`).toHaveLength(1)
+  expect((await listed(ada)).map((one) => one.id)).not.toContain(id)
+})
+
+test('an account has so many tokens and no more, also when many are wanted at once', async () => {
+  const person = await register(service.client)
+  const answers = await Promise.all(upTo(110).map(() => person.post('/tokens', wanted())))
+  const refused = answers.filter(({ status }) => status !== 201)
+  expect(refused).toHaveLength(10)
+  for (const one of refused) expectRefusal(one, 409, 'An account has at most 100 tokens')
+  const [first] = await listed(person)
+  expect((await person.delete(`/tokens/${first!.id}`)).status).toBe(204)
+  expect((await person.post('/tokens', wanted())).status).toBe(201)
+})
+
+test('when a token was last used is told', async () => {
+  const { id, token } = await made(ada)
+  const before = Date.now()
+  await ada.as(token).get('/projects')
+  const used = async () => (await listed(ada)).find((one) => one.id === id)!.lastUsedAt
+  await eventually('its use to be told', async () => (await used()) !== null)
+  expect(Date.parse((await used())!)).toBeWithin(before - 60_000, Date.now() + 60_000)
+})

@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expireApiTokens } from '../../workers/cleanup.ts'
+import { expectRefusal } from '../http/answers.ts'
+import { type Body, make, type Person, register } from '../support/client.ts'
+import { at, openPair, type Pair, upTo } from './pair.ts'
+
+let pair: Pair
+beforeAll(async () => void (pair = await openPair({ READS_PER_MINUTE: '500' })))
+afterAll(() => pair.close())
+
+type Token = Body & { token: string }
+const expiresIn = (ms: number) => new Date(Date.now() + ms).toISOString()
+const wanted = (over: object = {}) => ({
+  name: 'Follower',
+  scopes: ['write'],
+  expiresAt: expiresIn(3_600_000),
+  ...over,
+})
+const withToken = (person: Person, { token }: Token): Person => ({ ...person, ...person.as(token) })
+async function program(over: object = {}) {
+  const person = await register(pair.atA)
+  const made = (await make(person, '/tokens', wanted(over))) as Token
+  return { person, made, inA: withToken(person, made), inB: at(withToken(person, made), pair.b) }
+}
+
+test('a token that was ended in one process is refused in every other within a second', async () => {
+  const ends: ((one: Awaited<ReturnType<typeof program>>) => ReturnType<Person['get']>)[] = [
+    ({ person, made }) => person.delete(`/tokens/${made.id}`),
+    ({ person }) => person.post('/auth/logout-all'),
+    ({ person }) => person.patch('/auth/me', { password: 'secret-2', currentPassword: 'secret-1' }),
+    ({ person }) => person.delete('/auth/me'),
+  ]
+  const programs = await Promise.all(ends.map(() => program()))
+  const answers = () =>
+    Promise.all(
+      programs.flatMap(({ inA, inB }) => [inA, inB].map(async (one) => (await one.get('/auth/me')).status)),
+    )
+  expect(await answers()).toEqual(ends.flatMap(() => [200, 200]))
+  const ended = await Promise.all(ends.map((end, i) => end(programs[i]!)))
+  expect(ended.map(({ status }) => status)).toEqual([204, 200, 200, 200])
+  await Bun.sleep(1_000) // what is promised, no more
+  expect(await answers()).toEqual(ends.flatMap(() => [401, 401]))
+})
+
+test('streams and held answers of another process end when their token does', async () => {
+  const { person, made, inB } = await program()
+  const { id } = await make(person, '/projects', { name: 'P' })
+  const path = `/projects/${id}/events?after=1`
+  const held = inB.get(`${path}&wait=25`)
+  const stream = await fetch(`${pair.b.url}/api/v1${path}`, {
+    headers: { authorization: `Bearer ${made.token}`, accept: 'text/event-stream' },
+  })
+  expect(stream.status).toBe(200)
+  expect((await person.delete(`/tokens/${made.id}`)).status).toBe(204)
+  await Bun.sleep(1_000) // what is promised, no more
+  await make(person, '/tasks', { title: 'Not for them', projectId: id })
+  expectRefusal(await held, 401, 'The bearer token is not valid')
+  const text = await stream.text()
+  expect(text).toContain('event: end\ndata: {"statusCode":401')
+  expect(text).not.toContain('Not for them')
+})
+
+test('whatever process made a token, it is good in all, and a repeat under a key is answered with the same', async () => {
+  const person = await register(pair.atA)
+  const key = { 'idempotency-key': 'a token' }
+  const body = wanted()
+  const clients = [person, at(person, pair.b)]
+  const answers = await Promise.all(upTo(6).map((n) => clients[n % 2]!.post('/tokens', body, key)))
+  expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
+  expect(answers.filter(({ headers }) => !headers.has('idempotency-replayed'))).toHaveLength(1)
+  expect(answers.map(({ headers }) => headers.get('location'))).toEqual(
+    upTo(6).map(() => `/api/v1/tokens/${answers[0]!.body.id}`),
+  )
+  expect((await person.get('/tokens')).body).toHaveLength(1)
+  const { token } = answers[0]!.body as Token
+  for (const client of clients) expect((await client.as(token).get('/auth/me')).status).toBe(200)
+  expectRefusal(await clients[1]!.post('/tokens', { ...body, name: 'Other' }, key), 422)
+  const rows = await pair.sql`select * from idempotency_keys where scope = ${person.id}`
+  expect(rows).toHaveLength(1)
+  for (const secret of [token, token.slice(4, 47), token.slice(4, 20)])
+    expect(JSON.stringify(rows)).not.toContain(secret)
+})
+
+test('the end of a token is repeated under its key, and its maker must still be signed in for both', async () => {
+  const { person, made } = await program()
+  const key = { 'idempotency-key': 'the end' }
+  const end = (who: Person) => who.delete(`/tokens/${made.id}`, key)
+  const answers = [await end(person), await end(at(person, pair.b))]
+  expect(answers.map(({ status, text }) => [status, text])).toEqual([
+    [204, ''],
+    [204, ''],
+  ])
+  await person.post('/auth/logout')
+  await Bun.sleep(1_000) // what is promised, no more
+  for (const client of [person, at(person, pair.b)]) expectRefusal(await end(client), 401)
+})
+
+test('each token has a budget of its own, the same one in all processes', async () => {
+  const { person, inA, inB } = await program()
+  const other = withToken(person, (await make(person, '/tokens', wanted())) as Token)
+  const answers = await Promise.all(upTo(600).map((n) => [inA, inB][n % 2]!.get('/auth/me')))
+  const done = answers.filter(({ status }) => status === 200).length
+  expect(done).toBeWithin(480, 501)
+  expect(answers.filter(({ status }) => status === 429)).toHaveLength(600 - done)
+  for (const client of [other, person]) expect((await client.get('/auth/me')).status).toBe(200)
+})
+
+test('what has expired is forgotten', async () => {
+  const { inB, made, person } = await program({ expiresAt: expiresIn(1_200) })
+  await Bun.sleep(1_300)
+  expectRefusal(await inB.get('/auth/me'), 401)
+  await expireApiTokens(pair.sql, { batchRows: 100, pauseMs: 0 })
+  expect(await pair.sql`select from api_tokens where id = ${made.id}`).toHaveLength(0)
+  expect((await person.get('/tokens')).text).toBe('[]')
+})
