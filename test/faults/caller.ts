@@ -39,7 +39,7 @@ export class Caller {
       const answer = await send(this.urls[web]!, request, operation.key, timeoutMs)
       const end = performance.now()
       const { status, text, headers, reason } = answer
-      const flaw = flawOf(request.method, answer)
+      const flaw = flawOf(request.method, answer, request.kind === 'batch' ? 200 : undefined)
       if (flaw) this.history.flaws.push(`${request.method} ${request.path}: ${flaw}`)
       if (status !== 0 && status !== 503) {
         const replayed = headers.get('idempotency-replayed') === 'true'

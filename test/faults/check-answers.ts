@@ -7,9 +7,13 @@ interface Answer {
 }
 
 /** What is wrong with an answer, if it is none that the contract knows; nothing for an answer that never came. */
-export function flawOf(method: string, { status, text, headers }: Answer): string | undefined {
+export function flawOf(
+  method: string,
+  { status, text, headers }: Answer,
+  success = method === 'POST' ? 201 : 200,
+): string | undefined {
   if (status === 0) return undefined
-  if (status >= 200 && status < 300) return flawOfSuccess(method, status, text)
+  if (status >= 200 && status < 300) return flawOfSuccess(success, status, text)
   if (!(status in reasons) || status === 500) return `answered ${status} ${text.slice(0, 200)}`
   const { statusCode, message, error, ...rest } = read(text)
   const inShape = statusCode === status && typeof message === 'string' && typeof error === 'string'
@@ -19,8 +23,8 @@ export function flawOf(method: string, { status, text, headers }: Answer): strin
   return undefined
 }
 
-function flawOfSuccess(method: string, status: number, text: string): string | undefined {
-  if (status !== (method === 'POST' ? 201 : 200)) return `answered ${status}`
+function flawOfSuccess(success: number, status: number, text: string): string | undefined {
+  if (status !== success) return `answered ${status}`
   return text.startsWith('{') || text.startsWith('[') ? undefined : `answered ${status} ${text.slice(0, 200)}`
 }
 

@@ -1,4 +1,5 @@
 import { worker } from '../../workers/cascade.ts'
+import { eventsOfBatch } from './check-batches.ts'
 import { eventTypes, mismatch, viewOf, withoutPeople } from './claims.ts'
 import type { Fact, KeptAnswer } from './evidence.ts'
 import { type Operation, outcomeOf } from './history.ts'
@@ -18,14 +19,17 @@ export interface Claims {
  */
 export function claim(writes: Operation[], facts: Fact[], kept: Map<string, KeptAnswer>): Claims {
   const claims: Claims = { faults: [], makers: new Map(), resolved: { applied: 0, notApplied: 0, late: 0 } }
-  const find = finderOf(facts)
+  const byEtag = new Map(facts.map((fact) => [`"${fact.id}"`, fact]))
+  const find = finderOf(facts, byEtag)
   const inOrder = writes.toSorted((a, b) => a.start - b.start)
   for (const operation of inOrder) {
     const answer = kept.get(operation.key)
     const known = resolve(operation, answer, claims)
     if (!known) continue
-    const fact = find(operation, answer?.etag ?? operation.etag)
-    const fault = fact ? settle(operation, fact, known, claims.makers) : 'is nowhere in the history'
+    const fault =
+      operation.kind === 'batch'
+        ? settleBatch(known, answer, byEtag, claims.makers)
+        : settleOne(operation, find(operation, answer?.etag ?? operation.etag), known, claims.makers)
     if (fault) claims.faults.push(`${say(operation)} ${fault}`)
   }
   claimDepartures(facts, claims.makers)
@@ -59,7 +63,26 @@ function resolve(
   return { ...operation, end: Infinity }
 }
 
-function settle(operation: Operation, fact: Fact, known: Operation, makers: Map<string, Operation>) {
+/** All events of a batch are made by it, and by nothing else. */
+function settleBatch(
+  known: Operation,
+  answer: KeptAnswer | undefined,
+  byEtag: Map<string, Fact>,
+  makers: Map<string, Operation>,
+): string | undefined {
+  const made = answer ? eventsOfBatch(known, answer, byEtag) : 'left no answer'
+  if (typeof made === 'string') return made
+  for (const { id } of made) makers.set(id, known)
+  return undefined
+}
+
+function settleOne(
+  operation: Operation,
+  fact: Fact | undefined,
+  known: Operation,
+  makers: Map<string, Operation>,
+) {
+  if (!fact) return 'is nowhere in the history'
   const wrong = mismatch(operation, fact)
   if (wrong) return wrong
   const isTold = outcomeOf(operation) === 'done' && fact.after
@@ -88,13 +111,12 @@ function claimDepartures(facts: Fact[], makers: Map<string, Operation>): void {
 }
 
 /** Finds the event of a request: by the ETag of its answer, or where nothing is left, by what is gone. */
-function finderOf(facts: Fact[]) {
-  const byId = new Map(facts.map((fact) => [`"${fact.id}"`, fact]))
+function finderOf(facts: Fact[], byEtag: Map<string, Fact>) {
   const ends = new Map(
     facts.filter(({ after }) => !after).map((fact) => [`${fact.type} ${fact.entityId}`, fact]),
   )
   return ({ kind, about }: Operation, etag: string | null) =>
-    etag ? byId.get(etag) : ends.get(`${eventTypes[kind]?.[0]} ${about.id}`)
+    etag ? byEtag.get(etag) : ends.get(`${eventTypes[kind]?.[0]} ${about.id}`)
 }
 
 export const say = ({ kind, key, path, body }: Operation): string =>

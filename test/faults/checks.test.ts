@@ -54,6 +54,25 @@ test('a write that stands otherwise than it was asked or answered is told', () =
   expect(found(({ operations }) => void (operations[2]!.text = '{}'))).toContain('was answered {}')
 })
 
+test('a batch that stands by half, with other writes between or not as one, is told', () => {
+  const together = ({ operations, evidence }: Told) => {
+    const made = evidence.facts.slice(2)
+    for (const one of made) one.batch = 3
+    const asked = made.map(({ after }) => ({ op: 'task.create', title: after!.title }))
+    const results = made.map(({ entityId: id, id: eventId }) => ({ id, etag: `"${eventId}"` }))
+    const text = JSON.stringify({ version: 4, results })
+    const told = { kind: 'batch', body: { operations: asked }, status: 200, etag: null, text }
+    operations.splice(2, 2, { ...operations[2]!, ...told })
+    evidence.kept.set('key 3', { status: 200, etag: null, body: text })
+  }
+  expect(found(together)).toBe('')
+  const spoilt = (spoil: (told: Told) => void) => found((told) => (together(told), spoil(told)))
+  expect(spoilt(({ evidence }) => void evidence.facts.pop())).toContain('did not make what its operation 1')
+  expect(spoilt(({ evidence }) => void (evidence.facts[3]!.seq = 5))).toContain('is not in one piece')
+  expect(spoilt(({ evidence }) => void (evidence.facts[3]!.batch = null))).toContain('of the batch null')
+  expect(spoilt(({ evidence }) => void evidence.kept.delete('key 3'))).toContain('by nobody')
+})
+
 test('a refused write that took effect is told', () => {
   const refused = { status: 404, etag: null, text: 'Not Found' }
   const spoil = ({ operations }: Told) => void Object.assign(operations[3]!, refused)

@@ -15,6 +15,7 @@ export interface Fact {
   entity: Entity
   entityId: string
   actorId: string
+  batch: number | null
   /** The whole row that it found. */
   before: Row | null
   /** The row it left; when a task came from another project, with what hangs on it. */
@@ -24,6 +25,7 @@ export interface Fact {
 export interface KeptAnswer {
   status: number
   etag: string | null
+  body: string
 }
 
 /** What the database says after a run. */
@@ -54,10 +56,12 @@ async function read(sql: Sql): Promise<Evidence> {
   const rows: Evidence['rows'] = []
   for (const entity of entityNames)
     for (const row of await sql<Row[]>`select * from ${sql(`${entity}s`)}`) rows.push({ entity, row })
-  const kept = await sql<(KeptAnswer & { key: string })[]>`select key, status, etag from idempotency_keys`
+  const kept = await sql<
+    (KeptAnswer & { key: string })[]
+  >`select key, status, etag, body from idempotency_keys`
   const [count] = await sql<{ posted: number }[]>`select count(*)::int4 as posted from faults.outbox`
   const facts = await sql<StoredEvent[]>`
-    select project_id, seq::float8 as seq, id, type, entity, entity_id, actor_id, before, after
+    select project_id, seq::float8 as seq, id, type, entity, entity_id, actor_id, batch::float8 as batch, before, after
     from faults.events e order by project_id, e.seq, e.id`
   const remembered = await sql<{ projectId: string }[]>`select distinct project_id from events`
   return {

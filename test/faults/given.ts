@@ -12,7 +12,7 @@ export const taskOf = (seq: number) => idOf(100 + seq)
 
 /** The first event makes the project, each other one a task. */
 export function fact(seq: number, eventId = idOf(seq)): Fact & { after: Row } {
-  const both = { projectId: project, seq, id: eventId, actorId: owner, before: null }
+  const both = { projectId: project, seq, id: eventId, actorId: owner, batch: null, before: null }
   if (seq > 1) {
     const after = taskRow(seq, eventId)
     return { ...both, type: 'task.created', entity: 'task', entityId: after.id, after }
@@ -77,7 +77,7 @@ export interface Told {
 export function honest(events = 4): Told {
   const facts = Array.from({ length: events }, (_, i) => fact(i + 1))
   const operations = facts.map(write)
-  const kept = new Map(operations.map(({ key, status, etag }) => [key, { status, etag }]))
+  const kept = new Map(operations.map(({ key, status, etag }) => [key, { status, etag, body: '' }]))
   const streams = [{ projectId: project, version: events, lastNumber: events - 1 }]
   const rows = facts.map(({ entity, after }) => ({ entity, row: after }))
   return { operations, evidence: { facts, rows, kept, streams, remembered: [project], posted: 0, owed: [] } }

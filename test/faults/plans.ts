@@ -1,4 +1,5 @@
 import type { Plan, Planner } from './plan.ts'
+import { createBatch } from './plan-batches.ts'
 import { addComment, deleteComment, editComment } from './plan-comments.ts'
 import { inviteMember, removeMember, setRole } from './plan-members.ts'
 import { createProject, deleteProject, patchProject } from './plan-projects.ts'
@@ -9,6 +10,7 @@ import type { Random } from './random.ts'
 import type { World } from './world.ts'
 
 const planners = {
+  createBatch,
   createTask,
   patchTask,
   moveTask,
@@ -31,7 +33,8 @@ const planners = {
 } satisfies Record<string, Planner>
 
 const weights: Record<keyof typeof planners, number> = {
-  createTask: 14,
+  createBatch: 6,
+  createTask: 10,
   patchTask: 12,
   moveTask: 5,
   deleteTask: 3,
