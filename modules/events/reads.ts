@@ -20,7 +20,7 @@ const streamed =
 
 /** What may be asked of the history. */
 export function eventReads(services: Services) {
-  const { findRole, oldestKept, serve } = services
+  const { config, findRole, oldestKept, serve } = services
   const hold = openPatience(services)
   const stream = openStream(services)
   async function pageOf(request: Request, seen: Seen, asked: Asked, etag: string): Promise<CachedBody> {
@@ -47,7 +47,9 @@ export function eventReads(services: Services) {
       // A stream begins after what its reader had last, else where it is told, else now.
       const after = known ?? (isStream && query.after === undefined ? first.version : asked.after)
       if (after > first.version) throw ahead()
-      if (after < first.version) await requireKept(oldestKept, id, after)
+      // Of what a page shows that is kept ready, events may be gone by now; a stream is refused before it begins.
+      const mayBeGone = after < first.version && (isStream || config.historyDays > 0)
+      if (mayBeGone) await requireKept(oldestKept, id, after)
       if (isStream) return stream(reading, { seen: first, after, types: asked.types })
       const seen = asked.waitMs > 0 ? await hold(reading, first, asked) : first
       const etag = etagAt(seen, `.${seen.renaming}`)

@@ -25,7 +25,7 @@ let token: Body & { token: string }
 let aged: Body
 let operations: [name: string, operation: Operation][]
 beforeAll(async () => {
-  service = await openTestService()
+  service = await openTestService({ HISTORY_DAYS: '30' })
   api = (await service.client.get('/../docs/json')).body as unknown as OpenApi
   operations = [...operationsOf(api)]
   people = await openPeople(service.client)

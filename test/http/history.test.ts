@@ -11,7 +11,7 @@ let service: TestService
 let ada: Person
 let grace: Person
 beforeAll(async () => {
-  service = await openTestService()
+  service = await openTestService({ HISTORY_DAYS: '30' })
   ada = await register(service.client, 'Ada')
   grace = await register(service.client, 'Grace')
 })

@@ -8,7 +8,7 @@ import { readFeed } from './feed.ts'
 let service: TestService
 let ada: Person
 beforeAll(async () => {
-  service = await openTestService()
+  service = await openTestService({ HISTORY_DAYS: '30' })
   ada = await register(service.client, 'Ada')
 })
 afterAll(() => service.close())
