@@ -5,6 +5,7 @@ import { memberCommands } from './members/commands.ts'
 import { projectCommands } from './projects/commands.ts'
 import { subtaskCommands } from './subtasks/commands.ts'
 import { taskCommands } from './tasks/commands.ts'
+import { undoProject } from './undo/undo.ts'
 
 const single: Command<never>[] = [
   ...projectCommands,
@@ -17,4 +18,4 @@ const single: Command<never>[] = [
 export const batchProject = batchOf(single)
 
 /** Everything that may be done to a project and to what is in it. */
-export const commands: Command<never>[] = [...single, batchProject]
+export const commands: Command<never>[] = [...single, batchProject, undoProject]

@@ -17,6 +17,7 @@ import { openSeenTasks } from '../modules/tasks/queries.ts'
 import { taskReads } from '../modules/tasks/reads.ts'
 import { taskRoutes } from '../modules/tasks/routes.ts'
 import { tokenRoutes } from '../modules/tokens/routes.ts'
+import { undoRoutes } from '../modules/undo/routes.ts'
 import { cors } from './http/cors.ts'
 import { docs } from './http/docs.ts'
 import { errors } from './http/errors.ts'
@@ -46,6 +47,7 @@ export function createApp(services: Services) {
         .use(tokenRoutes(services))
         .use(projectRoutes(http, projectReads(services)))
         .use(batchRoutes(http))
+        .use(undoRoutes(http))
         .use(memberRoutes(http, memberReads(services)))
         .use(eventRoutes(http, eventReads(services)))
         .use(historyRoutes(http, historyReads(services)))

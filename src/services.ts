@@ -5,6 +5,8 @@ import { openFindPerson } from './commands/people.ts'
 import { openPerform } from './commands/perform.ts'
 import { registryOf } from './commands/registry.ts'
 import { openPlaces } from './commands/places.ts'
+import { openNaming } from './undo/naming.ts'
+import { openReadPast } from './undo/read-past.ts'
 import { openRun, type Run } from './commands/run.ts'
 import { Actors } from './actor/actors.ts'
 import { openCommit, type Unit } from './commit/commit.ts'
@@ -77,12 +79,11 @@ export interface Domain {
 /** Opens everything; nothing here needs Redis to be up. */
 export function openServices(config: Config, log: Log, domain: Domain): Services {
   const ground = openGround(config, log)
-  const { database, findKept, followers, jobs, redis, versions } = ground
+  const { database, findKept, followers, jobs, oldestKept, redis, versions } = ground
   const writing = openWriting(ground, domain, log)
   const { tokenUse, ...identity } = openIdentity(ground, log)
   const { authenticate, passwords } = identity
   const limits = openLimits(redis, config)
-  const oldestKept = openOldestKept(database.reads)
   let draining = false
   return {
     ...{ config, log, database, versions, followers, limits, jobs },
@@ -130,6 +131,8 @@ function openGround(config: Config, log: Log) {
     followers: openFollowers(database.reads, hints, config, log),
     findKept: openFindKept(database.reads),
     versions: openVersions(database.reads),
+    findPerson: openFindPerson(database.reads),
+    oldestKept: openOldestKept(database.reads),
     async close() {
       await jobs.close()
       redis.disconnect()
@@ -144,7 +147,7 @@ function openWriting(ground: Ground, domain: Domain, log: Log) {
   const { config, database, redis } = ground
   const actors = openActors(ground, domain.react)
   const registry = registryOf(domain.commands)
-  const perform = openPerform(actors, config)
+  const perform = openNaming(database.reads, openPerform(actors, config))
   const isClosing = () => actors.isClosing
   const company = openCompany({ config, redis, registry, perform, isClosing, log })
   return {
@@ -152,7 +155,7 @@ function openWriting(ground: Ground, domain: Domain, log: Log) {
     run: openRun({
       registry,
       places: openPlaces(database.reads),
-      findPerson: openFindPerson(database.reads),
+      findPerson: ground.findPerson,
       deliver: company.deliver,
       timeoutMs: config.writeTimeoutMs,
     }),
@@ -181,6 +184,7 @@ function openActors(
     versions: ground.versions,
     commit,
     findKept: ground.findKept,
+    readPast: openReadPast({ sql: database.reads, ...ground }),
     react,
     onCommitted(unit: Unit) {
       hints.tell(unit.heads)

@@ -31,22 +31,39 @@ export async function purgeProject(sql: Sql, projectId: string, pace: Pace): Pro
     and not exists (select from projects where id = ${projectId})`
 }
 
-/** Removes the subtasks and comments of deleted tasks. */
-export async function purgeChildren(sql: Sql, taskIds: string[], pace: Pace): Promise<void> {
+/** Removes what hung on a task when it was deleted: what has come back since is of a later event, and stays. */
+export async function purgeTask(
+  sql: Sql,
+  { taskId = '', eventId }: { taskId?: string; eventId?: string },
+  pace: Pace,
+): Promise<void> {
+  await purgeChildren(sql, [taskId], pace, eventId ?? (await lastDeletionOf(sql, taskId)))
+}
+
+/** For jobs from before they named the event. */
+async function lastDeletionOf(sql: Sql, taskId: string): Promise<string | undefined> {
+  const [row] = await sql<{ id: string }[]>`
+    select id from events where task_id = ${taskId} and type = 'task.deleted' order by id desc limit 1`
+  return row?.id
+}
+
+/** Removes the subtasks and comments of deleted tasks: all, or those that no event after `eventId` has touched. */
+async function purgeChildren(sql: Sql, taskIds: string[], pace: Pace, eventId?: string): Promise<void> {
   if (taskIds.length === 0) return
-  await purgeRows(sql, 'comments', sql`task_id = any(${taskIds}::uuid[])`, pace)
-  await purgeRows(sql, 'subtasks', sql`task_id = any(${taskIds}::uuid[])`, pace)
+  const left = eventId ? sql`and event_id < ${eventId}::uuid` : sql``
+  for (const table of ['comments', 'subtasks'] as const)
+    await purgeRows(sql, table, sql`task_id = any(${taskIds}::uuid[]) ${left}`, pace)
 }
 
 /**
  * Deletes rows until none is found. Found, not deleted: what another run deletes at the same time is waited for, and
- * says nothing of what comes after it.
+ * says nothing of what comes after it. What had to be waited for is looked at again: it may have come back.
  */
 const purgeRows = (sql: Sql, table: 'members' | 'comments' | 'subtasks', where: SqlPart, pace: Pace) =>
   perPage(pace, true, async () => {
     const [row] = await sql<{ count: number }[]>`
       with found as materialized (select id from ${sql(table)} where ${where} limit ${pace.batchRows}),
-      gone as (delete from ${sql(table)} where id = any(array(select id from found)))
+      gone as (delete from ${sql(table)} where id = any(array(select id from found)) and ${where})
       select count(*)::int4 as count from found`
     return row!.count === pace.batchRows || undefined
   })

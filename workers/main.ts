@@ -2,7 +2,7 @@ import { nilId } from '../src/ids.ts'
 import { type JobData, queueName, queuePrefix } from '../src/jobs/queue.ts'
 import { openBlocking } from '../src/redis/connections.ts'
 import type { Services } from '../src/services.ts'
-import { purgeChildren, purgeProject, unassignMember } from './cascade.ts'
+import { purgeProject, purgeTask, unassignMember } from './cascade.ts'
 import { expireApiTokens, expireKeys, expireRevokedTokens } from './cleanup.ts'
 import { closeAccount } from './close-account.ts'
 import { expireEvents } from './expire-events.ts'
@@ -69,7 +69,7 @@ const habits = {
 
 const workOf = ({ database: { chores: sql }, run }: Services): Record<JobName, Work[string]> => ({
   'purge-project': ({ projectId = '' }, pace) => purgeProject(sql, projectId, pace),
-  'purge-task': ({ taskId = '' }, pace) => purgeChildren(sql, [taskId], pace),
+  'purge-task': (data, pace) => purgeTask(sql, data, pace),
   'unassign-member': ({ projectId = '', userId = '' }, pace) =>
     unassignMember(sql, run, { projectId, userId }, pace),
   'close-account': ({ userId = '' }, pace) => closeAccount(sql, run, userId, pace),

@@ -6,7 +6,7 @@ export type JobName = 'purge-project' | 'purge-task' | 'unassign-member' | 'clos
 /** Event → job: what happens later, and because of what. */
 const reactions: Partial<Record<FactType, Reaction>> = {
   'project.deleted': ({ projectId }) => ({ name: 'purge-project', data: { projectId } }),
-  'task.deleted': ({ entityId }) => ({ name: 'purge-task', data: { taskId: entityId } }),
+  'task.deleted': ({ entityId, id }) => ({ name: 'purge-task', data: { taskId: entityId, eventId: id } }),
   'member.removed': (event) => {
     const { userId } = (event as StoredEvent & { before: { userId: string } }).before
     return { name: 'unassign-member', data: { projectId: event.projectId, userId } }

@@ -44,5 +44,9 @@ export const events = pgTable(
     index('events_left')
       .on(t.taskId, t.projectId)
       .where(sql`type = 'task.moved_out'`),
+    // What the removal of a member took from them.
+    index('events_unassigned')
+      .on(t.projectId, sql`(before ->> 'assigneeId')`, t.seq)
+      .where(sql`type = 'task.unassigned'`),
   ],
 )

@@ -17,7 +17,7 @@ declare module '../../src/facts/facts.ts' {
   }
 }
 
-const notAuthor = () => forbidden('Only its author may edit a comment')
+export const notAuthor = () => forbidden('Only its author may edit a comment')
 const neitherAuthorNorAdmin = () => forbidden('Only its author or an admin may delete a comment')
 
 /** Who writes or edits a comment is its author. */
@@ -63,8 +63,8 @@ export const updateComment = command('comment.update', {
   refuses: [notAuthor()],
 })
 
-/** @throws Refusal 403 */
-function requireAdmin(role: Role | null, caller: Caller): void {
+/** For somebody else's comment. @throws Refusal 403 */
+export function requireAdmin(role: Role | null, caller: Caller): void {
   if (!role || !suffices(role, 'ADMIN')) throw neitherAuthorNorAdmin()
   requireScope(caller, 'admin')
 }

@@ -1,10 +1,12 @@
 import { clockAfter, newId } from '../ids.ts'
 import type { OwedJob } from '../jobs/queue.ts'
 import type { Unit } from '../commit/commit.ts'
-import type { Posted } from './work.ts'
 import type { React, StoredEvent } from '../facts/facts.ts'
 import { isOwn, type Kept, nameOf, replay } from '../commit/idempotency.ts'
+import type { Past, ToldPast } from '../facts/past.ts'
+import { Refusal } from '../wire/refusals.ts'
 import type { Reply } from '../wire/reply.ts'
+import type { Prepared } from './prepare.ts'
 import { evolve, type State } from './state.ts'
 
 /** What became of a batch: each command's answer or refusal, told once it is known to be true, and what to commit. */
@@ -20,17 +22,13 @@ type Was = Pick<State, 'version' | 'lastEventId'>
  * The states run ahead of the database from here on: when the commit fails they are out of date, whatever was decided on
  * them, and must be thrown away. So they are not forked for each batch.
  */
-export function decideBatch(
-  states: State[],
-  batch: Posted[],
-  react: React,
-  known: ReadonlyMap<string, Kept>,
-): Decided {
+export function decideBatch({ states, batch, kept: known, pasts }: Prepared, react: React): Decided {
   const before = states.map(({ version, lastEventId }) => ({ version, lastEventId }))
   const { now, newId, idsFor } = clockAfter(before.map(({ lastEventId }) => lastEventId))
   const events: StoredEvent[] = []
   const kept = new Map<string, Kept>()
-  const settlements = batch.map(({ work, resolve, reject }) => {
+  const settlements = batch.map((posted) => {
+    const { work, resolve, reject } = posted
     try {
       const { caller, ifMatch, guard } = work
       const answered = guard && (known.get(nameOf(guard)) ?? kept.get(nameOf(guard)))
@@ -38,7 +36,8 @@ export function decideBatch(
         const reply = replay(answered, guard)
         return () => resolve(reply)
       }
-      const context = { caller, ifMatch, now, newId, newEventId: idsFor(work.id) }
+      const past = told(pasts.get(posted), events)
+      const context = { caller, ifMatch, now, newId, newEventId: idsFor(work.id), past }
       const source = stateOf(states, work.projectId)
       const target = stateOf(states, work.otherProjectId ?? work.projectId)
       const { changes, answer, isBatch } = work.decide(source, context, target)
@@ -59,6 +58,9 @@ export function decideBatch(
   const unit = { heads, events, jobs, kept: [...kept.values()] }
   return { settle: () => settlements.forEach((tell) => tell()), unit }
 }
+
+const told = (past: Past | Refusal | undefined, decided: readonly StoredEvent[]): ToldPast | undefined =>
+  past && (past instanceof Refusal ? past : { ...past, decided })
 
 const headOf = ({ projectId, version, lastNumber, lastEventId }: State, was: Was) => ({
   ...{ projectId, expected: was.version, expectedEventId: was.lastEventId },

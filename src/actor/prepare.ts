@@ -1,7 +1,10 @@
 import { type FindKept, type Kept, nameOf } from '../commit/idempotency.ts'
 import { type FindLanded, mayStand, withoutLanded } from './landed.ts'
+import type { Entity } from '../../drizzle/entities.ts'
+import type { Past, ReadPast } from '../facts/past.ts'
+import { Refusal } from '../wire/refusals.ts'
 import type { Loader } from './load.ts'
-import type { State } from './state.ts'
+import type { Needs, State } from './state.ts'
 import type { Posted } from './work.ts'
 
 /** What an actor lends to a commit: its project's warm state, which is dropped when it proves stale. */
@@ -14,6 +17,8 @@ export interface Holder {
 export interface Prepared {
   states: State[]
   kept: ReadonlyMap<string, Kept>
+  /** What the log told those that asked. */
+  pasts: Pasts
   /** What is still to be decided: not the commands that stand already. */
   batch: Posted[]
 }
@@ -22,9 +27,13 @@ export interface Asks {
   loader: Loader
   findLanded: FindLanded
   findKept: FindKept
+  readPast: ReadPast
 }
 
+type Pasts = ReadonlyMap<Posted, Past | Refusal>
+
 const noneKept = new Map<string, Kept>()
+const noPasts: Pasts = new Map()
 
 /** What is there already for the batch: undefined when something has to be asked first. */
 export function warm(holders: Holder[], batch: Posted[]): Prepared | undefined {
@@ -33,7 +42,9 @@ export function warm(holders: Holder[], batch: Posted[]): Prepared | undefined {
     if (!state) return undefined
     states.push(state)
   }
-  return batch.every(({ work }) => isReady(states, work)) ? { states, kept: noneKept, batch } : undefined
+  return batch.every(({ work }) => isReady(states, work))
+    ? { states, kept: noneKept, pasts: noPasts, batch }
+    : undefined
 }
 
 const isReady = (states: State[], work: Posted['work']): boolean =>
@@ -43,7 +54,29 @@ const isReady = (states: State[], work: Posted['work']): boolean =>
 export async function prepare(asks: Asks, holders: Holder[], batch: Posted[]): Promise<Prepared> {
   const states = await load(asks.loader, holders, batch)
   const rest = await withoutLanded(asks.findLanded, states, batch)
-  return { states, kept: await findKept(asks.findKept, rest), batch: rest }
+  const [kept, pasts] = await Promise.all([findKept(asks.findKept, rest), readPasts(asks, states, rest)])
+  return { states, kept, pasts, batch: rest }
+}
+
+/** What the log tells, up to the version that is here, with the rows that it is about. */
+async function readPasts({ readPast, loader }: Asks, states: State[], batch: Posted[]): Promise<Pasts> {
+  const read = batch.map(async (posted): Promise<[Posted, Past | Refusal][]> => {
+    const { projectId, caller, needs } = posted.work
+    if (!needs?.past) return []
+    const state = states.find((one) => one.projectId === projectId)!
+    const past = await readPast(state, needs.past, caller.userId)
+    if (!(past instanceof Refusal)) await loader.rows(state, [neededBy(past)])
+    return [[posted, past]]
+  })
+  return new Map((await Promise.all(read)).flat())
+}
+
+/** The rows that events are about, and the tasks that those hang on. */
+function neededBy({ events, taken }: Past): Needs {
+  const all = [...events, ...[...taken.values()].flat()]
+  const of = (entity: Entity) => all.flatMap((one) => (one.entity === entity ? [one.entityId] : []))
+  const task = all.flatMap(({ taskId }) => taskId ?? [])
+  return { task, subtask: of('subtask'), comment: of('comment') }
 }
 
 async function load(loader: Loader, holders: Holder[], batch: Posted[]): Promise<State[]> {

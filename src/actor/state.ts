@@ -5,6 +5,7 @@ import { notFound } from '../wire/refusals.ts'
 import { nilId } from '../ids.ts'
 import type { Children } from '../facts/children.ts'
 import type { Change } from '../facts/facts.ts'
+import type { AskedOfLog } from '../facts/past.ts'
 import { rowAfter } from '../facts/rows.ts'
 import { Overlay } from './overlay.ts'
 
@@ -15,6 +16,8 @@ type RowMaps = Record<Loadable, Overlay<Row>>
 export type Needs = Partial<Record<Loadable, string[]>> & {
   /** The task that goes to another project: what hangs on it is loaded too. */
   leaving?: string
+  /** Events that it asks of the log; the rows that they are about are loaded too. */
+  past?: AskedOfLog
 }
 
 /** What rules read: a project at one version. Rows a command did not name may be missing. */
@@ -104,7 +107,7 @@ export class State implements ProjectState {
   /** True when nothing that a command needs has to be loaded first. */
   knowsAll(needs: Needs | undefined): boolean {
     if (!needs) return true
-    if (needs.leaving) return false // what hangs on a task is loaded for each move
+    if (needs.leaving || needs.past) return false // asked for each time
     for (const entity of loadable) {
       for (const id of needs[entity] ?? []) if (!this.knows(entity, id)) return false
     }

@@ -47,8 +47,9 @@ export async function transact(by: Transactor, holders: Holder[], batch: Posted[
  * Every answer is the truth of one version: a commit proves it by its comparison, a batch that changes nothing by
  * reading the version once more.
  */
-async function decideAndCommit(by: Transactor, { states, batch, kept }: Prepared): Promise<Outcome> {
-  const { unit, settle } = decideBatch(states, batch, by.react, kept)
+async function decideAndCommit(by: Transactor, prepared: Prepared): Promise<Outcome> {
+  const { states } = prepared
+  const { unit, settle } = decideBatch(prepared, by.react)
   if (unit.events.length + unit.kept.length > 0) {
     const outcome = await by.commit(unit)
     if (outcome !== 'won') return outcome

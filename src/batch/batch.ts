@@ -9,6 +9,7 @@ import { roleNeeded } from '../identity/roles.ts'
 import { OneOf } from '../schema/text.ts'
 import { changed } from '../wire/if-match.ts'
 import { Refusal } from '../wire/refusals.ts'
+import { DryRun } from './dry-run.ts'
 import { decideOperations, notAsWas, backAgain } from './decide-operations.ts'
 import { ofOperation } from './in-turn.ts'
 import { type Kinds, kindsOf, type Operation } from './kinds.ts'
@@ -26,10 +27,7 @@ const versionMoved = () => new Refusal(412, 'The project has another version tha
 const BatchInput = (kinds: Kinds) =>
   Input({
     id: IdOf('project'),
-    dryRun: Type.Optional({
-      ...OneOf('DryRun', ['true', 'false']),
-      description: 'Where `true`, all is decided and answered as if it were done, and nothing is done',
-    }),
+    dryRun: DryRun,
     return: Type.Optional({
       ...OneOf('BatchReturn', ['minimal', 'full']),
       description: 'Where `full`, whole resources are answered in place of their ids and ETags',

@@ -6,7 +6,7 @@ import type { OwedJob } from '../jobs/queue.ts'
 import { errorCode, isPassing } from '../postgres/errors.ts'
 import { type Choose, openShapes } from './shapes.ts'
 import { parametersOf, type Shape } from './statement.ts'
-import { entities, entityNames } from '../../drizzle/entities.ts'
+import { type ChildOfTask, entities, entityNames } from '../../drizzle/entities.ts'
 import { idTaken } from '../wire/refusals.ts'
 import type { StoredEvent } from '../facts/facts.ts'
 import type { Kept } from './idempotency.ts'
@@ -95,9 +95,10 @@ async function writeAll(by: Writer, units: Unit[]): Promise<Outcome[]> {
 const isKeyTaken = (error: unknown): boolean =>
   (error as Partial<PostgresError>).table_name === 'idempotency_keys' && errorCode(error) === '23505'
 
-/** Somebody else made something with the same id first, in another project. */
+/** Somebody else made something with the same id first, in another project: so says its key, or `put` by a null. */
 const isIdTaken = (error: unknown): boolean =>
-  errorCode(error) === '23505' && primaryKeys.includes((error as PostgresError).constraint_name ?? '')
+  (errorCode(error) === '23505' && primaryKeys.includes((error as PostgresError).constraint_name ?? '')) ||
+  (errorCode(error) === '23502' && (error as PostgresError).column_name === 'task_id')
 const primaryKeys = entityNames.map((name) => `${getTableName(entities[name].table)}_pkey`)
 
 async function write({ sql, choose }: Writer, units: Unit[]): Promise<Outcome[]> {
@@ -119,7 +120,7 @@ async function write({ sql, choose }: Writer, units: Unit[]): Promise<Outcome[]>
 }
 
 /** An event, and what its row needs: only a row's last event writes it, and what came and went leaves no trace. */
-type Fact = StoredEvent & { unit: number; how: 'add' | 'set' | 'cut' | null }
+type Fact = StoredEvent & { unit: number; how: 'add' | 'put' | 'set' | 'cut' | null }
 
 function factsOf(events: StoredEvent[], unit: number): Fact[] {
   const first = new Map<string, StoredEvent>()
@@ -129,14 +130,17 @@ function factsOf(events: StoredEvent[], unit: number): Fact[] {
     last.set(event.entityId, event)
   }
   return events.map((event) => {
-    const existed = first.get(event.entityId)!.before !== null
-    const written = event.after ? (existed ? 'set' : 'add') : existed ? 'cut' : null
+    const { before, entity, undoes } = first.get(event.entityId)!
+    // What hung on a task that was deleted and is back may still stand, until it is removed.
+    const mayStand = !before && undoes != null && entities[entity].parent === 'task'
+    const writes = event.after ? (mayStand ? 'put' : before ? 'set' : 'add') : null
+    const written = writes ?? (before || mayStand ? 'cut' : null)
     return { unit, how: last.get(event.entityId) === event ? written : null, ...event }
   })
 }
 
-function entitiesOf(facts: Fact[]): Pick<Shape, 'adds' | 'sets' | 'cuts'> {
+function entitiesOf(facts: Fact[]): Pick<Shape, 'adds' | 'puts' | 'sets' | 'cuts'> {
   const of = (how: Fact['how']) =>
     [...new Set(facts.filter((fact) => fact.how === how).map(({ entity }) => entity))].sort()
-  return { adds: of('add'), sets: of('set'), cuts: of('cut') }
+  return { adds: of('add'), puts: of('put') as ChildOfTask[], sets: of('set'), cuts: of('cut') }
 }

@@ -1,10 +1,12 @@
 import { entityNames } from '../../drizzle/entities.ts'
+import { lists } from '../facts/children.ts'
 import { commitStatement, type Shape } from './statement.ts'
 
 const all = [...entityNames].sort()
+const children = lists.map(([, child]) => child).sort()
 /** What fits every batch, and costs one the more the less of it there is to do. */
 const widest = (joint: boolean): Shape => {
-  return { joint, opens: true, adds: all, sets: all, cuts: all, jobs: true, kept: true }
+  return { joint, opens: true, adds: all, puts: children, sets: all, cuts: all, jobs: true, kept: true }
 }
 
 export type Choose = (shape: Shape) => { shape: Shape; text: string }

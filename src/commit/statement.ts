@@ -1,6 +1,6 @@
 import { getTableName } from 'drizzle-orm'
 import type { PgTable } from 'drizzle-orm/pg-core'
-import { entities, type Entity, entityNames } from '../../drizzle/entities.ts'
+import { type ChildOfTask, entities, type Entity, entityNames } from '../../drizzle/entities.ts'
 import { idempotencyKeys } from '../../drizzle/schema/idempotency.ts'
 import { outbox } from '../../drizzle/schema/jobs.ts'
 import { events } from '../../drizzle/schema/log.ts'
@@ -13,6 +13,8 @@ export interface Shape {
   /** Some project is new. */
   opens: boolean
   adds: Entity[]
+  /** Of what may stand already: rows go some time after the task that they hang on. */
+  puts: ChildOfTask[]
   sets: Entity[]
   cuts: Entity[]
   jobs: boolean
@@ -75,12 +77,13 @@ export const parametersOf = (shape: Shape, batch: Batch): string[] =>
  * Answers the numbers of the units that won, in one text.
  */
 export function commitStatement(shape: Shape): string {
-  const { joint, opens, adds, sets, cuts, jobs, kept } = shape
+  const { joint, opens, adds, puts, sets, cuts, jobs, kept } = shape
   return [
     ...(joint ? claimJointly : opens ? claimAndOpen : claim),
     `fact as materialized (${rowsOfWinners(shape, 'facts')})`,
     `logged as (insert into events (${namesOf(logged)}, task_id) select ${keysOf(logged)}, ${taskOfEvent} from fact)`,
     ...adds.map(add),
+    ...puts.map(put),
     ...sets.map(set),
     ...cuts.map(cut),
     ...(jobs ? [insert('posted', outbox, rowsOfWinners(shape, 'jobs'))] : []),
@@ -146,10 +149,20 @@ function rowsOf(entity: Entity, how: string): string {
   return `fact f, jsonb_to_record(f.after) as r(${record}) where f.entity = '${entity}' and f.how = '${how}'`
 }
 
-const add = (entity: Entity) => {
+const inserted = (entity: Entity, how: string) => {
   const columns = columnsOf(entities[entity].table)
-  return `add_${entity} as (insert into ${getTableName(entities[entity].table)} (${namesOf(columns)})
-    select ${columns.map(valueOf).join(', ')} from ${rowsOf(entity, 'add')})`
+  return `insert into ${getTableName(entities[entity].table)} as t (${namesOf(columns)})
+    select ${columns.map(valueOf).join(', ')} from ${rowsOf(entity, how)}`
+}
+
+const add = (entity: Entity) => `add_${entity} as (${inserted(entity, 'add')})`
+
+/** In the order of ids, as who removes such rows goes. One of another task has only the id in common: null is refused. */
+const put = (entity: ChildOfTask) => {
+  const others = columnsOf(entities[entity].table).filter(({ key }) => key !== 'id' && key !== 'taskId')
+  const assignments = others.map(({ name }) => `${name} = excluded.${name}`).join(', ')
+  return `put_${entity} as (${inserted(entity, 'put')} order by f."entityId" on conflict (id) do update
+    set ${assignments}, task_id = case when t.task_id = excluded.task_id then t.task_id end)`
 }
 
 const set = (entity: Entity) => {

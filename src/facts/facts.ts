@@ -1,6 +1,7 @@
 import type { Entity, Rows } from '../../drizzle/entities.ts'
 import type { Caller } from '../identity/caller.ts'
 import type { OwedJob } from '../jobs/queue.ts'
+import type { ToldPast } from './past.ts'
 
 /**
  * The names of all facts, `noun.verb`. Each module adds its own here, so the list is closed: a misspelt one compiles
@@ -39,6 +40,8 @@ export interface Context {
   newEventId(): string
   /** The caller's If-Match header: see precondition.ts. */
   ifMatch?: string
+  /** What the command asked of the log. */
+  past?: ToldPast
 }
 
 /** What a rule answers: the facts it wants committed (none when nothing changes) and the caller's answer. */

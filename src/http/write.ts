@@ -64,6 +64,11 @@ export function readGuard(request: Request, scope: string, body: unknown): Guard
 const idIn = (body: string): string => body.slice(idAt, body.indexOf('"', idAt))
 const idAt = '{"id":"'.length
 
+/** The project's version, with which the answers begin that are about many changes in it. */
+const versionIn = (body: string): string | undefined =>
+  body.startsWith('{"version":') ? /^\d+/.exec(body.slice(versionAt))?.[0] : undefined
+const versionAt = '{"version":'.length
+
 export function send(
   { status, body, etag, replayed }: Reply & { replayed?: true },
   madeAt?: MadeAt,
@@ -74,6 +79,8 @@ export function send(
   }
   if (etag) headers.etag = etag
   if (madeAt && status === 201) headers.location = `/api/v1${madeAt(idIn(body))}`
+  const version = versionIn(body)
+  if (version) headers['docket-version'] = version
   if (replayed) headers['idempotency-replayed'] = 'true'
   return new Response(status === 204 ? null : body, { status, headers })
 }

@@ -33,7 +33,7 @@ export function commandHooks<Row>(path: string, command: Command<never, Row>, su
         status,
         description: done[status],
         ...(shows
-          ? { schema: shows.schema, tagged: !shows.untagged }
+          ? { schema: shows.schema, tagged: !shows.untagged, versioned: shows.untagged }
           : { schema: Message, example: { message: says } }),
         madeAt: madeAt?.(sampleId, where as never),
       },
@@ -49,7 +49,9 @@ function bodyOf<Row>(command: Command<never, Row>, given: [string, string][], na
   const keys = keysOfBody(command, given)
   const fields = Object.fromEntries(keys.map((key) => [key, input.properties[key]!]))
   if (keys.length === 0 || !shows) return undefined
-  return named(name, shows.untagged ? Input(fields) : Body(fields, shows.schema))
+  const { examples } = input // of a body of which not all may be said at once
+  const own = { ...Input(fields), ...(examples && { examples }) }
+  return named(name, shows.untagged ? own : Body(fields, shows.schema))
 }
 
 const queryOf = <Row>({ input, inQuery }: Command<never, Row>) =>

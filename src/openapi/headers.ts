@@ -36,7 +36,8 @@ export const headers = {
     '</api/v1/tasks?cursor=WyIwMTlhIl0>; rel="next"',
   ),
   'Docket-Version': {
-    description: 'The version of the project that is shown, or that holds it; absent where there are many',
+    description:
+      'The version of the project that is shown, that holds it, or that was changed; absent where there are many',
     schema: { type: 'integer', minimum: 1 },
     example: 42,
   },

@@ -36,6 +36,8 @@ interface Answer {
   paged?: boolean
   /** Has an ETag, or may be kept nowhere. Reads have one always. */
   tagged?: boolean
+  /** A write that says the project's version. Reads inside one do always. */
+  versioned?: boolean
   secret?: boolean
   /** The path below /api/v1 of what was made. */
   madeAt?: string
@@ -87,7 +89,7 @@ const refusedTokens = (scope?: Scope) =>
 const notModified = { $ref: '#/components/responses/NotModified' }
 
 function success(answer: Answer, does: Operation['does']) {
-  const { description, schema, paged, tagged, secret, madeAt } = answer
+  const { description, schema, paged, tagged, versioned, secret, madeAt } = answer
   const { example = schema && answerExample(schema) } = answer
   const names = does === 'read' ? headersOf[paged ? 'page' : 'read'] : headersOf.write
   return {
@@ -95,6 +97,7 @@ function success(answer: Answer, does: Operation['does']) {
     headers: {
       ...referredTo(names),
       ...(tagged && referredTo(['ETag'])),
+      ...(versioned && referredTo(['Docket-Version'])),
       ...(secret && { 'Cache-Control': neverKept }),
       ...(madeAt && { Location: locationAt(madeAt) }),
     },

@@ -34,6 +34,7 @@ const places = [
     'src/home',
     'src/actor',
     'src/commands',
+    'src/undo',
     'src/batch',
     'src/openapi',
     'src/http',

@@ -80,6 +80,9 @@ test('whatever is ordered stands once, and is answered alike wherever it is give
   ]
   await order('project.batch', { id: projectId, operations })
   await order('project.update', { id: projectId, name: 'Renamed' })
+  const [{ seq }] = await service.services.database.reads<[{ seq: number }]>`
+    select max(seq)::float8 as seq from events where project_id = ${projectId}`
+  await order('project.undo', { id: projectId, seqs: [seq] })
   const member = await order('member.invite', { projectId, email: bea.email, role: 'VIEWER' })
   await order('member.set_role', { projectId, memberId: member.id, role: 'EDITOR' })
   const task = await order('task.create', { projectId, title: 'One', assigneeId: bea.id })

@@ -10,7 +10,15 @@ test('operations are called by what they do', () => {
   expect(ids).toEqual(
     expect.arrayContaining([
       ...['register', 'login', 'logout', 'logoutAll', 'getMe', 'updateMe', 'deleteMe'],
-      ...['createProject', 'listProjects', 'getProject', 'updateProject', 'deleteProject', 'batchProject'],
+      ...[
+        'createProject',
+        'listProjects',
+        'getProject',
+        'updateProject',
+        'deleteProject',
+        'batchProject',
+        'undoProject',
+      ],
       ...['inviteMember', 'listMembers', 'setMemberRole', 'removeMember'],
       ...['createTask', 'listTasks', 'getTask', 'updateTask', 'deleteTask'],
       ...['createSubtask', 'listSubtasks', 'toggleSubtask', 'updateSubtask', 'deleteSubtask'],
@@ -75,6 +83,7 @@ test('the introduction tells of all that holds everywhere, in figures that are t
     'The past',
     'Doing a write once',
     'Many writes in one',
+    'Undo',
     'Conditions',
     'Limits',
   ])

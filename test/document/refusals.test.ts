@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { furnish, openPeople, type People, type Things } from '../http/scene.ts'
+import { furnish, openPeople, type People, seqOf, type Things } from '../http/scene.ts'
 import { mostMoved } from '../../src/facts/children.ts'
 import { type Answer, type Body, make, type Person, register } from '../support/client.ts'
 import {
@@ -85,6 +85,7 @@ const fill = (path: string, { projectId, memberId, taskId, subtaskId, commentId 
 
 function bodyOf({ requestBody, operationId }: Operation): Record<string, unknown> | undefined {
   const example = requestBody?.content?.['application/json']?.example as Record<string, unknown> | undefined
+  if (operationId === 'undoProject') return { seq: seqOf.subtask }
   return operationId === 'createTask' ? { ...example, projectId: things.projectId } : example
 }
 
@@ -114,23 +115,25 @@ const wrongs: Record<number, (path: string, operation: Operation) => Wrong | und
     if (operationId === 'createTask') return { body: { title: 'T', projectId: nobody } }
     if (operationId === 'listTasks') return { path: `/tasks?projectId=${nobody}` }
     if (operationId === 'inviteMember') return { body: { email: 'nobody@example.com' } }
+    if (operationId === 'undoProject') return { body: { seq: 42 } }
     return { path: fill(path).replace(/(.*)[\w-]{36}/, `$1${nobody}`) }
   },
   409(_, operation) {
     const { operationId } = operation
     if (operationId === 'batchProject') return { body: { operations: [notAsWas(things)] } }
     if (operationId === 'createToken') return undefined // after a hundred
+    if (operationId === 'undoProject') return { body: { seq: 1 } }
     const own = ownIdOf(operationId)
     if (own) return { body: { ...bodyOf(operation), id: own } }
     if (operationId === 'updateTask') return { path: `/tasks/${full.id}`, body: { projectId: elsewhere.id } }
     return operationId === 'register' ? {} : { body: { email: people.viewer.email } }
   },
   410(path, { operationId, parameters }) {
+    const inAged = fill(path, { ...things, projectId: aged.projectId, taskId: aged.id })
+    if (operationId === 'undoProject') return { path: inAged, body: { seq: 1 } }
     const where = parameters.some(({ name }) => name === 'asOf') ? 'asOf=1' : 'after=0'
     const project = operationId === 'listTasks' ? `&projectId=${aged.projectId}` : ''
-    return {
-      path: `${fill(path, { ...things, projectId: aged.projectId, taskId: aged.id })}?${where}${project}`,
-    }
+    return { path: `${inAged}?${where}${project}` }
   },
   412: () => ({ headers: { 'if-match': '"other"' } }),
   413: () => ({ body: JSON.stringify({ title: 'x'.repeat(1_048_576) }) }),

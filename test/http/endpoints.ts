@@ -1,4 +1,4 @@
-import type { callers, Things } from './scene.ts'
+import { type callers, seqOf, type Things } from './scene.ts'
 
 type Who = (typeof callers)[number]
 
@@ -60,6 +60,7 @@ export const endpoints: Endpoint[] = [
       { op: 'task.update', id: '#new', was: { status: 'TODO' }, status: taskId && 'DONE' },
     ],
   })),
+  ask('Project', writers, 'undo', inProject('/undo'), () => ({ seq: seqOf.subtask })),
   read('Project', readers, 'list members', inProject('/members')),
   read('Project', readers, 'read the events', inProject('/events')),
   read('Project', readers, "read a project's history", inProject('/history')),

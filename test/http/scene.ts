@@ -33,6 +33,9 @@ export async function openProject(
   return id
 }
 
+/** Of the events that make them. */
+export const seqOf = { subtask: 7, comment: 8 }
+
 /** A project with one of everything in it. `guest` is the member that may be changed or removed. */
 export async function furnish(people: People, guest: Person): Promise<Things> {
   const { owner, editor, stranger } = people

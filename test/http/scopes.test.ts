@@ -35,6 +35,9 @@ async function furnish(): Promise<Record<string, string>> {
   return { projects, members, tasks, subtasks, comments, tokens: tokens.read.id }
 }
 
+/** Of the event that makes the subtask. */
+const subtaskSeq = 4
+
 async function call(name: string, operation: Operation, token?: string): Promise<Answer> {
   const ids = await furnish()
   const [method = '', path = ''] = name.split(' ')
@@ -42,7 +45,9 @@ async function call(name: string, operation: Operation, token?: string): Promise
     .replace(/([\w-]+)\/\{\w+\}/g, (_, what: string) => `${what}/${ids[what]}`)
     .slice('/api/v1'.length)
   const example = operation.requestBody?.content?.['application/json']?.example as object | undefined
-  const body = example && 'projectId' in example ? { ...example, projectId: ids.projects } : example
+  const known: Record<string, unknown> = { projectId: ids.projects, seq: subtaskSeq }
+  const fields = Object.entries(example ?? {}).map(([key, one]) => [key, known[key] ?? one])
+  const body = example && Object.fromEntries(fields)
   if (operation.operationId === 'inviteMember')
     Object.assign(body!, { email: (await register(service.client)).email })
   return owner.as(token).call(method.toUpperCase(), at, body)

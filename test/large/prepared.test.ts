@@ -97,11 +97,22 @@ test('every list there is, with every filter, order and page, leaves a connectio
 test('commits of whatever is written together leave a connection small', async () => {
   const { config, database } = service.services
   const choose = openShapes(config.commitShapes)
+  const children = ['comment', 'subtask'] as const
   const some = (n: number) => entityNames.filter((_, i) => n & (1 << i))
   const texts = new Set<string>()
   for (let n = 0; n < 2 ** 15; n += 97) {
     const [adds, sets, cuts] = [some(n >> 10), some((n >> 5) & 31), some(n & 31)]
-    const asked = { joint: n % 3 === 0, opens: n % 2 > 0, adds, sets, cuts, jobs: n % 5 > 2, kept: n % 7 > 3 }
+    const puts = children.filter((_, i) => n & (4 << i))
+    const asked = {
+      joint: n % 3 === 0,
+      opens: n % 2 > 0,
+      adds,
+      puts,
+      sets,
+      cuts,
+      jobs: n % 5 > 2,
+      kept: n % 7 > 3,
+    }
     const { shape, text } = choose(asked)
     texts.add(text)
     const none = parametersOf(shape, { heads: [], facts: [], jobs: [], kept: [] })

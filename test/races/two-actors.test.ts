@@ -9,6 +9,7 @@ import { readConfig } from '../../src/config.ts'
 import { newId, nilId } from '../../src/ids.ts'
 import { later, workOf } from '../support/works.ts'
 import { openLog } from '../../src/log.ts'
+import { notFound } from '../../src/wire/refusals.ts'
 import { openRedis, openSubscriber } from '../../src/redis/connections.ts'
 import { project } from '../rules/facts.ts'
 import { sharedRedisPrefix } from '../support/redis.ts'
@@ -37,6 +38,7 @@ beforeEach(() => {
         underWay.push({ projectIds: heads.map(({ projectId }) => projectId), finish })
       }),
     findKept: async () => undefined,
+    readPast: async () => notFound('Event'),
     react: () => [],
     onCommitted: () => {},
   }

@@ -12,7 +12,7 @@ test('a deleted project asks for the removal of what is inside', () => {
 
 test('a deleted task asks for the removal of what hangs on it', () => {
   const jobs = jobsOf(fact('task.deleted', 'task', task, null))
-  expect(jobs).toEqual([{ name: 'purge-task', data: { taskId: task.id } }])
+  expect(jobs).toEqual([{ name: 'purge-task', data: { taskId: task.id, eventId: 'new-1' } }])
 })
 
 test('a removed member asks that their tasks be taken from them', () => {

@@ -16,7 +16,7 @@ export async function faultsOf(sql: Sql): Promise<string[]> {
   const projects = await sql<{ id: string; version: number | null }[]>`
     select p.id, s.version::float8 as version from projects p left join streams s on s.project_id = p.id`
   const events = await sql<StoredEvent[]>`
-    select project_id, seq::float8 as seq, id, type, entity, entity_id, actor_id, at, before, after
+    select project_id, seq::float8 as seq, id, type, entity, entity_id, actor_id, at, before, after, undoes::float8 as undoes
     from events where project_id in (select id from projects) order by project_id, events.seq`
   const facts = events.map(
     (event) => ({ ...event, before: rowBefore(event), after: rowAfter(event) }) as Fact,
@@ -47,8 +47,14 @@ function follow(facts: Fact[]): { faults: string[]; end: Fact | undefined } {
   let starts = 0
   for (const fact of facts) {
     const { before, type, id } = fact
-    const previous = before ? byId.get(before.eventId as string) : departureOf(fact, facts)
-    if (!before && type !== 'task.moved_in') starts++
+    const isBack = !before && fact.undoes != null
+    const earlier = () => facts.filter((one) => one.seq < fact.seq && one.projectId === fact.projectId).at(-1)
+    const previous = before
+      ? byId.get(before.eventId as string)
+      : isBack
+        ? earlier()
+        : departureOf(fact, facts)
+    if (!before && type !== 'task.moved_in' && !isBack) starts++
     if (before && !isSame(before, previous?.after)) faults.push(`${type} ${id} does not build on its row`)
     if (previous && followed.has(previous.id)) faults.push(`${type} ${id} and another build on the same row`)
     if (previous) followed.add(previous.id)

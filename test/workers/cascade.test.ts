@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { purgeChildren, purgeProject } from '../../workers/cascade.ts'
+import { purgeProject, purgeTask } from '../../workers/cascade.ts'
 import { newId } from '../../src/ids.ts'
 import { make, type Person, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
@@ -70,7 +70,10 @@ test('cascades run once more, alone or side by side, change nothing and harm nob
   await ada.delete(`/tasks/${gone.taskIds[0]}`)
   await ada.delete(`/projects/${gone.id}`)
   const pace = { batchRows: 3, pauseMs: 0 }
-  const again = () => [purgeProject(sql(), gone.id, pace), purgeChildren(sql(), [gone.taskIds[0]!], pace)]
+  const again = () => [
+    purgeProject(sql(), gone.id, pace),
+    purgeTask(sql(), { taskId: gone.taskIds[0]! }, pace),
+  ]
   await Promise.all([...again(), ...again()])
   await settled()
   await Promise.all(again())
@@ -90,7 +93,7 @@ test('a cascade that waits for rows which another one deletes goes on with the r
     await release.promise
   })
   await reached.promise
-  const purge = purgeChildren(sql(), [taskId], { batchRows: 3, pauseMs: 0 })
+  const purge = purgeTask(sql(), { taskId }, { batchRows: 3, pauseMs: 0 })
   await eventually('the cascade to wait', async () => {
     const waiting = await sql()`select from pg_stat_activity
       where datname = current_database() and wait_event_type = 'Lock'`

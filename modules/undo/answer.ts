@@ -1,0 +1,59 @@
+import { Type } from '@sinclair/typebox'
+import type { Known } from '../../src/commands/command.ts'
+import { view } from '../../src/commands/view.ts'
+import type { Change } from '../../src/facts/facts.ts'
+import { eventView } from '../events/schema.ts'
+import type { ReadEvent } from '../events/views.ts'
+
+/** What was undone: the project's version, and the events as far as they are shown. */
+export interface Undone {
+  version: number
+  changes: ReadEvent[]
+}
+
+/** The events that an answer shows have so many bytes together, at most, or it is one. */
+const shownBytes = 500_000
+
+export const undoneView = view<Undone>({
+  name: 'Undone',
+  schema: Type.Object({
+    version: Type.Integer({
+      minimum: 1,
+      description: "The project's version from then on; of a dry run, as it is",
+      examples: [42],
+    }),
+    changes: Type.Array(eventView.schema, {
+      description: `The events that it made, in order; the first of them where all would be more than ${shownBytes} bytes`,
+    }),
+  }),
+  of: ({ version, changes }) => ({ version, changes: firstOf(changes) }),
+  untagged: true,
+})
+
+function firstOf(changes: ReadEvent[]): object[] {
+  let bytes = 0
+  const shown: object[] = []
+  for (const change of changes) {
+    const one = eventView.of(change)
+    bytes += Buffer.byteLength(JSON.stringify(one))
+    if (shown.length > 0 && bytes > shownBytes) break
+    shown.push(one)
+  }
+  return shown
+}
+
+/** As the feed will show it. */
+export function shown(
+  change: Change,
+  { caller, now, people }: Known & Pick<ReadEvent, 'people'>,
+  batch: number | null,
+  seq: number,
+): ReadEvent {
+  const { entity, entityId, before, after } = change
+  const { taskId = null } = (after ?? before) as { taskId?: string }
+  return {
+    ...change,
+    ...{ seq, batch, people, actorId: caller.userId, at: now },
+    taskId: entity === 'task' ? entityId : taskId,
+  }
+}

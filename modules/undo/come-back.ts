@@ -1,0 +1,58 @@
+import type { MemberRow, TaskRow } from '../../drizzle/rows.ts'
+import type { ProjectState } from '../../src/actor/state.ts'
+import type { Known } from '../../src/commands/command.ts'
+import { lists } from '../../src/facts/children.ts'
+import { appeared, type Change, type FactType, updated } from '../../src/facts/facts.ts'
+import type { LoggedEvent } from '../../src/facts/past.ts'
+import { conflict, idTaken } from '../../src/wire/refusals.ts'
+import { overtaken, type Undoing } from './invert.ts'
+
+export const noAccount = () => conflict('The account of this member was deleted')
+export const noRoom = (most: number) => conflict(`A project has at most ${most} members`)
+
+/** Brings back what an event took, as it was: with what hung on a task, and the tasks of a member. @throws Refusal 409 */
+export function* comeBack(by: FactType, event: LoggedEvent, undoing: Undoing): Generator<[number, Change]> {
+  const { trial, known, past } = undoing
+  const { entity, entityId, taskId, seq } = event
+  const task = taskId === null ? undefined : trial.row('task', taskId)
+  const isHere = task?.projectId === trial.projectId
+  if (entity === 'member') requireWelcome(event, undoing)
+  else if (entity === 'task') {
+    if (isHere) throw overtaken(event, [], undoing)
+    if (task) throw idTaken()
+  } else if (!isHere || trial.row(entity as 'subtask', entityId)) throw overtaken(event, [], undoing)
+  const again = (type: FactType, row: object) => appeared(trial, known, type, row as never) as Change
+  yield [seq, again(by, event.before!)]
+  const children = past.children.get(seq)
+  for (const [list, child] of lists)
+    for (const row of children?.[list] ?? []) yield [seq, again(`${child}.created`, row)]
+  if (entity === 'member') yield* assignedAgain(trial, known, undoing, event)
+}
+
+/** @throws Refusal 409 for who cannot be a member now */
+function requireWelcome(event: LoggedEvent, undoing: Undoing): void {
+  const { trial, known, past } = undoing
+  const { userId } = event.before as MemberRow
+  const { projectMembers } = known.limits
+  if (trial.roleOf(userId)) throw overtaken(event, [], undoing)
+  if (!past.people.has(userId)) throw noAccount()
+  if (trial.memberCount >= projectMembers) throw noRoom(projectMembers)
+}
+
+/** The tasks that their removal took from a member, as far as nobody has them since. */
+function* assignedAgain(
+  trial: ProjectState,
+  known: Known,
+  { past }: Undoing,
+  { seq, before }: LoggedEvent,
+): Generator<[number, Change]> {
+  const { userId } = before as MemberRow
+  const isTheirs = ({ type, before }: Change) =>
+    type === 'task.unassigned' && (before as TaskRow).assigneeId === userId
+  for (const taken of [...past.decided.filter(isTheirs), ...(past.taken.get(seq) ?? [])]) {
+    const task = trial.row('task', taken.entityId)
+    if (task?.projectId !== trial.projectId || task.assigneeId !== null) continue
+    const fields = { assigneeId: userId, updatedAt: known.now }
+    yield [taken.seq, updated(trial, known, 'task.updated', task, fields)]
+  }
+}

@@ -1,0 +1,66 @@
+import type { CommentRow } from '../../drizzle/rows.ts'
+import type { FactType, StoredEvent } from '../../src/facts/facts.ts'
+import type { Caller } from '../../src/identity/caller.ts'
+import { requireRole, type Role } from '../../src/identity/roles.ts'
+import { requireScope, scopeOfWrite } from '../../src/identity/scopes.ts'
+import { conflict, type Refusal } from '../../src/wire/refusals.ts'
+import { notAuthor, requireAdmin } from '../comments/commands.ts'
+
+/** Who asks, and their role. */
+interface Asking {
+  caller: Caller
+  role: Role | null
+}
+
+/** What takes a fact back, and who may: those who may do what it did. */
+interface Inverse {
+  by: FactType
+  /** @throws Refusal 403 */
+  admit(asking: Asking, event: StoredEvent): void
+}
+
+const taking =
+  (least: Role): Inverse['admit'] =>
+  ({ caller, role }) => {
+    requireRole(role, least, 'Project')
+    requireScope(caller, scopeOfWrite(least))
+  }
+
+const isAuthor = ({ caller }: Asking, { before, after }: StoredEvent) =>
+  ((before && !after ? before : after) as CommentRow).authorId === caller.userId
+
+const author: Inverse['admit'] = (asking, event) => {
+  if (!isAuthor(asking, event)) throw notAuthor()
+}
+const authorOrAdmin: Inverse['admit'] = (asking, event) => {
+  if (!isAuthor(asking, event)) requireAdmin(asking.role, asking.caller)
+}
+
+const [editor, admin] = [taking('EDITOR'), taking('ADMIN')]
+
+export const neverBegun = () => conflict("A project's creation cannot be undone: delete the project")
+export const notMovedBack = () => conflict('A move between projects cannot be undone: move the task back')
+const gone = () => conflict('A deleted project does not come back')
+
+/** Of every fact there is, what takes it back, or why nothing does. */
+export const inverses: Record<FactType, Inverse | (() => Refusal)> = {
+  'project.created': neverBegun,
+  'project.updated': { by: 'project.updated', admit: admin },
+  'project.deleted': gone,
+  'member.invited': { by: 'member.removed', admit: admin },
+  'member.role_set': { by: 'member.role_set', admit: admin },
+  'member.removed': { by: 'member.invited', admit: admin },
+  'task.created': { by: 'task.deleted', admit: editor },
+  'task.updated': { by: 'task.updated', admit: editor },
+  'task.deleted': { by: 'task.created', admit: editor },
+  'task.unassigned': { by: 'task.updated', admit: editor },
+  'task.moved_in': notMovedBack,
+  'task.moved_out': notMovedBack,
+  'subtask.created': { by: 'subtask.deleted', admit: editor },
+  'subtask.updated': { by: 'subtask.updated', admit: editor },
+  'subtask.toggled': { by: 'subtask.toggled', admit: editor },
+  'subtask.deleted': { by: 'subtask.created', admit: editor },
+  'comment.created': { by: 'comment.deleted', admit: authorOrAdmin },
+  'comment.updated': { by: 'comment.updated', admit: author },
+  'comment.deleted': { by: 'comment.created', admit: authorOrAdmin },
+}

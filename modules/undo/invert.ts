@@ -1,0 +1,66 @@
+import type { ChildOfTask, Entity, Rows } from '../../drizzle/entities.ts'
+import type { State } from '../../src/actor/state.ts'
+import type { Known } from '../../src/commands/command.ts'
+import { type Change, type FactType, removed, updated } from '../../src/facts/facts.ts'
+import type { LoggedEvent, ToldPast } from '../../src/facts/past.ts'
+import { rowAfter, rowBefore } from '../../src/facts/rows.ts'
+import { Overtaken } from '../../src/undo/overtaken.ts'
+import type { Refusal } from '../../src/wire/refusals.ts'
+
+/** What an undo is decided on: the state so far, and what the log says. */
+export interface Undoing {
+  trial: State
+  known: Known
+  past: Exclude<ToldPast, Refusal>
+}
+
+type Row = Record<string, unknown>
+
+/** What no change is about: these move on with each, an undo included. */
+const versions = ['eventId', 'updatedAt']
+
+export const overtaken = (event: LoggedEvent, fields: string[], { past }: Undoing) =>
+  new Overtaken(
+    event,
+    fields,
+    past.events.map(({ seq }) => seq),
+  )
+
+/** Sets back what an event changed, or takes away what it made. @throws Refusal 409 where that is another since */
+export function invert(by: FactType, event: LoggedEvent, undoing: Undoing): Change {
+  const { trial, known } = undoing
+  const row = rowNow(trial, event)
+  const [was, left] = [rowBefore(event) as Row | null, rowAfter(event) as unknown as Row]
+  const fields = Object.keys(left).filter((name) => !versions.includes(name) && left[name] !== was?.[name])
+  const now = row as Row | null
+  const others = fields.filter((name) => now?.[name] !== left[name])
+  if (!row || others.length > 0) throw overtaken(event, row ? others : [], undoing)
+  if (was) {
+    const at = 'updatedAt' in row ? { updatedAt: known.now } : {}
+    const set = Object.fromEntries(fields.map((name) => [name, was[name]]))
+    return updated(trial, known, by, row as never, { ...set, ...at } as never)
+  }
+  if (event.entity === 'task' && hasOthers(event.entityId, undoing)) throw overtaken(event, [], undoing)
+  return removed(trial, known, by, row as never)
+}
+
+/** The row as it is here; null when it is gone, or with its task in another project. */
+function rowNow(trial: State, { entity, entityId, taskId }: LoggedEvent): Rows[Entity] | null {
+  if (entity === 'project') return trial.project
+  if (entity === 'member') return trial.member(entityId) ?? null
+  const isHere = trial.row('task', taskId!)?.projectId === trial.projectId
+  return (isHere && trial.row(entity, entityId)) || null
+}
+
+/** Whether anything hangs on a task that did not come back with it: as it was read, and as this commit has it. */
+function hasOthers(taskId: string, { trial, past }: Undoing): boolean {
+  const added = past.decided.filter(({ entity, after }) => entity !== 'task' && taskOf(after) === taskId)
+  const read = past.hanging.filter((one) => one.taskId === taskId)
+  const all = [...read, ...added.map(({ entity, entityId }) => ({ entity, id: entityId }))]
+  return all.some(({ entity, id }) => {
+    const child = entity as ChildOfTask
+    return !trial.knows(child, id) || trial.row(child, id) !== undefined
+  })
+}
+
+const taskOf = (row: object | null): string | undefined => (row as { taskId?: string } | null)?.taskId

@@ -1,0 +1,35 @@
+import { Kind, Type, TypeRegistry } from '@sinclair/typebox'
+import { IdOf, Input } from '../../src/commands/input.ts'
+import { mostUndone } from '../../src/undo/limits.ts'
+import { DryRun } from '../../src/batch/dry-run.ts'
+
+TypeRegistry.Set('DocketSeqs', (_schema, value) => {
+  const isList = Array.isArray(value) && value.length >= 1 && value.length <= mostUndone
+  return isList && value.every(isSeq) && new Set(value).size === value.length
+})
+const isSeq = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 1
+
+const seqs = {
+  [Kind]: 'DocketSeqs',
+  type: 'array',
+  minItems: 1,
+  maxItems: mostUndone,
+  uniqueItems: true,
+  items: { type: 'integer', minimum: 1 },
+  description: `A list of 1 to ${mostUndone} seqs of events, each once`,
+  examples: [[42, 43]],
+}
+
+const Seq = (description: string, example: number) =>
+  Type.Optional(
+    Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description, examples: [example] }),
+  )
+
+const fields = {
+  id: IdOf('project'),
+  dryRun: DryRun,
+  seq: Seq('The seq of an event', 42),
+  batch: Seq('The batch of events', 41),
+  seqs: Type.Optional(Type.Unsafe<number[]>(seqs)),
+}
+export const UndoProject = { ...Input(fields), examples: [{ seq: 42 }] }

@@ -1,0 +1,21 @@
+import type { TaskRow } from '../../drizzle/rows.ts'
+import { type Change, updated } from '../../src/facts/facts.ts'
+import { conflict } from '../../src/wire/refusals.ts'
+import type { Undoing } from './invert.ts'
+
+export const notAssignable = () => conflict('Who had the task is not in the project any more')
+
+/** Whom a task is given back to is in the project then. What came back without its assignee has none. @throws Refusal 409 */
+export function strangersTasks(changes: Change[], { trial, known }: Undoing): [number, Change][] {
+  const given = changes.filter(
+    ({ entity, before, after }) => entity === 'task' && after && (!before || 'assigneeId' in before),
+  )
+  return [...Map.groupBy(given, ({ entityId }) => entityId)].flatMap(([id, some]): [number, Change][] => {
+    const task = trial.row('task', id)
+    if (!task?.assigneeId || trial.roleOf(task.assigneeId)) return []
+    const [cameBack] = some.filter(({ before }) => !before)
+    if (!cameBack) throw notAssignable()
+    const fields: Partial<TaskRow> = { assigneeId: null, updatedAt: known.now }
+    return [[cameBack.undoes!, updated(trial, known, 'task.unassigned', task, fields)]]
+  })
+}

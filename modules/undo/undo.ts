@@ -1,0 +1,58 @@
+import { requireMatch } from '../../src/actor/precondition.ts'
+import { command, inProject } from '../../src/commands/command.ts'
+import { roleNeeded } from '../../src/identity/roles.ts'
+import { gone } from '../../src/reads/kept.ts'
+import { mostUndone, tooMany, tooMuch } from '../../src/undo/limits.ts'
+import { badRequest, notFound, Refusal } from '../../src/wire/refusals.ts'
+import { shown, undoneView } from './answer.ts'
+import { neverBegun, notMovedBack } from './inverses.ts'
+import { UndoProject } from './schema.ts'
+import { notAssignable } from './strangers.ts'
+import { takeBack } from './take-back.ts'
+
+const about = `The inverse changes as one commit, the latest event first; each says in \`undoes\` which it takes back. Said is one of \`seq\`, \`batch\` (all that one request did) and \`seqs\` (up to ${mostUndone}). Allowed while all that an event changed still holds what it gave, whatever else has changed; else 409 names the seqs that changed it since. Each takes the role that the change took. A task comes back with its id, number, subtasks and comments, a member with the tasks that the removal took from them; what comes back is as it was, what is set back has a new \`updatedAt\`. Undoing an undo does it again. Not undone are moves between projects and the project's own creation. With \`dryRun=true\` the same is answered and nothing is done: seqs, ids and times are as they would be.`
+
+export const oneOfThree = () => badRequest('Say exactly one of seq, batch and seqs')
+
+export const undoProject = command('project.undo', {
+  about,
+  input: UndoProject,
+  inQuery: ['dryRun'],
+  at: inProject('id'),
+  least: 'VIEWER',
+  reads(given) {
+    const said = [given.seq, given.batch, given.seqs].filter((one) => one !== undefined)
+    if (said.length !== 1) throw oneOfThree()
+    return given
+  },
+  needs: ({ seq, batch, seqs = seq === undefined ? undefined : [seq] }) => ({ past: { batch, seqs } }),
+  weight: ({ seqs }) => seqs?.length ?? 1,
+  keepsAnswer: true,
+  decide(state, known, { dryRun }) {
+    if (state.project) requireMatch(known, state.project)
+    const { past } = known
+    if (!past) throw new Error('The log was not asked')
+    if (past instanceof Refusal) throw past
+    const all = takeBack(state, known, past)
+    const isBatch = all.length > 1
+    const batch = isBatch ? state.version + 1 : null
+    const changes = all.map((change, n) =>
+      shown(change, { ...known, people: past.people }, batch, state.version + 1 + n),
+    )
+    if (dryRun === 'true') return { changes: [], answer: { version: state.version, changes } }
+    return { changes: all, isBatch, answer: { version: state.version + all.length, changes } }
+  },
+  shows: undoneView,
+  refuses: [
+    ...[
+      oneOfThree(),
+      roleNeeded('EDITOR'),
+      neverBegun(),
+      notMovedBack(),
+      notAssignable(),
+      tooMany(),
+      tooMuch(),
+    ],
+    ...[notFound('Event 42'), gone(17)],
+  ],
+})

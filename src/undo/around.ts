@@ -1,0 +1,37 @@
+import type { LoggedEvent, Past } from '../facts/past.ts'
+import type { Sql } from '../postgres/database.ts'
+import { eventColumns } from './asked-events.ts'
+import { mostAround } from './limits.ts'
+
+// One row more than the limit says that it is too much.
+
+/** What hangs on tasks that appeared, but for what came back with them: by their ids, each with its task's. */
+export async function hangingOn(sql: Sql, tasks: LoggedEvent[]): Promise<Past['hanging']> {
+  if (tasks.length === 0) return []
+  return sql`
+    select q.task_id, c.entity, c.id
+    from unnest(${tasks.map(({ entityId }) => entityId)}::uuid[],
+      ${tasks.map(({ undoes }) => undoes ?? null)}::bigint[]) q(task_id, undoes)
+    cross join lateral (
+      select 'subtask' as entity, id, event_id from subtasks s where s.task_id = q.task_id
+      union all select 'comment', id, event_id from comments c where c.task_id = q.task_id) c
+    where not exists (
+      select from events e where e.task_id = q.task_id and e.id = c.event_id and e.undoes = q.undoes)
+    limit ${mostAround + 1}`
+}
+
+/** How tasks were taken from members after they were removed. */
+export async function takenFrom(sql: Sql, removals: LoggedEvent[]): Promise<Past['taken']> {
+  const found = removals.map(async (event): Promise<[number, LoggedEvent[]]> => {
+    const { userId } = event.before as { userId: string }
+    return [event.seq, await takenSince(sql, event, userId)]
+  })
+  return new Map(await Promise.all(found))
+}
+
+/** The latest first. */
+const takenSince = (sql: Sql, { projectId, seq }: LoggedEvent, userId: string) => sql<LoggedEvent[]>`
+  select ${eventColumns(sql)} from events e
+  where e.project_id = ${projectId} and e.type = 'task.unassigned' and e.before ->> 'assigneeId' = ${userId}
+    and e.seq > ${seq}
+  order by e.seq desc limit ${mostAround + 1}`

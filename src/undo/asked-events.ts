@@ -1,0 +1,57 @@
+import type { AskedOfLog, LoggedEvent } from '../facts/past.ts'
+import { batched } from '../postgres/batch.ts'
+import type { Sql } from '../postgres/database.ts'
+import { byOrdinal } from '../postgres/in-order.ts'
+import { mostAround, mostUndone } from './limits.ts'
+
+/** An event's columns under `e`, as rules know them. */
+export const eventColumns = (sql: Sql) => sql`
+  e.project_id, e.seq::float8 as seq, e.id, e.type, e.entity, e.entity_id, e.task_id, e.actor_id, e.at, e.before, e.after,
+  e.batch::float8 as batch, e.undoes::float8 as undoes`
+
+/** A project at the version that a command is decided on. */
+export interface At {
+  projectId: string
+  version: number
+}
+
+/** Reads what a command asks for, in order; null for a seq that is not told. Single events, many in one query. */
+export function openAskedEvents(sql: Sql) {
+  const one = batched({ keys: 500, slots: 2 }, async (keys: { projectId: string; seq: number }[]) => {
+    const rows = await sql<(LoggedEvent & { n: number })[]>`
+      select q.n::int4 as n, ${eventColumns(sql)}
+      from unnest(${keys.map(({ projectId }) => projectId)}::uuid[], ${keys.map(({ seq }) => seq)}::bigint[])
+        with ordinality q(project_id, seq, n)
+      join events e on e.project_id = q.project_id and e.seq = q.seq`
+    return byOrdinal(keys.length, rows)
+  })
+
+  /** Seqs have no gaps: how far a batch may go is known before. What comes with a task that came back is one with it. */
+  async function ofBatch({ projectId, version }: At, batch: number): Promise<(LoggedEvent | null)[]> {
+    if (batch > version) return [null]
+    const upTo = batch + mostUndone + mostAround
+    const rows = await sql<LoggedEvent[]>`
+      select ${eventColumns(sql)} from events e
+      where e.project_id = ${projectId} and e.seq >= ${batch} and e.seq <= ${upTo} and e.batch = ${batch}
+      order by e.seq`
+    return rows[0]?.seq === batch ? rows : [null]
+  }
+
+  return async (at: At, { seqs = [], batch }: AskedOfLog): Promise<(LoggedEvent | null)[]> => {
+    if (batch !== undefined) return withoutCompany(await ofBatch(at, batch))
+    const { projectId, version } = at
+    const found = seqs.map(async (seq) => (seq <= version ? ((await one({ projectId, seq })) ?? null) : null))
+    return withoutCompany(await Promise.all(found))
+  }
+}
+
+/** Without what came back with a task that is among them: it goes with that again. */
+function withoutCompany(events: (LoggedEvent | null)[]): (LoggedEvent | null)[] {
+  const nameOf = ({ taskId, undoes }: LoggedEvent) => `${taskId} ${undoes}`
+  const cameBack = (event: LoggedEvent) => event.undoes != null && !event.before
+  const tasks = events.filter((event) => event?.entity === 'task' && cameBack(event)) as LoggedEvent[]
+  const back = new Set(tasks.map(nameOf))
+  return events.filter(
+    (event) => !event || event.entity === 'task' || !cameBack(event) || !back.has(nameOf(event)),
+  )
+}

@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { purgeTask } from '../../workers/cascade.ts'
+import { eventually } from '../races/pair.ts'
+import { type Body, make, type Person, register } from '../support/client.ts'
+import { faultsOf } from '../support/history.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+
+const pace = { batchRows: 3, pauseMs: 0 }
+let service: TestService
+let ada: Person
+beforeAll(async () => {
+  service = await openTestService()
+  ada = await register(service.client)
+})
+afterAll(() => service.close())
+const sql = () => service.services.database.reads
+
+/** A task with eight comments and a subtask, deleted; the job that is owed for it, and its undo. */
+async function deletedTask() {
+  const { id: projectId } = await make(ada, '/projects', { name: 'P' })
+  const { id } = await make(ada, '/tasks', { title: 'T', projectId })
+  await make(ada, `/tasks/${id}/subtasks`, { title: 'S' })
+  for (let n = 0; n < 8; n++) await make(ada, `/tasks/${id}/comments`, { text: `C${n}` })
+  await ada.delete(`/tasks/${id}`)
+  const [owed] = await sql()<{ data: { taskId: string; eventId: string } }[]>`
+    select data from outbox where project_id = ${projectId}`
+  const undo = async () =>
+    expect((await ada.post(`/projects/${projectId}/undo`, { seq: 12 })).status).toBe(200)
+  return { id, projectId, data: owed!.data, undo }
+}
+const hanging = async (id: string) => {
+  const lists = await Promise.all(['subtasks', 'comments'].map((list) => ada.get(`/tasks/${id}/${list}`)))
+  return lists.map(({ body }) => body.map((one: Body) => one.title ?? one.text))
+}
+const all = [['S'], ['C0', 'C1', 'C2', 'C3', 'C4', 'C5', 'C6', 'C7']]
+
+test('what came back is not removed by the job of the deletion, whenever that runs', async () => {
+  const before = await deletedTask()
+  await before.undo()
+  await purgeTask(sql(), before.data, pace)
+  expect(await hanging(before.id)).toEqual(all)
+  const after = await deletedTask()
+  await purgeTask(sql(), after.data, pace)
+  await after.undo()
+  await purgeTask(sql(), after.data, pace)
+  expect(await hanging(after.id)).toEqual(all)
+  expect(await faultsOf(sql())).toEqual([])
+})
+
+test('nor by a job from before jobs named the deletion', async () => {
+  const { id, data, undo } = await deletedTask()
+  await undo()
+  await purgeTask(sql(), { taskId: data.taskId }, pace)
+  expect(await hanging(id)).toEqual(all)
+})
+
+test('nor when the job found its rows before they came back, and waits for them', async () => {
+  const { id, data, undo } = await deletedTask()
+  const [reached, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  // Holds the first comment, as a commit that brings them back does for a moment.
+  const holding = service.services.database.chores.begin(async (tx) => {
+    await tx`select from comments where task_id = ${id} order by id limit 1 for update`
+    reached.resolve()
+    await release.promise
+  })
+  await reached.promise
+  const waiting = async (n: number) => {
+    const found = await sql()`select from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`
+    return found.length === n
+  }
+  const undone = undo()
+  await eventually('the undo to wait', () => waiting(1))
+  const purged = purgeTask(service.services.database.chores, data, pace)
+  await eventually('the job to wait', () => waiting(2))
+  release.resolve()
+  await Promise.all([holding, undone, purged])
+  expect(await hanging(id)).toEqual(all)
+  expect(await faultsOf(sql())).toEqual([])
+})
+
+test('jobs and undos of many tasks at once leave all of them whole', async () => {
+  const tasks = await Promise.all(Array.from({ length: 12 }, deletedTask))
+  await Promise.all(
+    tasks.flatMap(({ data, undo }) => [
+      undo(),
+      purgeTask(service.services.database.chores, data, pace),
+      purgeTask(sql(), data, pace),
+    ]),
+  )
+  for (const { id } of tasks) expect(await hanging(id)).toEqual(all)
+  expect(await faultsOf(sql())).toEqual([])
+})
