@@ -1,13 +1,12 @@
 import { notFound } from '../../src/wire/refusals.ts'
 import { digested } from '../../src/wire/etags.ts'
 import { isId } from '../../src/ids.ts'
-import { AsOfParameter } from '../../src/past/as-of.ts'
 import { Cursor, Limit, cut, idPage, pageOf } from '../../src/reads/pages.ts'
 import { Parameters } from '../../src/commands/input.ts'
 import type { Query } from '../../src/commands/query.ts'
 import type { Services } from '../../src/services.ts'
 import type { ListOfTask } from '../tasks/list-of-task.ts'
-import { listThen } from '../tasks/past.ts'
+import { askedThen, asOfTask, listThen, withoutAsOf } from '../tasks/past.ts'
 import type { SeeTask } from '../tasks/queries.ts'
 import { commentsOf, type ListedComment } from './queries.ts'
 import { commentView } from './schema.ts'
@@ -24,16 +23,16 @@ export function commentReads(services: Services, seeTask: SeeTask) {
   // says, and no project.
   const list: Query = {
     about: 'Oldest first.',
-    input: Parameters({ limit: Limit(50, 200), cursor: Cursor(), asOf: AsOfParameter() }),
+    input: Parameters({ limit: Limit(50, 200), cursor: Cursor(), ...asOfTask() }),
     shows: commentView,
     isList: true,
-    refuses: [...moments.refuses, notFound('Task')],
+    refuses: [withoutAsOf(), ...moments.refuses, notFound('Task')],
     async read(reading) {
       const { request, query, caller, params } = reading
       const { id: taskId = '' } = params
       const asked = idPage(query, 50, 200)
-      if (query.asOf !== undefined)
-        return listThen(services, { ...reading, asOf: query.asOf }, { ...asList, page: asked })
+      const then = askedThen(reading)
+      if (then) return listThen(services, then, { ...asList, page: asked })
       const task = isId(taskId) && (await seeTask(caller, taskId))
       if (!task) throw notFound('Task')
       const rows = await commentsOf(database.reads, taskId, asked)

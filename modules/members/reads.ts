@@ -28,7 +28,7 @@ export function memberReads({ database, findRole, moments, serve }: Services) {
         if (!moment) throw notFound('Project')
         const rows = await moments.read(moment, () => membersThen(database.reads, moment, asked))
         const shows = cut(rows, asked.limit)
-        const page = pageOf(pinned(request, moment.version), shows, shown, (row) => [row.id])
+        const page = pageOf(pinned(request, moment), shows, shown, (row) => [row.id])
         return digested(request, page, moment.version)
       }
       const etag = etagAt(seen, `.${seen.renaming}`)

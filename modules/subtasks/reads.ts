@@ -1,10 +1,10 @@
 import { notFound } from '../../src/wire/refusals.ts'
 import { Cursor, Limit } from '../../src/reads/pages.ts'
-import { AsOfParameter } from '../../src/past/as-of.ts'
 import { Parameters } from '../../src/commands/input.ts'
 import type { Query } from '../../src/commands/query.ts'
 import type { Services } from '../../src/services.ts'
 import { listOfTask } from '../tasks/list-of-task.ts'
+import { asOfTask, withoutAsOf } from '../tasks/past.ts'
 import type { SeeTask } from '../tasks/queries.ts'
 import { subtasksOf } from './queries.ts'
 import { subtaskView } from './schema.ts'
@@ -19,10 +19,10 @@ export function subtaskReads(services: Services, seeTask: SeeTask) {
   })
   const list: Query = {
     about: 'Oldest first.',
-    input: Parameters({ limit: Limit(50, 200), cursor: Cursor(), asOf: AsOfParameter() }),
+    input: Parameters({ limit: Limit(50, 200), cursor: Cursor(), ...asOfTask() }),
     shows: subtaskView,
     isList: true,
-    refuses: [...moments.refuses, notFound('Task')],
+    refuses: [withoutAsOf(), ...moments.refuses, notFound('Task')],
     read: rowsOf,
   }
   return { list }

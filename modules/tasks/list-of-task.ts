@@ -7,7 +7,7 @@ import { etagAt } from '../../src/reads/versions.ts'
 import { pathOf } from '../../src/wire/answers.ts'
 import type { Reading } from '../../src/commands/query.ts'
 import type { Services } from '../../src/services.ts'
-import { listThen } from './past.ts'
+import { askedThen, listThen } from './past.ts'
 import type { SeeTask } from './queries.ts'
 
 /** A list of what hangs on a task. */
@@ -29,8 +29,8 @@ export function listOfTask<R extends { id: string }>(
     const { request, caller, params, query } = reading
     const { id: taskId = '' } = params
     const asked = idPage(query, 50, 200)
-    if (query.asOf !== undefined)
-      return listThen(services, { ...reading, asOf: query.asOf }, { ...list, page: asked })
+    const then = askedThen(reading)
+    if (then) return listThen(services, then, { ...list, page: asked })
     const task = isId(taskId) && (await seeTask(caller, taskId))
     if (!task) throw notFound('Task')
     const etag = etagAt(task)

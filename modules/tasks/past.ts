@@ -1,6 +1,8 @@
+import { Type } from '@sinclair/typebox'
+import { IdOf } from '../../src/commands/input.ts'
 import type { Reading } from '../../src/commands/query.ts'
-import { isId } from '../../src/ids.ts'
-import { pinned, readAsOf } from '../../src/past/as-of.ts'
+import { canonicalId, isId } from '../../src/ids.ts'
+import { AsOfParameter, pinned, readAsOf } from '../../src/past/as-of.ts'
 import type { Moment } from '../../src/past/moments.ts'
 import { isArrivalTold } from '../../src/past/rows-told.ts'
 import type { SqlPart } from '../../src/postgres/database.ts'
@@ -10,13 +12,34 @@ import { cut, type Page, pageOf } from '../../src/reads/pages.ts'
 import type { Services } from '../../src/services.ts'
 import { etagOf } from '../../src/wire/answers.ts'
 import { digested, tagged } from '../../src/wire/etags.ts'
-import { notFound } from '../../src/wire/refusals.ts'
+import { badRequest, notFound } from '../../src/wire/refusals.ts'
 import type { ListOfTask } from './list-of-task.ts'
 import { childrenThen, placeOf, taskThen } from './queries-then.ts'
 import { taskView } from './schema.ts'
 
 type Means = Pick<Services, 'database' | 'findRole' | 'moments' | 'oldestKept'>
 type Asked = Reading & { asOf: string }
+
+/** The parameters by which what is asked of a task is asked of its past. */
+export const asOfTask = () => ({
+  asOf: AsOfParameter(),
+  projectId: Type.Optional(
+    Type.Unsafe<string>({
+      ...IdOf('project'),
+      description:
+        'With asOf: the id of the project whose version that is, where the task may have moved since',
+    }),
+  ),
+})
+export const withoutAsOf = () => badRequest('projectId goes with asOf: it says whose version that is')
+
+/** What a read of a task asks of the past, if anything. @throws Refusal 400 */
+export function askedThen(reading: Reading): Asked | undefined {
+  const { asOf, projectId } = reading.query
+  if (asOf !== undefined) return { ...reading, asOf }
+  if (projectId !== undefined) throw withoutAsOf()
+  return undefined
+}
 
 /** Answers a task as it stood. */
 export async function showThen(means: Means, asked: Asked): Promise<Response> {
@@ -42,7 +65,7 @@ export async function listThen<R extends { id: string }>(
   )
   if (!rows) throw notFound('Task')
   const page = cut(rows, list.page.limit)
-  const shown = pageOf(pinned(asked.request, moment.version), page, list.view, ({ id }) => [id])
+  const shown = pageOf(pinned(asked.request, moment), page, list.view, ({ id }) => [id])
   return digested(asked.request, shown, moment.version)
 }
 
@@ -64,16 +87,18 @@ async function rowsOf<R extends { id: string }>(
 }
 
 /**
- * A version is one of the project that the task is in, or was in last; by an instant it may have been in another. The
- * caller must be in that project today. @throws Refusal 400 or 404
+ * Unless told, a version is one of the project that the task is in, or was in last; by an instant it may have been in
+ * another. The caller must be in that project today. @throws Refusal 400 or 404
  */
 async function momentOf({ database, findRole, moments }: Means, asked: Asked): Promise<Moment> {
-  const { caller, params, asOf } = asked
+  const { caller, params, query, asOf } = asked
   const { id: taskId = '' } = params
+  if (!isId(taskId)) throw notFound('Task')
   const at = readAsOf(asOf)
   const place = { taskId, instant: typeof at === 'string' ? at : null, most: moments.most }
-  const projectId = isId(taskId) && (await placeOf(database.reads, place))
-  const seen = projectId && (await findRole(caller, projectId))
+  const told = query.projectId && canonicalId(query.projectId)
+  const projectId = told ?? (await placeOf(database.reads, place))
+  const seen = projectId && isId(projectId) && (await findRole(caller, projectId))
   const moment = seen && (await moments.find(seen, asOf))
   if (!moment) throw notFound('Task')
   return moment

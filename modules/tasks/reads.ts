@@ -4,7 +4,7 @@ import { isId } from '../../src/ids.ts'
 import { pageOf } from '../../src/reads/pages.ts'
 import { etagAt } from '../../src/reads/versions.ts'
 import { etagOf, page, pathOf } from '../../src/wire/answers.ts'
-import { AsOfParameter, pinned } from '../../src/past/as-of.ts'
+import { pinned } from '../../src/past/as-of.ts'
 import { digested } from '../../src/wire/etags.ts'
 import { Parameters } from '../../src/commands/input.ts'
 import type { Query } from '../../src/commands/query.ts'
@@ -12,7 +12,7 @@ import type { Services } from '../../src/services.ts'
 import { listTasks, lookedAt } from './list.ts'
 import { badAssignee, ListTasksQuery, ofOneProject, readTaskFilter } from './list-query.ts'
 import { openTasks, type SeeTask } from './queries.ts'
-import { showThen } from './past.ts'
+import { askedThen, asOfTask, showThen, withoutAsOf } from './past.ts'
 import { taskView } from './schema.ts'
 
 /** What may be asked of tasks. */
@@ -42,7 +42,7 @@ function openList({ database, findRole, moments, serve }: Services): Query {
         const found = moment && (await moments.read(moment, () => listTasks(database.reads, filter, moment)))
         if (!found) throw notFound('Project')
         const { version } = moment
-        return digested(request, pageOf(pinned(request, version), found, taskView.of, key), version)
+        return digested(request, pageOf(pinned(request, moment), found, taskView.of, key), version)
       }
       const build = async (etag = '') => {
         const found = await listTasks(database.reads, filter)
@@ -63,13 +63,14 @@ function openGet(services: Services, seeTask: SeeTask): Query {
   const findTask = openTasks(database.reads)
   return {
     about: 'Its subtasks and comments are lists of their own.',
-    input: Parameters({ asOf: AsOfParameter() }),
-    refuses: [...moments.refuses, notFound('Task')],
+    input: Parameters(asOfTask()),
+    refuses: [withoutAsOf(), ...moments.refuses, notFound('Task')],
     shows: taskView,
     async read(reading) {
-      const { request, caller, params, query } = reading
+      const then = askedThen(reading)
+      if (then) return showThen(services, then)
+      const { request, caller, params } = reading
       const { id = '' } = params
-      if (query.asOf !== undefined) return showThen(services, { ...reading, asOf: query.asOf })
       const seen = isId(id) && (await seeTask(caller, id))
       if (!seen) throw notFound('Task')
       const build = async () => {

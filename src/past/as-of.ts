@@ -1,5 +1,6 @@
 import { Kind, Type, TypeRegistry } from '@sinclair/typebox'
 import { parseInstant } from '../schema/text.ts'
+import type { Moment } from './moments.ts'
 import { badRequest } from '../wire/refusals.ts'
 import { parsedPath } from '../wire/answers.ts'
 
@@ -31,9 +32,13 @@ export const readAsOf = (text: string): AsOf => (isVersion(text) ? Number(text) 
 export const ahead = () => badRequest('asOf is ahead of the project: it has no such version')
 export const tooFarBack = (events: number) => badRequest(`asOf must be at most ${events} events back`)
 
-/** The same request for one version: an instant that the pages of a list are led on by would mean another one later. */
-export function pinned(request: Pick<Request, 'url'>, version: number): { url: string } {
+/**
+ * The same request for one version of a project: an instant that the pages of a list are led on by would mean another one
+ * later, and so would a version where the task has moved.
+ */
+export function pinned(request: Pick<Request, 'url'>, { projectId, version }: Moment): { url: string } {
   const { pathname, searchParams } = parsedPath(request)
   searchParams.set('asOf', String(version))
+  if (!pathname.includes(projectId)) searchParams.set('projectId', projectId)
   return { url: `${pathname}?${searchParams}` }
 }

@@ -33,9 +33,9 @@ export function openMoments(
   async function versionAt(now: Moment, instant: string): Promise<number> {
     const version = await seqAt(sql, now, instant)
     const oldest = (await oldestKept(now.projectId)) ?? 1
-    // Of before the oldest event nothing is known, but when it is the first.
-    if (version < oldest && oldest > 1) throw gone(oldest)
-    return version
+    if (version >= oldest || oldest === 1) return version
+    if (await isBefore(sql, now.projectId, instant)) return 0
+    throw gone(oldest)
   }
   return {
     most,
@@ -54,4 +54,11 @@ export function openMoments(
       return found
     },
   }
+}
+
+/** Whether an instant is before a project was created, which its row tells however much of the log is gone. */
+async function isBefore(sql: Sql, projectId: string, instant: string): Promise<boolean> {
+  const [row] = await sql<{ isBefore: boolean }[]>`
+    select created_at > ${instant}::text::timestamptz as is_before from projects where id = ${projectId}`
+  return row?.isBefore ?? true
 }

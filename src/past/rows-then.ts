@@ -25,10 +25,12 @@ export function rowsThen(sql: Sql, entity: Entity, moment: Moment, taskId?: stri
     : sql`project_id = ${projectId} and seq > ${version}::bigint`
   return {
     kept: sql`(select ${names} from ${table} where event_id < ${since(sql, moment)})`,
-    // The first change of a row says how it stood; of some it is that they came.
+    // The first change of a row says how it stood; of some it is that they came. Looked up one by one: a plain join might
+    // begin with all events of the project.
     changed: sql`(select ${fields} from (select distinct on (entity_id) project_id, seq from events
         where ${about} and entity = ${entity} order by entity_id, id) f
-      join events e on e.project_id = f.project_id and e.seq = f.seq
+      cross join lateral (select before, after from events
+        where project_id = f.project_id and seq = f.seq limit 1) e
       cross join lateral jsonb_to_record(coalesce(e.after, '{}') || e.before) as r(${record})
       where e.before is not null)`,
   }

@@ -6,6 +6,7 @@ import { openTestService, type TestService } from '../support/service.ts'
 import { lookedAt } from '../../modules/tasks/list.ts'
 import { worker } from '../../workers/cascade.ts'
 import { nextOf } from '../http/walk.ts'
+import { changeOften, fill } from './fill.ts'
 import { type Cost, costOf, explained } from './plans.ts'
 
 const tasks = 1_000_000
@@ -23,28 +24,15 @@ beforeAll(async () => {
   owner = await register(service.client)
   large = await make(owner, '/projects', { name: 'Large' })
   small = await make(owner, '/projects', { name: 'Small' })
-  await fill(large.id, tasks)
-  await fill(small.id, 10)
-  await service.services.database.chores`vacuum analyze tasks`
-})
+  const sql = service.services.database.chores
+  await fill(sql, large.id, tasks, owner.id)
+  await fill(sql, small.id, 10, owner.id)
+  await sql`vacuum analyze tasks, events`
+}, 180_000)
 afterAll(async () => {
   await service.close()
   await drop()
 })
-
-/** As uneven as life: most are done, few are urgent, half have a due date, half are the owner's. */
-async function fill(projectId: string, count: number): Promise<void> {
-  const sql = service.services.database.chores
-  await sql`insert into tasks
-      (id, project_id, number, title, status, priority, due_date, assignee_id, created_at, updated_at, event_id)
-    select uuidv7(), ${projectId}, n, 'Task ' || n,
-      case when n % 1000 = 0 then 'TODO' when n % 100 = 0 then 'IN_PROGRESS' else 'DONE' end,
-      case when n % 7000 = 0 then 'HIGH' when n % 3 = 0 then 'MEDIUM' else 'LOW' end,
-      case when n % 2 = 0 then '2026-01-01'::timestamptz + n * interval '1 minute' end,
-      case when n % 4 < 2 then ${owner.id}::uuid end, now(), now(), uuidv7()
-    from generate_series(1, ${count}::int) n`
-  await sql`update streams set version = version + ${count}, last_number = ${count} where project_id = ${projectId}`
-}
 
 const sorts = ['createdAt', '-createdAt', 'dueDate', '-dueDate']
 const filters: Record<string, string>[] = [
@@ -176,6 +164,30 @@ test('to create, get, change and delete a task costs what it costs in a small pr
     expect(inLarge[i]!.taskRows).toBe(cost.taskRows)
     // Indexes of a million rows are two or three levels deeper than those of ten.
     expect(inLarge[i]!.blocks).toBeLessThanOrEqual(cost.blocks * 2 + 10)
+  }
+})
+
+/** What there is to ask of a project and a task in it as of a version. */
+const pathsThen = (projectId: string, taskId: string, version: number): string[] => {
+  const ofTasks = lists.map((list) => `/tasks?${new URLSearchParams({ projectId, limit: '20', ...list })}&`)
+  const others = [`/projects/${projectId}?`, `/projects/${projectId}/members?`]
+  const ofTask = ['?', '/subtasks?', '/comments?'].map((of) => `/tasks/${taskId}${of}`)
+  return [...ofTasks, ...others, ...ofTask].map((path) => `${path}asOf=${version}`)
+}
+
+test('a thousand changes back costs what it costs in a small project, whatever is asked', async () => {
+  const costs = async ({ id: projectId }: Body) => {
+    const { version, taskId } = await changeOften(owner, projectId)
+    const all: [path: string, cost: Cost][] = []
+    for (const path of pathsThen(projectId, taskId, version))
+      all.push([path, await costOf(async () => expect(await owner.get(path)).toMatchObject({ status: 200 }))])
+    return all
+  }
+  const inLarge = await costs(large)
+  for (const [i, [, cost]] of (await costs(small)).entries()) {
+    const [path, { scans, rows, blocks }] = inLarge[i]!
+    expect([path, scans]).toEqual([path, expect.not.arrayContaining(['Seq Scan'])])
+    expect([path, rows <= cost.rows + 200, blocks <= cost.blocks * 2 + 50]).toEqual([path, true, true])
   }
 })
 

@@ -37,6 +37,9 @@ function someTask({ random, people }: Life): object {
   }
 }
 
+/** Mostly the same few, for what comes of changes that follow each other. */
+const someOf = (random: Random, tasks: Body[]) => random.pick(random.chance(0.7) ? tasks.slice(0, 8) : tasks)
+
 type Verb = (life: Life, who: Person) => Promise<Answer> | undefined
 const keep = async (list: Body[], answer: Promise<Answer>) => {
   const { status, body } = await answer
@@ -50,17 +53,23 @@ const verbs = {
       life.tasks,
       who.post('/tasks', { ...someTask(life), projectId: life.random.pick(life.projects)!.id }),
     ),
-  changeTask: (life, who) => who.patch(`/tasks/${life.random.pick(life.tasks)?.id}`, someTask(life)),
+  changeTask: (life, who) => who.patch(`/tasks/${someOf(life.random, life.tasks)?.id}`, someTask(life)),
   moveTask: ({ random, tasks, projects }, who) =>
-    who.patch(`/tasks/${random.pick(tasks)?.id}`, { projectId: random.pick(projects)!.id }),
-  deleteTask: ({ random, tasks }, who) => who.delete(`/tasks/${random.pick(tasks)?.id}`),
+    who.patch(`/tasks/${someOf(random, tasks)?.id}`, { projectId: random.pick(projects)!.id }),
+  deleteTask: ({ random, tasks }, who) => who.delete(`/tasks/${someOf(random, tasks)?.id}`),
   addSubtask: ({ random, tasks, subtasks }, who) =>
-    keep(subtasks, who.post(`/tasks/${random.pick(tasks)?.id}/subtasks`, { title: `S${random.below(100)}` })),
+    keep(
+      subtasks,
+      who.post(`/tasks/${someOf(random, tasks)?.id}/subtasks`, { title: `S${random.below(100)}` }),
+    ),
   toggleSubtask: ({ random, subtasks }, who) =>
     who.patch(`/tasks/subtasks/${random.pick(subtasks)?.id}/toggle`),
   deleteSubtask: ({ random, subtasks }, who) => who.delete(`/tasks/subtasks/${random.pick(subtasks)?.id}`),
   addComment: ({ random, tasks, comments }, who) =>
-    keep(comments, who.post(`/tasks/${random.pick(tasks)?.id}/comments`, { text: `C${random.below(100)}` })),
+    keep(
+      comments,
+      who.post(`/tasks/${someOf(random, tasks)?.id}/comments`, { text: `C${random.below(100)}` }),
+    ),
   editComment: ({ random, comments }, who) =>
     who.patch(`/tasks/comments/${random.pick(comments)?.id}`, { text: `C${random.below(100)}` }),
   deleteComment: ({ random, comments }, who) => who.delete(`/tasks/comments/${random.pick(comments)?.id}`),
@@ -99,7 +108,7 @@ const verbs = {
 } satisfies Record<string, Verb>
 
 const weights: Record<keyof typeof verbs, number> = {
-  ...{ createTask: 8, changeTask: 12, moveTask: 4, deleteTask: 1, batch: 1 },
+  ...{ createTask: 6, changeTask: 12, moveTask: 10, deleteTask: 1, batch: 1 },
   ...{ addSubtask: 6, toggleSubtask: 6, deleteSubtask: 1, addComment: 6, editComment: 3, deleteComment: 1 },
   ...{ changeProject: 2, invite: 1, setRole: 1, removeMember: 1 },
 }

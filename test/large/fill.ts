@@ -1,0 +1,43 @@
+import type { Sql } from '../../src/postgres/database.ts'
+import { make, type Person } from '../support/client.ts'
+
+/**
+ * Tasks as uneven as life: most are done, few are urgent, half have a due date, half are the owner's. The log has the last
+ * of them: so many that no plan may begin with all of it.
+ */
+export async function fill(sql: Sql, projectId: string, count: number, ownerId: string): Promise<void> {
+  await sql`insert into tasks
+      (id, project_id, number, title, status, priority, due_date, assignee_id, created_at, updated_at, event_id)
+    select uuidv7(), ${projectId}, n, 'Task ' || n,
+      case when n % 1000 = 0 then 'TODO' when n % 100 = 0 then 'IN_PROGRESS' else 'DONE' end,
+      case when n % 7000 = 0 then 'HIGH' when n % 3 = 0 then 'MEDIUM' else 'LOW' end,
+      case when n % 2 = 0 then '2026-01-01'::timestamptz + n * interval '1 minute' end,
+      case when n % 4 < 2 then ${ownerId}::uuid end, now(), now(), uuidv7()
+    from generate_series(1, ${count}::int) n`
+  await sql`insert into events
+      (project_id, seq, id, type, entity, entity_id, actor_id, at, after, task_id)
+    select project_id, number + 1, event_id, 'task.created', 'task', id, ${ownerId}, created_at,
+      jsonb_build_object('id', id, 'title', title), id
+    from tasks where project_id = ${projectId} and number > ${count - 200_000}`
+  await sql`update streams set version = version + ${count}, last_number = ${count} where project_id = ${projectId}`
+}
+
+/** Changes a project a thousand times, and gives the version from before and a task that was changed as well. */
+export async function changeOften(
+  who: Person,
+  projectId: string,
+): Promise<{ version: number; taskId: string }> {
+  const task = await make(who, '/tasks', { title: 'Often', projectId })
+  const { id: subtaskId } = await make(who, `/tasks/${task.id}/subtasks`, { title: 'Done, not done' })
+  const before = await who.get(`/tasks/${task.id}`)
+  for (let batch = 0; batch < 4; batch++) {
+    const operations = Array.from({ length: 250 }, (_, n) =>
+      n % 2
+        ? { op: 'task.update', id: task.id, title: `${batch} ${n}` }
+        : { op: 'subtask.toggle', id: subtaskId },
+    )
+    const { status } = await who.post(`/projects/${projectId}/batch`, { operations })
+    if (status !== 200) throw new Error(`a batch was answered ${status}`)
+  }
+  return { version: Number(before.headers.get('docket-version')), taskId: task.id }
+}

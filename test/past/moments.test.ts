@@ -1,0 +1,180 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { type Answer, type Body, invite, make, type Person, register } from '../support/client.ts'
+import { expectAnswer, expectRefusal } from '../http/answers.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+
+let service: TestService
+let ada: Person
+let bea: Person
+beforeAll(async () => {
+  service = await openTestService({ AS_OF_EVENTS: '6' })
+  ada = await register(service.client, 'Ada')
+  bea = await register(service.client, 'Bea')
+})
+afterAll(() => service.close())
+
+const versionOf = ({ headers }: Answer) => Number(headers.get('docket-version'))
+const timeOf = async (projectId: string, seq: number): Promise<string> => {
+  const [event] = await service.services.database.reads<{ at: string }[]>`
+    select at from events where project_id = ${projectId} and seq = ${seq}`
+  return encodeURIComponent(event!.at)
+}
+const open = () => make(ada, '/projects', { name: 'Engine' })
+const taskIn = (projectId: string, title = 'Wheels') => make(ada, '/tasks', { title, projectId })
+/** Everything that takes asOf, and what it is about. */
+const reads = (project: Body, task: Body): [path: string, what: string][] => [
+  [`/projects/${project.id}?`, 'Project'],
+  [`/projects/${project.id}/members?`, 'Project'],
+  [`/tasks?projectId=${project.id}&`, 'Project'],
+  [`/tasks/${task.id}?`, 'Task'],
+  [`/tasks/${task.id}/subtasks?`, 'Task'],
+  [`/tasks/${task.id}/comments?`, 'Task'],
+]
+
+test('what is ahead, malformed or too far back is refused', async () => {
+  const project = await open()
+  await Bun.sleep(2)
+  const task = await taskIn(project.id)
+  for (let n = 0; n < 6; n++) await ada.patch(`/projects/${project.id}`, { name: `P${n}` })
+  const ofFirst = await timeOf(project.id, 1)
+  await Bun.sleep(2)
+  for (const [path] of reads(project, task)) {
+    const ask = (when: string) => ada.get(`${path}asOf=${when}`)
+    expectRefusal(await ask('9'), 400, 'asOf is ahead of the project: it has no such version')
+    expectRefusal(await ask('999999999999999'), 400, /^asOf is ahead/)
+    for (const wrong of [
+      '',
+      '-1',
+      '1.5',
+      '9'.repeat(16),
+      'now',
+      '2027-13-01',
+      '2027-01-01T10:00',
+      '7,8',
+      '%00',
+    ])
+      expectRefusal(await ask(wrong), 400, /^asOf must be a version of the project, or an ISO 8601 date-time/)
+    expectRefusal(await ask('7&asOf=7'), 400, 'asOf is given more than once')
+    expect([path, (await ask('2')).status]).toEqual([path, 200])
+    for (const when of ['1', ofFirst])
+      expectRefusal(await ask(when), 400, 'asOf must be at most 6 events back')
+  }
+})
+
+test('what was not there then is not found', async () => {
+  const project = await open()
+  await Bun.sleep(2)
+  const task = await taskIn(project.id)
+  for (const [path, what] of reads(project, task)) {
+    for (const when of ['0', '2020-01-01', '0001-01-01'])
+      expectRefusal(await ada.get(`${path}asOf=${when}`), 404, `${what} not found`)
+    for (const when of ['1', await timeOf(project.id, 1)]) {
+      const answer = await ada.get(`${path}asOf=${when}`)
+      if (what === 'Task') expectRefusal(answer, 404, 'Task not found')
+      else expect([path, answer.status, versionOf(answer)]).toEqual([path, 200, 1])
+    }
+  }
+  expectAnswer(await ada.get(`/tasks?projectId=${project.id}&asOf=1`), 200, [])
+})
+
+test('an instant that is still to come is now', async () => {
+  const project = await open()
+  const task = await taskIn(project.id)
+  for (const [path] of reads(project, task)) {
+    const [now, then] = [await ada.get(path), await ada.get(`${path}asOf=9999-12-31`)]
+    expect([path, then.status, then.text, versionOf(then)]).toEqual([path, 200, now.text, 2])
+  }
+})
+
+test('only one project has a past: lists over several know no asOf', async () => {
+  expectRefusal(await ada.get('/tasks?asOf=1'), 400, /^asOf needs a projectId/)
+  expectRefusal(await ada.get('/projects?asOf=1'), 400, 'asOf is not known here')
+  const { id } = await open()
+  expectRefusal(await ada.get(`/projects/${id}/events?asOf=1`), 400, /^asOf is not known here/)
+  expectRefusal(await ada.get(`/projects/${id}?asof=1`), 400, 'asof is not known here; did you mean asOf?')
+})
+
+test('who may see it is decided by the rights of today', async () => {
+  const project = await open()
+  const task = await taskIn(project.id)
+  const member = await invite(ada, project.id, bea)
+  for (const [path, what] of reads(project, task)) {
+    expectRefusal(await (await register(service.client)).get(`${path}asOf=2`), 404, `${what} not found`)
+    expectRefusal(await service.client.get(`${path}asOf=2`), 401)
+    expect([path, (await bea.get(`${path}asOf=2`)).status]).toEqual([path, 200])
+  }
+  await ada.delete(`/projects/${project.id}/members/${member.id}`)
+  for (const [path, what] of reads(project, task))
+    expectRefusal(await bea.get(`${path}asOf=3`), 404, `${what} not found`)
+  const before = await ada.get(`/projects/${project.id}/members?asOf=3`)
+  expect(before.body).toMatchObject([{ id: member.id, user: { name: 'Bea' } }] as object)
+  await ada.delete(`/projects/${project.id}`)
+  for (const [path, what] of reads(project, task))
+    for (const when of ['2', '2200-01-01'])
+      expectRefusal(await ada.get(`${path}asOf=${when}`), 404, `${what} not found`)
+})
+
+test('a task that was deleted is there before, with all that hung on it', async () => {
+  service.startWorkers()
+  const project = await open()
+  const task = await taskIn(project.id)
+  const subtask = await make(ada, `/tasks/${task.id}/subtasks`, { title: 'Oil' })
+  const comment = await make(ada, `/tasks/${task.id}/comments`, { text: 'Slow' })
+  await ada.delete(`/tasks/${task.id}`)
+  const remains = () => service.services.database.reads`
+    select id from subtasks where task_id = ${task.id} union all select id from comments where task_id = ${task.id}`
+  while ((await remains()).length > 0) await Bun.sleep(10)
+  expectRefusal(await ada.get(`/tasks/${task.id}?asOf=5`), 404, 'Task not found')
+  expectAnswer(await ada.get(`/tasks/${task.id}?asOf=4`), 200, task)
+  expectAnswer(await ada.get(`/tasks/${task.id}/subtasks?asOf=4`), 200, [subtask])
+  expectAnswer(await ada.get(`/tasks/${task.id}/comments?asOf=4`), 200, [comment])
+  expectAnswer(await ada.get(`/tasks/${task.id}/comments?asOf=3`), 200, [])
+  expectRefusal(await bea.get(`/tasks/${task.id}?asOf=4`), 404, 'Task not found')
+})
+
+test('what the log no longer tells is refused', async () => {
+  const { chores } = service.services.database
+  const project = await open()
+  const lost = await taskIn(project.id)
+  await make(ada, `/tasks/${lost.id}/subtasks`, { title: 'Oil' })
+  const task = await taskIn(project.id)
+  await ada.delete(`/tasks/${lost.id}`)
+  await chores`delete from events where project_id = ${project.id} and seq < 4`
+  await chores`update projects set created_at = created_at - interval '2 minutes' where id = ${project.id}`
+  const ago = (ms: number) => new Date(Date.parse(task.createdAt) - ms).toISOString()
+  for (const [path] of reads(project, task)) {
+    for (const when of ['1', '2', ago(1_000), ago(60_000)])
+      expectRefusal(await ada.get(`${path}asOf=${when}`), 410, 'Events before 4 are no longer kept')
+    expectRefusal(await ada.get(`${path}asOf=${ago(180_000)}`), 404)
+    expect([path, (await ada.get(`${path}asOf=4`)).status]).toEqual([path, 200])
+  }
+  expectAnswer(await ada.get(`/tasks/${lost.id}?asOf=4`), 200, lost)
+  expectRefusal(await ada.get(`/tasks/${lost.id}/subtasks?asOf=4`), 410, 'Events before 4 are no longer kept')
+})
+
+test('the past has ETags, of a resource the one that it had', async () => {
+  const project = await open()
+  const task = await taskIn(project.id)
+  const was = await Promise.all(reads(project, task).map(([path]) => ada.get(path)))
+  await ada.patch(`/tasks/${task.id}`, { title: 'Cogs' })
+  await ada.patch(`/projects/${project.id}`, { name: 'Other' })
+  for (const [n, [path]] of reads(project, task).entries()) {
+    const then = await ada.get(`${path}asOf=2`)
+    const etag = then.headers.get('etag')!
+    if (/^.[\w-]+.[\w-]+\?$/.test(path)) expect(etag).toBe(was[n]!.headers.get('etag')!)
+    expect(etag).toMatch(/^"[^"]+"$/)
+    expect(then.headers.get('cache-control')).toBe('private, no-cache')
+    const again = await ada.get(`${path}asOf=2`, { 'if-none-match': etag })
+    expect([path, again.status, again.text, versionOf(again)]).toEqual([path, 304, '', 2])
+  }
+})
+
+test('people are called what they are called now', async () => {
+  const { id } = await open()
+  await make(ada, `/tasks/${(await taskIn(id)).id}/comments`, { text: 'Slow' })
+  const before = await ada.get(`/projects/${id}?asOf=1`)
+  await ada.patch('/auth/me', { name: 'Augusta' })
+  const after = await ada.get(`/projects/${id}?asOf=1`)
+  expect([before.body.owner.name, after.body.owner.name]).toEqual(['Ada', 'Augusta'])
+  expect(after.headers.get('etag')).not.toBe(before.headers.get('etag'))
+})

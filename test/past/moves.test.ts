@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expectAnswer, expectRefusal } from '../http/answers.ts'
+import { nextOf } from '../http/walk.ts'
+import { type Answer, type Body, invite, make, type Person, register } from '../support/client.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+
+let service: TestService
+let ada: Person
+let bea: Person
+beforeAll(async () => {
+  service = await openTestService()
+  service.startWorkers()
+  ada = await register(service.client, 'Ada')
+  bea = await register(service.client, 'Bea')
+})
+afterAll(() => service.close())
+
+const versionOf = ({ headers }: Answer) => Number(headers.get('docket-version'))
+const open = () => make(ada, '/projects', { name: 'Engine' })
+
+/** A task with one of each kind on it, in a project of its own. */
+async function furnish() {
+  const project = await open()
+  const task = await make(ada, '/tasks', { title: 'Wheels', projectId: project.id })
+  const subtask = await make(ada, `/tasks/${task.id}/subtasks`, { title: 'Oil' })
+  const comment = await make(ada, `/tasks/${task.id}/comments`, { text: 'Slow' })
+  return { project, task, subtask, comment }
+}
+
+/** Moves a task, and gives what hangs on it then, and the instant. */
+async function move(task: Body, to: Body) {
+  await Bun.sleep(2)
+  const { status, body } = await ada.patch(`/tasks/${task.id}`, { projectId: to.id })
+  expect(status).toBe(200)
+  const lists = ['subtasks', 'comments'].map((list) => `/tasks/${task.id}/${list}`)
+  const were = await Promise.all(lists.map(async (path) => (await ada.get(path)).body))
+  await Bun.sleep(2)
+  const at = encodeURIComponent(body.updatedAt)
+  return async () => {
+    for (const [n, path] of lists.entries()) expectAnswer(await ada.get(`${path}?asOf=${at}`), 200, were[n])
+    expectAnswer(await ada.get(`/tasks/${task.id}?asOf=${at}`), 200, body)
+  }
+}
+
+test('a version is one of the project that a task is in, an instant finds where it was', async () => {
+  const { project: one, task, subtask, comment } = await furnish()
+  const other = await open()
+  await Bun.sleep(2)
+  const before = encodeURIComponent(comment.createdAt)
+  await invite(ada, other.id, bea)
+  await ada.patch(`/tasks/${task.id}`, { projectId: other.id })
+  await ada.patch(`/tasks/subtasks/${subtask.id}/toggle`)
+  expectRefusal(await ada.get(`/tasks/${task.id}?asOf=2`), 404, 'Task not found')
+  expect((await ada.get(`/tasks/${task.id}?asOf=3`)).body.projectId).toBe(other.id)
+  const then = await ada.get(`/tasks/${task.id}?asOf=${before}`)
+  expectAnswer(then, 200, task)
+  expect(versionOf(then)).toBe(4)
+  expectAnswer(await ada.get(`/tasks/${task.id}/subtasks?asOf=${before}`), 200, [subtask])
+  expectAnswer(await ada.get(`/tasks?projectId=${one.id}&asOf=4`), 200, [task])
+  expectAnswer(await ada.get(`/tasks?projectId=${one.id}&asOf=5`), 200, [])
+  const there = await ada.get(`/tasks/${task.id}?asOf=4&projectId=${one.id.toUpperCase()}`)
+  expectAnswer(there, 200, task)
+  for (const other of ['x', task.id])
+    expectRefusal(await ada.get(`/tasks/${task.id}?asOf=4&projectId=${other}`), 404)
+  expectRefusal(
+    await ada.get(`/tasks/${task.id}/comments?projectId=${one.id}`),
+    400,
+    /^projectId goes with asOf/,
+  )
+  // Who is only in the project where it is now sees nothing of the one that it came from.
+  expect((await bea.get(`/tasks/${task.id}?asOf=3`)).status).toBe(200)
+  expectRefusal(await bea.get(`/tasks/${task.id}?asOf=${before}`), 404, 'Task not found')
+})
+
+test('the pages of what hung on a task lead on in the project of the first, also when it moves meanwhile', async () => {
+  const { project, task, comment } = await furnish()
+  const more = await make(ada, `/tasks/${task.id}/comments`, { text: 'Fast' })
+  const first = await ada.get(`/tasks/${task.id}/comments?limit=1&asOf=5`)
+  expectAnswer(first, 200, [comment])
+  const other = await open()
+  for (let n = 0; n < 6; n++) await ada.patch(`/projects/${other.id}`, { name: `P${n}` })
+  await ada.patch(`/tasks/${task.id}`, { projectId: other.id })
+  const second = await ada.get(nextOf(first.headers)!)
+  expectAnswer(second, 200, [more])
+  expect(versionOf(second)).toBe(5)
+  expect(nextOf(first.headers)).toContain(`asOf=5&projectId=${project.id}`)
+})
+
+test('what came along with a task is told also when it was deleted, and the log of where it came from', async () => {
+  const { project, task } = await furnish()
+  const other = await open()
+  const thereThen = await move(task, other)
+  await thereThen()
+  await ada.delete(`/projects/${project.id}`)
+  await ada.delete(`/tasks/${task.id}`)
+  const left = () => service.services.database.reads`
+    select project_id from streams where project_id = ${project.id}
+    union all select task_id from subtasks where task_id = ${task.id}`
+  while ((await left()).length > 0) await Bun.sleep(10)
+  await thereThen()
+})
+
+test('of each stay in a project is told what hung on a task during that stay', async () => {
+  const { project, task, subtask, comment } = await furnish()
+  const other = await open()
+  const checks = [await move(task, other)]
+  await ada.delete(`/tasks/subtasks/${subtask.id}`)
+  await ada.patch(`/tasks/comments/${comment.id}`, { text: 'Fast' })
+  checks.push(await move(task, project))
+  await make(ada, `/tasks/${task.id}/subtasks`, { title: 'Grease' })
+  checks.push(await move(task, other), await move(task, project))
+  for (const holds of checks) await holds()
+})
+
+test('an id that was taken again by somebody else shows nothing of theirs', async () => {
+  const { project, task } = await furnish()
+  const at = encodeURIComponent(task.createdAt)
+  await ada.delete(`/tasks/${task.id}`)
+  const left = () => service.services.database.reads`select id from comments where task_id = ${task.id}`
+  while ((await left()).length > 0) await Bun.sleep(10)
+  await Bun.sleep(2)
+  const theirs = await make(bea, '/projects', { name: 'Theirs' })
+  await make(bea, '/tasks', { id: task.id, title: 'Theirs', projectId: theirs.id })
+  await make(bea, `/tasks/${task.id}/comments`, { text: 'Theirs' })
+  expectRefusal(await ada.get(`/tasks/${task.id}?asOf=2`), 404, 'Task not found')
+  expectAnswer(await ada.get(`/tasks/${task.id}?asOf=${at}`), 200, task)
+  expectRefusal(await bea.get(`/tasks/${task.id}?asOf=${at}`), 404, 'Task not found')
+  expectAnswer(await ada.get(`/tasks?projectId=${project.id}&asOf=4`), 200, [task])
+})

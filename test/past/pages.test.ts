@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { Random } from '../faults/random.ts'
+import { nextOf, walk } from '../http/walk.ts'
+import { type Answer, make, type Person, register } from '../support/client.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+import { beginLife, type Life, liveOn } from './life.ts'
+
+let service: TestService
+let ada: Person
+let life: Life
+beforeAll(async () => {
+  service = await openTestService()
+  ada = await register(service.client, 'Ada')
+  life = await beginLife(new Random(7), [ada, await register(service.client), await register(service.client)])
+  for (let n = 0; n < 20; n++) await liveOn(life, 25)
+})
+afterAll(() => service.close())
+
+/** Does something while everybody writes. */
+async function amongWrites<T>(work: () => Promise<T>): Promise<T> {
+  let isOver = false
+  const writing = (async () => {
+    while (!isOver) await liveOn(life, 10)
+  })()
+  try {
+    return await work()
+  } finally {
+    isOver = true
+    await writing
+  }
+}
+
+test('the pages of one moment make up the list of that moment, whatever is written meanwhile', async () => {
+  const [{ id: projectId } = { id: '' }] = life.projects
+  const { body: tasks } = await ada.get(`/tasks?projectId=${projectId}&limit=200`)
+  const busy = tasks.slice(0, 5).flatMap(({ id }) => [`/tasks/${id}/subtasks?`, `/tasks/${id}/comments?`])
+  const lists = [
+    `/projects/${projectId}/members?`,
+    ...busy,
+    ...['createdAt', '-createdAt', 'dueDate', '-dueDate'].flatMap((sort) =>
+      ['', '&status=DONE', '&priority=LOW&assigneeId=me', '&dueBefore=2030-01-04'].map(
+        (filter) => `/tasks?projectId=${projectId}&sort=${sort}${filter}`,
+      ),
+    ),
+  ]
+  const { headers } = await ada.get(`/projects/${projectId}`)
+  const version = headers.get('docket-version')
+  const wholes = await Promise.all(lists.map(async (path) => (await ada.get(`${path}&limit=200`)).body))
+  expect(wholes.filter(({ length }) => length > 3).length).toBeGreaterThan(5)
+  const now = await amongWrites(async () => {
+    for (const [n, path] of lists.entries()) {
+      const pages = await walk(
+        ada,
+        `${path}&limit=3&asOf=${version}${path.includes(projectId) ? '' : `&projectId=${projectId}`}`,
+      )
+      expect([path, pages.flat()]).toEqual([path, [...wholes[n]!]])
+    }
+    return (await ada.get(`/tasks?projectId=${projectId}`)).headers.get('docket-version')
+  })
+  expect(Number(now)).toBeGreaterThan(Number(version))
+})
+
+test('a list of an instant leads on in the version that it had, also when more is written in that instant', async () => {
+  const [{ id: projectId } = { id: '' }] = life.projects
+  const path = `/tasks?projectId=${projectId}&limit=3&asOf=${encodeURIComponent('2200-01-01T00:00:00+01:00')}`
+  const first = await ada.get(path)
+  const version = first.headers.get('docket-version')
+  const next = nextOf(first.headers)!
+  expect(new URLSearchParams(next.slice(next.indexOf('?'))).get('asOf')).toBe(version)
+  await liveOn(life, 30)
+  const second = await ada.get(next)
+  expect(second.headers.get('docket-version')).toBe(version)
+  const whole = await ada.get(`/tasks?projectId=${projectId}&limit=6&asOf=${version}`)
+  expect([...first.body, ...second.body]).toEqual([...whole.body])
+})
+
+test('by creation and due, a page ends where it ended when so many were looked at', async () => {
+  const { id: projectId } = await make(ada, '/projects', { name: 'Many' })
+  const due = (n: number) => (n % 500 < 3 ? { dueDate: '2030-01-01' } : {})
+  for (let n = 0; n < 2_500; n += 500) {
+    const operations = Array.from({ length: 500 }, (_, i) => ({
+      op: 'task.create',
+      title: `T${n + i}`,
+      ...due(n + i),
+    }))
+    expect((await ada.post(`/projects/${projectId}/batch`, { operations })).status).toBe(200)
+  }
+  const path = `/tasks?projectId=${projectId}&sort=createdAt&dueBefore=2030-01-02&limit=50`
+  const before = await ada.get(path)
+  expect([before.body.length, nextOf(before.headers) !== undefined]).toEqual([12, true])
+  const version = before.headers.get('docket-version')
+  for (const { id } of before.body.slice(0, 5)) await ada.delete(`/tasks/${id}`)
+  for (const { id } of before.body.slice(5, 8)) await ada.patch(`/tasks/${id}`, { dueDate: null })
+  const then = await ada.get(`${path}&asOf=${version}`)
+  expect(then.text).toBe(before.text)
+  const cursorOf = ({ headers }: Answer) => /cursor=([\w-]+)/.exec(nextOf(headers)!)![1]
+  expect(cursorOf(then)).toBe(cursorOf(before)!)
+  expect((await walk(ada, `${path}&asOf=${version}`)).flat()).toHaveLength(15)
+})
