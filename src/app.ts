@@ -25,6 +25,7 @@ import { health } from './http/health.ts'
 import { openHttp } from './http/http.ts'
 import { openMethods } from './http/methods.ts'
 import { openRequestLog } from './http/request-log.ts'
+import { openMeasured } from './metrics/measured.ts'
 import type { Services } from './services.ts'
 
 /** The whole service as a function of a request: `app.fetch` runs wherever web standards do. */
@@ -32,14 +33,17 @@ export function createApp(services: Services) {
   const { database, guards, run, versions, write } = services
   const http = openHttp(guards, run, write)
   const seeTask = openSeenTasks(database.reads, versions)
-  const log = openRequestLog(services.log, services.config.logRequests)
+  const { config, counts } = services
+  const log = openRequestLog(services.log, config.logRequests)
+  const measured = openMeasured(config.metricsPort > 0 ? counts.requests : undefined)
   const methods = openMethods()
   // Elysia looks for a path behind four letters of a host at least, unless told that it may be called `web`.
   const app = new Elysia({ normalize: false, handler: { standardHostname: false } })
-    .use(errors(log, methods))
+    .use(errors(log, methods, measured))
     .use(log.plugin())
-    .use(cors(services.config.corsOrigins))
-    .use(docs(services.config))
+    .use(measured.plugin())
+    .use(cors(config.corsOrigins))
+    .use(docs(config))
     .use(health(services))
     .group('/api/v1', (api) =>
       api

@@ -32,6 +32,8 @@ const ofProcess = ({ concurrency, duration, isOn, oneOf, secrets, text, url, who
   jwtExpirationSeconds: duration('JWT_EXPIRATION', '7d'),
   webConcurrency: concurrency('WEB_CONCURRENCY', 1, 64),
   reusePort: isOn('REUSE_PORT', 'off'),
+  metricsPort: whole('METRICS_PORT', 0, 0, 65535),
+  metricsHost: text('METRICS_HOST', '127.0.0.1'),
   drainDelayMs: whole('DRAIN_DELAY_MS', 0, 0, 600_000),
   drainTimeoutMs: whole('DRAIN_TIMEOUT_MS', 10_000, 100, 600_000),
 })

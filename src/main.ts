@@ -11,13 +11,18 @@ import { type Log, openLog } from './log.ts'
 import { localSecret } from './local/secret.ts'
 import { startLocal } from './local/start.ts'
 import { examineWhenReached, explained, migrateWhenReached } from './process/database.ts'
+import { jobFamilies } from './jobs/families.ts'
 import { inOneLine } from './process/in-one-line.ts'
 import { isLed, obeyParent, tellParent } from './process/led.ts'
+import { serviceFamilies } from './process/families.ts'
 import { listen } from './process/listen.ts'
+import { type Measure, serveMetrics, together } from './process/measuring.ts'
 import { sharedPools } from './process/pools.ts'
 import { tellAddress } from './process/port.ts'
 import { Stopping } from './process/stopping.ts'
 import { Supervisor } from './process/supervisor.ts'
+import { openProcessFamilies } from './metrics/process-families.ts'
+import { ofProcess } from './metrics/family.ts'
 import { openServices } from './services.ts'
 import { ConfigError } from './setting-values.ts'
 
@@ -45,7 +50,9 @@ async function main(command = 'start', ...words: string[]): Promise<void> {
     if (command === 'jobs') return stopping.stop(await runJobsCommand(config, words))
     if (!migrates) await stopping.unlessBegun(examineWhenReached(config.databaseUrl, log, stopping))
     if (command !== 'worker' && config.webConcurrency > 1) return lead(command, config, log, stopping)
-    const port = await serve(command, config, log, stopping)
+    const parts: Measure[] = []
+    await serveMetrics(config, stopping, async () => [await together(parts)])
+    const port = await serve(command, config, log, stopping, parts)
     if (port !== undefined) tellAddress(log, { ...config, port })
   }
   await run().catch((error) => stopping.fail(error))
@@ -53,15 +60,16 @@ async function main(command = 'start', ...words: string[]): Promise<void> {
 
 /** As one of several processes: whoever leads them has seen to the database, and says where they are. */
 async function follow(command: string, config: Config, log: Log, stopping: Stopping): Promise<void> {
-  obeyParent(stopping)
-  await serve(command, config, log, stopping).then(
+  const parts: Measure[] = []
+  obeyParent(stopping, () => together(parts))
+  await serve(command, config, log, stopping, parts).then(
     (port) => tellParent({ port }),
     (error) => stopping.fail(error),
   )
 }
 
 /** Runs as several processes: they get what this one was given, or has opened. */
-function lead(command: string, config: Config, log: Log, stopping: Stopping): Promise<void> {
+async function lead(command: string, config: Config, log: Log, stopping: Stopping): Promise<void> {
   const { databaseUrl: DATABASE_URL, redisUrl: REDIS_URL, jwtSecret: JWT_SECRET } = config
   const alone = { WEB_CONCURRENCY: '1', REUSE_PORT: 'on', HOME_PORT: '0' }
   const shared = { DATABASE_URL, REDIS_URL, JWT_SECRET, ...alone }
@@ -69,15 +77,25 @@ function lead(command: string, config: Config, log: Log, stopping: Stopping): Pr
     web: { ...sharedPools(config), ...process.env, ...shared },
     worker: { ...process.env, ...shared },
   }
-  return new Supervisor({ config, log, stopping, env, hasWorker: command === 'start' }).start()
+  const supervisor = new Supervisor({ config, log, stopping, env, hasWorker: command === 'start' })
+  const own = openProcessFamilies()
+  await serveMetrics(config, stopping, async () => [
+    ofProcess('parent', own()),
+    ...(await supervisor.measure()),
+  ])
+  return supervisor.start()
 }
 
-/** Answers the port that it listens on, unless it only works. */
-async function serve(command: string, config: Config, log: Log, stopping: Stopping) {
+/** Answers the port that it listens on, unless it only works; adds to `parts` what there is to tell of it. */
+async function serve(command: string, config: Config, log: Log, stopping: Stopping, parts: Measure[]) {
   const services = openServices(config, log, { commands, react })
   stopping.closes('services', () => services.close())
   await stopping.unlessBegun(services.join(command !== 'worker'))
-  if (command !== 'web') stopping.closes('workers', startWorkers(services))
+  if (config.metricsPort > 0) parts.push(openProcessFamilies(), () => serviceFamilies(services))
+  if (command !== 'web') {
+    stopping.closes('workers', startWorkers(services))
+    parts.push(() => jobFamilies(services.database.chores))
+  }
   if (command === 'worker') return undefined
   return listen(createApp(services), services, stopping, mostReceivedBytes)
 }

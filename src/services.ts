@@ -26,6 +26,7 @@ import { type Guards, openGuards } from './http/guards.ts'
 import { type Jobs, openJobs } from './jobs/queue.ts'
 import { type Limits, openLimits } from './http/limits/limits.ts'
 import type { Log } from './log.ts'
+import { type Counts, openCounts } from './metrics/counts.ts'
 import { openPasswords, type Passwords } from './identity/passwords.ts'
 import { openRedis, openSubscriber } from './redis/connections.ts'
 import { type OldestKept, openOldestKept } from './reads/kept.ts'
@@ -43,6 +44,8 @@ export interface Services {
   config: Config
   log: Log
   database: Database
+  /** What it counts as it goes, for whoever measures it. */
+  counts: Counts
   actors: Actors
   run: Run
   versions: Versions
@@ -79,23 +82,24 @@ export interface Domain {
 /** Opens everything; nothing here needs Redis to be up. */
 export function openServices(config: Config, log: Log, domain: Domain): Services {
   const ground = openGround(config, log)
-  const { database, findKept, followers, jobs, oldestKept, redis, versions } = ground
+  const { counts, database, findKept, followers, jobs, oldestKept, redis, versions } = ground
+  const { caches, readWaits } = counts
   const writing = openWriting(ground, domain, log)
   const { tokenUse, ...identity } = openIdentity(ground, log)
   const { authenticate, passwords } = identity
   const limits = openLimits(redis, config)
   let draining = false
   return {
-    ...{ config, log, database, versions, followers, limits, jobs },
+    ...{ config, log, database, counts, versions, followers, limits, jobs },
     ...identity,
     ...writing,
-    findRole: openFindRole(database.reads, versions),
+    findRole: openFindRole(database.reads, versions, caches.roles, readWaits.roles),
     oldestKept,
     moments: openMoments(database.reads, oldestKept, config),
     write: openWrite(findKept),
     once: openOnce(findKept, passwords, identity),
     guards: openGuards(authenticate, limits, config),
-    serve: openServe(config.bodyCacheBytes),
+    serve: openServe(config.bodyCacheBytes, caches.bodies),
     redisStatus: () => redis.status,
     drain: () => void (draining = true),
     isDraining: () => draining,
@@ -109,11 +113,11 @@ export function openServices(config: Config, log: Log, domain: Domain): Services
 }
 
 /** Who somebody is. */
-function openIdentity({ config, database }: Ground, log: Log) {
+function openIdentity({ config, counts, database }: Ground, log: Log) {
   const secrets = secretsIn(config.jwtSecret)
   const tokens = openTokens(secrets, config.jwtExpirationSeconds, () => clockOf(database.chores))
   const tokenUse = openTokenUse(database.chores, log)
-  const authenticate = openAuthenticate(database.reads, tokens, tokenUse.note)
+  const authenticate = openAuthenticate(database.reads, tokens, tokenUse.note, counts)
   return { authenticate, tokens, tokenUse, sealing: openSealing(secrets), passwords: openPasswords() }
 }
 
@@ -121,16 +125,17 @@ type Ground = ReturnType<typeof openGround>
 
 /** What reads and writes both stand on. */
 function openGround(config: Config, log: Log) {
-  const database = openDatabase(config)
+  const counts = openCounts()
+  const database = openDatabase(config, counts.queries)
   const redis = openRedis(config.redisUrl, log)
   const subscriber = openSubscriber(config.redisUrl, log)
   const jobs = openJobs(config, log)
   const hints = new Hints(redis, subscriber, `${config.redisPrefix}:versions`)
   return {
-    ...{ config, database, redis, subscriber, hints, jobs },
+    ...{ config, counts, database, redis, subscriber, hints, jobs },
     followers: openFollowers(database.reads, hints, config, log),
     findKept: openFindKept(database.reads),
-    versions: openVersions(database.reads),
+    versions: openVersions(database.reads, counts.readWaits.versions),
     findPerson: openFindPerson(database.reads),
     oldestKept: openOldestKept(database.reads),
     async close() {
@@ -144,17 +149,17 @@ function openGround(config: Config, log: Log) {
 
 /** The way of every write: to its project's home, and there through its actor. */
 function openWriting(ground: Ground, domain: Domain, log: Log) {
-  const { config, database, redis } = ground
+  const { config, counts, database, redis } = ground
   const actors = openActors(ground, domain.react)
   const registry = registryOf(domain.commands)
   const perform = openNaming(database.reads, openPerform(actors, config))
   const isClosing = () => actors.isClosing
-  const company = openCompany({ config, redis, registry, perform, isClosing, log })
+  const company = openCompany({ config, redis, registry, perform, isClosing, log, counts: counts.orders })
   return {
     actors,
     run: openRun({
       registry,
-      places: openPlaces(database.reads),
+      places: openPlaces(database.reads, counts.caches.places),
       findPerson: ground.findPerson,
       deliver: company.deliver,
       timeoutMs: config.writeTimeoutMs,
@@ -169,15 +174,11 @@ function openWriting(ground: Ground, domain: Domain, log: Log) {
 }
 
 function openActors(
-  { config, database, redis, subscriber, hints, jobs, ...ground }: Ground,
+  { config, counts, database, redis, subscriber, hints, jobs, ...ground }: Ground,
   react: React,
 ): Actors {
-  const commit = openCommit(database.commits, {
-    slots: config.commitSlots,
-    events: config.commitEvents,
-    shapes: config.commitShapes,
-    timeoutMs: config.writeTimeoutMs,
-  })
+  const { commitSlots: slots, commitEvents: events, commitShapes: shapes, writeTimeoutMs: timeoutMs } = config
+  const commit = openCommit(database.commits, { slots, events, shapes, timeoutMs }, counts.commits)
   const by = {
     loader: openLoader(database.reads),
     findLanded: openFindLanded(database.reads),
@@ -186,10 +187,11 @@ function openActors(
     findKept: ground.findKept,
     readPast: openReadPast({ sql: database.reads, ...ground }),
     react,
+    counts: counts.caches.states,
     onCommitted(unit: Unit) {
       hints.tell(unit.heads)
       if (unit.jobs.length > 0) jobs.handOver(unit.jobs)
     },
   }
-  return new Actors(by, new Leases(redis, subscriber, config), config)
+  return new Actors(by, new Leases(redis, subscriber, config, counts.leases), config)
 }

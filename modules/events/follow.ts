@@ -31,9 +31,10 @@ export function openFollow(means: Means) {
 
   async function* chunks(reading: Reading, start: Start, signal: AbortSignal) {
     let { seen, after: position } = start
-    let [told, saidAt] = [position, performance.now()]
+    let [told, saidAt, lag] = [position, performance.now(), followers.lags.begin(signal)]
     yield encode(`retry: ${retryMs()}\nid: ${position}\n\n`)
     while (!signal.aborted) {
+      lag.at(position, seen.version) // what was yielded is taken by now
       if (followers.hasEnded()) throw unavailable('This process ends')
       if (position < seen.version) {
         const frames = await framesAfter(seen, position)

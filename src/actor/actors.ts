@@ -63,6 +63,17 @@ export class Actors {
     if (this.open.size === 0) this.emptied?.()
   }
 
+  /** How much there is to do here, and how much is kept in mind. */
+  load() {
+    let [deepest, stateBytes] = [0, 0]
+    for (const actor of this.actors.values()) {
+      deepest = Math.max(deepest, actor.waiting)
+      stateBytes += actor.bytes
+    }
+    const { actors, open, leases } = this
+    return { known: actors.size, waiting: open.size, deepest, stateBytes, leases: leases.size }
+  }
+
   /** Takes no more commands, waits for the accepted ones, at most `timeoutMs`, and gives the leases back. */
   async close(timeoutMs: number): Promise<void> {
     this.isClosing = true

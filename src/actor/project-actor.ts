@@ -33,6 +33,10 @@ export class ProjectActor implements Holder {
     return !this.busy
   }
 
+  get waiting(): number {
+    return this.mailbox.size
+  }
+
   /** About how much memory its warm state takes. */
   get bytes(): number {
     return this.state?.bytes ?? 0

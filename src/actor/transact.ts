@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isPassing } from '../postgres/errors.ts'
 import { unavailable } from '../wire/refusals.ts'
+import type { Hits } from '../metrics/counts.ts'
 import type { Versions } from '../reads/versions.ts'
 import type { Commit, Outcome, Unit } from '../commit/commit.ts'
 import type { React } from '../facts/facts.ts'
@@ -12,6 +13,8 @@ export interface Transactor extends Asks {
   versions: Pick<Versions, 'isCurrent'>
   commit: Commit
   react: React
+  /** How often a batch had all that it needs in memory. */
+  counts?: Hits
   /** Told what was just committed: for all that follows a commit. What it is told may be lost, and stands in the database. */
   onCommitted(unit: Unit): void
 }
@@ -27,7 +30,9 @@ export async function transact(by: Transactor, holders: Holder[], batch: Posted[
     if (batch.length === 0) return
     if (attempt > 0) await pause(attempt)
     try {
-      const prepared = warm(holders, batch) ?? (await prepare(by, holders, batch))
+      const ready = warm(holders, batch)
+      if (by.counts) by.counts[ready ? 'hits' : 'misses']++
+      const prepared = ready ?? (await prepare(by, holders, batch))
       batch = prepared.batch
       if (refused) return batch.forEach(({ reject }) => reject(refused))
       const outcome = await decideAndCommit(by, prepared)

@@ -6,6 +6,7 @@ import { secretsIn } from '../setting-values.ts'
 import { Homes } from '../home/homes.ts'
 import { ownAddress } from '../home/own-address.ts'
 import type { Log } from '../log.ts'
+import type { Counts } from '../metrics/counts.ts'
 import { type Deliver, openDeliver } from './deliver.ts'
 import type { Perform } from './perform.ts'
 import type { Registry } from './registry.ts'
@@ -31,9 +32,11 @@ interface Means {
   /** From then on this process begins nothing. */
   isClosing(): boolean
   log: Log
+  counts: Counts['orders']
 }
 
-export function openCompany({ config, redis, registry, perform, isClosing, log }: Means): Company {
+export function openCompany(means: Means): Company {
+  const { config, redis, perform, log, counts } = means
   const channel = {
     secrets: secretsIn(config.jwtSecret),
     frameBytes: 4 * config.bodyBytes + 1_048_576, // a body within JSON within JSON
@@ -41,21 +44,20 @@ export function openCompany({ config, redis, registry, perform, isClosing, log }
     pendingAsks: config.waitingCommands,
   }
   const peers = openPeers(channel, log)
-  const isUsable = (id: string) => peers.isUsable(id)
   let listener: Listener | undefined
   let homes: Homes | undefined
-
   return {
     deliver: openDeliver({
-      homeOf: (projectId) => homes?.homeOf(projectId, isUsable),
+      homeOf: (projectId) => homes?.homeOf(projectId, (id) => peers.isUsable(id)),
       ask: (peer, payload, deadline) => peers.ask(peer, payload, deadline),
       perform,
+      counts,
     }),
     async join(asHome) {
       if (config.writeHomes === 0) return // every process writes what it is asked
       const id = crypto.randomUUID()
       const { homeHost: host, homePort: port } = config
-      const serve = openServeOrders({ registry, perform, isClosing, ttlMs: config.writeTimeoutMs, log })
+      const serve = openServeOrders({ ...means, ttlMs: config.writeTimeoutMs })
       if (asHome) listener = await openListener({ ...channel, me: id, host, port }, serve, log)
       const me = listener && { id, host: ownAddress(host), port: listener.port }
       homes = new Homes(redis, config, me, log)

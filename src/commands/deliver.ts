@@ -2,6 +2,7 @@ import { Lost, type Peer } from '../channel/protocol.ts'
 import type { Peers } from '../channel/peers.ts'
 import type { Home } from '../home/assignment.ts'
 import { isId } from '../ids.ts'
+import { noOrders } from '../metrics/counts.ts'
 import { Refusal } from '../wire/refusals.ts'
 import type { Reply } from '../wire/reply.ts'
 import type { Command } from './command.ts'
@@ -19,13 +20,14 @@ interface Means {
   homeOf(projectId: string): Home | undefined
   ask: Peers['ask']
   perform: Perform
+  counts?: ReturnType<typeof noOrders>
 }
 
 /**
  * Where a project is at home is only a guess: any process does any order, and the commit's comparison keeps it right. An
  * order whose home was lost goes to the next one as the same order, by whose id the log says whether it stands.
  */
-export function openDeliver({ homeOf, ask, perform }: Means): Deliver {
+export function openDeliver({ homeOf, ask, perform, counts = noOrders() }: Means): Deliver {
   const deliver: Deliver = (command, dispatch, deadline) => {
     const home = isId(dispatch.projectId) ? homeOf(dispatch.projectId) : 'here'
     const isHere = home === undefined || home === 'here'
@@ -33,6 +35,7 @@ export function openDeliver({ homeOf, ask, perform }: Means): Deliver {
   }
 
   async function send(home: Peer, command: Command, dispatch: Dispatch, deadline: number): Promise<Reply> {
+    counts.forwarded++
     try {
       const answer = await ask(home, dispatch, deadline)
       if (answer.kind === 'reply') return answer
@@ -41,6 +44,7 @@ export function openDeliver({ homeOf, ask, perform }: Means): Deliver {
       return perform(command, dispatch, deadline)
     } catch (error) {
       if (!(error instanceof Lost)) throw error
+      counts.lost++
       return deliver(command, error.sent ? { ...dispatch, again: true } : dispatch, deadline)
     }
   }

@@ -1,6 +1,7 @@
 import { getTableName } from 'drizzle-orm'
 import { LRUCache } from 'lru-cache'
 import { type ChildOfTask, entities, type Loadable, loadable } from '../../drizzle/entities.ts'
+import { counted, noHits } from '../metrics/counts.ts'
 import { batched } from '../postgres/batch.ts'
 import type { Sql } from '../postgres/database.ts'
 import { inOrder } from '../postgres/in-order.ts'
@@ -24,16 +25,16 @@ export interface Part {
 export type Places = ReturnType<typeof openPlaces>
 
 /** Finds the project of what a path names by its id alone. Remembers, for the actor notices when a place is old. */
-export function openPlaces(sql: Sql) {
+export function openPlaces(sql: Sql, counts = noHits()) {
   // Apart by kind: the id of a task is not the id of a comment.
   const known = each(() => new LRUCache<string, Place>({ max: 100_000 }))
   const find = each((kind) => openFind(sql, kind))
   const findTaken = openFindTaken(sql)
-
+  const recall = (kind: Loadable, id: string) => counted(counts, known[kind].get(id))
   return {
     /** The task that a part hangs on: always the same one, wherever that goes. */
     async taskOf({ kind, id }: Part): Promise<string | null> {
-      const place = isId(id) ? (known[kind].get(id) ?? (await find[kind](id))) : undefined
+      const place = isId(id) ? (recall(kind, id) ?? (await find[kind](id))) : undefined
       return place?.taskId ?? null
     },
 
@@ -47,7 +48,7 @@ export function openPlaces(sql: Sql) {
      * @throws Refusal 404 naming `what`
      */
     async at<T>(kind: Loadable, id: string, what: string, work: (place: Place) => Promise<T>): Promise<T> {
-      let place = isId(id) ? (known[kind].get(id) ?? (await find[kind](id))) : undefined
+      let place = isId(id) ? (recall(kind, id) ?? (await find[kind](id))) : undefined
       while (place) {
         known[kind].set(id, place)
         try {

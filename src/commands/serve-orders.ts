@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Answer, Ask } from '../channel/protocol.ts'
 import type { Log } from '../log.ts'
+import { noOrders } from '../metrics/counts.ts'
 import { Refusal } from '../wire/refusals.ts'
 import type { Reply } from '../wire/reply.ts'
 import type { Dispatch } from './order.ts'
@@ -18,13 +19,14 @@ interface Means {
   /** The time that an order has, from when it was first sent. */
   ttlMs: number
   log: Log
+  counts?: ReturnType<typeof noOrders>
 }
 
 /**
  * Does what other processes ask of this one as their projects' home. A copy of an order that comes over another connection
  * joins the one under way; whichever comes second, it looks into the log first.
  */
-export function openServeOrders({ registry, perform, isClosing, ttlMs, log }: Means) {
+export function openServeOrders({ registry, perform, isClosing, ttlMs, log, counts = noOrders() }: Means) {
   const underway = new Map<string, Promise<Reply>>()
   const cameAgain = new LRUCache<string, true>({ max: mostAgain, ttl: ttlMs })
 
@@ -52,6 +54,7 @@ export function openServeOrders({ registry, perform, isClosing, ttlMs, log }: Me
     const known = registry.get(dispatch?.name ?? '')
     const isKnown = known !== undefined && known.form === dispatch?.form
     if (!dispatch || !isKnown || isClosing()) return answer({ kind: 'unknown' })
+    counts.served++
     once(known, dispatch, deadline).then(
       ({ status, body, etag, replayed }: Reply & { replayed?: true }) =>
         answer({ kind: 'reply', status, body, etag, ...(replayed && { replayed }) }),

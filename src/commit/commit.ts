@@ -1,5 +1,6 @@
 import { getTableName } from 'drizzle-orm'
 import type { PostgresError } from 'postgres'
+import { noCommits } from '../metrics/counts.ts'
 import { batched } from '../postgres/batch.ts'
 import type { Sql } from '../postgres/database.ts'
 import type { OwedJob } from '../jobs/queue.ts'
@@ -54,16 +55,22 @@ interface Writer {
 }
 
 /** Group commit: units of many projects in one statement, one round trip and one flush of the write-ahead log. */
-export function openCommit(sql: Sql, limits: CommitLimits): Commit {
+export function openCommit(sql: Sql, limits: CommitLimits, counts = noCommits()): Commit {
   const by = { sql, choose: openShapes(limits.shapes) }
   // A unit carries at most one mailbox batch, so the events of a commit are bounded too.
   const weigh = { limit: limits.events, of: (unit: Unit) => unit.events.length }
   // Actors decide in one pass, at whose end all that they decided goes together.
   const soon = queueMicrotask
   const { events: keys, slots } = limits
-  return batched({ keys, slots, weigh, soon, patienceMs }, (units: Unit[]) =>
-    inTime(limits.timeoutMs, units, writeAll(by, units)),
-  )
+  const { waitSeconds: waits } = counts
+  return batched({ keys, slots, weigh, soon, patienceMs, waits }, async (units: Unit[]) => {
+    const began = performance.now()
+    const outcomes = await inTime(limits.timeoutMs, units, writeAll(by, units))
+    counts.seconds.addSince(began)
+    counts.events.add(units.reduce((sum, { events }) => sum + events.length, 0))
+    for (const outcome of outcomes) counts.units[outcome instanceof Error ? 'refused' : outcome]++
+    return outcomes
+  })
 }
 
 /** A connection that has gone silent must not hold its callers: when the time is up they are told what is known. */

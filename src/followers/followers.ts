@@ -5,6 +5,7 @@ import type { Sql } from '../postgres/database.ts'
 import { repeatedly } from '../repeatedly.ts'
 import { within } from '../within.ts'
 import type { Hints, Moved } from './hints.ts'
+import { Lags } from './lags.ts'
 import { openSeats } from './seats.ts'
 import { Waiting } from './waiting.ts'
 
@@ -28,9 +29,8 @@ export function openFollowers(
   const look = openLook(sql, hear)
   const lookSoon = batched({ keys: mostAsked, slots: 1 }, look)
   let isEnded = false
-
-  const lookAtAll = () => inParts(waiting.projects(), look)
-  const stop = repeatedly(inRounds(hints, lookAtAll), askEveryMs, log)
+  const lookAtAll = inRounds(hints, () => inParts(waiting.projects(), look))
+  const stop = repeatedly(lookAtAll, askEveryMs, log)
 
   return {
     /** Resolves when the project has moved beyond a version, when the time is up or the signal comes. */
@@ -46,8 +46,9 @@ export function openFollowers(
       signal.removeEventListener('abort', wake)
       leave()
     },
-    /** A place for who follows, until it is given back. @throws Refusal 429 or 503 */
-    take: openSeats(config),
+    /** A place for who follows, until it is given back, and how many are taken. @throws Refusal 429 or 503 */
+    ...openSeats(config),
+    lags: new Lags(),
     hasEnded: () => isEnded,
     /** Nobody waits here any more. */
     end(): void {

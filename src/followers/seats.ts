@@ -13,8 +13,10 @@ export function openSeats({
   const taken = new Map<string, number>()
   let all = 0
 
+  const seated = () => all
+
   /** Takes a seat; gives the way to leave it. @throws Refusal 503 or 429 */
-  return (holder: string): (() => void) => {
+  const take = (holder: string): (() => void) => {
     const own = taken.get(holder) ?? 0
     if (own >= followersPerCaller) throw tooManyOfOne()
     if (all >= followers) throw tooManyHere()
@@ -27,4 +29,5 @@ export function openSeats({
       else taken.delete(holder)
     }
   }
+  return { take, seated }
 }

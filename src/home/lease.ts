@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis'
 import type { Config } from '../config.ts'
+import { noLeases } from '../metrics/counts.ts'
 import { acquireScript, releaseScript, renewScript } from './lease-scripts.ts'
 
 /** Held by this process: until when, since when, whether in use now, and whether another process waits for it. */
@@ -31,6 +32,7 @@ export class Leases {
     private readonly redis: Redis,
     private readonly subscriber: Redis,
     private readonly config: LeaseConfig,
+    private readonly counts = noLeases(),
   ) {
     this.channels = `${config.redisPrefix}:lease-channel:`
     subscriber.on(
@@ -40,6 +42,10 @@ export class Leases {
     // Whenever Redis comes, for the first time or again: until then nothing can be heard.
     subscriber.on('ready', () => void subscriber.subscribe(this.channels + this.me).catch(() => {}))
     this.timer = setInterval(() => void this.tend(), config.leaseTtlMs / 4)
+  }
+
+  get size(): number {
+    return this.held.size
   }
 
   /** True when this process has the lease, and may go on using it. */
@@ -58,6 +64,13 @@ export class Leases {
    */
   async hold(projectId: string): Promise<boolean> {
     if (this.holds(projectId)) return true
+    const began = performance.now()
+    const isUntouched = await this.get(projectId)
+    this.counts.seconds.addSince(began)
+    return isUntouched
+  }
+
+  private async get(projectId: string): Promise<boolean> {
     const mine = this.held.get(projectId)
     if (mine && performance.now() < mine.until) await this.release(projectId)
     // A holder that froze is waited for until its lease ends, and a little longer; then the commit decides, in time.
@@ -66,6 +79,7 @@ export class Leases {
       // Listen first: the hand-over may be heard before the answer that says "wait".
       const handedOver = this.listen(projectId)
       const waitMs = await this.acquire(projectId)
+      if (waitMs > 0) this.counts.waits++
       const timer = setTimeout(
         () => this.waiters.get(projectId)?.(false),
         Math.max(0, Math.min(waitMs, patience - performance.now())),
@@ -117,6 +131,7 @@ export class Leases {
   private hear(message: string): void {
     const [verb, projectId = ''] = message.split(' ')
     if (verb === 'take') {
+      this.counts.handOvers++
       const waiter = this.waiters.get(projectId)
       this.took(projectId, performance.now())
       if (waiter) waiter(true)

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Sql } from '../postgres/database.ts'
+import type { Counts } from '../metrics/counts.ts'
 import { badToken, noToken } from '../wire/refusals.ts'
 import { isLikeApiToken } from './api-tokens.ts'
 import type { Caller } from './caller.ts'
@@ -11,8 +12,13 @@ import { notYetSeen, openValidity, type Session } from './validity.ts'
 export type Authenticate = ReturnType<typeof openAuthenticate>
 
 /** Finds who sends a request: verifies the bearer token, that its user exists and that nobody revoked it. */
-export function openAuthenticate(sql: Sql, tokens: Tokens, onTokenUse: (tokenId: string) => void) {
-  const validity = openValidity(sql)
+export function openAuthenticate(
+  sql: Sql,
+  tokens: Tokens,
+  onTokenUse: (tokenId: string) => void,
+  { caches: { sessions: counts }, readWaits }: Counts,
+) {
+  const validity = openValidity(sql, readWaits.sessions)
   const { known, verified, looked } = openSessions(tokens, validity, openTokenSessions(sql, onTokenUse))
   return {
     ...validity,
@@ -33,7 +39,12 @@ export function openAuthenticate(sql: Sql, tokens: Tokens, onTokenUse: (tokenId:
     caller(request: Request): Caller | Promise<Caller> {
       const header = headerOf(request)
       const session = known(header)
-      return session && validity.isBelieved(session) ? session.caller : looked(header, session)
+      if (session && validity.isBelieved(session)) {
+        counts.hits++
+        return session.caller
+      }
+      counts.misses++
+      return looked(header, session)
     },
   }
 }

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import type { Distribution } from '../metrics/distribution.ts'
 import { batched } from '../postgres/batch.ts'
 import type { Sql } from '../postgres/database.ts'
 import { byOrdinal } from '../postgres/in-order.ts'
@@ -28,9 +29,9 @@ export function believe(session: Seen, now: number, leftMs: number): void {
 }
 
 /** Knows whether verified tokens still hold. */
-export function openValidity(sql: Sql) {
+export function openValidity(sql: Sql, waits?: Distribution) {
   const changedAt = new LRUCache<string, number>({ max: 10_000 })
-  const look = openLook(sql)
+  const look = openLook(sql, waits)
 
   /** True when the token was seen to hold just now, and its account has not changed since. */
   const isBelieved = ({ seenAt, believedUntil, caller }: Seen): boolean =>
@@ -69,8 +70,8 @@ interface Look {
 }
 
 /** Looks at tokens in the database, many in one query. */
-const openLook = (sql: Sql) =>
-  batched({ keys: 500, slots: 2 }, async (keys: Claims[]) => {
+const openLook = (sql: Sql, waits?: Distribution) =>
+  batched({ keys: 500, slots: 2, waits }, async (keys: Claims[]) => {
     const rows = await sql<Look[]>`
       select q.n::int4 as n, (q.expires_at - extract(epoch from now())::float8) * 1000 as left_ms,
         u.token_version = q.version and not exists (select from revoked_tokens r where r.jti = q.token_id) as is_held

@@ -1,3 +1,4 @@
+import type { Distribution } from '../metrics/distribution.ts'
 import { isPassing } from './errors.ts'
 import { isOverloaded } from './overload.ts'
 import { unavailable } from '../wire/refusals.ts'
@@ -11,6 +12,8 @@ export interface BatchLimits<K> {
   slots: number
   /** How long the oldest waits for a call under way before one goes beside it; no time if it is left out. */
   patienceMs?: number
+  /** Told how long the oldest of each call has waited. */
+  waits?: Distribution
   /** When a lone key goes: after the I/O of this tick of the loop, so that requests read together travel together. */
   soon?: (go: () => void) => unknown
 }
@@ -48,6 +51,7 @@ export function batched<K, V>(limits: BatchLimits<K>, work: (keys: K[]) => Promi
       const leftMs = waiting[0]!.since + patienceMs - performance.now()
       if (mayWait && leftMs > 0) return pumpIn(leftMs)
       busy++
+      limits.waits?.addSince(waiting[0]!.since)
       void run(waiting.splice(0, count))
     }
   }

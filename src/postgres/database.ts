@@ -1,5 +1,6 @@
 import postgres from 'postgres'
 import type { Config } from '../config.ts'
+import { type Counts, noQueries } from '../metrics/counts.ts'
 import { connecting, tlsModeOf } from './connect.ts'
 import { watched } from './queries.ts'
 import { Silence } from './silence.ts'
@@ -26,6 +27,7 @@ interface Pool {
   statementMs: number
   repeats: boolean
   settings: Record<string, string>
+  counts?: Counts['queries']['reads']
 }
 
 const connectMs = 3_000
@@ -35,7 +37,7 @@ const graceMs = 400
 const queueMs = 300
 
 /** Opens the pools; connections are made when first used. Timestamps come back as ISO 8601 in UTC with milliseconds. */
-export function openDatabase(config: Config): Database {
+export function openDatabase(config: Config, counts?: Counts['queries']): Database {
   const silence = new Silence()
   const open = (pool: Pool) => openPool(config.databaseUrl, silence, pool)
   const reads = open({
@@ -44,18 +46,21 @@ export function openDatabase(config: Config): Database {
     statementMs: Math.round(Math.max(config.readTimeoutMs / 2 - 800, config.readTimeoutMs / 4)),
     repeats: true,
     settings: byIndex,
+    counts: counts?.reads,
   })
   const commits = open({
     connections: config.commitSlots,
     statementMs: config.commitTimeoutMs,
     repeats: false,
     settings: { ...byIndex, lock_timeout: `${config.lockTimeoutMs}ms` },
+    counts: counts?.commits,
   })
   const chores = open({
     connections: config.choreConnections,
     statementMs: config.choreTimeoutMs,
     repeats: false,
     settings: byCase,
+    counts: counts?.chores,
   })
   return {
     reads,
@@ -70,7 +75,7 @@ export function openDatabase(config: Config): Database {
 }
 
 function openPool(databaseUrl: string, silence: Silence, pool: Pool): Sql {
-  const { connections, statementMs, repeats, settings } = pool
+  const { connections, statementMs, repeats, settings, counts = noQueries() } = pool
   const silentMs = statementMs + graceMs
   const sockets = connecting(silence, { tls: tlsModeOf(databaseUrl), connectMs, silentMs })
   const sql = postgres(databaseUrl, {
@@ -94,7 +99,7 @@ function openPool(databaseUrl: string, silence: Silence, pool: Pool): Sql {
     } as Record<string, string>,
   })
   sql.options.parsers[1184] = isoInstant
-  return watched(sql, { silence, limitMs: silentMs + queueMs, repeats, onStandby: sockets.renew })
+  return watched(sql, { silence, limitMs: silentMs + queueMs, repeats, onStandby: sockets.renew, counts })
 }
 
 /**

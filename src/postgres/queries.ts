@@ -1,3 +1,4 @@
+import type { noQueries } from '../metrics/counts.ts'
 import type { Sql } from './database.ts'
 import { isPassing, isStandby, noteUnanswered, rest } from './errors.ts'
 import type { Silence } from './silence.ts'
@@ -17,6 +18,7 @@ export interface Watching {
   repeats: boolean
   /** The server turned out to be a standby. */
   onStandby(): void
+  counts: ReturnType<typeof noQueries>
 }
 
 /** For what is asked seldom and in many forms: each that is prepared is kept on every connection for good. */
@@ -50,18 +52,26 @@ function mend<Q extends Query>(query: Q, by: Watching, again?: () => Query): Q {
   return query
 }
 
-function begin(query: Query, { silence, limitMs, onStandby }: Watching, again?: () => Query): void {
+function begin(query: Query, { silence, limitMs, onStandby, counts }: Watching, again?: () => Query): void {
   const { resolve, reject } = query
+  const began = performance.now()
   let isOver = false
+  const end = () => {
+    isOver = true
+    counts.open--
+    counts.seconds.addSince(began)
+  }
+  counts.open++
   query.resolve = (rows) => {
     silence.over(wait)
-    if (!isOver) resolve(whole(rows))
-    isOver = true
+    if (isOver) return
+    end()
+    resolve(whole(rows))
   }
   query.reject = (error) => {
     silence.over(wait)
     if (isOver) return
-    isOver = true
+    end()
     noteUnanswered(error)
     if (isStandby(error)) onStandby()
     if (again && isPassing(error)) rest().then(again).then(resolve, reject)

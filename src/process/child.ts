@@ -1,8 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import process from 'node:process'
-import { ledWord, type Order, type Ready } from './led.ts'
+import type { Family } from '../metrics/family.ts'
+import { within } from '../within.ts'
+import { ledWord, type Measured, type Order, type Ready } from './led.ts'
 
 const readyWithinMs = 60_000
+const measuredWithinMs = 2_000
 
 export type Role = 'web' | 'worker'
 export type Env = Record<string, string | undefined>
@@ -48,6 +51,16 @@ export class Child {
     if (this.child.connected) this.child.send(order, () => {}) // it may just have ended
     const late = setTimeout(() => this.kill(), withinMs)
     return this.ended.finally(() => clearTimeout(late))
+  }
+
+  /** What it tells of itself; nothing when it does not answer. */
+  async measure(): Promise<Family[]> {
+    if (this.readyAt === undefined || !this.child.connected) return []
+    const told = new Promise<Measured>((resolve) =>
+      this.child.once('message', (one) => resolve(one as Measured)),
+    )
+    this.child.send('measure' satisfies Order, () => {})
+    return (await within(measuredWithinMs, told))?.families ?? []
   }
 
   kill(): void {

@@ -25,16 +25,20 @@ export async function requireFree({ host, port }: Place): Promise<void> {
   await new Promise((resolve) => server.close(resolve))
 }
 
+const settings = { host: 'HOST', port: 'PORT' }
+
 /** Why a port cannot be had, for who set it. */
-export function unusable(error: unknown, { host, port }: Place): unknown {
+export function unusable(error: unknown, { host, port }: Place, named = settings): unknown {
   const { code } = error as { code?: string }
   if (code === 'EADDRINUSE')
-    return new ConfigError(`PORT ${port} is taken by another program: end that one, or set another PORT`)
+    return new ConfigError(
+      `${named.port} ${port} is taken by another program: end that one, or set another ${named.port}`,
+    )
   if (code === 'EACCES')
-    return new ConfigError(`PORT ${port} is not open to this user: set a PORT from 1024 on`)
+    return new ConfigError(`${named.port} ${port} is not open to this user: set a ${named.port} from 1024 on`)
   if (code === 'EADDRNOTAVAIL')
     return new ConfigError(
-      `HOST "${host}" is no address of this machine: set one that is, or 0.0.0.0 for all`,
+      `${named.host} "${host}" is no address of this machine: set one that is, or 0.0.0.0 for all`,
     )
   return error
 }

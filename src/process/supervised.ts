@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '../log.ts'
+import type { Family } from '../metrics/family.ts'
 import type { Child, Ending } from './child.ts'
 import type { Ready } from './led.ts'
 
@@ -54,6 +55,10 @@ export class Supervised {
     this.isStopping = true
     const ends = [...this.alive].map((child) => child.end('stop', this.options.endWithinMs))
     return (await Promise.all(ends)).every(({ code }) => code === 0)
+  }
+
+  async measure(): Promise<Family[]> {
+    return (await this.current?.measure()) ?? []
   }
 
   kill(): void {

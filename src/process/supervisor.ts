@@ -2,6 +2,7 @@ import process from 'node:process'
 import { isatty } from 'node:tty'
 import type { Config } from '../config.ts'
 import type { Log } from '../log.ts'
+import { type Family, ofProcess } from '../metrics/family.ts'
 import { Child, type Ending, type Env, type Role } from './child.ts'
 import { requireFree, tellAddress } from './port.ts'
 import type { Stopping } from './stopping.ts'
@@ -49,6 +50,14 @@ export class Supervisor {
     const all = ready && (await stopping.unlessBegun(Promise.all(others.map((one) => one.start()))))
     if (!all?.every(Boolean)) return // and so it ends
     tellAddress(log, { ...config, port: this.port }, { pid: process.pid, ...this.pids })
+  }
+
+  /** What each process tells, under the name of its place: who takes a place goes on with its name. */
+  async measure(): Promise<Family[][]> {
+    const named = ([role, places]: [string, Supervised[]]) =>
+      places.map(async (one, n) => ofProcess(`${role}-${n + 1}`, await one.measure()))
+    const { web, workers: worker } = this
+    return Promise.all(Object.entries({ web, worker }).flatMap(named))
   }
 
   private get all(): Supervised[] {

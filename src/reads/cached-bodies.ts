@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { noHits } from '../metrics/counts.ts'
 import { gzipCharacters } from '../wire/gzip.ts'
 import { type CachedBody, notModified, page } from '../wire/answers.ts'
 
@@ -16,7 +17,7 @@ export type Serve = (
 ) => Promise<Response>
 
 /** Keeps at most `limitBytes` of bodies. None is ever trusted by itself: the ETag asked for decides. */
-export function openServe(limitBytes: number): Serve {
+export function openServe(limitBytes: number, counts = noHits()): Serve {
   const bodies = new LRUCache<string, CachedBody>({
     maxSize: Math.max(1, limitBytes),
     sizeCalculation: weigh,
@@ -25,7 +26,11 @@ export function openServe(limitBytes: number): Serve {
     const known = notModified(request, etag, version)
     if (known) return known
     const kept = bodies.get(key)
-    if (kept?.etag === etag) return page(request, kept, version)
+    if (kept?.etag === etag) {
+      counts.hits++
+      return page(request, kept, version)
+    }
+    counts.misses++
     const built = await build()
     bodies.set(key, built)
     return page(request, built, version)

@@ -1,5 +1,7 @@
 import { batched } from '../postgres/batch.ts'
 import type { Caller } from '../identity/caller.ts'
+import { noHits } from '../metrics/counts.ts'
+import type { Distribution } from '../metrics/distribution.ts'
 import type { Role } from '../identity/roles.ts'
 import { reaches } from '../identity/scopes.ts'
 import type { Sql } from '../postgres/database.ts'
@@ -24,8 +26,13 @@ interface Key {
 }
 
 /** What a caller is in a project right now, for many requests in one query; undefined for a stranger, and where their token does not reach. */
-export function openFindRole(sql: Sql, versions: Versions): FindRole {
-  const look = batched({ keys: 500, slots: 2 }, async (keys: Key[]): Promise<(Seen | undefined)[]> => {
+export function openFindRole(
+  sql: Sql,
+  versions: Versions,
+  counts = noHits(),
+  waits?: Distribution,
+): FindRole {
+  const look = batched({ keys: 500, slots: 2, waits }, async (keys: Key[]): Promise<(Seen | undefined)[]> => {
     const [row] = await sql<{ seen: string | null; renaming: string }[]>`
       select ${lastRenaming(sql)} as renaming,
         string_agg(concat_ws(' ', q.n, s.version, s.last_event_id, p.event_id, ${nameTag(sql)},
@@ -45,7 +52,7 @@ export function openFindRole(sql: Sql, versions: Versions): FindRole {
       return { projectId, version: Number(version), lastEventId, renaming, eventId, nameTag, role }
     })
   })
-  const find = whileUnchanged(versions, ({ userId, projectId }: Key) => userId + projectId, look)
+  const find = whileUnchanged(versions, ({ userId, projectId }: Key) => userId + projectId, look, counts)
   return (caller, projectId) =>
     reaches(caller, projectId) ? find({ userId: caller.userId, projectId }) : Promise.resolve(undefined)
 }

@@ -1,6 +1,8 @@
 import { LRUCache } from 'lru-cache'
 import { batched } from '../postgres/batch.ts'
 import type { Sql } from '../postgres/database.ts'
+import { noHits } from '../metrics/counts.ts'
+import type { Distribution } from '../metrics/distribution.ts'
 import { nilId } from '../ids.ts'
 import { readRows } from '../postgres/delimited-rows.ts'
 import { lastRenaming } from './names.ts'
@@ -37,9 +39,9 @@ export interface Versions {
  * Compares with the versions of projects, for many requests in one query. Only those that moved are answered. By the
  * event that made the version alone: it has never been another one's.
  */
-export function openVersions(sql: Sql): Versions {
+export function openVersions(sql: Sql, waits?: Distribution): Versions {
   const lastSeen = new LRUCache<string, string>({ max: cachedVersions })
-  const isCurrent = batched({ keys: 500, slots: 1 }, async (seen: Versioned[]) => {
+  const isCurrent = batched({ keys: 500, slots: 1, waits }, async (seen: Versioned[]) => {
     const ids = seen.map(({ projectId }) => projectId)
     const eventIds = seen.map(({ lastEventId }) => lastEventId)
     const [row] = await sql<{ moved: string | null; renaming: string }[]>`
@@ -69,12 +71,17 @@ export function whileUnchanged<K, S extends Versioned>(
   versions: Versions,
   nameOf: (key: K) => string,
   look: (key: K) => Promise<S | undefined>,
+  counts = noHits(),
 ): (key: K) => Promise<S | undefined> {
   const seen = new LRUCache<string, S>({ max: cachedLookups })
   return async (key) => {
     const name = nameOf(key)
     const before = seen.get(name)
-    if (before && !versions.isDoubtful(before) && (await versions.isCurrent(before))) return before
+    if (before && !versions.isDoubtful(before) && (await versions.isCurrent(before))) {
+      counts.hits++
+      return before
+    }
+    counts.misses++
     const now = await look(key)
     if (!now) seen.delete(name)
     else {

@@ -15,6 +15,7 @@ const places = [
     'src/log.ts',
     'src/within.ts',
     'src/repeatedly.ts',
+    'src/metrics',
   ],
   ...[
     'src/wire',

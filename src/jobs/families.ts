@@ -1,0 +1,20 @@
+import { type Family, gauge } from '../metrics/family.ts'
+import type { Sql } from '../postgres/database.ts'
+
+/** Rows counted, at most: who asks every few seconds must not read a table that has grown. */
+const mostCounted = 10_000
+
+/** What workers have before them, as the database tells it: the same in every worker. */
+export async function jobFamilies(sql: Sql): Promise<Family[]> {
+  const [owed] = await sql<{ age: number; count: number; parked: number }[]>`
+    select coalesce((select extract(epoch from now() - created_at)::float8 from outbox
+        where parked_at is null order by created_at, id limit 1), 0) as age,
+      (select count(*)::int4 from (select from outbox where parked_at is null limit ${mostCounted}) o) as count,
+      (select count(*)::int4 from (select from outbox where parked_at is not null limit ${mostCounted}) o) as parked`
+  const { age, count, parked } = owed!
+  return [
+    gauge('outbox_age_seconds', 'Since when the oldest job is owed, but for parked ones.', age),
+    gauge('outbox_jobs', `Jobs that wait or are under way, counted up to ${mostCounted}.`, count),
+    gauge('parked_jobs', `Jobs that failed too often, counted up to ${mostCounted}.`, parked),
+  ]
+}

@@ -1,0 +1,54 @@
+import { Distribution } from './distribution.ts'
+import { Requests } from './requests.ts'
+
+/** How often something was there already. */
+export interface Hits {
+  hits: number
+  misses: number
+}
+
+export const noHits = (): Hits => ({ hits: 0, misses: 0 })
+
+/** What a cache had, or had not. */
+export function counted<T>(counts: Hits, found: T): T {
+  counts[found === undefined ? 'misses' : 'hits']++
+  return found
+}
+
+export const noCommits = () => ({
+  seconds: new Distribution(),
+  waitSeconds: new Distribution(),
+  events: new Distribution([1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024]),
+  /** What became of the units: what one actor wanted written. */
+  units: { won: 0, lost: 0, unknown: 0, refused: 0 },
+})
+
+export const noLeases = () => ({
+  /** To get a lease that was not held: the way to Redis, and the wait for who has it. */
+  seconds: new Distribution(),
+  /** Another process had it. */
+  waits: 0,
+  handOvers: 0,
+})
+
+export const noOrders = () => ({ forwarded: 0, lost: 0, served: 0 })
+
+/** Queries of one pool; their time begins before they have a connection. */
+export const noQueries = () => ({ open: 0, seconds: new Distribution() })
+
+export type Counts = ReturnType<typeof openCounts>
+
+/**
+ * What a process counts as it goes: plain numbers, always on. Who counts knows nothing of who reads them, which costs
+ * nothing until somebody does.
+ */
+export const openCounts = () => ({
+  requests: new Requests(),
+  commits: noCommits(),
+  leases: noLeases(),
+  orders: noOrders(),
+  queries: { reads: noQueries(), commits: noQueries(), chores: noQueries() },
+  /** How long the oldest of a batch of reads waited for those before it. */
+  readWaits: { roles: new Distribution(), versions: new Distribution(), sessions: new Distribution() },
+  caches: { bodies: noHits(), places: noHits(), roles: noHits(), sessions: noHits(), states: noHits() },
+})

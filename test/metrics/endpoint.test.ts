@@ -1,0 +1,102 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { freePort } from '../../src/local/port.ts'
+import { eventually } from '../races/pair.ts'
+import { type Client, make, openClient, type Person, register } from '../support/client.ts'
+import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
+import { promtool, scrape } from './scrape.ts'
+
+let fresh: Awaited<ReturnType<typeof freshEnv>>
+let service: ServiceProcess
+let nobody: Client
+let ada: Person
+let projectId: string
+let port: number
+beforeAll(async () => {
+  port = await freePort()
+  fresh = await freshEnv({ METRICS_PORT: String(port) })
+  service = await spawnService('start', fresh.env)
+  nobody = openClient(service.url)
+  ada = await register(nobody)
+  projectId = (await make(ada, '/projects', { name: 'Measured' })).id
+})
+afterAll(async () => {
+  await service.stop('SIGKILL')
+  await fresh.drop()
+})
+
+const requests = (method: string, route: string, status: number) =>
+  `docket_http_requests_total{method="${method}",route="${route}",status="${status}"}`
+
+test('requests are counted and timed by the template of their route, refusals too', async () => {
+  const before = await scrape(port)
+  const { id } = await make(ada, '/tasks', { title: 'T', projectId })
+  for (const _ of [1, 2, 3]) await ada.get(`/tasks/${id}`)
+  await ada.get('/tasks/none')
+  await nobody.get('/tasks')
+  await nobody.post('/auth/login', { email: 'nobody@example.com', password: 'wrong-1' })
+  await ada.call('PUT', `/tasks/${id}`)
+  await ada.get('/elsewhere')
+  const after = await scrape(port)
+  const grown = (series: string) => (after.of(series) ?? 0) - (before.of(series) ?? 0)
+  expect(grown(requests('POST', '/api/v1/tasks', 201))).toBe(1)
+  expect(grown(requests('GET', '/api/v1/tasks/:id', 200))).toBe(3)
+  expect(grown(requests('GET', '/api/v1/tasks/:id', 404))).toBe(1)
+  expect(grown(requests('GET', '/api/v1/tasks', 401))).toBe(1)
+  expect(grown(requests('POST', '/api/v1/auth/login', 401))).toBe(1)
+  expect(grown(requests('PUT', 'none', 405))).toBe(1)
+  expect(grown(requests('GET', 'none', 404))).toBe(1)
+  const timed = 'docket_http_request_duration_seconds'
+  const gets = 'method="GET",route="/api/v1/tasks/:id",status="200"'
+  expect(after.of(`${timed}_count{${gets}}`)).toBe(3)
+  expect(after.of(`${timed}_bucket{${gets},le="+Inf"}`)).toBe(3)
+  const seconds = after.of(`${timed}_sum{${gets}}`)!
+  expect(seconds > 0 && seconds < 30).toBe(true)
+  for (const own of [id, projectId, ada.id, 'elsewhere']) expect(after.text).not.toContain(own)
+})
+
+test('what is written, kept and looked up shows', async () => {
+  const before = await scrape(port)
+  for (const n of [1, 2, 3, 4]) await make(ada, '/tasks', { title: `T ${n}`, projectId })
+  const path = `/tasks?projectId=${projectId}`
+  for (const _ of [1, 2, 3]) await ada.get(path)
+  const after = await scrape(port)
+  const grown = (series: string) => (after.of(series) ?? 0) - (before.of(series) ?? 0)
+  expect(grown('docket_commit_duration_seconds_count')).toBe(4)
+  expect(grown('docket_commit_size_events_sum')).toBe(4)
+  expect(grown('docket_commit_units_total{outcome="won"}')).toBe(4)
+  expect(grown('docket_cache_requests_total{cache="bodies",result="hit"}')).toBe(2)
+  expect(grown('docket_cache_requests_total{cache="bodies",result="miss"}')).toBe(1)
+  expect(grown('docket_postgres_query_duration_seconds_count{pool="commits"}')).toBe(4)
+  expect(after.of('docket_postgres_queries_open{pool="commits"}')).toBe(0)
+  expect(after.of('docket_leases_held')).toBe(1)
+  expect(after.of('docket_waiting_commands')).toBe(0)
+  expect(after.of('docket_process_resident_memory_bytes')!).toBeGreaterThan(1e7)
+  expect(after.of('docket_event_loop_delay_seconds_count')!).toBeGreaterThan(0)
+})
+
+test('open streams show, and leave', async () => {
+  const end = new AbortController()
+  const headers = { authorization: `Bearer ${ada.token}`, accept: 'text/event-stream' }
+  const url = `${service.url}/api/v1/projects/${projectId}/events`
+  const stream = await fetch(url, { headers, signal: end.signal })
+  const reader = stream.body!.getReader()
+  await reader.read()
+  const open = await scrape(port)
+  expect([open.of('docket_streams_open'), open.of('docket_followers_open')]).toEqual([1, 1])
+  expect(open.of('docket_follower_lag_events{follower="stream"}')).toBe(0)
+  end.abort()
+  await eventually('the stream is gone', async () => (await scrape(port)).of('docket_streams_open') === 0)
+  expect((await scrape(port)).of('docket_followers_open')).toBe(0)
+})
+
+test('promtool finds nothing to say against it', async () => {
+  const { text } = await scrape(port)
+  expect(promtool(['check', 'metrics'], text)).toEqual({ status: 0, output: '' })
+})
+
+test('nothing else is on that port, and nothing of it on the other', async () => {
+  for (const path of ['/', '/metrics/more', '/api/v1/projects'])
+    expect((await fetch(`http://127.0.0.1:${port}${path}`)).status).toBe(404)
+  expect((await fetch(`http://127.0.0.1:${port}/metrics`, { method: 'POST' })).status).toBe(404)
+  expect((await fetch(`${service.url}/metrics`)).status).toBe(404)
+})

@@ -1,0 +1,50 @@
+import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { freePort } from '../../src/local/port.ts'
+import { run } from '../processes/launch.ts'
+import { type Several, spawnSeveral } from '../processes/several.ts'
+import { eventually } from '../races/pair.ts'
+import { freshEnv } from '../support/service.ts'
+import { promtool, scrape } from './scrape.ts'
+
+let fresh: Awaited<ReturnType<typeof freshEnv>>
+let several: Several | undefined
+let port: number
+beforeEach(async () => {
+  port = await freePort()
+  fresh = await freshEnv({ METRICS_PORT: String(port) })
+})
+afterEach(async () => {
+  await several?.stop('SIGKILL')
+  await several?.gone()
+  await fresh.drop()
+})
+
+const start = (process: string) => `docket_process_start_time_seconds{process="${process}"}`
+
+test('several processes tell under one address, each under its name, also who takes the place of another', async () => {
+  several = await spawnSeveral('start', fresh.env)
+  const before = await scrape(port)
+  for (const process of ['parent', 'web-1', 'web-2', 'worker-1'])
+    expect([process, before.of(start(process))! > 1e9]).toEqual([process, true])
+  expect(before.of('docket_parked_jobs{process="worker-1"}')).toBe(0)
+  expect(before.of('docket_outbox_jobs{process="web-1"}')).toBe(undefined)
+  expect(promtool(['check', 'metrics'], before.text)).toEqual({ status: 0, output: '' })
+  process.kill(several.pids().web[1]!, 'SIGKILL')
+  await eventually('another is there', async () => {
+    const began = (await scrape(port)).of(start('web-2'))
+    return began !== undefined && began > before.of(start('web-2'))!
+  })
+})
+
+test('a port that is taken is named', async () => {
+  const { code, output } = await run('web', { ...fresh.env, METRICS_PORT: '1', METRICS_HOST: '203.0.113.1' })
+  expect([code, output.trim()]).toEqual([
+    1,
+    'METRICS_HOST "203.0.113.1" is no address of this machine: set one that is, or 0.0.0.0 for all',
+  ])
+  using _taken = Bun.listen({ hostname: '127.0.0.1', port, socket: { data() {} } })
+  expect(await run('web', fresh.env)).toEqual({
+    code: 1,
+    output: `METRICS_PORT ${port} is taken by another program: end that one, or set another METRICS_PORT\n`,
+  })
+})
