@@ -3,6 +3,7 @@ import type { Command } from '../src/commands/command.ts'
 import { commentCommands } from './comments/commands.ts'
 import { memberCommands } from './members/commands.ts'
 import { projectCommands } from './projects/commands.ts'
+import { serviceAccountCommands } from './service-accounts/commands.ts'
 import { subtaskCommands } from './subtasks/commands.ts'
 import { taskCommands } from './tasks/commands.ts'
 import { undoProject } from './undo/undo.ts'
@@ -10,6 +11,7 @@ import { undoProject } from './undo/undo.ts'
 const single: Command<never>[] = [
   ...projectCommands,
   ...memberCommands,
+  ...serviceAccountCommands,
   ...taskCommands,
   ...subtaskCommands,
   ...commentCommands,

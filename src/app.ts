@@ -11,6 +11,8 @@ import { memberReads } from '../modules/members/reads.ts'
 import { memberRoutes } from '../modules/members/routes.ts'
 import { projectReads } from '../modules/projects/reads.ts'
 import { projectRoutes } from '../modules/projects/routes.ts'
+import { serviceAccountReads } from '../modules/service-accounts/reads.ts'
+import { serviceAccountRoutes, serviceAccountTokenRoutes } from '../modules/service-accounts/routes.ts'
 import { subtaskReads } from '../modules/subtasks/reads.ts'
 import { subtaskRoutes } from '../modules/subtasks/routes.ts'
 import { openSeenTasks } from '../modules/tasks/queries.ts'
@@ -53,6 +55,8 @@ export function createApp(services: Services) {
         .use(batchRoutes(http))
         .use(undoRoutes(http))
         .use(memberRoutes(http, memberReads(services)))
+        .use(serviceAccountRoutes(http, serviceAccountReads(services)))
+        .use(serviceAccountTokenRoutes(services))
         .use(eventRoutes(http, eventReads(services)))
         .use(historyRoutes(http, historyReads(services)))
         .use(taskRoutes(http, taskReads(services, seeTask)))

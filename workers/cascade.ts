@@ -1,8 +1,9 @@
+import { tellRenaming } from '../modules/accounts/queries.ts'
 import { unassignTasks } from '../modules/tasks/commands.ts'
 import { Refusal } from '../src/wire/refusals.ts'
 import type { Run } from '../src/commands/run.ts'
 import type { Sql, SqlPart } from '../src/postgres/database.ts'
-import { nilId } from '../src/ids.ts'
+import { newId, nilId } from '../src/ids.ts'
 import { type Pace, perPage } from './pace.ts'
 
 /** Who the history names for what a worker does. */
@@ -19,6 +20,7 @@ export async function purgeProject(sql: Sql, projectId: string, pace: Pace): Pro
     return ids.at(-1)
   })
   await purgeRows(sql, 'members', sql`project_id = ${projectId}`, pace)
+  await removeServiceAccounts(sql, projectId, pace)
   await perPage(pace, 0, async (after) => {
     const [row] = await sql<{ last: number | null }[]>`
       with gone as (delete from events where project_id = ${projectId} and seq > ${after} and seq <= ${after + pace.batchRows}
@@ -68,7 +70,21 @@ const purgeRows = (sql: Sql, table: 'members' | 'comments' | 'subtasks', where: 
     return row!.count === pace.batchRows || undefined
   })
 
-/** Takes a removed member's tasks from them, through the project's actor like every other write. */
+/** Removes the service accounts of a project that are no longer members of it, with their tokens. */
+const removeServiceAccounts = (sql: Sql, projectId: string, pace: Pace): Promise<void> =>
+  perPage(pace, true, async () => {
+    const [row] = await sql<{ count: number }[]>`
+      with found as materialized (select id from users u where project_id = ${projectId}
+        and not exists (select from members m where m.project_id = ${projectId} and m.user_id = u.id)
+        limit ${pace.batchRows}),
+      done as (delete from users where id = any(array(select id from found)) returning id),
+      ended as (delete from api_tokens where user_id = any(array(select id from found))),
+      told as (${tellRenaming(sql, newId())})
+      select count(*)::int4 as count from found`
+    return row!.count === pace.batchRows || undefined
+  })
+
+/** Takes a removed member's tasks from them, through the project's actor like every other write. A service account goes. */
 export async function unassignMember(
   sql: Sql,
   run: Run,
@@ -85,6 +101,7 @@ export async function unassignMember(
     const input = { projectId, userId, ids }
     return run({ name: unassignTasks.name, input, caller: { userId: worker } }).then(() => true, unlessOver)
   })
+  await removeServiceAccounts(sql, projectId, pace)
 }
 
 /** Nothing is left to do when the rule says so. */

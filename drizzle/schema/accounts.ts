@@ -1,17 +1,29 @@
+import { sql } from 'drizzle-orm'
 import { boolean, index, integer, pgTable, text, unique, uuid } from 'drizzle-orm/pg-core'
 import { instant } from '../columns.ts'
 
-export const users = pgTable('users', {
-  id: uuid('id').primaryKey(),
-  name: text('name').notNull(),
-  email: text('email').notNull().unique(),
-  passwordHash: text('password_hash').notNull(),
-  /** Every token names the version it was made at; raising it revokes them all. */
-  tokenVersion: integer('token_version').notNull().default(0),
-  /** The change that gave it the name it has, unless that is its first: ETags of what shows the name say so. */
-  renamedBy: uuid('renamed_by'),
-  createdAt: instant('created_at').notNull(),
-})
+export const users = pgTable(
+  'users',
+  {
+    id: uuid('id').primaryKey(),
+    name: text('name').notNull(),
+    email: text('email').notNull().unique(),
+    /** Null for a service account. */
+    passwordHash: text('password_hash'),
+    /** Every token names the version it was made at; raising it revokes them all. */
+    tokenVersion: integer('token_version').notNull().default(0),
+    /** The change that gave it the name it has, unless that is its first: ETags of what shows the name say so. */
+    renamedBy: uuid('renamed_by'),
+    /** The project that a service account is of, and goes with. */
+    projectId: uuid('project_id'),
+    createdAt: instant('created_at').notNull(),
+  },
+  (t) => [
+    index('users_project')
+      .on(t.projectId, t.id)
+      .where(sql`project_id is not null`),
+  ],
+)
 
 /** Tokens that programs send: only the digest of each is kept. One holds as long as its account's token version stays. */
 export const apiTokens = pgTable(

@@ -10,11 +10,12 @@ export interface Account extends User {
   tokenVersion: number
 }
 
-/** The account with this normalised email address. */
+/** The account with this normalised email address, if it can sign in. */
 export async function accountByEmail(sql: Sql, email: string): Promise<Account | undefined> {
   const [account] = await patiently(
     () => sql<Account[]>`
-      select id, name, email, password_hash, token_version from users where email = ${email}`,
+      select id, name, email, password_hash, token_version from users
+      where email = ${email} and project_id is null`,
   )
   return account
 }
@@ -122,8 +123,8 @@ const isStill = (sql: Sql, { id, name, passwordHash, tokenVersion }: Account) =>
   id = ${id} and name = ${name} and password_hash = ${passwordHash} and token_version = ${tokenVersion}`
 
 /** The part of a statement that says that a name is no longer what it was, if the part named `done` did something. */
-const tellRenaming = (sql: Sql, changeId: string) => sql`
-  insert into people (change_id) select ${changeId}::uuid from done on conflict (one) do update set change_id = excluded.change_id`
+export const tellRenaming = (sql: Sql, changeId: string) => sql`
+  insert into people (change_id) select ${changeId}::uuid from done limit 1 on conflict (one) do update set change_id = excluded.change_id`
 
 /** The part of a statement that removes what API tokens ended with the account's earlier versions: none of them holds. */
 const endTokens = (sql: Sql, version: number) => sql`

@@ -1,8 +1,10 @@
 import { appeared, removed, updated } from '../../src/facts/facts.ts'
 import { requireMatch } from '../../src/actor/precondition.ts'
-import { command, inProject } from '../../src/commands/command.ts'
-import { requireRole, roleNeeded } from '../../src/identity/roles.ts'
-import { conflict, notFound } from '../../src/wire/refusals.ts'
+import type { ProjectState } from '../../src/actor/state.ts'
+import { command, inProject, type Known } from '../../src/commands/command.ts'
+import type { Caller } from '../../src/identity/caller.ts'
+import { type MemberRole, requireRole, roleNeeded } from '../../src/identity/roles.ts'
+import { conflict, forbidden, notFound } from '../../src/wire/refusals.ts'
 import { normalEmail } from '../../src/schema/text.ts'
 import { InviteMember, MemberId, memberView, SetRole } from './schema.ts'
 
@@ -17,6 +19,15 @@ declare module '../../src/facts/facts.ts' {
 const isMember = () => conflict('This user is a member already')
 const ownsProject = () => conflict('This user owns the project')
 
+/** @throws Refusal 409 */
+export function joined(state: ProjectState, known: Known, userId: string, role: MemberRole) {
+  const { projectMembers } = known.limits
+  if (state.memberCount >= projectMembers) throw conflict(`A project has at most ${projectMembers} members`)
+  const { projectId } = state
+  const fields = { id: known.newId(), projectId, userId, role, createdAt: known.now }
+  return appeared(state, known, 'member.invited', fields)
+}
+
 export const inviteMember = command('member.invite', {
   about: 'The user must have an account, and is a member at once: a VIEWER unless told.',
   input: InviteMember,
@@ -24,15 +35,11 @@ export const inviteMember = command('member.invite', {
   least: 'ADMIN',
   whom: ({ email }) => ({ by: 'email', key: normalEmail(email) }),
   decide(state, known, { role = 'VIEWER' }) {
-    if (!known.person) throw notFound('User')
+    if (!known.person || known.person.serves) throw notFound('User')
     const { id: userId } = known.person
-    const { projectMembers } = known.limits
     if (state.roleOf(userId) === 'OWNER') throw ownsProject()
     if (state.memberOf(userId)) throw isMember()
-    if (state.memberCount >= projectMembers) throw conflict(`A project has at most ${projectMembers} members`)
-    const { projectId } = state
-    const fields = { id: known.newId(), projectId, userId, role, createdAt: known.now }
-    const change = appeared(state, known, 'member.invited', fields)
+    const change = joined(state, known, userId, role)
     return { changes: [change], answer: change.after }
   },
   shows: memberView,
@@ -59,6 +66,13 @@ export const setRole = command('member.set_role', {
   refuses: [notFound('Member')],
 })
 
+export const staying = () => forbidden('A service account cannot leave its project')
+
+/** @throws Refusal 403 */
+export function requireFree({ token }: Caller): void {
+  if (token?.isService) throw staying()
+}
+
 export const removeMember = command('member.remove', {
   about: 'An admin removes anyone, everyone may leave. Tasks assigned to the user become unassigned.',
   input: MemberId,
@@ -68,13 +82,14 @@ export const removeMember = command('member.remove', {
   decide(state, known, { memberId }) {
     const member = state.member(memberId)
     const { userId } = known.caller
-    if (member?.userId !== userId) requireRole(state.roleOf(userId), 'ADMIN', 'Project')
+    if (member?.userId === userId) requireFree(known.caller)
+    else requireRole(state.roleOf(userId), 'ADMIN', 'Project')
     if (!member) throw notFound('Member')
     requireMatch(known, member)
     return { changes: [removed(state, known, 'member.removed', member)], answer: undefined }
   },
   says: 'Member removed successfully',
-  refuses: [roleNeeded('ADMIN'), notFound('Member')],
+  refuses: [roleNeeded('ADMIN'), staying(), notFound('Member')],
 })
 
 export const memberCommands = [inviteMember, setRole, removeMember]

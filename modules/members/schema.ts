@@ -7,14 +7,14 @@ import { Id, Timestamp } from '../../src/schema/answer.ts'
 import { Email, OneOf } from '../../src/schema/text.ts'
 import { PersonView, personView } from '../accounts/user.ts'
 
-const MemberRole = OneOf('Role', roles)
+export const Role = OneOf('Role', roles)
 
 export const InviteMember = Input({
   projectId: IdOf('project'),
   email: Email('grace@example.com'),
-  role: Type.Optional(MemberRole),
+  role: Type.Optional(Role),
 })
-export const SetRole = Input({ projectId: IdOf('project'), memberId: IdOf('member'), role: MemberRole })
+export const SetRole = Input({ projectId: IdOf('project'), memberId: IdOf('member'), role: Role })
 export const MemberId = Input({ projectId: IdOf('project'), memberId: IdOf('member') })
 
 export const memberView = view<MemberRow>({
@@ -24,7 +24,7 @@ export const memberView = view<MemberRow>({
     userId: Id('The user'),
     user: PersonView('That user; null once the account is deleted'),
     projectId: Id('The project'),
-    role: MemberRole,
+    role: Role,
     createdAt: Timestamp('When the user was invited'),
   }),
   of: ({ id, userId, projectId, role, createdAt }, user) => ({

@@ -1,10 +1,11 @@
-import type { CommentRow } from '../../drizzle/rows.ts'
+import type { CommentRow, MemberRow } from '../../drizzle/rows.ts'
 import type { FactType, StoredEvent } from '../../src/facts/facts.ts'
 import type { Caller } from '../../src/identity/caller.ts'
 import { requireRole, type Role } from '../../src/identity/roles.ts'
 import { requireScope, scopeOfWrite } from '../../src/identity/scopes.ts'
 import { conflict, type Refusal } from '../../src/wire/refusals.ts'
 import { notAuthor, requireAdmin } from '../comments/commands.ts'
+import { requireFree } from '../members/commands.ts'
 
 /** Who asks, and their role. */
 interface Asking {
@@ -38,6 +39,11 @@ const authorOrAdmin: Inverse['admit'] = (asking, event) => {
 
 const [editor, admin] = [taking('EDITOR'), taking('ADMIN')]
 
+const removing: Inverse['admit'] = (asking, event) => {
+  admin(asking, event)
+  if ((event.after as MemberRow).userId === asking.caller.userId) requireFree(asking.caller)
+}
+
 export const neverBegun = () => conflict("A project's creation cannot be undone: delete the project")
 export const notMovedBack = () => conflict('A move between projects cannot be undone: move the task back')
 const gone = () => conflict('A deleted project does not come back')
@@ -47,7 +53,7 @@ export const inverses: Record<FactType, Inverse | (() => Refusal)> = {
   'project.created': neverBegun,
   'project.updated': { by: 'project.updated', admit: admin },
   'project.deleted': gone,
-  'member.invited': { by: 'member.removed', admit: admin },
+  'member.invited': { by: 'member.removed', admit: removing },
   'member.role_set': { by: 'member.role_set', admit: admin },
   'member.removed': { by: 'member.invited', admit: admin },
   'task.created': { by: 'task.deleted', admit: editor },

@@ -1,7 +1,7 @@
 import { clockAfter, newId } from '../ids.ts'
 import type { OwedJob } from '../jobs/queue.ts'
 import type { Unit } from '../commit/commit.ts'
-import type { React, StoredEvent } from '../facts/facts.ts'
+import type { NewAccount, React, StoredEvent } from '../facts/facts.ts'
 import { isOwn, type Kept, nameOf, replay } from '../commit/idempotency.ts'
 import type { Past, ToldPast } from '../facts/past.ts'
 import { Refusal } from '../wire/refusals.ts'
@@ -25,7 +25,7 @@ type Was = Pick<State, 'version' | 'lastEventId'>
 export function decideBatch({ states, batch, kept: known, pasts }: Prepared, react: React): Decided {
   const before = states.map(({ version, lastEventId }) => ({ version, lastEventId }))
   const { now, newId, idsFor } = clockAfter(before.map(({ lastEventId }) => lastEventId))
-  const events: StoredEvent[] = []
+  const [events, accounts]: [StoredEvent[], NewAccount[]] = [[], []]
   const kept = new Map<string, Kept>()
   const settlements = batch.map((posted) => {
     const { work, resolve, reject } = posted
@@ -40,12 +40,13 @@ export function decideBatch({ states, batch, kept: known, pasts }: Prepared, rea
       const context = { caller, ifMatch, now, newId, newEventId: idsFor(work.id), past }
       const source = stateOf(states, work.projectId)
       const target = stateOf(states, work.otherProjectId ?? work.projectId)
-      const { changes, answer, isBatch } = work.decide(source, context, target)
+      const { changes, accounts: opened, answer, isBatch } = work.decide(source, context, target)
       const batch = isBatch ? source.version + 1 : undefined
       for (const change of changes) {
         const { version: seq } = evolve(stateOf(states, change.projectId), change)
         events.push({ ...change, seq, actorId: caller.userId, at: now, batch })
       }
+      if (opened) accounts.push(...opened)
       const isRepeatable = guard && isOwn(guard) && changes.length === 0
       if (guard && !isRepeatable) kept.set(nameOf(guard), { ...guard, ...(answer as unknown as Reply) })
       return () => resolve(answer)
@@ -55,7 +56,7 @@ export function decideBatch({ states, batch, kept: known, pasts }: Prepared, rea
   })
   const heads = states.map((state, i) => headOf(state, before[i]!))
   const jobs = events.flatMap((event) => react(event).map((job) => outboxRow(event, job)))
-  const unit = { heads, events, jobs, kept: [...kept.values()] }
+  const unit = { heads, events, accounts, jobs, kept: [...kept.values()] }
   return { settle: () => settlements.forEach((tell) => tell()), unit }
 }
 

@@ -1,5 +1,5 @@
 import type { TObject } from '@sinclair/typebox'
-import type { Entity } from '../../drizzle/entities.ts'
+import { type Entity, entityNames } from '../../drizzle/entities.ts'
 import type { Command } from '../commands/command.ts'
 import { isIdSchema } from '../commands/input.ts'
 import type { View } from '../commands/view.ts'
@@ -26,9 +26,12 @@ export interface Kind {
 
 export type Kinds = ReadonlyMap<string, Kind>
 
-/** What lives inside one project: not what makes or ends it, nor the service's own work. */
-const isInside = ({ at, least }: Command<never>): boolean =>
-  at.kind !== 'new' && least !== 'OWNER' && least !== 'nobody'
+/** What is done to rows inside one project: not what makes or ends it, nor accounts, nor the service's own work. */
+const isInside = (command: Command<never>): boolean =>
+  command.at.kind !== 'new' &&
+  command.least !== 'OWNER' &&
+  command.least !== 'nobody' &&
+  entityNames.includes(nounOf(command))
 
 const nounOf = ({ name }: Command<never>) => name.slice(0, name.indexOf('.')) as Entity
 

@@ -16,6 +16,8 @@ export interface Person {
   name: string
   email: string
   nameTag: string
+  /** Of a service account, the project that it is of. */
+  serves?: string | null
 }
 
 export type FindPerson = (whom: Whom) => Promise<Person | undefined>
@@ -26,7 +28,7 @@ export function openFindPerson(sql: Sql): FindPerson {
     batched({ keys: 500, slots: 2 }, async (keys: string[]) => {
       const wanted = list === 'uuid' ? sql`${keys}::uuid[]` : sql`${keys}::text[]`
       const rows = await sql<(Person & { key: string })[]>`
-        select ${key} as key, u.id, u.name, u.email, ${nameTag(sql)} as name_tag
+        select ${key} as key, u.id, u.name, u.email, u.project_id as serves, ${nameTag(sql)} as name_tag
         from ${from} where ${key} = any(${wanted})`
       return inOrder(keys, rows, (row) => row.key)
     })

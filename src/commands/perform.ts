@@ -35,8 +35,8 @@ function workOf(command: Command, dispatch: Dispatch, limits: { projectMembers: 
     opens: command.at.kind === 'new',
     decide(state, context, other) {
       const known = { ...context, person, found, limits }
-      const { changes, isBatch, answer } = decide(command, state, known, input, other)
-      return { changes, isBatch, answer: replyOf(command, answer, person) }
+      const { changes, accounts, isBatch, answer } = decide(command, state, known, input, other)
+      return { changes, accounts, isBatch, answer: replyOf(command, answer, person) }
     },
     recall: command.keepsAnswer ? undefined : ({ after }) => replyOf(command, after, person),
   }

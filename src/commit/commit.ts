@@ -9,7 +9,7 @@ import { type Choose, openShapes } from './shapes.ts'
 import { parametersOf, type Shape } from './statement.ts'
 import { type ChildOfTask, entities, entityNames } from '../../drizzle/entities.ts'
 import { idTaken } from '../wire/refusals.ts'
-import type { StoredEvent } from '../facts/facts.ts'
+import type { NewAccount, StoredEvent } from '../facts/facts.ts'
 import type { Kept } from './idempotency.ts'
 
 /** A project as it was decided on, and as it is then. */
@@ -26,6 +26,7 @@ export interface Head {
 export interface Unit {
   heads: Head[]
   events: StoredEvent[]
+  accounts: NewAccount[]
   jobs: OwedJob[]
   kept: Kept[]
 }
@@ -111,16 +112,18 @@ const primaryKeys = entityNames.map((name) => `${getTableName(entities[name].tab
 async function write({ sql, choose }: Writer, units: Unit[]): Promise<Outcome[]> {
   const heads = units.flatMap(({ heads }, unit) => heads.map((head) => ({ unit, ...head })))
   const facts = units.flatMap(({ events }, unit) => factsOf(events, unit))
+  const accounts = units.flatMap(({ accounts }, unit) => accounts.map((one) => ({ unit, ...one })))
   const jobs = units.flatMap(({ jobs }, unit) => jobs.map((job) => ({ unit, ...job })))
   const kept = units.flatMap(({ kept }, unit) => kept.map((answer) => ({ unit, ...answer })))
   const { shape, text } = choose({
     joint: heads.length > units.length,
     opens: heads.some(({ expected }) => expected === 0),
     ...entitiesOf(facts),
+    accounts: accounts.length > 0,
     jobs: jobs.length > 0,
     kept: kept.length > 0,
   })
-  const parameters = parametersOf(shape, { heads, facts, jobs, kept })
+  const parameters = parametersOf(shape, { heads, facts, accounts, jobs, kept })
   const [row] = await sql.unsafe<{ won: string | null }[]>(text, parameters, { prepare: true })
   const winners = new Set(row?.won?.split(' '))
   return units.map((_, unit) => (winners.has(String(unit)) ? 'won' : 'lost'))

@@ -6,7 +6,8 @@ const all = [...entityNames].sort()
 const children = lists.map(([, child]) => child).sort()
 /** What fits every batch, and costs one the more the less of it there is to do. */
 const widest = (joint: boolean): Shape => {
-  return { joint, opens: true, adds: all, puts: children, sets: all, cuts: all, jobs: true, kept: true }
+  const beside = { accounts: true, jobs: true, kept: true }
+  return { joint, opens: true, adds: all, puts: children, sets: all, cuts: all, ...beside }
 }
 
 export type Choose = (shape: Shape) => { shape: Shape; text: string }

@@ -3,6 +3,7 @@ import type { PgTable } from 'drizzle-orm/pg-core'
 import { type ChildOfTask, entities, type Entity, entityNames } from '../../drizzle/entities.ts'
 import { idempotencyKeys } from '../../drizzle/schema/idempotency.ts'
 import { outbox } from '../../drizzle/schema/jobs.ts'
+import { users } from '../../drizzle/schema/accounts.ts'
 import { events } from '../../drizzle/schema/log.ts'
 import { type Column, columnsOf, listsOf, rowsFrom } from './lists.ts'
 
@@ -17,6 +18,7 @@ export interface Shape {
   puts: ChildOfTask[]
   sets: Entity[]
   cuts: Entity[]
+  accounts: boolean
   jobs: boolean
   kept: boolean
 }
@@ -25,6 +27,7 @@ export interface Shape {
 export interface Batch {
   heads: object[]
   facts: object[]
+  accounts: object[]
   jobs: object[]
   kept: object[]
 }
@@ -51,13 +54,15 @@ const columns = {
     column('lastEventId', 'uuid'),
   ],
   facts: [unit, column('how', 'text'), ...logged],
+  accounts: [unit, ...givenOf(users)],
   jobs: [unit, ...givenOf(outbox)],
   kept: [unit, ...givenOf(idempotencyKeys)],
 }
 
 /** What the statement for a shape takes, in its order. */
-const partsOf = ({ jobs, kept }: Shape): (keyof Batch)[] => [
+const partsOf = ({ accounts, jobs, kept }: Shape): (keyof Batch)[] => [
   ...(['heads', 'facts'] as const),
+  ...(accounts ? (['accounts'] as const) : []),
   ...(jobs ? (['jobs'] as const) : []),
   ...(kept ? (['kept'] as const) : []),
 ]
@@ -68,8 +73,8 @@ export const parametersOf = (shape: Shape, batch: Batch): string[] =>
 
 /**
  * The group commit as one statement. Its parameters are the lists of the heads (a unit's projects with the version they
- * were decided on and the one they take), of the events, and where there are any of the outbox rows and of the answers
- * kept under Idempotency-Key.
+ * were decided on and the one they take), of the events, and where there are any of new accounts, of the outbox rows and of
+ * the answers kept under Idempotency-Key.
  *
  * A unit wins only when every one of its projects still has the expected version; what lost writes nothing. Projects
  * are locked in id order, so that two commits over the same ones never wait for each other in a circle. Rows are the
@@ -77,7 +82,7 @@ export const parametersOf = (shape: Shape, batch: Batch): string[] =>
  * Answers the numbers of the units that won, in one text.
  */
 export function commitStatement(shape: Shape): string {
-  const { joint, opens, adds, puts, sets, cuts, jobs, kept } = shape
+  const { joint, opens, adds, puts, sets, cuts, accounts, jobs, kept } = shape
   return [
     ...(joint ? claimJointly : opens ? claimAndOpen : claim),
     `fact as materialized (${rowsOfWinners(shape, 'facts')})`,
@@ -86,6 +91,7 @@ export function commitStatement(shape: Shape): string {
     ...puts.map(put),
     ...sets.map(set),
     ...cuts.map(cut),
+    ...(accounts ? [insert('opened_accounts', users, rowsOfWinners(shape, 'accounts'))] : []),
     ...(jobs ? [insert('posted', outbox, rowsOfWinners(shape, 'jobs'))] : []),
     ...(kept ? [insert('noted', idempotencyKeys, rowsOfWinners(shape, 'kept'))] : []),
   ]

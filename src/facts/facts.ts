@@ -44,9 +44,19 @@ export interface Context {
   past?: ToldPast
 }
 
+/** A service account, which comes with the fact that makes it a member of its project. */
+export interface NewAccount {
+  id: string
+  projectId: string
+  name: string
+  email: string
+  createdAt: string
+}
+
 /** What a rule answers: the facts it wants committed (none when nothing changes) and the caller's answer. */
 export interface Decision<T> {
   changes: Change[]
+  accounts?: NewAccount[]
   answer: T
   /** They are what many commands decided one after another: the history shows that they belong together. */
   isBatch?: boolean

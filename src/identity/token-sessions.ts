@@ -48,22 +48,29 @@ interface Found {
   userId: string
   scopes: string
   projects: string | null
+  /** The project of a service account. */
+  serves: string | null
   leftMs: number
 }
 
-const callerOf = ({ id, userId, scopes, projects }: Found): Caller => {
+function callerOf({ id, userId, scopes, projects, serves }: Found): Caller {
   const scope = highest(scopes.split(' ') as Scope[])
-  return { userId, token: { id, scope, projects: projects?.split(' ') ?? null } }
+  const some = projects?.split(' ') ?? null
+  if (!serves) return { userId, token: { id, scope, projects: some } }
+  const own = some?.includes(serves) === false ? [] : [serves]
+  return { userId, token: { id, scope, projects: own, isService: true } }
 }
 
 /** Looks for tokens in the database, many in one query; undefined for one that does not hold. */
 const openLook = (sql: Sql) =>
   batched({ keys: 500, slots: 2 }, async (digests: string[]) => {
     const rows = await sql<Found[]>`
-      select q.n::int4 as n, t.id, t.user_id, t.scopes, t.projects,
+      select q.n::int4 as n, t.id, t.user_id, t.scopes, t.projects, u.project_id as serves,
         extract(epoch from t.expires_at - now())::float8 * 1000 as left_ms
       from unnest(${digests}::text[]) with ordinality q(digest, n)
       join api_tokens t on t.digest = q.digest
-      join users u on u.id = t.user_id and u.token_version = t.version`
+      join users u on u.id = t.user_id and u.token_version = t.version
+      where u.project_id is null or exists (select from projects p
+        join members m on m.project_id = p.id and m.user_id = u.id where p.id = u.project_id)`
     return byOrdinal(digests.length, rows)
   })

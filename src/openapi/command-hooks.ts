@@ -62,7 +62,7 @@ function refusalsOf<Row>({ at, into, least, refuses = [] }: Command<never, Row>)
   if (at.kind === 'new') return [...refuses, boundToken()]
   if (least === 'nobody') return refuses
   const role = suffices('VIEWER', least) ? [] : [roleNeeded(least)]
-  return [...refuses, ...role, notFound(nouns[at.kind]), ...(into ? [notFound('Project')] : [])]
+  return [...role, ...refuses, notFound(nouns[at.kind]), ...(into ? [notFound('Project')] : [])]
 }
 
 /** `member.set_role` is setMemberRole. */

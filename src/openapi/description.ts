@@ -8,6 +8,7 @@ const tags = {
   Tokens: 'API tokens: what programs send in the place of a sign-in.',
   Projects: 'What holds tasks. Who creates one owns it.',
   Members: 'Who else is in a project, and in which role.',
+  ServiceAccounts: 'Members that are programs: accounts of a project, which go with it.',
   Tasks: 'What is to be done in a project: with a status, a priority, a due date and somebody who does it.',
   Subtasks: 'The steps of a task, each open or completed.',
   Comments: 'What is said about a task.',

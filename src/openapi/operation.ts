@@ -46,7 +46,7 @@ interface Answer {
 /** The document's side of a route. Not checked at run time: views are typed, and tests hold them to these schemas. */
 export function operation({ id, tag, summary, description, answers, open, scope, ...asked }: Operation) {
   const { does, body } = asked
-  const refuses = [...(asked.refuses ?? []), ...(open ? [] : refusedTokens(scope))]
+  const refuses = open ? (asked.refuses ?? []) : withTokens(asked.refuses, scope)
   const told = does === 'read' ? [...refuses, wrongly(asked)] : [wrongly(asked), ...refuses]
   const own = Map.groupBy(told, ({ status }) => status)
   const statuses: ErrorStatus[] = [
@@ -82,9 +82,11 @@ const takes = (scope?: Scope): Record<string, string[]>[] => [
   ...(scope ? [{ apiToken: [] }] : []),
 ]
 
-/** Every API token may read. */
-const refusedTokens = (scope?: Scope) =>
-  !scope ? [signInNeeded()] : scope === 'read' ? [] : [scopeNeeded(scope)]
+/** What is refused of API tokens, in the order in which it is looked at. Every one may read. */
+function withTokens(refuses: Refusal[] = [], scope?: Scope): Refusal[] {
+  if (!scope) return [signInNeeded(), ...refuses]
+  return scope === 'read' ? refuses : [...refuses, scopeNeeded(scope)]
+}
 
 const notModified = { $ref: '#/components/responses/NotModified' }
 

@@ -32,7 +32,13 @@ export const parametersOf = (path: string, known: Parameter[], statuses: string[
 function pathParameter(path: string, name: string): Parameter {
   const what = new RegExp(`(\\w+)s/\\{${name}\\}`).exec(path)?.[1]
   const schema = { type: 'string', format: 'uuid' }
-  return { name, in: 'path', required: true, description: `The id of a ${what}`, schema }
+  return {
+    name,
+    in: 'path',
+    required: true,
+    description: `The id of ${/^[aeiou]/.test(what ?? '') ? 'an' : 'a'} ${what}`,
+    schema,
+  }
 }
 
 /** Without example values: the UI would fill them in and send them. */

@@ -67,7 +67,7 @@ test('imports point one way: drizzle, src, modules, workers, and one way between
 })
 
 test('no two modules import each other, and the own servers know nobody', () => {
-  const moduleOf = (path: string) => /^modules\/[a-z]+(?=\/)/.exec(path)?.[0]
+  const moduleOf = (path: string) => /^modules\/[a-z-]+(?=\/)/.exec(path)?.[0]
   const pairs = sourcesIn('modules').flatMap((source) =>
     importsOf(source).map(({ name }) => [moduleOf(source.path), moduleOf(name)].join(' ')),
   )

@@ -56,6 +56,11 @@ test('every body works as it stands once the id is set', async () => {
   const things = await furnish({ ...people, editor: await register(client) }, await register(client))
   const comment = await ada.post(`/tasks/${things.taskId}/comments`, exampleOf('createComment'))
   const ids: Record<string, string> = { projects: things.projectId, members: things.memberId }
+  const account = await ada.post(
+    `/projects/${things.projectId}/service-accounts`,
+    exampleOf('createServiceAccount'),
+  )
+  Object.assign(ids, { accounts: account.body.id })
   Object.assign(ids, { tasks: things.taskId, subtasks: things.subtaskId, comments: comment.body.id })
 
   for (const [name, { operationId, requestBody, security }] of operations) {

@@ -23,6 +23,8 @@ test('operations are called by what they do', () => {
       ...['createTask', 'listTasks', 'getTask', 'updateTask', 'deleteTask'],
       ...['createSubtask', 'listSubtasks', 'toggleSubtask', 'updateSubtask', 'deleteSubtask'],
       ...['createToken', 'listTokens', 'deleteToken'],
+      ...['createServiceAccount', 'listServiceAccounts', 'deleteServiceAccount'],
+      ...['createServiceAccountToken', 'listServiceAccountTokens', 'deleteServiceAccountToken'],
       ...['createComment', 'listComments', 'updateComment', 'deleteComment', 'listEvents'],
       ...['listProjectHistory', 'listTaskHistory'],
     ]),
@@ -42,6 +44,7 @@ test('what crosses the wire has a name, and is named wherever it is shown', () =
     'Event',
     'TaskEvent',
     'ApiToken',
+    'ServiceAccount',
     'Error',
   ]
   const lists = ['TaskStatus', 'TaskPriority', 'TaskSort', 'Role', 'EventType']
@@ -59,7 +62,7 @@ test('a limit is a whole number with bounds', () => {
   const limits = [...operationsOf(api)].flatMap(([name, { parameters }]) =>
     parameters.filter((one) => one.name === 'limit').map(({ schema }) => [name, schema] as const),
   )
-  expect(limits).toHaveLength(8)
+  expect(limits).toHaveLength(9)
   for (const [name, schema] of limits) {
     const own: Record<string, number[]> = { projects: [1_000, 1_000], events: [500, 100] }
     const [most, unlessTold] = own[name.split('/').at(-1)!] ?? [200, 50]

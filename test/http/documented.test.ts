@@ -136,6 +136,27 @@ test('answers about tokens are as documented', async () => {
   await call(owner, 'DELETE', `/tokens/${made.id}`)
 })
 
+test('answers about service accounts are as documented', async () => {
+  const { projectId } = await furnish(people, guest)
+  const at = `/projects/${projectId}/service-accounts`
+  const everybody = [people.owner.as(), people.stranger, people.viewer, people.admin]
+  const key = { 'idempotency-key': 'a service account' }
+  for (const who of everybody) await call(who, 'POST', at, { name: 'Importer' })
+  for (const _ of [1, 2]) await call(people.admin, 'POST', at, { name: 'Importer' }, key)
+  await call(people.admin, 'POST', at, {})
+  for (const who of everybody) await call(who, 'GET', at)
+  await call(people.admin, 'GET', at, undefined, { 'if-none-match': '*' })
+  const [{ id } = { id: '' }] = (await people.admin.get(at)).body
+  const expiresAt = new Date(Date.now() + 86_400_000).toISOString()
+  const body = { name: 'T', scopes: ['write'], expiresAt }
+  for (const who of everybody) await call(who, 'POST', `${at}/${id}/tokens`, body)
+  for (const who of everybody) await call(who, 'GET', `${at}/${id}/tokens`)
+  const [token] = (await people.admin.get(`${at}/${id}/tokens`)).body
+  for (const who of everybody) await call(who, 'DELETE', `${at}/${id}/tokens/${token!.id}`)
+  await call(people.admin, 'DELETE', `${at}/${id}`, undefined, { 'if-match': '"other"' })
+  for (const who of [...everybody, people.admin]) await call(who, 'DELETE', `${at}/${id}`)
+})
+
 test('every operation was seen to succeed and to refuse', () => {
   const names = [...operationsOf(api).keys()]
   expect([...seen].sort()).toEqual(names.flatMap((name) => [`${name} done`, `${name} refused`]).sort())

@@ -32,7 +32,9 @@ async function furnish(): Promise<Record<string, string>> {
   const { id: tasks } = await make(owner, '/tasks', { title: 'Wheels', projectId: projects })
   const { id: subtasks } = await make(owner, `/tasks/${tasks}/subtasks`, { title: 'Oil' })
   const { id: comments } = await make(owner, `/tasks/${tasks}/comments`, { text: 'Slow' })
-  return { projects, members, tasks, subtasks, comments, tokens: tokens.read.id }
+  const { id: account } = await make(owner, `/projects/${projects}/service-accounts`, { name: 'Importer' })
+  const ids = { projects, members, tasks, subtasks, comments, tokens: tokens.read.id }
+  return { ...ids, 'service-accounts': account }
 }
 
 /** Of the event that makes the subtask. */

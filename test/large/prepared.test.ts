@@ -102,20 +102,12 @@ test('commits of whatever is written together leave a connection small', async (
   const texts = new Set<string>()
   for (let n = 0; n < 2 ** 15; n += 97) {
     const [adds, sets, cuts] = [some(n >> 10), some((n >> 5) & 31), some(n & 31)]
+    const beside = { accounts: n % 11 > 8, jobs: n % 5 > 2, kept: n % 7 > 3 }
     const puts = children.filter((_, i) => n & (4 << i))
-    const asked = {
-      joint: n % 3 === 0,
-      opens: n % 2 > 0,
-      adds,
-      puts,
-      sets,
-      cuts,
-      jobs: n % 5 > 2,
-      kept: n % 7 > 3,
-    }
+    const asked = { joint: n % 3 === 0, opens: n % 2 > 0, adds, puts, sets, cuts, ...beside }
     const { shape, text } = choose(asked)
     texts.add(text)
-    const none = parametersOf(shape, { heads: [], facts: [], jobs: [], kept: [] })
+    const none = parametersOf(shape, { heads: [], facts: [], accounts: [], jobs: [], kept: [] })
     await database.commits.unsafe(text, none, { prepare: true })
   }
   expect(texts.size).toBeLessThanOrEqual(config.commitShapes + 2)

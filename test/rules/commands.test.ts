@@ -7,7 +7,9 @@ test('every command has a name of its own, noun.verb', () => {
   const names = commands.map(({ name }) => name)
   expect(new Set(names).size).toBe(names.length)
   expect(
-    names.filter((name) => !/^(project|member|task|subtask|comment)\.[a-z]+(_[a-z]+)?$/.test(name)),
+    names.filter(
+      (name) => !/^(project|member|serviceAccount|task|subtask|comment)\.[a-z]+(_[a-z]+)?$/.test(name),
+    ),
   ).toEqual([])
 })
 

@@ -1,0 +1,37 @@
+import { Elysia } from 'elysia'
+import type { Http } from '../../src/http/http.ts'
+import type { Services } from '../../src/services.ts'
+import { CreateTokenBody } from '../tokens/schema.ts'
+import { openTokenWork } from '../tokens/work.ts'
+import { createServiceAccount, deleteServiceAccount } from './commands.ts'
+import * as document from './operations.ts'
+import type { serviceAccountReads } from './reads.ts'
+import { openLookingAfter } from './tokens.ts'
+
+export const serviceAccountRoutes = (
+  { guarded, run, ask }: Http,
+  { list }: ReturnType<typeof serviceAccountReads>,
+) =>
+  new Elysia({ prefix: '/projects' })
+    .use(guarded)
+    .post(...run('/:id/service-accounts', createServiceAccount, 'Make a service account'))
+    .get(...ask('/:id/service-accounts', list, 'List service accounts'))
+    .delete(...run('/:id/service-accounts/:accountId', deleteServiceAccount, 'Delete a service account'))
+
+export function serviceAccountTokenRoutes(services: Services) {
+  const tokens = openTokenWork(services)
+  const of = openLookingAfter(services)
+  return new Elysia({ prefix: '/projects/:id/service-accounts/:accountId/tokens' })
+    .use(services.guards.claimed)
+    .post('', ({ request, claims, params, body }) => tokens.create(of({ request, claims, params }), body), {
+      jsonBody: true,
+      body: CreateTokenBody,
+      ...document.creating,
+    })
+    .get('', ({ request, claims, params }) => tokens.list(of({ request, claims, params })), document.listing)
+    .delete(
+      '/:tokenId',
+      ({ request, claims, params }) => tokens.delete(of({ request, claims, params }), params.tokenId),
+      document.deleting,
+    )
+}

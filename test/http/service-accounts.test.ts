@@ -1,0 +1,164 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { type Body, type Client, make } from '../support/client.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+import { absentId, anId, anInstant, expectAnswer, expectRefusal, malformedIds } from './answers.ts'
+import { openPeople, openProject, type People } from './scene.ts'
+import {
+  type Account,
+  accountsAt,
+  addressOf,
+  expiresAt,
+  openServiceAccount,
+  type Token,
+  tokensOf,
+} from './service-account-scene.ts'
+
+let service: TestService
+let people: People
+beforeAll(async () => {
+  service = await openTestService()
+  people = await openPeople(service.client)
+})
+afterAll(() => service.close())
+
+test('a service account is a member with a role, shown as one and named by events and comments', async () => {
+  const projectId = await openProject(people)
+  const answer = await people.admin.post(accountsAt(projectId), { name: ' Importer ' })
+  const account = answer.body as Account
+  const { memberId } = account
+  expectAnswer(answer, 201, {
+    id: anId,
+    name: 'Importer',
+    projectId,
+    memberId: anId,
+    role: 'VIEWER',
+    createdAt: anInstant,
+  })
+  expect(answer.headers.get('location')).toBe(`/api/v1${accountsAt(projectId)}/${account.id}`)
+  expect((await people.viewer.get(accountsAt(projectId))).body).toStrictEqual([account] as never)
+  const user = { id: account.id, name: 'Importer', email: addressOf(account) }
+  const members = (await people.viewer.get(`/projects/${projectId}/members`)).body
+  expect(members.find(({ id }) => id === memberId)).toMatchObject({ user, role: 'VIEWER' } as never)
+  expect(
+    (await people.admin.patch(`/projects/${projectId}/members/${memberId}/role`, { role: 'EDITOR' })).status,
+  ).toBe(200)
+  expect((await people.viewer.get(accountsAt(projectId))).body).toMatchObject([{ role: 'EDITOR' }] as never)
+
+  const token = (await make(people.admin, tokensOf(account), {
+    name: 'T',
+    scopes: ['write'],
+    expiresAt,
+  })) as Token
+  const program = people.owner.as(token.token)
+  expect((await program.get('/auth/me')).body).toStrictEqual(user as never)
+  const task = await make(program, '/tasks', { title: 'Wheels', projectId, assigneeId: account.id })
+  const comment = await make(program, `/tasks/${task.id}/comments`, { text: 'Oiled' })
+  expect(comment.author).toStrictEqual({ id: account.id, name: 'Importer' } as never)
+  const events = (await people.viewer.get(`/projects/${projectId}/events`)).body as unknown as {
+    type: string
+    actor: object
+    after: Body
+  }[]
+  expect(events.find(({ after }) => after?.userId === account.id)).toMatchObject({
+    type: 'member.invited',
+    actor: { id: people.admin.id },
+    after: { user },
+  } as never)
+  expect(events.at(-1)).toMatchObject({
+    type: 'comment.created',
+    actor: { id: account.id, name: 'Importer' },
+  })
+})
+
+test('who may make, list and delete service accounts and their tokens', async () => {
+  const { projectId, account } = await openServiceAccount(people)
+  const body = { name: 'T', scopes: ['read'], expiresAt }
+  const asks: [does: string, statuses: number[], (who: Client) => ReturnType<Client['get']>][] = [
+    ['make', [201, 201, 403, 403, 404], (who) => who.post(accountsAt(projectId), { name: 'B' })],
+    ['list', [200, 200, 200, 200, 404], (who) => who.get(accountsAt(projectId))],
+    ['make a token', [201, 201, 403, 403, 404], (who) => who.post(tokensOf(account), body)],
+    ['list tokens', [200, 200, 403, 403, 404], (who) => who.get(tokensOf(account))],
+    ['delete', [200, 404, 403, 403, 404], (who) => who.delete(`${accountsAt(projectId)}/${account.id}`)],
+  ]
+  for (const [does, statuses, ask] of asks) {
+    const found: number[] = []
+    for (const who of ['owner', 'admin', 'editor', 'viewer', 'stranger'] as const)
+      found.push((await ask(people[who])).status)
+    expect([does, found]).toEqual([does, statuses])
+  }
+})
+
+test('what is no service account of the project is not found, a member of flesh neither', async () => {
+  const { projectId, account } = await openServiceAccount(people)
+  const { account: other } = await openServiceAccount(people)
+  const none = 'Service account not found'
+  for (const id of [people.editor.id, people.owner.id, other.id, absentId, ...malformedIds]) {
+    expectRefusal(await people.owner.delete(`${accountsAt(projectId)}/${id}`), 404, none)
+    expectRefusal(await people.owner.get(`${accountsAt(projectId)}/${id}/tokens`), 404, none)
+    const wanted = { name: 'T', scopes: ['read'], expiresAt }
+    expectRefusal(await people.owner.post(`${accountsAt(projectId)}/${id}/tokens`, wanted), 404, none)
+  }
+  expectRefusal(await people.owner.delete(`${tokensOf(account)}/${absentId}`), 404, 'Token not found')
+  const own = (await make(people.owner, '/tokens', { name: 'T', scopes: ['read'], expiresAt })) as Token
+  expectRefusal(await people.owner.delete(`${tokensOf(account)}/${own.id}`), 404, 'Token not found')
+})
+
+test('tokens of service accounts take a sign-in token', async () => {
+  const { account, program, token } = await openServiceAccount(people, { role: 'ADMIN' })
+  const admin = (await make(people.admin, '/tokens', { name: 'T', scopes: ['admin'], expiresAt })) as Token
+  for (const who of [program, people.admin.as(admin.token)]) {
+    expectRefusal(await who.get(tokensOf(account)), 403, /sign-in token/)
+    expectRefusal(
+      await who.post(tokensOf(account), { name: 'T', scopes: ['read'], expiresAt }),
+      403,
+      /sign-in token/,
+    )
+    expectRefusal(await who.delete(`${tokensOf(account)}/${token.id}`), 403, /sign-in token/)
+  }
+})
+
+test('a service account cannot sign in, and nobody can register in its place', async () => {
+  const { account } = await openServiceAccount(people)
+  for (const password of ['', 'null', 'secret-1'])
+    expectRefusal(
+      await service.client.post('/auth/login', { email: addressOf(account), password }),
+      401,
+      'Wrong email or password',
+    )
+  const register = { name: 'Eve', email: addressOf(account), password: 'secret-1' }
+  expectRefusal(await service.client.post('/auth/register', register), 409)
+})
+
+test('a service account sees its project alone, cannot leave it, and cannot be invited elsewhere', async () => {
+  const { projectId, account, program } = await openServiceAccount(people, { role: 'ADMIN' })
+  const other = await openProject(people)
+  expectRefusal(await program.post('/projects', { name: 'Mine' }), 403, /not bound to projects/)
+  expect((await program.get('/projects')).body.map(({ id }) => id)).toEqual([projectId])
+  expectRefusal(await program.get(`/projects/${other}`), 404)
+  const stays = 'A service account cannot leave its project'
+  expectRefusal(await program.delete(`/projects/${projectId}/members/${account.memberId}`), 403, stays)
+  expectRefusal(await program.delete(`${accountsAt(projectId)}/${account.id}`), 403, stays)
+  const batch = { operations: [{ op: 'member.remove', memberId: account.memberId }] }
+  expectRefusal(await program.post(`/projects/${projectId}/batch`, batch), 403, `operations[0]: ${stays}`)
+  const events = (await program.get(`/projects/${projectId}/events?types=member.invited`))
+    .body as unknown as { seq: number }[]
+  expectRefusal(await program.post(`/projects/${projectId}/undo`, { seq: events.at(-1)!.seq }), 403, stays)
+  const invited = { email: addressOf(account) }
+  for (const id of [other, projectId])
+    expectRefusal(await people.owner.post(`/projects/${id}/members/invite`, invited), 404, 'User not found')
+  const inBatch = { operations: [{ op: 'member.invite', ...invited }] }
+  expectRefusal(
+    await people.owner.post(`/projects/${other}/batch`, inBatch),
+    404,
+    'operations[0]: User not found',
+  )
+  expect((await program.get(`/projects/${projectId}`)).status).toBe(200)
+})
+
+test('its role is what it may, and a token bound to another project reaches nothing', async () => {
+  const { projectId, program } = await openServiceAccount(people, { role: 'VIEWER' })
+  expectRefusal(await program.post('/tasks', { title: 'T', projectId }), 403, /the role EDITOR/)
+  const bound = await openServiceAccount(people, { projects: [projectId] })
+  expectRefusal(await bound.program.get(`/projects/${projectId}`), 404)
+  expectRefusal(await bound.program.get(`/projects/${bound.projectId}`), 404)
+})
