@@ -5,9 +5,8 @@ import { codeOf, product, type Source, sourcesIn, topLevel } from './source.ts'
 const mostLines = 200
 const medianLines = 50
 const allowedAtTop = `src modules workers drizzle test bench package.json tsconfig.json bunfig.toml
-  docker-compose.yml Dockerfile README.md CHANGELOG.md LICENSE bun.lock .ci .gitignore .dockerignore .env.example`.split(
-  /\s+/,
-)
+  docker-compose.yml Dockerfile README.md CHANGELOG.md CONTRIBUTING.md LICENSE bun.lock ops .ci .github .gitignore .dockerignore
+  .env.example`.split(/\s+/)
 
 const everything = () => sourcesIn('src', 'modules', 'workers', 'drizzle', 'test', 'bench')
 const paths = (sources: Source[]) => sources.map(({ path }) => path)

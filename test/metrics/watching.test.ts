@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { openCounts } from '../../src/metrics/counts.ts'
+import { jobFamilies } from '../../src/jobs/families.ts'
+import { openProcessFamilies } from '../../src/metrics/process-families.ts'
+import { serviceFamilies } from '../../src/process/families.ts'
+import { root } from '../architecture/source.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+import { promtool } from './scrape.ts'
+
+let service: TestService
+/** Every metric that there is, with the labels that its series have. */
+const told = new Map<string, string[]>()
+beforeAll(async () => {
+  service = await openTestService({ METRICS_PORT: '1' })
+  await service.client.get('/auth/me')
+  const { services } = service
+  const jobs = await jobFamilies(services.database.chores)
+  for (const { name, type, values } of [...openProcessFamilies()(), ...serviceFamilies(services), ...jobs]) {
+    const labels = [...new Set(values.flatMap(({ labels }) => Object.keys(labels)))]
+    const names = type === 'histogram' ? ['_bucket', '_sum', '_count'].map((end) => name + end) : [name]
+    for (const one of names) told.set(one, labels)
+  }
+})
+afterAll(() => service.close())
+
+const alerts = join(root, 'ops/alerts.yml')
+const dashboard = JSON.parse(readFileSync(join(root, 'ops/dashboard.json'), 'utf8'))
+interface Panel {
+  title: string
+  targets?: { expr: string; legendFormat: string }[]
+}
+const targets = (dashboard.panels as Panel[]).flatMap(({ targets = [] }) => targets)
+/** What Prometheus and its configuration add to each series. */
+const added = ['job', 'instance', 'process']
+
+test('promtool takes the alerts', () => {
+  const { status, output } = promtool(['check', 'rules', '--lint=all', '--lint-fatal', alerts])
+  expect([status, output]).toEqual([0, expect.stringMatching(/SUCCESS: \d+ rules found/)])
+})
+
+test('each query of the dashboard is one that Prometheus understands', () => {
+  const rules = targets.map(({ expr }, n) => {
+    const known = expr.replaceAll('$__rate_interval', '5m').replaceAll('$job', 'docket')
+    return `      - record: docket:query${n}\n        expr: ${JSON.stringify(known)}\n`
+  })
+  const { status, output } = promtool(
+    ['check', 'rules', '/dev/stdin'],
+    `groups:\n  - name: dashboard\n    rules:\n${rules.join('')}`,
+  )
+  expect([status, output]).toEqual([0, expect.stringContaining(`SUCCESS: ${targets.length} rules found`)])
+})
+
+test('alerts and dashboard speak of metrics and labels that there are', () => {
+  const asked = [readFileSync(alerts, 'utf8'), ...targets.map(({ expr }) => expr)]
+  const names = asked.flatMap((text) => text.match(/\bdocket_\w+/g) ?? [])
+  expect(names.length).toBeGreaterThan(30)
+  expect(names.filter((name) => !told.has(name))).toEqual([])
+  for (const { expr, legendFormat } of targets) {
+    const known = expr.match(/\bdocket_\w+/g)!.flatMap((name) => told.get(name)!)
+    const used = [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)].map(([, label]) => label!)
+    for (const label of used) expect([expr, [...known, ...added].includes(label)]).toEqual([expr, true])
+  }
+})
+
+test('all that is told stands in the dashboard or the alerts', () => {
+  const text = readFileSync(alerts, 'utf8') + JSON.stringify(dashboard)
+  const families = [...told.keys()]
+    .filter((name) => !/_(sum|count)$/.test(name))
+    .map((name) => name.replace(/_bucket$/, ''))
+  const seldom = [
+    'docket_postgres_connections',
+    'docket_postgres_queries_open',
+    'docket_actors',
+    'docket_leases_held',
+  ]
+  const unseen = families.filter((name) => !text.includes(name) && !seldom.includes(name))
+  expect(unseen).toEqual(['docket_process_heap_bytes'])
+})
+
+test('no label is as many as there are users or projects', () => {
+  const labels = new Set([...told.values()].flat())
+  const few = [
+    'method',
+    'route',
+    'status',
+    'le',
+    'outcome',
+    'cache',
+    'result',
+    'pool',
+    'batch',
+    'follower',
+    'mode',
+  ]
+  expect([...labels].filter((label) => !few.includes(label))).toEqual([])
+  expect(openCounts().requests.all()).toEqual([])
+})
