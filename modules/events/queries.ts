@@ -1,4 +1,4 @@
-import type { Sql } from '../../src/postgres/database.ts'
+import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import type { StoredEvent } from '../../src/facts/facts.ts'
 import { requireKept } from '../../src/reads/kept.ts'
 import { pageBytes, untilFull } from '../../src/reads/pages.ts'
@@ -13,12 +13,27 @@ export const lookedAt = 10_000
 
 /** An event as it is read, and how long its rows are. */
 export type EventRow = StoredEvent & { taskId: string | null; bytes: number }
+type Sides<T> = { before: T; after: T }
 
-/** What is read of an event `e`. */
+/** What is read of an event `e`: its rows as texts, for to make those is what it costs, and to measure them takes them too. */
 export const eventColumns = (sql: Sql) => sql`
   e.project_id, e.seq::float8 as seq, e.id, e.type, e.entity, e.entity_id, e.task_id,
-  e.batch::float8 as batch, e.undoes::float8 as undoes, e.actor_id, e.at, e.before, e.after,
-  coalesce(octet_length(e.before::text), 0) + coalesce(octet_length(e.after::text), 0) as bytes`
+  e.batch::float8 as batch, e.undoes::float8 as undoes, e.actor_id, e.at,
+  e.before::text as before, e.after::text as after`
+
+/** Reads events that a query finds, in its order, until they fill a page. */
+export async function eventRows(sql: Sql, found: SqlPart): Promise<EventRow[]> {
+  const long = sql`coalesce(octet_length(before), 0) + coalesce(octet_length(after), 0)`
+  const rows = await sql<
+    (Omit<EventRow, 'before' | 'after'> & Sides<string | null>)[]
+  >`${untilFull(sql, found, long)}`
+  return rows.map(({ before, after, ...event }) => {
+    const bytes = Buffer.byteLength(before ?? '') + Buffer.byteLength(after ?? '')
+    return { ...event, before: rowIn(before), after: rowIn(after), bytes } as EventRow
+  })
+}
+
+const rowIn = (text: string | null): unknown => (text === null ? null : JSON.parse(text))
 
 /** Whether there may be more of them than were read. */
 export const isCutAt = (rows: EventRow[], limit: number): boolean =>
@@ -44,12 +59,11 @@ export async function eventsAt(
   if (after >= version) return { events: [], upTo: version }
   const end = Math.min(version, after + lookedAt)
   const wanted = types ? sql`and e.type = any(${types}::text[])` : sql``
-  const rows = await sql<EventRow[]>`${untilFull(
+  const rows = await eventRows(
     sql,
     sql`select ${eventColumns(sql)} from events e where e.project_id = ${projectId} and e.seq > ${after}::bigint and e.seq <= ${end}::bigint ${wanted}
     order by e.seq limit ${limit}`,
-    sql`bytes`,
-  )}`
+  )
   if (rows[0]?.seq !== after + 1) await requireKept(oldestKept, projectId, after)
   const upTo = isCutAt(rows, limit) ? rows.at(-1)!.seq : end
   return { events: await withPeople(sql, rows), upTo }

@@ -85,7 +85,10 @@ function alongWith(event: ReadEvent): object {
 function differences(before: object, after: object): [object, object] {
   const had = Object.entries(before)
   const has = after as Record<string, unknown>
-  const changed = had.filter(([name, value]) => !isDeepStrictEqual(value, has[name])).map(([name]) => name)
+  // Most are texts, and the same: to compare those in depth is what an event would cost most.
+  const isChanged = ([name, value]: [string, unknown]) =>
+    value !== has[name] && !isDeepStrictEqual(value, has[name])
+  const changed = had.filter(isChanged).map(([name]) => name)
   const only = (all: object) =>
     Object.fromEntries(Object.entries(all).filter(([name]) => changed.includes(name)))
   return [only(before), only(after)]

@@ -1,8 +1,7 @@
 import { seqAt, seqBefore } from '../../src/reads/seq-at.ts'
-import { untilFull } from '../../src/reads/pages.ts'
 import type { Seen } from '../../src/reads/role-lookup.ts'
 import type { Services } from '../../src/services.ts'
-import { eventColumns, type EventRow, isCutAt, lookedAt, withPeople } from '../events/queries.ts'
+import { eventColumns, eventRows, isCutAt, lookedAt, withPeople } from '../events/queries.ts'
 import type { ReadEvent } from '../events/views.ts'
 import type { Wanted } from './parameters.ts'
 
@@ -23,17 +22,15 @@ export async function eventsBack(
 ): Promise<Back> {
   const { projectId, version } = seen
   const { entity, entityId, actorId, types, limit } = wanted
-  const [oldest, upTo, after] = await Promise.all([
-    oldestKept(projectId),
+  const [upTo, after] = await Promise.all([
     wanted.to === null ? version : seqAt(sql, seen, wanted.to),
     wanted.from === null ? 0 : seqBefore(sql, seen, wanted.from),
   ])
-  const first = Math.max(after + 1, oldest ?? 1)
   const last = Math.min(version, upTo, (wanted.before ?? Infinity) - 1)
-  const lowest = Math.max(first, last - lookedAt + 1)
+  const lowest = Math.max(after + 1, last - lookedAt + 1)
   if (last < lowest) return { events: [], goOn: null }
   // One text for all that may be asked: each further one would be a plan more to keep.
-  const rows = await sql<EventRow[]>`${untilFull(
+  const rows = await eventRows(
     sql,
     sql`select ${eventColumns(sql)} from events e
     where e.project_id = ${projectId} and e.seq <= ${last}::bigint and e.seq >= ${lowest}::bigint
@@ -42,8 +39,9 @@ export async function eventsBack(
       and (${entityId}::uuid is null or e.entity_id = ${entityId}::uuid)
       and (${actorId}::uuid is null or e.actor_id = ${actorId}::uuid)
     order by e.seq desc limit ${limit}`,
-    sql`bytes`,
-  )}`
+  )
   const downTo = isCutAt(rows, limit) ? rows.at(-1)!.seq : lowest
-  return { events: await withPeople(sql, rows), goOn: downTo > first ? String(downTo) : null }
+  const isOldest = async () => downTo <= ((await oldestKept(projectId)) ?? 1)
+  const [events, isEnd] = await Promise.all([withPeople(sql, rows), downTo <= after + 1 || isOldest()])
+  return { events, goOn: isEnd ? null : String(downTo) }
 }

@@ -1,7 +1,6 @@
 import { lastId } from '../../src/ids.ts'
 import type { Sql } from '../../src/postgres/database.ts'
-import { untilFull } from '../../src/reads/pages.ts'
-import { eventColumns, type EventRow, isCutAt, lookedAt, withPeople } from '../events/queries.ts'
+import { eventColumns, eventRows, isCutAt, lookedAt, withPeople } from '../events/queries.ts'
 import type { Back } from './of-project.ts'
 
 interface WantedOfTask {
@@ -19,13 +18,12 @@ interface WantedOfTask {
 export async function taskEventsBack(sql: Sql, wanted: WantedOfTask): Promise<Back> {
   const { taskId, projectIds, limit } = wanted
   const before = wanted.before ?? lastId
-  const rows = await sql<EventRow[]>`${untilFull(
+  const rows = await eventRows(
     sql,
     sql`select ${eventColumns(sql)} from (
       select * from events where task_id = ${taskId} and id < ${before} order by id desc limit ${lookedAt}) e
     where e.project_id = any(${projectIds}::uuid[]) order by e.id desc limit ${limit + 1}`,
-    sql`bytes`,
-  )}`
+  )
   const shown = rows.slice(0, limit)
   const goOn = isCutAt(rows, limit + 1) ? shown.at(-1)!.id : await passedOver(sql, taskId, before)
   return { events: await withPeople(sql, shown), goOn }
