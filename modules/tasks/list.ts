@@ -90,7 +90,8 @@ type From = TaskFilter & { then?: Then }
 function merged(sql: Sql, { then, ...filter }: From, by: SqlPart, rows: number): SqlPart {
   const order = orderOf(sql, filter, dueKey(sql))
   const due = filter.sort.endsWith('dueDate') ? sql`, ${dueKey(sql)} as due` : sql``
-  const branch = ([status, priority]: Branch, tasks = then?.kept ?? sql`tasks`) => sql`
+  const table = then?.kept ?? sql`tasks`
+  const branch = ([status, priority]: Branch, tasks = table) => sql`
     (select t.* ${due} from ${tasks} t where t.project_id = v.id
       ${status ? sql`and t.status = ${status}` : sql``} ${priority ? sql`and t.priority = ${priority}` : sql``}
       ${filter.assigneeId ? sql`and t.assignee_id = ${filter.assigneeId}` : sql``}

@@ -10,7 +10,7 @@ const pageEvents = 500
 export const mostLooked = 100_000
 
 /** A task just before an event of its project. */
-export interface Moment {
+export interface JustBefore {
   projectId: string
   taskId: string
   eventId: string
@@ -23,7 +23,7 @@ type Told = Pick<StoredEvent, 'type' | 'entity' | 'entityId' | 'after'> & { id: 
  * backwards, to where the task came into the project. `too much` is what could not go along with the task to another one
  * either; `forgotten`, where its coming is no longer told.
  */
-export async function childrenBefore(sql: Sql, at: Moment): Promise<Children | 'too much' | 'forgotten'> {
+export async function childrenBefore(sql: Sql, at: JustBefore): Promise<Children | 'too much' | 'forgotten'> {
   const found: Children = { subtasks: [], comments: [] }
   const known = new Set<string>()
   const put = (child: ChildOfTask, id: string, row: Rows[ChildOfTask] | null) => {
@@ -49,7 +49,7 @@ export async function childrenBefore(sql: Sql, at: Moment): Promise<Children | '
   return 'too much'
 }
 
-const pageBefore = (sql: Sql, { projectId, taskId }: Moment, before: string) =>
+const pageBefore = (sql: Sql, { projectId, taskId }: JustBefore, before: string) =>
   sql<Told[]>`${untilFull(
     sql,
     sql`select id, type, entity, entity_id, entity = 'task' and before is null as is_first,

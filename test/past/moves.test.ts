@@ -112,6 +112,20 @@ test('of each stay in a project is told what hung on a task during that stay', a
   for (const holds of checks) await holds()
 })
 
+test('a task that came back has been there before it went, not between', async () => {
+  const { project, task, subtask, comment } = await furnish()
+  await ada.delete(`/tasks/${task.id}`)
+  expect((await ada.post(`/projects/${project.id}/undo`, { seq: 5 })).status).toBe(200)
+  for (const version of [4, 8]) {
+    expectAnswer(await ada.get(`/tasks/${task.id}?asOf=${version}`), 200, task)
+    expectAnswer(await ada.get(`/tasks/${task.id}/subtasks?asOf=${version}`), 200, [subtask])
+    expectAnswer(await ada.get(`/tasks/${task.id}/comments?asOf=${version}`), 200, [comment])
+  }
+  for (const list of ['', '/subtasks', '/comments'])
+    expectRefusal(await ada.get(`/tasks/${task.id}${list}?asOf=5`), 404, 'Task not found')
+  expectAnswer(await ada.get(`/tasks?projectId=${project.id}&asOf=5`), 200, [])
+})
+
 test('an id that was taken again by somebody else shows nothing of theirs', async () => {
   const { project, task } = await furnish()
   const at = encodeURIComponent(task.createdAt)
