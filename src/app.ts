@@ -20,6 +20,9 @@ import { taskReads } from '../modules/tasks/reads.ts'
 import { taskRoutes } from '../modules/tasks/routes.ts'
 import { tokenRoutes } from '../modules/tokens/routes.ts'
 import { undoRoutes } from '../modules/undo/routes.ts'
+import { webhookReads } from '../modules/webhooks/reads.ts'
+import { webhookRoutes } from '../modules/webhooks/routes.ts'
+import { openWebhookWork } from '../modules/webhooks/work.ts'
 import { cors } from './http/cors.ts'
 import { docs } from './http/docs.ts'
 import { errors } from './http/errors.ts'
@@ -59,6 +62,7 @@ export function createApp(services: Services) {
         .use(serviceAccountTokenRoutes(services))
         .use(eventRoutes(http, eventReads(services)))
         .use(historyRoutes(http, historyReads(services)))
+        .use(webhookRoutes(http, webhookReads(services), openWebhookWork(services)))
         .use(taskRoutes(http, taskReads(services, seeTask)))
         .use(subtaskRoutes(http, subtaskReads(services, seeTask)))
         .use(commentRoutes(http, commentReads(services, seeTask))),

@@ -17,6 +17,7 @@ export function readConfig(env: Record<string, string | undefined>) {
     ...ofDatabase(settings),
     ...ofWrites(settings),
     ...ofJobs(settings),
+    ...ofWebhooks(settings),
   }
 }
 
@@ -93,6 +94,13 @@ const ofJobs = ({ whole }: Settings) => ({
   jobSliceMs: whole('JOB_SLICE_MS', 1_000, 10, 600_000),
   jobAttempts: whole('JOB_ATTEMPTS', 8, 1, 20),
   sweepEveryMs: whole('SWEEP_EVERY_MS', 2_000, 50, 600_000),
+})
+
+const ofWebhooks = ({ isOn, whole }: Settings) => ({
+  webhookAllowHttp: isOn('WEBHOOK_ALLOW_HTTP', 'off'),
+  webhookAllowPrivate: isOn('WEBHOOK_ALLOW_PRIVATE', 'off'),
+  webhookConcurrency: whole('WEBHOOK_CONCURRENCY', 100, 1, 10_000),
+  projectWebhooks: whole('PROJECT_WEBHOOKS', 100, 1, 1_000),
 })
 
 /** @throws ConfigError when production leaves out what all its processes must share. */

@@ -25,6 +25,9 @@ function tick(): Tick {
 /** A UUIDv7 (RFC 9562, 5.7) that sorts after those made before it in this process. */
 export const newId = (): string => idAt(tick())
 
+/** What every id made from then on sorts after. */
+export const firstIdAt = (ms: number): string => idAt({ ms, count: 0 }, '-8000-000000000000')
+
 /** A clock for what is decided on a project: see clockAfter. */
 export interface Clock {
   now: string

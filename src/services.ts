@@ -17,26 +17,25 @@ import { Leases } from './home/lease.ts'
 import { openFindLanded } from './actor/landed.ts'
 import { type Moments, openMoments } from './past/moments.ts'
 import { openLoader } from './actor/load.ts'
-import { type Authenticate, openAuthenticate } from './identity/sessions.ts'
-import { clockOf } from './postgres/clock.ts'
+import { openIdentity } from './identity/identity.ts'
+import type { Authenticate } from './identity/sessions.ts'
 import type { Config } from './config.ts'
-import { secretsIn } from './setting-values.ts'
 import { type Database, openDatabase } from './postgres/database.ts'
 import { type Guards, openGuards } from './http/guards.ts'
 import { type Jobs, openJobs } from './jobs/queue.ts'
 import { type Limits, openLimits } from './http/limits/limits.ts'
 import type { Log } from './log.ts'
 import { type Counts, openCounts } from './metrics/counts.ts'
-import { openPasswords, type Passwords } from './identity/passwords.ts'
+import type { Passwords } from './identity/passwords.ts'
 import { openRedis, openSubscriber } from './redis/connections.ts'
 import { type OldestKept, openOldestKept } from './reads/kept.ts'
 import { type FindRole, openFindRole } from './reads/role-lookup.ts'
 import { openServe, type Serve } from './reads/cached-bodies.ts'
 import { type Once, openOnce } from './http/once.ts'
 import { openWrite, type Write } from './http/write.ts'
-import { openSealing, type Sealing } from './identity/sealed.ts'
-import { openTokenUse } from './identity/token-use.ts'
-import { openTokens, type Tokens } from './identity/tokens.ts'
+import { openOutbound, type Outbound } from './outbound/outbound.ts'
+import type { Sealing } from './identity/sealed.ts'
+import type { Tokens } from './identity/tokens.ts'
 import { openVersions, type Versions } from './reads/versions.ts'
 
 /** What a process stands on; modules take what they need from here. */
@@ -54,6 +53,10 @@ export interface Services {
   serve: Serve
   moments: Moments
   followers: Followers
+  /** Tells of projects that moved on, and of those whose webhooks were changed. */
+  hints: Hints
+  webhookHints: Hints
+  outbound: Outbound
   write: Write
   once: Once
   guards: Guards
@@ -82,16 +85,18 @@ export interface Domain {
 /** Opens everything; nothing here needs Redis to be up. */
 export function openServices(config: Config, log: Log, domain: Domain): Services {
   const ground = openGround(config, log)
-  const { counts, database, findKept, followers, jobs, oldestKept, redis, versions } = ground
+  const { counts, database, findKept, followers, hints, webhookHints, jobs, oldestKept, redis, versions } =
+    ground
   const { caches, readWaits } = counts
   const writing = openWriting(ground, domain, log)
-  const { tokenUse, ...identity } = openIdentity(ground, log)
+  const { tokenUse, ...identity } = openIdentity(config, database, counts, log)
   const { authenticate, passwords } = identity
   const limits = openLimits(redis, config)
   let draining = false
   return {
-    ...{ config, log, database, counts, versions, followers, limits, jobs },
+    ...{ config, log, database, counts, versions, followers, hints, webhookHints, limits, jobs },
     ...identity,
+    outbound: openOutbound(config),
     ...writing,
     findRole: openFindRole(database.reads, versions, caches.roles, readWaits.roles),
     oldestKept,
@@ -112,15 +117,6 @@ export function openServices(config: Config, log: Log, domain: Domain): Services
   }
 }
 
-/** Who somebody is. */
-function openIdentity({ config, counts, database }: Ground, log: Log) {
-  const secrets = secretsIn(config.jwtSecret)
-  const tokens = openTokens(secrets, config.jwtExpirationSeconds, () => clockOf(database.chores))
-  const tokenUse = openTokenUse(database.chores, log)
-  const authenticate = openAuthenticate(database.reads, tokens, tokenUse.note, counts)
-  return { authenticate, tokens, tokenUse, sealing: openSealing(secrets), passwords: openPasswords() }
-}
-
 type Ground = ReturnType<typeof openGround>
 
 /** What reads and writes both stand on. */
@@ -131,8 +127,9 @@ function openGround(config: Config, log: Log) {
   const subscriber = openSubscriber(config.redisUrl, log)
   const jobs = openJobs(config, log)
   const hints = new Hints(redis, subscriber, `${config.redisPrefix}:versions`)
+  const webhookHints = new Hints(redis, subscriber, `${config.redisPrefix}:webhooks`)
   return {
-    ...{ config, counts, database, redis, subscriber, hints, jobs },
+    ...{ config, counts, database, redis, subscriber, hints, webhookHints, jobs },
     followers: openFollowers(database.reads, hints, config, log),
     findKept: openFindKept(database.reads),
     versions: openVersions(database.reads, counts.readWaits.versions),

@@ -5,6 +5,7 @@ import type { Run } from '../src/commands/run.ts'
 import type { Sql, SqlPart } from '../src/postgres/database.ts'
 import { newId, nilId } from '../src/ids.ts'
 import { type Pace, perPage } from './pace.ts'
+import { removeDeliveries } from './webhooks/expire-deliveries.ts'
 
 /** Who the history names for what a worker does. */
 export const worker = nilId
@@ -21,6 +22,7 @@ export async function purgeProject(sql: Sql, projectId: string, pace: Pace): Pro
   })
   await purgeRows(sql, 'members', sql`project_id = ${projectId}`, pace)
   await removeServiceAccounts(sql, projectId, pace)
+  await purgeWebhooks(sql, projectId, pace)
   await perPage(pace, 0, async (after) => {
     const [row] = await sql<{ last: number | null }[]>`
       with gone as (delete from events where project_id = ${projectId} and seq > ${after} and seq <= ${after + pace.batchRows}
@@ -31,6 +33,15 @@ export async function purgeProject(sql: Sql, projectId: string, pace: Pace): Pro
   })
   await sql`delete from streams where project_id = ${projectId}
     and not exists (select from projects where id = ${projectId})`
+}
+
+/** Never many, but for what they were sent. */
+async function purgeWebhooks(sql: Sql, projectId: string, pace: Pace): Promise<void> {
+  const webhooks = await sql<
+    { id: string }[]
+  >`delete from webhooks where project_id = ${projectId} returning id`
+  const ids = webhooks.map(({ id }) => id)
+  if (ids.length > 0) await removeDeliveries(sql, ids, pace)
 }
 
 /** Removes what hung on a task when it was deleted: what has come back since is of a later event, and stays. */

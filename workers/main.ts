@@ -15,6 +15,8 @@ import { openRecurring, type Place, recurringQueue, runStep, type Steps } from '
 import { openSweep } from './relay.ts'
 import { runJob, type Work } from './run-job.ts'
 import { repeatedly } from '../src/repeatedly.ts'
+import { expireDeliveries } from './webhooks/expire-deliveries.ts'
+import { followForWebhooks } from './webhooks/follow.ts'
 
 /** Rows that a look over a whole table takes in one slice. */
 const lookRows = 5_000
@@ -49,6 +51,7 @@ export function startWorkers(services: Services): () => Promise<void> {
   const stops = [
     repeatedly(openSweep(sql, jobs), config.sweepEveryMs, log),
     repeatedly(recurring.keep, config.sweepEveryMs, log),
+    followForWebhooks(services),
   ]
 
   return async () => {
@@ -84,6 +87,7 @@ function stepsOf({ config, database: { chores: sql } }: Services): Steps {
     'look-for-left-streams': look(leftStreams),
     'look-for-left-owners': look(leftOwners),
     'look-for-left-members': look(leftMembers),
+    'expire-deliveries': (pace, after) => expireDeliveries(sql, pace, after),
     'expire-keys': (pace) => expireKeys(sql, config.idempotencyHours, pace),
     'expire-api-tokens': (pace) => expireApiTokens(sql, pace),
     'expire-revoked-tokens': (pace) => expireRevokedTokens(sql, pace),

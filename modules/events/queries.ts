@@ -52,7 +52,7 @@ export interface Stretch {
  */
 export async function eventsAt(
   { database: { reads: sql }, oldestKept }: Pick<Services, 'database' | 'oldestKept'>,
-  { projectId, version }: Seen,
+  { projectId, version }: Pick<Seen, 'projectId' | 'version'>,
   asked: Omit<Asked, 'waitMs'>,
 ): Promise<Stretch> {
   const { after, limit, types } = asked

@@ -49,7 +49,7 @@ const create = (services: Services, asked: Asked, body: WantedToken) =>
   once(services, asked, body, async (holder, keep) => {
     const token = newApiToken()
     const made = await wanted(services, body)
-    const draft = { status: 201, body: made, sealed: services.sealing.seal(token) }
+    const draft = { status: 201, body: made, sealed: { token: services.sealing.seal(token) } }
     const stored = { ...made, digest: digestOfToken(token) }
     const outcome = await insertToken(services.database.chores, holder, stored, keep(draft))
     if (outcome === 'full') throw full()

@@ -7,6 +7,6 @@ import type { Context } from '../facts/facts.ts'
  * somebody's name, which is no state of the project.
  * @throws Refusal 412
  */
-export function requireMatch({ ifMatch }: Context, { eventId }: { eventId: string }): void {
+export function requireMatch({ ifMatch }: Pick<Context, 'ifMatch'>, { eventId }: { eventId: string }): void {
   requireEtag(ifMatch?.replaceAll(/\.[\w-]+(?=")/g, ''), `"${eventId}"`)
 }

@@ -12,7 +12,7 @@ export interface Moved {
  */
 export class Hints {
   private pending = new Map<string, number>()
-  private hear: ((moved: Moved) => void) | null = null
+  private readonly hearers = new Set<(moved: Moved) => void>()
   /** Whether what other processes tell arrives here. */
   areHeard = false
 
@@ -26,11 +26,12 @@ export class Hints {
     subscriber.on('close', () => (this.areHeard = false))
   }
 
-  /** From now on hints come here: not before, for most processes have no use for them. */
-  listen(hear: (moved: Moved) => void): void {
-    if (this.hear) return
-    this.hear = hear
-    void this.subscribe()
+  /** From now on hints come here: not before, for most processes have no use for them. Gives the way to hear no more. */
+  listen(hear: (moved: Moved) => void): () => void {
+    const isFirst = this.hearers.size === 0
+    this.hearers.add(hear)
+    if (isFirst) void this.subscribe()
+    return () => void this.hearers.delete(hear)
   }
 
   /** Tells what was just committed, together with what else is in this turn of the loop. */
@@ -44,7 +45,7 @@ export class Hints {
   private send(): void {
     const told = [...this.pending]
     this.pending.clear()
-    if (this.hear) for (const [projectId, version] of told) this.hear({ projectId, version })
+    for (const [projectId, version] of told) this.hear({ projectId, version })
     if (this.redis.status !== 'ready') return
     const message = told.map((hint) => hint.join(' ')).join()
     this.redis.publish(this.channel, message).catch(() => {})
@@ -53,12 +54,16 @@ export class Hints {
   private read(message: string): void {
     for (const hint of message.split(',')) {
       const [projectId = '', version] = hint.split(' ')
-      this.hear?.({ projectId, version: Number(version) })
+      this.hear({ projectId, version: Number(version) })
     }
   }
 
+  private hear(moved: Moved): void {
+    for (const hear of this.hearers) hear(moved)
+  }
+
   private async subscribe(): Promise<void> {
-    if (!this.hear || this.subscriber.status !== 'ready') return
+    if (this.hearers.size === 0 || this.subscriber.status !== 'ready') return
     const subscribed = this.subscriber.subscribe(this.channel)
     this.areHeard = await subscribed.then(
       () => true,

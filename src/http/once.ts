@@ -15,8 +15,8 @@ interface Keys {
 interface Secrets {
   /** Of a sign-in token only what it claims, from which the same token is made again. */
   claims?: Claims
-  /** An API token, which nothing makes again. */
-  sealed?: string
+  /** What nothing makes again, by the name that it has in the answer: sealed. */
+  sealed?: Record<string, string>
 }
 
 /** An answer about an account. */
@@ -51,9 +51,9 @@ const openComplete =
   async ({ claims, sealed, id, ...rest }: Secrets & { id?: string }): Promise<string> => {
     if (claims) return JSON.stringify({ access_token: await tokens.sign(claims), id, ...rest })
     if (sealed === undefined) return JSON.stringify({ id, ...rest })
-    const token = sealing.open(sealed)
-    if (token === null) throw unreadable()
-    return JSON.stringify({ id, token, ...rest })
+    const opened = Object.entries(sealed).map(([name, box]) => [name, sealing.open(box)])
+    if (opened.some(([, text]) => text === null)) throw unreadable()
+    return JSON.stringify({ id, ...Object.fromEntries(opened), ...rest })
   }
 
 /**

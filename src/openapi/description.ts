@@ -13,6 +13,7 @@ const tags = {
   Subtasks: 'The steps of a task, each open or completed.',
   Comments: 'What is said about a task.',
   Events: 'What happened in a project, one after another and without a gap.',
+  Webhooks: 'Where the events of a project are posted to, for who does not ask.',
 }
 
 /** What Swagger UI asks for under Authorize. */

@@ -24,6 +24,7 @@ const places = [
     'src/postgres',
     'src/jobs',
     'src/identity',
+    'src/outbound',
     'src/reads',
     'src/followers',
   ],

@@ -60,7 +60,7 @@ test('every body works as it stands once the id is set', async () => {
     `/projects/${things.projectId}/service-accounts`,
     exampleOf('createServiceAccount'),
   )
-  Object.assign(ids, { accounts: account.body.id })
+  Object.assign(ids, { accounts: account.body.id, webhooks: things.webhookId })
   Object.assign(ids, { tasks: things.taskId, subtasks: things.subtaskId, comments: comment.body.id })
 
   for (const [name, { operationId, requestBody, security }] of operations) {

@@ -27,6 +27,8 @@ test('operations are called by what they do', () => {
       ...['createServiceAccountToken', 'listServiceAccountTokens', 'deleteServiceAccountToken'],
       ...['createComment', 'listComments', 'updateComment', 'deleteComment', 'listEvents'],
       ...['listProjectHistory', 'listTaskHistory'],
+      ...['createWebhook', 'listWebhooks', 'getWebhook', 'updateWebhook', 'deleteWebhook'],
+      ...['rotateWebhook', 'testWebhook', 'replayWebhook', 'listWebhookDeliveries'],
     ]),
   )
   for (const id of ids) expect(id).toMatch(/^[a-z]+([A-Z][a-z]+)*$/)
@@ -45,6 +47,8 @@ test('what crosses the wire has a name, and is named wherever it is shown', () =
     'TaskEvent',
     'ApiToken',
     'ServiceAccount',
+    'Webhook',
+    'WebhookDelivery',
     'Error',
   ]
   const lists = ['TaskStatus', 'TaskPriority', 'TaskSort', 'Role', 'EventType']
@@ -62,7 +66,7 @@ test('a limit is a whole number with bounds', () => {
   const limits = [...operationsOf(api)].flatMap(([name, { parameters }]) =>
     parameters.filter((one) => one.name === 'limit').map(({ schema }) => [name, schema] as const),
   )
-  expect(limits).toHaveLength(9)
+  expect(limits).toHaveLength(11)
   for (const [name, schema] of limits) {
     const own: Record<string, number[]> = { projects: [1_000, 1_000], events: [500, 100] }
     const [most, unlessTold] = own[name.split('/').at(-1)!] ?? [200, 50]
@@ -83,6 +87,7 @@ test('the introduction tells of all that holds everywhere, in figures that are t
     'Errors',
     'Lists and pages',
     'Following a project',
+    'Webhooks',
     'The past',
     'Doing a write once',
     'Many writes in one',

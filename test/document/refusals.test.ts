@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { furnish, openPeople, type People, seqOf, type Things } from '../http/scene.ts'
+import { furnish, nowhere, openPeople, type People, seqOf, type Things } from '../http/scene.ts'
 import { mostMoved } from '../../src/facts/children.ts'
 import { type Answer, type Body, make, type Person, register } from '../support/client.ts'
 import {
@@ -24,6 +24,7 @@ let token: Body & { token: string }
 let accountId: string
 /** A project whose first 16 events are gone. */
 let aged: Body
+let agedWebhook: Body
 let operations: [name: string, operation: Operation][]
 beforeAll(async () => {
   service = await openTestService({ HISTORY_DAYS: '30' })
@@ -60,6 +61,7 @@ async function ageProject(): Promise<void> {
   const operations = Array(15).fill({ op: 'task.create', title: 'T' })
   await people.owner.post(`/projects/${projectId}/batch`, { operations })
   aged = await make(people.owner, '/tasks', { title: 'Last', projectId })
+  agedWebhook = await make(people.owner, `/projects/${projectId}/webhooks`, { url: nowhere })
   await service.services.database.chores`delete from events where project_id = ${projectId} and seq < 17`
 }
 
@@ -85,6 +87,7 @@ function send({
 const fill = (path: string, { projectId, memberId, taskId, subtaskId, commentId } = things): string => {
   const ids: Record<string, string> = { projects: projectId, members: memberId, tasks: taskId }
   Object.assign(ids, { subtasks: subtaskId, comments: commentId, tokens: token.id, accounts: accountId })
+  ids.webhooks = things.webhookId
   return path.replace(/(\w+)\/\{\w+\}/g, (_, what: string) => `${what}/${ids[what]}`).slice('/api/v1'.length)
 }
 
@@ -125,7 +128,8 @@ const wrongs: Record<number, (path: string, operation: Operation) => Wrong | und
   409(_, operation) {
     const { operationId } = operation
     if (operationId === 'batchProject') return { body: { operations: [notAsWas(things)] } }
-    if (/^create.*Token$/.test(operationId)) return undefined // after a hundred
+    if (/^create.*(Token|Webhook)$/.test(operationId)) return undefined // after a hundred
+    if (operationId === 'testWebhook') return undefined // after another secret of the service
     if (operationId === 'undoProject') return { body: { seq: 1 } }
     const own = ownIdOf(operationId)
     if (own) return { body: { ...bodyOf(operation), id: own } }
@@ -135,6 +139,8 @@ const wrongs: Record<number, (path: string, operation: Operation) => Wrong | und
   410(path, { operationId, parameters }) {
     const inAged = fill(path, { ...things, projectId: aged.projectId, taskId: aged.id })
     if (operationId === 'undoProject') return { path: inAged, body: { seq: 1 } }
+    if (operationId === 'replayWebhook')
+      return { path: `/projects/${aged.projectId}/webhooks/${agedWebhook.id}/replay`, body: { after: 0 } }
     const where = parameters.some(({ name }) => name === 'asOf') ? 'asOf=1' : 'after=0'
     const project = operationId === 'listTasks' ? `&projectId=${aged.projectId}` : ''
     return { path: `${inAged}?${where}${project}` }

@@ -24,7 +24,15 @@ const call = (who: Client, { method, path, body }: Endpoint, things: Things) =>
 /** The same things under ids that are all `id`. */
 const everywhere = (id: string): Things => {
   const inviteeEmail = people.stranger.email
-  return { projectId: id, memberId: id, taskId: id, subtaskId: id, commentId: id, inviteeEmail }
+  return {
+    projectId: id,
+    memberId: id,
+    taskId: id,
+    subtaskId: id,
+    commentId: id,
+    webhookId: id,
+    inviteeEmail,
+  }
 }
 
 test.each(endpoints)('$does: exactly the roles that may', async (endpoint) => {

@@ -1,4 +1,4 @@
-import { type callers, seqOf, type Things } from './scene.ts'
+import { type callers, nowhere, seqOf, type Things } from './scene.ts'
 
 type Who = (typeof callers)[number]
 
@@ -45,6 +45,10 @@ const subtask =
   (path = '') =>
   ({ subtaskId }: Things) =>
     `/tasks/subtasks/${subtaskId}${path}`
+const webhook =
+  (path = '') =>
+  ({ projectId, webhookId }: Things) =>
+    `/projects/${projectId}/webhooks/${webhookId}${path}`
 const comment = ({ commentId }: Things) => `/tasks/comments/${commentId}`
 
 /** Every operation that takes a role, with the roles of the contract. */
@@ -64,6 +68,15 @@ export const endpoints: Endpoint[] = [
   read('Project', readers, 'list members', inProject('/members')),
   read('Project', readers, 'read the events', inProject('/events')),
   read('Project', readers, "read a project's history", inProject('/history')),
+  create('Project', admins, 'make a webhook', inProject('/webhooks'), () => ({ url: nowhere })),
+  read('Project', admins, 'list webhooks', inProject('/webhooks')),
+  read('Project', admins, 'read a webhook', webhook()),
+  change('Project', admins, 'change a webhook', webhook(), () => ({ enabled: false })),
+  ask('Project', admins, 'rotate the secret of a webhook', webhook('/rotate')),
+  ask('Project', admins, 'test a webhook', webhook('/test')),
+  ask('Project', admins, 'replay events to a webhook', webhook('/replay'), () => ({ after: 0 })),
+  read('Project', admins, 'list the deliveries of a webhook', webhook('/deliveries')),
+  remove('Project', admins, 'delete a webhook', webhook()),
   create('Project', admins, 'invite', inProject('/members/invite'), (at) => ({ email: at.inviteeEmail })),
   change('Project', admins, 'set a role', member('/role'), () => ({ role: 'EDITOR' })),
   remove('Project', admins, 'remove a member', member()),

@@ -12,6 +12,7 @@ export interface Things {
   taskId: string
   subtaskId: string
   commentId: string
+  webhookId: string
 }
 
 export async function openPeople(nobody: Client): Promise<People> {
@@ -36,6 +37,9 @@ export async function openProject(
 /** Of the events that make them. */
 export const seqOf = { subtask: 7, comment: 8 }
 
+/** Where nobody listens. */
+export const nowhere = 'http://127.0.0.1:9/hook'
+
 /** A project with one of everything in it. `guest` is the member that may be changed or removed. */
 export async function furnish(people: People, guest: Person): Promise<Things> {
   const { owner, editor, stranger } = people
@@ -44,6 +48,7 @@ export async function furnish(people: People, guest: Person): Promise<Things> {
   const { id: taskId } = await make(owner, '/tasks', { title: 'Wheels', projectId })
   const subtask = await make(owner, `/tasks/${taskId}/subtasks`, { title: 'Oil' })
   const comment = await make(editor, `/tasks/${taskId}/comments`, { text: 'Slow' })
+  const webhook = await make(owner, `/projects/${projectId}/webhooks`, { url: nowhere })
   const ids = { memberId: member.id, taskId, subtaskId: subtask.id, commentId: comment.id }
-  return { projectId, inviteeEmail: stranger.email, ...ids }
+  return { projectId, inviteeEmail: stranger.email, webhookId: webhook.id, ...ids }
 }

@@ -4,6 +4,7 @@ import { type Answer, type Body, invite, make, type Person, register } from '../
 import { type OpenApi, type Operation, operationsOf } from '../support/schema-check.ts'
 import { openTestService, type TestService } from '../support/service.ts'
 import { expectRefusal } from './answers.ts'
+import { nowhere } from './scene.ts'
 
 let service: TestService
 let api: OpenApi
@@ -34,7 +35,8 @@ async function furnish(): Promise<Record<string, string>> {
   const { id: comments } = await make(owner, `/tasks/${tasks}/comments`, { text: 'Slow' })
   const { id: account } = await make(owner, `/projects/${projects}/service-accounts`, { name: 'Importer' })
   const ids = { projects, members, tasks, subtasks, comments, tokens: tokens.read.id }
-  return { ...ids, 'service-accounts': account }
+  const { id: webhooks } = await make(owner, `/projects/${projects}/webhooks`, { url: nowhere })
+  return { ...ids, webhooks, 'service-accounts': account }
 }
 
 /** Of the event that makes the subtask. */
@@ -83,7 +85,7 @@ test('what changes something takes no less than write, and what an ADMIN may, ad
     if (security.length === 0 || !scope) continue
     const isAdmin =
       /Takes the role ADMIN/.test(description) || ['deleteProject', 'removeMember'].includes(operationId)
-    expect([name, scope]).toEqual([name, name.startsWith('get ') ? 'read' : isAdmin ? 'admin' : 'write'])
+    expect([name, scope]).toEqual([name, isAdmin ? 'admin' : name.startsWith('get ') ? 'read' : 'write'])
     expect(description).toContain(`An API token needs the scope ${scope}.`)
   }
 })

@@ -39,6 +39,9 @@ export async function freshEnv(overrides: Env = {}): Promise<{ env: Env; drop():
     HOST: '127.0.0.1',
     PORT: '0',
     SWEEP_EVERY_MS: '200',
+    // Receivers of tests are on loopback.
+    WEBHOOK_ALLOW_HTTP: 'on',
+    WEBHOOK_ALLOW_PRIVATE: 'on',
     ...overrides,
   }
   return { env, drop: () => database.drop() }

@@ -1,0 +1,41 @@
+CREATE TABLE "webhook_deliveries" (
+	"webhook_id" uuid NOT NULL,
+	"id" uuid NOT NULL,
+	"delivery_id" uuid NOT NULL,
+	"type" text NOT NULL,
+	"first_seq" bigint,
+	"last_seq" bigint,
+	"events" integer NOT NULL,
+	"attempt" integer NOT NULL,
+	"status" integer,
+	"error" text,
+	"answer" text NOT NULL,
+	"at" timestamp(3) with time zone NOT NULL,
+	"duration_ms" integer NOT NULL,
+	CONSTRAINT "webhook_deliveries_webhook_id_id_pk" PRIMARY KEY("webhook_id","id")
+);
+--> statement-breakpoint
+CREATE TABLE "webhooks" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"project_id" uuid NOT NULL,
+	"slot" integer NOT NULL,
+	"revision" integer DEFAULT 1 NOT NULL,
+	"url" text NOT NULL,
+	"types" text,
+	"max_events" integer NOT NULL,
+	"secret" text NOT NULL,
+	"former_secret" text,
+	"former_until" timestamp(3) with time zone,
+	"created_at" timestamp(3) with time zone NOT NULL,
+	"disabled_at" timestamp(3) with time zone,
+	"disabled_reason" text,
+	"cursor" bigint NOT NULL,
+	"delivery_id" uuid,
+	"head" bigint,
+	"failures" integer DEFAULT 0 NOT NULL,
+	"failing_since" timestamp(3) with time zone,
+	"next_at" timestamp(3) with time zone,
+	"lease_by" uuid,
+	"lease_until" timestamp(3) with time zone,
+	CONSTRAINT "webhooks_slot" UNIQUE("project_id","slot")
+);

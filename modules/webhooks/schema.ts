@@ -1,0 +1,114 @@
+import { Kind, type Static, Type, TypeRegistry } from '@sinclair/typebox'
+import type { FactType } from '../../src/facts/facts.ts'
+import { Body } from '../../src/commands/input.ts'
+import { view } from '../../src/commands/view.ts'
+import { Id, Timestamp } from '../../src/schema/answer.ts'
+import { named } from '../../src/schema/named.ts'
+import { Nullable, OneOf } from '../../src/schema/text.ts'
+import { eventTypes } from '../events/schema.ts'
+import type { Webhook } from './queries.ts'
+
+const mostEvents = 100
+
+TypeRegistry.Set('DocketUrl', (_schema, value) => typeof value === 'string' && URL.canParse(value))
+TypeRegistry.Set('DocketEventTypeList', (_schema, value) => {
+  const isType = (one: unknown) => eventTypes.includes(one as FactType)
+  return Array.isArray(value) && value.length >= 1 && value.length <= eventTypes.length && value.every(isType)
+})
+
+const Url = Type.Unsafe<string>({
+  [Kind]: 'DocketUrl',
+  type: 'string',
+  format: 'uri',
+  maxLength: 2_048,
+  description: 'A URL that begins with https://, and leads to a public address',
+  examples: ['https://hooks.example.com/docket'],
+})
+const Types = Type.Unsafe<FactType[]>({
+  [Kind]: 'DocketEventTypeList',
+  type: 'array',
+  minItems: 1,
+  maxItems: eventTypes.length,
+  items: OneOf('EventType', eventTypes),
+  description: 'A list of event types: only those are sent',
+  examples: [['task.created', 'task.updated']],
+})
+const MaxEvents = Type.Integer({
+  minimum: 1,
+  maximum: mostEvents,
+  description: `A whole number from 1 to ${mostEvents}: so many events at most are sent at once`,
+  examples: [mostEvents],
+})
+const Enabled = Type.Boolean({ description: 'A boolean: whether events are sent', examples: [true] })
+
+const shown = {
+  projectId: Id('The project'),
+  url: Url,
+  types: Nullable(Types),
+  maxEvents: MaxEvents,
+  enabled: Enabled,
+  disabledReason: Type.Union([Type.String(), Type.Null()], {
+    description: 'Why the service disabled it; null unless it did',
+    examples: [null],
+  }),
+  cursor: Type.Integer({ minimum: 0, description: 'The seq up to which all is delivered', examples: [41] }),
+  failures: Type.Integer({
+    minimum: 0,
+    description: 'Attempts that failed since the last success',
+    examples: [0],
+  }),
+  nextAttemptAt: Type.Union([Timestamp('When it is tried again'), Type.Null()], {
+    description: 'When it is tried again; null unless it failed',
+    examples: [null],
+  }),
+  createdAt: Timestamp('When it was made'),
+}
+const id = Id('The webhook, used in its paths')
+
+export const webhookView = view<Webhook>({
+  name: 'Webhook',
+  schema: Type.Object({ id, ...shown }),
+  of: ({ id, projectId, url, types, maxEvents, createdAt, cursor, failures, ...row }) => ({
+    ...{ id, projectId, url, types, maxEvents, enabled: row.disabledAt === null },
+    ...{ disabledReason: row.disabledReason, cursor, failures, nextAttemptAt: row.nextAt, createdAt },
+  }),
+})
+
+export const WebhookWithSecret = named(
+  'WebhookWithSecret',
+  Type.Object({
+    id,
+    secret: Type.String({
+      description: 'What deliveries are signed with; shown only now',
+      examples: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo='],
+    }),
+    ...shown,
+  }),
+)
+
+const optional = {
+  types: Type.Optional(Nullable(Types)),
+  maxEvents: Type.Optional(MaxEvents),
+  enabled: Type.Optional(Enabled),
+}
+export const CreateWebhookBody = named('CreateWebhook', Body({ url: Url, ...optional }, WebhookWithSecret))
+export const UpdateWebhookBody = named(
+  'UpdateWebhook',
+  Body({ url: Type.Optional(Url), ...optional }, WebhookWithSecret),
+)
+export type WantedWebhook = Static<typeof UpdateWebhookBody>
+
+export const ReplayWebhookBody = named(
+  'ReplayWebhook',
+  Body(
+    {
+      after: Type.Integer({
+        minimum: 0,
+        maximum: 999_999_999_999_999,
+        description: 'The seq after which to send all again: a whole number, 0 for all',
+        examples: [0],
+      }),
+    },
+    webhookView.schema,
+  ),
+)

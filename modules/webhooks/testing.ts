@@ -1,0 +1,55 @@
+import { randomUUID } from 'node:crypto'
+import type { Draft, Keep } from '../../src/http/once.ts'
+import { newId } from '../../src/ids.ts'
+import { patiently } from '../../src/postgres/errors.ts'
+import type { Services } from '../../src/services.ts'
+import { unavailable } from '../../src/wire/refusals.ts'
+import { note } from '../accounts/queries.ts'
+import { asColumns, deliveryColumns, deliveryRow } from './delivery-rows.ts'
+import { deliveryView } from './delivery-view.ts'
+import { testMessage } from './message.ts'
+import { unreadable } from './operations.ts'
+import type { Webhook } from './queries.ts'
+import { openSend, UnreadableSecret } from './send.ts'
+
+/** Tests under way in one process: each may take as long as a receiver may. */
+const mostTests = 20
+
+/** Sends a test and tells what came back. Not by the worker: who asks waits for the answer. */
+export function openTesting(services: Services) {
+  const sql = services.database.chores
+  const send = openSend(services)
+  let underWay = 0
+  return async (webhook: Webhook, keep: Keep): Promise<Draft> => {
+    if (underWay >= mostTests) throw unavailable('Too many tests are under way')
+    underWay++
+    try {
+      const deliveryId = randomUUID()
+      const outcome = await send(current(webhook), deliveryId, testMessage(webhook.projectId, webhook.id))
+      const nothing = { firstSeq: null, lastSeq: null, events: 0, attempt: 1 }
+      const about = { webhookId: webhook.id, id: newId(), deliveryId, type: 'test', ...nothing } as const
+      const row = deliveryRow(about, outcome)
+      const draft = { status: 200, body: deliveryView.of(row) }
+      await patiently(
+        () => sql`
+          with done as (insert into webhook_deliveries
+            select * from jsonb_to_record(${JSON.stringify(asColumns(row))}::text::jsonb) as r(${deliveryColumns(sql)})
+            on conflict do nothing returning id)
+          ${note(sql, keep(draft))}`,
+      )
+      return draft
+    } catch (error) {
+      throw error instanceof UnreadableSecret ? unreadable() : error
+    } finally {
+      underWay--
+    }
+  }
+}
+
+/** As it signs now. */
+const current = ({ formerSecret, formerUntil, ...webhook }: Webhook) => {
+  return {
+    ...webhook,
+    formerSecret: formerUntil && Date.parse(formerUntil) > Date.now() ? formerSecret : null,
+  }
+}

@@ -1,0 +1,20 @@
+import type { Config } from '../config.ts'
+import type { Log } from '../log.ts'
+import type { Counts } from '../metrics/counts.ts'
+import { clockOf } from '../postgres/clock.ts'
+import type { Database } from '../postgres/database.ts'
+import { secretsIn } from '../setting-values.ts'
+import { openPasswords } from './passwords.ts'
+import { openSealing } from './sealed.ts'
+import { openAuthenticate } from './sessions.ts'
+import { openTokens } from './tokens.ts'
+import { openTokenUse } from './token-use.ts'
+
+/** Who somebody is. */
+export function openIdentity(config: Config, { chores, reads }: Database, counts: Counts, log: Log) {
+  const secrets = secretsIn(config.jwtSecret)
+  const tokens = openTokens(secrets, config.jwtExpirationSeconds, () => clockOf(chores))
+  const tokenUse = openTokenUse(chores, log)
+  const authenticate = openAuthenticate(reads, tokens, tokenUse.note, counts)
+  return { authenticate, tokens, tokenUse, sealing: openSealing(secrets), passwords: openPasswords() }
+}

@@ -1,0 +1,63 @@
+import { lookup } from 'node:dns/promises'
+import { isIP } from 'node:net'
+import { within } from '../within.ts'
+import { isReachable, type Reach } from './addresses.ts'
+
+const mostCharacters = 2_048
+const mostAddresses = 4
+
+/** A place that requests may not go to. The message is written for the caller. */
+export class Forbidden extends Error {}
+
+/** Where a name is, as `node:dns` tells it. */
+export type Lookup = (name: string) => Promise<{ address: string }[]>
+
+const lookUp: Lookup = (name) => lookup(name, { all: true, order: 'ipv4first' })
+
+export type Destinations = ReturnType<typeof openDestinations>
+
+/** Says where requests may go: what a URL itself tells, and every address that its name has just now. */
+export function openDestinations(reach: Reach, look: Lookup = lookUp) {
+  /** @throws Forbidden */
+  function read(text: string): URL {
+    if (text.length > mostCharacters || !URL.canParse(text)) throw new Forbidden('must be a URL')
+    const url = new URL(text)
+    const isSecure = url.protocol === 'https:'
+    if (!isSecure && !(reach.allowHttp && url.protocol === 'http:'))
+      throw new Forbidden(`must begin with https://${reach.allowHttp ? ' or http://' : ''}`)
+    if (url.username || url.password) throw new Forbidden('must hold no user name and no password')
+    const literal = literalIn(url)
+    if (literal !== null && !isReachable(literal, reach)) throw elsewhere()
+    return url
+  }
+
+  /** The addresses to connect to, all of them looked at. @throws Forbidden when one may not be reached */
+  async function addressesOf(url: URL): Promise<string[]> {
+    const literal = literalIn(url)
+    const found = literal === null ? await look(url.hostname) : [{ address: literal }]
+    if (!found.every(({ address }) => isReachable(address, reach))) throw elsewhere()
+    return found.map(({ address }) => address).slice(0, mostAddresses)
+  }
+
+  return {
+    read,
+    addressesOf,
+    /** Looks whether a URL may be used, as far as can be known: a name that is nowhere yet is asked for again. @throws Forbidden */
+    async check(text: string, waitMs: number): Promise<URL> {
+      const url = read(text)
+      const unlessForbidden = (error: unknown) => {
+        if (error instanceof Forbidden) throw error
+      }
+      await within(waitMs, addressesOf(url).catch(unlessForbidden))
+      return url
+    },
+  }
+}
+
+const elsewhere = () => new Forbidden('must lead to an address that requests from here may go to')
+
+/** The address that stands in a URL; `URL` has brought all ways to write one into one form. */
+function literalIn({ hostname }: URL): string | null {
+  const bare = hostname.replace(/^\[(.*)\]$/, '$1')
+  return isIP(bare) ? bare : null
+}

@@ -1,0 +1,78 @@
+import { Agent as HttpAgent, type ClientRequest, request as viaHttp } from 'node:http'
+import { Agent as HttpsAgent, request as viaHttps } from 'node:https'
+import { isIP } from 'node:net'
+import { answerBytes, type Told, toldBy } from './answer.ts'
+
+const keptConnections = { keepAlive: true, maxFreeSockets: 2, timeout: 4_000 }
+
+export interface Parcel {
+  url: string
+  body: string
+  headers: Record<string, string>
+  /** Ends it early. */
+  signal?: AbortSignal
+}
+
+/** A connection kept from before was closed on the other side: nothing says that the request arrived. */
+class StaleConnection extends Error {}
+
+/** Sends a parcel to one address, on a connection that may be kept from before. */
+export function openExchange() {
+  const agents = { http: new HttpAgent(keptConnections), https: new HttpsAgent(keptConnections) }
+
+  async function send({ body, headers }: Parcel, url: URL, address: string, signal: AbortSignal) {
+    const isSecure = url.protocol === 'https:'
+    const options = {
+      method: 'POST',
+      host: address,
+      port: url.port || (isSecure ? 443 : 80),
+      path: url.pathname + url.search,
+      headers: {
+        ...headers,
+        host: url.host,
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(body),
+      },
+    }
+    const asked = isSecure
+      ? viaHttps({ ...options, ...certified(url), agent: agents.https })
+      : viaHttp({ ...options, agent: agents.http })
+    const stop = () => void asked.destroy(signal.reason as Error)
+    if (signal.aborted) stop()
+    signal.addEventListener('abort', stop)
+    return answered(asked, body).finally(() => signal.removeEventListener('abort', stop))
+  }
+
+  return (...given: Parameters<typeof send>): Promise<Told> =>
+    send(...given).catch((error: unknown) => {
+      if (error instanceof StaleConnection) return send(...given)
+      throw error
+    })
+}
+
+/** The name that the certificate is for, and that the receiver is told first. */
+const certified = ({ hostname }: URL) =>
+  isIP(hostname.replace(/[[\]]/g, '')) ? {} : { servername: hostname }
+
+/** Sends the body and reads the answer as far as it is kept. */
+function answered(asked: ClientRequest, body: string): Promise<Told> {
+  const { promise, resolve, reject } = Promise.withResolvers<Told>()
+  asked.on('error', (error) => reject(asked.reusedSocket && isCut(error) ? new StaleConnection() : error))
+  asked.on('response', (response) => {
+    const chunks: Buffer[] = []
+    let length = 0
+    const done = () => resolve(toldBy(response, Buffer.concat(chunks)))
+    response.on('data', (chunk: Buffer) => {
+      chunks.push(chunk)
+      length += chunk.length
+      if (length < answerBytes) return
+      done()
+      asked.destroy()
+    })
+    for (const end of ['end', 'error', 'close']) response.on(end, done)
+  })
+  asked.end(body)
+  return promise
+}
+
+const isCut = (error: NodeJS.ErrnoException): boolean => ['ECONNRESET', 'EPIPE'].includes(error.code ?? '')

@@ -1,0 +1,53 @@
+import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Webhook } from 'standardwebhooks'
+
+export interface Received {
+  path: string
+  headers: IncomingHttpHeaders
+  text: string
+  body: Message
+}
+export interface Message {
+  type: string
+  timestamp: string
+  data: { projectId: string; webhookId?: string; events: { seq: number; type: string }[] }
+}
+
+/** Answers a delivery: with a status and headers, or as it likes. */
+export type Manners = (response: ServerResponse, received: Received) => unknown
+
+export type Receiver = Awaited<ReturnType<typeof openReceiver>>
+
+/** A receiver on loopback that notes what comes, before it answers. */
+export async function openReceiver(manners: Manners = (response) => response.end('ok')) {
+  const received: Received[] = []
+  const server: Server = createServer(async (request, response) => {
+    request.setEncoding('utf8')
+    let text = ''
+    for await (const chunk of request) text += chunk
+    const one = { path: request.url ?? '', headers: request.headers, text, body: JSON.parse(text) as Message }
+    received.push(one)
+    await receiver.manners(response, one)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const receiver = {
+    manners,
+    received,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    /** The seqs that came to a path, in the order in which they did. */
+    seqs: (path = '/') =>
+      received
+        .filter((one) => one.path === path)
+        .flatMap(({ body }) => body.data.events.map(({ seq }) => seq)),
+    close() {
+      server.closeAllConnections()
+      return new Promise((resolve) => server.close(resolve))
+    },
+  }
+  return receiver
+}
+
+/** Holds a delivery to its signature, as any receiver would. @throws Error */
+export const verified = (secret: string, { text, headers }: Received) =>
+  new Webhook(secret).verify(text, headers as Record<string, string>)

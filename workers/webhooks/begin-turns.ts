@@ -1,0 +1,30 @@
+import { typesIn } from '../../modules/webhooks/queries.ts'
+import type { Sql } from '../../src/postgres/database.ts'
+import { inOrder } from '../../src/postgres/in-order.ts'
+import type { Turn } from './turn.ts'
+
+/** How long a webhook is a worker's unless it says that it still is at it. */
+export const leaseMs = 5_000
+
+/** What is sent again keeps its id and its end, so that a receiver knows it again. */
+export async function beginTurns(sql: Sql, workerId: string, ids: string[]): Promise<(Turn | undefined)[]> {
+  const rows = await sql<Turn[]>`
+    with due as (
+      select w.id, s.version from webhooks w join streams s on s.project_id = w.project_id
+      where w.id = any(${ids}::uuid[]) and ${isDue(sql)} and exists (select from projects p where p.id = w.project_id)
+      order by w.id for update of w skip locked)
+    update webhooks w set lease_by = ${workerId}, lease_until = now() + ${leaseMs}::int4 * interval '1 ms',
+      delivery_id = coalesce(w.delivery_id, gen_random_uuid()), head = coalesce(w.head, due.version)
+    from due where w.id = due.id
+    returning w.id, w.project_id, w.url, w.types, w.max_events, w.secret, w.cursor::float8 as cursor, w.failures,
+      w.delivery_id, w.head::float8 as head,
+      case when w.former_until > now() then w.former_secret end as former_secret,
+      coalesce(extract(epoch from now() - w.failing_since) * 1000, 0)::float8 as failing_ms`
+  const turns = rows.map((row) => ({ ...row, types: typesIn(row.types) }))
+  return inOrder(ids, turns, ({ id }) => id)
+}
+
+/** Whether webhook `w` of stream `s` has something to deliver now, and nobody is at it. */
+export const isDue = (sql: Sql) => sql`
+  w.disabled_at is null and s.version > w.cursor
+  and (w.next_at is null or w.next_at <= now()) and (w.lease_until is null or w.lease_until < now())`

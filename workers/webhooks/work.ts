@@ -1,0 +1,110 @@
+import { LRUCache } from 'lru-cache'
+import { newId } from '../../src/ids.ts'
+import type { Services } from '../../src/services.ts'
+import { within } from '../../src/within.ts'
+import { openDeliver } from './deliver.ts'
+import { Lanes, slowMs } from './lanes.ts'
+import type { Turn } from './turn.ts'
+import { openTurns } from './turns.ts'
+
+const mostResting = 100_000
+
+interface Job {
+  began: number
+  over: AbortController
+  done: Promise<void>
+}
+
+/** What one worker delivers: to each webhook one at a time, to many side by side. */
+export class Work {
+  private readonly turns
+  private readonly deliver
+  private readonly lanes
+  private readonly log
+  private readonly jobs = new Map<string, Job>()
+  /** Who is wanted again as soon as what is under way is done. */
+  private readonly again = new Set<string>()
+  /** Who failed, and is not woken by hints until its time comes. */
+  private readonly resting = new LRUCache<string, true>({ max: mostResting })
+  private isStopping = false
+
+  constructor(services: Services) {
+    this.turns = openTurns(services.database.chores, newId())
+    this.deliver = openDeliver(services)
+    this.lanes = new Lanes(services.config.webhookConcurrency)
+    this.log = services.log
+  }
+
+  /** There may be something for them. */
+  wake(ids: Iterable<string>): void {
+    for (const id of ids) {
+      if (this.jobs.has(id)) this.again.add(id)
+      else this.lanes.wait(id)
+    }
+    this.pump()
+  }
+
+  hint(ids: Iterable<string>): void {
+    this.wake([...ids].filter((id) => !this.resting.has(id)))
+  }
+
+  /** Keeps the turns that take long, and ends those that are this worker's no more. */
+  async renew(): Promise<void> {
+    const isLong = ({ began }: Job) => performance.now() - began > slowMs
+    const long = [...this.jobs].flatMap(([id, job]) => (isLong(job) ? id : []))
+    if (long.length === 0) return
+    for (const id of long) this.lanes.isSlow(id)
+    this.pump()
+    const held = new Set(await this.turns.renew(long))
+    for (const id of long) if (!held.has(id)) this.jobs.get(id)?.over.abort(new Error('The turn is over'))
+  }
+
+  /** Nothing is begun any more. */
+  stop(): void {
+    this.isStopping = true
+  }
+
+  /** What is under way is waited for, and then given back. */
+  async end(withinMs: number): Promise<void> {
+    const ended = () => Promise.all([...this.jobs.values()].map(({ done }) => done))
+    await within(withinMs, ended())
+    for (const { over } of this.jobs.values()) over.abort(new Error('The worker ends'))
+    await ended()
+  }
+
+  private pump(): void {
+    if (this.isStopping) return
+    for (const id of this.lanes.next()) {
+      const over = new AbortController()
+      this.jobs.set(id, { began: performance.now(), over, done: this.run(id, over.signal) })
+    }
+  }
+
+  private async run(id: string, signal: AbortSignal): Promise<void> {
+    let isQuick = true
+    try {
+      const turn = await this.turns.begin(id)
+      if (turn) isQuick = await this.take(turn, signal)
+    } catch (error) {
+      this.log.debug({ webhook: id, reason: String(error) }, 'put off')
+    } finally {
+      this.jobs.delete(id)
+      this.lanes.leave(id, isQuick)
+      if (this.again.delete(id)) this.lanes.wait(id)
+      this.pump()
+    }
+  }
+
+  /** True when it went well, and soon. */
+  private async take(turn: Turn, signal: AbortSignal): Promise<boolean> {
+    const began = performance.now()
+    const ending = await this.deliver(turn, signal).catch((error: unknown) => {
+      this.log.debug({ webhook: turn.id, reason: String(error) }, 'given back')
+      return { turn }
+    })
+    const isQuick = 'upTo' in ending && performance.now() - began < slowMs
+    if ('waitMs' in ending) this.resting.set(turn.id, true, { ttl: ending.waitMs })
+    if (await this.turns.end(ending)) this.again.add(turn.id)
+    return isQuick
+  }
+}
