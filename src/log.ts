@@ -1,8 +1,46 @@
+import { createRequire } from 'node:module'
+import process from 'node:process'
 import pino from 'pino'
 
 export type Log = pino.Logger
 
-/** The process log: one JSON object a line on standard output. `level` is one of pino's, or `silent`; each line holds `base`. */
-export function openLog(level: string, base: { pid: number } | null = null): Log {
-  return pino({ level, base, timestamp: pino.stdTimeFunctions.isoTime })
+const warning = 40
+const fields = { ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss.l', singleLine: true, sync: true }
+
+/** Lines for people on a terminal, else a JSON object each. What reads them for people is loaded only for them. */
+function openOutput(): pino.DestinationStream {
+  if (!process.stdout.isTTY) return pino.destination({ fd: 1, sync: true })
+  const pretty = createRequire(import.meta.url)('pino-pretty') as typeof import('pino-pretty')
+  return pretty({ ...fields, destination: 1 })
+}
+
+/** The process log, on standard output. `level` is one of pino's, or `silent`; each line holds `base`. */
+export function openLog(level: string, base: { pid: number } | null = null, output = openOutput()): Log {
+  return pino({ level, base, timestamp: pino.stdTimeFunctions.isoTime }, output)
+}
+
+export interface PatientLog {
+  log: Log
+  /** What was kept is said now, and what comes at once. */
+  begin(): void
+}
+
+/** A log that keeps what is not urgent to itself, for something is to stand before it; at most until the process ends. */
+export function openPatientLog(level: string, output = openOutput()): PatientLog {
+  const kept: string[] = []
+  let isPatient = true
+  const patient = {
+    [Symbol.for('pino.metadata')]: true, // has pino say the level of each line
+    lastLevel: 0,
+    write(line: string) {
+      if (isPatient && this.lastLevel < warning) kept.push(line)
+      else output.write(line)
+    },
+  }
+  const begin = () => {
+    isPatient = false
+    for (const line of kept.splice(0)) output.write(line)
+  }
+  process.once('exit', begin)
+  return { log: openLog(level, null, patient), begin }
 }

@@ -7,11 +7,13 @@ import { createApp } from './app.ts'
 import { type Config, readConfig, requireForProduction } from './config.ts'
 import { openDatabase } from './postgres/database.ts'
 import { mostReceivedBytes } from './http/json-body.ts'
-import { type Log, openLog } from './log.ts'
+import type { Log } from './log.ts'
 import { localSecret } from './local/secret.ts'
+import type { Say } from './local/say.ts'
 import { startLocal } from './local/start.ts'
 import { examineWhenReached, explained, migrateWhenReached } from './process/database.ts'
 import { jobFamilies } from './jobs/families.ts'
+import { openFirstLines } from './process/first-lines.ts'
 import { inOneLine } from './process/in-one-line.ts'
 import { isLed, obeyParent, tellParent } from './process/led.ts'
 import { serviceFamilies } from './process/families.ts'
@@ -37,25 +39,31 @@ async function main(command = 'start', ...words: string[]): Promise<void> {
   const isErrand = errands.includes(command)
   if (!isErrand) requireForProduction(given)
   const led = isLed(words)
-  const log = openLog(command === 'jobs' ? 'silent' : given.logLevel, led ? { pid: process.pid } : null)
+  const quietly = command === 'jobs' ? { ...given, logLevel: 'silent' } : given
+  const { log, begin } = openFirstLines(command, quietly, led)
   const isRunByNpm = 'npm_lifecycle_event' in process.env
   const { drainTimeoutMs } = given
   const stopping = new Stopping({ log, drainTimeoutMs, isErrand, isRunByNpm, isLed: led })
   if (led) return follow(command, given, log, stopping)
   const run = async () => {
-    const config = await withOwnServers(given, isErrand, log, stopping)
+    const config = await withOwnServers(given, command, log, stopping)
     const migrates = command === 'migrate' || command === 'start' || !given.databaseUrl
     if (migrates) await stopping.unlessBegun(migrateWhenReached(config.databaseUrl, log))
     if (command === 'migrate') return stopping.stop(0)
     if (command === 'jobs') return stopping.stop(await runJobsCommand(config, words))
     if (!migrates) await stopping.unlessBegun(examineWhenReached(config.databaseUrl, log, stopping))
-    if (command !== 'worker' && config.webConcurrency > 1) return lead(command, config, log, stopping)
+    if (command !== 'worker' && config.webConcurrency > 1) return lead(command, config, log, stopping, begin)
     const parts: Measure[] = []
     await serveMetrics(config, stopping, async () => [await together(parts)])
     const port = await serve(command, config, log, stopping, parts)
-    if (port !== undefined) tellAddress(log, { ...config, port })
+    if (port === undefined) return
+    begin(port)
+    tellAddress(log, { ...config, port })
   }
-  await run().catch((error) => stopping.fail(error))
+  await run().catch((error) => {
+    begin()
+    return stopping.fail(error)
+  })
 }
 
 /** As one of several processes: whoever leads them has seen to the database, and says where they are. */
@@ -69,7 +77,13 @@ async function follow(command: string, config: Config, log: Log, stopping: Stopp
 }
 
 /** Runs as several processes: they get what this one was given, or has opened. */
-async function lead(command: string, config: Config, log: Log, stopping: Stopping): Promise<void> {
+async function lead(
+  command: string,
+  config: Config,
+  log: Log,
+  stopping: Stopping,
+  onPort: (port: number) => void,
+): Promise<void> {
   const { databaseUrl: DATABASE_URL, redisUrl: REDIS_URL, jwtSecret: JWT_SECRET } = config
   const alone = { WEB_CONCURRENCY: '1', REUSE_PORT: 'on', HOME_PORT: '0' }
   const shared = { DATABASE_URL, REDIS_URL, JWT_SECRET, ...alone }
@@ -77,7 +91,7 @@ async function lead(command: string, config: Config, log: Log, stopping: Stoppin
     web: { ...sharedPools(config), ...process.env, ...shared },
     worker: { ...process.env, ...shared },
   }
-  const supervisor = new Supervisor({ config, log, stopping, env, hasWorker: command === 'start' })
+  const supervisor = new Supervisor({ config, log, stopping, env, hasWorker: command === 'start', onPort })
   const own = openProcessFamilies()
   await serveMetrics(config, stopping, async () => [
     ofProcess('parent', own()),
@@ -101,10 +115,13 @@ async function serve(command: string, config: Config, log: Log, stopping: Stoppi
 }
 
 /** Fills what the environment leaves open with servers and a secret of this machine's own. */
-async function withOwnServers(given: Config, isErrand: boolean, log: Log, stopping: Stopping) {
+async function withOwnServers(given: Config, command: string, log: Log, stopping: Stopping) {
+  const isErrand = errands.includes(command)
   const { dataDir, databaseUrl, redisUrl, jwtSecret } = given
   const wanted = { postgres: !databaseUrl, redis: !redisUrl && !isErrand }
-  const starting = startLocal({ dataDir, ...wanted, log: (message) => log.info(message) })
+  const isHeld = command === 'start' && log.isLevelEnabled('info')
+  const say: Say = (message, takesLong) => (takesLong && isHeld ? console.error(message) : log.info(message))
+  const starting = startLocal({ dataDir, ...wanted, log: say })
   // Also when they are still starting, or something fails later.
   const stop = () =>
     starting.then(

@@ -5,6 +5,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { type RunAs, serverUser, type User, wayIn } from './postgres-user.ts'
+import type { Say } from './say.ts'
 
 const run = promisify(execFile)
 const initTimeoutMs = 120_000
@@ -25,7 +26,7 @@ export interface Cluster {
 export const databaseName = 'docket'
 
 /** Opens the cluster in `dataDir`, and makes it when there is none. */
-export async function openCluster(dataDir: string, log: (message: string) => void): Promise<Cluster> {
+export async function openCluster(dataDir: string, log: Say): Promise<Cluster> {
   const dir = join(dataDir, 'postgres')
   const { initdb, postgres } = await findBinaries()
   const user = await serverUser(dir)
@@ -41,7 +42,7 @@ export async function openCluster(dataDir: string, log: (message: string) => voi
   const runAs = await wayIn(user, workDir, initdb)
   if (exists) await requireSameMajor(dir, postgres)
   if (!exists) {
-    log(`Creating a Postgres cluster in ${dir}`)
+    log(`Creating a Postgres cluster in ${dir}`, true)
     await initialise(workDir, initdb, runAs, user)
     await rename(workDir, dir)
   }

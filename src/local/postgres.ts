@@ -5,6 +5,7 @@ import { freePort } from './port.ts'
 import { type Cluster, clusterPassword, databaseName, openCluster } from './postgres-cluster.ts'
 import { end, launch, logTail, worksIn } from './process.ts'
 import { until } from './wait.ts'
+import type { Say } from './say.ts'
 
 const attempts = 5
 // Long, because a server that crashed replays its log first.
@@ -26,11 +27,7 @@ interface Running {
 }
 
 /** Starts the Postgres of `dataDir`, or attaches to it when it runs, and answers the URL of its database. */
-export async function startPostgres(
-  dataDir: string,
-  others: boolean,
-  log: (message: string) => void,
-): Promise<string> {
+export async function startPostgres(dataDir: string, others: boolean, log: Say): Promise<string> {
   const dir = join(dataDir, 'postgres')
   let url = await attach(dir)
   if (url === undefined) {

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
+import type { Say } from './say.ts'
 
 const run = promisify(execFile)
 const stepTimeoutMs = 300_000
@@ -21,7 +22,7 @@ const advice =
   'macOS: brew install redis), or set REDIS_URL to a Redis that runs already.'
 
 /** Finds redis-server or valkey-server; without either, installs one with the system's package manager. */
-export async function redisBinary(log: (message: string) => void): Promise<string> {
+export async function redisBinary(log: Say): Promise<string> {
   const found = findServer()
   if (found) return found
   const problem = await install(log)
@@ -30,7 +31,7 @@ export async function redisBinary(log: (message: string) => void): Promise<strin
   throw new Error(`There is neither redis-server nor valkey-server on the PATH. ${problem} ${advice}`)
 }
 
-async function install(log: (message: string) => void): Promise<string> {
+async function install(log: Say): Promise<string> {
   const manager = managers.find(({ name }) => onPath(name))
   if (!manager) return 'No known package manager was found to install one.'
   const rights = rightsFor(manager.name)
@@ -40,7 +41,7 @@ async function install(log: (message: string) => void): Promise<string> {
   let problem = ''
   for (const name of packages[manager.name] ?? ['valkey', 'redis']) {
     const line = [...command, ...manager.install, name]
-    log(`Redis is missing, installing it: ${line.join(' ')}`)
+    log(`Redis is missing, installing it: ${line.join(' ')}`, true)
     const failure = await execute(line)
     if (failure === undefined) return ''
     problem ||= `${line.join(' ')} failed: ${failure}`

@@ -7,6 +7,7 @@ import { freePort } from './port.ts'
 import { end, launch, logTail, worksIn } from './process.ts'
 import { redisBinary } from './redis-binary.ts'
 import { until } from './wait.ts'
+import type { Say } from './say.ts'
 
 const attempts = 5
 // Long, because a server with much data loads it first.
@@ -27,7 +28,7 @@ export interface RunningRedis {
 }
 
 /** Starts the Redis of `dataDir`, or attaches to it when it runs, and answers its URL. */
-export async function startRedis(dataDir: string, log: (message: string) => void): Promise<string> {
+export async function startRedis(dataDir: string, log: Say): Promise<string> {
   const dir = join(dataDir, 'redis')
   await mkdir(dir, { recursive: true, mode: 0o700 })
   await giveToOwner(dataDir, dir)

@@ -5,6 +5,7 @@ import { type FileLock, tryLock } from './lock.ts'
 import { giveToOwner } from './owner.ts'
 import { startPostgres, stopPostgres } from './postgres.ts'
 import { startRedis, stopRedis } from './redis.ts'
+import type { Say } from './say.ts'
 import { until } from './wait.ts'
 
 // Long enough for another process that installs Redis meanwhile.
@@ -18,7 +19,7 @@ export interface LocalOptions {
   dataDir: string
   postgres: boolean
   redis: boolean
-  log: (message: string) => void
+  log: Say
 }
 
 /** The servers of a data folder, for as long as this process uses them. */

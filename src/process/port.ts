@@ -5,10 +5,15 @@ import { ConfigError } from '../setting-values.ts'
 
 type Place = Pick<Config, 'host' | 'port'>
 
-/** Says where a process, or several together, can be reached. */
-export function tellAddress(log: Log, { host, port }: Place, together: object = {}): void {
+/** What is there, by its address. */
+export const urlsOf = ({ host, port }: Place) => {
   const url = `http://${host === '0.0.0.0' ? 'localhost' : host}:${port}`
-  log.info({ api: `${url}/api/v1`, docs: `${url}/api/docs`, ...together }, 'listening')
+  return { api: `${url}/api/v1`, docs: `${url}/api/docs` }
+}
+
+/** Says where a process, or several together, can be reached. */
+export function tellAddress(log: Log, place: Place, together: object = {}): void {
+  log.info({ ...urlsOf(place), ...together }, 'listening')
 }
 
 /** Processes that share a port do not see who else has it. @throws ConfigError when somebody has. */

@@ -18,6 +18,8 @@ interface Options {
   stopping: Stopping
   env: Record<Role, Env>
   hasWorker: boolean
+  /** Told the port as soon as it is known, before the processes say anything. */
+  onPort(port: number): void
 }
 
 /** Leads several web processes on one port, and a worker where there is to be one; from outside they are one process. */
@@ -43,9 +45,11 @@ export class Supervisor {
     stopping.closes('processes', () => this.stop(), { withinMs: this.endWithinMs + graceMs })
     process.on('exit', () => this.all.forEach((one) => one.kill()))
     this.hearHangUps()
+    if (this.port > 0) this.options.onPort(this.port)
     // One alone first: it says what is wrong, if something is, and which port it was given.
     const [first, ...others] = this.all
     const ready = await stopping.unlessBegun(first!.start())
+    if (ready?.port && this.port === 0) this.options.onPort(ready.port)
     this.port = ready?.port ?? this.port
     const all = ready && (await stopping.unlessBegun(Promise.all(others.map((one) => one.start()))))
     if (!all?.every(Boolean)) return // and so it ends

@@ -1,0 +1,29 @@
+import process from 'node:process'
+import type { Config } from '../config.ts'
+import { type Log, openLog, openPatientLog } from '../log.ts'
+import { urlsOf } from './port.ts'
+
+export interface FirstLines {
+  log: Log
+  /** What `start` says before all else, once it has a port; from then on, or without one, the log is not kept back. */
+  begin(port?: number): void
+}
+
+/** The log of a command. Of `start`, which is what people run, it waits until the first lines have said where all is. */
+export function openFirstLines(command: string, { host, logLevel }: Config, isLed: boolean): FirstLines {
+  if (isLed || command !== 'start')
+    return { log: openLog(logLevel, isLed ? { pid: process.pid } : null), begin: () => {} }
+  const { log, begin } = openPatientLog(logLevel)
+  return {
+    log,
+    begin(port) {
+      if (port) greet(host, port)
+      begin()
+    },
+  }
+}
+
+function greet(host: string, port: number): void {
+  const { api, docs } = urlsOf({ host, port })
+  process.stdout.write(`API         ${api}\nSwagger UI  ${docs}\n`)
+}

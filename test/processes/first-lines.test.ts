@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { spawn } from 'node:child_process'
+import { freePort } from '../../src/local/port.ts'
+import { eventually } from '../races/pair.ts'
+import { freshEnv, runtimeOptions } from '../support/service.ts'
+import { begin } from './launch.ts'
+
+let fresh: Awaited<ReturnType<typeof freshEnv>>
+let env: Record<string, string>
+beforeAll(async () => {
+  fresh = await freshEnv({ LOG_LEVEL: 'info' })
+  env = fresh.env
+})
+afterAll(() => fresh.drop())
+
+/** Starts it, stops it once it says `last`, and gives the lines that it printed. */
+async function linesOf(service: ReturnType<typeof begin>, last: string): Promise<string[]> {
+  await eventually(`it says ${last}`, () => service.output().includes(last))
+  service.signal('SIGTERM')
+  const { code, output } = await service.ended
+  expect([code, output]).toEqual([0, output])
+  return output.split('\n').filter(Boolean)
+}
+
+test.each(['1', '2'])(
+  'the first lines of start are where everything is, all others JSON; processes: %s',
+  async (n) => {
+    const port = await freePort()
+    const own = { ...env, PORT: String(port), HOST: '0.0.0.0', WEB_CONCURRENCY: n }
+    const [api, docs, ...others] = await linesOf(begin('start', own), '"listening"')
+    expect([api, docs]).toEqual([
+      `API         http://localhost:${port}/api/v1`,
+      `Swagger UI  http://localhost:${port}/api/docs`,
+    ])
+    const said = others.map((line) => JSON.parse(line).msg)
+    for (const what of ['database is migrated', 'working', 'listening', 'stopping'])
+      expect(said).toContain(what)
+  },
+)
+
+test('a port that the system chose is told as well', async () => {
+  const [api, docs, ...others] = await linesOf(begin('start', env), '"listening"')
+  const told = others.map((line) => JSON.parse(line)).find(({ msg }) => msg === 'listening')
+  expect([api, docs]).toEqual([`API         ${told.api}`, `Swagger UI  ${told.docs}`])
+  expect(told.api).not.toContain(':0/')
+})
+
+test('web and worker log JSON alone', async () => {
+  for (const [command, last] of [
+    ['web', '"listening"'],
+    ['worker', '"working"'],
+  ] as const) {
+    const lines = await linesOf(begin(command, env), last)
+    expect(lines.map((line) => typeof JSON.parse(line).msg)).toEqual(lines.map(() => 'string'))
+  }
+})
+
+/** Runs a command on a terminal of its own. */
+function onTerminal(command: string, env: Record<string, string>) {
+  const main = new URL('../../src/main.ts', import.meta.url).pathname
+  const line = ['exec', process.execPath, ...runtimeOptions, main, command].join(' ')
+  const child = spawn('script', ['--quiet', '--return', '--flush', '--command', line, '/dev/null'], {
+    env: { PATH: process.env.PATH, TERM: 'xterm', ...env },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  let output = ''
+  child.stdout.on('data', (chunk: Buffer) => (output += chunk))
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
+  return { output: () => output, type: (keys: string) => void child.stdin.write(keys), ended }
+}
+
+test('a terminal gets lines to read', async () => {
+  const service = onTerminal('start', env)
+  await eventually('it listens', () => service.output().includes('listening'))
+  service.type('\x03')
+  expect(await service.ended).toBe(0)
+  const lines = service
+    .output()
+    .replace(/\x1b\[\d*m/g, '')
+    .split(/\r?\n/)
+  expect(lines.slice(0, 2).map((line) => line.replace(/:\d+/, ':…'))).toEqual([
+    'API         http://127.0.0.1:…/api/v1',
+    'Swagger UI  http://127.0.0.1:…/api/docs',
+  ])
+  expect(lines[2]).toMatch(/^\[\d\d:\d\d:\d\d\.\d{3}\] INFO: database is migrated$/)
+  expect(service.output()).not.toContain('"level"')
+})
