@@ -21,10 +21,20 @@ export function readConfig(env: Record<string, string | undefined>) {
   }
 }
 
-const ofProcess = ({ concurrency, duration, isOn, oneOf, secrets, text, url, whole }: Settings) => ({
+const ofProcess = ({
+  concurrency,
+  databaseUrl,
+  duration,
+  isOn,
+  oneOf,
+  secrets,
+  text,
+  url,
+  whole,
+}: Settings) => ({
   host: text('HOST', '0.0.0.0'),
   port: whole('PORT', 3000, 0, 65535),
-  databaseUrl: url('DATABASE_URL', ['postgres:', 'postgresql:']),
+  databaseUrl: databaseUrl('DATABASE_URL'),
   redisUrl: url('REDIS_URL', ['redis:', 'rediss:']),
   redisPrefix: text('REDIS_PREFIX', 'docket'),
   dataDir: text('DATA_DIR', '.data'),

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import process from 'node:process'
+import { urlsIn } from './hosts.ts'
 
 const day = 86_400
 const durationUnits: Record<string, number> = { s: 1, m: 60, h: 3600, d: day, w: 7 * day }
@@ -23,6 +24,7 @@ export function settingsIn(env: Env) {
     oneOf: (name: string, fallback: string, allowed: string[]) => oneOf(name, text(name, fallback), allowed),
     isOn: (name: string, fallback: 'on' | 'off') => oneOf(name, text(name, fallback), ['on', 'off']) === 'on',
     url: (name: string, protocols: string[]) => url(name, text(name), protocols),
+    databaseUrl: (name: string) => databaseUrl(name, text(name)),
     origins: (name: string) => origins(name, text(name)),
     secrets: (name: string) => secrets(name, text(name)),
     duration: (name: string, fallback: string) => duration(name, text(name, fallback)),
@@ -50,9 +52,19 @@ function oneOf(name: string, value: string, allowed: string[]): string {
 }
 
 function url(name: string, value: string, protocols: string[]): string {
-  if (!value || (URL.canParse(value) && protocols.includes(new URL(value).protocol))) return value
+  const [first] = urlsIn(value)
+  if (!value || (first && protocols.includes(new URL(first).protocol))) return value
   throw new ConfigError(`${name} must be a URL starting with ${protocols.map((p) => `${p}//`).join(' or ')}`)
 }
+
+/** Of several servers only one writes, and we need that one. */
+function databaseUrl(name: string, value: string): string {
+  const [first, second] = urlsIn(url(name, value, ['postgres:', 'postgresql:']))
+  const wanted = first && new URL(first).searchParams.get('target_session_attrs')
+  if (!wanted || writing.includes(wanted) || (wanted === 'any' && !second)) return value
+  throw new ConfigError(`${name} wants the server that writes: target_session_attrs=read-write, or nothing`)
+}
+const writing = ['read-write', 'primary']
 
 function origins(name: string, value: string): string[] {
   const all = value.split(',').flatMap((one) => one.trim() || [])

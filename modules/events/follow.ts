@@ -38,7 +38,7 @@ export function openFollow(means: Means) {
       if (followers.hasEnded()) throw unavailable('This process ends')
       if (position < seen.version) {
         const frames = await framesAfter(seen, position)
-        seen = await seeAgain(reading, seen.projectId)
+        seen = await seeAgain(reading, seen.projectId, position)
         position = frames.upTo
         const chunk = shownOf(frames, start.types) ?? (position - told > mostUntold ? place(position) : null)
         if (!chunk) continue
@@ -47,7 +47,7 @@ export function openFollow(means: Means) {
         const leftMs = saidAt + silentMs - performance.now()
         if (leftMs > 0) {
           await followers.moved(seen, leftMs, signal)
-          seen = await seeAgain(reading, seen.projectId)
+          seen = await seeAgain(reading, seen.projectId, position)
           continue
         }
         yield place(position)

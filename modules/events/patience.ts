@@ -11,7 +11,7 @@ type Means = Pick<Services, 'authenticate' | 'database' | 'findRole' | 'follower
 /**
  * Holds who asks for what has not happened yet: until there is something for them, or their time is up. Whether they may
  * still see it is asked whenever they are woken. Gives what they may see by then.
- * @throws Refusal 401, 404, 410, 429 or 503
+ * @throws Refusal 400, 401, 404, 410, 429 or 503
  */
 export function openPatience(means: Means) {
   const { followers } = means
@@ -36,7 +36,7 @@ export function openPatience(means: Means) {
         const leftMs = until - performance.now()
         if (leftMs <= 0 || followers.hasEnded() || request.signal.aborted) return seen
         await followers.moved(seen, leftMs, request.signal)
-        seen = await seeAgain(reading, first.projectId)
+        seen = await seeAgain(reading, first.projectId, asked.after)
         if (await hasNews()) return seen
       }
     } finally {

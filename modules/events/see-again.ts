@@ -2,13 +2,19 @@ import { notFound } from '../../src/wire/refusals.ts'
 import type { Reading } from '../../src/commands/query.ts'
 import type { Seen } from '../../src/reads/role-lookup.ts'
 import type { Services } from '../../src/services.ts'
+import { ahead } from './parameters.ts'
 
-/** What a reader who waited may see by now: their token may have ended, or their role. @throws Refusal 401 or 404 */
+/**
+ * What a reader who waited may see by now: their token may have ended, or their role. And what they have seen may be lost,
+ * where a standby took over that was behind, or a backup.
+ * @throws Refusal 400, 401 or 404
+ */
 export const openSeeAgain =
   ({ authenticate, findRole }: Pick<Services, 'authenticate' | 'findRole'>) =>
-  async ({ request, caller }: Reading, projectId: string): Promise<Seen> => {
+  async ({ request, caller }: Reading, projectId: string, after: number): Promise<Seen> => {
     await authenticate.caller(request)
     const seen = await findRole(caller, projectId)
     if (!seen) throw notFound('Project')
+    if (after > seen.version) throw ahead()
     return seen
   }

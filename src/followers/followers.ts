@@ -26,7 +26,7 @@ export function openFollowers(
 ) {
   const waiting = new Waiting()
   const hear = (moved: Moved) => waiting.hear(moved)
-  const look = openLook(sql, hear)
+  const look = openLook(sql, (moved) => waiting.see(moved))
   const lookSoon = batched({ keys: mostAsked, slots: 1 }, look)
   let isEnded = false
   const lookAtAll = inRounds(hints, () => inParts(waiting.projects(), look))
@@ -59,11 +59,11 @@ export function openFollowers(
   }
 }
 
-/** Hears the versions that projects have by now. */
-const openLook = (sql: Sql, hear: (moved: Moved) => void) => async (ids: string[]) => {
+/** Looks which versions projects have by now. */
+const openLook = (sql: Sql, see: (moved: Moved) => void) => async (ids: string[]) => {
   const rows = await sql<Moved[]>`
     select project_id, version::float8 as version from streams where project_id = any(${ids}::uuid[])`
-  return rows.map(hear)
+  return rows.map(see)
 }
 
 async function inParts(ids: string[], look: (ids: string[]) => Promise<unknown>): Promise<void> {

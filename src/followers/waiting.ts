@@ -25,8 +25,14 @@ export class Waiting {
     }
   }
 
+  /** A version that was told of: those told late are older. */
   hear({ projectId, version }: Moved): void {
     for (const { beyond, wake } of this.waiters.get(projectId) ?? []) if (version > beyond) wake()
+  }
+
+  /** The version that a project has: less than before, when a standby that was behind has taken over. */
+  see({ projectId, version }: Moved): void {
+    for (const { beyond, wake } of this.waiters.get(projectId) ?? []) if (version !== beyond) wake()
   }
 
   wakeAll(): void {

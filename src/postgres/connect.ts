@@ -1,8 +1,10 @@
 import { isIP, Socket } from 'node:net'
 import { connect as connectTls, type ConnectionOptions } from 'node:tls'
+import { urlsIn } from '../hosts.ts'
 import { unreached } from './errors.ts'
 import type { Silence } from './silence.ts'
 import { endingAtOnce, greetingAlone } from './workarounds.ts'
+import type { Writer } from './writer.ts'
 
 export interface Target {
   host: string[]
@@ -13,13 +15,17 @@ export interface Target {
 /** As libpq's `sslmode`; only `verify-full` looks at whose certificate it is. */
 export type TlsMode = 'disable' | 'prefer' | 'require' | 'verify-full'
 
+/** How long connecting may take. */
+export const connectMs = 3_000
+
 const sslRequest = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
 const accepted = 0x53 // "S"
 
 export interface Connecting {
+  /** Finds the server to connect to, where there are several. */
+  writer?: Writer
   tls: TlsMode
-  /** How long connecting may take, and how long an answer may be owed after that. */
-  connectMs: number
+  /** How long an answer may be owed. */
   silentMs: number
 }
 
@@ -28,11 +34,17 @@ export interface Connecting {
  * for one, and TLS of its own making would go past every watch: so what it gets is a socket in any case, which speaks
  * to Postgres or ends with an error.
  */
-export function connecting(silence: Silence, { tls, connectMs, silentMs }: Connecting) {
+export function connecting(silence: Silence, { writer, tls, silentMs }: Connecting) {
   const open = new Set<Socket>()
+  const reach = (target: Target) => (tls === 'disable' || target.path ? plain(target) : secured(target, tls))
+  const reachWriter = (writes: Writer) =>
+    writes.find().then(async (server) => {
+      const socket = await reach(server)
+      return socket.once('close', () => writes.lost(server))
+    }, ended)
   return {
     async connect(target: Target): Promise<Socket> {
-      const socket = tls === 'disable' || target.path ? plain(target) : await secured(target, tls, connectMs)
+      const socket = await (writer ? reachWriter(writer) : reach(target))
       endingAtOnce(socket)
       silence.watch(socket, silentMs)
       greetingAlone(socket)
@@ -53,7 +65,7 @@ function plain({ host, port, path }: Target, socket = new Socket()): Socket {
 }
 
 /** A socket behind TLS, or one that is about to end with the reason why there is none. */
-function secured(target: Target, mode: TlsMode, connectMs: number): Promise<Socket> {
+function secured(target: Target, mode: TlsMode): Promise<Socket> {
   const raw = new Socket()
   const { promise, resolve } = Promise.withResolvers<Socket>()
   let latest: Socket = raw
@@ -68,10 +80,7 @@ function secured(target: Target, mode: TlsMode, connectMs: number): Promise<Sock
         .removeAllListeners()
         .on('error', () => {})
         .destroy()
-    const dead = Object.assign(new Socket(), { write: () => true })
-    finish(dead)
-    const error = unreached('CONNECTION_UNSAFE', `No TLS with Postgres: ${reason(cause)}`, cause)
-    setImmediate(() => dead.destroy(error))
+    finish(ended(unreached('CONNECTION_UNSAFE', `No TLS with Postgres: ${reason(cause)}`, cause)))
   }
   const timer = setTimeout(() => fail(new Error('it took too long')), connectMs)
   raw.on('error', fail).on('close', fail)
@@ -89,6 +98,13 @@ function secured(target: Target, mode: TlsMode, connectMs: number): Promise<Sock
   return promise
 }
 
+/** A socket that is about to end with this error. */
+function ended(error: unknown): Socket {
+  const socket = Object.assign(new Socket(), { write: () => true })
+  setImmediate(() => socket.destroy(error as Error))
+  return socket
+}
+
 function settings({ host }: Target, mode: TlsMode): ConnectionOptions {
   const [name = ''] = host
   return { servername: isIP(name) ? undefined : name, rejectUnauthorized: mode === 'verify-full' }
@@ -99,7 +115,8 @@ const reason = (cause: unknown): string =>
 
 /** What a URL asks for, in the words of postgres.js and of libpq. */
 export function tlsModeOf(databaseUrl: string): TlsMode {
-  const { searchParams } = new URL(databaseUrl)
+  const [first = ''] = urlsIn(databaseUrl)
+  const { searchParams } = new URL(first)
   const said = searchParams.get('sslmode') ?? searchParams.get('ssl') ?? 'disable'
   if (searchParams.get('sslrootcert') === 'system') return 'verify-full'
   if (said === 'disable' || said === 'false') return 'disable'

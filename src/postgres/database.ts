@@ -1,11 +1,12 @@
 import postgres from 'postgres'
 import type { Config } from '../config.ts'
 import { type Counts, noQueries } from '../metrics/counts.ts'
-import { connecting, tlsModeOf } from './connect.ts'
+import { connecting, connectMs, tlsModeOf } from './connect.ts'
 import { watched } from './queries.ts'
 import { Silence } from './silence.ts'
 import { isoInstant, lists } from './values.ts'
 import { padding } from './workarounds.ts'
+import { openWriter, serverUrls, type Writer } from './writer.ts'
 
 export type Sql = postgres.Sql
 /** A part of a query's text, with its parameters. */
@@ -30,7 +31,11 @@ interface Pool {
   counts?: Counts['queries']['reads']
 }
 
-const connectMs = 3_000
+interface Means {
+  silence: Silence
+  writer: Writer | undefined
+}
+
 /** Postgres ends a statement that takes too long by itself; who says nothing so much later is gone. */
 const graceMs = 400
 /** For a connection; and what has one is told first that it has gone, so that it asks on a fresh one. */
@@ -39,7 +44,8 @@ const queueMs = 300
 /** Opens the pools; connections are made when first used. Timestamps come back as ISO 8601 in UTC with milliseconds. */
 export function openDatabase(config: Config, counts?: Counts['queries']): Database {
   const silence = new Silence()
-  const open = (pool: Pool) => openPool(config.databaseUrl, silence, pool)
+  const writer = openWriter(config.databaseUrl, silence)
+  const open = (pool: Pool) => openPool(config.databaseUrl, { silence, writer }, pool)
   const reads = open({
     connections: config.readConnections,
     // Within its time a read that fails in passing is asked once more.
@@ -74,11 +80,12 @@ export function openDatabase(config: Config, counts?: Counts['queries']): Databa
   }
 }
 
-function openPool(databaseUrl: string, silence: Silence, pool: Pool): Sql {
+function openPool(databaseUrl: string, { silence, writer }: Means, pool: Pool): Sql {
   const { connections, statementMs, repeats, settings, counts = noQueries() } = pool
   const silentMs = statementMs + graceMs
-  const sockets = connecting(silence, { tls: tlsModeOf(databaseUrl), connectMs, silentMs })
-  const sql = postgres(databaseUrl, {
+  const sockets = connecting(silence, { writer, tls: tlsModeOf(databaseUrl), silentMs })
+  // Where there are several servers, `writer` says which: postgres.js itself tries those that are away without a pause.
+  const sql = postgres(serverUrls(databaseUrl)[0]!, {
     max: connections,
     connect_timeout: connectMs / 1_000,
     ssl: false, // ours

@@ -3,6 +3,7 @@ import postgres from 'postgres'
 import { isMigrated, migrate } from '../../drizzle/migrate.ts'
 import { ConfigError } from '../setting-values.ts'
 import type { Log } from '../log.ts'
+import { writerUrl } from '../postgres/writer.ts'
 import { within } from '../within.ts'
 import type { Stopping } from './stopping.ts'
 
@@ -12,13 +13,13 @@ const firstAnswerMs = 1_000
 
 /** Applies the migrations as soon as Postgres can be reached. */
 export async function migrateWhenReached(databaseUrl: string, log: Log): Promise<void> {
-  await whenReached(() => migrate(databaseUrl), log)
+  await whenReached(async () => migrate(await writerUrl(databaseUrl)), log)
   log.info('database is migrated')
 }
 
 /** Says what the database lacks, if it can be reached: a process that serves is up at once in any case. */
 export async function examineWhenReached(databaseUrl: string, log: Log, stopping: Stopping): Promise<void> {
-  const examined = whenReached(() => isMigrated(databaseUrl), log).then((migrated) => {
+  const examined = whenReached(async () => isMigrated(await writerUrl(databaseUrl)), log).then((migrated) => {
     if (!migrated) log.warn('the database is not migrated: nothing works here before "npm run migrate"')
   })
   examined.catch((error) => stopping.fail(error))

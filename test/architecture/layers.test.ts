@@ -9,6 +9,7 @@ const places = [
   ...[
     'drizzle',
     'package.json',
+    'src/hosts.ts',
     'src/setting-values.ts',
     'src/config.ts',
     'src/ids.ts',

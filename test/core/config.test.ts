@@ -86,14 +86,21 @@ describe('an address', () => {
   test('is one of its kind', () => {
     for (const url of ['postgres://u:p@db/docket', 'postgresql://db'])
       expect(readConfig({ DATABASE_URL: url }).databaseUrl).toBe(url)
+    const pair = 'postgres://u:p@one:5433,two/docket'
+    for (const url of [pair, `${pair}?target_session_attrs=read-write`, 'postgres://[::1]:5433,[::2]/docket'])
+      expect(readConfig({ DATABASE_URL: url }).databaseUrl).toBe(url)
     for (const url of ['redis://cache:6379/1', 'rediss://cache'])
       expect(readConfig({ REDIS_URL: url }).redisUrl).toBe(url)
   })
 
   test('is named and not shown when it is another, for it may hold a password', () => {
     const message = 'DATABASE_URL must be a URL starting with postgres:// or postgresql://'
-    for (const url of ['mysql://u:p@db', 'db:5432', '//db', 'redis://db'])
+    for (const url of ['mysql://u:p@db', 'db:5432', '//db', 'redis://db', 'postgres://one,/docket'])
       expect(complaint({ DATABASE_URL: url })).toBe(message)
+    for (const wanted of ['standby', 'any', 'read-only'])
+      expect(complaint({ DATABASE_URL: `postgres://one,two/docket?target_session_attrs=${wanted}` })).toBe(
+        'DATABASE_URL wants the server that writes: target_session_attrs=read-write, or nothing',
+      )
     expect(complaint({ REDIS_URL: 'http://cache' })).toBe(
       'REDIS_URL must be a URL starting with redis:// or rediss://',
     )
