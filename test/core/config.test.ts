@@ -3,7 +3,7 @@ import { readConfig } from '../../src/config.ts'
 import { ConfigError } from '../../src/setting-values.ts'
 
 /** The variables that take any text. */
-const free = ['HOST', 'REDIS_PREFIX', 'DATA_DIR', 'HOME_HOST', 'NODE_ENV']
+const free = ['HOST', 'REDIS_PREFIX', 'DATA_DIR', 'HOME_HOST', 'METRICS_HOST', 'NODE_ENV']
 
 function namesRead(): string[] {
   const names = new Set<string>()
