@@ -86,6 +86,19 @@ test('the pages of what hung on a task lead on in the project of the first, also
   expect(nextOf(first.headers)).toContain(`asOf=5&projectId=${project.id}`)
 })
 
+test('naming a project of the own opens no task of another', async () => {
+  const { task } = await furnish()
+  const theirs = await make(bea, '/projects', { name: 'Theirs' })
+  await make(bea, '/tasks', { title: 'Theirs', projectId: theirs.id })
+  for (const list of ['', '/subtasks', '/comments'])
+    for (const when of ['1', '2', '2200-01-01'])
+      expectRefusal(
+        await bea.get(`/tasks/${task.id}${list}?asOf=${when}&projectId=${theirs.id}`),
+        404,
+        'Task not found',
+      )
+})
+
 test('what came along with a task is told also when it was deleted, and the log of where it came from', async () => {
   const { project, task } = await furnish()
   const other = await open()

@@ -5,7 +5,7 @@ import { openTestService, type TestService } from '../support/service.ts'
 import { beginLife, type Life, liveOn } from './life.ts'
 import { type Recorded, record } from './recorder.ts'
 
-const waves = 25
+const waves = 15
 const writesInWave = 25
 
 let service: TestService
@@ -73,4 +73,4 @@ test('whatever was answered is answered again for its version and its time, byte
     }
   }
   expect(asked).toBe(recorded.length * 2)
-})
+}, 180_000)
