@@ -61,6 +61,7 @@ function whoAndWhere(route: Known['route'], { caller, claims, params, query, bod
   const said = isInPath ? params?.id : (projectIdIn(query) ?? projectIdIn(body))
   return {
     userId: (caller ?? claims)?.userId,
+    tokenId: caller?.token?.id,
     projectId: typeof said === 'string' ? said.slice(0, 100) : undefined,
   }
 }

@@ -118,6 +118,24 @@ test('each operation of a batch takes its own scope', async () => {
   expect((await batch(tokens.admin, write, administer)).status).toBe(200)
 })
 
+test('to undo takes the scope of what is done by it', async () => {
+  const { projects, members, tasks } = await furnish()
+  await owner.patch(`/tasks/${tasks}`, { title: 'N' })
+  await owner.patch(`/projects/${projects}/members/${members}/role`, { role: 'EDITOR' })
+  const events = (await owner.get(`/projects/${projects}/events`)).body as unknown as {
+    type: string
+    seq: number
+  }[]
+  const undo = (scope: Scope, type: string) =>
+    owner
+      .as(tokens[scope].token)
+      .post(`/projects/${projects}/undo`, { seq: events.find((one) => one.type === type)!.seq })
+  expectRefusal(await undo('read', 'task.updated'), 403, 'This needs an API token with the scope write')
+  expectRefusal(await undo('write', 'member.role_set'), 403, /scope admin$/)
+  expect((await undo('write', 'task.updated')).status).toBe(200)
+  expect((await undo('admin', 'member.role_set')).status).toBe(200)
+})
+
 test("another's comment is deleted with the scope admin alone", async () => {
   const { projects, tasks } = await furnish()
   const editor = await register(service.client)

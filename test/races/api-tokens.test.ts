@@ -42,6 +42,46 @@ test('a token that was ended in one process is refused in every other within a s
   expect(await answers()).toEqual(ends.flatMap(() => [401, 401]))
 })
 
+test("a service account's token ends in every process with its membership and with its project, no worker being there", async () => {
+  const ends: ((
+    owner: Person,
+    project: string,
+    account: Body & { memberId: string },
+  ) => ReturnType<Person['get']>)[] = [
+    (owner, project, { id }) => owner.delete(`${project}/service-accounts/${id}`),
+    (owner, project, { memberId }) => owner.delete(`${project}/members/${memberId}`),
+    (owner, project) => owner.delete(project),
+  ]
+  const programs = await Promise.all(
+    ends.map(async (end) => {
+      const owner = await register(pair.atA)
+      const project = `/projects/${(await make(owner, '/projects', { name: 'P' })).id}`
+      const account = await make(owner, `${project}/service-accounts`, { name: 'Importer' })
+      const made = (await make(owner, `${project}/service-accounts/${account.id}/tokens`, wanted())) as Token
+      const inA = withToken(owner, made)
+      return {
+        end: () => end(owner, project, account as Body & { memberId: string }),
+        both: [inA, at(inA, pair.b)],
+      }
+    }),
+  )
+  const answers = () =>
+    Promise.all(programs.flatMap(({ both }) => both.map(async (one) => (await one.get('/auth/me')).status)))
+  expect(await answers()).toEqual(ends.flatMap(() => [200, 200]))
+  for (const { end } of programs) expect((await end()).status).toBe(200)
+  await Bun.sleep(1_000) // what is promised, no more
+  expect(await answers()).toEqual(ends.flatMap(() => [401, 401]))
+})
+
+test('a token that was made as all of its account ended does not hold', async () => {
+  const { person, made, inA, inB } = await program()
+  expect((await inB.get('/auth/me')).status).toBe(200)
+  await pair.sql`update users set token_version = token_version + 1 where id = ${person.id}`
+  await Bun.sleep(1_000) // what is promised, no more
+  for (const one of [inA, inB]) expectRefusal(await one.get('/auth/me'), 401)
+  expect(await pair.sql`select from api_tokens where id = ${made.id}`).toHaveLength(1)
+})
+
 test('streams and held answers of another process end when their token does', async () => {
   const { person, made, inB } = await program()
   const { id } = await make(person, '/projects', { name: 'P' })
