@@ -32,21 +32,24 @@ import { openMethods } from './http/methods.ts'
 import { openRequestLog } from './http/request-log.ts'
 import { openMeasured } from './metrics/measured.ts'
 import type { Services } from './services.ts'
+import { openTraced } from './tracing/traced.ts'
 
 /** The whole service as a function of a request: `app.fetch` runs wherever web standards do. */
 export function createApp(services: Services) {
   const { database, guards, run, versions, write } = services
-  const http = openHttp(guards, run, write)
+  const traced = openTraced(services.tracing)
+  const http = openHttp(guards, run, write, traced.traceparentOf)
   const seeTask = openSeenTasks(database.reads, versions)
   const { config, counts } = services
-  const log = openRequestLog(services.log, config.logRequests)
+  const log = openRequestLog(services.log, config.logRequests, traced.traceIdOf)
   const measured = openMeasured(config.metricsPort > 0 ? counts.requests : undefined)
   const methods = openMethods()
   // Elysia looks for a path behind four letters of a host at least, unless told that it may be called `web`.
   const app = new Elysia({ normalize: false, handler: { standardHostname: false } })
-    .use(errors(log, methods, measured))
+    .use(errors(log, methods, [measured, traced]))
     .use(log.plugin())
     .use(measured.plugin())
+    .use(traced.plugin())
     .use(cors(config.corsOrigins))
     .use(docs(config))
     .use(health(services))

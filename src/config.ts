@@ -43,6 +43,7 @@ const ofProcess = ({
   jwtExpirationSeconds: duration('JWT_EXPIRATION', '7d'),
   webConcurrency: concurrency('WEB_CONCURRENCY', 1, 64),
   reusePort: isOn('REUSE_PORT', 'off'),
+  otlpEndpoint: url('OTEL_EXPORTER_OTLP_ENDPOINT', ['http:', 'https:']),
   metricsPort: whole('METRICS_PORT', 0, 0, 65535),
   metricsHost: text('METRICS_HOST', '127.0.0.1'),
   drainDelayMs: whole('DRAIN_DELAY_MS', 0, 0, 600_000),

@@ -26,6 +26,7 @@ import { Supervisor } from './process/supervisor.ts'
 import { openProcessFamilies } from './metrics/process-families.ts'
 import { ofProcess } from './metrics/family.ts'
 import { openServices } from './services.ts'
+import { openTracing } from './tracing/tracing.ts'
 import { ConfigError } from './setting-values.ts'
 
 const processes = ['start', 'web', 'worker', 'migrate', 'jobs']
@@ -102,7 +103,9 @@ async function lead(
 
 /** Answers the port that it listens on, unless it only works; adds to `parts` what there is to tell of it. */
 async function serve(command: string, config: Config, log: Log, stopping: Stopping, parts: Measure[]) {
-  const services = openServices(config, log, { commands, react })
+  const tracing = config.otlpEndpoint ? await openTracing() : undefined
+  if (tracing) stopping.closes('traces', () => tracing.close())
+  const services = openServices(config, log, { commands, react }, tracing)
   stopping.closes('services', () => services.close())
   await stopping.unlessBegun(services.join(command !== 'worker'))
   if (config.metricsPort > 0) parts.push(openProcessFamilies(), () => serviceFamilies(services))

@@ -12,6 +12,8 @@ export interface Order {
   ifMatch?: string
   /** The caller's Idempotency-Key; the answer is kept with the commit. */
   guard?: Guard
+  /** The caller's request as a place in a trace, where traces are made. */
+  traceparent?: string
 }
 
 /** What a command has looked up before it is sent: people, and the tasks that parts hang on. */

@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache'
 import type { Answer, Ask } from '../channel/protocol.ts'
 import type { Log } from '../log.ts'
 import { noOrders } from '../metrics/counts.ts'
+import { readTraceparent } from '../tracing/traceparent.ts'
 import { Refusal } from '../wire/refusals.ts'
 import type { Reply } from '../wire/reply.ts'
 import type { Dispatch } from './order.ts'
@@ -40,12 +41,13 @@ export function openServeOrders({ registry, perform, isClosing, ttlMs, log, coun
     return done
   }
 
-  function refused(error: unknown): Answer {
+  function refused(error: unknown, traceparent?: string): Answer {
     if (error instanceof Refusal) {
       const { status, message, headers } = error
       return { kind: 'refusal', status, message, headers }
     }
-    log.error({ err: error }, 'an order of another process failed')
+    const trace_id = readTraceparent(traceparent ?? null)?.traceId
+    log.error({ err: error, trace_id }, 'an order of another process failed')
     return { kind: 'failed' }
   }
 
@@ -58,7 +60,7 @@ export function openServeOrders({ registry, perform, isClosing, ttlMs, log, coun
     once(known, dispatch, deadline).then(
       ({ status, body, etag, replayed }: Reply & { replayed?: true }) =>
         answer({ kind: 'reply', status, body, etag, ...(replayed && { replayed }) }),
-      (error) => answer(refused(error)),
+      (error) => answer(refused(error, dispatch.traceparent)),
     )
   }
 

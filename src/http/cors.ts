@@ -1,7 +1,8 @@
 import { Elysia } from 'elysia'
 
 const methods = 'GET, POST, PATCH, DELETE'
-const asked = 'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID'
+const asked =
+  'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Traceparent'
 const told =
   'ETag, Link, Location, Docket-Version, Retry-After, RateLimit, RateLimit-Policy, X-Request-Id, Idempotency-Replayed'
 

@@ -5,19 +5,23 @@ import type { Share } from './limits/budget.ts'
 import { tell } from './limits/headers.ts'
 import { requestId } from '../wire/request-id.ts'
 import { invalid } from '../schema/validation.ts'
-import type { Measured } from '../metrics/measured.ts'
 import type { Methods } from './methods.ts'
 import type { Known, RequestLog } from './request-log.ts'
+
+/** Who wants to know of every answer that did not go well. */
+interface Watcher {
+  refused(known: { request: Request; route?: string; began?: number }, status: number): void
+}
 
 /**
  * Every error gets the one shape and a request id; what we did not expect is logged and stays inside.
  */
-export const errors = (log: RequestLog, methods: Methods, measured: Measured) =>
+export const errors = (log: RequestLog, methods: Methods, watchers: Watcher[]) =>
   // Named one by one: Elysia reads this text, and prepares for every route what it finds here.
   new Elysia({ name: 'errors' }).onError({ as: 'global' }, (failed: Failed) => {
     const { error, code, request, route, params, caller, claims, share, began } = failed
     const refusal = code === 'NOT_FOUND' ? methods.answer(request) : refusalOf(error, code)
-    measured.refused({ request, route, began }, refusal.status)
+    for (const watcher of watchers) watcher.refused({ request, route, began }, refusal.status)
     if (refusal instanceof Response) return refusal
     const id = requestId()
     const reason = refusal.status === 500 ? reasonOf(error) : refusal.message

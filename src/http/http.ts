@@ -1,8 +1,6 @@
-import type { Run } from '../commands/run.ts'
 import type { Guards } from './guards.ts'
 import { askQuery } from './ask-query.ts'
 import { openRunCommand } from './run-command.ts'
-import type { Write } from './write.ts'
 
 /** What routes are made of. */
 export interface Http {
@@ -12,8 +10,8 @@ export interface Http {
   ask: typeof askQuery
 }
 
-export const openHttp = (guards: Guards, run: Run, write: Write): Http => ({
+export const openHttp = (guards: Guards, ...means: Parameters<typeof openRunCommand>): Http => ({
   guarded: guards.guarded,
-  run: openRunCommand(run, write),
+  run: openRunCommand(...means),
   ask: askQuery,
 })

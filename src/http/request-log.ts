@@ -19,13 +19,14 @@ export type RequestLog = ReturnType<typeof openRequestLog>
  * At most one line for a request: always when it failed by our doing, otherwise only when `isOn`, for a line costs
  * about 8 µs. Says who, what, where and how long, never a header, a query or a body.
  */
-export function openRequestLog(log: Log, isOn: boolean) {
+export function openRequestLog(log: Log, isOn: boolean, traceIdOf: (request: Request) => string | undefined) {
   const startedAt = new WeakMap<Request, number>()
 
   function lineOf({ request, route, ...known }: Known, status: number, requestId: string | null) {
     const began = startedAt.get(request)
     const ms = began === undefined ? undefined : Math.round((performance.now() - began) * 10) / 10
-    return { requestId, ...whoAndWhere(route, known), method: request.method, route, status, ms }
+    const trace_id = traceIdOf(request)
+    return { requestId, trace_id, ...whoAndWhere(route, known), method: request.method, route, status, ms }
   }
 
   return {

@@ -19,14 +19,16 @@ export interface Asked {
  * text to know what to prepare, so it takes its argument apart itself.
  */
 export const openRunCommand =
-  (run: Run, write: Write) =>
+  (run: Run, write: Write, traceparentOf: (request: Request) => string | undefined) =>
   <Input extends object, Row>(path: string, command: Command<Input, Row>, summary: string) => {
     const { name, madeAt } = command
     const inputOf = readInput(path, command)
     const answer = ({ request, caller, params, body = null, query }: Asked): Promise<Response> => {
       const input = inputOf(params, body, query)
       const where = madeAt && ((id: string) => madeAt(id, input))
-      const work = ({ ifMatch, guard }: Conditions) => run({ name, input, caller, ifMatch, guard })
+      const traceparent = traceparentOf(request)
+      const work = ({ ifMatch, guard }: Conditions) =>
+        run({ name, input, caller, ifMatch, guard, traceparent })
       return write(request, holderOf(caller), body, work, where)
     }
     const hooks = commandHooks(path, command, summary)

@@ -17,6 +17,7 @@ const places = [
     'src/within.ts',
     'src/repeatedly.ts',
     'src/metrics',
+    'src/tracing',
   ],
   ...[
     'src/wire',
@@ -41,6 +42,8 @@ const places = [
     'src/batch',
     'src/openapi',
     'src/http',
+    'src/ground.ts',
+    'src/writing.ts',
     'src/services.ts',
   ],
   ...['src/local', 'src/process', 'modules', 'workers'],

@@ -49,6 +49,17 @@ test('the log has one line for a request: who, what, where, how long', async () 
   line(3, { method: 'GET', route: '/api/v1/auth/me', status: 401 })
 })
 
+test('the log names the trace that a request says to be of, and nothing that is none', async () => {
+  const trace = '0af7651916cd43dd8448eb211c80319c'
+  const sent = [`00-${trace}-b7ad6b7169203331-01`, `00-${trace}-b7ad6b7169203331`]
+  const ids: string[] = []
+  for (const traceparent of sent)
+    ids.push((await ada.get('/auth/me', { traceparent })).headers.get('x-request-id')!)
+  const lines = await logged(`"${ids[1]}"`)
+  const told = ids.map((id) => lines.find(({ requestId }) => requestId === id)?.trace_id)
+  expect(told).toEqual([trace, undefined])
+})
+
 test('the log and errors hold no secret, token, password or what was sent', async () => {
   const secrets = ['hunter2-hunter2', 'hunter3-hunter3', 'the words of a comment']
   const [first, second, words] = secrets as [string, string, string]

@@ -1,0 +1,39 @@
+import { openFindPerson } from './commands/people.ts'
+import { openFindKept } from './commit/idempotency.ts'
+import { Hints } from './followers/hints.ts'
+import { openFollowers } from './followers/followers.ts'
+import type { Config } from './config.ts'
+import { openDatabase } from './postgres/database.ts'
+import { openJobs } from './jobs/queue.ts'
+import type { Log } from './log.ts'
+import { openCounts } from './metrics/counts.ts'
+import { openRedis, openSubscriber } from './redis/connections.ts'
+import { openOldestKept } from './reads/kept.ts'
+import { openVersions } from './reads/versions.ts'
+
+export type Ground = ReturnType<typeof openGround>
+
+/** What reads and writes both stand on. */
+export function openGround(config: Config, log: Log) {
+  const counts = openCounts()
+  const database = openDatabase(config, counts.queries)
+  const redis = openRedis(config.redisUrl, log)
+  const subscriber = openSubscriber(config.redisUrl, log)
+  const jobs = openJobs(config, log)
+  const hints = new Hints(redis, subscriber, `${config.redisPrefix}:versions`)
+  const webhookHints = new Hints(redis, subscriber, `${config.redisPrefix}:webhooks`)
+  return {
+    ...{ config, counts, database, redis, subscriber, hints, webhookHints, jobs },
+    followers: openFollowers(database.reads, hints, config, log),
+    findKept: openFindKept(database.reads),
+    versions: openVersions(database.reads, counts.readWaits.versions),
+    findPerson: openFindPerson(database.reads),
+    oldestKept: openOldestKept(database.reads),
+    async close() {
+      await jobs.close()
+      redis.disconnect()
+      subscriber.disconnect()
+      await database.close()
+    },
+  }
+}

@@ -1,0 +1,47 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/** A span as it came to a collector. */
+export interface Collected {
+  name: string
+  traceId: string
+  spanId: string
+  parentSpanId?: string
+  kind: number
+  status: { code: number }
+  attributes: { key: string; value: { stringValue?: string; intValue?: number } }[]
+  service: string
+}
+
+interface Sent {
+  resourceSpans: {
+    resource: { attributes: Collected['attributes'] }
+    scopeSpans: { spans: Collected[] }[]
+  }[]
+}
+
+/** Takes spans by OTLP over HTTP, as a collector does. */
+export async function openCollector() {
+  const spans: Collected[] = []
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    if (request.url === '/v1/traces') take(JSON.parse(Buffer.concat(chunks).toString()) as Sent)
+    response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
+  })
+  const take = ({ resourceSpans }: Sent) => {
+    for (const { resource, scopeSpans } of resourceSpans) {
+      const service = resource.attributes.find(({ key }) => key === 'service.name')?.value.stringValue ?? ''
+      for (const span of scopeSpans.flatMap((one) => one.spans)) spans.push({ ...span, service })
+    }
+  }
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    spans,
+    close: () => {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}

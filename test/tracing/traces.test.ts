@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { eventually, openPair, type Pair } from '../races/pair.ts'
+import { make } from '../support/client.ts'
+import { openTestService } from '../support/service.ts'
+import { type Collected, openCollector } from './collector.ts'
+
+let collector: Awaited<ReturnType<typeof openCollector>>
+let pair: Pair
+beforeAll(async () => {
+  collector = await openCollector()
+  pair = await openPair({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, LOG_REQUESTS: 'on' })
+})
+afterAll(async () => {
+  await pair.close()
+  collector.close()
+})
+
+const traceId = (n: number) => `${n}`.padStart(32, 'a')
+const from = (n: number, flags = '01') => ({ traceparent: `00-${traceId(n)}-00f067aa0ba902b7-${flags}` })
+const spansOf = (n: number) => collector.spans.filter((span) => span.traceId === traceId(n))
+const valueOf = ({ attributes }: Collected, name: string) => attributes.find(({ key }) => key === name)?.value
+
+async function collected(n: number, count: number): Promise<Collected[]> {
+  await eventually(`${count} spans of trace ${n}`, () => spansOf(n).length >= count)
+  return spansOf(n)
+}
+
+test('a request is a span of the trace that it says to be of, what is done for it elsewhere a part of it', async () => {
+  const { id: projectId } = await make(pair.atA, '/projects', { name: 'Traced' })
+  for (const [n, who] of [pair.atA, pair.atB].entries()) {
+    expect((await who.post('/tasks', { title: 'T', projectId }, from(n))).status).toBe(201)
+    const spans = await collected(n, 2)
+    const request = spans.find(({ kind }) => kind === 2)!
+    const command = spans.find(({ kind }) => kind === 1)!
+    expect(request).toMatchObject({
+      name: 'POST /api/v1/tasks',
+      parentSpanId: '00f067aa0ba902b7',
+      service: 'docket',
+    })
+    expect(valueOf(request, 'http.response.status_code')).toEqual({ intValue: 201 })
+    expect(valueOf(request, 'http.route')).toEqual({ stringValue: '/api/v1/tasks' })
+    expect(command).toMatchObject({ name: 'task.create', parentSpanId: request.spanId })
+  }
+})
+
+test('a refusal has its span too, and ours alone is a failure', async () => {
+  await pair.atA.get('/tasks/none', from(10))
+  const [refused] = await collected(10, 1)
+  expect([refused!.status.code, valueOf(refused!, 'http.response.status_code')]).toEqual([
+    0,
+    { intValue: 404 },
+  ])
+  await pair.sql`alter table projects rename to hidden`
+  await pair.atA.get('/projects', from(11))
+  await pair.sql`alter table hidden rename to projects`
+  expect((await collected(11, 1))[0]!.status.code).toBe(2)
+})
+
+test('what is not to be sampled is not sent, and a request without a trace begins one', async () => {
+  const before = new Set(collector.spans.map((span) => span.traceId))
+  await pair.atA.get('/tasks', from(20, '00'))
+  await pair.atA.get('/auth/me')
+  await eventually('a new trace', () => collector.spans.some((span) => !before.has(span.traceId)))
+  const [begun] = collector.spans.filter((span) => !before.has(span.traceId))
+  expect([begun!.name, begun!.parentSpanId]).toEqual(['GET /api/v1/auth/me', undefined])
+  expect(spansOf(20)).toEqual([])
+})
+
+test('the log names the trace of a request, also of one that began here', async () => {
+  const answers = [await pair.atA.get('/tasks', from(30)), await pair.atA.get('/tasks')]
+  const ids = answers.map(({ headers }) => headers.get('x-request-id')!)
+  const lineOf = (id: string) => pair.a.output.find((line) => line.includes(`"${id}"`))
+  await eventually('the lines', () => ids.every(lineOf))
+  const [given, begun] = ids.map((id) => JSON.parse(lineOf(id)!).trace_id)
+  expect(given).toBe(traceId(30))
+  expect(begun).toMatch(/^[0-9a-f]{32}$/)
+})
+
+test('a collector that is away is nobody’s trouble', async () => {
+  collector.close()
+  for (const n of [40, 41]) expect((await pair.atB.get('/tasks', from(n))).status).toBe(200)
+  expect(await pair.b.stop()).toBe(0)
+})
+
+test('without a collector nothing is made', async () => {
+  const { services, client, close } = await openTestService({})
+  expect(services.tracing).toBe(undefined)
+  expect((await client.get('/tasks', from(50))).status).toBe(401)
+  await close()
+})
