@@ -11,7 +11,7 @@ export async function hangingOn(sql: Sql, tasks: LoggedEvent[]): Promise<Past['h
   return sql`
     select q.task_id, c.entity, c.id
     from unnest(${tasks.map(({ entityId }) => entityId)}::uuid[],
-      ${tasks.map(({ undoes }) => undoes ?? null)}::bigint[]) q(task_id, undoes)
+      ${tasks.map(({ undoes }) => undoes ?? 0)}::bigint[]) q(task_id, undoes)
     cross join lateral (
       select 'subtask' as entity, id, event_id from subtasks s where s.task_id = q.task_id
       union all select 'comment', id, event_id from comments c where c.task_id = q.task_id) c

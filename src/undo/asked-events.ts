@@ -45,13 +45,18 @@ export function openAskedEvents(sql: Sql) {
   }
 }
 
-/** Without what came back with a task that is among them: it goes with that again. */
+/** Without what came back with a task that is among them, and did nothing else: it goes with that again. */
 function withoutCompany(events: (LoggedEvent | null)[]): (LoggedEvent | null)[] {
   const nameOf = ({ taskId, undoes }: LoggedEvent) => `${taskId} ${undoes}`
   const cameBack = (event: LoggedEvent) => event.undoes != null && !event.before
   const tasks = events.filter((event) => event?.entity === 'task' && cameBack(event)) as LoggedEvent[]
+  if (tasks.length === 0) return events
   const back = new Set(tasks.map(nameOf))
-  return events.filter(
-    (event) => !event || event.entity === 'task' || !cameBack(event) || !back.has(nameOf(event)),
-  )
+  const about = Map.groupBy(events, (event) => event?.entityId)
+  const isCompany = (event: LoggedEvent) =>
+    event.entity !== 'task' &&
+    cameBack(event) &&
+    back.has(nameOf(event)) &&
+    about.get(event.entityId)!.length === 1
+  return events.filter((event) => !event || !isCompany(event))
 }

@@ -96,6 +96,12 @@ const verbs = {
     const member = random.pick(members)
     return member && who.delete(`/projects/${member.projectId}/members/${member.id}`)
   },
+  undo: async ({ random, projects }, who) => {
+    const { id } = random.pick(projects)!
+    const { headers } = await who.get(`/projects/${id}`)
+    const seq = Number(headers.get('docket-version') ?? 1) - random.below(8)
+    return who.post(`/projects/${id}/undo`, { seq: Math.max(seq, 1) })
+  },
   batch: (life, who) =>
     who.post(`/projects/${life.random.pick(life.projects)!.id}/batch`, {
       operations: [
@@ -108,7 +114,7 @@ const verbs = {
 } satisfies Record<string, Verb>
 
 const weights: Record<keyof typeof verbs, number> = {
-  ...{ createTask: 6, changeTask: 12, moveTask: 10, deleteTask: 1, batch: 1 },
+  ...{ createTask: 6, changeTask: 12, moveTask: 10, deleteTask: 1, batch: 1, undo: 6 },
   ...{ addSubtask: 6, toggleSubtask: 6, deleteSubtask: 1, addComment: 6, editComment: 3, deleteComment: 1 },
   ...{ changeProject: 2, invite: 1, setRole: 1, removeMember: 1 },
 }

@@ -10,6 +10,7 @@ const often = [
   'addSubtask',
   'toggleSubtask',
   'addComment',
+  'undo',
 ] as const
 const seldom = Object.keys(verbs).filter((verb) => verb !== 'deleteProject') as Verb[]
 // Mostly the same few, for what comes of changes that follow each other.
@@ -18,7 +19,7 @@ const index = fc.oneof(
   { weight: 1, arbitrary: fc.nat({ max: 99 }) },
 )
 
-const step: fc.Arbitrary<Step> = fc.record({
+export const step: fc.Arbitrary<Step> = fc.record({
   verb: fc.oneof(
     { weight: 30, arbitrary: fc.constantFrom(...often) },
     { weight: 30, arbitrary: fc.constantFrom(...seldom) },
@@ -36,8 +37,8 @@ const step: fc.Arbitrary<Step> = fc.record({
 export const lives = (waves: number) =>
   fc.array(fc.array(step, { minLength: 1, maxLength: 6, size: 'max' }), { maxLength: waves, size: 'max' })
 
-/** Lives one. `people` gives everybody's client at each process. A refusal is part of life, a failure is not. */
-export async function live(waves: Step[][], people: Person[][]): Promise<void> {
+/** Begins a life: what there is in it, and how to go on. A refusal is part of it, a failure is not. */
+export async function beginLife(people: Person[][]) {
   const [first = []] = people
   const world: World = { people: first, projects: [], members: [], tasks: [], subtasks: [], comments: [] }
   const run = async (step: Step) => {
@@ -48,5 +49,11 @@ export async function live(waves: Step[][], people: Person[][]): Promise<void> {
   const beginning = { who: 0, process: 0, pick: 0, other: 1, value: 1 }
   for (const verb of ['openProject', 'openProject', 'invite', 'createTask'] as const)
     await run({ verb, ...beginning })
+  return { world, run }
+}
+
+/** Lives one. `people` gives everybody's client at each process. */
+export async function live(waves: Step[][], people: Person[][]): Promise<void> {
+  const { run } = await beginLife(people)
   for (const wave of waves) await Promise.all(wave.map(run))
 }

@@ -108,6 +108,12 @@ export const verbs = {
     client.patch(`/tasks/comments/${id}`, { text: `C${value}` }),
   ),
   deleteComment: on('comments', ({ id }, client) => client.delete(`/tasks/comments/${id}`)),
+  // Mostly of what was done last, which is as it was left.
+  undo: on('projects', async ({ id }, client, { value }) => {
+    const { headers } = await client.get(`/projects/${id}`)
+    const seq = Number(headers.get('docket-version') ?? 1) - (value % 7)
+    return client.post(`/projects/${id}/undo`, { seq: Math.max(seq, 1) })
+  }),
 }
 
 export type Verb = keyof typeof verbs

@@ -1,0 +1,200 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { entityNames } from '../../drizzle/entities.ts'
+import { type Body, type Person, register } from '../support/client.ts'
+import { faultsOf } from '../support/history.ts'
+import { done as doneOf } from '../http/undo-scene.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+import { pruned, readEvents, readStreams, readTables } from './history.ts'
+import { beginLife, lives, step } from './random-life.ts'
+import type { World } from './verbs.ts'
+
+let service: TestService
+let people: Person[]
+beforeAll(async () => {
+  service = await openTestService()
+  people = await Promise.all(['Ada', 'Bea', 'Cyd', 'Dan'].map((name) => register(service.client, name)))
+})
+afterAll(() => service.close())
+const sql = () => service.services.database.reads
+const ada = () => people[0]!
+
+async function begin() {
+  await sql()`truncate streams, events, outbox, projects, members, tasks, subtasks, comments`
+  return beginLife([people, people])
+}
+
+/** What there is, field by field, but for versions. */
+type State = Map<string, unknown>
+async function stateNow(): Promise<State> {
+  const tables = pruned(await readTables(sql()))
+  const state: State = new Map()
+  for (const entity of entityNames) {
+    for (const [id, row] of tables[entity]) {
+      const {
+        eventId: _,
+        updatedAt: __,
+        ...fields
+      } = row as { id: string; eventId?: string; updatedAt?: string }
+      for (const [name, value] of Object.entries(fields)) state.set(`${entity} ${id} ${name}`, value)
+    }
+  }
+  return state
+}
+
+type Difference = Map<string, { was: unknown; is: unknown }>
+function difference(before: State, after: State): Difference {
+  const keys = [...before.keys(), ...after.keys()].filter((key) => before.get(key) !== after.get(key))
+  return new Map(keys.sort().map((key) => [key, { was: before.get(key), is: after.get(key) }]))
+}
+const reversed = (all: Difference): Difference =>
+  new Map([...all].map(([key, { was, is }]) => [key, { was: is, is: was }]))
+
+/** What one step did in one project, unless that cannot be undone, and what is different for it. */
+async function doneBy(run: () => Promise<unknown>) {
+  const before = await stateNow()
+  const were = new Map((await readStreams(sql())).map(({ projectId, version }) => [projectId, version]))
+  await run()
+  const events = (await readEvents(sql())).filter(({ projectId, seq }) => seq > (were.get(projectId) ?? 0))
+  const [first] = events
+  const isPossible =
+    first && events.every(({ type }) => !/^project\.(created|deleted)|task\.moved/.test(type))
+  const batch = first?.batch == null ? null : Number(first.batch)
+  return isPossible ? { ...first, batch, events, before, after: await stateNow() } : undefined
+}
+type Done = NonNullable<Awaited<ReturnType<typeof doneBy>>>
+
+const undo = async ({ projectId, seq, batch, events }: Omit<Done, 'before' | 'after'>, n = 0) => {
+  const seqs = events.map((event) => event.seq)
+  const asked = batch !== null && n % 2 ? { batch } : seqs.length > 1 ? { seqs } : { seq }
+  return ada().post(`/projects/${projectId}/undo`, asked)
+}
+
+/** A batch of whatever can be done by one in the first project. */
+function batchOf(world: World, choices: number[]): object[] {
+  const [one, other] = [world.tasks[0]!, world.tasks.at(-1)!]
+  const [subtask, comment] = [world.subtasks.at(-1), world.comments.at(-1)]
+  const some = choices.flatMap((n): object[] => {
+    const as = `a${n}`
+    const all: object[] = [
+      { op: 'task.create', title: `B${n}` },
+      { op: 'task.update', id: one.id, title: `B${n}`, status: n % 3 ? 'DONE' : 'TODO' },
+      { op: 'task.update', id: other.id, description: `B${n}`, assigneeId: n % 2 ? ada().id : null },
+      { op: 'subtask.create', taskId: one.id, title: `B${n}` },
+      { op: 'comment.create', taskId: other.id, text: `B${n}` },
+      { op: 'project.update', id: world.projects[0]!.id, name: `B${n}` },
+      ...(subtask
+        ? [
+            { op: 'subtask.toggle', id: subtask.id },
+            { op: 'subtask.delete', id: subtask.id },
+          ]
+        : []),
+      ...(comment ? [{ op: 'comment.delete', id: comment.id }] : []),
+      { op: 'task.delete', id: n % 2 ? one.id : other.id },
+      ...(world.members[0] ? [{ op: 'member.remove', memberId: world.members[0].id }] : []),
+    ]
+    return n === 99
+      ? [
+          { op: 'task.create', as, title: 'New' },
+          { op: 'task.delete', id: `#${as}` },
+        ]
+      : [all[n % all.length]!]
+  })
+  return some
+}
+
+const runs = { numRuns: 15, interruptAfterTimeLimit: 30_000 }
+const seen = new Map<string, number>()
+const note = (what: string) => seen.set(what, (seen.get(what) ?? 0) + 1)
+
+test('any change and its undo give the state before, and to undo that the state after', async () => {
+  const property = fc.asyncProperty(
+    lives(4),
+    fc.array(step, { minLength: 5, maxLength: 12 }),
+    async (waves, steps) => {
+      const { run } = await begin()
+      for (const wave of waves) await Promise.all(wave.map(run))
+      for (const one of steps) {
+        const done = await doneBy(() => run({ ...one, who: 0, process: 0 }))
+        if (!done) continue
+        const undone = await doneBy(async () => doneOf(await undo(done, one.value)))
+        note(done.type)
+        expect(difference(done.before, undone!.after)).toEqual(new Map())
+        if (one.other % 2) continue
+        const redone = await doneBy(async () => doneOf(await undo(undone!, one.value)))
+        expect(difference(done.after, redone!.after)).toEqual(new Map())
+      }
+    },
+  )
+  await fc.assert(property, runs)
+  expect(seen.size).toBeGreaterThan(7)
+  expect(await faultsOf(sql())).toEqual([])
+})
+
+test('any batch and its undo give the state before, and to undo that the state after', async () => {
+  let batches = 0
+  const choices = fc.array(fc.nat({ max: 99 }), { minLength: 1, maxLength: 8 })
+  const property = fc.asyncProperty(
+    lives(4),
+    fc.array(choices, { minLength: 3, maxLength: 6 }),
+    async (waves, all) => {
+      const { run, world } = await begin()
+      for (const wave of waves) await Promise.all(wave.map(run))
+      for (const some of all) {
+        const operations = batchOf(world, some)
+        const path = `/projects/${world.projects[0]!.id}/batch`
+        const done = await doneBy(() => ada().post(path, { operations }))
+        if (!done) continue
+        batches++
+        const undone = await doneBy(async () => doneOf(await undo(done, some[0])))
+        expect(difference(done.before, undone!.after)).toEqual(new Map())
+        const redone = await doneBy(async () => doneOf(await undo(undone!, some[0])))
+        expect(difference(done.after, redone!.after)).toEqual(new Map())
+      }
+    },
+  )
+  await fc.assert(property, runs)
+  expect(batches).toBeGreaterThan(20)
+  expect(await faultsOf(sql())).toEqual([])
+})
+
+/** Why an undo may be refused, beside what changed since. */
+const reasons =
+  /not in the project any more|cannot be undone: (task|comment|subtask|member) changed since|Project not found/
+
+test('an undo after other changes takes back its own and keeps those, or is refused where they overlap', async () => {
+  let [kept, refused] = [0, 0]
+  const some = fc.array(step, { minLength: 1, maxLength: 5 })
+  const property = fc.asyncProperty(
+    lives(4),
+    fc.array(fc.tuple(step, some), { minLength: 4, maxLength: 8 }),
+    async (waves, all) => {
+      const { run } = await begin()
+      for (const wave of waves) await Promise.all(wave.map(run))
+      for (const [one, others] of all) {
+        const done = await doneBy(() => run({ ...one, who: 0, process: 0 }))
+        if (!done) continue
+        for (const other of others) await run({ ...other, process: 0 })
+        const between = await stateNow()
+        const answer = await undo(done, one.value)
+        const did = difference(done.before, done.after)
+        if (answer.status === 200) {
+          expect(difference(between, await stateNow())).toEqual(reversed(did))
+          kept++
+          continue
+        }
+        refused++
+        expect(difference(between, await stateNow())).toEqual(new Map())
+        const isOvertaken = [...did].some(([key, { is }]) => between.get(key) !== is)
+        const { message } = answer.body as Body
+        expect([answer.status, message, isOvertaken || reasons.test(message)]).toEqual([
+          answer.status,
+          message,
+          true,
+        ])
+      }
+    },
+  )
+  await fc.assert(property, runs)
+  expect(Math.min(kept, refused)).toBeGreaterThan(2)
+})
