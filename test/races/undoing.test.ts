@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { type Answer, type Body, make, type Person, register } from '../support/client.ts'
+import { faultsOf } from '../support/history.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+import { openPair, type Pair, tally, upTo } from './pair.ts'
+
+let pair: Pair
+let alone: TestService
+/** One person at two processes; at one, where all is decided in one pass; and at two at once, by turns. */
+let places: [name: string, one: Person, other: Person][]
+beforeAll(async () => {
+  pair = await openPair()
+  alone = await openTestService()
+  const ada = await register(alone.client)
+  places = [
+    ['two processes', pair.atA, pair.atB],
+    ['one pass', ada, ada],
+  ]
+})
+afterAll(async () => {
+  await pair.close()
+  await alone.close()
+})
+
+const statuses = (answers: Answer[]) => tally(answers.map(({ status }) => status))
+const rounds = 30
+
+for (const at of [0, 1]) {
+  let one: Person
+  let other: Person
+  let project: Body
+  let undo: (who: Person, body: object) => Promise<Answer>
+  const where = ['in two processes', 'in one pass'][at]
+  const version = async () => Number((await one.get(`/projects/${project.id}`)).headers.get('docket-version'))
+  const newTask = () => make(one, '/tasks', { title: 'T0', projectId: project.id })
+  beforeEach(async () => {
+    ;[, one, other] = places[at]!
+    project = await make(one, '/projects', { name: 'P' })
+    undo = (who, body) => who.post(`/projects/${project.id}/undo`, body)
+  })
+
+  test(`an undo and a write of the same field: the write stands, and the undo was before it or refused; ${where}`, async () => {
+    const seen: number[] = []
+    const { id } = await newTask()
+    for (const n of upTo(rounds)) {
+      await one.patch(`/tasks/${id}`, { title: `Done ${n}` })
+      const seq = await version()
+      const write = () => other.patch(`/tasks/${id}`, { title: `Written ${n}` })
+      const [a, b] = n % 2 ? [undo(one, { seq }), write()] : [write(), undo(one, { seq })]
+      const answers = await Promise.all([a, b])
+      const undone = answers[n % 2 ? 0 : 1]!
+      const written = answers[n % 2 ? 1 : 0]!
+      expect(written.status).toBe(200)
+      expect((await one.get(`/tasks/${id}`)).body.title).toBe(`Written ${n}`)
+      expect([200, 409]).toContain(undone.status)
+      if (undone.status === 409)
+        expect(undone.body.message).toEndWith(`title changed since by seq ${seq + 1}`)
+      seen.push(undone.status)
+    }
+    expect(Object.keys(tally(seen))).toEqual(['200', '409'])
+  })
+
+  test(`many undos of one change are one; ${where}`, async () => {
+    const { id } = await newTask()
+    for (const n of upTo(rounds)) {
+      await one.patch(`/tasks/${id}`, { title: `Done ${n}` })
+      const seq = await version()
+      const answers = await Promise.all(upTo(6).map((i) => undo(i % 2 ? one : other, { seq })))
+      expect(statuses(answers)).toEqual({ 200: 1, 409: 5 })
+      expect((await one.get(`/tasks/${id}`)).body.title).toBe('T0')
+    }
+  })
+
+  test(`what is added to a task whose making is undone is refused, or keeps the task; ${where}`, async () => {
+    for (const n of upTo(rounds)) {
+      const { id } = await newTask()
+      const seq = await version()
+      const [list, body] = n % 4 < 2 ? ['subtasks', { title: 'S' }] : ['comments', { text: 'C' }]
+      const add = () => other.post(`/tasks/${id}/${list}`, body)
+      const asked = n % 2 ? [undo(one, { seq }), add()] : [add(), undo(one, { seq })]
+      const [undone, added] = n % 2 ? await Promise.all(asked) : (await Promise.all(asked)).reverse()
+      const { status } = await one.get(`/tasks/${id}`)
+      expect([undone!.status, added!.status, status]).toEqual(
+        undone!.status === 200 ? [200, 404, 404] : [409, 201, 200],
+      )
+    }
+  })
+}
+
+test('no history has a fault after it', async () => {
+  expect(await faultsOf(pair.sql)).toEqual([])
+  expect(await faultsOf(alone.services.database.reads)).toEqual([])
+})

@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { unassignTasks } from '../../modules/tasks/commands.ts'
+import { unassignMember, worker } from '../../workers/cascade.ts'
+import { eventually } from '../races/pair.ts'
+import { type Body, invite, make, type Person, register } from '../support/client.ts'
+import { faultsOf } from '../support/history.ts'
+import { done } from '../http/undo-scene.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+import { owed } from './remains.ts'
+
+const pace = { batchRows: 3, pauseMs: 0 }
+let service: TestService
+let ada: Person
+let guest: Person
+let project: Body
+let member: Body
+let mine: Body[]
+const sql = () => service.services.database.reads
+beforeAll(async () => {
+  service = await openTestService({ JOB_BATCH_ROWS: '3', JOB_PAUSE_MS: '1' })
+  ada = await register(service.client)
+})
+afterAll(() => service.close())
+/** Events: 1 the project, 2 the member, 3 to 10 their tasks, 11 the removal. */
+beforeEach(async () => {
+  guest = await register(service.client)
+  project = await make(ada, '/projects', { name: 'Shared' })
+  member = await invite(ada, project.id, guest, 'EDITOR')
+  const assigned = { projectId: project.id, assigneeId: guest.id }
+  mine = []
+  for (let n = 0; n < 8; n++) mine.push(await make(ada, '/tasks', { title: `Task ${n}`, ...assigned }))
+  expect((await ada.delete(`/projects/${project.id}/members/${member.id}`)).status).toBe(200)
+})
+
+const undo = () => ada.post(`/projects/${project.id}/undo`, { seq: 11 })
+const unassign = () =>
+  unassignMember(sql(), service.services.run, { projectId: project.id, userId: guest.id }, pace)
+const assignees = async () => {
+  const { body } = await ada.get(`/tasks?projectId=${project.id}`)
+  return body.map(({ assigneeId }) => assigneeId)
+}
+const members = async () => (await ada.get(`/projects/${project.id}/members`)).body
+
+test('a member comes back as they were, with the tasks that were taken from them and nobody has since', async () => {
+  await unassign()
+  await ada.patch(`/tasks/${mine[0]!.id}`, { assigneeId: ada.id })
+  await ada.patch(`/tasks/${mine[1]!.id}`, { title: 'Other' })
+  await ada.delete(`/tasks/${mine[2]!.id}`)
+  const { changes } = done(await undo())
+  expect(changes.map(({ type }) => type)).toEqual([
+    'member.invited',
+    ...mine.slice(2).map(() => 'task.updated'),
+  ])
+  expect(await members()).toEqual([member] as never)
+  expect(await assignees()).toEqual([ada.id, ...mine.slice(2).map(() => guest.id)])
+  expect((await guest.get(`/tasks/${mine[1]!.id}`)).body.title).toBe('Other')
+  expect(await faultsOf(sql())).toEqual([])
+})
+
+test('the job that has not run yet takes nothing from who is back, nor what is left of one that has begun', async () => {
+  done(await undo())
+  await unassign()
+  expect(await assignees()).toEqual(mine.map(() => guest.id))
+  await ada.delete(`/projects/${project.id}/members/${member.id}`)
+  const some = { projectId: project.id, userId: guest.id, ids: mine.slice(0, 3).map(({ id }) => id) }
+  await service.services.run({ name: unassignTasks.name, input: some, caller: { userId: worker } })
+  done(await ada.post(`/projects/${project.id}/undo`, { seq: 13 }))
+  await unassign()
+  expect(await assignees()).toEqual(mine.map(() => guest.id))
+  expect(await faultsOf(sql())).toEqual([])
+})
+
+test('an undo in the midst of the job leaves a member with all their tasks', async () => {
+  for (let round = 0; round < 10; round++) {
+    const ids = mine.map(({ id }) => id)
+    const input = (some: string[]) => ({ projectId: project.id, userId: guest.id, ids: some })
+    const caller = { userId: worker }
+    const take = (some: string[]) =>
+      service.services.run({ name: unassignTasks.name, input: input(some), caller }).catch(() => {})
+    // All in one pass, so that the undo is read before, and decided after tasks were taken.
+    const [, , undone] = await Promise.all([
+      take(ids.slice(0, 3)),
+      take(ids.slice(3, 5)),
+      ada.post(`/projects/${project.id}/undo`, { seq: await removalSeq() }),
+      take(ids.slice(5)),
+    ])
+    done(undone)
+    expect(await assignees()).toEqual(mine.map(() => guest.id))
+    await ada.delete(`/projects/${project.id}/members/${member.id}`)
+  }
+  expect(await faultsOf(sql())).toEqual([])
+})
+const removalSeq = async () => {
+  const [row] = await sql()<[{ seq: number }]>`
+    select max(seq)::float8 as seq from events where project_id = ${project.id} and type = 'member.removed'`
+  return row.seq
+}
+
+test('to undo that removes them again, and takes their tasks', async () => {
+  await unassign()
+  const { changes } = done(await undo())
+  done(await ada.post(`/projects/${project.id}/undo`, { batch: changes[0]!.batch }))
+  expect(await members()).toEqual([] as never)
+  expect(await assignees()).toEqual(mine.map(() => null))
+})
+
+test('who is a member again, or has no account any more, does not come back', async () => {
+  const again = await invite(ada, project.id, guest)
+  const refused = await undo()
+  expect([refused.status, refused.body.message]).toEqual([
+    409,
+    'Seq 11 cannot be undone: member changed since by seq 12',
+  ])
+  await ada.delete(`/projects/${project.id}/members/${again.id}`)
+  await guest.delete('/auth/me')
+  const gone = await undo()
+  expect([gone.status, gone.body.message]).toEqual([409, 'The account of this member was deleted'])
+})
+
+test('a task that had a member who is gone comes back with nobody', async () => {
+  const task = await make(ada, '/tasks', { title: 'T', projectId: project.id, assigneeId: ada.id }) // 12
+  const other = await register(service.client)
+  const { id } = await invite(ada, project.id, other) // 13
+  await ada.patch(`/tasks/${task.id}`, { assigneeId: other.id }) // 14
+  await ada.delete(`/tasks/${task.id}`) // 15
+  await ada.delete(`/projects/${project.id}/members/${id}`) // 16
+  const { changes } = done(await ada.post(`/projects/${project.id}/undo`, { seq: 15 }))
+  expect(changes.map(({ type }) => type)).toEqual(['task.created', 'task.unassigned'])
+  expect((await ada.get(`/tasks/${task.id}`)).body.assigneeId).toBeNull()
+  const both = await ada.post(`/projects/${project.id}/undo`, { seqs: [16, 18] })
+  expect(done(both).changes).toHaveLength(2)
+  expect((await ada.get(`/tasks/${task.id}`)).body.assigneeId).toBe(other.id)
+  expect(await faultsOf(sql())).toEqual([])
+})
+
+// Last: from here on the workers run.
+test('a member comes back with all their tasks while the worker takes them', async () => {
+  service.startWorkers()
+  for (let round = 0; round < 5; round++) {
+    done(await ada.post(`/projects/${project.id}/undo`, { seq: await removalSeq() }))
+    expect(await assignees()).toEqual(mine.map(() => guest.id))
+    await eventually('an empty outbox', async () => (await owed(sql())) === 0)
+    expect(await assignees()).toEqual(mine.map(() => guest.id))
+    await ada.delete(`/projects/${project.id}/members/${member.id}`)
+  }
+  expect(await faultsOf(sql())).toEqual([])
+})
