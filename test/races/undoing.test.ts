@@ -77,11 +77,15 @@ for (const at of [0, 1]) {
       const seq = await version()
       const [list, body] = n % 4 < 2 ? ['subtasks', { title: 'S' }] : ['comments', { text: 'C' }]
       const add = () => other.post(`/tasks/${id}/${list}`, body)
-      const asked = n % 2 ? [undo(one, { seq }), add()] : [add(), undo(one, { seq })]
-      const [undone, added] = n % 2 ? await Promise.all(asked) : (await Promise.all(asked)).reverse()
+      // Others keep the project busy, so that both wait and are decided together; which comes first depends on `n`.
+      const busy = upTo(20).map(newTask)
+      const added = add()
+      for (let turn = 0; turn < n % 6; turn++) await new Promise(setImmediate)
+      const undone = await undo(one, { seq })
+      await Promise.all(busy)
       const { status } = await one.get(`/tasks/${id}`)
-      expect([undone!.status, added!.status, status]).toEqual(
-        undone!.status === 200 ? [200, 404, 404] : [409, 201, 200],
+      expect([undone.status, (await added).status, status]).toEqual(
+        undone.status === 200 ? [200, 404, 404] : [409, 201, 200],
       )
     }
   })
