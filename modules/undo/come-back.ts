@@ -8,6 +8,7 @@ import { conflict, idTaken } from '../../src/wire/refusals.ts'
 import { overtaken, type Undoing } from './invert.ts'
 
 export const noAccount = () => conflict('The account of this member was deleted')
+export const noService = () => conflict('A service account does not come back: create another one')
 export const noRoom = (most: number) => conflict(`A project has at most ${most} members`)
 
 /** Brings back what an event took, as it was: with what hung on a task, and the tasks of a member. @throws Refusal 409 */
@@ -35,7 +36,9 @@ function requireWelcome(event: LoggedEvent, undoing: Undoing): void {
   const { userId } = event.before as MemberRow
   const { projectMembers } = known.limits
   if (trial.roleOf(userId)) throw overtaken(event, [], undoing)
-  if (!past.people.has(userId)) throw noAccount()
+  const person = past.people.get(userId)
+  if (!person) throw noAccount()
+  if (person.serves) throw noService()
   if (trial.memberCount >= projectMembers) throw noRoom(projectMembers)
 }
 

@@ -12,6 +12,15 @@ export interface AskedOfLog {
 /** An event with the task that it is about, if it is about one. */
 export type LoggedEvent = StoredEvent & { taskId: string | null }
 
+/** An account, and the project that it serves, if it is of a program. */
+interface Account {
+  id: string
+  name: string
+  email: string
+  nameTag: string
+  serves?: string | null
+}
+
 /** What the log says of the events that a command asks for, and of what came of them. */
 export interface Past {
   /** The latest first. */
@@ -23,7 +32,7 @@ export interface Past {
   /** How tasks were taken from members who were removed, by the seq of that. */
   taken: ReadonlyMap<number, LoggedEvent[]>
   /** The accounts that it names, by their ids. */
-  people: ReadonlyMap<string, { id: string; name: string; email: string; nameTag: string }>
+  people: ReadonlyMap<string, Account>
 }
 
 /** Reads what a command of somebody asks of its project's log, up to the version it is decided on; or why it cannot. */

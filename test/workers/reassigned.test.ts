@@ -117,6 +117,14 @@ test('who is a member again, or has no account any more, does not come back', as
   expect([gone.status, gone.body.message]).toEqual([409, 'The account of this member was deleted'])
 })
 
+test('a service account does not come back', async () => {
+  const path = `/projects/${project.id}/service-accounts`
+  const { id } = await make(ada, path, { name: 'Robot' }) // 12
+  await ada.delete(`${path}/${id}`) // 13
+  const { status, body } = await ada.post(`/projects/${project.id}/undo`, { seq: 13 })
+  expect([status, body.message]).toEqual([409, 'A service account does not come back: create another one'])
+})
+
 test('a task that had a member who is gone comes back with nobody', async () => {
   const task = await make(ada, '/tasks', { title: 'T', projectId: project.id, assigneeId: ada.id }) // 12
   const other = await register(service.client)
@@ -143,5 +151,6 @@ test('a member comes back with all their tasks while the worker takes them', asy
     expect(await assignees()).toEqual(mine.map(() => guest.id))
     await ada.delete(`/projects/${project.id}/members/${member.id}`)
   }
+  await eventually('an empty outbox', async () => (await owed(sql())) === 0)
   expect(await faultsOf(sql())).toEqual([])
 })

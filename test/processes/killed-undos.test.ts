@@ -1,0 +1,51 @@
+import { expect, test } from 'bun:test'
+import { eventually, openPair, upTo } from '../races/pair.ts'
+import { make, type Person } from '../support/client.ts'
+import { faultsOf } from '../support/history.ts'
+
+const operations = (name: string) => [
+  { op: 'task.create', as: 'new', title: name },
+  { op: 'subtask.create', taskId: '#new', title: name },
+  { op: 'comment.create', taskId: '#new', text: name },
+  { op: 'task.delete', id: '#new' },
+]
+
+test('an undo is whole or absent, and once what its answer says, when the process that writes it is killed', async () => {
+  const pair = await openPair()
+  const { id: projectId } = await make(pair.atA, '/projects', { name: 'P' })
+  const told = new Map<number, string>()
+  let goesOn = true
+  /** Makes something and deletes it, and takes the deletion back, each under a key and asked for until it is answered. */
+  async function write(who: Person, name: string): Promise<void> {
+    for (let n = 0; goesOn; n++) {
+      const title = `${name} ${n}`
+      const send = (path: string, body: object, key: string) =>
+        who.post(`/projects/${projectId}/${path}`, body, { 'idempotency-key': key }).catch(() => null)
+      const made = await send('batch', { operations: operations(title) }, title)
+      if (made === null) return // its process is gone
+      const seq = (made.body as unknown as { version: number }).version
+      if (made.status !== 200) continue
+      const undone = await send('undo', { seq }, `undo ${title}`)
+      if (undone === null) return
+      if (undone.status === 200) told.set(seq, undone.text)
+    }
+  }
+  const writers = upTo(8).map((n) => write(n % 2 ? pair.atA : pair.atB, `w${n}`))
+  await eventually('forty undos', () => told.size >= 40)
+  await pair.a.stop('SIGKILL')
+  const before = told.size
+  await eventually('twenty more', () => told.size >= before + 20)
+  goesOn = false
+  await Promise.all(writers)
+
+  const rows = await pair.sql<{ undoes: number; types: string; seqs: number[] }[]>`
+    select undoes::float8 as undoes, string_agg(type, ' ' order by seq) as types
+    from events where project_id = ${projectId} and undoes is not null group by undoes`
+  // Of one deletion there is one undo: a second one would bring back what stands.
+  for (const { types } of rows) expect(types).toBe('task.created subtask.created comment.created')
+  const undone = rows.map(({ undoes }) => undoes)
+  expect([...told.keys()].filter((seq) => !undone.includes(seq))).toEqual([])
+  for (const [seq, text] of told) expect(text).toContain(`"undoes":${seq},`)
+  expect(await faultsOf(pair.sql)).toEqual([])
+  await pair.close()
+})
