@@ -85,6 +85,8 @@ test('whatever is ordered stands once, and is answered alike wherever it is give
   await order('project.undo', { id: projectId, seqs: [seq] })
   const member = await order('member.invite', { projectId, email: bea.email, role: 'VIEWER' })
   await order('member.set_role', { projectId, memberId: member.id, role: 'EDITOR' })
+  const robot = await order('serviceAccount.create', { projectId, name: 'Robot' })
+  await order('serviceAccount.delete', { projectId, accountId: robot.id })
   const task = await order('task.create', { projectId, title: 'One', assigneeId: bea.id })
   await order('task.update', { id: task.id, title: 'Two' })
   const subtask = await order('subtask.create', { taskId: task.id, title: 'Step' })
