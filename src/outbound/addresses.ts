@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
 /** How far requests that callers ask for may reach. */
@@ -17,7 +18,7 @@ const withIPv4 = ['::ffff:0:0/96', '::/96', '64:ff9b::/96'].map((one) => ipaddr.
 
 /** True for an address that may be connected to. What is neither public nor the own network never is. */
 export function isReachable(text: string, { allowPrivate }: Pick<Reach, 'allowPrivate'>): boolean {
-  if (!ipaddr.isValid(text)) return false
+  if (!isIP(text)) return false
   const address = meant(ipaddr.parse(text))
   if (metadata.some((one) => one.toString() === address.toString())) return false
   const range = address.range()

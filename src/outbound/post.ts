@@ -7,8 +7,8 @@ class Late extends Error {}
 export type Post = ReturnType<typeof openPost>
 
 /** Posts JSON where a caller has it sent: to the very address that was looked at, and nowhere that an answer leads. */
-export function openPost(destinations: Destinations, { timeoutMs }: { timeoutMs: number }) {
-  const exchange = openExchange()
+export function openPost(destinations: Destinations, { timeoutMs, ca }: { timeoutMs: number; ca?: string }) {
+  const exchange = openExchange(ca)
 
   async function attempt(parcel: Parcel, signal: AbortSignal): Promise<Told> {
     const url = destinations.read(parcel.url)

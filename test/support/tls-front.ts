@@ -51,3 +51,5 @@ VR0TAQH/BAUwAwEB/zAUBgNVHREEDTALgglsb2NhbGhvc3QwCgYIKoZIzj0EAwID
 SQAwRgIhAJAPn0SdOxCSWq2IjiKaD9zdcVjGwZswm0WvmJP1cP1MAiEAsF/KyUhx
 1dpLsQBXFF/45jHeJlcubIOFjnSFd/HDamc=
 -----END CERTIFICATE-----`
+
+export const testCertificate = { key, cert }

@@ -1,11 +1,14 @@
 import { afterEach, expect, test } from 'bun:test'
 import { eventually, upTo } from '../races/pair.ts'
 import { readFeed } from '../http/feed.ts'
-import { verified } from './receiver.ts'
+import { make } from '../support/client.ts'
+import { openReceiver, verified } from './receiver.ts'
 import { openScene, type Scene } from './scene.ts'
 
 let scene: Scene
 afterEach(() => scene.close())
+
+const from = (first: number, last: number) => upTo(last).slice(first - 1)
 
 test('every event comes once, in order and as the feed shows it, each delivery signed', async () => {
   scene = await openScene()
@@ -13,7 +16,7 @@ test('every event comes once, in order and as the feed shows it, each delivery s
   const { secret } = await scene.hook()
   await scene.work(30)
   await eventually('all events', () => receiver.seqs().length >= 30)
-  expect(receiver.seqs()).toEqual(upTo(31).slice(1))
+  expect(receiver.seqs()).toEqual(from(2, 31))
   const feed = await readFeed(ada, `/projects/${projectId}/events?after=1`)
   expect(receiver.received.flatMap(({ body }) => body.data.events)).toEqual(feed as never)
   for (const one of receiver.received) {
@@ -24,4 +27,169 @@ test('every event comes once, in order and as the feed shows it, each delivery s
   }
   const ids = receiver.received.map(({ headers }) => headers['webhook-id'])
   expect(new Set(ids).size).toBe(ids.length)
+})
+
+test('what comes while the receiver is slow comes together, as many as it takes', async () => {
+  const { promise: first, resolve: answer } = Promise.withResolvers<void>()
+  scene = await openScene({}, async (response) => {
+    await first
+    response.end()
+  })
+  const { receiver } = scene
+  await scene.hook({ maxEvents: 4 })
+  await scene.work(1)
+  await eventually('the first', () => receiver.received.length === 1)
+  await scene.work(10)
+  answer()
+  await eventually('the others', () => receiver.seqs().length >= 11)
+  expect(receiver.received.map(({ body }) => body.data.events.length)).toEqual([1, 4, 4, 2])
+  expect(receiver.seqs()).toEqual(from(2, 12))
+})
+
+test('only some types, where they are asked for, and the place moves on over the others', async () => {
+  scene = await openScene()
+  const { ada, projectId, receiver } = scene
+  const { id } = await scene.hook({ types: ['task.updated'] })
+  const task = await make(ada, '/tasks', { title: 'T', projectId })
+  await ada.patch(`/tasks/${task.id}`, { status: 'DONE' })
+  await scene.work(3)
+  const cursor = async () =>
+    (await ada.get(`/projects/${projectId}/webhooks/${id}`)).body as never as { cursor: number }
+  await eventually('the end of the log', async () => (await cursor()).cursor === 6)
+  expect(receiver.seqs()).toEqual([3])
+})
+
+test('a receiver that hangs delays nobody else, however many hang', async () => {
+  const silent = await openReceiver(() => {})
+  scene = await openScene({ WEBHOOK_CONCURRENCY: '3', PROJECT_WEBHOOKS: '100' })
+  const { receiver } = scene
+  for (let n = 0; n < 12; n++) await scene.hook({ url: silent.url })
+  await scene.work(1)
+  await eventually('some to hang', () => silent.received.length >= 3)
+  await scene.hook()
+  const began = performance.now()
+  await scene.work(5)
+  await eventually('the others', () => receiver.seqs().length >= 5)
+  expect(performance.now() - began).toBeLessThan(8_000) // hanging takes 15 s
+  expect(receiver.seqs()).toEqual(from(3, 7))
+  await silent.close()
+})
+
+test('a failed delivery is tried again as it was: the same id and the same events, then those after', async () => {
+  let isBroken = true
+  scene = await openScene({}, (response) => response.writeHead(isBroken ? 503 : 204).end())
+  const { receiver } = scene
+  const { id, secret } = await scene.hook()
+  await scene.work(1)
+  await eventually('a failure', () => receiver.received.length === 1)
+  await scene.work(3)
+  const state = () => scene.state(id)
+  await eventually('it to be known', async () => (await state()).failures === 1)
+  const { nextAttemptAt, cursor } = await state()
+  expect(cursor).toBe(1)
+  const waitMs = Date.parse(nextAttemptAt!) - Date.now()
+  expect(waitMs > 2_000 && waitMs < 5_500).toBe(true)
+  await scene.hurry()
+  await eventually('another', () => receiver.received.length === 2)
+  isBroken = false
+  await eventually('it to be known', async () => (await state()).failures === 2)
+  await scene.hurry()
+  await eventually('all', () => receiver.seqs().length >= 6)
+  expect(receiver.received.map(({ body }) => body.data.events.map(({ seq }) => seq))).toEqual([
+    [2],
+    [2],
+    [2],
+    [3, 4, 5],
+  ])
+  const ids = receiver.received.map(({ headers }) => headers['webhook-id'])
+  expect([new Set(ids.slice(0, 3)).size, new Set(ids).size]).toEqual([1, 2])
+  for (const one of receiver.received) expect(verified(secret, one)).toEqual(one.body)
+  await eventually('success', async () => (await state()).failures === 0)
+  expect(await state()).toMatchObject({ cursor: 5, nextAttemptAt: null })
+})
+
+test('a redirect is a failure and not followed, and Retry-After is waited for', async () => {
+  const inside = await openReceiver()
+  scene = await openScene({}, (response) =>
+    response.writeHead(302, { location: inside.url, 'retry-after': '120' }).end('elsewhere'),
+  )
+  const { id } = await scene.hook()
+  await scene.work(1)
+  await eventually('a failure', async () => (await scene.state(id)).failures === 1)
+  const waitMs = Date.parse((await scene.state(id)).nextAttemptAt!) - Date.now()
+  expect(waitMs > 100_000 && waitMs < 121_000).toBe(true)
+  expect(inside.received).toEqual([])
+  await inside.close()
+})
+
+test('410 disables, with the reason; enabled again it goes on where it stopped', async () => {
+  let status = 410
+  scene = await openScene({}, (response) => response.writeHead(status).end())
+  const { ada, receiver } = scene
+  const { id } = await scene.hook()
+  await scene.work(2)
+  await eventually('the end', async () => !(await scene.state(id)).enabled)
+  expect(await scene.state(id)).toMatchObject({
+    disabledReason: 'The receiver answered 410 Gone',
+    failures: 1,
+  })
+  const before = receiver.seqs().length
+  await scene.work(3)
+  status = 200
+  expect(receiver.seqs().length).toBe(before)
+  const { body } = await ada.patch(scene.path(id), { enabled: true })
+  expect(body).toMatchObject({ enabled: true, disabledReason: null, failures: 0 })
+  await eventually('the rest', () => receiver.seqs().at(-1) === 6)
+  expect(receiver.seqs().slice(before)).toEqual(from(2, 6))
+})
+
+test('five days of failures disable, with the reason', async () => {
+  scene = await openScene({}, (response) => response.writeHead(500).end())
+  const { id } = await scene.hook()
+  await scene.work(1)
+  await eventually('a failure', async () => (await scene.state(id)).failures === 1)
+  const sql = scene.service.services.database.chores
+  await sql`update webhooks set failing_since = failing_since - interval '5 days', next_at = now()`
+  await eventually('the end', async () => !(await scene.state(id)).enabled)
+  expect(await scene.state(id)).toMatchObject({
+    disabledReason: 'All attempts of 5 days failed',
+    failures: 2,
+  })
+})
+
+test('events that are gone before they were delivered are not passed over: it is disabled, and says so', async () => {
+  scene = await openScene({ HISTORY_DAYS: '30' })
+  const { ada, receiver } = scene
+  const { id } = await scene.hook({ enabled: false })
+  await scene.work(9)
+  await scene.service.services.database.chores`delete from events where seq <= 5`
+  await ada.patch(scene.path(id), { enabled: true })
+  await eventually('the end', async () => !(await scene.state(id)).enabled)
+  const { disabledReason, cursor } = await scene.state(id)
+  expect([disabledReason, cursor]).toEqual([
+    'Events before 6 are no longer kept: replay after one that is',
+    1,
+  ])
+  expect(receiver.received).toEqual([])
+  expect((await ada.post(`${scene.path(id)}/replay`, { after: 1 })).status).toBe(410)
+  expect((await ada.post(`${scene.path(id)}/replay`, { after: 5 })).status).toBe(200)
+  await ada.patch(scene.path(id), { enabled: true })
+  await eventually('the rest', () => receiver.seqs().length === 5)
+  expect(receiver.seqs()).toEqual(from(6, 10))
+})
+
+test('what its project is deleted with is sent no more, and the webhook goes with all it was sent', async () => {
+  scene = await openScene()
+  const { ada, projectId, receiver, service } = scene
+  await scene.hook()
+  await scene.work(2)
+  await eventually('both', () => receiver.seqs().length === 2)
+  await ada.delete(`/projects/${projectId}`)
+  const sql = service.services.database.chores
+  await eventually('nothing to be left', async () => {
+    const [rows] = await sql<{ n: number }[]>`
+      select (select count(*) from webhooks)::int4 + (select count(*) from webhook_deliveries)::int4 as n`
+    return rows!.n === 0
+  })
+  expect(receiver.seqs()).toEqual([2, 3])
 })

@@ -21,6 +21,9 @@ export interface Scene {
   hook(over?: object, path?: string): Promise<Hook>
   /** Creates so many tasks, one after another. */
   work(count: number): Promise<void>
+  path(id: string): string
+  /** The webhook as it is now. */
+  state(id: string): Promise<Hook>
   /** Makes a retry, or whatever a webhook waits for, due now. */
   hurry(): Promise<unknown>
   close(): Promise<void>
@@ -31,7 +34,10 @@ export async function openScene(overrides: Record<string, string> = {}, manners?
   const [ada, receiver] = [await register(service.client), await openReceiver(manners)]
   const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
   service.startWorkers()
+  const path = (id: string) => `/projects/${projectId}/webhooks/${id}`
   return {
+    path,
+    state: async (id) => (await ada.get(path(id))).body as Hook,
     ...{ service, ada, receiver, projectId },
     hook: async (over = {}, path = '/') =>
       (await make(ada, `/projects/${projectId}/webhooks`, { url: receiver.url + path, ...over })) as Hook,

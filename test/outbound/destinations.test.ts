@@ -1,0 +1,142 @@
+import { expect, test } from 'bun:test'
+import { isReachable } from '../../src/outbound/addresses.ts'
+import { Forbidden, openDestinations } from '../../src/outbound/destination.ts'
+
+const strict = { allowHttp: false, allowPrivate: false }
+const lenient = { allowHttp: true, allowPrivate: true }
+
+const publicOnes = ['1.1.1.1', '93.184.215.14', '2606:4700::1111', '::ffff:1.1.1.1', '64:ff9b::101:101']
+const ownOnes = [
+  ...['127.0.0.1', '127.9.9.9', '10.0.0.1', '172.16.0.1', '172.31.255.255', '192.168.1.1'],
+  ...['::1', 'fc00::1', 'fd12:3456::1', '::ffff:127.0.0.1', '::ffff:7f00:1', '::7f00:1', '::ffff:c0a8:101'],
+  ...['64:ff9b::a00:1', '::10.0.0.1'],
+]
+const neverOnes = [
+  ...['169.254.169.254', '169.254.0.1', 'fe80::1', 'fe80::1%eth0', '::ffff:169.254.169.254', '::a9fe:a9fe'],
+  ...['64:ff9b::a9fe:a9fe', 'fd00:ec2::254', '168.63.129.16', '::ffff:168.63.129.16', '100.100.100.200'],
+  ...['0.0.0.0', '0.1.2.3', '::', '::ffff:0.0.0.0', '255.255.255.255', '224.0.0.1', 'ff02::1', '240.0.0.1'],
+  ...['100.64.0.1', '192.0.0.192', '192.0.2.1', '198.18.0.1', '198.51.100.7', '203.0.113.7', '192.88.99.1'],
+  ...[
+    'fec0::1',
+    '2002:7f00:1::',
+    '2001:0:7f00::1',
+    '2001:db8::1',
+    '100::1',
+    '5f00::1',
+    '4000::1',
+    '::2:0:0:1',
+  ],
+  ...['localhost', '1.1.1', '', '1.1.1.1.1'],
+]
+
+test('only public addresses are reached, and own networks where that is allowed', () => {
+  for (const address of publicOnes)
+    for (const reach of [strict, lenient])
+      expect([address, isReachable(address, reach)]).toEqual([address, true])
+  for (const address of ownOnes) {
+    expect([address, isReachable(address, strict)]).toEqual([address, false])
+    expect([address, isReachable(address, lenient)]).toEqual([address, true])
+  }
+  for (const address of neverOnes)
+    for (const reach of [strict, lenient])
+      expect([address, isReachable(address, reach)]).toEqual([address, false])
+})
+
+const refused = (text: string, reach = strict) => {
+  try {
+    openDestinations(reach).read(text)
+    return false
+  } catch (error) {
+    if (error instanceof Forbidden) return true
+    throw error
+  }
+}
+
+test('a URL is refused for what it says, however it says it', () => {
+  for (const host of [
+    ...[
+      '127.0.0.1',
+      '127.1',
+      '2130706433',
+      '0x7f000001',
+      '0x7f.1',
+      '017700000001',
+      '0177.0.0.01',
+      '127.0.0.1.',
+    ],
+    ...['[::1]', '[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '[::7f00:1]', '[0:0:0:0:0:0:0:1]', '１２７.0.0.1'],
+    ...['10.1.2.3', '192.168.0.1', '[fd00::1]', '①②⑦.0.0.1', '%31%32%37.0.0.1'],
+  ]) {
+    expect([host, refused(`https://${host}/hook`)]).toEqual([host, true])
+    expect([host, refused(`https://${host}:8443/hook`, lenient)]).toEqual([host, false])
+  }
+  for (const host of [
+    '169.254.169.254',
+    '2852039166',
+    '0xa9fea9fe',
+    '[fe80::1]',
+    '[::ffff:a9fe:a9fe]',
+    '0',
+    '0.0.0.0',
+    '[::]',
+  ])
+    expect([host, refused(`http://${host}/latest/meta-data`, lenient)]).toEqual([host, true])
+  for (const url of [
+    ...[
+      'http://example.com/',
+      'ftp://example.com/',
+      'file:///etc/passwd',
+      'javascript:alert(1)',
+      'data:,x',
+      'example.com',
+    ],
+    ...[
+      'https://ada@example.com/',
+      'https://ada:secret@example.com/',
+      'https://:secret@example.com/',
+      '',
+      'https://',
+    ],
+    ...[`https://example.com/${'x'.repeat(2_048)}`, 'gopher://example.com/', 'unix:/var/run/docker.sock'],
+  ])
+    expect([url, refused(url)]).toEqual([url, true])
+  for (const url of ['ftp://example.com/', 'https://ada:secret@example.com/', 'file:///etc/passwd'])
+    expect([url, refused(url, lenient)]).toEqual([url, true])
+  for (const url of [
+    'https://example.com',
+    'https://example.com:8443/a?b=c',
+    'https://1.1.1.1/',
+    'https://[2606:4700::1111]/',
+  ])
+    expect([url, refused(url)]).toEqual([url, false])
+  expect(refused('http://example.com/', lenient)).toBe(false)
+})
+
+const leadingTo = (...addresses: string[]) =>
+  openDestinations(strict, () => Promise.resolve(addresses.map((address) => ({ address }))))
+const url = new URL('https://hooks.example.com/')
+
+test('every address of a name is looked at', async () => {
+  expect(await leadingTo('1.1.1.1', '2606:4700::1111').addressesOf(url)).toEqual([
+    '1.1.1.1',
+    '2606:4700::1111',
+  ])
+  for (const bad of ['127.0.0.1', '10.0.0.1', '::1', '::ffff:10.0.0.1', '169.254.169.254', 'fe80::1'])
+    for (const all of [
+      [bad],
+      ['1.1.1.1', bad],
+      [bad, '1.1.1.1'],
+      ['1.1.1.1', '1.0.0.1', '1.1.1.2', '1.0.0.2', bad],
+    ])
+      await expect(leadingTo(...all).addressesOf(url)).rejects.toBeInstanceOf(Forbidden)
+})
+
+test('when it is set, a name is refused for where it leads, and not for leading nowhere yet', async () => {
+  await expect(leadingTo('127.0.0.1').check(url.href, 1_000)).rejects.toBeInstanceOf(Forbidden)
+  expect((await leadingTo('1.1.1.1').check(url.href, 1_000)).href).toBe(url.href)
+  const unknown = openDestinations(strict, () => Promise.reject(new Error('ENOTFOUND')))
+  expect((await unknown.check(url.href, 1_000)).href).toBe(url.href)
+  const silent = openDestinations(strict, () => new Promise(() => {}))
+  expect((await silent.check(url.href, 10)).href).toBe(url.href)
+  await expect(openDestinations(strict).check('https://localhost/', 5_000)).rejects.toBeInstanceOf(Forbidden)
+})

@@ -1,0 +1,173 @@
+import { afterEach, expect, test } from 'bun:test'
+import { createServer as createTlsServer } from 'node:https'
+import { createServer, type Socket } from 'node:net'
+import type { AddressInfo, Server } from 'node:net'
+import type { TLSSocket } from 'node:tls'
+import { retryAfter } from '../../src/outbound/answer.ts'
+import { type Lookup, openDestinations } from '../../src/outbound/destination.ts'
+import { openPost } from '../../src/outbound/post.ts'
+import { openReceiver, type Receiver } from '../webhooks/receiver.ts'
+import { testCertificate } from '../support/tls-front.ts'
+
+const closers: (() => unknown)[] = []
+afterEach(async () => {
+  for (const close of closers.splice(0)) await close()
+})
+const receiver = async (...given: Parameters<typeof openReceiver>): Promise<Receiver> => {
+  const opened = await openReceiver(...given)
+  closers.push(() => opened.close())
+  return opened
+}
+const lenient = { allowHttp: true, allowPrivate: true }
+const post = (reach = lenient, look?: Lookup, timeoutMs = 2_000) =>
+  openPost(openDestinations(reach, look), { timeoutMs })
+const parcel = (url: string) => ({ url, body: '{"a":1}', headers: { 'x-own': '1' } })
+const portOf = ({ url }: { url: string }) => new URL(url).port
+
+test('what comes back is told, and of a long answer the beginning', async () => {
+  const { url, received } = await receiver((response) => {
+    response.writeHead(500, { 'retry-after': '7' })
+    response.end(`é\0${'x'.repeat(5_000)}`)
+  })
+  const { answer, durationMs, ...told } = await post()(parcel(`${url}/a?b=c`))
+  expect(told).toEqual({ status: 500, error: null, retryAfterMs: 7_000 })
+  expect(Buffer.byteLength(answer)).toBeLessThanOrEqual(1_026)
+  expect(answer).toStartWith('é\ufffdxxx')
+  expect(durationMs).toBeGreaterThanOrEqual(0)
+  expect(received).toMatchObject([
+    { path: '/a?b=c', text: '{"a":1}', headers: { host: new URL(url).host, 'x-own': '1' } },
+  ])
+})
+
+test('a redirect is an answer, and is not followed', async () => {
+  const inside = await receiver()
+  const { url } = await receiver((response) => response.writeHead(307, { location: inside.url }).end())
+  expect(await post()(parcel(url))).toMatchObject({ status: 307, error: null })
+  expect(inside.received).toEqual([])
+})
+
+test('who says nothing, sends no end, or sends without one, is not waited for long', async () => {
+  const silent = await receiver(() => {})
+  expect(await post(lenient, undefined, 100)(parcel(silent.url))).toMatchObject({
+    status: null,
+    error: 'No answer within 0.1 s',
+  })
+  const dripping = await receiver((response) => response.writeHead(200).write('.'))
+  const late = await post(lenient, undefined, 200)(parcel(dripping.url))
+  expect(late.durationMs).toBeLessThan(1_500)
+  const endless = await receiver((response) => {
+    const pour = () => {
+      while (response.write('x'.repeat(65_536)));
+      response.once('drain', pour)
+    }
+    pour()
+  })
+  expect(await post()(parcel(endless.url))).toMatchObject({ status: 200, answer: 'x'.repeat(1_024) })
+  const unresolved = await post(
+    lenient,
+    () => new Promise(() => {}),
+    100,
+  )(parcel('http://hooks.example.com/'))
+  expect(unresolved).toMatchObject({ status: null, error: 'No answer within 0.1 s' })
+})
+
+test('it ends when it is told to', async () => {
+  const { url } = await receiver(() => {})
+  const over = new AbortController()
+  const sent = post()({ ...parcel(url), signal: over.signal })
+  setTimeout(() => over.abort(new Error('Enough')), 20)
+  await expect(sent).rejects.toThrow('Enough')
+})
+
+test('a name that leads elsewhere by the time of a delivery reaches nothing, connections kept from before included', async () => {
+  const inside = await receiver()
+  const answers = ['127.0.0.1', '169.254.169.254', '127.0.0.1', 'fe80::1', '127.0.0.1']
+  const asked: string[] = []
+  const look: Lookup = async (name) => {
+    asked.push(name)
+    return [{ address: answers.shift()! }]
+  }
+  const byName = `http://hooks.example.com:${portOf(inside)}/`
+  const send = post(lenient, look)
+  const statuses = []
+  for (const _ of [1, 2, 3, 4, 5]) statuses.push((await send(parcel(byName))).status)
+  expect(statuses).toEqual([200, null, 200, null, 200])
+  expect(inside.received).toHaveLength(3)
+  expect(inside.received[0]!.headers.host).toBe(`hooks.example.com:${portOf(inside)}`)
+  expect(asked).toEqual(Array(5).fill('hooks.example.com'))
+})
+
+test('with nothing allowed, what is private is not connected to, whatever the resolver says first', async () => {
+  const inside = await receiver()
+  const answers = ['93.184.215.14', '127.0.0.1']
+  const look: Lookup = async () => [{ address: answers.shift() ?? '127.0.0.1' }]
+  const destinations = openDestinations({ allowHttp: true, allowPrivate: false }, look)
+  const url = `http://hooks.example.com:${portOf(inside)}/`
+  await destinations.check(url, 1_000) // as when it is set: public
+  const told = await openPost(destinations, { timeoutMs: 2_000 })(parcel(url))
+  expect(told).toMatchObject({ status: null, error: expect.stringContaining('must lead to an address') })
+  expect(inside.received).toEqual([])
+})
+
+test('the very address that was looked at is connected to: nothing else is asked for one', async () => {
+  const { url, received } = await receiver()
+  let asked = 0
+  const look: Lookup = async () => [{ address: asked++ === 0 ? '127.0.0.1' : '127.0.0.2' }]
+  const told = await post(lenient, look)(parcel(`http://name.that.is.nowhere.invalid:${portOf({ url })}/`))
+  expect([told.status, received.length, asked]).toEqual([200, 1, 1])
+})
+
+test('where one address of a name does not answer, the next one is asked', async () => {
+  const { url, received } = await receiver()
+  const look: Lookup = async () => [{ address: '127.0.0.9' }, { address: '127.0.0.1' }]
+  const told = await post(lenient, look)(parcel(`http://hooks.example.com:${portOf({ url })}/`))
+  expect([told.status, received.length]).toEqual([200, 1])
+})
+
+test('over TLS the certificate is held to the name, and the name is told first', async () => {
+  const names: unknown[] = []
+  const server: Server = createTlsServer(testCertificate, (request, response) => {
+    names.push([(request.socket as TLSSocket).servername, request.headers.host])
+    response.end('ok')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  closers.push(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const look: Lookup = async () => [{ address: '127.0.0.1' }]
+  const untrusted = await post(lenient, look)(parcel(`https://localhost:${port}/`))
+  expect(untrusted).toMatchObject({ status: null, error: 'No connection: DEPTH_ZERO_SELF_SIGNED_CERT' })
+  const trusting = openPost(openDestinations(lenient, look), { timeoutMs: 2_000, ca: testCertificate.cert })
+  expect(await trusting(parcel(`https://localhost:${port}/`))).toMatchObject({ status: 200 })
+  expect(await trusting(parcel(`https://other.example.com:${port}/`))).toMatchObject({
+    error: 'No connection: ERR_TLS_CERT_ALTNAME_INVALID',
+  })
+  expect(names).toEqual([['localhost', `localhost:${port}`]])
+})
+
+test('a kept connection that was closed meanwhile is no failure of the receiver', async () => {
+  let count = 0
+  const sockets: Socket[] = []
+  const server = createServer((socket) => {
+    sockets.push(socket.on('error', () => {}))
+    socket.on('data', () => {
+      count++
+      // Every second request on a connection finds it cut.
+      if (count % 2 === 0) socket.resetAndDestroy()
+      else socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n')
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  closers.push(() => server.close())
+  const send = post()
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  for (const _ of [1, 2, 3]) expect((await send(parcel(url))).status).toBe(200)
+  expect(sockets.length).toBe(3)
+})
+
+test('Retry-After is read in both its forms', () => {
+  const now = Date.parse('2027-01-15T09:30:00Z')
+  expect(retryAfter('120', now)).toBe(120_000)
+  expect(retryAfter('Fri, 15 Jan 2027 09:31:00 GMT', now)).toBe(60_000)
+  for (const none of [undefined, '', '0', '-5', 'soon', 'Fri, 15 Jan 2027 09:29:00 GMT', '9'.repeat(30)])
+    expect(retryAfter(none, now)).toBeNull()
+})
