@@ -17,6 +17,7 @@ import { runJob, type Work } from './run-job.ts'
 import { repeatedly } from '../src/repeatedly.ts'
 import { expireDeliveries } from './webhooks/expire-deliveries.ts'
 import { followForWebhooks } from './webhooks/follow.ts'
+import { resealSecrets } from './webhooks/reseal.ts'
 
 /** Rows that a look over a whole table takes in one slice. */
 const lookRows = 5_000
@@ -78,7 +79,7 @@ const workOf = ({ database: { chores: sql }, run }: Services): Record<JobName, W
   'close-account': ({ userId = '' }, pace) => closeAccount(sql, run, userId, pace),
 })
 
-function stepsOf({ config, database: { chores: sql } }: Services): Steps {
+function stepsOf({ config, database: { chores: sql }, sealing }: Services): Steps {
   const look =
     (search: Search): Steps[string] =>
     async (_, after = nilId) =>
@@ -87,6 +88,7 @@ function stepsOf({ config, database: { chores: sql } }: Services): Steps {
     'look-for-left-streams': look(leftStreams),
     'look-for-left-owners': look(leftOwners),
     'look-for-left-members': look(leftMembers),
+    'reseal-secrets': (pace) => resealSecrets(sql, sealing, pace),
     'expire-deliveries': (pace, after) => expireDeliveries(sql, pace, after),
     'expire-keys': (pace) => expireKeys(sql, config.idempotencyHours, pace),
     'expire-api-tokens': (pace) => expireApiTokens(sql, pace),

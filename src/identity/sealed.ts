@@ -22,15 +22,17 @@ export function openSealing(secrets: string[]) {
     }
   }
 
+  function seal(text: string): string {
+    const [key] = keys
+    if (!key) throw new Error('There is no secret to seal with')
+    const nonce = randomBytes(nonceBytes)
+    const cipher = createCipheriv('aes-256-gcm', key, nonce)
+    const parts = [nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]
+    return Buffer.concat(parts).toString('base64url')
+  }
+
   return {
-    seal(text: string): string {
-      const [key] = keys
-      if (!key) throw new Error('There is no secret to seal with')
-      const nonce = randomBytes(nonceBytes)
-      const cipher = createCipheriv('aes-256-gcm', key, nonce)
-      const parts = [nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]
-      return Buffer.concat(parts).toString('base64url')
-    },
+    seal,
 
     /** Null for what was sealed with another secret. */
     open(sealed: string): string | null {
@@ -40,6 +42,16 @@ export function openSealing(secrets: string[]) {
         if (text !== null) return text
       }
       return null
+    },
+
+    /** The same text sealed with the first secret, where it was with another one. */
+    renewed(sealed: string): string {
+      const box = Buffer.from(sealed, 'base64url')
+      for (const [n, key] of keys.entries()) {
+        const text = opened(key, box)
+        if (text !== null) return n === 0 ? sealed : seal(text)
+      }
+      return sealed
     },
   }
 }

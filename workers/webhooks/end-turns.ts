@@ -3,25 +3,32 @@ import type { Sql } from '../../src/postgres/database.ts'
 import { patiently } from '../../src/postgres/errors.ts'
 import type { Ending } from './turn.ts'
 
-/** Ends deliveries: says of which there is more. What somebody changed meanwhile, or another worker has, stays. */
+/**
+ * Ends deliveries: says of which there is more. Where somebody changed what is sent next meanwhile, that stays, and
+ * where another worker has the turn by now, all does.
+ */
 export async function endTurns(sql: Sql, workerId: string, endings: Ending[]): Promise<boolean[]> {
   const rows = endings.map(({ turn, upTo = null, waitMs = null, disabled = null }) => ({
     ...{ id: turn.id, delivery_id: turn.deliveryId, up_to: upTo, wait_ms: waitMs, disabled },
   }))
   const attempts = endings.flatMap(({ attempt }) => (attempt ? [asColumns(attempt)] : []))
+  const over = sql`lease_by = null, lease_until = null`
+  const mine = sql`w.id = r.id and w.lease_by = ${workerId}`
   const found = await patiently(
-    () => sql<{ id: string; hasMore: boolean }[]>`
-    with ended as (
-      update webhooks w set lease_by = null, lease_until = null, ${outcome(sql)}
-      from jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb)
-        as r(id uuid, delivery_id uuid, up_to bigint, wait_ms int4, disabled text), streams s
-      where w.id = r.id and w.delivery_id = r.delivery_id and w.lease_by = ${workerId} and s.project_id = w.project_id
+    () => sql<{ id: string }[]>`
+    with r as materialized (select * from jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb)
+      as r(id uuid, delivery_id uuid, up_to bigint, wait_ms int4, disabled text)),
+    ended as (
+      update webhooks w set ${over}, ${outcome(sql)} from r, streams s
+      where ${mine} and w.delivery_id = r.delivery_id and s.project_id = w.project_id
       returning w.id, r.up_to < s.version as has_more),
+    changed as (
+      update webhooks w set ${over} from r where ${mine} and w.delivery_id is distinct from r.delivery_id returning w.id),
     noted as (
       insert into webhook_deliveries
       select a.* from jsonb_to_recordset(${JSON.stringify(attempts)}::text::jsonb) as a(${deliveryColumns(sql)})
       where exists (select from webhooks w where w.id = a.webhook_id) on conflict do nothing)
-    select id, has_more from ended where has_more`,
+    select id from ended where has_more union all select id from changed`,
   )
   const more = new Set(found.map(({ id }) => id))
   return endings.map(({ turn: { id } }) => more.has(id))

@@ -1,0 +1,95 @@
+import { afterEach, expect, test } from 'bun:test'
+import { eventually, upTo } from '../races/pair.ts'
+import { make, type Person, register } from '../support/client.ts'
+import { openTestService, type ServiceProcess, spawnService, type TestService } from '../support/service.ts'
+import { openReceiver, type Receiver } from './receiver.ts'
+
+let service: TestService
+let receiver: Receiver
+let workers: ServiceProcess[] = []
+afterEach(async () => {
+  await Promise.all(workers.map((worker) => worker.stop('SIGKILL')))
+  workers = []
+  await receiver.close()
+  await service.close()
+})
+
+const startWorker = async (): Promise<ServiceProcess> => {
+  const worker = await spawnService('worker', service.env)
+  workers.push(worker)
+  return worker
+}
+
+async function open(manners?: Receiver['manners']): Promise<{ ada: Person; projectId: string; id: string }> {
+  service = await openTestService()
+  receiver = await openReceiver(manners)
+  const ada = await register(service.client)
+  const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
+  const { id } = await make(ada, `/projects/${projectId}/webhooks`, { url: receiver.url, maxEvents: 3 })
+  return { ada, projectId, id }
+}
+
+const work = async (ada: Person, projectId: string, count: number) => {
+  for (let n = 0; n < count; n++) await make(ada, '/tasks', { title: `T${n}`, projectId })
+}
+
+/** What a receiver has that drops deliveries whose id it has seen. */
+const accepted = () => {
+  const known = new Set<unknown>()
+  return receiver.received.flatMap(({ headers, body }) => {
+    if (known.has(headers['webhook-id'])) return []
+    known.add(headers['webhook-id'])
+    return body.data.events.map(({ seq }) => seq)
+  })
+}
+
+test('a worker that is killed between sending and noting so loses nothing: the same delivery comes once more', async () => {
+  let victim: ServiceProcess | undefined
+  const { ada, projectId } = await open((response) => {
+    victim?.signal('SIGKILL') // before it hears that all is well
+    victim = undefined
+    setTimeout(() => response.end('ok'), 20)
+  })
+  const kills = 3
+  for (let n = 0; n < kills; n++) {
+    const worker = await startWorker()
+    victim = worker
+    await work(ada, projectId, 4)
+    await worker.exited
+  }
+  await startWorker()
+  const last = 1 + 4 * kills
+  await eventually('everything', () => accepted().at(-1) === last)
+  expect(accepted()).toEqual(upTo(last).slice(1))
+  const ids = receiver.received.map(({ headers }) => headers['webhook-id'])
+  expect(ids.length - new Set(ids).size).toBe(kills)
+}, 60_000)
+
+test('several workers deliver each webhook once, in order, and so after one of them is killed', async () => {
+  const { ada, projectId } = await open()
+  const [first] = await Promise.all([startWorker(), startWorker(), startWorker()])
+  await work(ada, projectId, 30)
+  await eventually('the first part', () => accepted().at(-1) === 31)
+  expect(receiver.seqs()).toEqual(upTo(31).slice(1))
+  await first.stop('SIGKILL')
+  await work(ada, projectId, 30)
+  await eventually('the rest', () => accepted().at(-1) === 61)
+  expect(accepted()).toEqual(upTo(61).slice(1))
+}, 60_000)
+
+test('while a delivery takes long no other worker begins it, and one that stops gives it back at once', async () => {
+  let answers: (() => void)[] = []
+  const { ada, projectId } = await open((response) => void answers.push(() => response.end('ok')))
+  const first = await startWorker()
+  await work(ada, projectId, 1)
+  await eventually('a delivery', () => answers.length === 1)
+  await startWorker()
+  await Bun.sleep(8_000) // longer than a lease
+  expect(receiver.received).toHaveLength(1)
+  answers = []
+  await first.stop('SIGTERM')
+  await eventually('it to come again', () => answers.length === 1)
+  answers.forEach((answer) => answer())
+  const ids = receiver.received.map(({ headers }) => headers['webhook-id'])
+  expect(new Set(ids).size).toBe(1)
+}, 60_000)

@@ -1,0 +1,45 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, expect, test } from 'bun:test'
+import { Webhook } from 'standardwebhooks'
+import { read } from '../architecture/source.ts'
+import { eventually, upTo } from '../races/pair.ts'
+import { openScene, type Scene } from './scene.ts'
+
+let scene: Scene
+afterEach(() => scene.close())
+
+type Receive = (secret: string, take: (event: { seq: number }) => unknown) => Server
+
+/** What the README shows, as it stands there. */
+function shown(): Receive {
+  const [, code] = /^export (const receiver = [^]*?\n)```$/m.exec(read('README.md').text) ?? []
+  return new Function('createServer', 'Webhook', `${code}; return receiver`)(createServer, Webhook)
+}
+
+test('who receives as the README shows gets every event, also those that failed to be taken, and nobody else is believed', async () => {
+  scene = await openScene()
+  const { ada } = scene
+  const { id, secret } = await scene.hook({ enabled: false })
+  const taken: number[] = []
+  let isBroken = true
+  const server = shown()(secret, ({ seq }) => {
+    if (isBroken) throw new Error('The disk is full')
+    taken.push(seq)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  expect((await fetch(url, { method: 'POST', body: '{"type":"events","data":{"events":[]}}' })).status).toBe(
+    400,
+  )
+  await ada.patch(scene.path(id), { url, enabled: true })
+  expect((await ada.post(`${scene.path(id)}/test`)).body.status).toBe(204 as never)
+  await scene.work(3)
+  await eventually('a failure', async () => (await scene.state(id)).failures === 1)
+  isBroken = false
+  await scene.hurry()
+  await eventually('all', () => taken.length >= 3)
+  expect(taken).toEqual(upTo(4).slice(1))
+  server.closeAllConnections()
+  server.close()
+})
