@@ -11,47 +11,43 @@ export type Sealing = ReturnType<typeof openSealing>
  */
 export function openSealing(secrets: string[]) {
   const keys = secrets.map((secret) => Buffer.from(hkdfSync('sha256', secret, '', 'docket sealed text', 32)))
-
-  function opened(key: Buffer, box: Buffer): string | null {
-    const cipher = createDecipheriv('aes-256-gcm', key, box.subarray(0, nonceBytes))
-    cipher.setAuthTag(box.subarray(-tagBytes))
-    try {
-      return cipher.update(box.subarray(nonceBytes, -tagBytes), undefined, 'utf8') + cipher.final('utf8')
-    } catch {
-      return null
-    }
-  }
+  const [first] = keys
 
   function seal(text: string): string {
-    const [key] = keys
-    if (!key) throw new Error('There is no secret to seal with')
+    if (!first) throw new Error('There is no secret to seal with')
     const nonce = randomBytes(nonceBytes)
-    const cipher = createCipheriv('aes-256-gcm', key, nonce)
+    const cipher = createCipheriv('aes-256-gcm', first, nonce)
     const parts = [nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]
     return Buffer.concat(parts).toString('base64url')
   }
 
+  /** Null for what was sealed with another secret. */
+  function open(sealed: string): string | null {
+    for (const key of keys) {
+      const text = opened(key, sealed)
+      if (text !== null) return text
+    }
+    return null
+  }
+
   return {
     seal,
-
-    /** Null for what was sealed with another secret. */
-    open(sealed: string): string | null {
-      const box = Buffer.from(sealed, 'base64url')
-      for (const key of keys) {
-        const text = opened(key, box)
-        if (text !== null) return text
-      }
-      return null
-    },
-
-    /** The same text sealed with the first secret, where it was with another one. */
+    open,
+    /** The same text sealed with the first secret, where it was with another one of these. */
     renewed(sealed: string): string {
-      const box = Buffer.from(sealed, 'base64url')
-      for (const [n, key] of keys.entries()) {
-        const text = opened(key, box)
-        if (text !== null) return n === 0 ? sealed : seal(text)
-      }
-      return sealed
+      const text = first && opened(first, sealed) === null ? open(sealed) : null
+      return text === null ? sealed : seal(text)
     },
+  }
+}
+
+function opened(key: Buffer, sealed: string): string | null {
+  const box = Buffer.from(sealed, 'base64url')
+  const cipher = createDecipheriv('aes-256-gcm', key, box.subarray(0, nonceBytes))
+  cipher.setAuthTag(box.subarray(-tagBytes))
+  try {
+    return cipher.update(box.subarray(nonceBytes, -tagBytes), undefined, 'utf8') + cipher.final('utf8')
+  } catch {
+    return null
   }
 }

@@ -3,13 +3,11 @@ import { expectRefusal } from '../http/answers.ts'
 import { eventually } from '../races/pair.ts'
 import { type Body, invite, register } from '../support/client.ts'
 import { openTestService } from '../support/service.ts'
-import { verified } from './receiver.ts'
 import { type Hook, openScene, type Scene } from './scene.ts'
 
 let scene: Scene
 afterEach(() => scene.close())
 const open = async (...given: Parameters<typeof openScene>) => void (scene = await openScene(...given))
-const seqsOf = (n: number) => scene.receiver.received[n]!.body.data.events.map(({ seq }) => seq)
 const all = () => `/projects/${scene.projectId}/webhooks`
 
 test('a webhook is made, shown without its secret, changed and deleted', async () => {
@@ -160,133 +158,4 @@ test('If-Match holds a change to what was read, and not to how far it has got', 
   expect(statuses.sort()).toEqual([200, 412, 412])
   expectRefusal(await ada.delete(scene.path(id), { 'if-match': etag }), 412)
   expect(receiver.seqs()).toEqual([2])
-})
-
-test('after a rotation both secrets sign for a day, the new one first, then it alone', async () => {
-  await open()
-  const { ada, receiver, service } = scene
-  const { id, secret: old } = await scene.hook()
-  const rotated = await ada.post(`${scene.path(id)}/rotate`)
-  const { secret } = rotated.body as Hook
-  expect([rotated.status, secret === old]).toEqual([200, false])
-  await scene.work(1)
-  await eventually('a delivery', () => receiver.received.length === 1)
-  const [both] = receiver.received
-  expect(String(both!.headers['webhook-signature']).split(' ')).toHaveLength(2)
-  for (const one of [secret, old]) expect(verified(one, both!)).toEqual(both!.body)
-  await service.services.database
-    .chores`update webhooks set former_until = former_until - interval '24 hours'`
-  await scene.work(1)
-  await eventually('another', () => receiver.received.length === 2)
-  expect(verified(secret, receiver.received[1]!)).toEqual(receiver.received[1]!.body)
-  expect(() => verified(old, receiver.received[1]!)).toThrow()
-})
-
-test('a test is sent at once, also to one that is disabled, and what came back is told', async () => {
-  await open({}, (response) => response.writeHead(418).end('short and stout'))
-  const { ada, projectId, receiver } = scene
-  const { id, secret } = await scene.hook({ enabled: false })
-  const { status, body } = await ada.post(`${scene.path(id)}/test`)
-  expect(status).toBe(200)
-  expect(body).toMatchObject({
-    webhookId: id,
-    type: 'test',
-    status: 418,
-    error: null,
-    answer: 'short and stout',
-    events: 0,
-  } as never)
-  const [sent] = receiver.received
-  expect(verified(secret, sent!)).toEqual(sent!.body)
-  expect(sent!.body).toMatchObject({ type: 'test', data: { projectId, webhookId: id, events: [] } })
-  expect((await ada.get(`${scene.path(id)}/deliveries`)).body).toEqual([body] as never)
-  await receiver.close()
-  const unheard = await ada.post(`${scene.path(id)}/test`)
-  expect(unheard.body).toMatchObject({ status: null, error: 'No connection: ECONNREFUSED' } as never)
-})
-
-test('a replay sends again what comes after a place, or leaves out what is before it', async () => {
-  await open()
-  const { ada, receiver } = scene
-  const { id } = await scene.hook()
-  await scene.work(4)
-  await eventually('all', () => receiver.seqs().length === 4)
-  const again = await ada.post(`${scene.path(id)}/replay`, { after: 0 })
-  expect([again.status, again.body]).toMatchObject([200, { cursor: 0 }])
-  await eventually('all again', () => receiver.seqs().length === 9)
-  expect(receiver.seqs().slice(4)).toEqual([1, 2, 3, 4, 5])
-  await ada.patch(scene.path(id), { enabled: false })
-  await scene.work(3)
-  await ada.post(`${scene.path(id)}/replay`, { after: 7 })
-  await ada.patch(scene.path(id), { enabled: true })
-  await eventually('the last', () => receiver.seqs().at(-1) === 8)
-  expect(receiver.seqs().slice(9)).toEqual([8])
-  expectRefusal(await ada.post(`${scene.path(id)}/replay`, { after: 9 }), 400, /ahead of the project/)
-  for (const wrong of [{}, { after: -1 }, { after: '0' }, { after: 1.5 }])
-    expectRefusal(await ada.post(`${scene.path(id)}/replay`, wrong), 400)
-})
-
-test('what is changed while a delivery is under way holds, whatever becomes of that', async () => {
-  const answers: (() => void)[] = []
-  await open({}, (response) => void answers.push(() => response.end()))
-  const { ada, receiver } = scene
-  const { id } = await scene.hook()
-  await scene.work(3)
-  await eventually('a delivery', () => receiver.received.length === 1)
-  await ada.post(`${scene.path(id)}/replay`, { after: 0 })
-  answers.shift()!()
-  await eventually('another', () => receiver.received.length === 2)
-  expect(seqsOf(1)).toEqual([1, 2, 3, 4])
-  await ada.patch(scene.path(id), { types: ['project.created'] })
-  answers.shift()!()
-  await eventually('a third', () => receiver.received.length === 3)
-  expect(seqsOf(2)).toEqual([1])
-  answers.shift()!()
-  await eventually('the end of the log', async () => (await scene.state(id)).cursor === 4)
-  const ids = receiver.received.map(({ headers }) => headers['webhook-id'])
-  expect(new Set(ids).size).toBe(3)
-  await scene.work(1)
-  await ada.patch(scene.path(id), { types: null })
-  await eventually('a fourth', () => receiver.received.length === 4)
-  await ada.delete(scene.path(id))
-  answers.shift()!()
-  await scene.work(1)
-  expectRefusal(await ada.get(scene.path(id)), 404)
-  expect(receiver.received).toHaveLength(4)
-})
-
-test('every attempt is told, the newest first, page by page', async () => {
-  let isBroken = true
-  await open({}, (response) => response.writeHead(isBroken ? 500 : 200).end('x'.repeat(3_000)))
-  const { ada } = scene
-  const { id } = await scene.hook()
-  await scene.work(1)
-  await eventually('a failure', async () => (await scene.state(id)).failures === 1)
-  isBroken = false
-  await scene.hurry()
-  await eventually('success', async () => (await scene.state(id)).cursor === 2)
-  const path = `${scene.path(id)}/deliveries`
-  const { body } = await ada.get(path)
-  const common = {
-    webhookId: id,
-    type: 'events',
-    firstSeq: 2,
-    lastSeq: 2,
-    events: 1,
-    error: null,
-    answer: 'x'.repeat(1_024),
-  }
-  expect(body).toMatchObject([
-    { ...common, status: 200, attempt: 2 },
-    { ...common, status: 500, attempt: 1 },
-  ] as never)
-  const [first, second] = body as unknown as { id: string; deliveryId: string }[]
-  expect(first!.deliveryId).toBe(second!.deliveryId)
-  const page = await ada.get(`${path}?limit=1`)
-  expect(page.body).toEqual([first] as never)
-  const next = /<\/api\/v1(.*)>; rel="next"/.exec(page.headers.get('link')!)![1]!
-  expect((await ada.get(next)).body).toEqual([second] as never)
-  expect((await ada.get(path, { 'if-none-match': (await ada.get(path)).headers.get('etag')! })).status).toBe(
-    304,
-  )
 })
