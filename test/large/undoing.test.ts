@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { unassignTasks } from '../../modules/tasks/commands.ts'
+import { worker } from '../../workers/cascade.ts'
+import { type Body, invite, make, type Person, register } from '../support/client.ts'
+import { freshDatabase } from '../support/database.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+import { fill } from './fill.ts'
+import { type Cost, costOf, explained } from './plans.ts'
+
+const tasks = 1_000_000
+let service: TestService
+let drop: () => Promise<void>
+let ada: Person
+let bea: Person
+let large: Body
+let small: Body
+
+beforeAll(async () => {
+  const database = await freshDatabase()
+  drop = database.drop
+  service = await openTestService({ DATABASE_URL: explained(database.url), CHORE_TIMEOUT_MS: '600000' })
+  ada = await register(service.client)
+  bea = await register(service.client)
+  large = await make(ada, '/projects', { name: 'Large' })
+  small = await make(ada, '/projects', { name: 'Small' })
+  const sql = service.services.database.chores
+  await fill(sql, large.id, tasks, ada.id)
+  await fill(sql, small.id, 10, ada.id)
+  await sql`vacuum analyze tasks, events`
+}, 180_000)
+afterAll(async () => {
+  await service.close()
+  await drop()
+})
+
+const version = async ({ id }: Body) =>
+  Number((await ada.get(`/projects/${id}`)).headers.get('docket-version'))
+
+/** What it costs to undo the last event of a project, and then to do it again. */
+async function undoLast(project: Body): Promise<Cost[]> {
+  const costs: Cost[] = []
+  for (const _ of ['undo', 'redo']) {
+    const before = await version(project)
+    const [{ batch }] = await service.services.database.reads<[{ batch: number | null }]>`
+      select batch::float8 as batch from events where project_id = ${project.id} and seq = ${before}`
+    const body = batch === null ? { seq: before } : { batch }
+    costs.push(
+      await costOf(async () =>
+        expect(await ada.post(`/projects/${project.id}/undo`, body)).toMatchObject({ status: 200 }),
+      ),
+    )
+  }
+  return costs
+}
+
+/** Of each kind, in one project. */
+async function costsIn(project: Body): Promise<Cost[]> {
+  const projectId = project.id
+  const all: Cost[] = []
+  const task = await make(ada, '/tasks', { title: 'T', projectId })
+  all.push(...(await undoLast(project)))
+  await ada.patch(`/tasks/${task.id}`, { title: 'Other' })
+  all.push(...(await undoLast(project)))
+  await make(ada, `/tasks/${task.id}/subtasks`, { title: 'S' })
+  await make(ada, `/tasks/${task.id}/comments`, { text: 'C' })
+  await ada.delete(`/tasks/${task.id}`)
+  all.push(...(await undoLast(project)))
+  const member = await invite(ada, projectId, bea)
+  const theirs = await make(ada, '/tasks', { title: 'Hers', projectId, assigneeId: bea.id })
+  await ada.delete(`/projects/${projectId}/members/${member.id}`)
+  const seq = await version(project)
+  const input = { projectId, userId: bea.id, ids: [theirs.id] }
+  await service.services.run({ name: unassignTasks.name, input, caller: { userId: worker } })
+  const undo = (body: object) => ada.post(`/projects/${projectId}/undo`, body)
+  all.push(await costOf(async () => expect((await undo({ seq })).status).toBe(200)))
+  expect((await ada.get(`/tasks/${theirs.id}`)).body.assigneeId).toBe(bea.id)
+  await ada.patch(`/tasks/${theirs.id}`, { title: 'One' })
+  const overtaken = await version(project)
+  await ada.patch(`/tasks/${theirs.id}`, { title: 'Two' })
+  all.push(await costOf(async () => expect((await undo({ seq: overtaken })).status).toBe(409)))
+  return all
+}
+
+test('to undo whatever it is, and to be refused, costs what it costs in a small project', async () => {
+  const inLarge = await costsIn(large)
+  for (const [i, cost] of (await costsIn(small)).entries()) {
+    expect([i, inLarge[i]!.scans]).not.toEqual([i, expect.arrayContaining(['Seq Scan'])])
+    expect([i, inLarge[i]!.rows]).toEqual([i, cost.rows])
+    // Indexes of a million rows are two or three levels deeper than those of ten.
+    expect(inLarge[i]!.blocks).toBeLessThanOrEqual(cost.blocks * 2 + 30)
+  }
+})
