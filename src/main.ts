@@ -1,17 +1,15 @@
 import process from 'node:process'
 import { commands } from '../modules/commands.ts'
-import { manageJobs } from '../workers/jobs-command.ts'
+import { readAdmin } from '../workers/admin/admin.ts'
 import { startWorkers } from '../workers/main.ts'
 import { react } from '../workers/reactions.ts'
 import { createApp } from './app.ts'
 import { type Config, readConfig, requireForProduction } from './config.ts'
-import { openDatabase } from './postgres/database.ts'
+import { print, runOnDatabase } from './process/errand.ts'
 import { mostReceivedBytes } from './http/json-body.ts'
 import type { Log } from './log.ts'
-import { localSecret } from './local/secret.ts'
-import type { Say } from './local/say.ts'
-import { startLocal } from './local/start.ts'
-import { examineWhenReached, explained, migrateWhenReached } from './process/database.ts'
+import { withOwnServers } from './process/own-servers.ts'
+import { examineWhenReached, migrateWhenReached } from './process/database.ts'
 import { jobFamilies } from './jobs/families.ts'
 import { openFirstLines } from './process/first-lines.ts'
 import { inOneLine } from './process/in-one-line.ts'
@@ -29,9 +27,9 @@ import { openServices } from './services.ts'
 import { openTracing } from './tracing/tracing.ts'
 import { ConfigError } from './setting-values.ts'
 
-const processes = ['start', 'web', 'worker', 'migrate', 'jobs']
+const processes = ['start', 'web', 'worker', 'migrate', 'admin', 'jobs']
 /** Those that need neither Redis nor tokens, and do their work and end. */
-const errands = ['migrate', 'jobs']
+const errands = ['migrate', 'admin', 'jobs']
 
 async function main(command = 'start', ...words: string[]): Promise<void> {
   if (!processes.includes(command))
@@ -40,18 +38,21 @@ async function main(command = 'start', ...words: string[]): Promise<void> {
   const isErrand = errands.includes(command)
   if (!isErrand) requireForProduction(given)
   const led = isLed(words)
-  const quietly = command === 'jobs' ? { ...given, logLevel: 'silent' } : given
+  const isAdmin = ['admin', 'jobs'].includes(command)
+  const quietly = isAdmin ? { ...given, logLevel: 'silent' } : given
   const { log, begin } = openFirstLines(command, quietly, led)
   const isRunByNpm = 'npm_lifecycle_event' in process.env
   const { drainTimeoutMs } = given
   const stopping = new Stopping({ log, drainTimeoutMs, isErrand, isRunByNpm, isLed: led })
   if (led) return follow(command, given, log, stopping)
   const run = async () => {
-    const config = await withOwnServers(given, command, log, stopping)
+    const work = isAdmin && readAdmin(command === 'jobs' ? [command, ...words] : words)
+    if (work && typeof work !== 'function') return stopping.stop(print(work))
+    const config = await withOwnServers(given, { command, isErrand }, log, stopping)
     const migrates = command === 'migrate' || command === 'start' || !given.databaseUrl
     if (migrates) await stopping.unlessBegun(migrateWhenReached(config.databaseUrl, log))
     if (command === 'migrate') return stopping.stop(0)
-    if (command === 'jobs') return stopping.stop(await runJobsCommand(config, words))
+    if (typeof work === 'function') return stopping.stop(await runOnDatabase(config, work))
     if (!migrates) await stopping.unlessBegun(examineWhenReached(config.databaseUrl, log, stopping))
     if (command !== 'worker' && config.webConcurrency > 1) return lead(command, config, log, stopping, begin)
     const parts: Measure[] = []
@@ -115,40 +116,6 @@ async function serve(command: string, config: Config, log: Log, stopping: Stoppi
   }
   if (command === 'worker') return undefined
   return listen(createApp(services), services, stopping, mostReceivedBytes)
-}
-
-/** Fills what the environment leaves open with servers and a secret of this machine's own. */
-async function withOwnServers(given: Config, command: string, log: Log, stopping: Stopping) {
-  const isErrand = errands.includes(command)
-  const { dataDir, databaseUrl, redisUrl, jwtSecret } = given
-  const wanted = { postgres: !databaseUrl, redis: !redisUrl && !isErrand }
-  const isHeld = command === 'start' && log.isLevelEnabled('info')
-  const say: Say = (message, takesLong) => (takesLong && isHeld ? console.error(message) : log.info(message))
-  const starting = startLocal({ dataDir, ...wanted, log: say })
-  // Also when they are still starting, or something fails later.
-  const stop = () =>
-    starting.then(
-      (servers) => servers.stop(),
-      () => {},
-    )
-  stopping.closes('own servers', stop, { always: true })
-  const servers = await stopping.unlessBegun(starting)
-  return {
-    ...given,
-    databaseUrl: databaseUrl || (servers.databaseUrl ?? ''),
-    redisUrl: redisUrl || (servers.redisUrl ?? ''),
-    jwtSecret: jwtSecret || (isErrand ? '' : await localSecret(dataDir)),
-  }
-}
-
-async function runJobsCommand(config: Config, words: string[]): Promise<number> {
-  const database = openDatabase(config)
-  const { code, text } = await manageJobs(database.chores, words)
-    .catch((error) => Promise.reject(explained(error)))
-    .finally(() => database.close())
-  if (code === 0) console.log(text)
-  else console.error(text)
-  return code
 }
 
 main(...process.argv.slice(2)).catch((error: unknown) => {

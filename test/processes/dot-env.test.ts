@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runtimeOptions } from '../support/service.ts'
 
-const commands = ['start', 'web', 'worker', 'migrate', 'jobs']
+const commands = ['start', 'web', 'worker', 'migrate', 'admin', 'jobs']
 const main = new URL('../../src/main.ts', import.meta.url).pathname
 
 let dir: string

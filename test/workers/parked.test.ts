@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test'
 import { Redis } from 'ioredis'
 import { newId, nilId } from '../../src/ids.ts'
-import { manageJobs } from '../../workers/jobs-command.ts'
+import { readAdmin } from '../../workers/admin/admin.ts'
 import { leftStreams, lookAfter } from '../../workers/left-behind.ts'
 import { openSweep } from '../../workers/relay.ts'
 import { type Person, register } from '../support/client.ts'
@@ -58,7 +58,10 @@ interface Row {
 const row = async () => (await sql()<Row[]>`select id, attempts, error, parked_at from outbox`)[0]
 const parked = () => eventually('a parked job', async () => Boolean((await row())?.parkedAt))
 const done = () => eventually('an empty outbox', async () => (await owed(sql())) === 0)
-const manage = (...words: string[]) => manageJobs(sql(), words)
+const manage = async (...words: string[]) => {
+  const work = readAdmin(['jobs', ...words])
+  return typeof work === 'function' ? work(sql()) : work
+}
 
 async function park(): Promise<Row> {
   await refuse()

@@ -1,0 +1,139 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { newId } from '../../src/ids.ts'
+import { readAdmin } from '../../workers/admin/admin.ts'
+import { eventually } from '../races/pair.ts'
+import { run } from '../processes/launch.ts'
+import { make, type Person, register } from '../support/client.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+
+let service: TestService
+let ada: Person
+beforeAll(async () => {
+  service = await openTestService({ WEBHOOK_ALLOW_HTTP: 'on', WEBHOOK_ALLOW_PRIVATE: 'on' })
+  ada = await register(service.client, 'Ada\u001b[31m')
+})
+afterAll(() => service.close())
+
+async function admin(...words: string[]) {
+  const work = readAdmin(words)
+  return typeof work === 'function' ? work(service.services.database.chores) : work
+}
+const signIn = (email: string, password: string) => service.client.post('/auth/login', { email, password })
+const passwordIn = (text: string) => / password (\S{20})/.exec(text)![1]!
+
+test('an account that an operator makes is one like others', async () => {
+  const { code, text } = await admin('users', 'create', ' Grace@Example.com ', 'Grace Hopper')
+  expect([code, text]).toEqual([
+    0,
+    expect.stringMatching(/^grace@example.com has the account [0-9a-f-]{36} and the password \S{20}$/),
+  ])
+  const { status, body } = await signIn('grace@example.com', passwordIn(text))
+  expect([status, body.user.name]).toEqual([200, 'Grace Hopper'])
+  const again = { code: 1, text: 'grace@example.com has an account already' }
+  expect(await admin('users', 'create', 'grace@example.com', 'Grace')).toEqual(again)
+  const wrong = await admin('users', 'create', 'grace', '')
+  expect([wrong.code, wrong.text]).toEqual([1, expect.stringMatching(/name must be .*; email must be /)])
+})
+
+test('a password that an operator resets opens the account, and nothing else does', async () => {
+  const before = await register(service.client)
+  const { code, text } = await admin('users', 'reset-password', before.email.toUpperCase())
+  expect(code).toBe(0)
+  expect((await signIn(before.email, passwordIn(text))).status).toBe(200)
+  expect((await signIn(before.email, 'secret-1')).status).toBe(401)
+  await eventually('its token has ended', async () => (await before.get('/auth/me')).status === 401)
+})
+
+test('who is signed out by an operator has no token any more', async () => {
+  const someone = await register(service.client)
+  expect((await someone.get('/auth/me')).status).toBe(200)
+  expect((await admin('users', 'sign-out', someone.email)).code).toBe(0)
+  await eventually('the token has ended', async () => (await someone.get('/auth/me')).status === 401)
+  expect((await signIn(someone.email, 'secret-1')).status).toBe(200)
+  const nobody = { code: 1, text: 'Nobody has the address nobody@example.com' }
+  for (const verb of ['sign-out', 'reset-password'])
+    expect(await admin('users', verb, 'nobody@example.com')).toEqual(nobody)
+})
+
+test('accounts and projects are found, with what they are and hold', async () => {
+  const { id: projectId } = await make(ada, '/projects', { name: 'Line\nfeed' })
+  const task = await make(ada, '/tasks', { title: 'T', projectId })
+  await make(ada, `/tasks/${task.id}/comments`, { text: 'C' })
+  expect((await admin('users', 'list', ada.email)).text).toBe(`${ada.id}  ${ada.email}  Ada [31m  owns 1`)
+  expect((await admin('users', 'list', 'no such')).text).toBe('No account')
+  expect((await admin('projects', 'list', ada.email)).text).toBe(
+    `${projectId}  version 3  ${ada.email}  Line feed`,
+  )
+  expect((await admin('projects')).text).toContain(projectId)
+  const { text } = await admin('projects', 'show', projectId)
+  const told = Object.fromEntries(text.split('\n').map((line) => line.split(/\s{2,}/)))
+  expect(told).toMatchObject({
+    id: projectId,
+    owner: `${ada.email} (${ada.id})`,
+    version: '3',
+    tasks: '1',
+    comments: '1',
+    events: '3',
+  })
+  const unknown = newId()
+  for (const id of [unknown, 'x'])
+    expect(await admin('projects', 'show', id)).toEqual({ code: 1, text: `There is no project ${id}` })
+})
+
+test('webhooks are listed without what their URL may hold in secret, and disabled', async () => {
+  const { id: projectId } = await make(ada, '/projects', { name: 'Hooked' })
+  const url = 'http://127.0.0.1:9/secret?token=secret'
+  const hook = await make(ada, `/projects/${projectId}/webhooks`, { url })
+  const line = (state: string) =>
+    `${hook.id}  project ${projectId}  http://127.0.0.1:9  ${state}, 0 events behind`
+  expect((await admin('webhooks', 'list', projectId)).text).toBe(line('enabled'))
+  expect(await admin('webhooks', 'disable', hook.id)).toEqual({ code: 0, text: `${hook.id} is disabled` })
+  expect((await admin('webhooks')).text).toContain('disabled since')
+  expect((await ada.get(`/projects/${projectId}/webhooks/${hook.id}`)).body).toMatchObject({
+    enabled: false,
+    disabledReason: 'An operator of the service disabled it',
+  })
+  const refused = { code: 1, text: `No webhook that is enabled has the id ${hook.id}` }
+  expect(await admin('webhooks', 'disable', hook.id)).toEqual(refused)
+  expect((await admin('webhooks', 'list', 'x')).code).toBe(1)
+  expect((await admin('webhooks', 'list', newId())).text).toBe('No webhook')
+})
+
+test('what is asked for wrongly is answered with help', async () => {
+  const all = await admin('help')
+  expect(all.code).toBe(0)
+  for (const words of [
+    'users create <email> <name>',
+    'users sign-out <email>',
+    'jobs retry <id|all>',
+    'webhooks disable <id>',
+    'projects show <id>',
+  ])
+    expect(all.text).toContain(`  ${words}  `)
+  for (const words of [
+    ['sing'],
+    ['users', 'sing'],
+    ['users', 'create', 'x'],
+    ['projects', 'show'],
+    ['jobs', 'list', 'x'],
+    ['constructor'],
+    ['users', 'constructor'],
+  ])
+    expect([words, (await admin(...words)).code]).toEqual([words, 1])
+})
+
+test('npm run admin works on the database of DATABASE_URL, and its help needs none', async () => {
+  expect(await run('admin', {})).toEqual({
+    code: 0,
+    output: expect.stringContaining('users create <email> <name>'),
+  })
+  const { code, output } = await run(
+    'admin',
+    { DATABASE_URL: service.env.DATABASE_URL! },
+    'users',
+    'list',
+    ada.email,
+  )
+  expect([code, output]).toEqual([0, expect.stringContaining(ada.id)])
+  expect((await run('admin', {}, 'sing')).code).toBe(1)
+})

@@ -1,0 +1,57 @@
+import type { Sql } from '../../src/postgres/database.ts'
+import { isId } from '../../src/ids.ts'
+import { plain, table, type Topic, Wrong } from './topic.ts'
+
+const mostListed = 50
+
+export const projects: Topic = {
+  list: {
+    takes: '[email]',
+    does: `those with the most events, of an owner or of all; at most ${mostListed}`,
+    run: list,
+  },
+  show: { takes: '<id>', does: 'its owner, version and size', run: show },
+}
+
+interface Row {
+  id: string
+  name: string
+  version: number
+  email: string | null
+}
+
+async function list(sql: Sql, email = ''): Promise<string> {
+  const rows = await sql<Row[]>`
+    select p.id, p.name, s.version::float8 as version, u.email from streams s
+    join projects p on p.id = s.project_id left join users u on u.id = p.owner_id
+    where ${email} = '' or u.email = lower(${email}) order by s.version desc, p.id limit ${mostListed}`
+  const lines = rows.map(({ id, name, version, email }) => [
+    id,
+    `version ${version}`,
+    email ?? '-',
+    plain(name),
+  ])
+  return table(lines) || 'No project'
+}
+
+type Project = Row & { ownerId: string; createdAt: string } & Record<string, unknown>
+
+async function show(sql: Sql, id = ''): Promise<string> {
+  const [project] = isId(id)
+    ? await sql<Project[]>`
+        select p.id, p.name, p.owner_id, u.email, p.created_at, s.version::float8 as version,
+          (select count(*)::int4 from members where project_id = p.id) as members,
+          (select count(*)::int4 from tasks where project_id = p.id) as tasks,
+          (select count(*)::int4 from tasks t join subtasks c on c.task_id = t.id where t.project_id = p.id) as subtasks,
+          (select count(*)::int4 from tasks t join comments c on c.task_id = t.id where t.project_id = p.id) as comments,
+          (select count(*)::int4 from webhooks where project_id = p.id) as webhooks,
+          (select count(*)::int4 from events where project_id = p.id) as events
+        from projects p join streams s on s.project_id = p.id left join users u on u.id = p.owner_id
+        where p.id = ${id}`
+    : []
+  if (!project) throw new Wrong(`There is no project ${id}`)
+  const { id: known, name, email, ownerId, createdAt, version, ...rest } = project
+  const owner = `${email ?? 'an account that is gone'} (${ownerId})`
+  const told = { id: known, name: plain(name), owner, created: createdAt, version, ...rest }
+  return table(Object.entries(told).map(([what, value]) => [what, String(value)]))
+}

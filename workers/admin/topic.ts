@@ -1,0 +1,34 @@
+import type { Sql } from '../../src/postgres/database.ts'
+
+/** One thing that an operator may do; answers what to print. */
+export interface Verb {
+  /** The words it takes: `<needed>`, `[or not]`. */
+  takes: string
+  does: string
+  /** @throws Wrong */
+  run(sql: Sql, ...words: string[]): Promise<string>
+}
+
+/** Things of one kind, and what may be done about them by its verb; the first is what is done when none is said. */
+export type Topic = Record<string, Verb>
+
+/** What was asked for cannot be done, and why. */
+export class Wrong extends Error {}
+
+export const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`
+
+/** Rows as lines with their columns below each other. */
+export function table(rows: string[][]): string {
+  const widths = (rows[0] ?? []).map((_, at) => Math.max(...rows.map((row) => row[at]!.length)))
+  return rows
+    .map((row) =>
+      row
+        .map((cell, at) => cell.padEnd(widths[at]!))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
+}
+
+/** A line's text, whatever it came from: no escape of a terminal, and no end of it. */
+export const plain = (text: string): string => text.replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ')

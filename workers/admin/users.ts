@@ -1,0 +1,91 @@
+import { randomBytes } from 'node:crypto'
+import { Value } from '@sinclair/typebox/value'
+import {
+  accountByEmail,
+  insertAccount,
+  replaceAccount,
+  revokeTokens,
+} from '../../modules/accounts/queries.ts'
+import { RegisterBody } from '../../modules/accounts/user.ts'
+import { newId } from '../../src/ids.ts'
+import { openPasswords } from '../../src/identity/passwords.ts'
+import type { Sql } from '../../src/postgres/database.ts'
+import { normalEmail } from '../../src/schema/text.ts'
+import { invalid } from '../../src/schema/validation.ts'
+import { plain, table, type Topic, Wrong } from './topic.ts'
+
+const mostListed = 100
+
+export const users: Topic = {
+  list: {
+    takes: '[part]',
+    does: `accounts, or those whose name or address has it; at most ${mostListed}`,
+    run: list,
+  },
+  create: { takes: '<email> <name>', does: 'a new account; prints its password', run: create },
+  'reset-password': {
+    takes: '<email>',
+    does: 'a new password, which it prints; ends all tokens',
+    run: reset,
+  },
+  'sign-out': {
+    takes: '<email>',
+    does: 'ends all tokens of an account, everywhere within a second',
+    run: signOut,
+  },
+}
+
+async function list(sql: Sql, part = ''): Promise<string> {
+  const rows = await sql<
+    { id: string; email: string; name: string; projectId: string | null; projects: number }[]
+  >`
+    select id, email, name, project_id, (select count(*)::int4 from projects p where p.owner_id = u.id) as projects
+    from users u where position(${part.toLowerCase()} in lower(email || ' ' || name)) > 0
+    order by id limit ${mostListed}`
+  const of = (project: string | null, projects: number) =>
+    project ? `service account of ${project}` : `owns ${projects}`
+  return (
+    table(rows.map((row) => [row.id, row.email, plain(row.name), of(row.projectId, row.projects)])) ||
+    'No account'
+  )
+}
+
+async function create(sql: Sql, email = '', name = ''): Promise<string> {
+  const password = newPassword()
+  const body = { email, name, password }
+  if (!Value.Check(RegisterBody, body)) throw new Wrong(invalid(Value.Errors(RegisterBody, body)).message)
+  const passwordHash = await openPasswords().hash(password)
+  const account = { id: newId(), name: name.trim(), email: normalEmail(email), passwordHash, tokenVersion: 0 }
+  if (!(await insertAccount(sql, account))) throw new Wrong(`${account.email} has an account already`)
+  return `${account.email} has the account ${account.id} and the password ${password}`
+}
+
+async function reset(sql: Sql, email = ''): Promise<string> {
+  const password = newPassword()
+  const passwordHash = await openPasswords().hash(password)
+  for (;;) {
+    const before = await find(sql, email)
+    if (!before.passwordHash)
+      throw new Wrong(`${before.email} is a service account: it has tokens and no password`)
+    const after = { ...before, passwordHash, tokenVersion: before.tokenVersion + 1 }
+    if (await replaceAccount(sql, before, after))
+      return `${before.email} has the password ${password}, and no token`
+  }
+}
+
+async function signOut(sql: Sql, email = ''): Promise<string> {
+  for (;;) {
+    const { id: userId, tokenVersion: version, email: known } = await find(sql, email)
+    if (await revokeTokens(sql, { userId, version, tokenId: '', expiresAt: 0 }))
+      return `${known} has no token any more`
+  }
+}
+
+async function find(sql: Sql, email: string) {
+  const account = await accountByEmail(sql, normalEmail(email))
+  if (!account) throw new Wrong(`Nobody has the address ${email}`)
+  return account
+}
+
+/** 120 bits, as nobody chooses them. */
+const newPassword = () => randomBytes(15).toString('base64url')

@@ -1,0 +1,62 @@
+import type { Sql } from '../../src/postgres/database.ts'
+import { isId } from '../../src/ids.ts'
+import { plain, table, type Topic, Wrong } from './topic.ts'
+
+const mostListed = 100
+const reason = 'An operator of the service disabled it'
+
+export const webhooks: Topic = {
+  list: {
+    takes: '[project]',
+    does: `of a project or of all, those in trouble first; at most ${mostListed}`,
+    run: list,
+  },
+  disable: {
+    takes: '<id>',
+    does: 'send nothing more; enabled again it goes on where it stopped',
+    run: disable,
+  },
+}
+
+interface Row {
+  id: string
+  projectId: string
+  url: string
+  behind: number
+  failures: number
+  failingSince: string | null
+  disabledAt: string | null
+  disabledReason: string | null
+}
+
+async function list(sql: Sql, projectId = ''): Promise<string> {
+  if (projectId && !isId(projectId)) throw new Wrong(`${projectId} is not the id of a project`)
+  const rows = await sql<Row[]>`
+    select w.id, w.project_id, w.url, (s.version - w.cursor)::float8 as behind, w.failures, w.failing_since,
+      w.disabled_at, w.disabled_reason
+    from webhooks w join streams s on s.project_id = w.project_id
+    where ${projectId} = '' or w.project_id::text = ${projectId}
+    order by w.disabled_at is null desc, w.failures desc, w.id limit ${mostListed}`
+  // Of the URL only where it leads: the rest may be what its receiver takes for a password.
+  const lines = rows.map((row) => [row.id, `project ${row.projectId}`, new URL(row.url).origin, stateOf(row)])
+  return table(lines) || 'No webhook'
+}
+
+function stateOf({ behind, failures, failingSince, disabledAt, disabledReason }: Row): string {
+  const state = disabledAt
+    ? `disabled since ${disabledAt}${disabledReason ? `: ${plain(disabledReason)}` : ''}`
+    : failures > 0
+      ? `failed ${failures} times since ${failingSince}`
+      : 'enabled'
+  return `${state}, ${behind} events behind`
+}
+
+async function disable(sql: Sql, id = ''): Promise<string> {
+  const { count } = isId(id)
+    ? await sql`
+        update webhooks set disabled_at = now(), disabled_reason = ${reason}, revision = revision + 1
+        where id = ${id} and disabled_at is null`
+    : { count: 0 }
+  if (count === 0) throw new Wrong(`No webhook that is enabled has the id ${id}`)
+  return `${id} is disabled`
+}
