@@ -21,29 +21,19 @@ export function readConfig(env: Record<string, string | undefined>) {
   }
 }
 
-const ofProcess = ({
-  concurrency,
-  databaseUrl,
-  duration,
-  isOn,
-  oneOf,
-  secrets,
-  text,
-  url,
-  whole,
-}: Settings) => ({
+const ofProcess = ({ isOn, oneOf, text, whole, ...special }: Settings) => ({
   host: text('HOST', '0.0.0.0'),
   port: whole('PORT', 3000, 0, 65535),
-  databaseUrl: databaseUrl('DATABASE_URL'),
-  redisUrl: url('REDIS_URL', ['redis:', 'rediss:']),
+  databaseUrl: special.databaseUrl('DATABASE_URL'),
+  redisUrl: special.redisUrl('REDIS_URL'),
   redisPrefix: text('REDIS_PREFIX', 'docket'),
   dataDir: text('DATA_DIR', '.data'),
   logLevel: oneOf('LOG_LEVEL', 'info', logLevels),
-  jwtSecret: secrets('JWT_SECRET'),
-  jwtExpirationSeconds: duration('JWT_EXPIRATION', '7d'),
-  webConcurrency: concurrency('WEB_CONCURRENCY', 1, 64),
+  jwtSecret: special.secrets('JWT_SECRET'),
+  jwtExpirationSeconds: special.duration('JWT_EXPIRATION', '7d'),
+  webConcurrency: special.concurrency('WEB_CONCURRENCY', 1, 64),
   reusePort: isOn('REUSE_PORT', 'off'),
-  otlpEndpoint: url('OTEL_EXPORTER_OTLP_ENDPOINT', ['http:', 'https:']),
+  otlpEndpoint: special.url('OTEL_EXPORTER_OTLP_ENDPOINT', ['http:', 'https:']),
   metricsPort: whole('METRICS_PORT', 0, 0, 65535),
   metricsHost: text('METRICS_HOST', '127.0.0.1'),
   drainDelayMs: whole('DRAIN_DELAY_MS', 0, 0, 600_000),

@@ -25,6 +25,7 @@ export function settingsIn(env: Env) {
     isOn: (name: string, fallback: 'on' | 'off') => oneOf(name, text(name, fallback), ['on', 'off']) === 'on',
     url: (name: string, protocols: string[]) => url(name, text(name), protocols),
     databaseUrl: (name: string) => databaseUrl(name, text(name)),
+    redisUrl: (name: string) => redisUrl(name, text(name)),
     origins: (name: string) => origins(name, text(name)),
     secrets: (name: string) => secrets(name, text(name)),
     duration: (name: string, fallback: string) => duration(name, text(name, fallback)),
@@ -65,6 +66,23 @@ function databaseUrl(name: string, value: string): string {
   throw new ConfigError(`${name} wants the server that writes: target_session_attrs=read-write, or nothing`)
 }
 const writing = ['read-write', 'primary']
+
+/** One server, the master that sentinels know by its name, or a cluster. */
+function redisUrl(name: string, value: string): string {
+  const [first, second] = urlsIn(url(name, value, ['redis:', 'rediss:', ...ofMany]))
+  if (!first) return value
+  const { protocol, pathname } = new URL(first)
+  if (second && !ofMany.includes(protocol))
+    throw new ConfigError(
+      `${name} must start with redis+sentinel:// or redis+cluster:// to name several hosts`,
+    )
+  if (protocol === 'redis+sentinel:' && pathname.length < 2)
+    throw new ConfigError(
+      `${name} must end with the name that the sentinels know: redis+sentinel://host:26379/NAME`,
+    )
+  return value
+}
+const ofMany = ['redis+sentinel:', 'redis+cluster:']
 
 function origins(name: string, value: string): string[] {
   const all = value.split(',').flatMap((one) => one.trim() || [])

@@ -1,7 +1,7 @@
 import { type Processor, Worker, type WorkerOptions } from 'bullmq'
-import type { Redis } from 'ioredis'
 import type { Log } from '../src/log.ts'
 import { within } from '../src/within.ts'
+import type { RedisClient } from '../src/redis/connections.ts'
 
 /** How long Redis may take to answer a worker that leaves. */
 const goodbyeMs = 300
@@ -10,7 +10,7 @@ const stepMs = 50
 type Options = Omit<WorkerOptions, 'connection'>
 
 /** Opens workers on one connection, and closes them: none takes a job any more, those under way are finished. */
-export function openWorkers(connection: Redis, log: Log) {
+export function openWorkers(connection: RedisClient, log: Log) {
   const workers: { close(): Promise<void> }[] = []
   const underWay = new Set<Promise<unknown>>()
 
@@ -46,7 +46,7 @@ export function openWorkers(connection: Redis, log: Log) {
   }
 }
 
-async function answers(connection: Redis): Promise<boolean> {
+async function answers(connection: RedisClient): Promise<boolean> {
   if (connection.status !== 'ready') return false
   const answered = connection.ping().then(...yesOrNo)
   return (await within(goodbyeMs, answered)) ?? false

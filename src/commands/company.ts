@@ -1,4 +1,3 @@
-import type { Redis } from 'ioredis'
 import { openListener, type Listener } from '../channel/listener.ts'
 import { openPeers } from '../channel/peers.ts'
 import type { Config } from '../config.ts'
@@ -11,6 +10,7 @@ import { type Deliver, openDeliver } from './deliver.ts'
 import type { Perform } from './perform.ts'
 import type { Registry } from './registry.ts'
 import { openServeOrders } from './serve-orders.ts'
+import type { RedisClient } from '../redis/connections.ts'
 
 const unsentBytes = 16_777_216
 
@@ -26,7 +26,7 @@ export interface Company {
 
 interface Means {
   config: Config
-  redis: Redis
+  redis: RedisClient
   registry: Registry
   perform: Perform
   /** From then on this process begins nothing. */

@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis'
+import type { RedisClient } from '../redis/connections.ts'
 
 /** A project and the version that it has by now. */
 export interface Moved {
@@ -17,7 +18,7 @@ export class Hints {
   areHeard = false
 
   constructor(
-    private readonly redis: Redis,
+    private readonly redis: RedisClient,
     private readonly subscriber: Redis,
     private readonly channel: string,
   ) {

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis'
 import type { Peer } from '../channel/protocol.ts'
 import type { Config } from '../config.ts'
 import type { Log } from '../log.ts'
-import { openSubscriber } from '../redis/connections.ts'
+import { openSubscriber, type RedisClient } from '../redis/connections.ts'
 import { assignScript, beatScript, leaveScript, readScript } from './directory-scripts.ts'
 
 /** Who is alive, by id and in order of ids, and the process that was given each shard. */
@@ -24,7 +24,7 @@ export class Directory {
 
   /** Tells when something may have changed there; that may be lost. */
   constructor(
-    private readonly redis: Redis,
+    private readonly redis: RedisClient,
     config: DirectoryConfig,
     log: Log,
     onChange: () => void,

@@ -1,10 +1,10 @@
-import type { Redis } from 'ioredis'
 import type { Peer } from '../channel/protocol.ts'
 import type { Config } from '../config.ts'
 import type { Log } from '../log.ts'
 import { Assignment, type Home } from './assignment.ts'
 import { Directory, type Known } from './directory.ts'
 import { place, shardOf } from './placement.ts'
+import type { RedisClient } from '../redis/connections.ts'
 
 const beatMs = 400
 const jitterMs = 100
@@ -34,7 +34,7 @@ export class Homes {
 
   /** A worker is nobody's home: without `me` it only reads. */
   constructor(
-    redis: Redis,
+    redis: RedisClient,
     config: HomesConfig,
     private readonly me: Peer | undefined,
     private readonly log: Log,

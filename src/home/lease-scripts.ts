@@ -16,12 +16,14 @@ end
 redis.call('publish', ARGV[3] .. holder, 'want ' .. ARGV[4])
 return math.max(redis.call('pttl', KEYS[1]), 1)`
 
-/** KEYS lease, queue · ARGV me, ttlMs, channel prefix, project. Gives it to the first waiter that still listens. */
+/** KEYS lease, queue · ARGV me, ttlMs, channel prefix, project, 1 in a cluster. Gives it to the first waiter that still listens. */
 export const releaseScript = `
 if redis.call('get', KEYS[1]) ~= ARGV[1] then return 0 end
 local nextUp = redis.call('lpop', KEYS[2])
 while nextUp do
-  if nextUp ~= ARGV[1] and redis.call('publish', ARGV[3] .. nextUp, 'take ' .. ARGV[4]) > 0 then
+  local heard = nextUp ~= ARGV[1] and redis.call('publish', ARGV[3] .. nextUp, 'take ' .. ARGV[4])
+  -- A node of a cluster counts who listens at itself alone.
+  if heard and (heard > 0 or ARGV[5] == '1') then
     redis.call('set', KEYS[1], nextUp, 'px', ARGV[2])
     local after = redis.call('lindex', KEYS[2], 0)
     if after then redis.call('publish', ARGV[3] .. nextUp, 'want ' .. ARGV[4]) end

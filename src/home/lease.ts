@@ -1,6 +1,8 @@
 import type { Redis } from 'ioredis'
 import type { Config } from '../config.ts'
 import { noLeases } from '../metrics/counts.ts'
+import { tagged } from '../redis/addresses.ts'
+import type { RedisClient } from '../redis/connections.ts'
 import { acquireScript, releaseScript, renewScript } from './lease-scripts.ts'
 
 /** Held by this process: until when, since when, whether in use now, and whether another process waits for it. */
@@ -16,6 +18,9 @@ type LeaseConfig = Pick<
   'leaseTtlMs' | 'leaseSliceMs' | 'leaseLingerMs' | 'redisPrefix' | 'writeTimeoutMs'
 >
 
+/** Leases that are renewed by one command. */
+const mostRenewed = 500
+
 /**
  * The right to write a project without being disturbed. It only keeps processes out of each other's way: nothing
  * breaks when two hold it, because the commit compares versions. Without Redis everyone goes on without a lease.
@@ -29,7 +34,7 @@ export class Leases {
   private readonly timer: ReturnType<typeof setInterval>
 
   constructor(
-    private readonly redis: Redis,
+    private readonly redis: RedisClient,
     private readonly subscriber: Redis,
     private readonly config: LeaseConfig,
     private readonly counts = noLeases(),
@@ -154,7 +159,10 @@ export class Leases {
       else keep.push(projectId)
     }
     this.subscriber.ping().catch(() => {}) // a line that has gone silent is noticed by what it owes
-    for (let i = 0; i < keep.length; i += 500) await this.renew(keep.slice(i, i + 500))
+    // A cluster has each in its own place.
+    const step = this.redis.isCluster ? 1 : mostRenewed
+    const parts = Array.from({ length: Math.ceil(keep.length / step) }, (_, i) => i * step)
+    await Promise.all(parts.map((from) => this.renew(keep.slice(from, from + step))))
   }
 
   private async renew(projectIds: string[]): Promise<void> {
@@ -171,16 +179,14 @@ export class Leases {
   }
 
   private keys(projectId: string): string[] {
-    return [
-      `${this.config.redisPrefix}:lease:${projectId}`,
-      `${this.config.redisPrefix}:lease-queue:${projectId}`,
-    ]
+    const name = this.redis.isCluster ? tagged(projectId) : projectId
+    return [`${this.config.redisPrefix}:lease:${name}`, `${this.config.redisPrefix}:lease-queue:${name}`]
   }
 
   /** Runs a script; undefined when Redis is away, and then it is left alone for a moment. */
   private async call<T>(script: string, keys: string[], projectId = ''): Promise<T | undefined> {
     try {
-      const args = [this.me, this.config.leaseTtlMs, this.channels, projectId]
+      const args = [this.me, this.config.leaseTtlMs, this.channels, projectId, this.redis.isCluster ? 1 : 0]
       return (await this.redis.eval(script, keys.length, ...keys, ...args)) as T
     } catch {
       this.awayUntil = performance.now() + 500

@@ -1,15 +1,16 @@
 import { Queue } from 'bullmq'
-import type { Redis } from 'ioredis'
 import type { OutboxRow } from '../../drizzle/rows.ts'
 import type { Config } from '../config.ts'
 import type { Log } from '../log.ts'
-import { openRedis } from '../redis/connections.ts'
+import { isCluster, tagged } from '../redis/addresses.ts'
+import { openRedis, type RedisClient } from '../redis/connections.ts'
 import { within } from '../within.ts'
 
 export const queueName = 'work'
 
-/** Where BullMQ keeps its keys; a prefix must not end in a colon. */
-export const queuePrefix = (config: Pick<Config, 'redisPrefix'>): string => `${config.redisPrefix}-jobs`
+/** Where BullMQ keeps its keys, in a cluster all in one place; a prefix must not end in a colon. */
+export const queuePrefix = ({ redisPrefix, redisUrl }: Pick<Config, 'redisPrefix' | 'redisUrl'>): string =>
+  isCluster(redisUrl) ? tagged(`${redisPrefix}-jobs`) : `${redisPrefix}-jobs`
 
 /** Work that a commit owes; the database notes since when. */
 export type OwedJob = Pick<OutboxRow, 'id' | 'projectId' | 'name' | 'data'>
@@ -62,7 +63,11 @@ export function openJobs(config: Config, log: Log) {
 }
 
 /** The ids that a queue does not hold, be it waiting, late or under way. One round trip; fails without Redis. */
-async function absent(redis: Redis, { toKey }: Pick<Queue, 'toKey'>, ids: string[]): Promise<Set<string>> {
+async function absent(
+  redis: RedisClient,
+  { toKey }: Pick<Queue, 'toKey'>,
+  ids: string[],
+): Promise<Set<string>> {
   const asked = redis.pipeline(ids.map((id) => ['exists', toKey(id)]))
   const told = (await asked.exec()) ?? []
   const error = told.find(([error]) => error)?.[0]

@@ -1,5 +1,9 @@
-import { Redis, type RedisOptions } from 'ioredis'
+import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import type { Log } from '../log.ts'
+import { clusterOf, isCluster, loginOf, sentinelsOf } from './addresses.ts'
+
+/** Of all commands those are used that one server knows as a cluster does, and scripts whose keys are in one place. */
+export type RedisClient = Redis | Cluster
 
 /** Fails fast: a caller that finds Redis away must go on without it, not queue up behind it. */
 const failFast: RedisOptions = {
@@ -9,26 +13,55 @@ const failFast: RedisOptions = {
   socketTimeout: 1_000,
 }
 
+const retryMs = (attempt: number) => Math.min(50 * attempt, 1_000)
+
 const common: RedisOptions = {
   connectTimeout: 2_000,
-  retryStrategy: (attempt) => Math.min(50 * attempt, 1_000),
+  retryStrategy: retryMs,
+  // A master that has become a replica: the next connection finds the one that is.
+  reconnectOnError: ({ message }) => message.startsWith('READONLY'),
 }
 
 /** For commands on the way to an answer. */
-export const openRedis = (url: string, log: Log) => watch(new Redis(url, { ...common, ...failFast }), log)
+export const openRedis = (url: string, log: Log) => watch(connect(url, failFast), log)
 
 /** For subscriptions, which their owner makes whenever it is ready. */
-export const openSubscriber = (url: string, log: Log) =>
-  watch(
-    new Redis(url, { ...common, enableOfflineQueue: false, autoResubscribe: false, socketTimeout: 2_000 }),
-    log,
-  )
+export function openSubscriber(url: string, log: Log): Redis {
+  const options = { ...common, enableOfflineQueue: false, autoResubscribe: false, socketTimeout: 2_000 }
+  return watch(isCluster(url) ? toAnyOf(url, options) : toOne(url, options), log)
+}
 
 /** For BullMQ's workers, which block and wait for Redis as long as it takes. */
 export const openBlocking = (url: string, log: Log) =>
-  watch(new Redis(url, { ...common, maxRetriesPerRequest: null }), log)
+  watch(connect(url, { maxRetriesPerRequest: null }), log)
 
-function watch(redis: Redis, log: Log): Redis {
+function connect(url: string, own: RedisOptions): RedisClient {
+  if (!isCluster(url)) return toOne(url, { ...common, ...own })
+  return new Cluster(clusterOf(url), {
+    enableOfflineQueue: own.enableOfflineQueue ?? true,
+    clusterRetryStrategy: retryMs,
+    slotsRefreshInterval: 2_000,
+    // Who goes on without Redis tries once more where a slot may be by now, and no longer.
+    ...(own === failFast && { maxRedirections: 2, retryDelayOnFailover: 50, retryDelayOnClusterDown: 50 }),
+    redisOptions: { ...loginOf(url), ...common, ...own },
+  })
+}
+
+function toOne(url: string, options: RedisOptions): Redis {
+  const sentinels = sentinelsOf(url)
+  return sentinels ? new Redis({ ...sentinels, ...options }) : new Redis(url, options)
+}
+
+/** All nodes of a cluster hear what is published at one: when that is lost, the next one is listened to. */
+function toAnyOf(url: string, options: RedisOptions): Redis {
+  const nodes = clusterOf(url)
+  let turn = Math.floor(Math.random() * nodes.length)
+  const redis = new Redis({ ...nodes[turn], ...loginOf(url), ...options })
+  redis.on('close', () => Object.assign(redis.options, nodes[++turn % nodes.length]))
+  return redis
+}
+
+function watch<R extends RedisClient>(redis: R, log: Log): R {
   let away = false
   redis.on('error', (error: Error) => {
     if (!away) log.warn({ reason: error.message }, 'redis is away; going on without it')

@@ -1,9 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { make } from '../support/client.ts'
-import { faultsOf } from '../support/history.ts'
+import { afterAll, beforeAll, test } from 'bun:test'
 import { freshRedis, type FreshRedis } from '../support/redis.ts'
-import { account, type Load, misnumbered, startLoad } from './load.ts'
+import type { Load } from './load.ts'
 import { openPair, type Pair, upTo } from './pair.ts'
+import { unnoticedBy } from './unnoticed.ts'
 
 let redis: FreshRedis
 let pair: Pair
@@ -22,23 +21,7 @@ const command = async (...words: string[]) => {
   client.close()
 }
 
-/** Load on both processes while `trouble` happens: nobody may notice, not even by a 503. */
-async function unnoticed(trouble: (load: Load) => Promise<void>): Promise<void> {
-  const { atA, atB, sql } = pair
-  const projects = await Promise.all(upTo(4).map(() => make(atA, '/projects', { name: 'Busy' })))
-  // The first is hot: half of all writes go there.
-  const projectIds = projects.flatMap(({ id }, i) => (i ? [id, projects[0]!.id] : [id]))
-  const load = startLoad({ clients: [atA, atB], projectIds })
-  await load.acknowledged(100)
-  await trouble(load)
-  await load.acknowledged(100)
-  await load.stop()
-  const { lost, doubled, writes, reads } = await account(sql, load)
-  expect({ lost, doubled }).toEqual({ lost: [], doubled: [] })
-  expect([...Object.keys(writes), ...Object.keys(reads)]).toEqual(['201', '200'])
-  expect(await misnumbered(sql)).toHaveLength(0)
-  expect(await faultsOf(sql)).toEqual([])
-}
+const unnoticed = (trouble: (load: Load) => Promise<void>) => unnoticedBy(pair, trouble)
 
 test('Redis flushed again and again in mid-load is not noticed', () =>
   unnoticed(async (load) => {

@@ -1,5 +1,5 @@
-import type { Redis } from 'ioredis'
 import { RateLimiterMemory, RateLimiterRedis } from 'rate-limiter-flexible'
+import type { RedisClient } from '../../redis/connections.ts'
 
 /** How much of something in how much time (draft-ietf-httpapi-ratelimit-headers calls it a quota policy). */
 export interface Policy {
@@ -20,7 +20,7 @@ export type Counter = ReturnType<typeof openCounter>
 const restMs = 1_000
 
 /** Counts in Redis, for all processes together; in this process alone while Redis is away. */
-export function openCounter(redis: Redis, prefix: string, { name, points, seconds }: Policy) {
+export function openCounter(redis: RedisClient, prefix: string, { name, points, seconds }: Policy) {
   const options = { points, duration: seconds, keyPrefix: `${prefix}:limit:${name}` }
   const shared = new RateLimiterRedis({ ...options, storeClient: redis, rejectIfRedisNotReady: true })
   const own = new RateLimiterMemory(options)

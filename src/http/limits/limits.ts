@@ -1,8 +1,8 @@
-import type { Redis } from 'ioredis'
 import type { Config } from '../../config.ts'
 import { Budget, type Share } from './budget.ts'
 import { openCounter, type Policy } from './counter.ts'
 import { type Guess, openGuesses } from './guesses.ts'
+import type { RedisClient } from '../../redis/connections.ts'
 
 export interface Limits {
   /** Takes from a holder's budget of reads or of writes. @throws Refusal 429 */
@@ -15,7 +15,7 @@ export interface Limits {
 const none: Limits = { use: () => null, enter: () => null, guess: (_, isRight) => isRight() }
 
 /** The limits of each caller, shared by all processes through Redis. Off, they cost nothing. */
-export function openLimits(redis: Redis, config: Config): Limits {
+export function openLimits(redis: RedisClient, config: Config): Limits {
   if (!config.rateLimit) return none
   const counter = (policy: Policy) => openCounter(redis, config.redisPrefix, policy)
   const budget = (policy: Policy) => new Budget(counter(policy), policy)

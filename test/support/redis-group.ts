@@ -1,0 +1,127 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, realpath, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import { freePort } from '../../src/local/port.ts'
+import { end, launch, logTail } from '../../src/local/process.ts'
+import { redisBinary } from '../../src/local/redis-binary.ts'
+import { until } from '../../src/local/wait.ts'
+
+const readyTimeoutMs = 20_000
+const masterName = 'main'
+const settings = { bind: '127.0.0.1', save: '', appendonly: 'no', 'repl-diskless-sync-delay': '0' }
+
+/** A server of a group. */
+export interface RedisNode {
+  port: number
+  ask(...command: string[]): Promise<unknown>
+  kill(): Promise<void>
+  /** Again at the same port, with nothing. */
+  start(): Promise<void>
+}
+
+export interface RedisGroup {
+  url: string
+  nodes: RedisNode[]
+  /** The one that is master, or any of several. */
+  master(): Promise<RedisNode>
+  stop(): Promise<void>
+}
+
+/** Three masters, each with a third of all slots. */
+export async function openRedisCluster(dataDir = process.env.TEST_DATA_DIR!): Promise<RedisGroup> {
+  const dir = await ownDir(dataDir)
+  const own = { 'cluster-enabled': 'yes', 'cluster-node-timeout': '1000' }
+  const nodes = await Promise.all([0, 1, 2].map((n) => openNode(join(dir, `${n}`), own)))
+  for (const [n, node] of nodes.entries()) {
+    const [from, to] = [n, n + 1].map((at) => Math.floor((16_384 * at) / 3))
+    await node.ask('CLUSTER', 'ADDSLOTSRANGE', String(from), String(to! - 1))
+    await node.ask('CLUSTER', 'MEET', '127.0.0.1', String(nodes[0]!.port))
+  }
+  const isUp = async () => {
+    const told = await Promise.all(nodes.map(({ ask }) => ask('CLUSTER', 'INFO')))
+    return told.every((info) => /cluster_state:ok.*cluster_known_nodes:3/s.test(String(info)))
+  }
+  await waitFor('the cluster', isUp)
+  const url = `redis+cluster://${nodes.map(({ port }) => `127.0.0.1:${port}`).join()}`
+  return { url, nodes, master: async () => nodes[0]!, stop: () => stopped(nodes) }
+}
+
+/** A master, its replica, and three sentinels that watch over them. */
+export async function openRedisSentinels(dataDir = process.env.TEST_DATA_DIR!): Promise<RedisGroup> {
+  const dir = await ownDir(dataDir)
+  const first = await openNode(join(dir, 'a'), {})
+  const second = await openNode(join(dir, 'b'), { replicaof: `127.0.0.1 ${first.port}` })
+  await waitFor('the replica', async () => /master_link_status:up/.test(String(await second.ask('INFO'))))
+  const sentinels = await Promise.all(
+    [0, 1, 2].map((n) => openSentinel(join(dir, `sentinel-${n}`), first.port)),
+  )
+  const known = (one: RedisNode) => one.ask('SENTINEL', 'MASTER', masterName).then(String)
+  const knowAll = async () => {
+    const told = await Promise.all(sentinels.map(known))
+    return told.every((text) => /num-slaves,1,.*num-other-sentinels,2,/.test(text))
+  }
+  await waitFor('the sentinels', knowAll)
+  const nodes = [first, second]
+  const isMaster = async ({ ask }: RedisNode) =>
+    String(await ask('ROLE').catch(() => '')).startsWith('master')
+  return {
+    url: `redis+sentinel://${sentinels.map(({ port }) => `127.0.0.1:${port}`).join()}/${masterName}`,
+    nodes,
+    master: async () => ((await isMaster(first)) ? first : second),
+    stop: () => stopped([...sentinels, ...nodes]),
+  }
+}
+
+function openSentinel(dir: string, port: number): Promise<RedisNode> {
+  const lines = [
+    `sentinel monitor ${masterName} 127.0.0.1 ${port} 2`,
+    `sentinel down-after-milliseconds ${masterName} 500`,
+    `sentinel failover-timeout ${masterName} 3000`,
+    `bind 127.0.0.1`,
+  ]
+  return openNode(dir, {}, lines)
+}
+
+/** A node of these settings, or a sentinel of these lines. */
+async function openNode(dir: string, own: Record<string, string>, sentinel?: string[]): Promise<RedisNode> {
+  await mkdir(dir, { recursive: true })
+  const binary = await redisBinary(console.error)
+  const port = await freePort()
+  const options = Object.entries({ ...settings, ...own }).flatMap(([name, value]) => [
+    `--${name}`,
+    ...value.split(' '),
+  ])
+  const file = join(dir, 'sentinel.conf')
+  if (sentinel) await writeFile(file, sentinel.join('\n'))
+  const command = [binary, ...(sentinel ? [file, '--sentinel'] : options), '--port', String(port)]
+  let pid = 0
+  const ask = (...command: string[]) => asked(port, command)
+  const start = async () => {
+    pid = launch({ command: [...command, '--dir', dir], cwd: dir, logFile: `${dir}.log` }).pid
+    const answers = () => ask('PING').then((answer) => answer === 'PONG')
+    await waitFor(`Redis (${await logTail(`${dir}.log`)})`, () => answers().catch(() => false))
+  }
+  await start()
+  return { port, ask, start, kill: async () => void (await end(pid, dir, 'SIGKILL', 5_000)) }
+}
+
+async function asked(port: number, [name = '', ...args]: string[]): Promise<unknown> {
+  const redis = new Redis(port, '127.0.0.1', {
+    lazyConnect: true,
+    enableReadyCheck: false,
+    retryStrategy: () => null,
+  })
+  redis.on('error', () => {})
+  return redis.call(name, ...args).finally(() => redis.disconnect())
+}
+
+async function waitFor(what: string, ask: () => Promise<boolean>): Promise<void> {
+  const found = await until(async () => ((await ask()) ? true : undefined), readyTimeoutMs, 20)
+  if (!found) throw new Error(`In vain waited for: ${what}`)
+}
+
+const ownDir = async (dataDir: string) =>
+  join(await realpath(dataDir), `redis-group-${randomBytes(4).toString('hex')}`)
+
+const stopped = async (nodes: RedisNode[]) => void (await Promise.all(nodes.map((node) => node.kill())))
