@@ -7,6 +7,8 @@ import { eventReads } from '../modules/events/reads.ts'
 import { eventRoutes } from '../modules/events/routes.ts'
 import { historyReads } from '../modules/history/reads.ts'
 import { historyRoutes } from '../modules/history/routes.ts'
+import { feedReads } from '../modules/feeds/reads.ts'
+import { feedRoutes } from '../modules/feeds/routes.ts'
 import { memberReads } from '../modules/members/reads.ts'
 import { memberRoutes } from '../modules/members/routes.ts'
 import { projectReads } from '../modules/projects/reads.ts'
@@ -64,6 +66,7 @@ export function createApp(services: Services) {
         .use(serviceAccountRoutes(http, serviceAccountReads(services)))
         .use(serviceAccountTokenRoutes(services))
         .use(eventRoutes(http, eventReads(services)))
+        .use(feedRoutes(http, feedReads(services)))
         .use(historyRoutes(http, historyReads(services)))
         .use(webhookRoutes(http, webhookReads(services), openWebhookWork(services)))
         .use(taskRoutes(http, taskReads(services, seeTask)))

@@ -14,6 +14,7 @@ import type { Log } from './log.ts'
 import type { Counts } from './metrics/counts.ts'
 import type { Passwords } from './identity/passwords.ts'
 import type { OldestKept } from './reads/kept.ts'
+import { openSeeMany, type SeeMany } from './reads/visible.ts'
 import { type FindRole, openFindRole } from './reads/role-lookup.ts'
 import { openServe, type Serve } from './reads/cached-bodies.ts'
 import { type Once, openOnce } from './http/once.ts'
@@ -39,6 +40,7 @@ export interface Services {
   versions: Versions
   findRole: FindRole
   oldestKept: OldestKept
+  seeMany: SeeMany
   serve: Serve
   moments: Moments
   followers: Followers
@@ -83,6 +85,7 @@ export function openServices(config: Config, log: Log, domain: Domain, tracing?:
     ...writing,
     findRole: openFindRole(database.reads, versions, caches.roles, readWaits.roles),
     oldestKept,
+    seeMany: openSeeMany(database.reads),
     moments: openMoments(database.reads, oldestKept, config),
     write: openWrite(findKept),
     once: openOnce(findKept, passwords, identity),

@@ -9,6 +9,7 @@ import { openReadPast } from './undo/read-past.ts'
 import { openRun } from './commands/run.ts'
 import { Actors } from './actor/actors.ts'
 import { openCommit, type Unit } from './commit/commit.ts'
+import { movedBy } from './commit/moved.ts'
 import { Leases } from './home/lease.ts'
 import { openFindLanded } from './actor/landed.ts'
 import { openLoader } from './actor/load.ts'
@@ -66,7 +67,7 @@ function openActors(
     react,
     counts: counts.caches.states,
     onCommitted(unit: Unit) {
-      hints.tell(unit.heads)
+      hints.tell(movedBy(unit))
       if (unit.jobs.length > 0) jobs.handOver(unit.jobs)
     },
   }

@@ -1,11 +1,15 @@
 import { LRUCache } from 'lru-cache'
+import { type Caller, holderOf } from '../../src/identity/caller.ts'
 import type { Seen } from '../../src/reads/role-lookup.ts'
 import type { Services } from '../../src/services.ts'
+import { notFound } from '../../src/wire/refusals.ts'
 import { eventsAt } from './queries.ts'
 import { eventView } from './schema.ts'
+import { encode } from './server-sent.ts'
 
-/** Events read at once, at most; stretches kept for those who listen at the same place, and how long. */
+/** Events read at once, at most, and their bytes; stretches kept for those who listen at the same place, and how long. */
 const mostAtOnce = 100
+const mostBytes = 262_144
 const keptStretches = 64
 const keptMs = 2_000
 
@@ -15,22 +19,24 @@ export interface Frames {
   /** All of them. */
   bytes: Uint8Array<ArrayBuffer>
   upTo: number
+  /** What a caller may see, asked after it was read, once for all their streams. @throws Refusal 404 */
+  seenBy(caller: Caller): Promise<Seen>
 }
 
-const utf8 = new TextEncoder()
-export const encode = (text: string) => utf8.encode(text)
-
 /** Reads and encodes what comes after a seq, once for all who listen there. */
-export function openFrames(means: Pick<Services, 'database' | 'oldestKept'>) {
+export function openFrames(means: Pick<Services, 'database' | 'findRole' | 'oldestKept'>) {
   const kept = new LRUCache<string, Promise<Frames>>({ max: keptStretches, ttl: keptMs })
+  const seenIn = openSeenIn(means)
 
   async function read(seen: Seen, after: number): Promise<Frames> {
-    const { events, upTo } = await eventsAt(means, seen, { after, limit: mostAtOnce, types: null })
+    const asked = { after, limit: mostAtOnce, types: null, mostBytes }
+    const { events, upTo } = await eventsAt(means, seen, asked)
     const framed = events.map((event) => {
       const data = JSON.stringify(eventView.of(event))
       return { type: event.type, text: `id: ${event.seq}\nevent: ${event.type}\ndata: ${data}\n\n` }
     })
-    return { events: framed, bytes: encode(framed.map(({ text }) => text).join('')), upTo }
+    const bytes = encode(framed.map(({ text }) => text).join(''))
+    return { events: framed, bytes, upTo, seenBy: seenIn(seen.projectId) }
   }
 
   return (seen: Seen, after: number): Promise<Frames> => {
@@ -43,3 +49,24 @@ export function openFrames(means: Pick<Services, 'database' | 'oldestKept'>) {
     return made
   }
 }
+
+/** Looks at what each caller may see in a project, once from now on. */
+const openSeenIn =
+  ({ findRole }: Pick<Services, 'findRole'>) =>
+  (projectId: string) => {
+    const looks = new Map<string, Promise<Seen>>()
+    const look = async (caller: Caller): Promise<Seen> => {
+      const seen = await findRole(caller, projectId)
+      if (!seen) throw notFound('Project')
+      return seen
+    }
+    return (caller: Caller): Promise<Seen> => {
+      const holder = holderOf(caller)
+      const known = looks.get(holder)
+      if (known) return known
+      const seen = look(caller)
+      looks.set(holder, seen)
+      seen.catch(() => looks.delete(holder))
+      return seen
+    }
+  }

@@ -5,8 +5,8 @@ import { Limit, readLimit } from '../../src/reads/pages.ts'
 import { badRequest } from '../../src/wire/refusals.ts'
 import { eventTypes } from './schema.ts'
 
-const mostSeq = 999_999_999_999_999
-const mostSeconds = 25
+export const mostSeq = 999_999_999_999_999
+export const mostSeconds = 25
 
 // Numbers and lists as a URL writes them out; `readAsked` reads them. What a schema calls `default`, Elysia would fill in.
 TypeRegistry.Set<{ maximum: number }>(

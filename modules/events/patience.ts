@@ -35,7 +35,7 @@ export function openPatience(means: Means) {
       for (;;) {
         const leftMs = until - performance.now()
         if (leftMs <= 0 || followers.hasEnded() || request.signal.aborted) return seen
-        await followers.moved(seen, leftMs, request.signal)
+        await followers.moved([seen], leftMs, request.signal)
         seen = await seeAgain(reading, first.projectId, asked.after)
         if (await hasNews()) return seen
       }

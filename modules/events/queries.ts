@@ -1,6 +1,6 @@
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import type { StoredEvent } from '../../src/facts/facts.ts'
-import { requireKept } from '../../src/reads/kept.ts'
+import { gone, requireKept } from '../../src/reads/kept.ts'
 import { pageBytes, untilFull } from '../../src/reads/pages.ts'
 import type { Seen } from '../../src/reads/role-lookup.ts'
 import type { Services } from '../../src/services.ts'
@@ -22,11 +22,11 @@ export const eventColumns = (sql: Sql) => sql`
   e.before::text as before, e.after::text as after`
 
 /** Reads events that a query finds, in its order, until they fill a page. */
-export async function eventRows(sql: Sql, found: SqlPart): Promise<EventRow[]> {
+export async function eventRows(sql: Sql, found: SqlPart, mostBytes = pageBytes): Promise<EventRow[]> {
   const long = sql`coalesce(octet_length(before), 0) + coalesce(octet_length(after), 0)`
   const rows = await sql<
     (Omit<EventRow, 'before' | 'after'> & Sides<string | null>)[]
-  >`${untilFull(sql, found, long)}`
+  >`${untilFull(sql, found, long, mostBytes)}`
   return rows.map(({ before, after, ...event }) => {
     const bytes = Buffer.byteLength(before ?? '') + Buffer.byteLength(after ?? '')
     return { ...event, before: rowIn(before), after: rowIn(after), bytes } as EventRow
@@ -36,8 +36,8 @@ export async function eventRows(sql: Sql, found: SqlPart): Promise<EventRow[]> {
 const rowIn = (text: string | null): unknown => (text === null ? null : JSON.parse(text))
 
 /** Whether there may be more of them than were read. */
-export const isCutAt = (rows: EventRow[], limit: number): boolean =>
-  rows.length >= limit || rows.reduce((sum, { bytes }) => sum + bytes, 0) >= pageBytes
+export const isCutAt = (rows: EventRow[], limit: number, mostBytes = pageBytes): boolean =>
+  rows.length >= limit || rows.reduce((sum, { bytes }) => sum + bytes, 0) >= mostBytes
 
 /** Events in order, and the seq up to which there are no others that were asked for. */
 export interface Stretch {
@@ -53,9 +53,9 @@ export interface Stretch {
 export async function eventsAt(
   { database: { reads: sql }, oldestKept }: Pick<Services, 'database' | 'oldestKept'>,
   { projectId, version }: Pick<Seen, 'projectId' | 'version'>,
-  asked: Omit<Asked, 'waitMs'>,
+  asked: Omit<Asked, 'waitMs'> & { mostBytes?: number },
 ): Promise<Stretch> {
-  const { after, limit, types } = asked
+  const { after, limit, types, mostBytes } = asked
   if (after >= version) return { events: [], upTo: version }
   const end = Math.min(version, after + lookedAt)
   const wanted = types ? sql`and e.type = any(${types}::text[])` : sql``
@@ -63,10 +63,49 @@ export async function eventsAt(
     sql,
     sql`select ${eventColumns(sql)} from events e where e.project_id = ${projectId} and e.seq > ${after}::bigint and e.seq <= ${end}::bigint ${wanted}
     order by e.seq limit ${limit}`,
+    mostBytes,
   )
   if (rows[0]?.seq !== after + 1) await requireKept(oldestKept, projectId, after)
-  const upTo = isCutAt(rows, limit) ? rows.at(-1)!.seq : end
+  const upTo = isCutAt(rows, limit, mostBytes) ? rows.at(-1)!.seq : end
   return { events: await withPeople(sql, rows), upTo }
+}
+
+/** Events of a project that follow one another: those after a seq up to another. */
+export interface Range {
+  projectId: string
+  after: number
+  upTo: number
+}
+
+/**
+ * Events of many projects, of each in order and without a gap, as many as one page holds: first the next one of each, then
+ * the one after that, so that none goes before the others; where not all have room, those that have waited longest.
+ * @throws Refusal 410
+ */
+export async function eventsOfMany(
+  { database: { reads: sql }, oldestKept }: Pick<Services, 'database' | 'oldestKept'>,
+  ranges: Range[],
+  limit: number,
+): Promise<ReadEvent[]> {
+  const ids = ranges.map(({ projectId }) => projectId)
+  const [afters, ends] = [ranges.map(({ after }) => after), ranges.map(({ upTo }) => upTo)]
+  const rows = await eventRows(
+    sql,
+    sql`select ${eventColumns(sql)} from (
+      select e.* from unnest(${ids}::uuid[], ${afters}::bigint[], ${ends}::bigint[]) q(project_id, after, up_to)
+      cross join lateral (select * from events e where e.project_id = q.project_id
+        and e.seq > q.after and e.seq <= q.up_to order by e.seq limit ${limit}) e
+      order by e.seq - q.after, e.id limit ${limit}) e`,
+  )
+  const isCut = isCutAt(rows, limit)
+  const firsts = new Map(rows.toReversed().map(({ projectId, seq }) => [projectId, seq]))
+  for (const { projectId, after } of ranges) {
+    const first = firsts.get(projectId)
+    if (first === undefined ? isCut : first === after + 1) continue
+    const oldest = (await oldestKept(projectId)) ?? 0
+    if (oldest > after + 1) throw gone(oldest, projectId)
+  }
+  return withPeople(sql, rows)
 }
 
 /** The same events with those whom they name. */

@@ -3,15 +3,17 @@ import { gone, requireKept } from '../../src/reads/kept.ts'
 import { nextLink, textOf } from '../../src/reads/pages.ts'
 import type { Seen } from '../../src/reads/role-lookup.ts'
 import { etagAt } from '../../src/reads/versions.ts'
-import { type CachedBody, pathOf } from '../../src/wire/answers.ts'
+import { type CachedBody, pathOf, versionHeader } from '../../src/wire/answers.ts'
 import { notFound } from '../../src/wire/refusals.ts'
 import type { Query } from '../../src/commands/query.ts'
 import type { Services } from '../../src/services.ts'
+import { openFollow } from './follow.ts'
 import { openPatience } from './patience.ts'
 import { ahead, lastEventId, type Asked, EventsQuery, readAsked } from './parameters.ts'
 import { eventsAt } from './queries.ts'
 import { eventView } from './schema.ts'
 import { asksForStream, openStream } from './stream.ts'
+import { streamedEvents } from './streamed.ts'
 
 const about = `In order, each once. Begin after 0, or after the Docket-Version of a list's first page, and go on after the last \`seq\`, as the Link header does while there is more. Of some \`types\` a page may show fewer than \`limit\` and lead on. Names are those of now. With \`wait\`, an answer that would be \`[]\` is held until there is something, or the time is up; of some types go on after its Docket-Version then. Who may not read the project any more gets 404 or 401 meanwhile. Events may be kept for some days only: 410 when some after \`after\` are gone, and names the oldest that is there.`
 
@@ -23,17 +25,13 @@ export function eventReads(services: Services) {
   const { config, findRole, oldestKept, serve } = services
   const hold = openPatience(services)
   const stream = openStream(services)
-  async function pageOf(request: Request, seen: Seen, asked: Asked, etag: string): Promise<CachedBody> {
-    const { events, upTo } = await eventsAt(services, seen, asked)
-    const { body, count } = textOf(events, eventView.of)
-    const end = count < events.length ? events[count - 1]!.seq : upTo
-    return { etag, body, link: end < seen.version ? nextLink(request.url, 'after', String(end)) : null }
-  }
-
+  const follow = openFollow(services)
+  const pageOf = openPageOf(services)
   const list: Query = {
     about: about + streamed,
     input: EventsQuery,
     shows: eventView,
+    streams: streamedEvents,
     isList: true,
     refuses: [ahead(), notFound('Project'), gone(17)],
     async read(reading) {
@@ -50,7 +48,11 @@ export function eventReads(services: Services) {
       // Of what a page shows that is kept ready, events may be gone by now; a stream is refused before it begins.
       const mayBeGone = after < first.version && (isStream || config.historyDays > 0)
       if (mayBeGone) await requireKept(oldestKept, id, after)
-      if (isStream) return stream(reading, { seen: first, after, types: asked.types })
+      if (isStream) {
+        const start = { seen: first, after, types: asked.types }
+        const more = { [versionHeader]: String(first.version) }
+        return stream(reading, (signal) => follow(reading, start, signal), more)
+      }
       const seen = asked.waitMs > 0 ? await hold(reading, first, asked) : first
       const etag = etagAt(seen, `.${seen.renaming}`)
       return serve(request, pathOf(request), etag, () => pageOf(request, seen, asked, etag), seen.version)
@@ -58,3 +60,12 @@ export function eventReads(services: Services) {
   }
   return { list }
 }
+
+const openPageOf =
+  (services: Services) =>
+  async (request: Request, seen: Seen, asked: Asked, etag: string): Promise<CachedBody> => {
+    const { events, upTo } = await eventsAt(services, seen, asked)
+    const { body, count } = textOf(events, eventView.of)
+    const end = count < events.length ? events[count - 1]!.seq : upTo
+    return { etag, body, link: end < seen.version ? nextLink(request.url, 'after', String(end)) : null }
+  }

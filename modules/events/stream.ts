@@ -2,7 +2,7 @@ import type { Reading } from '../../src/commands/query.ts'
 import { holderOf } from '../../src/identity/caller.ts'
 import type { Services } from '../../src/services.ts'
 import { requestId } from '../../src/wire/request-id.ts'
-import { openFollow, type Start } from './follow.ts'
+import { type Chunks, sayingWhy } from './server-sent.ts'
 
 const headers = {
   'content-type': 'text/event-stream',
@@ -15,20 +15,23 @@ const headers = {
 export const asksForStream = ({ headers }: Request): boolean =>
   headers.get('accept')?.includes('text/event-stream') ?? false
 
-/** Answers with what happens from some place on, for as long as it is read. @throws Refusal 429 or 503 */
-export function openStream(
-  services: Pick<Services, 'authenticate' | 'database' | 'findRole' | 'followers' | 'oldestKept'>,
-) {
-  const follow = openFollow(services)
-  return (reading: Reading, start: Start): Response => {
-    const leave = services.followers.take(holderOf(reading.caller))
+/**
+ * Answers with a stream for as long as it is read. A chunk is only made when the one before has gone out, so who reads
+ * slowly is behind and costs no memory; who takes nothing for as long as the server's `idleTimeout` is cut by it.
+ * @throws Refusal 429 or 503
+ */
+export function openStream({ followers }: Pick<Services, 'followers'>) {
+  return ({ request, caller }: Reading, chunksOf: (signal: AbortSignal) => Chunks, more = {}): Response => {
+    const told = { ...headers, ...more, 'x-request-id': requestId() }
+    if (request.method === 'HEAD') return new Response(null, { headers: told })
+    const leave = followers.take(holderOf(caller))
     const over = new AbortController()
     // That nobody reads any more is told by one or the other, not always by both.
-    const { signal } = reading.request
+    const { signal } = request
     const end = () => over.abort()
     over.signal.addEventListener('abort', leave, { once: true })
     signal.addEventListener('abort', end, { once: true })
-    const chunks = follow(reading, start, over.signal)
+    const chunks = sayingWhy(chunksOf(over.signal))
     const body = new ReadableStream<Uint8Array>(
       {
         async pull(controller) {
@@ -43,7 +46,6 @@ export function openStream(
       },
       { highWaterMark: 0 },
     )
-    const told = { ...headers, 'x-request-id': requestId(), 'docket-version': String(start.seen.version) }
     return new Response(body, { headers: told })
   }
 }

@@ -1,4 +1,4 @@
-import type { TObject } from '@sinclair/typebox'
+import type { TObject, TSchema } from '@sinclair/typebox'
 import type { Caller } from '../identity/caller.ts'
 import type { Scope } from '../identity/scopes.ts'
 import type { Refusal } from '../wire/refusals.ts'
@@ -10,6 +10,13 @@ export interface Reading {
   caller: Caller
   params: Record<string, string>
   query: Record<string, string | undefined>
+  body?: unknown
+}
+
+/** Server-sent events that a read answers with: all of them as one text, and some. */
+export interface Streamed {
+  schema: TSchema
+  example: string
 }
 
 /** A read as data: what may be asked, what it shows, and how it is answered. */
@@ -19,11 +26,16 @@ export interface Query {
   scope?: Scope
   /** The parameters in the URL. */
   input?: TObject
+  /** What a read that is a POST takes: it has no ETag then. */
+  body?: TObject
   shows: View<never>
   /** Its name and place in the document, where another read shows the same. */
   called?: { id: string; tag: string }
   /** Pages of it, and not one. */
   isList?: boolean
+  /** To who asks for it, or to all. */
+  streams?: Streamed
+  onlyStreams?: boolean
   /** What it refuses in words of its own, for the document. */
   refuses?: Refusal[]
   read(asked: Reading): Promise<Response>

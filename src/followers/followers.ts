@@ -7,6 +7,7 @@ import { within } from '../within.ts'
 import type { Hints, Moved } from './hints.ts'
 import { Lags } from './lags.ts'
 import { openSeats } from './seats.ts'
+import { Standings } from './standings.ts'
 import { Waiting } from './waiting.ts'
 
 /** Projects whose versions are asked for at once, at most. */
@@ -24,29 +25,22 @@ export function openFollowers(
   config: Pick<Config, 'followers' | 'followersPerCaller'>,
   log: Log,
 ) {
-  const waiting = new Waiting()
-  const hear = (moved: Moved) => waiting.hear(moved)
-  const look = openLook(sql, (moved) => waiting.see(moved))
-  const lookSoon = batched({ keys: mostAsked, slots: 1 }, look)
+  const { waiting, standings, hear, look, stop } = openHearing(sql, hints, log)
+  const moved = openMoved(waiting, openLookSoon(look))
   let isEnded = false
-  const lookAtAll = inRounds(hints, () => inParts(waiting.projects(), look))
-  const stop = repeatedly(lookAtAll, askEveryMs, log)
-
   return {
-    /** Resolves when the project has moved beyond a version, when the time is up or the signal comes. */
-    async moved(beyond: Moved, withinMs: number, signal: AbortSignal): Promise<void> {
-      if (isEnded || signal.aborted) return
+    /** The version that one of the projects has, when it is another than it was; none when the time is up or the signal comes. */
+    async moved(beyond: Moved[], withinMs: number, signal: AbortSignal): Promise<number | undefined> {
+      if (isEnded || signal.aborted) return undefined
       hints.listen(hear)
-      const { promise, resolve } = Promise.withResolvers<void>()
-      const wake = () => resolve()
-      const leave = waiting.join(beyond, wake)
-      signal.addEventListener('abort', wake)
-      lookSoon(beyond.projectId).catch(() => {}) // it may have moved just before
-      await within(withinMs, promise)
-      signal.removeEventListener('abort', wake)
-      leave()
+      return moved(beyond, withinMs, signal)
     },
-    /** A place for who follows, until it is given back, and how many are taken. @throws Refusal 429 or 503 */
+    /** One who listens to all projects of a user: see Standing. */
+    listen(userId: string) {
+      hints.listen(hear)
+      return standings.join(userId)
+    },
+    /** Places for who follows, until they are given back, and how many are taken. @throws Refusal 429 or 503 */
     ...openSeats(config),
     lags: new Lags(),
     hasEnded: () => isEnded,
@@ -55,9 +49,52 @@ export function openFollowers(
       isEnded = true
       void stop()
       waiting.wakeAll()
+      standings.wakeAll()
     },
   }
 }
+
+/** What is heard goes to all who wait or listen; and all that they wait for is looked at now and then. */
+function openHearing(sql: Sql, hints: Hints, log: Log) {
+  const waiting = new Waiting()
+  const standings = new Standings(sql)
+  const hear = (moved: Moved) => {
+    waiting.hear(moved)
+    standings.hear(moved)
+  }
+  const look = openLook(sql, (moved) => waiting.see(moved))
+  const lookAtAll = async () => {
+    await inParts(waiting.projects(), look)
+    await standings.lookAtAll()
+  }
+  const stop = repeatedly(inRounds(hints, lookAtAll), askEveryMs, log)
+  return { waiting, standings, hear, look, stop }
+}
+
+const openMoved =
+  (waiting: Waiting, lookSoon: LookSoon) =>
+  async (beyond: Moved[], withinMs: number, signal: AbortSignal): Promise<number | undefined> => {
+    const { promise, resolve } = Promise.withResolvers<number | undefined>()
+    const wake = (version?: number | Event) => resolve(typeof version === 'number' ? version : undefined)
+    const leave = waiting.join(beyond, wake)
+    signal.addEventListener('abort', wake)
+    lookSoon(beyond.map(({ projectId }) => projectId)).catch(() => {}) // it may have moved just before
+    const version = await within(withinMs, promise)
+    signal.removeEventListener('abort', wake)
+    leave()
+    return version
+  }
+
+type LookSoon = ReturnType<typeof openLookSoon>
+
+const openLookSoon = (look: (ids: string[]) => Promise<unknown>) =>
+  batched(
+    { keys: mostAsked, weigh: { limit: mostAsked, of: (ids: string[]) => ids.length }, slots: 1 },
+    async (asked: string[][]) => {
+      await look([...new Set(asked.flat())])
+      return asked
+    },
+  )
 
 /** Looks which versions projects have by now. */
 const openLook = (sql: Sql, see: (moved: Moved) => void) => async (ids: string[]) => {

@@ -1,10 +1,11 @@
 import type { Redis } from 'ioredis'
 import type { RedisClient } from '../redis/connections.ts'
 
-/** A project and the version that it has by now. */
+/** A project and the version that it has by now; in a hint also who may see it only since. */
 export interface Moved {
   projectId: string
   version: number
+  comers?: string[]
 }
 
 /**
@@ -12,7 +13,7 @@ export interface Moved {
  * nobody waits for one to be sent: who follows a project asks for its version now and then.
  */
 export class Hints {
-  private pending = new Map<string, number>()
+  private pending = new Map<string, Moved>()
   private readonly hearers = new Set<(moved: Moved) => void>()
   /** Whether what other processes tell arrives here. */
   areHeard = false
@@ -38,24 +39,26 @@ export class Hints {
   /** Tells what was just committed, together with what else is in this turn of the loop. */
   tell(heads: Moved[]): void {
     if (this.pending.size === 0) setImmediate(() => this.send())
-    for (const { projectId, version } of heads) {
-      if (version > (this.pending.get(projectId) ?? 0)) this.pending.set(projectId, version)
+    for (const { projectId, version, comers } of heads) {
+      const known = this.pending.get(projectId)
+      const all = known?.comers ? [...known.comers, ...(comers ?? [])] : comers
+      this.pending.set(projectId, { projectId, version: Math.max(version, known?.version ?? 0), comers: all })
     }
   }
 
   private send(): void {
-    const told = [...this.pending]
+    const told = [...this.pending.values()]
     this.pending.clear()
-    for (const [projectId, version] of told) this.hear({ projectId, version })
+    for (const moved of told) this.hear(moved)
     if (this.redis.status !== 'ready') return
-    const message = told.map((hint) => hint.join(' ')).join()
+    const message = told.map(written).join()
     this.redis.publish(this.channel, message).catch(() => {})
   }
 
   private read(message: string): void {
     for (const hint of message.split(',')) {
-      const [projectId = '', version] = hint.split(' ')
-      this.hear({ projectId, version: Number(version) })
+      const [projectId = '', version, ...comers] = hint.split(' ')
+      this.hear({ projectId, version: Number(version), comers })
     }
   }
 
@@ -72,3 +75,6 @@ export class Hints {
     )
   }
 }
+
+const written = ({ projectId, version, comers }: Moved): string =>
+  comers ? `${projectId} ${version} ${comers.join(' ')}` : `${projectId} ${version}`

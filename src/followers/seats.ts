@@ -15,16 +15,16 @@ export function openSeats({
 
   const seated = () => all
 
-  /** Takes a seat; gives the way to leave it. @throws Refusal 503 or 429 */
-  const take = (holder: string): (() => void) => {
+  /** Takes a seat, or several; gives the way to leave. @throws Refusal 503 or 429 */
+  const take = (holder: string, seats = 1): (() => void) => {
     const own = taken.get(holder) ?? 0
-    if (own >= followersPerCaller) throw tooManyOfOne()
-    if (all >= followers) throw tooManyHere()
-    taken.set(holder, own + 1)
-    all++
+    if (own + seats > followersPerCaller) throw tooManyOfOne()
+    if (all + seats > followers) throw tooManyHere()
+    taken.set(holder, own + seats)
+    all += seats
     return () => {
-      all--
-      const left = taken.get(holder)! - 1
+      all -= seats
+      const left = taken.get(holder)! - seats
       if (left > 0) taken.set(holder, left)
       else taken.delete(holder)
     }

@@ -2,10 +2,10 @@ import type { Moved } from './hints.ts'
 
 interface Waiter {
   beyond: number
-  wake: () => void
+  wake: (version?: number) => void
 }
 
-/** Who waits for which project to move beyond which version. */
+/** Who waits for which projects to move beyond which versions. */
 export class Waiting {
   private readonly waiters = new Map<string, Set<Waiter>>()
 
@@ -14,8 +14,13 @@ export class Waiting {
     return [...this.waiters.keys()]
   }
 
-  /** Has `wake` called once the project has moved beyond a version; gives the way to wait no longer. */
-  join({ projectId, version }: Moved, wake: () => void): () => void {
+  /** Has `wake` called once one of the projects has moved beyond its version; gives the way to wait no longer. */
+  join(beyond: Moved[], wake: Waiter['wake']): () => void {
+    const leaves = beyond.map((one) => this.joinOne(one, wake))
+    return () => leaves.forEach((leave) => leave())
+  }
+
+  private joinOne({ projectId, version }: Moved, wake: Waiter['wake']): () => void {
     const waiter = { beyond: version, wake }
     const those = (this.waiters.get(projectId) ?? new Set<Waiter>()).add(waiter)
     this.waiters.set(projectId, those)
@@ -27,12 +32,12 @@ export class Waiting {
 
   /** A version that was told of: those told late are older. */
   hear({ projectId, version }: Moved): void {
-    for (const { beyond, wake } of this.waiters.get(projectId) ?? []) if (version > beyond) wake()
+    for (const { beyond, wake } of this.waiters.get(projectId) ?? []) if (version > beyond) wake(version)
   }
 
   /** The version that a project has: less than before, when a standby that was behind has taken over. */
   see({ projectId, version }: Moved): void {
-    for (const { beyond, wake } of this.waiters.get(projectId) ?? []) if (version !== beyond) wake()
+    for (const { beyond, wake } of this.waiters.get(projectId) ?? []) if (version !== beyond) wake(version)
   }
 
   wakeAll(): void {

@@ -5,9 +5,12 @@ import { queryHooks } from '../openapi/query-hooks.ts'
 /** Gives a route all it needs for a query: see openRunCommand. */
 export function askQuery(path: string, query: Query, summary: string) {
   const { read, scope = 'read' } = query
-  const handle = ({ request, caller, params, query }: Reading): Promise<Response> => {
-    requireScope(caller, scope)
-    return read({ request, caller, params, query })
+  const answer = (reading: Reading): Promise<Response> => {
+    requireScope(reading.caller, scope)
+    return read(reading)
   }
+  const handle = query.body
+    ? ({ request, caller, params, query, body }: Reading) => answer({ request, caller, params, query, body })
+    : ({ request, caller, params, query }: Reading) => answer({ request, caller, params, query })
   return [path, handle, queryHooks(query, summary)] as const
 }

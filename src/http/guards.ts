@@ -40,7 +40,10 @@ export type Guards = ReturnType<typeof openGuards>
 /** The ways into the service, each a plugin for routes to use. */
 export function openGuards(...given: Parameters<typeof meansOf>) {
   const means = meansOf(...given)
-  return { signIn: signInGuard(means), guarded: callerGuard(means), claimed: claimsGuard(means) }
+  const guarded = callerGuard(means, 'signed-in-guard', ({ method }) => method)
+  // Whatever its method, it takes from the budget of reads.
+  const reading = callerGuard(means, 'reading-guard', () => 'GET')
+  return { signIn: signInGuard(means), guarded, reading, claimed: claimsGuard(means) }
 }
 
 /** For who is about to sign in: gives routes the `address`. */
@@ -57,14 +60,18 @@ const signInGuard = ({ limits, open, told, trustProxy }: Means) =>
     .onAfterHandle({ as: 'scoped' }, told)
 
 /** For signed-in callers: refuses others with 401 and gives routes the `caller`. */
-const callerGuard = ({ authenticate, limits, open, told }: Means) =>
-  new Elysia({ name: 'signed-in-guard' })
+const callerGuard = (
+  { authenticate, limits, open, told }: Means,
+  name: string,
+  methodOf: (request: Request) => string,
+) =>
+  new Elysia({ name })
     .use(open)
     .derive({ as: 'scoped' }, async ({ request, params }) => {
       requireShort(request)
       const found = authenticate.caller(request)
       const caller = found instanceof Promise ? await found : found
-      const taken = limits.use(holderOf(caller), request.method)
+      const taken = limits.use(holderOf(caller), methodOf(request))
       const share = taken instanceof Promise ? await taken : taken
       tidy(request, params)
       return { caller, share }

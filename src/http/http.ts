@@ -6,12 +6,15 @@ import { openRunCommand } from './run-command.ts'
 export interface Http {
   /** Lets only signed-in callers pass. */
   guarded: Guards['guarded']
+  /** The same for reads by another method than GET. */
+  reading: Guards['reading']
   run: ReturnType<typeof openRunCommand>
   ask: typeof askQuery
 }
 
 export const openHttp = (guards: Guards, ...means: Parameters<typeof openRunCommand>): Http => ({
   guarded: guards.guarded,
+  reading: guards.reading,
   run: openRunCommand(...means),
   ask: askQuery,
 })

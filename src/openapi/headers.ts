@@ -41,6 +41,7 @@ export const headers = {
     schema: { type: 'integer', minimum: 1 },
     example: 42,
   },
+  'X-Accel-Buffering': text('Of a stream: it is not to be held back on its way', 'no'),
   'Idempotency-Replayed': text('`true` when this is the answer that the key was given before', 'true'),
   'WWW-Authenticate': text('How to say who calls', 'Bearer realm="docket"'),
   'Accept-Encoding': text('The only coding that a body may have, when it had another', 'identity'),
@@ -57,6 +58,7 @@ export const headersOf = {
   read: [...ofRead, 'Content-Encoding'],
   page: [...ofRead, 'Content-Encoding', 'Link'],
   notModified: ofRead,
+  ask: [...ofEvery, 'Cache-Control', 'Vary', 'Content-Encoding'],
   write: [...ofEvery, 'Idempotency-Replayed'],
   refusal: [...ofEvery, 'Cache-Control', 'Vary'],
 } satisfies Record<string, readonly HeaderName[]>

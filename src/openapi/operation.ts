@@ -2,6 +2,7 @@ import type { TSchema } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { type Scope, scopeNeeded, signInNeeded } from '../identity/scopes.ts'
 import { invalid } from '../schema/validation.ts'
+import type { Streamed } from '../commands/query.ts'
 import { badKey, type ErrorStatus, givenTwice, type Refusal } from '../wire/refusals.ts'
 import { answerExample } from './example.ts'
 import { headersOf, locationAt, neverKept, referredTo } from './headers.ts'
@@ -13,7 +14,8 @@ interface Operation {
   tag: string
   summary: string
   description?: string
-  does: 'read' | 'add' | 'change'
+  /** Who asks cannot say what they have already, as who reads can. */
+  does: 'read' | 'ask' | 'add' | 'change'
   /** The body it takes, or its query. */
   body?: TSchema
   query?: TSchema
@@ -41,19 +43,23 @@ interface Answer {
   secret?: boolean
   /** The path below /api/v1 of what was made. */
   madeAt?: string
+  /** Server-sent events, in place of the rest or beside it. */
+  streams?: Streamed
+  onlyStreams?: boolean
 }
 
 /** The document's side of a route. Not checked at run time: views are typed, and tests hold them to these schemas. */
 export function operation({ id, tag, summary, description, answers, open, scope, ...asked }: Operation) {
   const { does, body } = asked
   const refuses = open ? (asked.refuses ?? []) : withTokens(asked.refuses, scope)
-  const told = does === 'read' ? [...refuses, wrongly(asked)] : [wrongly(asked), ...refuses]
+  const isWrite = does === 'add' || does === 'change'
+  const told = isWrite || body ? [wrongly(asked), ...refuses] : [...refuses, wrongly(asked)]
   const own = Map.groupBy(told, ({ status }) => status)
   const statuses: ErrorStatus[] = [
     ...([414, 429, 500, 503] as const),
     ...(open ? [] : ([401] as const)),
     ...(body ? ([408, 413, 415] as const) : []),
-    ...(does === 'read' ? [] : ([422] as const)),
+    ...(isWrite ? ([422] as const) : []),
     ...(does === 'change' ? ([412] as const) : []),
   ]
   return {
@@ -91,9 +97,10 @@ function withTokens(refuses: Refusal[] = [], scope?: Scope): Refusal[] {
 const notModified = { $ref: '#/components/responses/NotModified' }
 
 function success(answer: Answer, does: Operation['does']) {
-  const { description, schema, paged, tagged, versioned, secret, madeAt } = answer
-  const { example = schema && answerExample(schema) } = answer
-  const names = does === 'read' ? headersOf[paged ? 'page' : 'read'] : headersOf.write
+  const { description, paged, tagged, versioned, secret, madeAt, streams } = answer
+  const names =
+    does === 'read' ? headersOf[paged ? 'page' : 'read'] : headersOf[does === 'ask' ? 'ask' : 'write']
+  const content = contentOf(answer)
   return {
     description,
     headers: {
@@ -101,17 +108,24 @@ function success(answer: Answer, does: Operation['does']) {
       ...(tagged && referredTo(['ETag'])),
       ...(versioned && referredTo(['Docket-Version'])),
       ...(secret && { 'Cache-Control': neverKept }),
+      ...(streams && referredTo(['X-Accel-Buffering'])),
       ...(madeAt && { Location: locationAt(madeAt) }),
     },
-    ...(schema && { content: { 'application/json': { schema, example } } }),
+    ...(Object.keys(content).length > 0 && { content }),
   }
 }
+
+const contentOf = ({ schema, example, streams, onlyStreams }: Answer) => ({
+  ...(schema &&
+    !onlyStreams && { 'application/json': { schema, example: example ?? answerExample(schema) } }),
+  ...(streams && { 'text/event-stream': streams }),
+})
 
 /** What is said of a request that does not fit: the very words, for the same check says them. */
 function wrongly({ does, body, query }: Pick<Operation, 'does' | 'body' | 'query'>): Refusal {
   if (body) return invalid(Value.Errors(body, body.required?.length ? {} : { [firstOf(body)]: 0 }))
   if (query) return invalid(Value.Errors(query, { [`${firstOf(query)}s`]: '' }))
-  return does === 'read' ? givenTwice('x') : badKey()
+  return does === 'read' || does === 'ask' ? givenTwice('x') : badKey()
 }
 
 const firstOf = ({ properties }: TSchema): string => Object.keys(properties)[0]!

@@ -6,26 +6,36 @@ import { operation } from './operation.ts'
 
 /** What Elysia and the document know of a query: its parameters, and all that is said of it. */
 export function queryHooks(query: Query, summary: string) {
-  const { about, input, shows, isList, refuses = [], called, scope = 'read' } = query
-  const { name, schema } = shows
+  const { about, body, input, shows, isList, refuses = [], called, scope = 'read' } = query
+  const { streams, onlyStreams } = query
+  const { name } = shows
   const own = { id: isList ? `list${name}s` : `get${name}`, tag: `${name}s` }
   const { limit, cursor } = input?.properties ?? {}
   return {
     ...(input && { query: input }),
+    ...(body && { jsonBody: true, body }),
     ...operation({
       ...(called ?? own),
       summary,
       scope,
       description: about,
-      does: 'read',
+      does: body || onlyStreams ? 'ask' : 'read',
       query: input,
-      answers: isList
-        ? { schema: Type.Array(schema), description: 'A page', paged: true }
-        : { schema, description: 'As it is now, or was as of then' },
+      body,
+      answers: { ...answerOf(query), streams, onlyStreams },
       refuses: [
-        ...(isList ? [badLimit(limit?.maximum), ...(cursor ? [badCursor()] : [])] : [givenTwice('x')]),
+        ...(isList
+          ? [badLimit(limit?.maximum), ...(cursor ? [badCursor()] : [])]
+          : input
+            ? [givenTwice('x')]
+            : []),
         ...refuses,
       ],
     }),
   }
+}
+
+const answerOf = ({ shows: { schema }, isList, body, onlyStreams }: Query) => {
+  if (isList) return { schema: Type.Array(schema), description: 'A page', paged: true }
+  return { schema, description: body || onlyStreams ? 'As it is now' : 'As it is now, or was as of then' }
 }

@@ -20,7 +20,8 @@ export const openOldestKept = (sql: Sql): OldestKept =>
     return readRows(ids.length, row?.oldest ?? null, ([seq]) => Number(seq))
   })
 
-export const gone = (oldest: number) => new Refusal(410, `Events before ${oldest} are no longer kept`)
+export const gone = (oldest: number, whose = '') =>
+  new Refusal(410, `Events${whose && ` of ${whose}`} before ${oldest} are no longer kept`)
 
 /**
  * Refuses who needs every event after the seq `after`, when some of them are gone. Asked after they were read it is the

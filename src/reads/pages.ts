@@ -60,12 +60,12 @@ export const cut = <R>(rows: R[], limit: number): Cut<R> =>
  * Of `rows`, those before which `long`, the lengths of their texts, have not filled a page yet: what `pageOf` would
  * leave out for certain is not even read. Postgres knows a text's length without decompressing it.
  */
-export const untilFull = (sql: Sql, rows: SqlPart, long: SqlPart) => sql`
-  select * from (select r.*, ${hasRoom(sql, long)} as has_room from (${rows}) r) r where has_room`
+export const untilFull = (sql: Sql, rows: SqlPart, long: SqlPart, mostBytes = pageBytes) => sql`
+  select * from (select r.*, ${hasRoom(sql, long, mostBytes)} as has_room from (${rows}) r) r where has_room`
 
 /** Whether a row comes before a page is full, in the order in which its query finds it. */
-export const hasRoom = (sql: Sql, long: SqlPart) => sql`
-  coalesce(sum(${long}) over (rows between unbounded preceding and 1 preceding), 0) < ${pageBytes}`
+export const hasRoom = (sql: Sql, long: SqlPart, mostBytes = pageBytes) => sql`
+  coalesce(sum(${long}) over (rows between unbounded preceding and 1 preceding), 0) < ${mostBytes}`
 
 /** A page as it is sent, ended where it is large enough. `keyOf` gives the cursor's key of a row. */
 export function pageOf<R>(
@@ -91,8 +91,8 @@ export function textOf<R>(rows: R[], view: (row: R) => object): { body: string; 
 const bytesWithin = (text: string, most: number): boolean =>
   text.length * 3 <= most || Buffer.byteLength(text) <= most
 
-/** As many rows as a page holds, at least one. */
-function firstOf<R>(rows: R[], view: (row: R) => object): string[] {
+/** The texts of as many rows as a page holds, at least one. */
+export function firstOf<R>(rows: R[], view: (row: R) => object): string[] {
   const texts: string[] = []
   let bytes = 1 // brackets and commas: one more than there are texts
   for (const row of rows) {

@@ -18,7 +18,7 @@ export const typed = { 'content-type': 'application/json', 'x-content-type-optio
 export const untyped = { 'x-content-type-options': 'nosniff' }
 const ofReads = { ...typed, ...forCallerAlone }
 /** Says which version its project had when a read was asked: what is shown is not older. */
-const versionHeader = 'docket-version'
+export const versionHeader = 'docket-version'
 const ofNothing = { ...untyped, ...forCallerAlone }
 
 /** The strong ETag of a single resource: the id of the event that last touched it, and what tells a name that it shows. */

@@ -2,7 +2,7 @@ const head = `
   import createClient from 'openapi-fetch'
   import type { components, operations, paths } from './api'
   type Schemas = components['schemas']
-  const api = createClient<paths>({ baseUrl: 'http://localhost:3000' })
+  const api = createClient<paths, 'application/json'>({ baseUrl: 'http://localhost:3000' })
 `
 
 /** A client as somebody writes one. */

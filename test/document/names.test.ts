@@ -26,6 +26,7 @@ test('operations are called by what they do', () => {
       ...['createServiceAccount', 'listServiceAccounts', 'deleteServiceAccount'],
       ...['createServiceAccountToken', 'listServiceAccountTokens', 'deleteServiceAccountToken'],
       ...['createComment', 'listComments', 'updateComment', 'deleteComment', 'listEvents'],
+      ...['followProjects', 'readEvents'],
       ...['listProjectHistory', 'listTaskHistory'],
       ...['createWebhook', 'listWebhooks', 'getWebhook', 'updateWebhook', 'deleteWebhook'],
       ...['rotateWebhook', 'testWebhook', 'replayWebhook', 'listWebhookDeliveries'],

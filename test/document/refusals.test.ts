@@ -137,6 +137,7 @@ const wrongs: Record<number, (path: string, operation: Operation) => Wrong | und
     return operationId === 'register' ? {} : { body: { email: people.viewer.email } }
   },
   410(path, { operationId, parameters }) {
+    if (operationId === 'readEvents') return { body: { after: { [aged.projectId]: 0 } } }
     const inAged = fill(path, { ...things, projectId: aged.projectId, taskId: aged.id })
     if (operationId === 'undoProject') return { path: inAged, body: { seq: 1 } }
     if (operationId === 'replayWebhook')
@@ -180,7 +181,9 @@ test('what an operation is documented to refuse is what it says, word for word',
       const answer = await send({ name, operation, wrong })
       expect([name, undocumented(api, operation, answer)]).toEqual([name, []])
       const example = content?.['application/json']?.example
-      expect([name, answer.body]).toEqual([name, example as typeof answer.body])
+      // What a refusal names is in the document something that is nowhere.
+      const said = JSON.parse(answer.text.replaceAll(aged.projectId, nobody))
+      expect([name, said]).toEqual([name, example])
     }
   }
   expect(compared).toBeGreaterThan(150)

@@ -72,6 +72,9 @@ test('answers outside of projects are as documented', async () => {
   for (const body of [{ name: 'P', description: 'long '.repeat(2_000) }, {}]) {
     await call(people.owner, 'POST', '/projects', body)
   }
+  await call(people.owner, 'POST', '/events/read', { after: { [people.owner.id]: 0 } })
+  for (const body of [{}, { after: { x: -1 } }]) await call(people.owner, 'POST', '/events/read', body)
+  for (const who of [people.owner, client]) await call(who, 'GET', '/events')
   const packed = await people.owner.get('/projects', { 'accept-encoding': 'gzip' })
   expect(packed.headers.get('content-encoding')).toBe('gzip')
   const { text, body } = await people.owner.get('/projects')

@@ -62,7 +62,7 @@ export function openClient(base: string, token?: string, send: Fetch = (request)
       ...(body !== undefined && { body: isSentAsIs(body) ? body : JSON.stringify(body) }),
     }
     const response = await send(new Request(base + '/api/v1' + path, init))
-    const text = await response.text()
+    const text = isStream(response) ? await left(response) : await response.text()
     return { status: response.status, text, body: parse(text), headers: response.headers }
   }
   return {
@@ -79,6 +79,14 @@ export function openClient(base: string, token?: string, send: Fetch = (request)
     /** The same person at another process. */
     at: (other: string) => openClient(other, token),
   }
+}
+
+const isStream = ({ headers }: Response) => headers.get('content-type') === 'text/event-stream'
+
+/** A stream has no end: it is left as soon as it has begun, and nothing is read of it. */
+async function left({ body }: Response): Promise<string> {
+  await body?.cancel()
+  return ''
 }
 
 const isSentAsIs = (body: unknown): body is string | Uint8Array<ArrayBuffer> =>

@@ -5,6 +5,9 @@ export interface Schema {
   $ref?: string
   type?: string | string[]
   properties?: Record<string, Schema>
+  /** What fields may hold that are not named, where any may. */
+  additionalProperties?: boolean | Schema
+  maxProperties?: number
   required?: string[]
   items?: Schema
   anyOf?: Schema[]
@@ -62,6 +65,7 @@ const checked = [
   '$ref',
   'type',
   'properties',
+  'maxProperties',
   'required',
   'items',
   'anyOf',
@@ -110,10 +114,11 @@ const numberDifferences = ({ minimum = -Infinity, maximum = Infinity }: Schema, 
   value < minimum || value > maximum ? [`${at}: ${value} is out of bounds`] : []
 
 function fieldDifferences(api: OpenApi, schema: Schema, value: object, at: string): string[] {
-  const { properties = {}, required = [] } = schema
+  const { properties = {}, required = [], additionalProperties: others, maxProperties = Infinity } = schema
   const missing = required.filter((name) => !(name in value)).map((name) => `${at}.${name}: missing`)
+  if (Object.keys(value).length > maxProperties) missing.push(`${at}: has too many fields`)
   const found = Object.entries(value).flatMap(([name, field]) => {
-    const one = properties[name]
+    const one = properties[name] ?? (typeof others === 'object' ? others : undefined)
     return one ? differences(api, one, field, `${at}.${name}`) : [`${at}.${name}: not documented`]
   })
   return [...missing, ...found]

@@ -1,0 +1,45 @@
+import type { Reading } from '../../src/commands/query.ts'
+import { reaches } from '../../src/identity/scopes.ts'
+import type { Services } from '../../src/services.ts'
+import { within } from '../../src/within.ts'
+import { unavailable } from '../../src/wire/refusals.ts'
+import { beginning, type Chunks, encode, nothingNew, silentMs } from '../events/server-sent.ts'
+
+type Listener = Awaited<ReturnType<Services['followers']['listen']>>
+
+/**
+ * What a stream of all projects of its reader sends: each with its version, and then those that have moved, came or went.
+ * What is told was seen together with the right to see it; whether the token still holds is asked before it is sent.
+ */
+export function openOverview({ authenticate, followers }: Pick<Services, 'authenticate' | 'followers'>) {
+  return async function* overview({ request, caller }: Reading, signal: AbortSignal): Chunks {
+    if (followers.hasEnded()) throw unavailable('This process ends')
+    const listener = await followers.listen(caller.userId)
+    signal.addEventListener('abort', listener.leave, { once: true })
+    if (signal.aborted) return listener.leave()
+    yield beginning()
+    let saidAt = performance.now()
+    while (!signal.aborted) {
+      if (followers.hasEnded()) throw unavailable('This process ends')
+      const leftMs = saidAt + silentMs - performance.now()
+      await news(listener, leftMs, signal)
+      const now = await authenticate.caller(request)
+      const states = listener.take().filter(({ projectId }) => reaches(now, projectId))
+      if (states.length === 0 && performance.now() < saidAt + silentMs) continue
+      yield states.length > 0 ? encode(states.map(messageOf).join('')) : nothingNew()
+      saidAt = performance.now()
+    }
+  }
+}
+
+/** Without a name, so that `onmessage` of an EventSource hears it, and without an id, for there is no place to resume. */
+const messageOf = (state: object): string => `data: ${JSON.stringify(state)}\n\n`
+
+async function news(listener: Listener, withinMs: number, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const wake = () => resolve()
+  listener.onNews(wake)
+  signal.addEventListener('abort', wake, { once: true })
+  if (!listener.hasNews() && withinMs > 0) await within(withinMs, promise)
+  signal.removeEventListener('abort', wake)
+}

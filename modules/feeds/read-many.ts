@@ -1,0 +1,94 @@
+import type { Reading } from '../../src/commands/query.ts'
+import { type Caller, holderOf } from '../../src/identity/caller.ts'
+import { reaches } from '../../src/identity/scopes.ts'
+import { isId } from '../../src/ids.ts'
+import { firstOf } from '../../src/reads/pages.ts'
+import type { Services } from '../../src/services.ts'
+import { type AskedOfMany, aheadIn } from './positions.ts'
+import { eventsOfMany } from '../events/queries.ts'
+import { sharesOf } from './shares.ts'
+import { type ReadEvent, shownEvent } from '../events/views.ts'
+
+/** Projects that one seat of who waits is for, at most. */
+const projectsPerSeat = 100
+
+/** What there is of the projects asked for. */
+interface Standing {
+  /** Those that the caller may see. */
+  places: { projectId: string; after: number; version: number }[]
+  gone: string[]
+}
+
+type Means = Pick<Services, 'authenticate' | 'database' | 'followers' | 'oldestKept' | 'seeMany'>
+
+/** Reads the feeds of many projects, each from a place of its own: in three statements, and two more after each wait. */
+export function openReadMany(means: Means) {
+  const look = openLook(means)
+  const hold = openHold(means, look)
+  return async (reading: Reading, asked: AskedOfMany): Promise<string> => {
+    const first = await look(reading.caller, asked)
+    const { places, gone } = asked.waitMs > 0 ? await hold(reading, asked, first) : first
+    const shares = sharesOf(
+      places.map(({ after, version }) => version - after),
+      asked.limit,
+    )
+    const ranges = places.map(({ projectId, after }, n) => ({ projectId, after, upTo: after + shares[n]! }))
+    const read = ranges.filter(({ after, upTo }) => upTo > after)
+    const events = read.length > 0 ? await eventsOfMany(means, read, asked.limit) : []
+    return bodyOf(places, events, gone)
+  }
+}
+
+type Look = ReturnType<typeof openLook>
+
+const openLook =
+  ({ seeMany }: Means) =>
+  /** @throws Refusal 400 */
+  async (caller: Caller, { positions }: AskedOfMany): Promise<Standing> => {
+    const asked = positions.map(({ projectId }) => projectId)
+    const ids = asked.filter((id) => isId(id) && reaches(caller, id))
+    const seen = await seeMany({ userId: caller.userId, ids })
+    const versions = new Map(ids.map((id, n) => [id, seen[n]]))
+    const places = positions.flatMap(({ projectId, after }) => {
+      const version = versions.get(projectId)
+      if (version !== undefined && after > version) throw aheadIn(projectId)
+      return version === undefined ? [] : { projectId, after, version }
+    })
+    const gone = asked.filter((id) => versions.get(id) === undefined)
+    return { places, gone }
+  }
+
+/** Holds who asks until there is something to tell them; what they may see is looked at whenever they are woken. */
+const openHold =
+  ({ authenticate, followers }: Means, look: Look) =>
+  async ({ request, caller }: Reading, asked: AskedOfMany, first: Standing): Promise<Standing> => {
+    const until = performance.now() + asked.waitMs
+    let standing = first
+    if (hasNews(standing)) return standing
+    const seats = Math.ceil(standing.places.length / projectsPerSeat)
+    const leave = followers.take(holderOf(caller), Math.max(1, seats))
+    try {
+      while (!hasNews(standing)) {
+        const leftMs = until - performance.now()
+        if (leftMs <= 0 || followers.hasEnded() || request.signal.aborted) break
+        await followers.moved(standing.places, leftMs, request.signal)
+        standing = await look(await authenticate.caller(request), asked)
+      }
+      return standing
+    } finally {
+      leave()
+    }
+  }
+
+const hasNews = ({ places, gone }: Standing): boolean =>
+  gone.length > 0 || places.some(({ after, version }) => version > after)
+
+/** As many events as a page holds, by project in the order asked, and where to go on. */
+function bodyOf(places: Standing['places'], events: ReadEvent[], gone: string[]): string {
+  const texts = firstOf(events, (event) => ({ projectId: event.projectId, ...shownEvent(event) }))
+  const byProject = Map.groupBy(texts.keys(), (n) => events[n]!.projectId)
+  const shown = places.flatMap(({ projectId }) => byProject.get(projectId) ?? [])
+  const lastOf = (projectId: string) => events[byProject.get(projectId)?.at(-1) ?? -1]?.seq
+  const after = Object.fromEntries(places.map((one) => [one.projectId, lastOf(one.projectId) ?? one.after]))
+  return `{"events":[${shown.map((n) => texts[n]).join()}],"after":${JSON.stringify(after)},"gone":${JSON.stringify(gone)}}`
+}

@@ -1,0 +1,91 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { batched } from '../postgres/batch.ts'
+import type { Sql } from '../postgres/database.ts'
+import { mostPairs, type Pair, visibleVersions } from '../reads/visible.ts'
+import type { Moved } from './hints.ts'
+import { lookAtStandings } from './look-at-standings.ts'
+import { SeenBy, Standing } from './standing.ts'
+
+/** People whose projects are looked at in one query, at most. */
+const mostPeople = 50
+/** How often the projects are looked at that hints name: what comes meanwhile goes together. */
+const lookEveryMs = 100
+
+/**
+ * What those who listen may see, kept up by hints, and by looking at all of it now and then. A version and the right to see
+ * it are always looked at in one moment, and one look comes after the other, so none is older than the one before.
+ */
+export class Standings {
+  private readonly byUser = new Map<string, Standing>()
+  private readonly seenBy = new SeenBy()
+  private readonly inDoubt = new Map<string, Pair>()
+  private readonly lookSoon: (standing: Standing) => Promise<Standing>
+  private last: Promise<unknown> = Promise.resolve()
+  private isLooking = false
+
+  constructor(private readonly sql: Sql) {
+    this.lookSoon = batched({ keys: mostPeople, slots: 1 }, async (standings) => {
+      await this.inTurn(() => lookAtStandings(sql, standings))
+      return standings
+    })
+  }
+
+  /** One who listens in a user's name: all that the user may see right now is news to them. */
+  async join(userId: string) {
+    const standing = this.byUser.get(userId) ?? new Standing(userId, this.seenBy)
+    this.byUser.set(userId, standing)
+    const listener = standing.join()
+    const leave = () => {
+      listener.leave()
+      if (standing.isHeard || this.byUser.get(userId) !== standing) return
+      this.byUser.delete(userId)
+      standing.end()
+    }
+    await this.lookSoon(standing).catch((error: unknown) => {
+      leave()
+      throw error
+    })
+    return { ...listener, leave }
+  }
+
+  /** Has a look at a project that moved, for those here who see it or may see it now. */
+  hear({ projectId, version, comers = [] }: Moved): void {
+    const doubt = (userId: string) => void this.inDoubt.set(projectId + userId, { projectId, userId })
+    for (const { userId, versions } of this.seenBy.of(projectId))
+      if (versions.get(projectId)! < version) doubt(userId)
+    for (const userId of comers) if (this.byUser.has(userId)) doubt(userId)
+    if (this.inDoubt.size > 0 && !this.isLooking) void this.lookAtDoubts()
+  }
+
+  private async lookAtDoubts(): Promise<void> {
+    this.isLooking = true
+    while (this.inDoubt.size > 0) {
+      const rest = sleep(lookEveryMs)
+      const pairs = [...this.inDoubt.values()].slice(0, mostPairs)
+      for (const { projectId, userId } of pairs) this.inDoubt.delete(projectId + userId)
+      await this.inTurn(async () => {
+        const versions = await visibleVersions(this.sql, pairs)
+        pairs.forEach(({ projectId, userId }, n) => this.byUser.get(userId)?.see(projectId, versions[n]))
+      }).catch(() => {}) // the next look at all finds it
+      await rest
+    }
+    this.isLooking = false
+  }
+
+  /** Looks at all that anybody may see. */
+  async lookAtAll(): Promise<void> {
+    const all = [...this.byUser.values()]
+    for (let i = 0; i < all.length; i += mostPeople)
+      await this.inTurn(() => lookAtStandings(this.sql, all.slice(i, i + mostPeople)))
+  }
+
+  wakeAll(): void {
+    for (const standing of this.byUser.values()) standing.wakeAll()
+  }
+
+  private inTurn<T>(look: () => Promise<T>): Promise<T> {
+    const done = this.last.then(look)
+    this.last = done.catch(() => {})
+    return done
+  }
+}

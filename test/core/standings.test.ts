@@ -1,0 +1,71 @@
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { mostTold, SeenBy, Standing } from '../../src/followers/standing.ts'
+import { invite, make, register } from '../support/client.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+
+let service: TestService
+beforeAll(async () => void (service = await openTestService()))
+afterAll(() => service.close())
+
+const idOf = (n: number) => `019a0000-0000-7000-8000-${String(n).padStart(12, '0')}`
+const listOf = (count: number, from = 1) =>
+  Array.from({ length: count }, (_, i): [string, number] => [idOf(from + i), 1])
+
+test('so many projects are told and no more; when one goes, another has room', () => {
+  const seenBy = new SeenBy()
+  const standing = new Standing('somebody', seenBy)
+  const listener = standing.join()
+  standing.seeAll(listOf(mostTold, 2))
+  expect(listener.take()).toHaveLength(mostTold)
+  // One that came, with a lower id and with a higher one.
+  for (const n of [1, mostTold + 2]) standing.see(idOf(n), 1)
+  expect(listener.take()).toEqual([])
+  // Asked for the first of all, the last that was told is not among them, and has not gone.
+  standing.seeAll(listOf(mostTold, 1))
+  expect(listener.take()).toEqual([])
+  standing.see(idOf(7), undefined)
+  expect(listener.take()).toEqual([{ projectId: idOf(7), version: null }])
+  standing.seeAll(listOf(mostTold + 1, 1).filter(([id]) => id !== idOf(7)))
+  expect(listener.take()).toEqual([{ projectId: idOf(1), version: 1 }])
+  standing.end()
+  for (const [id] of listOf(mostTold + 2)) expect([...seenBy.of(id)]).toEqual([])
+})
+
+test('who is slow hears of each project once, as it is by then', () => {
+  const standing = new Standing('somebody', new SeenBy())
+  const listener = standing.join()
+  for (const version of [1, 2, 3]) standing.see(idOf(1), version)
+  standing.see(idOf(2), 5)
+  standing.see(idOf(2), undefined)
+  expect(listener.take()).toEqual([
+    { projectId: idOf(1), version: 3 },
+    { projectId: idOf(2), version: null },
+  ])
+})
+
+test('a hint names who comes into a project, and nobody else', async () => {
+  const { REDIS_URL = '', REDIS_PREFIX = '' } = service.env
+  const redis = new Redis(REDIS_URL)
+  const heard: string[] = []
+  let arrived = () => {}
+  redis.on('message', (_, message: string) => {
+    heard.push(message)
+    arrived()
+  })
+  await redis.subscribe(`${REDIS_PREFIX}:versions`)
+  const next = async () => {
+    while (heard.length === 0) await new Promise<void>((resolve) => (arrived = resolve))
+    return heard.shift()
+  }
+  const [ada, grace] = [await register(service.client, 'Ada'), await register(service.client, 'Grace')]
+  const { id } = await make(ada, '/projects', { name: 'Engine' })
+  expect(await next()).toBe(`${id} 1 ${ada.id}`)
+  const member = await invite(ada, id, grace)
+  expect(await next()).toBe(`${id} 2 ${grace.id}`)
+  await ada.patch(`/projects/${id}/members/${member.id}/role`, { role: 'EDITOR' })
+  expect(await next()).toBe(`${id} 3`)
+  await ada.delete(`/projects/${id}/members/${member.id}`)
+  expect(await next()).toBe(`${id} 4`)
+  redis.disconnect()
+})

@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { invite, make, openClient, type Person, register } from '../support/client.ts'
+import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
+import { listen, type Message } from './listen.ts'
+
+let env: Awaited<ReturnType<typeof freshEnv>>
+let [writing, listening, alone]: ServiceProcess[] = []
+beforeAll(async () => {
+  env = await freshEnv()
+  writing = await spawnService('web', env.env)
+  listening = await spawnService('web', env.env)
+  // What it hears it has asked for itself.
+  alone = await spawnService('web', { ...env.env, REDIS_URL: 'redis://127.0.0.1:1' })
+})
+afterAll(async () => {
+  await Promise.all([writing, listening, alone].map((one) => one!.stop()))
+  await env.drop()
+})
+
+const newPerson = (name = 'Ada') => register(openClient(writing!.url), name)
+const openProject = async (who: Person) => (await make(who, '/projects', { name: 'Engine' })).id
+const addTask = (who: Person, projectId: string) => make(who, '/tasks', { title: 'Draw', projectId })
+
+type State = Record<string, number | null>
+
+/** Reads on until the newest that was told of each project is what is wanted; gives all that was told on the way. */
+async function until(messages: AsyncGenerator<Message, void, void>, state: State, wanted: State) {
+  const told: State[] = []
+  while (!Bun.deepEquals(state, wanted)) {
+    const { value, done } = await messages.next()
+    if (done || value?.event === 'end') throw new Error(`it ended: ${JSON.stringify(value)}`)
+    if (!value?.data) continue
+    const { projectId, version } = value.data as unknown as { projectId: string; version: number | null }
+    state[projectId] = version
+    told.push({ [projectId]: version })
+  }
+  return told
+}
+
+const places = { 'by hints': () => listening!, 'without Redis': () => alone! }
+
+for (const [how, at] of Object.entries(places)) {
+  test(`all projects are told with their versions, then those that move, come and go, ${how}`, async () => {
+    const [ada, grace] = [await newPerson(), await newPerson('Grace')]
+    const [one, other] = [await openProject(ada), await openProject(grace)]
+    await addTask(ada, one)
+    const hers = await listen(grace, at(), '/events')
+    const { answer, messages, stop } = await listen(ada, at(), '/events')
+    expect(answer.headers.get('content-type')).toBe('text/event-stream')
+    expect(answer.headers.get('x-accel-buffering')).toBe('no')
+    expect((await messages.next()).value).toEqual({ retry: expect.stringMatching(/^\d+$/) })
+    const state: State = {}
+    expect(await until(messages, state, { [one]: 2 })).toEqual([{ [one]: 2 }])
+
+    await addTask(ada, one)
+    await until(messages, state, { [one]: 3 })
+    const made = await openProject(ada)
+    await until(messages, state, { [one]: 3, [made]: 1 })
+    const member = await invite(grace, other, ada)
+    await until(messages, state, { [one]: 3, [made]: 1, [other]: 2 })
+    await addTask(grace, other)
+    await until(messages, state, { [one]: 3, [made]: 1, [other]: 3 })
+    await grace.delete(`/projects/${other}/members/${member.id}`)
+    await until(messages, state, { [one]: 3, [made]: 1, [other]: null })
+    // Of what was never told, nothing is told: what goes on in there is not for them any more.
+    await addTask(grace, other)
+    await ada.delete(`/projects/${made}`)
+    await until(messages, state, { [one]: 3, [made]: null, [other]: null })
+    await invite(grace, other, ada)
+    await until(messages, state, { [one]: 3, [made]: null, [other]: 6 })
+    stop()
+    await until(hers.messages, {}, { [other]: 6 })
+    hers.stop()
+  })
+}
+
+test('who listens hears each message by the plain name that EventSource gives to what has none', async () => {
+  const ada = await newPerson()
+  const projectId = await openProject(ada)
+  const { answer, stop } = await listen(ada, listening!, '/events')
+  const reader = answer.body!.getReader()
+  let text = ''
+  while (!text.includes('data:')) text += new TextDecoder().decode((await reader.read()).value)
+  expect(text.split('\n\n')[1]).toBe(`data: {"projectId":"${projectId}","version":1}`)
+  stop()
+})
+
+test('a reader whose token ends gets nothing more, and is told why', async () => {
+  const ada = await newPerson()
+  const projectId = await openProject(ada)
+  const { messages } = await listen(ada, listening!, '/events')
+  await until(messages, {}, { [projectId]: 1 })
+  await ada.post('/auth/logout')
+  const login = await ada.post('/auth/login', { email: ada.email, password: 'secret-1' })
+  const again = { ...ada, ...ada.as(login.body.access_token) }
+  // It is believed for a moment; what happens later it is not told.
+  let last: Message | undefined
+  while (last?.event !== 'end') {
+    await addTask(again, projectId)
+    const { value, done } = await messages.next()
+    expect(done).toBeFalsy()
+    last = value ?? undefined
+  }
+  expect(last).toMatchObject({ data: { statusCode: 401 } })
+})
+
+test('who leaves makes room for another, and HEAD takes none', async () => {
+  const own = await freshEnv({ FOLLOWERS_PER_CALLER: '1' })
+  const web = await spawnService('web', own.env)
+  const bea = await register(openClient(web.url))
+  for (let i = 0; i < 3; i++) expect((await bea.call('HEAD', '/events')).status).toBe(200)
+  const first = await listen(bea, web, '/events')
+  await first.messages.next()
+  expect((await bea.get('/events')).status).toBe(429)
+  first.stop()
+  while ((await bea.get('/events')).status === 429) await Bun.sleep(20)
+  await web.stop()
+  await own.drop()
+})

@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { make, type Person, register } from '../support/client.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+import { expectRefusal } from './answers.ts'
+import { bodyOf, type Event, type Read } from './read-events.ts'
+
+let service: TestService
+let ada: Person
+let grace: Person
+beforeAll(async () => {
+  service = await openTestService()
+  ada = await register(service.client, 'Ada')
+  grace = await register(service.client, 'Grace')
+})
+afterAll(() => service.close())
+
+const openProject = async (who = ada) => (await make(who, '/projects', { name: 'Engine' })).id
+const addTask = (projectId: string, title = 'Draw') => make(ada, '/tasks', { title, projectId })
+const addTasks = async (projectId: string, count: number) => {
+  const operations = Array.from({ length: count }, (_, i) => ({ op: 'task.create', title: `T${i}` }))
+  expect((await ada.post(`/projects/${projectId}/batch`, { operations })).status).toBe(200)
+}
+const read = (after: object, more = {}, who = ada) => who.post('/events/read', { after, ...more })
+const readOf = async (after: object, more = {}) => bodyOf(await read(after, more))
+const seqsOf = ({ events }: Read, projectId: string) =>
+  events.filter((event) => event.projectId === projectId).map(({ seq }) => seq)
+const countUp = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => from + i)
+
+test('events of several projects come in one answer, as the feed of each tells them', async () => {
+  const [one, other, quiet] = [await openProject(), await openProject(), await openProject()]
+  await addTasks(one, 3)
+  await addTask(other)
+  const found = await readOf({ [one]: 1, [other.toUpperCase()]: 0, [quiet]: 1 })
+  expect(found.after).toEqual({ [one]: 4, [other]: 2, [quiet]: 1 })
+  expect(Object.keys(found.after)).toEqual([one, other, quiet])
+  expect(found.gone).toEqual([])
+  for (const [projectId, after] of [
+    [one, 1],
+    [other, 0],
+  ] as const) {
+    const feed = (await ada.get(`/projects/${projectId}/events?after=${after}`)).body
+    const own = found.events.filter((event) => event.projectId === projectId)
+    expect(own).toEqual(feed.map((event) => ({ ...event, projectId })) as never)
+  }
+  expect(await readOf(found.after)).toEqual({ events: [], after: found.after, gone: [] })
+})
+
+test('a busy project does not keep the others waiting', async () => {
+  const busy = await openProject()
+  await addTasks(busy, 200)
+  const others: string[] = []
+  for (let i = 0; i < 12; i++) others.push(await openProject())
+  for (const one of others) await addTask(one)
+  const start = Object.fromEntries([busy, ...others].map((id) => [id, 0]))
+  const first = await readOf(start, { limit: 50 })
+  expect(first.events).toHaveLength(50)
+  for (const one of others) expect(seqsOf(first, one)).toEqual([1, 2])
+  expect(seqsOf(first, busy)).toEqual(countUp(1, 26))
+})
+
+test('with more projects than an answer has room for, each comes in its turn, though one is always busy', async () => {
+  const ids: string[] = []
+  for (let i = 0; i < 12; i++) ids.push(await openProject())
+  const [busy] = ids as [string]
+  for (const one of ids.slice(1)) await addTask(one)
+  const seen = new Map(ids.map((id) => [id, [] as number[]]))
+  let after: Record<string, number> = Object.fromEntries(ids.map((id) => [id, 0]))
+  for (let i = 0; i < 8; i++) {
+    await addTasks(busy, 5)
+    const found = await readOf(after, { limit: 5 })
+    expect(found.events).toHaveLength(5)
+    for (const id of ids) seen.get(id)!.push(...seqsOf(found, id))
+    after = found.after
+  }
+  for (const id of ids.slice(1)) expect(seen.get(id)).toEqual([1, 2])
+  expect(seen.get(busy)).toEqual(countUp(1, 40 - 22))
+})
+
+test('an answer ends where it is large enough, and those after it miss nothing', async () => {
+  const ids = [await openProject(), await openProject(), await openProject()]
+  const text = 'é'.repeat(20_000)
+  for (const id of ids) {
+    const task = await addTask(id)
+    for (let i = 0; i < 20; i++) await make(ada, `/tasks/${task.id}/comments`, { text })
+  }
+  const seen: Event[] = []
+  let after: Record<string, number> = Object.fromEntries(ids.map((id) => [id, 0]))
+  let reads = 0
+  for (; reads === 0 || seen.length < 66; reads++) {
+    const answer = await read(after, { limit: 500 })
+    expect(Buffer.byteLength(answer.text)).toBeLessThan(1_048_576 + 10_000)
+    const { events, after: next } = bodyOf(answer)
+    // All go on together, until their ends.
+    const steps = ids.filter((id) => next[id] !== 22).map((id) => next[id]! - after[id]!)
+    expect(Math.max(0, ...steps) - Math.min(...steps, Math.max(0, ...steps))).toBeLessThanOrEqual(1)
+    seen.push(...events)
+    after = next
+  }
+  expect(reads).toBeGreaterThan(2)
+  for (const id of ids) expect(seqsOf({ events: seen, after: {}, gone: [] }, id)).toEqual(countUp(1, 22))
+})
+
+test('what the caller may not see is named as gone, whether it is there or not', async () => {
+  const own = await openProject()
+  const hers = await openProject(grace)
+  const deleted = await openProject()
+  await ada.delete(`/projects/${deleted}`)
+  const absent = '0199abcd-0000-7000-8000-00000000cafe'
+  const asked = { [own]: 0, [hers]: 0, [deleted]: 0, [absent]: 9, none: 1 }
+  const found = await readOf(asked)
+  expect(found.gone).toEqual([hers, deleted, absent, 'none'])
+  expect(found.after).toEqual({ [own]: 1 })
+  expect(found.events).toHaveLength(1)
+  expect(await readOf({})).toEqual({ events: [], after: {}, gone: [] })
+})
+
+test('what cannot be is refused', async () => {
+  const own = await openProject()
+  expectRefusal(await read({ [own]: 2 }), 400, `after.${own} is ahead of the project: it has no such version`)
+  expectRefusal(await read({ [own]: 0, [own.toUpperCase()]: 0 }), 400, `after.${own} is given more than once`)
+  for (const after of [null, [], 'x', { [own]: -1 }, { [own]: '1' }, { [own]: 1.5 }, { [own]: null }])
+    expect((await read(after as object)).body.message).toStartWith(
+      'after must be an object of at most 1000 ids',
+    )
+  const ids = Array.from({ length: 1_001 }, (_, i) => [`${own.slice(0, -4)}${String(i).padStart(4, '0')}`, 0])
+  expect((await read(Object.fromEntries(ids))).status).toBe(400)
+  expect(bodyOf(await read(Object.fromEntries(ids.slice(1)))).gone.length).toBeGreaterThan(998)
+  for (const limit of [0, 501, '5', 1.5]) expect((await read({}, { limit })).status).toBe(400)
+  for (const wait of [-1, 26, '5']) expect((await read({}, { wait })).status).toBe(400)
+  expect((await read({}, { aftr: {} })).body.message).toBe('aftr is not known here; did you mean after?')
+  expectRefusal(await read({}, {}, ada.as() as Person), 401, 'A bearer token is required')
+})
+
+test('it counts as a read, and takes no Idempotency-Key', async () => {
+  const strict = await openTestService({ READS_PER_MINUTE: '3', WRITES_PER_MINUTE: '2' })
+  const bea = await register(strict.client)
+  const { id } = await make(bea, '/projects', { name: 'Engine' })
+  const key = { 'idempotency-key': 'once' }
+  const first = await bea.post('/events/read', { after: { [id]: 0 } }, key)
+  expect(first.headers.get('ratelimit-policy')).toStartWith('"reads"')
+  await make(bea, '/tasks', { title: 'Draw', projectId: id })
+  const again = await bea.post('/events/read', { after: { [id]: 0 } }, key)
+  expect([bodyOf(first).events.length, bodyOf(again).events.length]).toEqual([1, 2])
+  expect((await bea.post('/events/read', { after: {} })).status).toBe(200)
+  expect((await bea.post('/events/read', { after: {} })).status).toBe(429)
+  await strict.close()
+})

@@ -1,0 +1,16 @@
+import { expect } from 'bun:test'
+import type { Answer } from '../support/client.ts'
+import type { FeedEvent } from './feed.ts'
+
+export type Event = FeedEvent & { projectId: string }
+/** What a read of many feeds answers. */
+export interface Read {
+  events: Event[]
+  after: Record<string, number>
+  gone: string[]
+}
+
+export const bodyOf = ({ status, body, text }: Answer): Read => {
+  expect([status, status === 200 ? '' : text]).toEqual([200, ''])
+  return body as unknown as Read
+}

@@ -1,0 +1,31 @@
+import { expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { sharesOf } from '../../modules/feeds/shares.ts'
+
+const sum = (numbers: number[]) => numbers.reduce((all, one) => all + one, 0)
+
+test('each gets what it has, and what is over goes to those that have more', () => {
+  expect(sharesOf([200, 2, 0, 10], 50)).toEqual([38, 2, 0, 10])
+  expect(sharesOf([100, 100, 100], 50)).toEqual([17, 17, 16])
+  expect(sharesOf([5, 5, 5], 2)).toEqual([1, 1, 1])
+  expect(sharesOf([], 10)).toEqual([])
+})
+
+test('nobody gets more than is there, nobody who waits gets nothing, and no room is left while some wait', () => {
+  const property = fc.property(
+    fc.array(fc.nat(300), { maxLength: 50 }),
+    fc.integer({ min: 1, max: 500 }),
+    (waiting, limit) => {
+      const shares = sharesOf(waiting, limit)
+      const many = waiting.filter((one) => one > 0).length
+      expect(sum(shares)).toBe(Math.max(many, Math.min(limit, sum(waiting))))
+      shares.forEach((share, n) => {
+        expect(share).toBeLessThanOrEqual(waiting[n]!)
+        if (waiting[n]! > 0) expect(share).toBeGreaterThan(0)
+        // Whoever does not get all of theirs gets no less than another, but for the last row.
+        if (share < waiting[n]!) expect(share).toBeGreaterThanOrEqual(Math.max(...shares) - 1)
+      })
+    },
+  )
+  fc.assert(property)
+})
