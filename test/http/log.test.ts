@@ -29,16 +29,20 @@ async function logged(last: string): Promise<Record<string, unknown>[]> {
 
 test('the log has one line for a request: who, what, where, how long', async () => {
   const { id } = await make(ada, '/projects', { name: 'P' })
+  const expiresAt = new Date(Date.now() + 60_000).toISOString()
+  const made = await make(ada, '/tokens', { name: 'T', scopes: ['read'], expiresAt })
+  const { id: tokenId, token } = made as typeof made & { token: string }
   const answers = [
     await ada.get(`/projects/${id}?`),
     await ada.post('/tasks', { title: 'T', projectId: id }),
     await ada.patch('/projects/none', { name: 'Q' }),
+    await ada.as(token).get('/projects/none'),
     await nobody.get('/auth/me'),
   ]
   const ids = answers.map(({ headers }) => headers.get('x-request-id'))
-  const lines = await logged(ids[3]!)
+  const lines = await logged(ids[4]!)
   const found = ids.map((id) => lines.filter(({ requestId }) => requestId === id))
-  expect(found.map((one) => one.length)).toEqual([1, 1, 1, 1])
+  expect(found.map((one) => one.length)).toEqual([1, 1, 1, 1, 1])
   const common = { level: 30, time: expect.any(String), msg: 'answered', ms: expect.any(Number) }
   const line = (n: number, rest: object) =>
     expect(found[n]![0] as object).toEqual({ ...common, requestId: ids[n], ...rest })
@@ -46,7 +50,9 @@ test('the log has one line for a request: who, what, where, how long', async () 
   line(0, { userId: ada.id, projectId: id, method: 'GET', route: projects, status: 200 })
   line(1, { userId: ada.id, projectId: id, method: 'POST', route: '/api/v1/tasks', status: 201 })
   line(2, { userId: ada.id, projectId: 'none', method: 'PATCH', route: projects, status: 404 })
-  line(3, { method: 'GET', route: '/api/v1/auth/me', status: 401 })
+  line(3, { userId: ada.id, tokenId, projectId: 'none', method: 'GET', route: projects, status: 404 })
+  line(4, { method: 'GET', route: '/api/v1/auth/me', status: 401 })
+  expect(JSON.stringify(lines)).not.toContain(token)
 })
 
 test('the log names the trace that a request says to be of, and nothing that is none', async () => {
