@@ -60,8 +60,10 @@ for (const [kind, open] of Object.entries({ sentinels: openRedisSentinels, 'a cl
       try {
         const { id } = await make(other.atA, '/projects', { name: 'Shared' })
         for (const n of upTo(5))
-          for (const who of [other.atA, other.atB])
+          for (const who of [other.atA, other.atB]) {
             await make(who, '/tasks', { title: `Task ${n}`, projectId: id })
+            expect(await has(`${other.env.REDIS_PREFIX}:lease:*${id}*`)).toBe(true)
+          }
         const { body } = await other.atB.get(`/tasks?projectId=${id}`)
         expect(body.map(({ number }) => number)).toEqual(upTo(10))
       } finally {

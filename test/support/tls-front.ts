@@ -34,13 +34,13 @@ export async function openTlsFront(
   }
 }
 
-/** Good for nothing but this: self-signed, for localhost. */
-const key = `-----BEGIN PRIVATE KEY-----
+/** Good for nothing but tests: self-signed, for localhost, and so its own authority. */
+export const key = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgdZhZbyXuvaijZokS
 3dfg4fY8PTP7zB/KPLKPTNIAXZWhRANCAATqbfW0v0YwpJsDUSm63JpaAl6X5Wi4
 8DgMJ49NnPS/8vdaUochXDenus7rAkCRfasl1MXRADk3HnUxlpVViuxW
 -----END PRIVATE KEY-----`
-const cert = `-----BEGIN CERTIFICATE-----
+export const cert = `-----BEGIN CERTIFICATE-----
 MIIBljCCATugAwIBAgIUe7ep0REhG/SeuqgLFFkKOsEzOrowCgYIKoZIzj0EAwIw
 FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMTIyMzAzNFoYDzIxMjYxMDI4
 MjIzMDM0WjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO

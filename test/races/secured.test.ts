@@ -1,0 +1,102 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { chown, mkdtemp, realpath, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import { freePort } from '../../src/local/port.ts'
+import { end, launch } from '../../src/local/process.ts'
+import { redisBinary } from '../../src/local/redis-binary.ts'
+import { openPostgres, type PostgresServer } from '../faults/postgres-server.ts'
+import { make, openClient, register } from '../support/client.ts'
+import { type ServiceProcess, spawnService, testSecret } from '../support/service.ts'
+import { cert, key } from '../support/tls-front.ts'
+import { eventually } from './pair.ts'
+
+let dir: string
+let postgres: PostgresServer
+let redis: { pid: number; url: string }
+let env: Record<string, string>
+const processes: ServiceProcess[] = []
+const started = async (command: 'start' | 'web', more: Record<string, string>) => {
+  const one = await spawnService(command, { ...env, ...more })
+  processes.push(one)
+  return one
+}
+beforeAll(async () => {
+  dir = await mkdtemp(join(await realpath(process.env.TEST_DATA_DIR!), 'secured-'))
+  for (const [name, text] of Object.entries({ cert, key })) await writeFile(join(dir, name), text)
+  postgres = await openPostgres(dir)
+  await speakTls(postgres)
+  redis = await secureRedis()
+  const url = new URL(postgres.url)
+  url.hostname = 'localhost'
+  const DATABASE_URL = `${url.href}?sslmode=verify-full`
+  env = { DATABASE_URL, REDIS_URL: redis.url, JWT_SECRET: testSecret, HOST: '127.0.0.1', PORT: '0' }
+})
+afterAll(async () => {
+  await Promise.all(processes.map((one) => one.stop('SIGKILL')))
+  await postgres.stop()
+  await end(redis.pid, dir, 'SIGKILL', 5_000)
+  await rm(dir, { recursive: true, force: true })
+})
+
+async function speakTls({ ask }: PostgresServer): Promise<void> {
+  const { uid, gid } = await stat(join(dir, 'postgres'))
+  for (const [name, text] of Object.entries({ 'server.crt': cert, 'server.key': key })) {
+    await writeFile(join(dir, 'postgres', name), text, { mode: 0o600 })
+    await chown(join(dir, 'postgres', name), uid, gid)
+  }
+  await ask(async (sql) => {
+    await sql`alter system set ssl = on`
+    await sql`select pg_reload_conf()`
+  })
+}
+
+/** Nobody comes in but one user with a password, through TLS. */
+async function secureRedis() {
+  const port = await freePort()
+  const tls = ['--port', '0', '--tls-port', `${port}`, '--tls-auth-clients', 'no', '--save', '']
+  const files = ['cert', 'key', 'ca-cert'].flatMap((name) => [
+    `--tls-${name}-file`,
+    join(dir, name.slice(-4).replace('-', '')),
+  ])
+  const users = ['default off', 'docket on >s3cret ~* &* +@all'].flatMap((user) => [
+    '--user',
+    ...user.split(' '),
+  ])
+  const command = [await redisBinary(console.error), ...tls, ...files, ...users, '--dir', dir]
+  const { pid } = launch({ command, cwd: dir, logFile: join(dir, 'redis.log') })
+  return { pid, url: `rediss://docket:s3cret@localhost:${port}` }
+}
+
+const health = async ({ url }: ServiceProcess) => (await fetch(`${url}/health/ready`)).json()
+
+test('Postgres and Redis are spoken to through TLS, by who they can prove to be, as a user with a password', async () => {
+  const one = await started('start', { NODE_EXTRA_CA_CERTS: join(dir, 'cert') })
+  await eventually('both', async () => Bun.deepEquals(await health(one), { status: 'ok', ...both('ok') }))
+  const ada = await register(openClient(one.url))
+  const { id } = await make(ada, '/projects', { name: 'Secured' })
+  await make(ada, '/tasks', { projectId: id, title: 'First' })
+  const plain = await postgres.ask(
+    (sql) => sql`select from pg_stat_ssl join pg_stat_activity using (pid)
+      where application_name = 'docket' and not ssl`,
+  )
+  expect(plain).toHaveLength(0)
+  const client = new Redis(redis.url, { tls: { ca: cert } })
+  expect(await client.keys('docket:lease:*')).not.toHaveLength(0)
+  client.disconnect()
+  await ada.delete(`/projects/${id}`)
+  const streams = () => postgres.ask((sql) => sql`select from streams where project_id = ${id}`)
+  await eventually('the end of the project', async () => (await streams()).length === 0)
+})
+
+test('who cannot prove who they are is not spoken to, nor without the password', async () => {
+  const doubting = await started('web', {})
+  expect(await health(doubting)).toEqual({ status: 'unready', ...both('away') })
+  const wrong = redis.url.replace('s3cret', 'wrong')
+  const guessing = await started('web', { REDIS_URL: wrong, NODE_EXTRA_CA_CERTS: join(dir, 'cert') })
+  await eventually('Postgres', async () =>
+    Bun.deepEquals(await health(guessing), { status: 'ok', postgres: 'ok', redis: 'away' }),
+  )
+})
+
+const both = (state: string) => ({ postgres: state, redis: state })
