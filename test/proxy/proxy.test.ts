@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { freePort } from '../../src/local/port.ts'
+import { eventually, tally, upTo } from '../races/pair.ts'
+import { type Answer, type Client, make, openClient, type Person, register } from '../support/client.ts'
+import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
+import { openNames } from './names.ts'
+import { checked, configuration, type Place, startProxy } from './proxy.ts'
+
+const hosts = ['127.0.0.2', '127.0.0.3']
+let fresh: Awaited<ReturnType<typeof freshEnv>>
+let names: Awaited<ReturnType<typeof openNames>>
+let place: Place
+let proxy: ReturnType<typeof startProxy>
+let webs: ServiceProcess[]
+let nobody: Client
+let ada: Person
+let projectId: string
+beforeAll(async () => {
+  const port = String(await freePort())
+  fresh = await freshEnv({ TRUST_PROXY: 'on', DRAIN_DELAY_MS: '6000', SIGN_IN_FAILURES: '1' })
+  webs = await Promise.all(hosts.map((HOST) => spawnService('web', { ...fresh.env, HOST, PORT: port })))
+  names = await openNames(hosts)
+  place = { BIND: `127.0.0.1:${await freePort()}`, WEB: `web:${port}`, DNS: names.address }
+  proxy = startProxy(place)
+  nobody = openClient(`http://${place.BIND}`)
+  await eventually('both are in', async () => new Set(await Promise.all(upTo(8).map(whoAnswers))).size === 2)
+  ada = await register(nobody)
+  projectId = (await make(ada, '/projects', { name: 'Behind' })).id
+})
+afterAll(async () => {
+  await Promise.all([proxy.stop(), ...webs.map((web) => web.stop('SIGKILL'))])
+  names.close()
+  await fresh.drop()
+})
+
+/** Each process begins the ids of its answers alike. */
+const processOf = ({ headers }: Answer) => headers.get('x-request-id')?.split('-')[0] ?? 'nobody'
+const whoAnswers = () => nobody.get('/auth/me', { connection: 'close' }).then(processOf, () => 'nobody')
+
+test('the configuration is as the proxy wants it', () => {
+  expect(checked(place)).toEqual({ status: 0, output: 'Configuration file is valid' })
+})
+
+test('requests go to all processes alike', async () => {
+  const by = new Map<string, number>()
+  for (const _ of upTo(40)) {
+    const one = await whoAnswers()
+    by.set(one, (by.get(one) ?? 0) + 1)
+  }
+  expect([...by.values()].sort()).toEqual([20, 20])
+})
+
+test('a request that is held is not cut, nor a stream between two signs of life', () => {
+  const text = readFileSync(configuration, 'utf8')
+  const seconds = [...text.matchAll(/^ {2}timeout (?:client|server) +(\d+)s$/gm)].map(([, s]) => Number(s))
+  expect(seconds).toHaveLength(2)
+  expect(Math.min(...seconds)).toBeGreaterThanOrEqual(25 + 15)
+})
+
+test('an event passes at once, while its stream is open', async () => {
+  const headers = { authorization: `Bearer ${ada.token}`, accept: 'text/event-stream' }
+  const end = new AbortController()
+  const url = `http://${place.BIND}/api/v1/projects/${projectId}/events`
+  const stream = await fetch(url, { headers, signal: end.signal })
+  const reader = stream.body!.pipeThrough(new TextDecoderStream()).getReader()
+  expect((await reader.read()).value).toStartWith('retry: ')
+  for (const title of ['One', 'Two']) {
+    await make(ada, '/tasks', { title, projectId })
+    expect((await reader.read()).value).toContain(`"title":"${title}"`)
+  }
+  end.abort()
+})
+
+test('the service sees the address that the proxy saw, whatever a client says of itself', async () => {
+  const { email } = await register(nobody)
+  const guess = (said: string) =>
+    nobody.post('/auth/login', { email, password: 'wrong-1' }, { 'x-forwarded-for': said })
+  const answers = [
+    await guess('198.51.100.1'),
+    await guess('198.51.100.2'),
+    await guess('198.51.100.3, 10.0.0.1'),
+  ]
+  expect(answers.map(({ status }) => status)).toEqual([401, 429, 429])
+})
+
+test('a process that drains gets no more, and no request fails', async () => {
+  const statuses: number[] = []
+  let going = true
+  const clients = upTo(4).map(async () => {
+    while (going) statuses.push((await ada.get(`/projects/${projectId}`).catch(() => ({ status: 0 }))).status)
+  })
+  const stays = processOf(await openClient(webs[1]!.url).get('/auth/me'))
+  const leaving = webs[0]!.stop()
+  const answering = async () => new Set(await Promise.all(upTo(16).map(whoAnswers)))
+  await eventually('no more goes there', async () => [...(await answering())].join() === stays)
+  // It would still take some: that it gets none is the proxy's doing.
+  expect((await openClient(webs[0]!.url).get('/auth/me')).status).toBe(401)
+  expect(await leaving).toBe(0)
+  await eventually('some more', () => statuses.length > 200)
+  going = false
+  await Promise.all(clients)
+  expect(tally(statuses)).toEqual({ 200: statuses.length })
+})
+
+test('with no process to ask the proxy answers as the service would', async () => {
+  await webs[1]!.stop('SIGKILL')
+  const { status, body, headers } = await nobody.get('/projects')
+  expect([status, body.statusCode, headers.get('retry-after')]).toEqual([503, 503, '1'])
+  expect([typeof body.message, body.error]).toEqual(['string', 'Service Unavailable'])
+})
