@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { createApp } from '../../src/app.ts'
 import { type Body, invite, make, type Person, register } from '../support/client.ts'
 import { openTestService, type TestService } from '../support/service.ts'
 import { expectRefusal } from './answers.ts'
@@ -131,6 +132,31 @@ test('feeds of other projects are absent, also as streams and held', async () =>
     for (const accept of ['application/json', 'text/event-stream'])
       expectRefusal(await bound.get(path, { accept }), 404, 'Project not found')
   }
+})
+
+test('the events of many projects, and the stream of all, are of its own', async () => {
+  const after = { [mine.projectId]: 0, [other.projectId]: 0 }
+  const read = (await bound.post('/events/read', { after })).body as unknown as {
+    events: { projectId: string }[]
+    gone: string[]
+  }
+  expect([...new Set(read.events.map(({ projectId }) => projectId))]).toEqual([mine.projectId])
+  expect(read.gone).toEqual([other.projectId])
+
+  const over = new AbortController()
+  const headers = { authorization: `Bearer ${bound.token}`, accept: 'text/event-stream' }
+  const request = new Request('http://localhost/api/v1/events', { headers, signal: over.signal })
+  const answer = await createApp(service.services).fetch(request)
+  const reader = answer.body!.pipeThrough(new TextDecoderStream() as never).getReader()
+  let text = ''
+  const readUntil = async (count: number) => {
+    while (text.split(mine.projectId).length <= count) text += (await reader.read()).value
+  }
+  await readUntil(1)
+  for (const { projectId } of [other, mine]) await make(people.owner, '/tasks', { title: 'New', projectId })
+  await readUntil(2)
+  over.abort()
+  expect(text).not.toContain(other.projectId)
 })
 
 test("a key is the token's own: an answer to another one is not repeated to it", async () => {
