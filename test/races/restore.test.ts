@@ -102,3 +102,17 @@ test('what was seen, written and kept at a version is not taken for what another
   expect((await create(atB, 'Fourth')).number).toBe(4)
   await sound()
 })
+
+test('who has followed beyond the point that was restored is told, and follows on from a list', async () => {
+  const { atA, atB } = pair
+  const restore = await copied()
+  await create(atA, 'Undone')
+  const events = (after: number) => atB.get(`/projects/${projectId}/events?after=${after}`)
+  expect((await events(2)).body.map(({ id }) => id)).toHaveLength(1)
+  await restore()
+  expect(await events(3)).toMatchObject({ status: 400, body: { message: expect.stringContaining('ahead') } })
+  const version = Number((await atB.get(`/tasks?projectId=${projectId}`)).headers.get('docket-version'))
+  expect([version, (await events(version)).body]).toEqual([2, []])
+  await create(atA, 'Second')
+  expect((await events(version)).body).toMatchObject([{ seq: 3, after: { title: 'Second' } }])
+})
