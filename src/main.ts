@@ -2,6 +2,7 @@ import process from 'node:process'
 import { commands } from '../modules/commands.ts'
 import { readAdmin } from '../workers/admin/admin.ts'
 import { startWorkers } from '../workers/main.ts'
+import { webhookFamilies } from '../workers/webhooks/families.ts'
 import { react } from '../workers/reactions.ts'
 import { createApp } from './app.ts'
 import { type Config, readConfig, requireForProduction } from './config.ts'
@@ -112,7 +113,11 @@ async function serve(command: string, config: Config, log: Log, stopping: Stoppi
   if (config.metricsPort > 0) parts.push(openProcessFamilies(), () => serviceFamilies(services))
   if (command !== 'web') {
     stopping.closes('workers', startWorkers(services))
-    parts.push(() => jobFamilies(services.database.chores))
+    const { chores } = services.database
+    parts.push(
+      () => jobFamilies(chores),
+      () => webhookFamilies(chores),
+    )
   }
   if (command === 'worker') return undefined
   return listen(createApp(services), services, stopping, mostReceivedBytes)

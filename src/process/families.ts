@@ -26,9 +26,11 @@ export function serviceFamilies({ actors, config, counts, followers }: Services)
       'Streams, and requests that are held until something happens.',
       followers.seated(),
     ),
-    gauge('follower_lag_events', 'What the last of the streams was not sent yet.', [
+    gauge('follower_lag_events', 'What the last of the followers was not sent yet.', [
       [{ follower: 'stream' }, events],
     ]),
-    gauge('follower_lag_seconds', 'For how long it has been behind.', [[{ follower: 'stream' }, seconds]]),
+    gauge('follower_lag_seconds', 'For how long the last of the followers has been behind.', [
+      [{ follower: 'stream' }, seconds],
+    ]),
   ]
 }

@@ -7,6 +7,7 @@ import { openProcessFamilies } from '../../src/metrics/process-families.ts'
 import { serviceFamilies } from '../../src/process/families.ts'
 import { root } from '../architecture/source.ts'
 import { openTestService, type TestService } from '../support/service.ts'
+import { webhookFamilies } from '../../workers/webhooks/families.ts'
 import { promtool } from './scrape.ts'
 
 let service: TestService
@@ -16,7 +17,8 @@ beforeAll(async () => {
   service = await openTestService({ METRICS_PORT: '1' })
   await service.client.get('/auth/me')
   const { services } = service
-  const jobs = await jobFamilies(services.database.chores)
+  const { chores } = services.database
+  const jobs = [...(await jobFamilies(chores)), ...(await webhookFamilies(chores))]
   for (const { name, type, values } of [...openProcessFamilies()(), ...serviceFamilies(services), ...jobs]) {
     const labels = [...new Set(values.flatMap(({ labels }) => Object.keys(labels)))]
     const names = type === 'histogram' ? ['_bucket', '_sum', '_count'].map((end) => name + end) : [name]
@@ -93,6 +95,7 @@ test('no label is as many as there are users or projects', () => {
     'batch',
     'follower',
     'mode',
+    'state',
   ]
   expect([...labels].filter((label) => !few.includes(label))).toEqual([])
   expect(openCounts().requests.all()).toEqual([])

@@ -1,0 +1,46 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { webhookFamilies } from '../../workers/webhooks/families.ts'
+import { make, register } from '../support/client.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+
+let service: TestService
+beforeAll(
+  async () =>
+    void (service = await openTestService({ WEBHOOK_ALLOW_HTTP: 'on', WEBHOOK_ALLOW_PRIVATE: 'on' })),
+)
+afterAll(() => service.close())
+
+async function told() {
+  const families = await webhookFamilies(service.services.database.chores)
+  return Object.fromEntries(
+    families.flatMap(({ name, values }) =>
+      values.map(({ labels, value }) => [[name, ...Object.values(labels)].join(' '), value]),
+    ),
+  )
+}
+
+test('webhooks show by how they are, and how far the last one is behind unless its receiver fails', async () => {
+  expect(await told()).toMatchObject({
+    'docket_webhooks enabled': 0,
+    'docket_follower_lag_seconds webhook': 0,
+  })
+  const ada = await register(service.client)
+  const { id: projectId } = await make(ada, '/projects', { name: 'Hooked' })
+  const hooks = ['a', 'b', 'c'].map((path) =>
+    make(ada, `/projects/${projectId}/webhooks`, { url: `http://127.0.0.1:9/${path}` }),
+  )
+  const [, failing, ended] = await Promise.all(hooks)
+  for (const title of ['One', 'Two']) await make(ada, '/tasks', { title, projectId })
+  const { chores: sql } = service.services.database
+  await sql`update webhooks set failures = 3, cursor = 0 where id = ${failing!.id}`
+  await sql`update webhooks set disabled_at = now(), cursor = 0 where id = ${ended!.id}`
+  await sql`update events set at = now() - interval '90 s' where project_id = ${projectId} and seq = 2`
+  const now = await told()
+  expect(now).toMatchObject({
+    'docket_webhooks enabled': 1,
+    'docket_webhooks failing': 1,
+    'docket_webhooks disabled': 1,
+    'docket_follower_lag_events webhook': 2,
+  })
+  expect(now['docket_follower_lag_seconds webhook']).toBeGreaterThanOrEqual(90)
+})

@@ -1,0 +1,41 @@
+import { type Family, gauge } from '../../src/metrics/family.ts'
+import type { Sql } from '../../src/postgres/database.ts'
+
+/** Webhooks looked at, at most. */
+const mostCounted = 10_000
+
+interface Row {
+  enabled: number
+  failing: number
+  disabled: number
+  events: number
+  seconds: number
+}
+
+/** How webhooks are, as the database tells it: the same in every worker. Those that fail wait for their receivers, not for us. */
+export async function webhookFamilies(sql: Sql): Promise<Family[]> {
+  const [row] = await sql<Row[]>`
+    with looked as materialized (select project_id, cursor, failures, disabled_at from webhooks limit ${mostCounted}),
+    behind as (select w.project_id, w.cursor, s.version - w.cursor as events from looked w
+      join streams s on s.project_id = w.project_id
+      where w.disabled_at is null and w.failures = 0 and s.version > w.cursor)
+    select count(*) filter (where disabled_at is null and failures = 0)::int4 as enabled,
+      count(*) filter (where disabled_at is null and failures > 0)::int4 as failing,
+      count(disabled_at)::int4 as disabled,
+      (select coalesce(max(events), 0)::float8 from behind) as events,
+      (select coalesce(max(extract(epoch from now() - e.at)), 0)::float8 from behind b cross join lateral
+        (select at from events where project_id = b.project_id and seq > b.cursor order by seq limit 1) e) as seconds
+    from looked`
+  const { events, seconds, ...states } = row!
+  const of: [{ follower: string }, number][] = [[{ follower: 'webhook' }, events]]
+  const since: [{ follower: string }, number][] = [[{ follower: 'webhook' }, Math.max(0, seconds)]]
+  return [
+    gauge(
+      'webhooks',
+      `Webhooks, counted up to ${mostCounted}; failing ones are tried again.`,
+      Object.entries(states).map(([state, count]) => [{ state }, count]),
+    ),
+    gauge('follower_lag_events', 'What the last of the followers was not sent yet.', of),
+    gauge('follower_lag_seconds', 'For how long the last of the followers has been behind.', since),
+  ]
+}
