@@ -4,7 +4,7 @@ import type { Unit } from '../commit/commit.ts'
 import type { NewAccount, React, StoredEvent } from '../facts/facts.ts'
 import { isOwn, type Kept, nameOf, replay } from '../commit/idempotency.ts'
 import type { Past, ToldPast } from '../facts/past.ts'
-import { Refusal } from '../wire/refusals.ts'
+import { Refusal, unavailable } from '../wire/refusals.ts'
 import type { Reply } from '../wire/reply.ts'
 import type { Prepared } from './prepare.ts'
 import { evolve, type State } from './state.ts'
@@ -41,6 +41,7 @@ export function decideBatch({ states, batch, kept: known, pasts }: Prepared, rea
       const source = stateOf(states, work.projectId)
       const target = stateOf(states, work.otherProjectId ?? work.projectId)
       const { changes, accounts: opened, answer, isBatch } = work.decide(source, context, target)
+      if (work.again && changes.length === 0 && (!guard || isOwn(guard))) throw mayComeYet()
       const batch = isBatch ? source.version + 1 : undefined
       for (const change of changes) {
         const { version: seq } = evolve(stateOf(states, change.projectId), change)
@@ -50,8 +51,9 @@ export function decideBatch({ states, batch, kept: known, pasts }: Prepared, rea
       const isRepeatable = guard && isOwn(guard) && changes.length === 0
       if (guard && !isRepeatable) kept.set(nameOf(guard), { ...guard, ...(answer as unknown as Reply) })
       return () => resolve(answer)
-    } catch (refusal) {
-      return () => reject(refusal)
+    } catch (error) {
+      const isUnsure = work.again && error instanceof Refusal
+      return () => reject(isUnsure ? mayComeYet() : error)
     }
   })
   const heads = states.map((state, i) => headOf(state, before[i]!))
@@ -59,6 +61,12 @@ export function decideBatch({ states, batch, kept: known, pasts }: Prepared, rea
   const unit = { heads, events, accounts, jobs, kept: [...kept.values()] }
   return { settle: () => settlements.forEach((tell) => tell()), unit }
 }
+
+/**
+ * An order that was given to another process before may still be done there, once things are otherwise than they are now:
+ * so that nothing comes of it here is not the end of it, and nobody is told so.
+ */
+const mayComeYet = () => unavailable('Nobody knows yet whether the write was done')
 
 const told = (past: Past | Refusal | undefined, decided: readonly StoredEvent[]): ToldPast | undefined =>
   past && (past instanceof Refusal ? past : { ...past, decided })
