@@ -14,6 +14,7 @@ import { scenarios } from './scenarios.ts'
 import { seed, seedLimit } from './seed.ts'
 import { type Closers, type Servers, startServers } from './servers.ts'
 import { endTools } from './tool.ts'
+import { measureWebhooks } from './webhooks.ts'
 
 const idleAfterMs = 2_000
 
@@ -103,6 +104,7 @@ async function measureAll(bench: Bench, results: Results, isInterrupted: () => b
   // A minute of its own, and only when asked for.
   if (only.length > 0) {
     await attempt('overload', async () => void (results.overload = await measureOverload(bench)))
+    await attempt('webhooks', async () => void (results.webhooks = await measureWebhooks(bench)))
   }
 }
 

@@ -6,6 +6,7 @@ import type { Overload } from './overload.ts'
 import { failuresOf, type Results } from './results.ts'
 import { scalingTable } from './scaling-report.ts'
 import { table } from './table.ts'
+import type { Webhooks } from './webhooks.ts'
 
 const columns = [
   'scenario',
@@ -25,13 +26,15 @@ const peerColumns = ['peer req/s', 'times the peer']
 
 /** The figures as a table for people, on a page or on a terminal. */
 export function markdown(results: Results): string {
-  const { scenarios, lone, deletion, scaling, overload, machine, idleMiB, rounds, seconds } = results
+  const { scenarios, lone, deletion, scaling, overload, webhooks, machine, idleMiB, rounds, seconds } =
+    results
   const failures = failuresOf(results)
   const facts = [
     ...(idleMiB ? [`A web process without work takes ${whole(idleMiB)} MiB.`] : []),
     ...(lone ? [loneFact(lone)] : []),
     ...(deletion ? [deletionFact(deletion)] : []),
     ...(overload ? [overloadFact(overload)] : []),
+    ...(webhooks ? [webhooksFact(webhooks)] : []),
     ...failures.map((failure) => `Does not count: ${failure}.`),
   ]
   const method = `Medians of ${rounds} rounds of ${seconds} s, service and limits one after another; ratios are medians of those of the rounds.`
@@ -96,6 +99,12 @@ const overloadFact = (o: Overload) =>
   (o.recoverySeconds === null
     ? 'It did not recover.'
     : `It was itself again ${tenths(o.recoverySeconds)} s after.`)
+
+const webhooksFact = ({ webhooks, writesPerSecond, without, ...w }: Webhooks) =>
+  `With ${whole(webhooks)} webhooks and ${whole(writesPerSecond)} creates asked for in a second, an event is delivered ` +
+  `${whole(w.deliveryP50Ms)} ms after it was made (p99 ${whole(w.deliveryP99Ms)} ms). Creates go from ` +
+  `${whole(without.perSecond)}/s, p50 ${tenths(without.p50Ms)} ms, p99 ${tenths(without.p99Ms)} ms with the webhooks ` +
+  `disabled to ${whole(w.with.perSecond)}/s, p50 ${tenths(w.with.p50Ms)} ms, p99 ${tenths(w.with.p99Ms)} ms.`
 
 const whole = (value?: number) => (value === undefined ? '–' : Math.round(value).toLocaleString('en'))
 const tenths = (value?: number) => (value === undefined ? '–' : value.toFixed(1))

@@ -8,6 +8,7 @@ import type { Row } from './measure.ts'
 import type { Overload } from './overload.ts'
 import { markdown } from './report.ts'
 import type { Scaled } from './scaling.ts'
+import type { Webhooks } from './webhooks.ts'
 
 /** All that a run found out. */
 export interface Results {
@@ -22,6 +23,7 @@ export interface Results {
   deletion?: Deletion
   scaling?: Scaled[]
   overload?: Overload
+  webhooks?: Webhooks
   /** What could not be measured, and why. */
   failures: string[]
 }
@@ -32,6 +34,7 @@ export const failuresOf = (results: Results): string[] => [
   ...results.scenarios.flatMap(({ name, failures }) => failures.map((failure) => `${name}: ${failure}`)),
   ...(results.deletion?.failures ?? []).map((failure) => `deletion: ${failure}`),
   ...(results.overload?.failures ?? []).map((failure) => `overload: ${failure}`),
+  ...(results.webhooks?.failures ?? []).map((failure) => `webhooks: ${failure}`),
 ]
 
 export async function writeResults(folder: string, results: Results): Promise<void> {

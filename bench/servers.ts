@@ -110,6 +110,8 @@ function environment(databaseUrl: string, redisUrl: string) {
     HOST: '127.0.0.1',
     REUSE_PORT: 'on',
     RATE_LIMIT: 'off',
+    WEBHOOK_ALLOW_HTTP: 'on',
+    WEBHOOK_ALLOW_PRIVATE: 'on',
   }
 }
 
