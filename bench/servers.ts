@@ -17,7 +17,7 @@ export interface Servers {
   /** The service, however many web processes share its port. */
   url: string
   sql: postgres.Sql
-  pids: { postgres: number[]; redis: number[]; web(): number[] }
+  pids: { postgres: number[]; redis: number[]; web(): number[]; worker(): number[] }
   /** Sees to it that exactly so many web processes run. */
   web(count: number): Promise<void>
   /** So many web processes more on one port, with a database of their own: the others are nothing to them. */
@@ -49,7 +49,7 @@ export async function startServers(closers: Closers): Promise<Servers> {
   const env = environment(databaseUrl, redisUrl)
   const processes = serviceProcesses(env, port, ownDatabase(sql, databaseUrl))
   closers.unshift(processes.stop)
-  const pids = { ...(await serverPids(folder)), web: processes.webPids }
+  const pids = { ...(await serverPids(folder)), web: processes.webPids, worker: processes.workerPids }
   const { web, beside, withWorker } = processes
   return { folder, databaseUrl, redisUrl, url: urlOf(port), sql, pids, web, beside, withWorker }
 }
@@ -71,6 +71,7 @@ function serviceProcesses(
   const end = (processes: ServiceProcess[]) => Promise.all(processes.map((process) => process.stop()))
   return {
     webPids: () => webs.map(({ pid }) => pid),
+    workerPids: () => workers.map(({ pid }) => pid),
     async web(count: number): Promise<void> {
       if (webs.length === count) return
       await end(webs.splice(0))

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { build, type Histogram } from 'hdr-histogram-js'
 import { openClient } from '../test/support/client.ts'
 import type { Bench } from './measure.ts'
+import { cpuMicros } from './process-usage.ts'
 import type { PlannedRequest } from './plan.ts'
 import { creation } from './requests.ts'
 import { eachOf, type Seeded } from './seed.ts'
@@ -19,6 +20,8 @@ export interface Webhooks {
   /** Of creates, with the webhooks disabled and enabled. */
   without: Creates
   with: Creates
+  /** Processor time for each create with its delivery, in microseconds. */
+  cpu: Record<string, number>
   failures: string[]
 }
 
@@ -28,7 +31,7 @@ interface Creates {
   p99Ms: number
 }
 
-const wanted = { writesPerSecond: 1_000, everyMs: 10, patienceMs: 15_000 }
+const wanted = { writesPerSecond: 1000, everyMs: 10, patienceMs: 15_000 }
 
 /** A webhook for each project, and creates in all of them at a steady rate: how soon they are delivered, and at what cost. */
 export async function measureWebhooks({ servers, world, options }: Bench): Promise<Webhooks> {
@@ -50,8 +53,10 @@ export async function measureWebhooks({ servers, world, options }: Bench): Promi
     await load(1)
     await receiver.settled(wanted.patienceMs)
     receiver.reset()
+    const spent = openMeter(servers.pids)
     const during = await load(options.seconds)
     await receiver.settled(wanted.patienceMs)
+    const cpu = spent(during.total)
     const { seen, late } = receiver
     const { total, ...figures } = during
     const failures = seen() < total ? [`${total - seen()} events of ${total} did not arrive`] : []
@@ -59,9 +64,17 @@ export async function measureWebhooks({ servers, world, options }: Bench): Promi
     return {
       ...{ webhooks: hooks.length, writesPerSecond: wanted.writesPerSecond, failures },
       ...{ deliveryP50Ms: late().getValueAtPercentile(50), deliveryP99Ms: late().getValueAtPercentile(99) },
-      ...{ delivered: seen(), expected: total, with: figures, without },
+      ...{ delivered: seen(), expected: total, with: figures, without, cpu },
     }
   })
+}
+
+function openMeter({ web, worker, postgres, redis }: Bench['servers']['pids']) {
+  const pids = { web: web(), worker: worker(), postgres, redis }
+  const read = () => Object.entries(pids).map(([name, some]) => [name, cpuMicros(some) ?? 0] as const)
+  const before = read()
+  return (count: number): Record<string, number> =>
+    Object.fromEntries(read().map(([name, now], n) => [name, (now - before[n]![1]) / count]))
 }
 
 interface Hook {

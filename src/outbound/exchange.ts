@@ -3,7 +3,7 @@ import { Agent as HttpsAgent, request as viaHttps } from 'node:https'
 import { isIP } from 'node:net'
 import { answerBytes, type Told, toldBy } from './answer.ts'
 
-const keptConnections = { keepAlive: true, maxFreeSockets: 2, timeout: 4_000 }
+const keptConnections = { keepAlive: true, maxFreeSockets: 64, timeout: 4_000 }
 
 export interface Parcel {
   url: string
