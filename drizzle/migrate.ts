@@ -1,38 +1,52 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { drizzle } from 'drizzle-orm/postgres-js'
-import { migrate as applyAll } from 'drizzle-orm/postgres-js/migrator'
 import { readMigrationFiles } from 'drizzle-orm/migrator'
 import postgres from 'postgres'
+import { applyMissing, countApplied } from './apply.ts'
 
 const migrationsFolder = fileURLToPath(new URL('./migrations', import.meta.url))
 const lockKey = 0x646f636b // "dock"
 const undefinedTable = '42P01'
 
-/** Applies what is missing. Several may start at once: an advisory lock lets one work and the others find it done. */
+/**
+ * Applies what is missing. Several may start at once: one works, and the others find it done. The lock is held by a
+ * transaction, so that a pooler holds it as well; and it is asked for, not waited for, because an index that is made beside
+ * other work waits for all who wait in Postgres.
+ */
 export const migrate = (databaseUrl: string): Promise<void> =>
-  withConnection(databaseUrl, async (sql) => {
-    await sql`select pg_advisory_lock(${lockKey})`
-    await applyAll(drizzle(sql), { migrationsFolder })
-  })
+  withConnections(databaseUrl, (sql) =>
+    sql.begin(async (lock) => {
+      await lock.unsafe('set local idle_in_transaction_session_timeout = 0')
+      while (!(await isTaken(lock))) await sleep(100)
+      await applyMissing(sql, readMigrationFiles({ migrationsFolder }))
+    }),
+  )
+
+/** Without parameters: a query that has some keeps its view of the database, which indexes wait for too. */
+async function isTaken(lock: postgres.TransactionSql): Promise<boolean> {
+  const [row] = await lock.unsafe<{ taken: boolean }[]>(
+    `select pg_try_advisory_xact_lock(${lockKey}) as taken`,
+  )
+  return row!.taken
+}
 
 /** Whether the database has all migrations that this build knows. */
 export const isMigrated = (databaseUrl: string): Promise<boolean> =>
-  withConnection(databaseUrl, async (sql) => (await appliedIn(sql)) >= migrationCount())
+  withConnections(databaseUrl, async (sql) => (await appliedIn(sql)) >= migrationCount())
 
 /** The number of migrations that were applied to a database. */
-export async function appliedIn(sql: postgres.Sql): Promise<number> {
-  const rows = await sql<{ n: number }[]>`
-    select count(*)::int4 as n from drizzle.__drizzle_migrations`.catch((error: { code?: string }) => {
-    if (error.code === undefinedTable) return []
+export const appliedIn = (sql: postgres.Sql): Promise<number> =>
+  countApplied(sql).catch((error: { code?: string }) => {
+    if (error.code === undefinedTable) return 0
     throw error
   })
-  return rows[0]?.n ?? 0
-}
 
 /** The number of migrations this build knows; as many must stand in the database before it is ready. */
 export const migrationCount = (): number => readMigrationFiles({ migrationsFolder }).length
 
-async function withConnection<T>(databaseUrl: string, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
-  const sql = postgres(databaseUrl, { max: 1, onnotice: () => {}, connect_timeout: 5, fetch_types: false })
+async function withConnections<T>(databaseUrl: string, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
+  // Without named statements, for there may be a pooler.
+  const options = { max: 2, prepare: false, onnotice: () => {}, connect_timeout: 5, fetch_types: false }
+  const sql = postgres(databaseUrl, options)
   return work(sql).finally(() => sql.end({ timeout: 5 }))
 }

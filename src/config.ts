@@ -1,5 +1,7 @@
 import { ConfigError, type Settings, settingsIn } from './setting-values.ts'
 
+/** `on`: one that knows no named statements; `named`: one that does. */
+const poolers = ['off', 'on', 'named']
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 
 export type Config = ReturnType<typeof readConfig>
@@ -59,7 +61,8 @@ const ofCallers = ({ isOn, origins, whole }: Settings) => ({
   idempotencyHours: whole('IDEMPOTENCY_HOURS', 24, 1, 8_760),
 })
 
-const ofDatabase = ({ whole }: Settings) => ({
+const ofDatabase = ({ oneOf, whole }: Settings) => ({
+  databasePooler: oneOf('DATABASE_POOLER', 'off', poolers),
   readConnections: whole('READ_CONNECTIONS', 4, 1, 100),
   readTimeoutMs: whole('READ_TIMEOUT_MS', 10_000, 100, 600_000),
   choreConnections: whole('CHORE_CONNECTIONS', 4, 1, 100),

@@ -1,2 +1,2 @@
 ALTER TABLE "events" ADD COLUMN "undoes" bigint;--> statement-breakpoint
-CREATE INDEX "events_task" ON "events" USING btree ("task_id","id") WHERE task_id is not null;
+CREATE INDEX CONCURRENTLY "events_task" ON "events" USING btree ("task_id","id") WHERE task_id is not null;

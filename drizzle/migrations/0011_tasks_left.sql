@@ -1,1 +1,1 @@
-CREATE INDEX "events_left" ON "events" USING btree ("task_id","project_id") WHERE type = 'task.moved_out';
+CREATE INDEX CONCURRENTLY "events_left" ON "events" USING btree ("task_id","project_id") WHERE type = 'task.moved_out';

@@ -1,1 +1,1 @@
-CREATE INDEX "events_unassigned" ON "events" USING btree ("project_id",(before ->> 'assigneeId'),"seq") WHERE type = 'task.unassigned';
+CREATE INDEX CONCURRENTLY "events_unassigned" ON "events" USING btree ("project_id",(before ->> 'assigneeId'),"seq") WHERE type = 'task.unassigned';

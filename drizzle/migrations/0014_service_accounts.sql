@@ -1,3 +1,3 @@
 ALTER TABLE "users" ALTER COLUMN "password_hash" DROP NOT NULL;--> statement-breakpoint
 ALTER TABLE "users" ADD COLUMN "project_id" uuid;--> statement-breakpoint
-CREATE INDEX "users_project" ON "users" USING btree ("project_id","id") WHERE project_id is not null;
+CREATE INDEX CONCURRENTLY "users_project" ON "users" USING btree ("project_id","id") WHERE project_id is not null;

@@ -25,6 +25,8 @@ export interface Connecting {
   /** Finds the server to connect to, where there are several. */
   writer?: Writer
   tls: TlsMode
+  /** Whether a pooler stands before it. */
+  isPooled: boolean
   /** How long an answer may be owed. */
   silentMs: number
 }
@@ -34,7 +36,7 @@ export interface Connecting {
  * for one, and TLS of its own making would go past every watch: so what it gets is a socket in any case, which speaks
  * to Postgres or ends with an error.
  */
-export function connecting(silence: Silence, { writer, tls, silentMs }: Connecting) {
+export function connecting(silence: Silence, { writer, tls, isPooled, silentMs }: Connecting) {
   const open = new Set<Socket>()
   const reach = (target: Target) => (tls === 'disable' || target.path ? plain(target) : secured(target, tls))
   const reachWriter = (writes: Writer) =>
@@ -47,7 +49,7 @@ export function connecting(silence: Silence, { writer, tls, silentMs }: Connecti
       const socket = await (writer ? reachWriter(writer) : reach(target))
       endingAtOnce(socket)
       silence.watch(socket, silentMs)
-      greetingAlone(socket)
+      greetingAlone(socket, isPooled)
       open.add(socket)
       return socket.once('close', () => open.delete(socket))
     },

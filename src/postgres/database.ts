@@ -45,7 +45,7 @@ const queueMs = 300
 export function openDatabase(config: Config, counts?: Counts['queries']): Database {
   const silence = new Silence()
   const writer = openWriter(config.databaseUrl, silence)
-  const open = (pool: Pool) => openPool(config.databaseUrl, { silence, writer }, pool)
+  const open = (pool: Pool) => openPool(config, { silence, writer }, pool)
   const reads = open({
     connections: config.readConnections,
     // Within its time a read that fails in passing is asked once more.
@@ -80,10 +80,12 @@ export function openDatabase(config: Config, counts?: Counts['queries']): Databa
   }
 }
 
-function openPool(databaseUrl: string, { silence, writer }: Means, pool: Pool): Sql {
+function openPool(config: Config, { silence, writer }: Means, pool: Pool): Sql {
+  const { databaseUrl, databasePooler } = config
+  const isPooled = databasePooler !== 'off'
   const { connections, statementMs, repeats, settings, counts = noQueries() } = pool
   const silentMs = statementMs + graceMs
-  const sockets = connecting(silence, { writer, tls: tlsModeOf(databaseUrl), silentMs })
+  const sockets = connecting(silence, { writer, tls: tlsModeOf(databaseUrl), isPooled, silentMs })
   // Where there are several servers, `writer` says which: postgres.js itself tries those that are away without a pause.
   const sql = postgres(serverUrls(databaseUrl)[0]!, {
     max: connections,
@@ -94,15 +96,15 @@ function openPool(databaseUrl: string, { silence, writer }: Means, pool: Pool): 
     onnotice: () => {},
     // Asking each new connection for its array types is a query more, and one that ends the process when it fails.
     fetch_types: false,
+    prepare: databasePooler !== 'on',
     types: lists,
     transform: { column: { from: postgres.toCamel } },
     connection: {
       application_name: 'docket',
       TimeZone: 'UTC',
-      jit: 'off',
-      statement_timeout: `${statementMs}ms`,
       ...padding,
-      ...settings,
+      // A pooler gives a connection to one caller after another, and knows no settings of any.
+      ...(!isPooled && { jit: 'off', statement_timeout: `${statementMs}ms`, ...settings }),
     } as Record<string, string>,
   })
   sql.options.parsers[1184] = isoInstant

@@ -93,7 +93,7 @@ async function firstThatWrites(servers: Server[], silence: Silence): Promise<Ser
 
 /** @throws when it cannot be reached, or only reads. */
 async function requireWriting({ url }: Server, silence: Silence): Promise<void> {
-  const sockets = connecting(silence, { tls: tlsModeOf(url), silentMs: connectMs })
+  const sockets = connecting(silence, { tls: tlsModeOf(url), isPooled: true, silentMs: connectMs })
   const opened = postgres(url, {
     max: 1,
     connect_timeout: connectMs / 1_000,
@@ -101,6 +101,7 @@ async function requireWriting({ url }: Server, silence: Silence): Promise<void> 
     ...{ socket: sockets.connect },
     onnotice: () => {},
     fetch_types: false,
+    prepare: false,
     connection: { application_name: 'docket', ...padding } as Record<string, string>,
   })
   const told = { onStandby: () => {}, counts: noQueries() }

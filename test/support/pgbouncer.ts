@@ -1,0 +1,50 @@
+import { chown, mkdir, realpath, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { randomBytes } from 'node:crypto'
+import postgres from 'postgres'
+import { freePort } from '../../src/local/port.ts'
+import { serverUser } from '../../src/local/postgres-user.ts'
+import { end, launch, logTail } from '../../src/local/process.ts'
+import { until } from '../../src/local/wait.ts'
+
+const readyTimeoutMs = 10_000
+
+/** A PgBouncer in transaction mode before the server of a URL, with few connections to it. */
+export async function openPgBouncer(databaseUrl: string, connections: number) {
+  const program = Bun.which('pgbouncer')
+  if (!program) throw new Error('pgbouncer is missing: apt-get install --no-install-recommends pgbouncer')
+  const { hostname, port, username, password } = new URL(databaseUrl)
+  const dir = join(await realpath(process.env.TEST_DATA_DIR!), `pgbouncer-${randomBytes(4).toString('hex')}`)
+  const own = await freePort()
+  await mkdir(dir)
+  await writeFile(join(dir, 'users'), `"${username}" "${decodeURIComponent(password)}"\n`)
+  await writeFile(
+    join(dir, 'pgbouncer.ini'),
+    `[databases]
+* = host=${hostname} port=${port}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${own}
+unix_socket_dir =
+auth_type = scram-sha-256
+auth_file = ${dir}/users
+pool_mode = transaction
+default_pool_size = ${connections}
+max_client_conn = 500
+`,
+  )
+  const user = await serverUser(dir) // it refuses to run as root
+  if (user)
+    for (const name of ['', 'users', 'pgbouncer.ini']) await chown(join(dir, name), user.uid, user.gid)
+  const logFile = `${dir}.log`
+  const { pid } = launch({ command: [program, join(dir, 'pgbouncer.ini')], cwd: dir, logFile, ...user })
+  const through = (url: string) => Object.assign(new URL(url), { port: String(own) }).href
+  const answers = async () => {
+    const sql = postgres(through(databaseUrl), { max: 1, prepare: false, fetch_types: false })
+    return sql`select 1`.then(...yesOrUndefined).finally(() => sql.end({ timeout: 1 }))
+  }
+  if (!(await until(answers, readyTimeoutMs))) throw new Error(`No PgBouncer: ${await logTail(logFile)}`)
+  return { through, stop: () => end(pid, dir, 'SIGKILL', readyTimeoutMs) }
+}
+
+const yesOrUndefined = [() => true, () => undefined] as const
