@@ -4,7 +4,7 @@ export const secondsBounds = [
   ...[0.25, 0.5, 1, 2.5, 5, 10, 30],
 ]
 
-/** Counts values by their size, as a histogram's buckets do: a short search and two additions, 20 ns. */
+/** Counts values by their size, as a histogram's buckets do: a short search and two additions. */
 export class Distribution {
   /** Of each bound those up to it and above the one before; at last those above all. */
   readonly counts: Float64Array
