@@ -70,7 +70,7 @@ test('a receiver that hangs delays nobody else, however many hang', async () => 
   const began = performance.now()
   await scene.work(5)
   await eventually('the others', () => receiver.seqs().length >= 5)
-  expect(performance.now() - began).toBeLessThan(8_000) // hanging takes 15 s
+  expect(performance.now() - began).toBeLessThan(12_000) // hanging takes 15 s
   expect(receiver.seqs()).toEqual(from(3, 7))
   await silent.close()
 })

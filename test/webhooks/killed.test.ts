@@ -20,8 +20,8 @@ const startWorker = async (): Promise<ServiceProcess> => {
   return worker
 }
 
-async function open(manners?: Receiver['manners']): Promise<{ ada: Person; projectId: string; id: string }> {
-  service = await openTestService()
+async function open(manners?: Receiver['manners'], overrides = {}) {
+  service = await openTestService(overrides)
   receiver = await openReceiver(manners)
   const ada = await register(service.client)
   const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
@@ -92,4 +92,12 @@ test('while a delivery takes long no other worker begins it, and one that stops 
   answers.forEach((answer) => answer())
   const ids = receiver.received.map(({ headers }) => headers['webhook-id'])
   expect(new Set(ids).size).toBe(1)
+}, 60_000)
+
+test('while Redis is away, and no hint comes, events are found by a look now and then', async () => {
+  const { ada, projectId } = await open(undefined, { REDIS_URL: 'redis://127.0.0.1:9' })
+  await startWorker()
+  await work(ada, projectId, 7)
+  await eventually('all', () => receiver.seqs().length >= 7)
+  expect(receiver.seqs()).toEqual(upTo(8).slice(1))
 }, 60_000)

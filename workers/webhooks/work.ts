@@ -104,6 +104,7 @@ export class Work {
     })
     const isQuick = 'upTo' in ending && performance.now() - began < slowMs
     if ('waitMs' in ending) this.resting.set(turn.id, true, { ttl: ending.waitMs })
+    else this.resting.delete(turn.id)
     if (await this.turns.end(ending)) this.again.add(turn.id)
     return isQuick
   }
