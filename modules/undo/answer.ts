@@ -1,7 +1,9 @@
 import { Type } from '@sinclair/typebox'
 import type { Known } from '../../src/commands/command.ts'
 import { view } from '../../src/commands/view.ts'
-import type { Change } from '../../src/facts/facts.ts'
+import type { Person } from '../../src/commands/people.ts'
+import type { Change, StoredEvent } from '../../src/facts/facts.ts'
+import type { Past } from '../../src/facts/past.ts'
 import { eventView } from '../events/schema.ts'
 import type { ReadEvent } from '../events/views.ts'
 
@@ -31,6 +33,7 @@ export const undoneView = view<Undone>({
 })
 
 function firstOf(changes: ReadEvent[]): object[] {
+  if (changes.length === 1) return changes.map((one) => eventView.of(one))
   let bytes = 0
   const shown: object[] = []
   for (const change of changes) {
@@ -42,18 +45,31 @@ function firstOf(changes: ReadEvent[]): object[] {
   return shown
 }
 
-/** As the feed will show it. */
-export function shown(
-  change: Change,
-  { caller, now, people }: Known & Pick<ReadEvent, 'people'>,
-  batch: number | null,
-  seq: number,
-): ReadEvent {
-  const { entity, entityId, before, after } = change
+/** The answer to an undo that made these events. */
+export const undoneBy = (changes: ReadEvent[]): Undone => ({ version: changes.at(-1)!.seq, changes })
+
+/** As the feed will show them: by somebody, after a version. */
+export function shownOf(all: Change[], version: number, { caller, now, person }: Known, { people }: Past) {
+  const batch = all.length > 1 ? version + 1 : null
+  const known = person ? new Map([...people, [person.id, person]]) : people
+  return all.map((change, n): ReadEvent => {
+    const at = { seq: version + 1 + n, batch, actorId: caller.userId, at: now }
+    return { ...change, ...at, taskId: taskOf(change), people: known }
+  })
+}
+
+/** What says by itself all that is shown of it: alone, and about nobody but who did it. */
+export const isPlain = ({ entity, batch }: Change & { batch?: number | null }): boolean =>
+  batch == null && (entity === 'task' || entity === 'subtask')
+
+/** Such an event, as it was shown. */
+export const toldAgain = (event: StoredEvent, person?: Person): ReadEvent => ({
+  ...event,
+  taskId: taskOf(event),
+  people: new Map(person && [[person.id, person]]),
+})
+
+function taskOf({ entity, entityId, before, after }: Change): string | null {
   const { taskId = null } = (after ?? before) as { taskId?: string }
-  return {
-    ...change,
-    ...{ seq, batch, people, actorId: caller.userId, at: now },
-    taskId: entity === 'task' ? entityId : taskId,
-  }
+  return entity === 'task' ? entityId : taskId
 }

@@ -4,7 +4,7 @@ import { roleNeeded } from '../../src/identity/roles.ts'
 import { gone } from '../../src/reads/kept.ts'
 import { mostUndone, tooMany, tooMuch } from '../../src/undo/limits.ts'
 import { badRequest, notFound, Refusal } from '../../src/wire/refusals.ts'
-import { shown, undoneView } from './answer.ts'
+import { isPlain, shownOf, toldAgain, undoneBy, undoneView } from './answer.ts'
 import { neverBegun, notMovedBack } from './inverses.ts'
 import { UndoProject } from './schema.ts'
 import { notAssignable } from './strangers.ts'
@@ -27,7 +27,9 @@ export const undoProject = command('project.undo', {
   },
   needs: ({ seq, batch, seqs = seq === undefined ? undefined : [seq] }) => ({ past: { batch, seqs } }),
   weight: ({ seqs }) => seqs?.length ?? 1,
+  whom: (_, { userId }) => ({ by: 'id', key: userId }),
   keepsAnswer: true,
+  recalls: (event, person) => (isPlain(event) ? undoneBy([toldAgain(event, person)]) : undefined),
   decide(state, known, { dryRun }) {
     if (state.project) requireMatch(known, state.project)
     const { past } = known
@@ -35,12 +37,9 @@ export const undoProject = command('project.undo', {
     if (past instanceof Refusal) throw past
     const all = takeBack(state, known, past)
     const isBatch = all.length > 1
-    const batch = isBatch ? state.version + 1 : null
-    const changes = all.map((change, n) =>
-      shown(change, { ...known, people: past.people }, batch, state.version + 1 + n),
-    )
+    const changes = shownOf(all, state.version, known, past)
     if (dryRun === 'true') return { changes: [], answer: { version: state.version, changes } }
-    return { changes: all, isBatch, answer: { version: state.version + all.length, changes } }
+    return { changes: all, isBatch, isTold: !isBatch && isPlain(all[0]!), answer: undoneBy(changes) }
   },
   shows: undoneView,
   refuses: [

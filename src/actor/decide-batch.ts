@@ -40,7 +40,7 @@ export function decideBatch({ states, batch, kept: known, pasts }: Prepared, rea
       const context = { caller, ifMatch, now, newId, newEventId: idsFor(work.id), past }
       const source = stateOf(states, work.projectId)
       const target = stateOf(states, work.otherProjectId ?? work.projectId)
-      const { changes, accounts: opened, answer, isBatch } = work.decide(source, context, target)
+      const { changes, accounts: opened, answer, isBatch, isTold } = work.decide(source, context, target)
       if (work.again && changes.length === 0 && (!guard || isOwn(guard))) throw mayComeYet()
       const batch = isBatch ? source.version + 1 : undefined
       for (const change of changes) {
@@ -48,7 +48,7 @@ export function decideBatch({ states, batch, kept: known, pasts }: Prepared, rea
         events.push({ ...change, seq, actorId: caller.userId, at: now, batch })
       }
       if (opened) accounts.push(...opened)
-      const isRepeatable = guard && isOwn(guard) && changes.length === 0
+      const isRepeatable = guard && isOwn(guard) && (changes.length === 0 || isTold)
       if (guard && !isRepeatable) kept.set(nameOf(guard), { ...guard, ...(answer as unknown as Reply) })
       return () => resolve(answer)
     } catch (error) {

@@ -35,7 +35,7 @@ export function openFindLanded(sql: Sql): FindLanded {
     }
     if (found.size === 0) return new Map()
     const events = await sql<StoredEvent[]>`
-      select *, seq::float8 as seq from events
+      select *, seq::float8 as seq, batch::float8 as batch, undoes::float8 as undoes from events
       where project_id = ${projectId} and seq = any(${[...found.keys()]}::bigint[])`
     return new Map(events.map((event) => [found.get(event.seq)!, event]))
   }
@@ -50,8 +50,9 @@ export async function withoutLanded(find: FindLanded, states: State[], batch: Po
   const landed = await find(projectId, version, ids)
   return batch.filter(({ work, resolve }) => {
     const event = landed.get(work.id)
-    if (event) resolve(work.recall?.(event))
-    return !event
+    const answer = event && work.recall?.(event)
+    if (answer !== undefined) resolve(answer)
+    return answer === undefined
   })
 }
 
@@ -59,8 +60,12 @@ export async function withoutLanded(find: FindLanded, states: State[], batch: Po
  * An order that stands is either older than the latest event that was found here, or came of this very state: and then
  * only an order that is given again is decided twice.
  */
+export const isSuspect = (states: State[], work: Posted['work']): boolean =>
+  work.again === true || logOf(states, work).loadedEventId >= work.id
+
+/** Of one that keeps its answer, that is looked for: see prepare.ts. */
 export const mayStand = (states: State[], work: Posted['work']): boolean =>
-  work.recall !== undefined && (work.again === true || logOf(states, work).loadedEventId >= work.id)
+  work.recall !== undefined && isSuspect(states, work)
 
 /** The state of the project in which an order's first event is: the one that a task moves to. */
 function logOf(states: State[], { projectId, otherProjectId = projectId }: Posted['work']): State {

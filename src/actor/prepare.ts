@@ -1,5 +1,5 @@
-import { type FindKept, type Kept, nameOf } from '../commit/idempotency.ts'
-import { type FindLanded, mayStand, withoutLanded } from './landed.ts'
+import { type FindKept, type Guard, isOwn, type Kept, nameOf } from '../commit/idempotency.ts'
+import { type FindLanded, isSuspect, mayStand, withoutLanded } from './landed.ts'
 import type { Entity } from '../../drizzle/entities.ts'
 import type { Past, ReadPast } from '../facts/past.ts'
 import { Refusal } from '../wire/refusals.ts'
@@ -48,23 +48,30 @@ export function warm(holders: Holder[], batch: Posted[]): Prepared | undefined {
 }
 
 const isReady = (states: State[], work: Posted['work']): boolean =>
-  !work.guard && !mayStand(states, work) && states.every((state) => state.knowsAll(work.needs))
+  !guardOf(states, work) && !mayStand(states, work) && states.every((state) => state.knowsAll(work.needs))
+
+/** The key under which it may have been answered before: its own, only when it may stand. */
+const guardOf = (states: State[], work: Posted['work']): Guard | undefined =>
+  work.guard && isOwn(work.guard) && !isSuspect(states, work) ? undefined : work.guard
 
 /** Asks the database for what the batch needs, and answers the commands in it that stand already. */
 export async function prepare(asks: Asks, holders: Holder[], batch: Posted[]): Promise<Prepared> {
   const states = await load(asks.loader, holders, batch)
   const rest = await withoutLanded(asks.findLanded, states, batch)
-  const [kept, pasts] = await Promise.all([findKept(asks.findKept, rest), readPasts(asks, states, rest)])
+  const [kept, pasts] = await Promise.all([
+    findKept(asks.findKept, states, rest),
+    readPasts(asks, states, rest),
+  ])
   return { states, kept, pasts, batch: rest }
 }
 
 /** What the log tells, up to the version that is here, with the rows that it is about. */
 async function readPasts({ readPast, loader }: Asks, states: State[], batch: Posted[]): Promise<Pasts> {
   const read = batch.map(async (posted): Promise<[Posted, Past | Refusal][]> => {
-    const { projectId, caller, needs } = posted.work
+    const { projectId, needs } = posted.work
     if (!needs?.past) return []
     const state = states.find((one) => one.projectId === projectId)!
-    const past = await readPast(state, needs.past, caller.userId)
+    const past = await readPast(state, needs.past)
     if (!(past instanceof Refusal)) await loader.rows(state, [neededBy(past)])
     return [[posted, past]]
   })
@@ -91,7 +98,8 @@ async function load(loader: Loader, holders: Holder[], batch: Posted[]): Promise
 }
 
 /** What the batch's Idempotency-Keys were answered before. */
-async function findKept(find: FindKept, batch: Posted[]): Promise<Map<string, Kept>> {
-  const kept = await Promise.all(batch.flatMap(({ work: { guard } }) => (guard ? [find(guard)] : [])))
+async function findKept(find: FindKept, states: State[], batch: Posted[]): Promise<Map<string, Kept>> {
+  const guards = batch.flatMap(({ work }) => guardOf(states, work) ?? [])
+  const kept = await Promise.all(guards.map(find))
   return new Map(kept.flatMap((answer) => (answer ? [[nameOf(answer), answer] as const] : [])))
 }

@@ -25,8 +25,8 @@ export interface Work<T> {
   opens?: boolean
   /** Pure. Throws a Refusal to change nothing. `other` is the second project's state, if one was named. */
   decide(state: ProjectState, context: Context, other: ProjectState): Decision<T>
-  /** Its answer once more, from the event that it began with; absent where its guard keeps the answer. */
-  recall?: (event: StoredEvent) => T
+  /** Its answer once more, from the event that it began with; none where its guard keeps the answer. */
+  recall?: (event: StoredEvent) => T | undefined
 }
 
 /** Work on its way, with the promise its caller waits for. */

@@ -1,6 +1,6 @@
 import type { Static, TObject } from '@sinclair/typebox'
 import type { Loadable } from '../../drizzle/entities.ts'
-import type { Context, Decision } from '../facts/facts.ts'
+import type { Context, Decision, StoredEvent } from '../facts/facts.ts'
 import type { Needs } from '../actor/state.ts'
 import type { ProjectState } from '../actor/state.ts'
 import type { Caller } from '../identity/caller.ts'
@@ -61,6 +61,8 @@ export interface Command<Input extends object = object, Row = unknown> {
   weight?(input: Input): number
   /** Its answer is kept with its commit: its first event does not say all of it. */
   keepsAnswer?: boolean
+  /** The answer from that event alone, where it says all of it and so was not kept. */
+  recalls?(event: StoredEvent, person?: Person): Row | undefined
   /** Whose account the rule or the answer asks for. */
   whom?(input: Input, caller: Caller): Whom
   /** Throws a Refusal to change nothing. `other` is the state that the thing moves to: this one, if it stays. */

@@ -6,6 +6,7 @@ import type { Reply } from '../wire/reply.ts'
 import type { Command } from './command.ts'
 import { decide, idIn } from './decide.ts'
 import type { Dispatch } from './order.ts'
+import type { Person } from './people.ts'
 import { replyOf } from './reply-of.ts'
 
 /**
@@ -35,11 +36,24 @@ function workOf(command: Command, dispatch: Dispatch, limits: { projectMembers: 
     opens: command.at.kind === 'new',
     decide(state, context, other) {
       const known = { ...context, person, found, limits }
-      const { changes, accounts, isBatch, answer } = decide(command, state, known, input, other)
-      return { changes, accounts, isBatch, answer: replyOf(command, answer, person) }
+      const decision = decide(command, state, known, input, other)
+      return { ...decision, answer: replyOf(command, decision.answer, person) }
     },
-    recall: command.keepsAnswer ? undefined : ({ after }) => replyOf(command, after, person),
+    recall: recallOf(command, person),
   }
+}
+
+/** How an answer that was not kept is found in the event that the order began with. */
+function recallOf(command: Command, person: Person | undefined): Work<Reply>['recall'] {
+  const { keepsAnswer, recalls } = command
+  if (!keepsAnswer) return ({ after }) => replyOf(command, after, person)
+  return (
+    recalls &&
+    ((event) => {
+      const answer = recalls(event, person)
+      return answer === undefined ? undefined : replyOf(command, answer, person)
+    })
+  )
 }
 
 function needsOf({ at, into, needs }: Command, dispatch: Dispatch): Needs | undefined {

@@ -35,11 +35,10 @@ export interface Past {
   people: ReadonlyMap<string, Account>
 }
 
-/** Reads what a command of somebody asks of its project's log, up to the version it is decided on; or why it cannot. */
+/** Reads what a command asks of its project's log, up to the version it is decided on; or why it cannot. */
 export type ReadPast = (
   at: { projectId: string; version: number },
   asked: AskedOfLog,
-  callerId: string,
 ) => Promise<Past | Refusal>
 
 /** As a rule sees it: with what its own commit holds before it, which no log tells yet. */

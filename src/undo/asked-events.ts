@@ -22,7 +22,7 @@ export function openAskedEvents(sql: Sql) {
       select q.n::int4 as n, ${eventColumns(sql)}
       from unnest(${keys.map(({ projectId }) => projectId)}::uuid[], ${keys.map(({ seq }) => seq)}::bigint[])
         with ordinality q(project_id, seq, n)
-      join events e on e.project_id = q.project_id and e.seq = q.seq`
+      cross join lateral (select * from events where project_id = q.project_id and seq = q.seq limit 1) e`
     return byOrdinal(keys.length, rows)
   })
 

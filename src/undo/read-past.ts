@@ -27,6 +27,7 @@ export function openReadPast({ sql, oldestKept, findPerson }: Means): ReadPast {
   }
 
   async function around(events: LoggedEvent[]): Promise<Omit<Past, 'people'> | Refusal> {
+    if (!events.some(isMore)) return { events, ...nothingMore }
     const of = (type: string) => events.filter((event) => event.type === type)
     const [children, hanging, taken] = await Promise.all([
       childrenOf(sql, of('task.deleted')),
@@ -39,17 +40,21 @@ export function openReadPast({ sql, oldestKept, findPerson }: Means): ReadPast {
     return { events, children, hanging, taken }
   }
 
-  return async (at, asked, callerId) => {
-    const [caller, found] = await Promise.all([person(callerId), askedEvents(at, asked)])
+  return async (at, asked) => {
+    const found = await askedEvents(at, asked)
     const events = found.filter((event) => event !== null).sort((a, b) => b.seq - a.seq)
     if (events.length < found.length) return notTold(at, asked, events)
     if (events.length > mostUndone) return tooMany()
     const past = await around(events)
     if ('status' in past) return past
     const people = await Promise.all([...whoIn(past)].map(person))
-    return { ...past, people: new Map([caller, ...people].flatMap((one) => (one ? [[one.id, one]] : []))) }
+    return { ...past, people: new Map(people.flatMap((one) => (one ? [[one.id, one]] : []))) }
   }
 }
+
+/** Of a change of some fields the log need not tell more. */
+const isMore = ({ before, after }: LoggedEvent) => !before || !after
+const nothingMore: Omit<Past, 'events' | 'people'> = { children: new Map(), hanging: [], taken: new Map() }
 
 /** Whose names rows show. */
 function whoIn({ events, children }: Omit<Past, 'people'>): Set<string> {

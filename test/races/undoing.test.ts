@@ -45,11 +45,12 @@ for (const at of [0, 1]) {
     for (const n of upTo(rounds)) {
       await one.patch(`/tasks/${id}`, { title: `Done ${n}` })
       const seq = await version()
-      const write = () => other.patch(`/tasks/${id}`, { title: `Written ${n}` })
-      const [a, b] = n % 2 ? [undo(one, { seq }), write()] : [write(), undo(one, { seq })]
-      const answers = await Promise.all([a, b])
-      const undone = answers[n % 2 ? 0 : 1]!
-      const written = answers[n % 2 ? 1 : 0]!
+      // The later in the round, the longer the write waits for its turn, and at last for the undo.
+      const undoing = undo(one, { seq })
+      for (let turn = 0; turn < n % 10; turn++) await new Promise(setImmediate)
+      if (n % 10 === 0) await undoing
+      const written = await other.patch(`/tasks/${id}`, { title: `Written ${n}` })
+      const undone = await undoing
       expect(written.status).toBe(200)
       expect((await one.get(`/tasks/${id}`)).body.title).toBe(`Written ${n}`)
       expect([200, 409]).toContain(undone.status)
