@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { invite, make, openClient, type Person, register } from '../support/client.ts'
+import { type Body, invite, make, openClient, type Person, register } from '../support/client.ts'
 import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
 import { listen, type Message } from './listen.ts'
 
@@ -102,6 +102,25 @@ test('a reader whose token ends gets nothing more, and is told why', async () =>
     last = value ?? undefined
   }
   expect(last).toMatchObject({ data: { statusCode: 401 } })
+})
+
+test('an API token hears of the projects that it reaches, and reads the events of those alone', async () => {
+  const ada = await newPerson()
+  const [mine, other] = [await openProject(ada), await openProject(ada)]
+  const expiresAt = new Date(Date.now() + 86_400_000).toISOString()
+  const wanted = { name: 'Bound', scopes: ['read'], projects: [mine], expiresAt }
+  const { token } = (await make(ada, '/tokens', wanted)) as Body & { token: string }
+  const bound = { ...ada, ...ada.as(token) }
+  const all = await listen(ada, listening!, '/events')
+  const own = await listen(bound, listening!, '/events')
+  for (const one of [other, mine]) await addTask(ada, one)
+  // What is told to all shows that the other has been heard of by then.
+  await until(all.messages, {}, { [mine]: 2, [other]: 2 })
+  const told = await until(own.messages, {}, { [mine]: 2 })
+  expect(told.flatMap((one) => Object.keys(one))).not.toContain(other)
+  for (const { stop } of [all, own]) stop()
+  const { body } = await bound.post('/events/read', { after: { [mine]: 1, [other]: 1 } })
+  expect(body).toMatchObject({ after: { [mine]: 2 }, gone: [other] } as object)
 })
 
 test('who leaves makes room for another, and HEAD takes none', async () => {

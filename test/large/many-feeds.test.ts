@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { createApp } from '../../src/app.ts'
+import { type Body, make, type Person, register } from '../support/client.ts'
+import { freshDatabase } from '../support/database.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+import { costOf, explained } from './plans.ts'
+
+const projects = 1_000
+const long = 500_000
+let service: TestService
+let drop: () => Promise<void>
+let app: ReturnType<typeof createApp>
+let owner: Person
+let ids: string[]
+const sql = () => service.services.database.chores
+
+beforeAll(async () => {
+  const database = await freshDatabase()
+  drop = database.drop
+  service = await openTestService({ DATABASE_URL: explained(database.url), CHORE_TIMEOUT_MS: '600000' })
+  app = createApp(service.services)
+  owner = await register(service.client)
+  const busy = await make(owner, '/projects', { name: 'Busy' })
+  await fill(busy)
+  ids = (await sql()<{ id: string }[]>`select id from projects`).map(({ id }) => id)
+  await sql()`vacuum analyze events, streams, projects`
+}, 180_000)
+afterAll(async () => {
+  await service.close()
+  await drop()
+})
+
+/** A project with a long log, and many with a short one. */
+async function fill({ id }: Body): Promise<void> {
+  await sql()`insert into projects (id, owner_id, name, created_at, event_id)
+    select uuidv7(), ${owner.id}, 'One of many', now(), uuidv7() from generate_series(2, ${projects}::int)`
+  await sql()`insert into streams (project_id, version, last_number, last_event_id)
+    select id, 20, 0, uuidv7() from projects where id <> ${id}`
+  await sql()`update streams set version = ${long} where project_id = ${id}`
+  await sql()`insert into events (project_id, seq, id, type, entity, entity_id, actor_id, at)
+    select s.project_id, n, uuidv7(), 'task.created', 'task', uuidv7(), ${owner.id}, now()
+    from streams s, generate_series(1, s.version) n where not (s.project_id = ${id} and n = 1)`
+}
+
+const startAt = (seq: number) => Object.fromEntries(ids.map((id) => [id, seq]))
+
+test('a read of many feeds looks at one event of each project at least, and at no more than it may show', async () => {
+  for (const [limit, after] of [
+    [100, 0],
+    [500, 5],
+  ] as const) {
+    const cost = await costOf(async () => {
+      const { status, body } = await owner.post('/events/read', { after: startAt(after), limit })
+      const { events } = body as unknown as { events: unknown[] }
+      expect([status, events.length]).toEqual([200, limit])
+    })
+    expect(cost.scans).not.toContain('Seq Scan')
+    // The project, its version and one event of each: some pages of an index and one of the table.
+    expect(cost.rows).toBeLessThanOrEqual(4 * projects + limit)
+    expect(cost.blocks).toBeLessThan(16 * projects)
+    expect(cost.sortedRows).toBeLessThanOrEqual(projects)
+  }
+})
+
+test('where there is nothing new, only versions are looked at', async () => {
+  const after = Object.fromEntries(ids.map((id) => [id, 20]))
+  const cost = await costOf(async () => {
+    const { body } = await owner.post('/events/read', { after: { ...after, [ids[0]!]: long }, wait: 1 })
+    expect(body).toMatchObject({ events: [] } as object)
+  })
+  expect(cost.scans).not.toContain('Seq Scan')
+})
+
+test('who begins to listen to all projects has each looked at once', async () => {
+  const headers = { authorization: `Bearer ${owner.token}` }
+  let told = ''
+  const cost = await costOf(async () => {
+    const { body } = await app.fetch(new Request('http://localhost/api/v1/events', { headers }))
+    const reader = body!.getReader()
+    while (!told.includes('data:')) told += new TextDecoder().decode((await reader.read()).value)
+    await reader.cancel()
+  })
+  expect(told.match(/data: /g)).toHaveLength(projects)
+  expect(cost.scans).not.toContain('Seq Scan')
+  expect(cost.rows).toBeGreaterThanOrEqual(projects)
+  expect(cost.rows).toBeLessThanOrEqual(3 * projects)
+})
