@@ -126,6 +126,30 @@ async function fill(who: Person, at: ServiceProcess, path: string) {
   }
 }
 
+test('a process that ends ends its streams first, and they come back one after another', async () => {
+  const own = await freshEnv()
+  const web = await spawnService('web', own.env)
+  const bea = await register(openClient(web.url), 'Bea')
+  const { id } = await make(bea, '/projects', { name: 'Engine' })
+  const paths = ['/events', `/projects/${id}/events`]
+  const streams = await Promise.all(Array.from({ length: 40 }, (_, n) => listen(bea, web, paths[n % 2]!)))
+  for (const { messages } of streams) await messages.next()
+  const waiting = paths.map((_, n) =>
+    n ? bea.get(`${paths[1]}?after=1&wait=25`) : bea.post('/events/read', { after: { [id]: 1 }, wait: 25 }),
+  )
+  const ends = streams.map(({ messages }) => take(messages, 9))
+  const stopped = web.stop()
+  const last = (await Promise.all(ends)).map((messages) => messages.at(-1))
+  for (const end of last) expect(end).toMatchObject({ event: 'end', data: { statusCode: 503 } })
+  const retries = last.map((end) => Number(end?.retry))
+  expect(Math.min(...retries)).toBeGreaterThanOrEqual(500)
+  expect(Math.max(...retries)).toBeLessThanOrEqual(3_000)
+  expect(Math.max(...retries) - Math.min(...retries)).toBeGreaterThan(1_000)
+  for (const answer of await Promise.all(waiting)) expect(answer.status).toBe(200)
+  expect(await stopped).toBe(0)
+  await own.drop()
+})
+
 test('who does not read costs no memory, and a process that ends tells its streams to come back', async () => {
   const own = await freshEnv()
   const web = await spawnService('web', own.env)
@@ -148,7 +172,7 @@ test('who does not read costs no memory, and a process that ends tells its strea
   const live = await listen(bea, web, `/projects/${projectId}/events?after=0`)
   expect(await take(live.messages, 602)).toHaveLength(602)
   // All that these sockets asked for would be 600 MiB.
-  expect(mebibytesOf(web) - before).toBeLessThan(200)
+  expect(mebibytesOf(web) - before).toBeLessThan(120)
   const ended = take(live.messages, 9)
   const stopped = web.stop()
   expect(await ended).toMatchObject([{ event: 'end', data: { statusCode: 503 } }])
