@@ -4,7 +4,7 @@ import type { Seen } from '../../src/reads/role-lookup.ts'
 import type { Services } from '../../src/services.ts'
 import { type Frames, openFrames } from './frames.ts'
 import { openSeeAgain } from './see-again.ts'
-import { beginning, type Chunks, encode, nothingNew, silentMs } from './server-sent.ts'
+import { beginning, type Chunks, encode, nothingNew, silentMs } from '../../src/wire/server-sent.ts'
 
 /** After how many events that are not for it a stream is told its place. */
 const mostUntold = 1_000

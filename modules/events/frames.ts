@@ -5,7 +5,7 @@ import type { Services } from '../../src/services.ts'
 import { notFound } from '../../src/wire/refusals.ts'
 import { eventsAt } from './queries.ts'
 import { eventView } from './schema.ts'
-import { encode } from './server-sent.ts'
+import { encode } from '../../src/wire/server-sent.ts'
 
 /** Events read at once, at most, and their bytes; stretches kept for those who listen at the same place, and how long. */
 const mostAtOnce = 100

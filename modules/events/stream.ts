@@ -1,19 +1,7 @@
 import type { Reading } from '../../src/commands/query.ts'
 import { holderOf } from '../../src/identity/caller.ts'
 import type { Services } from '../../src/services.ts'
-import { requestId } from '../../src/wire/request-id.ts'
-import { type Chunks, sayingWhy } from './server-sent.ts'
-
-const headers = {
-  'content-type': 'text/event-stream',
-  'x-content-type-options': 'nosniff',
-  'cache-control': 'no-store',
-  'x-accel-buffering': 'no',
-}
-
-/** True when the answer is to be a stream of server-sent events. */
-export const asksForStream = ({ headers }: Request): boolean =>
-  headers.get('accept')?.includes('text/event-stream') ?? false
+import { type Chunks, sayingWhy, streamHeaders } from '../../src/wire/server-sent.ts'
 
 /**
  * Answers with a stream for as long as it is read. A chunk is only made when the one before has gone out, so who reads
@@ -22,7 +10,7 @@ export const asksForStream = ({ headers }: Request): boolean =>
  */
 export function openStream({ followers }: Pick<Services, 'followers'>) {
   return ({ request, caller }: Reading, chunksOf: (signal: AbortSignal) => Chunks, more = {}): Response => {
-    const told = { ...headers, ...more, 'x-request-id': requestId() }
+    const told = { ...streamHeaders(), ...more }
     if (request.method === 'HEAD') return new Response(null, { headers: told })
     const leave = followers.take(holderOf(caller))
     const over = new AbortController()

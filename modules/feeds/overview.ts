@@ -3,7 +3,7 @@ import { reaches } from '../../src/identity/scopes.ts'
 import type { Services } from '../../src/services.ts'
 import { within } from '../../src/within.ts'
 import { unavailable } from '../../src/wire/refusals.ts'
-import { beginning, type Chunks, encode, nothingNew, silentMs } from '../events/server-sent.ts'
+import { beginning, type Chunks, encode, nothingNew, silentMs } from '../../src/wire/server-sent.ts'
 
 type Listener = Awaited<ReturnType<Services['followers']['listen']>>
 

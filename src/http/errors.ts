@@ -3,7 +3,9 @@ import { isPassing } from '../postgres/errors.ts'
 import { badRequest, errorResponse, Refusal, unavailable, unexpected } from '../wire/refusals.ts'
 import type { Share } from './limits/budget.ts'
 import { tell } from './limits/headers.ts'
+import { pathOf } from '../wire/answers.ts'
 import { requestId } from '../wire/request-id.ts'
+import { asksForStream, endedStream } from '../wire/server-sent.ts'
 import { invalid } from '../schema/validation.ts'
 import type { Methods } from './methods.ts'
 import type { Known, RequestLog } from './request-log.ts'
@@ -19,13 +21,17 @@ interface Watcher {
 export const errors = (log: RequestLog, methods: Methods, watchers: Watcher[]) =>
   // Named one by one: Elysia reads this text, and prepares for every route what it finds here.
   new Elysia({ name: 'errors' }).onError({ as: 'global' }, (failed: Failed) => {
-    const { error, code, request, route, params, caller, claims, share, began } = failed
+    const { error, code, request, route, params, caller, claims, share, began, set } = failed
     const refusal = code === 'NOT_FOUND' ? methods.answer(request) : refusalOf(error, code)
     for (const watcher of watchers) watcher.refused({ request, route, began }, refusal.status)
     if (refusal instanceof Response) return refusal
     const id = requestId()
     const reason = refusal.status === 500 ? reasonOf(error) : refusal.message
     log.refused({ request, route, params, caller, claims }, refusal.status, id, reason)
+    if (isAway(error) && wantsStream(request)) {
+      set.status = 200 // Elysia would make it 500
+      return endedStream(refusal)
+    }
     const response = errorResponse(refusal, id)
     if (share && refusal.status !== 429) tell(response.headers, share)
     return response
@@ -35,8 +41,16 @@ interface Failed extends Known {
   error: unknown
   code: unknown
   share?: Share | null
+  set: { status?: number | string }
   began?: number
 }
+
+/** The database cannot be reached, as far as anybody knows. */
+const isAway = (error: unknown): boolean => !(error instanceof Refusal) && isPassing(error)
+const wantsStream = (request: Request): boolean =>
+  request.method === 'GET' &&
+  asksForStream(request) &&
+  pathOf(request).replace(/\?.*/, '').endsWith('/events')
 
 function refusalOf(error: unknown, code: unknown): Refusal {
   if (error instanceof Refusal) return error
@@ -44,7 +58,7 @@ function refusalOf(error: unknown, code: unknown): Refusal {
     return invalid(error.validator.Errors(error.value))
   }
   if (code === 'PARSE') return badRequest('The request could not be read')
-  if (isPassing(error)) return unavailable('The database cannot be reached')
+  if (isAway(error)) return unavailable('The database cannot be reached')
   return unexpected()
 }
 

@@ -126,6 +126,20 @@ async function fill(who: Person, at: ServiceProcess, path: string) {
   }
 }
 
+test('where the database is away a stream ends as soon as it begins: after 503 no EventSource would come back', async () => {
+  const projectId = await openProject()
+  const away = await spawnService('web', { ...env.env, DATABASE_URL: 'postgres://docket@127.0.0.1:1/docket' })
+  for (const path of ['/events', `/projects/${projectId}/events`]) {
+    const { answer, messages } = await listen(ada, away, path)
+    expect([path, answer.status]).toEqual([path, 200])
+    const last = await take(messages, 9)
+    expect(last).toMatchObject([{ event: 'end', retry: expect.any(String), data: { statusCode: 503 } }])
+  }
+  expect((await ada.at(away.url).get(`/projects/${projectId}/events`)).status).toBe(503)
+  expect((await ada.at(away.url).get(`/projects`, { accept: 'text/event-stream' })).status).toBe(503)
+  await away.stop()
+})
+
 test('a process that ends ends its streams first, and they come back one after another', async () => {
   const own = await freshEnv()
   const web = await spawnService('web', own.env)

@@ -1,7 +1,6 @@
-import { EventSource } from 'eventsource'
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { eventTypes } from '../../modules/events/schema.ts'
-import { apply, emptyModel, type FeedEvent } from '../http/feed.ts'
+import { followByEventSource } from '../http/event-source.ts'
+import { apply, emptyModel } from '../http/feed.ts'
 import { walk } from '../http/walk.ts'
 import { make, openClient, type Person, register } from '../support/client.ts'
 import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
@@ -19,34 +18,12 @@ afterAll(async () => {
   await env.drop()
 })
 
-/** Follows a project as any client does; `seen` grows, and `until` resolves when it has so many. */
-function follow(at: string, projectId: string) {
-  const source = new EventSource(`${at}/api/v1/projects/${projectId}/events?after=0`, {
-    fetch: (input, init) =>
-      fetch(input, { ...init, headers: { ...init.headers, authorization: `Bearer ${ada.token}` } }),
-  })
-  const seen: FeedEvent[] = []
-  let [wanted, reached] = [0, () => {}]
-  for (const type of eventTypes) {
-    source.addEventListener(type, ({ data }) => {
-      seen.push(JSON.parse(data))
-      if (seen.length >= wanted) reached()
-    })
-  }
-  const until = (count: number) =>
-    new Promise<void>((resolve) => {
-      ;[wanted, reached] = [count, resolve]
-      if (seen.length >= count) resolve()
-    })
-  return { seen, until, close: () => source.close() }
-}
-
 test('clients whose process is killed come back and have seen all, once and in order', async () => {
   const first = await spawnService('web', env.env)
   const port = new URL(first.url).port
   const ids: string[] = []
   for (let i = 0; i < 20; i++) ids.push((await make(ada, '/projects', { name: `P${i}` })).id)
-  const followers = ids.map((id) => follow(first.url, id))
+  const followers = ids.map((id) => followByEventSource(first.url, ada.token!, id))
   const write = (title: string) =>
     Promise.all(ids.map((projectId) => make(ada, '/tasks', { title, projectId })))
   for (let i = 0; i < 5; i++) await write(`before ${i}`)

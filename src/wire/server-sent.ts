@@ -1,0 +1,51 @@
+import { reasons, Refusal, unavailable } from './refusals.ts'
+import { requestId } from './request-id.ts'
+
+// Server-sent events, as https://html.spec.whatwg.org/multipage/server-sent-events.html has them.
+
+const headers = {
+  'content-type': 'text/event-stream',
+  'x-content-type-options': 'nosniff',
+  'cache-control': 'no-store',
+  'x-accel-buffering': 'no',
+}
+export const streamHeaders = () => ({ ...headers, 'x-request-id': requestId() })
+
+/** True when the answer is to be a stream of server-sent events. */
+export const asksForStream = ({ headers }: Request): boolean =>
+  headers.get('accept')?.includes('text/event-stream') ?? false
+
+/** How long a stream may be silent: well below the server's `idleTimeout`, which counts silence as idleness. */
+export const silentMs = 15_000
+
+/** When who was cut comes back: not all at once. */
+const retryMs = () => 500 + Math.floor(Math.random() * 2_500)
+
+const utf8 = new TextEncoder()
+export const encode = (text: string) => utf8.encode(text)
+
+/** What a stream begins with. */
+export const beginning = (more = '') => encode(`retry: ${retryMs()}\n${more}\n`)
+
+/** What is sent where there is nothing to say. */
+export const nothingNew = (more = '') => encode(`: nothing new\n${more}\n`)
+
+export type Chunks = AsyncGenerator<Uint8Array<ArrayBuffer>, void, void>
+
+/** A stream that is refused to go on says why, as its last event. */
+export async function* sayingWhy(chunks: Chunks): Chunks {
+  try {
+    yield* chunks
+  } catch (error) {
+    yield encode(end(error instanceof Refusal ? error : unavailable('The stream cannot go on now')))
+  }
+}
+
+function end({ status, message }: Refusal): string {
+  const data = { statusCode: status, message, error: reasons[status] }
+  return `retry: ${retryMs()}\nevent: end\ndata: ${JSON.stringify(data)}\n\n`
+}
+
+/** A stream that ends at once: an EventSource comes back after it, and after a status like 503 never again. */
+export const endedStream = (refusal: Refusal): Response =>
+  new Response(end(refusal), { headers: streamHeaders() })

@@ -1,0 +1,25 @@
+import { EventSource } from 'eventsource'
+import { eventTypes } from '../../modules/events/schema.ts'
+import type { FeedEvent } from './feed.ts'
+
+/** Follows a project as any client does; `seen` grows, and `until` resolves when it has so many. */
+export function followByEventSource(at: string, token: string, projectId: string) {
+  const source = new EventSource(`${at}/api/v1/projects/${projectId}/events?after=0`, {
+    fetch: (input, init) =>
+      fetch(input, { ...init, headers: { ...init.headers, authorization: `Bearer ${token}` } }),
+  })
+  const seen: FeedEvent[] = []
+  let [wanted, reached] = [0, () => {}]
+  for (const type of eventTypes) {
+    source.addEventListener(type, ({ data }) => {
+      seen.push(JSON.parse(data))
+      if (seen.length >= wanted) reached()
+    })
+  }
+  const until = (count: number) =>
+    new Promise<void>((resolve) => {
+      ;[wanted, reached] = [count, resolve]
+      if (seen.length >= count) resolve()
+    })
+  return { seen, until, close: () => source.close() }
+}
