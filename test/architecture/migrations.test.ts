@@ -1,0 +1,63 @@
+import { readdirSync } from 'node:fs'
+import { expect, test } from 'bun:test'
+import { read } from './source.ts'
+
+const folder = 'drizzle/migrations'
+/** From here on the release before serves while a migration runs. */
+const first = '0010'
+/** What no release reads any more, and may go: statements, word for word. */
+const removals: string[] = []
+
+/** The migrations and their statements. */
+const migrations = readdirSync(folder)
+  .filter((name) => name.endsWith('.sql') && name >= first)
+  .sort()
+  .map((name) => ({ name, statements: statementsOf(read(`${folder}/${name}`).text) }))
+
+function statementsOf(text: string): string[] {
+  return text.split('--> statement-breakpoint').flatMap((one) => one.trim() || [])
+}
+
+/** What the release before would be hurt by; undefined when it is not. */
+function harm(statement: string, created: string[]): string | undefined {
+  const [, table = ''] = / (?:ON|TABLE) "(\w+)"/i.exec(statement) ?? []
+  if (removals.includes(statement) || /^CREATE TABLE /i.test(statement)) return undefined
+  if (/^CREATE (UNIQUE )?INDEX /i.test(statement)) {
+    const isBeside = /^CREATE (UNIQUE )?INDEX CONCURRENTLY /i.test(statement)
+    return isBeside || created.includes(table) ? undefined : 'the table cannot be written meanwhile'
+  }
+  if (created.includes(table)) return undefined
+  if (/^ALTER TABLE "\w+" ADD COLUMN /i.test(statement))
+    return /NOT NULL/i.test(statement) && !/DEFAULT/i.test(statement) ? 'inserts leave it out' : undefined
+  return /^ALTER TABLE "\w+" ALTER COLUMN "\w+" (DROP NOT NULL|SET DEFAULT)/i.test(statement)
+    ? undefined
+    : 'it does more than to add'
+}
+
+const createdIn = (statements: string[]) =>
+  statements.flatMap((one) => /^CREATE TABLE "(\w+)"/i.exec(one)?.[1] ?? [])
+
+test('a migration hurts nothing that the release before does', () => {
+  expect(migrations.length).toBeGreaterThan(5)
+  const found = migrations.flatMap(({ name, statements }) =>
+    statements.flatMap((one) => {
+      const why = harm(one, createdIn(statements))
+      return why ? [`${name}: ${one}: ${why}`] : []
+    }),
+  )
+  expect(found).toEqual([])
+})
+
+test('what would hurt is seen', () => {
+  for (const bad of [
+    'CREATE INDEX "a" ON "tasks" USING btree ("id");',
+    'ALTER TABLE "tasks" ADD COLUMN "a" text NOT NULL;',
+    'ALTER TABLE "tasks" DROP COLUMN "title";',
+    'ALTER TABLE "tasks" RENAME COLUMN "title" TO "name";',
+    'ALTER TABLE "tasks" ALTER COLUMN "title" SET DATA TYPE varchar(9);',
+    'ALTER TABLE "tasks" ADD CONSTRAINT "a" CHECK (number > 0);',
+    'DROP INDEX "events_task";',
+    'UPDATE "tasks" SET title = upper(title);',
+  ])
+    expect([bad, harm(bad, [])]).toEqual([bad, expect.any(String)])
+})
