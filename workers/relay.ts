@@ -2,6 +2,8 @@ import type { OutboxRow } from '../drizzle/rows.ts'
 import type { Sql } from '../src/postgres/database.ts'
 import { nilId } from '../src/ids.ts'
 import type { Jobs } from '../src/jobs/queue.ts'
+import { outbox } from '../drizzle/schema/jobs.ts'
+import { known } from '../src/postgres/known-columns.ts'
 
 // A page is handed over within the time that Redis has for an answer; a sweep looks at 10,000 rows.
 const bounds = { pageRows: 200, pages: 50 }
@@ -17,7 +19,7 @@ export function openSweep(sql: Sql, jobs: Jobs, { pageRows, pages } = bounds): (
     let swept = 0
     for (let page = 0; page < pages; page++) {
       const rows = await sql<OutboxRow[]>`
-        select * from outbox
+        select ${known(sql, outbox, 'outbox')} from outbox
         where parked_at is null and (created_at, id) > (${last.createdAt}::text::timestamptz, ${last.id}::uuid)
         order by created_at, id limit ${pageRows}`
       const left = await leftOf(jobs, rows)

@@ -4,6 +4,8 @@ import type { Moment } from '../../src/past/moments.ts'
 import { firstThen, rowsThen } from '../../src/past/rows-then.ts'
 import { unprepared } from '../../src/postgres/queries.ts'
 import { type Page, startOf } from '../../src/reads/pages.ts'
+import { members as table } from '../../drizzle/schema/members.ts'
+import { known } from '../../src/postgres/known-columns.ts'
 
 /** A member with its user, who has no name once the account is gone. */
 export interface ListedMember extends MemberRow {
@@ -15,7 +17,7 @@ export interface ListedMember extends MemberRow {
 export const membersOf = (sql: Sql, projectId: string, page: Page, members = sql`members`) => sql<
   ListedMember[]
 >`
-  select m.*, u.name as user_name, u.email as user_email from ${members} m left join users u on u.id = m.user_id
+  select ${known(sql, table, 'm')}, u.name as user_name, u.email as user_email from ${members} m left join users u on u.id = m.user_id
   where m.project_id = ${projectId} and m.id > ${startOf(page)}
   order by m.id, m.created_at limit ${page.limit + 1}`
 

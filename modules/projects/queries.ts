@@ -10,6 +10,8 @@ import type { Moment } from '../../src/past/moments.ts'
 import { firstThen, rowsThen } from '../../src/past/rows-then.ts'
 import { unprepared } from '../../src/postgres/queries.ts'
 import { goneTag, nameTag } from '../../src/reads/names.ts'
+import { projects } from '../../drizzle/schema/projects.ts'
+import { known } from '../../src/postgres/known-columns.ts'
 
 /** A project with its owner, who has no name once the account is gone. */
 export interface ListedProject extends ProjectRow {
@@ -25,7 +27,7 @@ const owner = (sql: Sql) => sql`
 export function openProjects(sql: Sql) {
   return batched({ keys: 500, slots: 2 }, async (ids: string[]) => {
     const rows = await sql<ListedProject[]>`
-      select p.*, ${owner(sql)} from projects p left join users u on u.id = p.owner_id where p.id = any(${ids}::uuid[])`
+      select ${known(sql, projects, 'p')}, ${owner(sql)} from projects p left join users u on u.id = p.owner_id where p.id = any(${ids}::uuid[])`
     return inOrder(ids, rows, (row) => row.id)
   })
 }

@@ -7,6 +7,8 @@ import { unprepared } from '../../src/postgres/queries.ts'
 import { lastId, nilId } from '../../src/ids.ts'
 import type { sorts } from './list-query.ts'
 import { priorities, statuses } from './schema.ts'
+import { entities } from '../../drizzle/entities.ts'
+import { known } from '../../src/postgres/known-columns.ts'
 
 export interface TaskFilter {
   caller: string
@@ -92,7 +94,7 @@ function merged(sql: Sql, { then, ...filter }: From, by: SqlPart, rows: number):
   const due = filter.sort.endsWith('dueDate') ? sql`, ${dueKey(sql)} as due` : sql``
   const table = then?.kept ?? sql`tasks`
   const branch = ([status, priority]: Branch, tasks = table) => sql`
-    (select t.* ${due} from ${tasks} t where t.project_id = v.id
+    (select ${known(sql, entities.task.table, 't')} ${due} from ${tasks} t where t.project_id = v.id
       ${status ? sql`and t.status = ${status}` : sql``} ${priority ? sql`and t.priority = ${priority}` : sql``}
       ${filter.assigneeId ? sql`and t.assignee_id = ${filter.assigneeId}` : sql``}
       ${isSieved(filter) ? sql`` : sql`and ${isDue(sql, filter)}`} ${order.after} order by ${order.by} limit ${rows})`

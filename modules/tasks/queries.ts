@@ -6,6 +6,8 @@ import type { Sql } from '../../src/postgres/database.ts'
 import { byOrdinal } from '../../src/postgres/in-order.ts'
 import { readRows } from '../../src/postgres/delimited-rows.ts'
 import { type Versioned, type Versions, whileUnchanged } from '../../src/reads/versions.ts'
+import { tasks } from '../../drizzle/schema/tasks.ts'
+import { known } from '../../src/postgres/known-columns.ts'
 
 /** What of a task a read must know before it looks for a body: where it is, and what it and its project are at. */
 export interface SeenTask extends Versioned {
@@ -50,7 +52,7 @@ export function openSeenTasks(sql: Sql, versions: Versions): SeeTask {
 export function openTasks(sql: Sql) {
   const find = batched({ keys: 500, slots: 2 }, async (keys: Key[]) => {
     const rows = await sql<(TaskRow & { n: number })[]>`
-      select q.n::int4 as n, t.*
+      select q.n::int4 as n, ${known(sql, tasks, 't')}
       from unnest(${keys.map((k) => k.taskId)}::uuid[], ${keys.map((k) => k.userId)}::uuid[])
         with ordinality q(task_id, user_id, n)
       join tasks t on t.id = q.task_id

@@ -3,6 +3,8 @@ import { tailOf } from '../ids.ts'
 import type { Sql } from '../postgres/database.ts'
 import type { State } from './state.ts'
 import type { Posted } from './work.ts'
+import { events } from '../../drizzle/schema/log.ts'
+import { known } from '../postgres/known-columns.ts'
 
 const pageEvents = 1_000
 
@@ -34,10 +36,10 @@ export function openFindLanded(sql: Sql): FindLanded {
       if (found.size === orderIds.length || !earliest || earliest.id < oldest) break
     }
     if (found.size === 0) return new Map()
-    const events = await sql<StoredEvent[]>`
-      select *, seq::float8 as seq, batch::float8 as batch, undoes::float8 as undoes from events
+    const rows = await sql<StoredEvent[]>`
+      select ${known(sql, events, 'events')}, seq::float8 as seq, batch::float8 as batch, undoes::float8 as undoes from events
       where project_id = ${projectId} and seq = any(${[...found.keys()]}::bigint[])`
-    return new Map(events.map((event) => [found.get(event.seq)!, event]))
+    return new Map(rows.map((event) => [found.get(event.seq)!, event]))
   }
 }
 

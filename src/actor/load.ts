@@ -6,6 +6,7 @@ import type { Sql } from '../postgres/database.ts'
 import { inOrder } from '../postgres/in-order.ts'
 import { openLoadChildren } from './load-children.ts'
 import { type Needs, State } from './state.ts'
+import { known } from '../postgres/known-columns.ts'
 
 const limits = { keys: 500, slots: 2 }
 type Finders = Record<Loadable, (id: string) => Promise<Rows[Loadable] | undefined>>
@@ -41,7 +42,7 @@ export type Loader = ReturnType<typeof openLoader>
 export function openLoader(sql: Sql) {
   const heads = batched(limits, async (ids: string[]) => {
     const rows = await sql<Head[]>`
-      select s.project_id, s.version::float8 as version, s.last_number, s.last_event_id, p.*,
+      select s.project_id, s.version::float8 as version, s.last_number, s.last_event_id, ${known(sql, entities.project.table, 'p')},
         (select jsonb_agg(jsonb_build_object(${sql.unsafe(memberPairs)}))
           from members m where m.project_id = p.id) as members
       from streams s left join projects p on p.id = s.project_id where s.project_id = any(${ids}::uuid[])`
@@ -49,8 +50,7 @@ export function openLoader(sql: Sql) {
   })
   const finder = (entity: Loadable) =>
     batched(limits, async (ids: string[]) => {
-      const table = sql(getTableName(entities[entity].table))
-      const rows = await sql<Rows[Loadable][]>`select * from ${table} where id = any(${ids}::uuid[])`
+      const rows = await rowsOf(sql, entity, ids)
       return inOrder(ids, rows, (row) => row.id)
     })
   const loadChildren = openLoadChildren(sql)
@@ -77,6 +77,12 @@ export function openLoader(sql: Sql) {
       if (leaving) state.leaving = await loadChildren(leaving)
     },
   }
+}
+
+function rowsOf(sql: Sql, entity: Loadable, ids: string[]) {
+  const { table } = entities[entity]
+  return sql<Rows[Loadable][]>`
+    select ${known(sql, table, 't')} from ${sql(getTableName(table))} t where id = any(${ids}::uuid[])`
 }
 
 /** The task that goes to another project, if it is here. */

@@ -3,6 +3,8 @@ import type { Sql } from '../postgres/database.ts'
 import { Refusal } from '../wire/refusals.ts'
 import { byOrdinal } from '../postgres/in-order.ts'
 import type { Reply } from '../wire/reply.ts'
+import { idempotencyKeys } from '../../drizzle/schema/idempotency.ts'
+import { known } from '../postgres/known-columns.ts'
 
 /** What a caller's Idempotency-Key stands for (draft-ietf-httpapi-idempotency-key-header). */
 export interface Guard {
@@ -29,7 +31,7 @@ export type FindKept = (guard: Guard) => Promise<Kept | undefined>
 export function openFindKept(sql: Sql): FindKept {
   return batched({ keys: 500, slots: 2 }, async (guards: Guard[]) => {
     const rows = await sql<(Kept & { n: number })[]>`
-      select q.n::int4 as n, k.* from unnest(${guards.map((g) => g.scope)}::text[], ${guards.map((g) => g.key)}::text[])
+      select q.n::int4 as n, ${known(sql, idempotencyKeys, 'k')} from unnest(${guards.map((g) => g.scope)}::text[], ${guards.map((g) => g.key)}::text[])
         with ordinality q(scope, key, n)
       cross join lateral (select * from idempotency_keys where scope = q.scope and key = q.key limit 1) k`
     return byOrdinal(guards.length, rows)

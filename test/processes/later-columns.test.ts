@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Sql as Direct } from 'postgres'
+import { migrate } from '../../drizzle/migrate.ts'
+import { openPostgres, type PostgresServer } from '../faults/postgres-server.ts'
+import { account, misnumbered, startLoad } from '../races/load.ts'
+import { at, eventually, openPair, type Pair, upTo } from '../races/pair.ts'
+import { make, type Person } from '../support/client.ts'
+import { faultsOf } from '../support/history.ts'
+import { type ServiceProcess, spawnService } from '../support/service.ts'
+
+let dir: string
+let postgres: PostgresServer
+let pair: Pair
+const others: ServiceProcess[] = []
+beforeAll(async () => {
+  dir = await mkdtemp(join(await realpath(process.env.TEST_DATA_DIR!), 'later-'))
+  postgres = await openPostgres(dir)
+  await migrate(postgres.url)
+  // One connection of each kind: what it was asked before, it is asked again.
+  const few = { READ_CONNECTIONS: '1', CHORE_CONNECTIONS: '1', COMMIT_SLOTS: '1' }
+  pair = await openPair({ DATABASE_URL: postgres.url, ...few })
+  others.push(await spawnService('worker', pair.env))
+})
+afterAll(async () => {
+  await Promise.all([pair.close(), ...others.map((one) => one.stop('SIGKILL'))])
+  await postgres.stop()
+  await rm(dir, { recursive: true, force: true })
+})
+
+/** What a later release brings: a column in every table, and a migration that this one does not know. */
+const migrateFurther = () =>
+  postgres.ask(async (sql) => {
+    await inEveryTable(sql, 'add column later text')
+    await sql`insert into drizzle.__drizzle_migrations (hash, created_at) values ('later', 9999999999999)`
+  })
+
+async function inEveryTable(sql: Direct, change: string): Promise<void> {
+  const tables = await sql<{ name: string }[]>`
+    select tablename as name from pg_tables where schemaname = 'public'`
+  expect(tables.length).toBeGreaterThan(10)
+  for (const { name } of tables) await sql.unsafe(`alter table "${name}" ${change}`)
+}
+
+/** Reads and writes of every kind. */
+async function everything(who: Person) {
+  const { id: projectId } = await make(who, '/projects', { name: 'One' })
+  const other = await make(who, '/projects', { name: 'Other' })
+  const key = { 'idempotency-key': crypto.randomUUID() }
+  for (const _ of upTo(2))
+    expect((await who.post('/tasks', { projectId, title: 'Once' }, key)).status).toBe(201)
+  const { id } = await make(who, '/tasks', { projectId, title: 'T', dueDate: '2027-01-31' })
+  const subtask = await make(who, `/tasks/${id}/subtasks`, { title: 'S' })
+  await make(who, `/tasks/${id}/comments`, { text: 'C' })
+  const paths = [
+    ...['/auth/me', '/tokens', '/projects', '/tasks', '/tasks?sort=-dueDate&status=TODO'],
+    ...['', '/members', '/events', '/history', '/webhooks', '/service-accounts'].map(
+      (p) => `/projects/${projectId}${p}`,
+    ),
+    ...['', '/subtasks', '/comments', '/history', '?asOf=3'].map((path) => `/tasks/${id}${path}`),
+    ...[
+      `/tasks?projectId=${projectId}`,
+      `/tasks?projectId=${projectId}&asOf=3`,
+      `/projects/${projectId}?asOf=1`,
+    ],
+  ]
+  for (const path of paths) expect([path, (await who.get(path)).status]).toEqual([path, 200])
+  const writes = [
+    who.patch(`/tasks/subtasks/${subtask.id}`, { completed: true }),
+    who.patch(`/tasks/${id}`, { projectId: other.id }),
+    who.delete(`/tasks/${id}`),
+    who.post(`/projects/${projectId}/batch`, { operations: [{ op: 'task.create', title: 'B' }] }),
+    who.post(`/projects/${projectId}/undo`, { seq: 2 }),
+    who.patch('/auth/me', { name: 'Other' }),
+    who.delete(`/projects/${projectId}`),
+  ]
+  for (const write of writes) expect([200, 201, 404, 409]).toContain((await write).status)
+  await eventually('the end of the project', async () => {
+    return (await pair.sql`select from streams where project_id = ${projectId}`).length === 0
+  })
+}
+
+test('a process of the release before goes on as if nothing was when columns are added under load', async () => {
+  const { a, b, atA, atB, sql } = pair
+  for (const who of [atA, atB]) await everything(who)
+  const projects = await Promise.all(upTo(3).map(() => make(atA, '/projects', { name: 'Busy' })))
+  const load = startLoad({ clients: [atA, atB], projectIds: projects.map(({ id }) => id) })
+  await load.acknowledged(100)
+  await migrateFurther()
+  const later = await spawnService('web', pair.env)
+  others.push(later)
+  for (const who of [atA, atB, at(atA, later)]) await everything(who)
+  await load.acknowledged(100)
+  await load.stop()
+  const { lost, doubled, writes, reads } = await account(sql, load)
+  expect({ lost, doubled }).toEqual({ lost: [], doubled: [] })
+  expect([...Object.keys(writes), ...Object.keys(reads)]).toEqual(['201', '200'])
+  expect(await misnumbered(sql)).toHaveLength(0)
+  for (const { url } of [a, b, later]) expect((await fetch(`${url}/health/ready`)).status).toBe(200)
+  // The driver asks again by itself, and may then take the answers of others for its own.
+  const log = await readFile(join(dir, 'postgres.log'), 'utf8')
+  expect(log.match(/cached plan must not change result type\n.*/g) ?? []).toEqual([])
+  await Promise.all([a, b, later].map((one) => one.stop()))
+  await postgres.ask((direct) => inEveryTable(direct, 'drop column later'))
+  expect(await faultsOf(sql)).toEqual([])
+})
