@@ -79,7 +79,7 @@ export interface Range {
 
 /**
  * Events of many projects, of each in order and without a gap, as many as one page holds: first the next one of each, then
- * the one after that, so that none goes before the others; where not all have room, those that have waited longest.
+ * the one after that, so that none goes before the others; where not all have room chance decides, for it favours none.
  * @throws Refusal 410
  */
 export async function eventsOfMany(
@@ -95,7 +95,7 @@ export async function eventsOfMany(
       select e.* from unnest(${ids}::uuid[], ${afters}::bigint[], ${ends}::bigint[]) q(project_id, after, up_to)
       cross join lateral (select * from events e where e.project_id = q.project_id
         and e.seq > q.after and e.seq <= q.up_to order by e.seq limit ${limit}) e
-      order by e.seq - q.after, e.id limit ${limit}) e`,
+      order by e.seq - q.after, random() limit ${limit}) e`,
   )
   const isCut = isCutAt(rows, limit)
   const firsts = new Map(rows.toReversed().map(({ projectId, seq }) => [projectId, seq]))
