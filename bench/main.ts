@@ -1,4 +1,5 @@
 import { measureDeletion } from './deletion.ts'
+import { measureFeed } from './feed.ts'
 import { openLoader } from './http-load.ts'
 import { openLimiter } from './limit.ts'
 import { measureLone } from './lone.ts'
@@ -104,6 +105,7 @@ async function measureAll(bench: Bench, results: Results, isInterrupted: () => b
   // A minute of its own, and only when asked for.
   if (only.length > 0) {
     await attempt('overload', async () => void (results.overload = await measureOverload(bench)))
+    await attempt('feed', async () => void (results.feed = await measureFeed(bench)))
     await attempt('webhooks', async () => void (results.webhooks = await measureWebhooks(bench)))
   }
 }

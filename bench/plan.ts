@@ -13,7 +13,7 @@ export interface PlannedRequest {
   method: string
   path: string
   token: string
-  body?: Record<string, string>
+  body?: Record<string, unknown>
   etag?: string
 }
 

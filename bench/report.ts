@@ -1,4 +1,5 @@
 import type { Deletion } from './deletion.ts'
+import { feedFacts } from './feed-report.ts'
 import type { Lone } from './lone.ts'
 import { sentence } from './machine.ts'
 import type { Row } from './measure.ts'
@@ -26,7 +27,7 @@ const peerColumns = ['peer req/s', 'times the peer']
 
 /** The figures as a table for people, on a page or on a terminal. */
 export function markdown(results: Results): string {
-  const { scenarios, lone, deletion, scaling, overload, webhooks, machine, idleMiB, rounds, seconds } =
+  const { scenarios, lone, deletion, scaling, overload, feed, webhooks, machine, idleMiB, rounds, seconds } =
     results
   const failures = failuresOf(results)
   const facts = [
@@ -34,6 +35,7 @@ export function markdown(results: Results): string {
     ...(lone ? [loneFact(lone)] : []),
     ...(deletion ? [deletionFact(deletion)] : []),
     ...(overload ? [overloadFact(overload)] : []),
+    ...(feed ? feedFacts(feed) : []),
     ...(webhooks ? [webhooksFact(webhooks)] : []),
     ...failures.map((failure) => `Does not count: ${failure}.`),
   ]

@@ -47,3 +47,13 @@ export async function knownList(url: string, project: Seeded): Promise<PlannedRe
   await answer.text()
   return { ...request, etag: answer.headers.get('etag') ?? '' }
 }
+
+/** A hundred tasks at once. */
+export const creationOf100 = ({ id, token }: Seeded): PlannedRequest => ({
+  ...{ method: 'POST', path: `/projects/${id}/batch`, token },
+  body: {
+    operations: Array.from({ length: 100 }, (_, n) => ({
+      ...{ op: 'task.create', title: n ? `Task ${n}` : `Task ${fresh}`, description: 'To be measured' },
+    })),
+  },
+})

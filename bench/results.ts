@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { chart } from './chart.ts'
 import type { Deletion } from './deletion.ts'
+import type { Feed } from './feed.ts'
 import type { Lone } from './lone.ts'
 import type { Machine } from './machine.ts'
 import type { Row } from './measure.ts'
@@ -24,6 +25,7 @@ export interface Results {
   scaling?: Scaled[]
   overload?: Overload
   webhooks?: Webhooks
+  feed?: Feed
   /** What could not be measured, and why. */
   failures: string[]
 }
@@ -34,6 +36,7 @@ export const failuresOf = (results: Results): string[] => [
   ...results.scenarios.flatMap(({ name, failures }) => failures.map((failure) => `${name}: ${failure}`)),
   ...(results.deletion?.failures ?? []).map((failure) => `deletion: ${failure}`),
   ...(results.overload?.failures ?? []).map((failure) => `overload: ${failure}`),
+  ...(results.feed?.failures ?? []).map((failure) => `feed: ${failure}`),
   ...(results.webhooks?.failures ?? []).map((failure) => `webhooks: ${failure}`),
 ]
 

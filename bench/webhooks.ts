@@ -4,10 +4,9 @@ import { build, type Histogram } from 'hdr-histogram-js'
 import { openClient } from '../test/support/client.ts'
 import type { Bench } from './measure.ts'
 import { cpuMicros } from './process-usage.ts'
-import type { PlannedRequest } from './plan.ts'
 import { creation } from './requests.ts'
 import { eachOf, type Seeded } from './seed.ts'
-import { send } from './send.ts'
+import { createSteadily } from './steadily.ts'
 
 export interface Webhooks {
   webhooks: number
@@ -31,7 +30,7 @@ interface Creates {
   p99Ms: number
 }
 
-const wanted = { writesPerSecond: 1000, everyMs: 10, patienceMs: 15_000 }
+const wanted = { writesPerSecond: 1000, patienceMs: 15_000 }
 
 /** A webhook for each project, and creates in all of them at a steady rate: how soon they are delivered, and at what cost. */
 export async function measureWebhooks({ servers, world, options }: Bench): Promise<Webhooks> {
@@ -42,7 +41,8 @@ export async function measureWebhooks({ servers, world, options }: Bench): Promi
   const requests = projects.map(creation)
   const enable = (enabled: boolean) =>
     eachOf(hooks, ({ path, token }) => openClient(servers.url, token).patch(path, { enabled }))
-  const load = (seconds: number) => createSteadily(servers.url, requests, seconds)
+  const { writesPerSecond: perSecond } = wanted
+  const load = (seconds: number) => createSteadily({ url: servers.url, requests, seconds, perSecond })
   return servers.withWorker(async () => {
     await load(2)
     await enable(false)
@@ -125,27 +125,4 @@ async function openReceiver() {
       await new Promise((resolve) => server.close(resolve))
     },
   }
-}
-
-/** Sends creates at a steady rate, however long the answers take. */
-async function createSteadily(url: string, requests: PlannedRequest[], seconds: number) {
-  const took = build()
-  const answers: Promise<void>[] = []
-  const create = async (request: PlannedRequest) => {
-    const began = performance.now()
-    const { status } = await send(url, request)
-    if (status !== 201) throw new Error(`A create was answered ${status}`)
-    took.recordValue(Math.round((performance.now() - began) * 1_000))
-  }
-  const began = performance.now()
-  const total = wanted.writesPerSecond * seconds
-  while (answers.length < total) {
-    const due = Math.min(total, ((performance.now() - began) / 1_000) * wanted.writesPerSecond)
-    while (answers.length < due) answers.push(create(requests[answers.length % requests.length]!))
-    await Bun.sleep(wanted.everyMs)
-  }
-  await Promise.all(answers)
-  const perSecond = total / ((performance.now() - began) / 1_000)
-  const at = (percentile: number) => took.getValueAtPercentile(percentile) / 1_000
-  return { total, perSecond, p50Ms: at(50), p99Ms: at(99) }
 }

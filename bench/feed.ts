@@ -1,0 +1,151 @@
+import { build } from 'hdr-histogram-js'
+import { storePlan } from './http-load.ts'
+import { type Listening, listenTo, type Stream } from './listening.ts'
+import type { Bench } from './measure.ts'
+import { residentMiB } from './process-usage.ts'
+import { creation, creationOf100, only } from './requests.ts'
+import { sum } from './scaling.ts'
+import type { Seeded } from './seed.ts'
+import { createSteadily } from './steadily.ts'
+import { type Measured, watched } from './watch.ts'
+
+/** What creates do alone, and what they do meanwhile. */
+export interface Beside {
+  without: Measured
+  with: Measured
+}
+
+export interface Feed {
+  writesPerSecond: number
+  /** From the answer to a create until a listener at another process hears of it; never less than none. */
+  latencyP50Ms: number
+  latencyP99Ms: number
+  /** One follower for each project. */
+  followed: Beside
+  idleStreams: number
+  idleMiB: number
+  idle: Beside
+  listeners: number
+  deliveriesPerSecond: number
+  /** Tasks in a second, alone and by a hundred. */
+  singles: number
+  batched: number
+  failures: string[]
+}
+
+const writesPerSecond = 1_000
+const idleStreams = 10_000
+const listeners = 500
+const connections = { create: 256, batch: 64 }
+const settleMs = 2_000
+
+/** What following costs, and how soon it tells; and what batches are worth. */
+export async function measureFeed(bench: Bench): Promise<Feed> {
+  await bench.servers.web(1)
+  const latency = await measureLatency(bench)
+  const followed = await besides(bench, bench.world.projects.map(streamOf))
+  const idle = await measureIdle(bench)
+  const deliveriesPerSecond = await measureSaturation(bench)
+  const { singles, batched } = await measureBatches(bench)
+  const runs = [followed, idle.idle].flatMap((beside) => [beside.without, beside.with])
+  return {
+    ...{ writesPerSecond, ...latency, followed, idleStreams, ...idle, listeners },
+    ...{ deliveriesPerSecond, singles, batched, failures: runs.flatMap(({ errors }) => errors) },
+  }
+}
+
+const streamOf = ({ id, token }: Seeded): Stream => ({ path: `/projects/${id}/events`, token })
+
+/** Writes at one process, heard at another. */
+async function measureLatency({ servers, world, options }: Bench) {
+  const shared = { DATABASE_URL: servers.databaseUrl, REDIS_PREFIX: 'docket' }
+  const other = await servers.beside(1, shared)
+  const listening = await listenTo(servers.folder, other.url, world.projects.map(streamOf))
+  const madeAt = new Map<string, number>()
+  const onMade = ({ headers }: Response) => {
+    const id = headers.get('location')?.split('/').at(-1) ?? ''
+    madeAt.set(id, performance.timeOrigin + performance.now())
+  }
+  const load = { url: servers.url, requests: world.projects.map(creation), perSecond: writesPerSecond }
+  await createSteadily({ ...load, seconds: 1 })
+  await Bun.sleep(settleMs)
+  await listening.heard()
+  await createSteadily({ ...load, seconds: options.seconds, onMade })
+  await Bun.sleep(settleMs)
+  const { heardAt } = await listening.heard()
+  await listening.stop()
+  await other.end()
+  const late = build()
+  for (const [id, ms] of heardAt)
+    if (madeAt.has(id)) late.recordValue(Math.round(Math.max(0, ms - madeAt.get(id)!) * 1_000))
+  if (late.totalCount < madeAt.size)
+    throw new Error(`${madeAt.size - late.totalCount} creates were not heard of`)
+  const at = (percentile: number) => late.getValueAtPercentile(percentile) / 1_000
+  return { latencyP50Ms: at(50), latencyP99Ms: at(99) }
+}
+
+/** Creates in all projects without streams and with them. */
+async function besides(bench: Bench, streams: Stream[], meanwhile = () => {}): Promise<Beside> {
+  const { servers, loader, world, options } = bench
+  const plan = await storePlan(servers.folder, 'feed-creates', only(201, world.projects.map(creation)))
+  const run = (seconds: number) =>
+    loader.run({ url: servers.url, plan, connections: connections.create, seconds })
+  await run(2)
+  const without = await watched(servers, () => run(options.seconds))
+  const listening = await listenTo(servers.folder, servers.url, streams)
+  meanwhile()
+  const during = await watched(servers, () => run(options.seconds))
+  await listening.stop()
+  return { without, with: during }
+}
+
+/** Streams of a project in which nothing happens. */
+async function measureIdle(bench: Bench): Promise<{ idleMiB: number; idle: Beside }> {
+  const { servers, world } = bench
+  const { token } = world.projects[0]!
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  const body = JSON.stringify({ name: 'Quiet' })
+  const answer = await fetch(`${servers.url}/api/v1/projects`, { method: 'POST', headers, body })
+  const { id } = (await answer.json()) as { id: string }
+  const streams: Stream[] = Array(idleStreams).fill({ path: `/projects/${id}/events`, token })
+  let idleMiB = 0
+  const idle = await besides(bench, streams, () => (idleMiB = residentMiB(servers.pids.web()[0]!) ?? 0))
+  return { idleMiB, idle }
+}
+
+/** As many writes in one project as it takes, and many who listen to it. */
+async function measureSaturation({ servers, loader, world, options }: Bench): Promise<number> {
+  const [hot] = world.projects
+  const plan = await storePlan(servers.folder, 'feed-hot', only(201, [creation(hot!)]))
+  const listening: Listening = await listenTo(
+    servers.folder,
+    servers.url,
+    Array(listeners).fill(streamOf(hot!)),
+  )
+  const run = (seconds: number) => loader.run({ url: servers.url, plan, connections: 64, seconds })
+  await run(1)
+  await listening.heard()
+  const began = performance.now()
+  await run(options.seconds)
+  const { deliveries } = await listening.heard()
+  const perSecond = deliveries / ((performance.now() - began) / 1_000)
+  await listening.stop()
+  return perSecond
+}
+
+async function measureBatches({ servers, loader, world, options }: Bench) {
+  const measure = async (name: string, status: number, requestOf: typeof creation) => {
+    const plan = await storePlan(servers.folder, name, only(status, world.projects.map(requestOf)))
+    const load = { url: servers.url, plan, connections: connections.batch }
+    await loader.run({ ...load, seconds: 1 })
+    return (await loader.run({ ...load, seconds: options.seconds })).perSecond
+  }
+  const singles = await measure('feed-singles', 201, creation)
+  return { singles, batched: 100 * (await measure('feed-batches', 200, creationOf100)) }
+}
+
+/** How much of what creates did alone they do meanwhile, and what each takes of the machine beside that. */
+export const kept = (beside: Beside) => ({
+  throughput: beside.with.perSecond / beside.without.perSecond,
+  cpu: sum(beside.with.cpu) / sum(beside.without.cpu),
+})
