@@ -25,8 +25,20 @@ const crashed: Fault = ({ stand, strike }) =>
     if (backend) process.kill(backend.pid, 'SIGKILL')
   })
 
+/** To a standby that had all that was acknowledged. What was the primary never comes back. */
+const failedOver: Fault = async ({ stand, random, strike, note }) => {
+  await stand.postgres.follow({ synchronous: true })
+  strike()
+  await stand.postgres.killPrimary()
+  await Bun.sleep(random.between(0, 500))
+  const began = performance.now()
+  await stand.postgres.promote()
+  note('postgres promoted its standby', performance.now() - began)
+}
+
 export const strikePostgres = {
   'postgres torn down': tornDown,
   'postgres connections terminated': terminated,
   'postgres backend crashed': crashed,
+  'postgres failed over': failedOver,
 }

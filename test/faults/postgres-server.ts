@@ -1,67 +1,130 @@
 import { join } from 'node:path'
 import postgres from 'postgres'
-import { clusterPassword, databaseName, openCluster } from '../../src/local/postgres-cluster.ts'
+import { type Cluster, clusterPassword, databaseName, openCluster } from '../../src/local/postgres-cluster.ts'
 import { freePort } from '../../src/local/port.ts'
 import { end, launch, logTail } from '../../src/local/process.ts'
 import { until } from '../../src/local/wait.ts'
+import { copyToStandby } from '../support/postgres-backup.ts'
 
 const readyTimeoutMs = 60_000
 const stopTimeoutMs = 15_000
+const standbyName = 'standby'
 const settings = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
   max_connections: '100',
   shared_buffers: '64MB',
+  wal_keep_size: '512MB',
+  wal_retrieve_retry_interval: '100ms',
 }
 
-/** A Postgres of a run's own: it may be torn down without a word and comes back at the same URL with its data. */
-export interface PostgresServer {
-  url: string
-  start(): Promise<void>
-  /** As `pg_ctl stop -m immediate` does: nothing is written down, the next start recovers from the log. */
-  stopImmediately(): Promise<void>
-  stop(): Promise<void>
-  /** Runs something over a connection of its own. */
-  ask<T>(work: (sql: postgres.Sql) => Promise<T>): Promise<T>
+interface Server {
+  dir: string
+  port: number
+  pid: number
 }
 
-export async function openPostgres(dataDir: string): Promise<PostgresServer> {
-  const { dir, postgres: program, runAs } = await openCluster(dataDir, () => {})
-  const port = await freePort()
-  const url = `postgres://${databaseName}:${await clusterPassword(dir)}@127.0.0.1:${port}/${databaseName}`
-  const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
-  const command = [...runAs.prefix, program, '-D', dir, '-p', String(port), ...options]
-  const logFile = join(dataDir, 'postgres.log')
-  let pid = 0
+/**
+ * A Postgres of a run's own: it may be torn down without a word and comes back at the same URL with its data; or another
+ * one follows it, and takes its place.
+ */
+export type PostgresServer = Awaited<ReturnType<typeof openPostgres>>
 
-  const tryStart = async () => {
-    const server = launch({ command, cwd: '/', logFile, uid: runAs.uid, gid: runAs.gid })
-    pid = server.pid
-    const accepts = () => ask(url, 'postgres', (sql) => sql`select 1`).then(...yesOrNo)
-    return until(async () => (server.ended() ? false : (await accepts()) || undefined), readyTimeoutMs, 20)
+export async function openPostgres(dataDir: string) {
+  const cluster = await openCluster(dataDir, () => {})
+  const password = await clusterPassword(cluster.dir)
+  const [one, other] = await Promise.all([freePort(), freePort()])
+  let primary: Server = { dir: cluster.dir, port: one, pid: 0 }
+  let standby: Server = { dir: join(dataDir, 'second'), port: other, pid: 0 }
+  const urlOf = (...ports: number[]) => {
+    const hosts = ports.map((port) => `127.0.0.1:${port}`).join()
+    return `postgres://${databaseName}:${password}@${hosts}/${databaseName}`
   }
-  const start = async () => {
-    // Processes of the one that was torn down may still hold its memory.
-    const started = await until(async () => (await tryStart()) || undefined, readyTimeoutMs, 100)
-    if (!started) throw new Error(`Postgres does not start. ${await logTail(logFile)}`)
-  }
-  await start()
-  await ask(url, 'postgres', async (sql) => void (await sql`create database ${sql(databaseName)}`))
+  const asked = <T>(server: Server, work: (sql: postgres.Sql) => Promise<T>, database = databaseName) =>
+    ask(urlOf(server.port), database, work)
+  const answers = (server: Server) => asked(server, (sql) => sql`select 1`, 'postgres').then(...yesOrNo)
+  const start = (server: Server) => started(cluster, server, () => answers(server))
+
+  await start(primary)
+  await asked(primary, async (sql) => void (await sql`create database ${sql(databaseName)}`), 'postgres')
   return {
-    url,
-    start,
-    stopImmediately: async () => void (await end(pid, dir, 'SIGQUIT', stopTimeoutMs)),
-    stop: async () => {
-      if (!(await end(pid, dir, 'SIGINT', stopTimeoutMs))) await end(pid, dir, 'SIGQUIT', stopTimeoutMs)
+    /** Of the one that writes. */
+    url: urlOf(one),
+    /** Of both, of which one writes. */
+    urls: `${urlOf(one, other)}?target_session_attrs=read-write`,
+    start: () => start(primary),
+    /** As `pg_ctl stop -m immediate` does: nothing is written down, the next start recovers from the log. */
+    stopImmediately: async () => void (await end(primary.pid, primary.dir, 'SIGQUIT', stopTimeoutMs)),
+    async stop() {
+      for (const { pid, dir } of [standby, primary])
+        if (pid && !(await end(pid, dir, 'SIGINT', stopTimeoutMs)))
+          await end(pid, dir, 'SIGQUIT', stopTimeoutMs)
     },
-    ask: (work) => ask(url, databaseName, work),
+    /** Runs something over a connection of its own. */
+    ask: <T>(work: (sql: postgres.Sql) => Promise<T>) => asked(primary, work),
+
+    /** Starts a standby that has all there is by then. Synchronous, nothing is acknowledged any more that it has not. */
+    async follow({ synchronous }: { synchronous: boolean }) {
+      const conninfo = `host=127.0.0.1 port=${primary.port} user=${databaseName} password=${password} application_name=${standbyName}`
+      await asked(primary, async (sql) => {
+        await sql.unsafe(`alter system set synchronous_standby_names = '${synchronous ? standbyName : ''}'`)
+        await sql`select pg_reload_conf()`
+        await copyToStandby(sql, primary.dir, standby.dir, conninfo)
+      })
+      await start(standby)
+      await this.caughtUp()
+    },
+    /** Waits until the standby has all that the primary has. */
+    async caughtUp() {
+      const [now] = await asked(primary, (sql) => sql`select pg_current_wal_lsn()::text as lsn`)
+      const isThere = (sql: postgres.Sql) =>
+        sql`select 1 where pg_last_wal_replay_lsn() >= ${now!.lsn}::pg_lsn`
+      await eventually(() => asked(standby, async (sql) => (await isThere(sql)).length > 0))
+    },
+    /** From now on the standby gets nothing any more. */
+    cutStandbyOff: () =>
+      asked(standby, async (sql) => {
+        await sql`alter system set primary_conninfo = ''`
+        await sql`select pg_reload_conf()`
+        await eventually(async () => (await sql`select 1 from pg_stat_wal_receiver`).length === 0)
+      }),
+    killPrimary: () => end(primary.pid, primary.dir, 'SIGKILL', stopTimeoutMs),
+    /** The standby writes from now on. */
+    async promote() {
+      await asked(standby, async (sql) => {
+        await sql`alter system reset synchronous_standby_names`
+        await sql`select pg_reload_conf()`
+        await sql`select pg_promote(true, 30)`
+      })
+      ;[primary, standby] = [standby, { ...primary, pid: 0 }]
+    },
   }
+}
+
+async function started(cluster: Cluster, server: Server, answers: () => Promise<boolean>): Promise<void> {
+  const logFile = `${server.dir}.log`
+  const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  const { prefix, uid, gid } = cluster.runAs
+  const command = [...prefix, cluster.postgres, '-D', server.dir, '-p', String(server.port), ...options]
+  const tryStart = () => {
+    const { pid, ended } = launch({ command, cwd: '/', logFile, uid, gid })
+    server.pid = pid
+    return until(async () => (ended() ? false : (await answers()) || undefined), readyTimeoutMs, 20)
+  }
+  // Processes of the one that was torn down may still hold its memory.
+  if (await until(async () => (await tryStart()) || undefined, readyTimeoutMs, 100)) return
+  throw new Error(`Postgres does not start. ${await logTail(logFile)}`)
 }
 
 function ask<T>(url: string, database: string, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
   const options = { database, max: 1, connect_timeout: 2, fetch_types: false, onnotice: () => {} }
   const sql = postgres(url, { ...options, connection: { application_name: 'faults' } })
   return work(sql).finally(() => sql.end({ timeout: 1 }))
+}
+
+async function eventually(isSo: () => Promise<boolean>): Promise<void> {
+  if (!(await until(async () => (await isSo()) || undefined, readyTimeoutMs, 10)))
+    throw new Error('The standby does not follow')
 }
 
 const yesOrNo = [() => true, () => false] as const

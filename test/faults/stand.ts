@@ -35,7 +35,7 @@ export async function openStand(
   // The events' primary key is a second guard behind the comparison; without both, everything gets through.
   if (!withComparison)
     await postgres.ask((sql) => sql`alter table events drop constraint events_project_id_seq_pk`)
-  const env = serviceEnv(postgres.url, redis.url)
+  const env = serviceEnv(postgres.urls, redis.url)
   const preload = withComparison ? undefined : join(import.meta.dirname, 'without-comparison.ts')
   // Without the comparison all shall go wrong that can: then each process sees another home for every project.
   const homes = (n: number) => (withComparison ? undefined : { WRITE_HOMES: String(n + 1) })

@@ -1,13 +1,14 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
-import { realpath, rm } from 'node:fs/promises'
+import { mkdir, realpath, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { migrate } from '../../drizzle/migrate.ts'
 import { writerUrl } from '../../src/postgres/writer.ts'
 import { make } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { openReplicatedPostgres, type ReplicatedPostgres } from '../support/replicated-postgres.ts'
+
 import { type ServiceProcess, spawnService } from '../support/service.ts'
+import { openPostgres, type PostgresServer } from '../faults/postgres-server.ts'
 import { account, misnumbered, startLoad } from './load.ts'
 import { eventually, openPair, type Pair, upTo } from './pair.ts'
 
@@ -15,13 +16,15 @@ import { eventually, openPair, type Pair, upTo } from './pair.ts'
 const writingAgainMs = 5_000
 
 let dataDir: string
-let servers: ReplicatedPostgres
+let servers: PostgresServer
 let pair: Pair
 let worker: ServiceProcess
 async function open(synchronous: boolean) {
-  servers = await openReplicatedPostgres(dataDir, { synchronous })
-  await migrate(await writerUrl(servers.url))
-  pair = await openPair({ DATABASE_URL: servers.url })
+  await mkdir(dataDir)
+  servers = await openPostgres(dataDir)
+  await migrate(await writerUrl(servers.urls))
+  await servers.follow({ synchronous })
+  pair = await openPair({ DATABASE_URL: servers.urls })
   worker = await spawnService('worker', pair.env)
 }
 beforeEach(async () => {

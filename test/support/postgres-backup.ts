@@ -1,0 +1,23 @@
+import { execFile } from 'node:child_process'
+import { appendFile, chown, mkdir, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type postgres from 'postgres'
+
+const run = promisify(execFile)
+
+/** Copies a server's folder while it works, as pg_basebackup does, which is not in the package: a standby to be started. */
+export async function copyToStandby(sql: postgres.Sql, from: string, to: string, conninfo: string) {
+  await rm(to, { recursive: true, force: true })
+  await sql`select pg_backup_start('copy', true)`
+  // Files may come and go while they are copied: the log tells what became of them.
+  await run('cp', ['-a', from, to]).catch(() => {})
+  const [stopped] = await sql<{ labelfile: string }[]>`select labelfile from pg_backup_stop(false)`
+  for (const name of ['postmaster.pid', 'pg_wal']) await rm(join(to, name), { recursive: true, force: true })
+  await mkdir(join(to, 'pg_wal'), { mode: 0o700 })
+  await writeFile(join(to, 'backup_label'), stopped!.labelfile)
+  await writeFile(join(to, 'standby.signal'), '')
+  await appendFile(join(to, 'postgresql.auto.conf'), `primary_conninfo = '${conninfo}'\n`)
+  const { uid, gid } = await stat(from)
+  for (const name of ['pg_wal', 'backup_label', 'standby.signal']) await chown(join(to, name), uid, gid)
+}
