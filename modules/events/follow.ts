@@ -62,7 +62,7 @@ const idOf = (position: number) => `id: ${position}\n`
 const newer = (one: Seen, other: Seen): Seen => (one.version > other.version ? one : other)
 
 function shownOf({ events, bytes }: Frames, types: string[] | null) {
-  if (!types) return bytes
+  if (!types) return bytes.length > 0 ? bytes : null
   const text = events.flatMap((event) => (types.includes(event.type) ? event.text : [])).join('')
   return text ? encode(text) : null
 }

@@ -3,15 +3,17 @@ import { type Caller, holderOf } from '../../src/identity/caller.ts'
 import type { Seen } from '../../src/reads/role-lookup.ts'
 import type { Services } from '../../src/services.ts'
 import { notFound } from '../../src/wire/refusals.ts'
-import { eventsAt } from './queries.ts'
+import { openNext } from './ranges.ts'
 import { eventView } from './schema.ts'
 import { encode } from '../../src/wire/server-sent.ts'
 
-/** Events read at once, at most, and their bytes; stretches kept for those who listen at the same place, and how long. */
+/** Events of a stretch, at most. */
 const mostAtOnce = 100
-const mostBytes = 262_144
-const keptStretches = 64
+/** What is kept for those who listen at the same place, and how long. */
+const keptBytes = 33_554_432
 const keptMs = 2_000
+/** What a stretch takes besides. */
+const unread = 500
 
 /** A stretch of a feed as streams send it. */
 export interface Frames {
@@ -25,18 +27,20 @@ export interface Frames {
 
 /** Reads and encodes what comes after a seq, once for all who listen there. */
 export function openFrames(means: Pick<Services, 'database' | 'findRole' | 'oldestKept'>) {
-  const kept = new LRUCache<string, Promise<Frames>>({ max: keptStretches, ttl: keptMs })
+  const kept = new LRUCache<string, Promise<Frames>>({ maxSize: keptBytes, ttl: keptMs })
+  const next = openNext(means)
   const seenIn = openSeenIn(means)
 
   async function read(seen: Seen, after: number): Promise<Frames> {
-    const asked = { after, limit: mostAtOnce, types: null, mostBytes }
-    const { events, upTo } = await eventsAt(means, seen, asked)
+    const { projectId, version } = seen
+    const events = await next({ projectId, after, upTo: Math.min(version, after + mostAtOnce) })
     const framed = events.map((event) => {
       const data = JSON.stringify(eventView.of(event))
       return { type: event.type, text: `id: ${event.seq}\nevent: ${event.type}\ndata: ${data}\n\n` }
     })
     const bytes = encode(framed.map(({ text }) => text).join(''))
-    return { events: framed, bytes, upTo, seenBy: seenIn(seen.projectId) }
+    const upTo = events.at(-1)?.seq ?? after
+    return { events: framed, bytes, upTo, seenBy: seenIn(projectId) }
   }
 
   return (seen: Seen, after: number): Promise<Frames> => {
@@ -44,8 +48,12 @@ export function openFrames(means: Pick<Services, 'database' | 'findRole' | 'olde
     const known = kept.get(key)
     if (known) return known
     const made = read(seen, after)
-    kept.set(key, made)
-    made.catch(() => kept.delete(key))
+    kept.set(key, made, { size: unread })
+    made.then(
+      ({ bytes, upTo }) =>
+        upTo > after ? kept.set(key, made, { size: unread + 3 * bytes.length }) : kept.delete(key),
+      () => kept.delete(key),
+    )
     return made
   }
 }

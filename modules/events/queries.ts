@@ -1,6 +1,6 @@
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import type { StoredEvent } from '../../src/facts/facts.ts'
-import { gone, requireKept } from '../../src/reads/kept.ts'
+import { requireKept } from '../../src/reads/kept.ts'
 import { pageBytes, untilFull } from '../../src/reads/pages.ts'
 import type { Seen } from '../../src/reads/role-lookup.ts'
 import type { Services } from '../../src/services.ts'
@@ -53,9 +53,9 @@ export interface Stretch {
 export async function eventsAt(
   { database: { reads: sql }, oldestKept }: Pick<Services, 'database' | 'oldestKept'>,
   { projectId, version }: Pick<Seen, 'projectId' | 'version'>,
-  asked: Omit<Asked, 'waitMs'> & { mostBytes?: number },
+  asked: Omit<Asked, 'waitMs'>,
 ): Promise<Stretch> {
-  const { after, limit, types, mostBytes } = asked
+  const { after, limit, types } = asked
   if (after >= version) return { events: [], upTo: version }
   const end = Math.min(version, after + lookedAt)
   const wanted = types ? sql`and e.type = any(${types}::text[])` : sql``
@@ -63,49 +63,10 @@ export async function eventsAt(
     sql,
     sql`select ${eventColumns(sql)} from events e where e.project_id = ${projectId} and e.seq > ${after}::bigint and e.seq <= ${end}::bigint ${wanted}
     order by e.seq limit ${limit}`,
-    mostBytes,
   )
   if (rows[0]?.seq !== after + 1) await requireKept(oldestKept, projectId, after)
-  const upTo = isCutAt(rows, limit, mostBytes) ? rows.at(-1)!.seq : end
+  const upTo = isCutAt(rows, limit) ? rows.at(-1)!.seq : end
   return { events: await withPeople(sql, rows), upTo }
-}
-
-/** Events of a project that follow one another: those after a seq up to another. */
-export interface Range {
-  projectId: string
-  after: number
-  upTo: number
-}
-
-/**
- * Events of many projects, of each in order and without a gap, as many as one page holds: first the next one of each, then
- * the one after that, so that none goes before the others; where not all have room chance decides, for it favours none.
- * @throws Refusal 410
- */
-export async function eventsOfMany(
-  { database: { reads: sql }, oldestKept }: Pick<Services, 'database' | 'oldestKept'>,
-  ranges: Range[],
-  limit: number,
-): Promise<ReadEvent[]> {
-  const ids = ranges.map(({ projectId }) => projectId)
-  const [afters, ends] = [ranges.map(({ after }) => after), ranges.map(({ upTo }) => upTo)]
-  const rows = await eventRows(
-    sql,
-    sql`select ${eventColumns(sql)} from (
-      select e.* from unnest(${ids}::uuid[], ${afters}::bigint[], ${ends}::bigint[]) q(project_id, after, up_to)
-      cross join lateral (select * from events e where e.project_id = q.project_id
-        and e.seq > q.after and e.seq <= q.up_to order by e.seq limit ${limit}) e
-      order by e.seq - q.after, random() limit ${limit}) e`,
-  )
-  const isCut = isCutAt(rows, limit)
-  const firsts = new Map(rows.toReversed().map(({ projectId, seq }) => [projectId, seq]))
-  for (const { projectId, after } of ranges) {
-    const first = firsts.get(projectId)
-    if (first === undefined ? isCut : first === after + 1) continue
-    const oldest = (await oldestKept(projectId)) ?? 0
-    if (oldest > after + 1) throw gone(oldest, projectId)
-  }
-  return withPeople(sql, rows)
 }
 
 /** The same events with those whom they name. */

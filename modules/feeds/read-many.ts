@@ -5,7 +5,7 @@ import { isId } from '../../src/ids.ts'
 import { firstOf } from '../../src/reads/pages.ts'
 import type { Services } from '../../src/services.ts'
 import { type AskedOfMany, aheadIn } from './positions.ts'
-import { eventsOfMany } from '../events/queries.ts'
+import { eventsOfMany } from '../events/ranges.ts'
 import { sharesOf } from './shares.ts'
 import { type ReadEvent, shownEvent } from '../events/views.ts'
 

@@ -3,7 +3,6 @@ import type { Log } from '../log.ts'
 import { batched } from '../postgres/batch.ts'
 import type { Sql } from '../postgres/database.ts'
 import { repeatedly } from '../repeatedly.ts'
-import { within } from '../within.ts'
 import type { Hints, Moved } from './hints.ts'
 import { Lags } from './lags.ts'
 import { openSeats } from './seats.ts'
@@ -79,7 +78,9 @@ const openMoved =
     const leave = waiting.join(beyond, wake)
     signal.addEventListener('abort', wake)
     lookSoon(beyond.map(({ projectId }) => projectId)).catch(() => {}) // it may have moved just before
-    const version = await within(withinMs, promise)
+    const timer = setTimeout(wake, withinMs) // its own: every event that a stream sends waits here
+    const version = await promise
+    clearTimeout(timer)
     signal.removeEventListener('abort', wake)
     leave()
     return version

@@ -1,0 +1,81 @@
+import { batched } from '../../src/postgres/batch.ts'
+import type { Sql } from '../../src/postgres/database.ts'
+import { gone, requireKept } from '../../src/reads/kept.ts'
+import { pageBytes } from '../../src/reads/pages.ts'
+import type { Services } from '../../src/services.ts'
+import { eventColumns, type EventRow, eventRows, isCutAt, withPeople } from './queries.ts'
+import type { ReadEvent } from './views.ts'
+
+/** Events of a project that follow one another: those after a seq up to another. */
+export interface Range {
+  projectId: string
+  after: number
+  upTo: number
+}
+
+interface Found {
+  /** In the order in which they had room, each with the number of its range, from 1: of each range without a gap. */
+  rows: (EventRow & { n: number })[]
+  /** Whether there was no room for more. */
+  isCut: boolean
+}
+
+/**
+ * Events of many ranges, as many as there is room for: first the next one of each, then the one after that, so that none
+ * goes before the others; where not all have room chance decides, for it favours none.
+ */
+async function rowsIn(sql: Sql, ranges: Range[], limit: number, mostBytes?: number): Promise<Found> {
+  const ids = ranges.map(({ projectId }) => projectId)
+  const [afters, ends] = [ranges.map(({ after }) => after), ranges.map(({ upTo }) => upTo)]
+  const rows = (await eventRows(
+    sql,
+    sql`select ${eventColumns(sql)}, e.n from (
+      select e.*, q.n::int4 as n from unnest(${ids}::uuid[], ${afters}::bigint[], ${ends}::bigint[])
+        with ordinality q(project_id, after, up_to, n)
+      cross join lateral (select * from events e where e.project_id = q.project_id
+        and e.seq > q.after and e.seq <= q.up_to order by e.seq limit ${limit}) e
+      order by e.seq - q.after, random() limit ${limit}) e`,
+    mostBytes,
+  )) as (EventRow & { n: number })[]
+  return { rows, isCut: isCutAt(rows, limit, mostBytes) }
+}
+
+type Means = Pick<Services, 'database' | 'oldestKept'>
+
+/** Events of many projects, in the order in which they have room on a page. @throws Refusal 410 */
+export async function eventsOfMany(means: Means, ranges: Range[], limit: number): Promise<ReadEvent[]> {
+  const { rows, isCut } = await rowsIn(means.database.reads, ranges, limit)
+  const firsts = new Map(rows.toReversed().map(({ n, seq }) => [n - 1, seq]))
+  for (const [n, { projectId, after }] of ranges.entries()) {
+    const first = firsts.get(n)
+    if (first === undefined ? isCut : first === after + 1) continue
+    const oldest = (await means.oldestKept(projectId)) ?? 0
+    if (oldest > after + 1) throw gone(oldest, projectId)
+  }
+  return withPeople(means.database.reads, rows)
+}
+
+/** Ranges read in one query, at most, and their events and bytes: at least so many for one that is alone. */
+const together = { keys: 100, slots: 2 }
+const mostEvents = 1_000
+const bytesOfOne = 262_144
+
+/** What follows in a project: nothing, where there was no room for it beside others. @throws Refusal 410 */
+export type Next = (range: Range) => Promise<ReadEvent[]>
+
+/** The same for many who ask at once, in one query. */
+export function openNext({ database: { reads: sql }, oldestKept }: Means): Next {
+  const read = batched(together, async (ranges: Range[]) => {
+    const bytes = Math.min(pageBytes, bytesOfOne * ranges.length)
+    const { rows, isCut } = await rowsIn(sql, ranges, mostEvents, bytes)
+    const byRange = Map.groupBy(await withPeople(sql, rows), ({ n }) => n - 1)
+    return ranges.map((_, n) => ({ events: byRange.get(n) ?? [], isCut }))
+  })
+  return async (range) => {
+    const { events, isCut } = await read(range)
+    const first = events[0]?.seq
+    const isWhole = first === undefined ? isCut : first === range.after + 1
+    if (!isWhole) await requireKept(oldestKept, range.projectId, range.after)
+    return events
+  }
+}
