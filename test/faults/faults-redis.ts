@@ -41,12 +41,20 @@ const onEveryLease =
     } while (performance.now() < until)
   }
 
+/** By the sentinel, while both are there. */
+const switched: Fault = async ({ stand, strike }) => {
+  const done = await stand.redis.switch()
+  strike()
+  await done()
+}
+
 export const strikeRedis = {
   'redis killed, back empty': restart('empty'),
   'redis killed, back with its data': restart('kept'),
   'redis frozen': frozen,
   'redis flushed': flushed,
   'redis connections cut': cut,
+  'redis switched to its replica': switched,
   'leases expired': onEveryLease(`redis.call('del', key)`),
   'leases stolen': onEveryLease(`redis.call('set', key, 'a stranger', 'px', ${leaseTtlMs})`),
 }

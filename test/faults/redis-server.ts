@@ -6,48 +6,75 @@ import { end } from '../../src/local/process.ts'
 import { redisBinary } from '../../src/local/redis-binary.ts'
 import { launchRedis } from '../../src/local/redis.ts'
 import { until } from '../../src/local/wait.ts'
+import { masterName, openSentinel } from '../support/redis-group.ts'
 
 const startTimeoutMs = 20_000
 const stopTimeoutMs = 10_000
+/** The sentinel leaves to the run which of them is master. */
+const sentinel = { quorum: 1, downMs: 3_600_000 }
 
-/** A Redis of a run's own: it may be killed, frozen and emptied, and comes back at the same URL. */
-export interface RedisServer {
-  url: string
-  kill(): Promise<void>
-  /** Starts it again, with what it had on disk or with nothing. */
-  start(what: 'kept' | 'empty'): Promise<void>
-  freeze(): void
-  thaw(): void
-  stop(): Promise<void>
-  ask(...command: string[]): Promise<unknown>
+interface Server {
+  dir: string
+  port: number
+  pid: number
 }
 
-export async function openRedis(dataDir: string): Promise<RedisServer> {
-  const dir = join(dataDir, 'redis')
-  const binary = await redisBinary(console.error)
-  const port = await freePort()
-  let pid = 0
+/**
+ * A Redis of a run's own with a replica, and a sentinel that says which is which. The master may be killed, frozen and
+ * emptied, and comes back at the same port.
+ */
+export type RedisServer = Awaited<ReturnType<typeof openRedis>>
 
-  const start = async (what: 'kept' | 'empty') => {
-    if (what === 'empty') await rm(dir, { recursive: true, force: true })
-    await mkdir(dir, { recursive: true })
-    const server = await until(() => launchRedis(binary, dir, port), startTimeoutMs)
-    if (!server) throw new Error(`Redis did not start within ${startTimeoutMs} ms.`)
-    pid = server.pid
-  }
-  await start('empty')
+export async function openRedis(dataDir: string) {
+  const binary = await redisBinary(console.error)
+  const server = async (name: string) => ({ dir: join(dataDir, name), port: await freePort(), pid: 0 })
+  let [master, replica]: Server[] = await Promise.all([server('redis'), server('redis-second')])
+  const start = (what: 'kept' | 'empty', one = master!) => started(binary, one, what)
+
+  await Promise.all([start('empty'), start('empty', replica)])
+  await ask(replica!.port, ['REPLICAOF', '127.0.0.1', String(master!.port)])
+  const watcher = await openSentinel(join(dataDir, 'sentinel'), master!.port, sentinel)
   return {
-    url: `redis://127.0.0.1:${port}`,
+    url: `redis+sentinel://127.0.0.1:${watcher.port}/${masterName}`,
     start,
-    kill: async () => void (await end(pid, dir, 'SIGKILL', stopTimeoutMs)),
-    freeze: () => void process.kill(pid, 'SIGSTOP'),
-    thaw: () => void process.kill(pid, 'SIGCONT'),
-    stop: async () => {
-      await end(pid, dir, 'SIGCONT', 0)
-      if (!(await end(pid, dir, 'SIGTERM', stopTimeoutMs))) await end(pid, dir, 'SIGKILL', stopTimeoutMs)
+    kill: async () => void (await end(master!.pid, master!.dir, 'SIGKILL', stopTimeoutMs)),
+    freeze: () => void process.kill(master!.pid, 'SIGSTOP'),
+    thaw: () => void process.kill(master!.pid, 'SIGCONT'),
+    ask: (...command: string[]) => ask(master!.port, command),
+
+    /** Has the replica become the master. Resolves when the sentinel has begun with it; the rest is to be waited for. */
+    async switch(): Promise<() => Promise<void>> {
+      // Refused as long as the replica has not caught up.
+      const begin = () => watcher.ask('SENTINEL', 'FAILOVER', masterName).then(...yesOrUndefined)
+      if (!(await until(begin, startTimeoutMs, 100))) throw new Error('The sentinel has no replica to take')
+      ;[master, replica] = [replica, master]
+      const isIn = async (one: Server, role: string) =>
+        String(await ask(one.port, ['ROLE']).catch(() => '')).startsWith(role)
+      const isDone = async () =>
+        ((await isIn(master!, 'master')) && (await isIn(replica!, 'slave'))) || undefined
+      return async () => {
+        if (!(await until(isDone, startTimeoutMs, 50)))
+          throw new Error('The replica did not become the master')
+      }
     },
-    ask: (...command) => ask(port, command),
+
+    async stop() {
+      await watcher.kill()
+      for (const { pid, dir } of [master!, replica!]) {
+        await end(pid, dir, 'SIGCONT', 0)
+        if (!(await end(pid, dir, 'SIGTERM', stopTimeoutMs))) await end(pid, dir, 'SIGKILL', stopTimeoutMs)
+      }
+    },
   }
+}
+
+/** Starts it again, with what it had on disk or with nothing. */
+async function started(binary: string, server: Server, what: 'kept' | 'empty'): Promise<void> {
+  if (what === 'empty') await rm(server.dir, { recursive: true, force: true })
+  await mkdir(server.dir, { recursive: true })
+  const running = await until(() => launchRedis(binary, server.dir, server.port), startTimeoutMs)
+  if (!running) throw new Error(`Redis did not start within ${startTimeoutMs} ms.`)
+  server.pid = running.pid
 }
 
 async function ask(port: number, [name = '', ...args]: string[]): Promise<unknown> {
@@ -55,3 +82,5 @@ async function ask(port: number, [name = '', ...args]: string[]): Promise<unknow
   redis.on('error', () => {})
   return redis.call(name, ...args).finally(() => redis.disconnect())
 }
+
+const yesOrUndefined = [() => true, () => undefined] as const

@@ -8,7 +8,7 @@ import { redisBinary } from '../../src/local/redis-binary.ts'
 import { until } from '../../src/local/wait.ts'
 
 const readyTimeoutMs = 20_000
-const masterName = 'main'
+export const masterName = 'main'
 const settings = { bind: '127.0.0.1', save: '', appendonly: 'no', 'repl-diskless-sync-delay': '0' }
 
 /** A server of a group. */
@@ -54,7 +54,7 @@ export async function openRedisSentinels(dataDir = process.env.TEST_DATA_DIR!): 
   const second = await openNode(join(dir, 'b'), { replicaof: `127.0.0.1 ${first.port}` })
   await waitFor('the replica', async () => /master_link_status:up/.test(String(await second.ask('INFO'))))
   const sentinels = await Promise.all(
-    [0, 1, 2].map((n) => openSentinel(join(dir, `sentinel-${n}`), first.port)),
+    [0, 1, 2].map((n) => openSentinel(join(dir, `sentinel-${n}`), first.port, { quorum: 2, downMs: 500 })),
   )
   const known = (one: RedisNode) => one.ask('SENTINEL', 'MASTER', masterName).then(String)
   const knowAll = async () => {
@@ -73,10 +73,15 @@ export async function openRedisSentinels(dataDir = process.env.TEST_DATA_DIR!): 
   }
 }
 
-function openSentinel(dir: string, port: number): Promise<RedisNode> {
+/** One that watches over the master at a port. */
+export function openSentinel(
+  dir: string,
+  port: number,
+  { quorum, downMs }: Record<'quorum' | 'downMs', number>,
+) {
   const lines = [
-    `sentinel monitor ${masterName} 127.0.0.1 ${port} 2`,
-    `sentinel down-after-milliseconds ${masterName} 500`,
+    `sentinel monitor ${masterName} 127.0.0.1 ${port} ${quorum}`,
+    `sentinel down-after-milliseconds ${masterName} ${downMs}`,
     `sentinel failover-timeout ${masterName} 3000`,
     `bind 127.0.0.1`,
   ]
