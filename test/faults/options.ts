@@ -20,7 +20,10 @@ const shortFaults: FaultName[][] = [
   ['postgres torn down'],
 ]
 /** What leaves two processes writing the same project, each believing that it does so alone. */
-const leaseFaults: FaultName[][] = [['leases expired'], ['web frozen'], ['leases expired']]
+const leaseFaults: FaultName[][] = [
+  ...[['leases stolen'], ['leases expired'], ['web frozen']],
+  ...[['leases stolen'], ['leases expired'], ['leases stolen']],
+] as FaultName[][]
 
 const mostOperations = 400_000
 const mostOfOne = 1_000
