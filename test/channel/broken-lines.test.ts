@@ -68,11 +68,9 @@ test('what was never sent is told so: nobody there, or nobody who takes part in 
   line.hold('asks')
   const mute = { ...home(), id: 'mute' }
   const unheard = (await failureOf(peers.ask(mute, 1, soon()))) as Lost
-  expect([unheard instanceof Lost, unheard.sent, unheard.message]).toEqual([
-    true,
-    false,
-    'no handshake in time',
-  ])
+  expect([unheard instanceof Lost, unheard.sent]).toEqual([true, false])
+  // Both sides give a handshake the same time: whichever is over first ends it.
+  expect(['no handshake in time', 'the connection was closed']).toContain(unheard.message)
   expect(served).toEqual([])
 })
 
