@@ -10,6 +10,8 @@ import { readSummary } from './support/summary.ts'
 const parallelFiles = 2
 const testTimeoutMs = 60_000
 const template = 'docket_template'
+/** Where Debian has the servers that tests start, and not every user looks. */
+const servers = '/usr/sbin'
 
 let tests: ChildProcess | undefined
 let isInterrupted = false
@@ -43,7 +45,7 @@ async function runTests(args: string[], env: Record<string, string | undefined>)
   const command = ['test', '--no-env-file', '--no-orphans', ...limits, ...args]
   const colour = process.stdout.isTTY ? { FORCE_COLOR: '1' } : {}
   const child = spawn(process.execPath, command, {
-    env: { ...process.env, ...colour, ...env },
+    env: { ...process.env, PATH: `${process.env.PATH}:${servers}`, ...colour, ...env },
     stdio: ['ignore', 'inherit', 'pipe'],
   })
   tests = child
