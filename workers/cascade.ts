@@ -4,7 +4,7 @@ import { Refusal } from '../src/wire/refusals.ts'
 import type { Run } from '../src/commands/run.ts'
 import type { Sql, SqlPart } from '../src/postgres/database.ts'
 import { newId, nilId } from '../src/ids.ts'
-import { type Pace, perPage } from './pace.ts'
+import { type Pace, perPage, untilFewer } from './pace.ts'
 import { removeDeliveries } from './webhooks/expire-deliveries.ts'
 
 /** Who the history names for what a worker does. */
@@ -73,17 +73,17 @@ async function purgeChildren(sql: Sql, taskIds: string[], pace: Pace, eventId?: 
  * says nothing of what comes after it. What had to be waited for is looked at again: it may have come back.
  */
 const purgeRows = (sql: Sql, table: 'members' | 'comments' | 'subtasks', where: SqlPart, pace: Pace) =>
-  perPage(pace, true, async () => {
+  untilFewer(pace, async () => {
     const [row] = await sql<{ count: number }[]>`
       with found as materialized (select id from ${sql(table)} where ${where} limit ${pace.batchRows}),
       gone as (delete from ${sql(table)} where id = any(array(select id from found)) and ${where})
       select count(*)::int4 as count from found`
-    return row!.count === pace.batchRows || undefined
+    return row!.count
   })
 
 /** Removes the service accounts of a project that are no longer members of it, with their tokens. */
 const removeServiceAccounts = (sql: Sql, projectId: string, pace: Pace): Promise<void> =>
-  perPage(pace, true, async () => {
+  untilFewer(pace, async () => {
     const [row] = await sql<{ count: number }[]>`
       with found as materialized (select id from users u where project_id = ${projectId}
         and not exists (select from members m where m.project_id = ${projectId} and m.user_id = u.id)
@@ -92,7 +92,7 @@ const removeServiceAccounts = (sql: Sql, projectId: string, pace: Pace): Promise
       ended as (delete from api_tokens where user_id = any(array(select id from found))),
       told as (${tellRenaming(sql, newId())})
       select count(*)::int4 as count from found`
-    return row!.count === pace.batchRows || undefined
+    return row!.count
   })
 
 /** Takes a removed member's tasks from them, through the project's actor like every other write. A service account goes. */

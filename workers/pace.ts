@@ -24,6 +24,10 @@ export function beginSlice(config: Config, isStopping: () => boolean): Pace {
   }
 }
 
+/** Works off what is found, so many rows at once: `work` answers how many there were, and fewer are the last. */
+export const untilFewer = (pace: Pace, work: () => Promise<number>): Promise<void> =>
+  perPage(pace, true, async () => (await work()) === pace.batchRows || undefined)
+
 /** Works page by page: `work` gets the last key and answers its own, or undefined at the end. */
 export async function perPage<K>(
   pace: Pace,

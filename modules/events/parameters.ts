@@ -2,6 +2,7 @@ import { Kind, type Static, Type, TypeRegistry } from '@sinclair/typebox'
 import { Parameters } from '../../src/commands/input.ts'
 import type { FactType } from '../../src/facts/facts.ts'
 import { Limit, readLimit } from '../../src/reads/pages.ts'
+import { isCount } from '../../src/schema/text.ts'
 import { badRequest } from '../../src/wire/refusals.ts'
 import { eventTypes } from './schema.ts'
 
@@ -11,7 +12,7 @@ export const mostSeconds = 25
 // Numbers and lists as a URL writes them out; `readAsked` reads them. What a schema calls `default`, Elysia would fill in.
 TypeRegistry.Set<{ maximum: number }>(
   'DocketCount',
-  ({ maximum }, value) => typeof value === 'string' && /^\d{1,15}$/.test(value) && Number(value) <= maximum,
+  ({ maximum }, value) => isCount(value) && Number(value) <= maximum,
 )
 TypeRegistry.Set(
   'DocketEventTypes',
@@ -66,7 +67,7 @@ export const badLastEventId = () => badRequest('Last-Event-ID must be the seq of
 export function lastEventId({ headers }: Request): number | null {
   const said = headers.get('last-event-id')
   if (!said) return null
-  if (!/^\d{1,15}$/.test(said)) throw badLastEventId()
+  if (!isCount(said)) throw badLastEventId()
   return Number(said)
 }
 

@@ -1,4 +1,5 @@
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
+import { eventFields } from '../../src/postgres/event-fields.ts'
 import type { StoredEvent } from '../../src/facts/facts.ts'
 import { requireKept } from '../../src/reads/kept.ts'
 import { pageBytes, untilFull } from '../../src/reads/pages.ts'
@@ -17,9 +18,7 @@ type Sides<T> = { before: T; after: T }
 
 /** What is read of an event `e`: its rows as texts, for to make those is what it costs, and to measure them takes them too. */
 export const eventColumns = (sql: Sql) => sql`
-  e.project_id, e.seq::float8 as seq, e.id, e.type, e.entity, e.entity_id, e.task_id,
-  e.batch::float8 as batch, e.undoes::float8 as undoes, e.actor_id, e.at,
-  e.before::text as before, e.after::text as after`
+  ${eventFields(sql)}, e.before::text as before, e.after::text as after`
 
 /** Reads events that a query finds, in its order, until they fill a page. */
 export async function eventRows(sql: Sql, found: SqlPart, mostBytes = pageBytes): Promise<EventRow[]> {

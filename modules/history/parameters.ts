@@ -3,7 +3,7 @@ import { type Entity, entityNames } from '../../drizzle/entities.ts'
 import { Parameters } from '../../src/commands/input.ts'
 import { canonicalId, isId } from '../../src/ids.ts'
 import { Cursor, isIdPart, Limit, readCursor, readLimit } from '../../src/reads/pages.ts'
-import { Instant, parseInstant } from '../../src/schema/text.ts'
+import { Instant, isCount, parseInstant } from '../../src/schema/text.ts'
 import { EventTypes } from '../events/parameters.ts'
 
 const isEntity = (text: string): text is Entity => (entityNames as string[]).includes(text)
@@ -46,7 +46,7 @@ export interface Wanted {
 /** @throws Refusal 400 */
 export function readWanted({ entity, type, ...query }: Static<typeof ProjectHistoryQuery>): Wanted {
   const isKind = entity !== undefined && isEntity(entity)
-  const [before = null] = query.cursor === undefined ? [] : readCursor(query.cursor, [isSeqPart])
+  const [before = null] = query.cursor === undefined ? [] : readCursor(query.cursor, [isCount])
   return {
     before: before === null ? null : Number(before),
     limit: readLimit(query.limit, 50, 200),
@@ -65,5 +65,4 @@ export function readTaskPage(query: Static<typeof TaskHistoryQuery>) {
   return { before, limit: readLimit(query.limit, 50, 200) }
 }
 
-const isSeqPart = (part: unknown): boolean => typeof part === 'string' && /^\d{1,15}$/.test(part)
 const instant = (text?: string) => (text === undefined ? null : parseInstant(text))

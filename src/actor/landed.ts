@@ -3,8 +3,7 @@ import { tailOf } from '../ids.ts'
 import type { Sql } from '../postgres/database.ts'
 import type { State } from './state.ts'
 import type { Posted } from './work.ts'
-import { events } from '../../drizzle/schema/log.ts'
-import { known } from '../postgres/known-columns.ts'
+import { eventFields } from '../postgres/event-fields.ts'
 
 const pageEvents = 1_000
 
@@ -37,8 +36,8 @@ export function openFindLanded(sql: Sql): FindLanded {
     }
     if (found.size === 0) return new Map()
     const rows = await sql<StoredEvent[]>`
-      select ${known(sql, events, 'events')}, seq::float8 as seq, batch::float8 as batch, undoes::float8 as undoes from events
-      where project_id = ${projectId} and seq = any(${[...found.keys()]}::bigint[])`
+      select ${eventFields(sql)}, e.before, e.after from events e
+      where e.project_id = ${projectId} and e.seq = any(${[...found.keys()]}::bigint[])`
     return new Map(rows.map((event) => [found.get(event.seq)!, event]))
   }
 }

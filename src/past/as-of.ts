@@ -1,5 +1,5 @@
 import { Kind, Type, TypeRegistry } from '@sinclair/typebox'
-import { parseInstant } from '../schema/text.ts'
+import { isCount, parseInstant } from '../schema/text.ts'
 import type { Moment } from './moments.ts'
 import { badRequest } from '../wire/refusals.ts'
 import { parsedPath } from '../wire/answers.ts'
@@ -7,11 +7,9 @@ import { parsedPath } from '../wire/answers.ts'
 /** A version of a project, or an instant as this API writes it. */
 export type AsOf = number | string
 
-const isVersion = (text: string) => /^\d{1,15}$/.test(text)
-
 TypeRegistry.Set(
   'DocketAsOf',
-  (_schema, value) => typeof value === 'string' && (isVersion(value) || parseInstant(value) !== null),
+  (_schema, value) => typeof value === 'string' && (isCount(value) || parseInstant(value) !== null),
 )
 
 /** The query parameter by which a read answers what it would have answered then. */
@@ -27,7 +25,7 @@ export const AsOfParameter = () =>
   )
 
 /** What a schema has let pass. */
-export const readAsOf = (text: string): AsOf => (isVersion(text) ? Number(text) : parseInstant(text)!)
+export const readAsOf = (text: string): AsOf => (isCount(text) ? Number(text) : parseInstant(text)!)
 
 export const ahead = () => badRequest('asOf is ahead of the project: it has no such version')
 export const tooFarBack = (events: number) => badRequest(`asOf must be at most ${events} events back`)

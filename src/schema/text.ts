@@ -1,6 +1,10 @@
 import { Kind, type TSchema, Type, TypeRegistry } from '@sinclair/typebox'
 import { named } from './named.ts'
 
+/** True for a whole number as a URL or a header writes it: a seq, a version or a count. */
+export const isCount = (value: unknown): value is string =>
+  typeof value === 'string' && /^\d{1,15}$/.test(value)
+
 interface TextSchema {
   minLength: number
   maxLength: number

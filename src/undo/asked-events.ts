@@ -1,13 +1,12 @@
 import type { AskedOfLog, LoggedEvent } from '../facts/past.ts'
 import { batched } from '../postgres/batch.ts'
 import type { Sql } from '../postgres/database.ts'
+import { eventFields } from '../postgres/event-fields.ts'
 import { byOrdinal } from '../postgres/in-order.ts'
 import { mostAround, mostUndone } from './limits.ts'
 
 /** An event's columns under `e`, as rules know them. */
-export const eventColumns = (sql: Sql) => sql`
-  e.project_id, e.seq::float8 as seq, e.id, e.type, e.entity, e.entity_id, e.task_id, e.actor_id, e.at, e.before, e.after,
-  e.batch::float8 as batch, e.undoes::float8 as undoes`
+export const eventColumns = (sql: Sql) => sql`${eventFields(sql)}, e.before, e.after`
 
 /** A project at the version that a command is decided on. */
 export interface At {

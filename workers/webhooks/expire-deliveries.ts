@@ -1,6 +1,6 @@
 import type { Sql } from '../../src/postgres/database.ts'
 import { firstIdAt, nilId } from '../../src/ids.ts'
-import { type Pace, perPage } from '../pace.ts'
+import { type Pace, untilFewer } from '../pace.ts'
 
 /** How long it is known what was sent. */
 const keptMs = 30 * 86_400_000
@@ -41,11 +41,11 @@ export const removeDeliveries = (
   pace: Pace,
   before?: string,
 ): Promise<void> =>
-  perPage(pace, true, async () => {
+  untilFewer(pace, async () => {
     const { count } = await sql`
       delete from webhook_deliveries where (webhook_id, id) in (
         select webhook_id, id from webhook_deliveries
         where webhook_id = any(${webhookIds}::uuid[]) ${before ? sql`and id < ${before}::uuid` : sql``}
         order by webhook_id, id limit ${pace.batchRows} for update skip locked)`
-    return count === pace.batchRows || undefined
+    return count
   })
