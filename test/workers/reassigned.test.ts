@@ -1,44 +1,31 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
 import { unassignTasks } from '../../modules/tasks/commands.ts'
-import { unassignMember, worker } from '../../workers/cascade.ts'
+import { worker } from '../../workers/cascade.ts'
 import { eventually } from '../races/pair.ts'
-import { type Body, invite, make, type Person, register } from '../support/client.ts'
+import { invite, make, type Person, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { done } from '../http/undo-scene.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { openScene } from './member-scene.ts'
 import { owed } from './remains.ts'
 
-const pace = { batchRows: 3, pauseMs: 0 }
-let service: TestService
+type Scene = Awaited<ReturnType<typeof openScene>>
+let scene: Scene
 let ada: Person
-let guest: Person
-let project: Body
-let member: Body
-let mine: Body[]
-const sql = () => service.services.database.reads
+let { guest, project, member, mine, unassign, assignees } = {} as Awaited<ReturnType<Scene['furnish']>>
+const sql = () => scene.reads
 beforeAll(async () => {
-  service = await openTestService({ JOB_BATCH_ROWS: '3', JOB_PAUSE_MS: '1' })
-  ada = await register(service.client)
+  scene = await openScene()
+  ada = scene.ada
 })
-afterAll(() => service.close())
+afterAll(() => scene.service.close())
 /** Events: 1 the project, 2 the member, 3 to 10 their tasks, 11 the removal. */
 beforeEach(async () => {
-  guest = await register(service.client)
-  project = await make(ada, '/projects', { name: 'Shared' })
-  member = await invite(ada, project.id, guest, 'EDITOR')
-  const assigned = { projectId: project.id, assigneeId: guest.id }
-  mine = []
-  for (let n = 0; n < 8; n++) mine.push(await make(ada, '/tasks', { title: `Task ${n}`, ...assigned }))
-  expect((await ada.delete(`/projects/${project.id}/members/${member.id}`)).status).toBe(200)
+  const furnished = await scene.furnish()
+  ;({ guest, project, member, mine, unassign, assignees } = furnished)
+  expect((await furnished.remove()).status).toBe(200)
 })
 
 const undo = () => ada.post(`/projects/${project.id}/undo`, { seq: 11 })
-const unassign = () =>
-  unassignMember(sql(), service.services.run, { projectId: project.id, userId: guest.id }, pace)
-const assignees = async () => {
-  const { body } = await ada.get(`/tasks?projectId=${project.id}`)
-  return body.map(({ assigneeId }) => assigneeId)
-}
 const members = async () => (await ada.get(`/projects/${project.id}/members`)).body
 
 test('a member comes back as they were, with the tasks that were taken from them and nobody has since', async () => {
@@ -63,7 +50,7 @@ test('the job that has not run yet takes nothing from who is back, nor what is l
   expect(await assignees()).toEqual(mine.map(() => guest.id))
   await ada.delete(`/projects/${project.id}/members/${member.id}`)
   const some = { projectId: project.id, userId: guest.id, ids: mine.slice(0, 3).map(({ id }) => id) }
-  await service.services.run({ name: unassignTasks.name, input: some, caller: { userId: worker } })
+  await scene.service.services.run({ name: unassignTasks.name, input: some, caller: { userId: worker } })
   done(await ada.post(`/projects/${project.id}/undo`, { seq: 13 }))
   await unassign()
   expect(await assignees()).toEqual(mine.map(() => guest.id))
@@ -76,7 +63,7 @@ test('an undo in the midst of the job leaves a member with all their tasks', asy
     const input = (some: string[]) => ({ projectId: project.id, userId: guest.id, ids: some })
     const caller = { userId: worker }
     const take = (some: string[]) =>
-      service.services.run({ name: unassignTasks.name, input: input(some), caller }).catch(() => {})
+      scene.service.services.run({ name: unassignTasks.name, input: input(some), caller }).catch(() => {})
     // All in one pass, so that the undo is read before, and decided after tasks were taken.
     const [, , undone] = await Promise.all([
       take(ids.slice(0, 3)),
@@ -127,7 +114,7 @@ test('a service account does not come back', async () => {
 
 test('a task that had a member who is gone comes back with nobody', async () => {
   const task = await make(ada, '/tasks', { title: 'T', projectId: project.id, assigneeId: ada.id }) // 12
-  const other = await register(service.client)
+  const other = await register(scene.service.client)
   const { id } = await invite(ada, project.id, other) // 13
   await ada.patch(`/tasks/${task.id}`, { assigneeId: other.id }) // 14
   await ada.delete(`/tasks/${task.id}`) // 15
@@ -143,7 +130,7 @@ test('a task that had a member who is gone comes back with nobody', async () => 
 
 // Last: from here on the workers run.
 test('a member comes back with all their tasks while the worker takes them', async () => {
-  service.startWorkers()
+  scene.service.startWorkers()
   for (let round = 0; round < 5; round++) {
     done(await ada.post(`/projects/${project.id}/undo`, { seq: await removalSeq() }))
     expect(await assignees()).toEqual(mine.map(() => guest.id))

@@ -1,42 +1,23 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
-import { unassignMember, worker } from '../../workers/cascade.ts'
-import { type Body, invite, make, type Person, register } from '../support/client.ts'
+import { worker } from '../../workers/cascade.ts'
+import { invite, make, type Person } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { openScene } from './member-scene.ts'
 import { eventually } from '../races/pair.ts'
 import { owed } from './remains.ts'
 
-const pace = { batchRows: 3, pauseMs: 0 }
-let service: TestService
+type Scene = Awaited<ReturnType<typeof openScene>>
+let scene: Scene
 let ada: Person
-let guest: Person
-let project: Body
-let member: Body
-let mine: Body[]
-const sql = () => service.services.database.reads
+let { guest, project, mine, remove, unassign, assignees } = {} as Awaited<ReturnType<Scene['furnish']>>
+const sql = () => scene.reads
 beforeAll(async () => {
-  service = await openTestService({ JOB_BATCH_ROWS: '3', JOB_PAUSE_MS: '1' })
-  ada = await register(service.client)
+  scene = await openScene()
+  ada = scene.ada
 })
-afterAll(() => service.close())
-beforeEach(async () => {
-  guest = await register(service.client)
-  project = await make(ada, '/projects', { name: 'Shared' })
-  member = await invite(ada, project.id, guest, 'EDITOR')
-  const assigned = { projectId: project.id, assigneeId: guest.id }
-  mine = []
-  for (let n = 0; n < 8; n++) mine.push(await make(ada, '/tasks', { title: `Task ${n}`, ...assigned }))
-})
+afterAll(() => scene.service.close())
+beforeEach(async () => void ({ guest, project, mine, remove, unassign, assignees } = await scene.furnish()))
 
-const remove = () => ada.delete(`/projects/${project.id}/members/${member.id}`)
-const unassign = () => {
-  const job = { projectId: project.id, userId: guest.id }
-  return unassignMember(sql(), service.services.run, job, pace)
-}
-const assignees = async () => {
-  const { body } = await ada.get(`/tasks?projectId=${project.id}`)
-  return body.map(({ assigneeId }) => assigneeId)
-}
 const unassigned = () => sql()<{ actorId: string }[]>`
   select actor_id from events where type = 'task.unassigned' and project_id = ${project.id}`
 
@@ -72,7 +53,7 @@ test('the job of a project that is gone does nothing', async () => {
 
 // Last: from here on the workers run.
 test('a removed member loses every task, through the history like any other write', async () => {
-  service.startWorkers()
+  scene.service.startWorkers()
   const elsewhere = await make(ada, '/projects', { name: 'Other' })
   await invite(ada, elsewhere.id, guest, 'EDITOR')
   const kept = await make(ada, '/tasks', { title: 'Kept', projectId: elsewhere.id, assigneeId: guest.id })

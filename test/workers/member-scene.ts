@@ -1,0 +1,32 @@
+import { unassignMember } from '../../workers/cascade.ts'
+import { invite, make, type Person, register } from '../support/client.ts'
+import { openTestService } from '../support/service.ts'
+
+const pace = { batchRows: 3, pauseMs: 0 }
+
+/** An owner, and for each test a project of theirs with a member who has eight tasks in it. */
+export async function openScene() {
+  const service = await openTestService({ JOB_BATCH_ROWS: '3', JOB_PAUSE_MS: '1' })
+  const ada = await register(service.client)
+  const { reads } = service.services.database
+  async function furnish() {
+    const guest: Person = await register(service.client)
+    const project = await make(ada, '/projects', { name: 'Shared' })
+    const member = await invite(ada, project.id, guest, 'EDITOR')
+    const assigned = { projectId: project.id, assigneeId: guest.id }
+    const mine = []
+    for (let n = 0; n < 8; n++) mine.push(await make(ada, '/tasks', { title: `Task ${n}`, ...assigned }))
+    return {
+      ...{ guest, project, member, mine },
+      remove: () => ada.delete(`/projects/${project.id}/members/${member.id}`),
+      /** The job that a removal asks for. */
+      unassign: () =>
+        unassignMember(reads, service.services.run, { projectId: project.id, userId: guest.id }, pace),
+      assignees: async () => {
+        const { body } = await ada.get(`/tasks?projectId=${project.id}`)
+        return body.map(({ assigneeId }) => assigneeId)
+      },
+    }
+  }
+  return { service, ada, reads, furnish }
+}
