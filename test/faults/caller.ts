@@ -7,6 +7,9 @@ const base = '/api/v1'
 /** Who waits less gives up by himself: that is no failure of the service. */
 const patientMs = 1_000
 
+/** It makes nothing of its own: it answers 200. */
+const asksForMany = (kind: string) => kind === 'batch' || kind === 'undo'
+
 /** How patiently something is asked. */
 export interface Manner {
   web: number
@@ -39,7 +42,7 @@ export class Caller {
       const answer = await send(this.urls[web]!, request, operation.key, timeoutMs)
       const end = performance.now()
       const { status, text, headers, reason } = answer
-      const flaw = flawOf(request.method, answer, request.kind === 'batch' ? 200 : undefined)
+      const flaw = flawOf(request.method, answer, asksForMany(request.kind) ? 200 : undefined)
       if (flaw) this.history.flaws.push(`${request.method} ${request.path}: ${flaw}`)
       if (status !== 0 && status !== 503) {
         const replayed = headers.get('idempotency-replayed') === 'true'

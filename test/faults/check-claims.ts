@@ -1,7 +1,8 @@
 import { worker } from '../../workers/cascade.ts'
 import { eventsOfBatch } from './check-batches.ts'
+import { eventsOfUndo } from './check-undos.ts'
 import { eventTypes, mismatch, viewOf, withoutPeople } from './claims.ts'
-import type { Fact, KeptAnswer } from './evidence.ts'
+import type { Evidence, Fact, KeptAnswer } from './evidence.ts'
 import { type Operation, outcomeOf } from './history.ts'
 
 /** Which request made which event, and what is wrong about it. */
@@ -17,19 +18,23 @@ export interface Claims {
  * Each acknowledged write made exactly one event, which is what was asked and what was answered; nothing refused
  * made any; what nobody knows is resolved by the answer kept in the same commit; and no event is left unexplained.
  */
-export function claim(writes: Operation[], facts: Fact[], kept: Map<string, KeptAnswer>): Claims {
+export function claim(
+  writes: Operation[],
+  { facts, kept, people }: Pick<Evidence, 'facts' | 'kept' | 'people'>,
+): Claims {
   const claims: Claims = { faults: [], makers: new Map(), resolved: { applied: 0, notApplied: 0, late: 0 } }
   const byEtag = new Map(facts.map((fact) => [`"${fact.id}"`, fact]))
-  const find = finderOf(facts, byEtag)
+  const find = finderOf(facts, byEtag, claims.makers)
+  const made = { batch: eventsOfBatch, undo: eventsOfUndo }
   const inOrder = writes.toSorted((a, b) => a.start - b.start)
   for (const operation of inOrder) {
     const answer = kept.get(operation.key)
     const known = resolve(operation, answer, claims)
     if (!known) continue
-    const fault =
-      operation.kind === 'batch'
-        ? settleBatch(known, answer, byEtag, claims.makers)
-        : settleOne(operation, find(operation, answer?.etag ?? operation.etag), known, claims.makers)
+    const many = made[operation.kind as keyof typeof made]
+    const fault = many
+      ? settleMany(known, answer && many(known, answer, byEtag, people), claims.makers)
+      : settleOne(operation, find(operation, answer), known, claims.makers)
     if (fault) claims.faults.push(`${say(operation)} ${fault}`)
   }
   claimDepartures(facts, claims.makers)
@@ -63,15 +68,16 @@ function resolve(
   return { ...operation, end: Infinity }
 }
 
-/** All events of a batch are made by it, and by nothing else. */
-function settleBatch(
+/** All events of a batch or an undo are made by it, and by nothing else. */
+function settleMany(
   known: Operation,
-  answer: KeptAnswer | undefined,
-  byEtag: Map<string, Fact>,
+  made: Fact[] | string | undefined,
   makers: Map<string, Operation>,
 ): string | undefined {
-  const made = answer ? eventsOfBatch(known, answer, byEtag) : 'left no answer'
+  if (!made) return 'left no answer'
   if (typeof made === 'string') return made
+  const others = made.map(({ id }) => makers.get(id)).find(Boolean)
+  if (others) return `made the same events as ${say(others)}`
   for (const { id } of made) makers.set(id, known)
   return undefined
 }
@@ -89,7 +95,8 @@ function settleOne(
   if (isTold && viewOf(fact.entity, fact.after!) !== withoutPeople(operation.text))
     return `was answered ${operation.text}, the history has ${JSON.stringify(fact.after)}`
   const { kind, callerId } = operation
-  const others = makers.has(fact.id) || fact.type !== 'member.role_set' || fact.actorId !== callerId
+  const isOwn = fact.type === 'member.role_set' && fact.actorId === callerId && fact.undoes == null
+  const others = makers.has(fact.id) || !isOwn
   const changesNothing = kind === 'member.role' && others
   if (changesNothing) return undefined
   if (makers.has(fact.id)) return `is the same event as ${say(makers.get(fact.id)!)}`
@@ -110,13 +117,16 @@ function claimDepartures(facts: Fact[], makers: Map<string, Operation>): void {
   }
 }
 
-/** Finds the event of a request: by the ETag of its answer, or where nothing is left, by what is gone. */
-function finderOf(facts: Fact[], byEtag: Map<string, Fact>) {
-  const ends = new Map(
-    facts.filter(({ after }) => !after).map((fact) => [`${fact.type} ${fact.entityId}`, fact]),
-  )
-  return ({ kind, about }: Operation, etag: string | null) =>
-    etag ? byEtag.get(etag) : ends.get(`${eventTypes[kind]?.[0]} ${about.id}`)
+/** Finds the event of a request: by the ETag of its answer, or where nothing is left, by what is gone in the same commit. */
+function finderOf(facts: Fact[], byEtag: Map<string, Fact>, makers: Claims['makers']) {
+  const gone = facts.filter(({ after, undoes }) => !after && undoes == null)
+  const ends = Map.groupBy(gone, ({ type, entityId, xact }) => `${type} ${entityId} ${xact}`)
+  return ({ kind, about, etag: told }: Operation, answer: KeptAnswer | undefined) => {
+    const etag = answer?.etag ?? told
+    if (etag) return byEtag.get(etag)
+    const here = ends.get(`${eventTypes[kind]?.[0]} ${about.id} ${answer?.xact}`)
+    return here?.find(({ id }) => !makers.has(id)) ?? here?.[0]
+  }
 }
 
 export const say = ({ kind, key, path, body }: Operation): string =>

@@ -1,4 +1,5 @@
 import { canonical, type Fact, type Row, rowOf } from './evidence.ts'
+import { same } from './undone-pairs.ts'
 
 /** The rows that all events together leave, and where an event does not build on the one before it. */
 export function fold(facts: Fact[]): { faults: string[]; rows: Map<string, Fact & { after: Row }> } {
@@ -14,6 +15,9 @@ export function fold(facts: Fact[]): { faults: string[]; rows: Map<string, Fact 
   return { faults, rows }
 }
 
+const nobody = { id: '', before: null, after: null } as unknown as Fact
+const isComeback = ({ before, undoes }: Fact) => !before && undoes != null
+
 /** Follows one entity through all projects it lived in. Each fact but one is built upon exactly once. */
 function follow(life: Fact[]): { ends: Fact[]; wrong: string[] } {
   const byId = new Map(life.map((fact) => [fact.id, fact]))
@@ -28,8 +32,15 @@ function follow(life: Fact[]): { ends: Fact[]; wrong: string[] } {
     if (builtUpon.has(before.eventId)) wrong.push(`${type} ${id} and another build on ${before.eventId}`)
     builtUpon.add(before.eventId)
   }
+  for (const fact of life.filter(isComeback)) {
+    const last = life.reduce((latest, one) => (one.id < fact.id && one.id > latest.id ? one : latest), nobody)
+    if (!same(fact.after, last.after ? rowOf(last) : last.before))
+      wrong.push(`${fact.type} ${fact.id} came back otherwise than it went`)
+    if (builtUpon.has(last.id)) wrong.push(`${fact.type} ${fact.id} and another build on ${last.id}`)
+    builtUpon.add(last.id) // of what went with its task, this is the only word
+  }
   const isArrival = ({ type, before }: Fact) => type === 'task.moved_in' && !before
-  const starts = life.filter(({ before, type }) => !before && type !== 'task.moved_in')
+  const starts = life.filter((fact) => !fact.before && fact.type !== 'task.moved_in' && !isComeback(fact))
   const { entity, entityId } = life[0]!
   if (starts.length !== 1) wrong.push(`${entity} ${entityId} began ${starts.length} times`)
   const arrivals = life.filter(isArrival).length

@@ -5,6 +5,8 @@ import type { Fact } from './evidence.ts'
 import { type Operation, outcomeOf } from './history.ts'
 import { common, Places, type Span } from './places.ts'
 import { excusesOf } from './refusals.ts'
+import { excusesOfUndo } from './refusals-undo.ts'
+import { observationsOfVersions } from './check-histories.ts'
 import { chain, observationsOfLists, observationsOfTasks } from './observations.ts'
 
 interface Known {
@@ -31,7 +33,8 @@ export function checkOrder({ facts, operations, makers, lists }: Known): string[
   }
   const links = chain(facts)
   const { faults, observations } = observationsOfTasks(operations, links)
-  const seen = [...observations, ...observationsOfLists(lists)]
+  const versions = observationsOfVersions(operations)
+  const seen = [...observations, ...versions, ...observationsOfLists(lists)]
   for (const { read, span } of seen) bounds.seen(span, read)
   const timelines = bounds.timelines()
   const fits: Fits = ({ projectId, from, before }, { start, end }) =>
@@ -41,11 +44,16 @@ export function checkOrder({ facts, operations, makers, lists }: Known): string[
   // The rows of a list may be a moment newer than the version at which its reader was let in.
   const shown = [
     ...observations,
+    ...versions,
     ...observationsOfLists(lists).map(({ read, span }) => ({ read, span: { ...span, ...always } })),
   ]
   const strange = shown.filter(({ read, span }) => !mayBeThere(read, span, places, fits))
-  const isExcused = (operation: Operation) =>
-    excusesOf(operation, places, links).some((span) => fits(span, operation))
+  const histories = Map.groupBy(facts, ({ projectId }) => projectId)
+  const excuses = (operation: Operation) =>
+    operation.kind === 'undo' && operation.status !== 404
+      ? excusesOfUndo(operation, places, histories.get(operation.about.projectId!) ?? [])
+      : excusesOf(operation, places, links)
+  const isExcused = (operation: Operation) => excuses(operation).some((span) => fits(span, operation))
   const unexcused = operations.filter(
     (operation) => outcomeOf(operation) === 'refused' && !isExcused(operation),
   )

@@ -12,8 +12,9 @@ export function checkSequence(facts: Fact[]): string[] {
   })
 }
 
-/** A task that moves in may come in several events, of which only the first found nothing. */
-const isArrival = ({ type, before }: Fact) => type === 'task.created' || (type === 'task.moved_in' && !before)
+/** A task that moves in may come in several events, of which only the first found nothing; one that comes back has its number. */
+const isArrival = ({ type, before, undoes }: Fact) =>
+  (type === 'task.created' && undoes == null) || (type === 'task.moved_in' && !before)
 
 /** Where these are not 1, 2, 3 … in this order. */
 function gapsOf(numbers: number[]): string[] {

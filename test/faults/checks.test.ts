@@ -63,7 +63,7 @@ test('a batch that stands by half, with other writes between or not as one, is t
     const text = JSON.stringify({ version: 4, results })
     const told = { kind: 'batch', body: { operations: asked }, status: 200, etag: null, text }
     operations.splice(2, 2, { ...operations[2]!, ...told })
-    evidence.kept.set('key 3', { status: 200, etag: null, body: text })
+    evidence.kept.set('key 3', { status: 200, etag: null, body: text, xact: '3' })
   }
   expect(found(together)).toBe('')
   const spoilt = (spoil: (told: Told) => void) => found((told) => (together(told), spoil(told)))

@@ -3,6 +3,8 @@ import { placeLists } from './check-lists.ts'
 import { checkOrder } from './check-order.ts'
 import { checkOwnHistories } from './check-own-histories.ts'
 import { checkRows } from './check-rows.ts'
+import { checkUndone, faultsOfDryRuns } from './check-undone.ts'
+import { checkHistories } from './check-histories.ts'
 import { checkSequence, checkStreams } from './check-sequence.ts'
 import type { Evidence } from './evidence.ts'
 import { broken, type History, isWrite, type Violation } from './history.ts'
@@ -14,8 +16,8 @@ export interface Verdict {
 
 /** Holds what the clients were told against what the database says. */
 export function judge({ operations, flaws }: History, evidence: Evidence): Verdict {
-  const { facts, kept, owed, streams } = evidence
-  const claims = claim(operations.filter(isWrite), facts, kept)
+  const { facts, owed, streams } = evidence
+  const claims = claim(operations.filter(isWrite), evidence)
   const lists = placeLists(operations, facts)
   const order = checkOrder({ facts, operations, makers: claims.makers, lists: lists.seen })
   return {
@@ -29,7 +31,15 @@ export function judge({ operations, flaws }: History, evidence: Evidence): Verdi
       ]),
       ...broken('the rows are what the events leave', checkRows(evidence)),
       ...broken('each history can be read by itself', checkOwnHistories(evidence)),
-      ...broken('every answer shows a state of its time', [...lists.faults, ...order]),
+      ...broken('an undo takes back what it names, and nothing else', [
+        ...checkUndone(facts, claims.makers),
+        ...faultsOfDryRuns(operations, facts),
+      ]),
+      ...broken('every answer shows a state of its time', [
+        ...lists.faults,
+        ...checkHistories(operations, evidence),
+        ...order,
+      ]),
       ...broken(
         'no deferred work is lost',
         owed.map(({ name, projectId }) => `${name} of ${projectId} is still owed`),

@@ -54,6 +54,7 @@ export const viewOf = (entity: Entity, row: Row): string =>
 /** Where an event is not what this request asked for, in words. */
 export function mismatch(operation: Operation, fact: Fact): string | undefined {
   const { kind, callerId, about, body = {}, ifMatch } = operation
+  if (fact.undoes != null && kind !== 'member.role') return 'made what an undo did'
   if (!eventTypes[kind]?.includes(fact.type)) return `made a ${fact.type}`
   // Setting a role that is set already changes nothing, and shows what somebody else did.
   if (fact.actorId !== callerId && kind !== 'member.role') return `made what ${fact.actorId} did`

@@ -1,8 +1,10 @@
 import { type Entity, entityNames } from '../../drizzle/entities.ts'
+import type { User } from '../../modules/accounts/user.ts'
 import type { StoredEvent } from '../../src/facts/facts.ts'
 import { rowAfter, rowBefore } from '../../src/facts/rows.ts'
 import { readConfig } from '../../src/config.ts'
 import { openDatabase, type Sql } from '../../src/postgres/database.ts'
+import { eventFields } from '../../src/postgres/event-fields.ts'
 
 export type Row = Record<string, unknown> & { id: string; eventId: string }
 
@@ -14,8 +16,14 @@ export interface Fact {
   type: string
   entity: Entity
   entityId: string
+  taskId: string | null
   actorId: string
+  at: string
   batch: number | null
+  /** The seq of the event that it takes back. */
+  undoes: number | null
+  /** The transaction that it was committed in. */
+  xact: string
   /** The whole row that it found. */
   before: Row | null
   /** The row it left; when a task came from another project, with what hangs on it. */
@@ -26,6 +34,7 @@ export interface KeptAnswer {
   status: number
   etag: string | null
   body: string
+  xact: string
 }
 
 /** What the database says after a run. */
@@ -38,6 +47,7 @@ export interface Evidence {
   remembered: string[]
   /** Answers kept under Idempotency-Keys. */
   kept: Map<string, KeptAnswer>
+  people: Map<string, User>
   /** Deferred work: ever asked for, and still owed. */
   posted: number
   owed: { name: string; projectId: string }[]
@@ -58,11 +68,11 @@ async function read(sql: Sql): Promise<Evidence> {
     for (const row of await sql<Row[]>`select * from ${sql(`${entity}s`)}`) rows.push({ entity, row })
   const kept = await sql<
     (KeptAnswer & { key: string })[]
-  >`select key, status, etag, body from idempotency_keys`
+  >`select key, k.status, k.etag, k.body, f.xact::text as xact
+    from idempotency_keys k join faults.idempotency_keys f using (scope, key)`
   const [count] = await sql<{ posted: number }[]>`select count(*)::int4 as posted from faults.outbox`
   const facts = await sql<StoredEvent[]>`
-    select project_id, seq::float8 as seq, id, type, entity, entity_id, actor_id, batch::float8 as batch, before, after
-    from faults.events e order by project_id, e.seq, e.id`
+    select ${eventFields(sql)}, e.before, e.after, e.xact::text as xact from faults.events e order by project_id, e.seq, e.id`
   const remembered = await sql<{ projectId: string }[]>`select distinct project_id from events`
   return {
     facts: facts.map((fact) => ({ ...fact, before: rowBefore(fact) }) as unknown as Fact),
@@ -70,10 +80,16 @@ async function read(sql: Sql): Promise<Evidence> {
     streams: await sql<Evidence['streams'][number][]>`
       select project_id, version::float8 as version, last_number from streams`,
     remembered: remembered.map(({ projectId }) => projectId),
+    people: await peopleIn(sql),
     kept: new Map(kept.map(({ key, ...answer }) => [key, answer])),
     posted: count?.posted ?? 0,
     owed: await sql<Evidence['owed'][number][]>`select name, project_id from outbox`,
   }
+}
+
+async function peopleIn(sql: Sql): Promise<Map<string, User>> {
+  const users = await sql<User[]>`select id, name, email from users`
+  return new Map(users.map((user) => [user.id, user]))
 }
 
 /** The row that an event left, without what else it says. */

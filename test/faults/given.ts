@@ -12,14 +12,23 @@ export const taskOf = (seq: number) => idOf(100 + seq)
 
 /** The first event makes the project, each other one a task. */
 export function fact(seq: number, eventId = idOf(seq)): Fact & { after: Row } {
-  const both = { projectId: project, seq, id: eventId, actorId: owner, batch: null, before: null }
+  const alone = { batch: null, undoes: null, before: null }
+  const both = {
+    projectId: project,
+    seq,
+    id: eventId,
+    actorId: owner,
+    at: 'now',
+    xact: String(seq),
+    ...alone,
+  }
   if (seq > 1) {
     const after = taskRow(seq, eventId)
-    return { ...both, type: 'task.created', entity: 'task', entityId: after.id, after }
+    return { ...both, type: 'task.created', entity: 'task', entityId: after.id, taskId: after.id, after }
   }
   const texts = { name: 'project', description: null, createdAt: 'now' }
   const after = { id: project, eventId, ownerId: owner, ...texts }
-  return { ...both, type: 'project.created', entity: 'project', entityId: project, after }
+  return { ...both, type: 'project.created', entity: 'project', entityId: project, taskId: null, after }
 }
 
 function taskRow(seq: number, eventId: string): Row {
@@ -77,10 +86,15 @@ export interface Told {
 export function honest(events = 4): Told {
   const facts = Array.from({ length: events }, (_, i) => fact(i + 1))
   const operations = facts.map(write)
-  const kept = new Map(operations.map(({ key, status, etag }) => [key, { status, etag, body: '' }]))
+  const kept = new Map(
+    operations.map(({ key, status, etag }, i) => [key, { status, etag, body: '', xact: String(i + 1) }]),
+  )
   const streams = [{ projectId: project, version: events, lastNumber: events - 1 }]
   const rows = facts.map(({ entity, after }) => ({ entity, row: after }))
-  return { operations, evidence: { facts, rows, kept, streams, remembered: [project], posted: 0, owed: [] } }
+  return {
+    operations,
+    evidence: { facts, rows, kept, people: new Map(), streams, remembered: [project], posted: 0, owed: [] },
+  }
 }
 
 export function verdictOn({ operations, evidence }: Told, flaws: string[] = []) {

@@ -17,8 +17,8 @@ export type Stay = Span & { deleted: boolean }
 /** Who was what, and what was where, at each version: told by the events alone. */
 export class Places {
   readonly stays = new Map<string, Stay[]>()
-  /** From when on a membership, subtask or comment was gone. */
-  readonly gone = new Map<string, Span>()
+  /** When a membership, subtask or comment was gone. */
+  readonly gone = new Map<string, Span[]>()
   private readonly roles = new Map<string, RoleSpan[]>()
   private readonly ends = new Map<string, number>()
 
@@ -46,6 +46,7 @@ export class Places {
       const userId = (after ?? before)?.userId as string
       this.note(projectId, userId, seq, (after?.role as Role | undefined) ?? null)
     }
+    if (after) this.cameBack(fact)
     if (type === 'task.created' || (type === 'task.moved_in' && !before)) {
       const stay = { projectId, from: seq, before: Infinity, deleted: false }
       this.stays.set(entityId, [...(this.stays.get(entityId) ?? []), stay])
@@ -53,7 +54,24 @@ export class Places {
     if (fact.entity === 'task' && !after) {
       const stay = this.stays.get(entityId)?.findLast((known) => known.projectId === projectId)
       if (stay) Object.assign(stay, { before: seq, deleted: type === 'task.deleted' })
-    } else if (!after) this.gone.set(entityId, { projectId, from: seq, before: Infinity })
+    } else if (!after) {
+      const span = { projectId, from: seq, before: Infinity }
+      this.gone.set(entityId, [...(this.gone.get(entityId) ?? []), span])
+    }
+  }
+
+  private cameBack({ entityId, seq, undoes }: Fact): void {
+    const last = undoes == null ? undefined : this.gone.get(entityId)?.at(-1)
+    if (last && last.before === Infinity) last.before = seq
+  }
+
+  /** When a task was deleted, until it came back. */
+  absencesOf(taskId: string): Span[] {
+    const stays = this.stays.get(taskId) ?? []
+    return stays.flatMap(({ deleted, projectId, before: from }) => {
+      const next = stays.find((stay) => stay.projectId === projectId && stay.from > from)
+      return deleted ? { projectId, from, before: next?.from ?? Infinity } : []
+    })
   }
 
   private note(projectId: string, userId: string, seq: number, role: Role | null): void {

@@ -16,7 +16,8 @@ export const createProject: Planner = (world, random) => {
       body,
       about: { entity: 'project', id: '' },
     },
-    learn: ({ id }) => void world.projects.push({ id, owner, lasts: false, members: [], tasks: [] }),
+    learn: ({ id }) =>
+      void world.projects.push({ id, owner, lasts: false, members: [], tasks: [], recent: [] }),
   }
 }
 

@@ -6,6 +6,7 @@ import { createProject, deleteProject, patchProject } from './plan-projects.ts'
 import { getTask, listTasks } from './plan-reads.ts'
 import { addSubtask, deleteSubtask, patchSubtask, toggleSubtask } from './plan-subtasks.ts'
 import { createTask, deleteTask, moveTask, patchTask } from './plan-tasks.ts'
+import { readHistory, undo } from './plan-undos.ts'
 import type { Random } from './random.ts'
 import type { World } from './world.ts'
 
@@ -28,8 +29,10 @@ const planners = {
   createProject,
   patchProject,
   deleteProject,
+  undo,
   getTask,
   listTasks,
+  readHistory,
 } satisfies Record<string, Planner>
 
 const weights: Record<keyof typeof planners, number> = {
@@ -51,8 +54,10 @@ const weights: Record<keyof typeof planners, number> = {
   createProject: 1,
   patchProject: 1,
   deleteProject: 0.7,
+  undo: 10,
   getTask: 15,
   listTasks: 12,
+  readHistory: 4,
 }
 
 /** The next thing to ask: every kind of write, and reads between them. */

@@ -124,7 +124,7 @@ export async function openProbe(caller: Caller, world: World): Promise<Probe> {
       }
       const id = await make('project.create', '/projects', { name: world.tag('probed') })
       const taskId = await make('task.create', '/tasks', { title: world.tag('probed'), projectId: id }, id)
-      return { web, taskId, project: { id, owner, lasts: true, members: [], tasks: [] } }
+      return { web, taskId, project: { id, owner, lasts: true, members: [], tasks: [], recent: [] } }
     }),
   )
   return new Probe(caller, world, spots)

@@ -31,13 +31,11 @@ function placesOf({ about }: Operation, places: Places): Span[] {
   return [...named, ...(places.stays.get(about.taskId ?? '') ?? [])]
 }
 
-/** From when on the thing itself, or the task it hangs on, was gone. */
-function absencesOf({ about }: Operation, { stays, gone }: Places): Span[] {
-  const last = stays.get(about.taskId ?? '')?.findLast(({ deleted }) => deleted)
-  const own = gone.get(about.id)
-  const deleted = last && { projectId: last.projectId, from: last.before, before: Infinity }
-  return [deleted, own].filter((span) => span !== undefined)
-}
+/** When the thing itself, or the task it hangs on, was gone. */
+const absencesOf = ({ about }: Operation, places: Places): Span[] => [
+  ...places.absencesOf(about.taskId ?? ''),
+  ...(places.gone.get(about.id) ?? []),
+]
 
 const isTooLittle = ({ role }: RoleSpan, { kind }: Operation): boolean =>
   role !== null && !suffices(role, least(kind))

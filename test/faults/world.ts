@@ -13,6 +13,17 @@ export interface KnownTask {
   comments: { id: string; author: User }[]
 }
 
+/** An event, as far as it is of use to who reads it. */
+export interface KnownEvent {
+  seq: number
+  batch: number | null
+  undoes?: number
+  type: string
+  entityId: string
+  taskId: string | null
+  after: Record<string, unknown> | null
+}
+
 export interface KnownProject {
   id: string
   owner: User
@@ -20,6 +31,8 @@ export interface KnownProject {
   lasts: boolean
   members: { id: string; user: User }[]
   tasks: KnownTask[]
+  /** What happened last, newest first, as it was read some time ago. */
+  recent: KnownEvent[]
 }
 
 /** What the clients know from the answers they got. It may be old, as it is with clients. */
