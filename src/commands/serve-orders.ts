@@ -2,8 +2,9 @@ import { LRUCache } from 'lru-cache'
 import type { Answer, Ask } from '../channel/protocol.ts'
 import type { Log } from '../log.ts'
 import { noOrders } from '../metrics/counts.ts'
+import { isPassing } from '../postgres/errors.ts'
 import { readTraceparent } from '../tracing/traceparent.ts'
-import { Refusal } from '../wire/refusals.ts'
+import { databaseAway, Refusal } from '../wire/refusals.ts'
 import type { Reply } from '../wire/reply.ts'
 import type { Dispatch } from './order.ts'
 import type { Perform } from './perform.ts'
@@ -42,8 +43,9 @@ export function openServeOrders({ registry, perform, isClosing, ttlMs, log, coun
   }
 
   function refused(error: unknown, traceparent?: string): Answer {
-    if (error instanceof Refusal) {
-      const { status, message, headers } = error
+    const refusal = isPassing(error) ? databaseAway() : error
+    if (refusal instanceof Refusal) {
+      const { status, message, headers } = refusal
       return { kind: 'refusal', status, message, headers }
     }
     const trace_id = readTraceparent(traceparent ?? null)?.traceId

@@ -1,6 +1,6 @@
 import { Elysia, ValidationError } from 'elysia'
 import { isPassing } from '../postgres/errors.ts'
-import { badRequest, errorResponse, Refusal, unavailable, unexpected } from '../wire/refusals.ts'
+import { badRequest, databaseAway, errorResponse, Refusal, unexpected } from '../wire/refusals.ts'
 import type { Share } from './limits/budget.ts'
 import { tell } from './limits/headers.ts'
 import { pathOf } from '../wire/answers.ts'
@@ -58,7 +58,7 @@ function refusalOf(error: unknown, code: unknown): Refusal {
     return invalid(error.validator.Errors(error.value))
   }
   if (code === 'PARSE') return badRequest('The request could not be read')
-  if (isAway(error)) return unavailable('The database cannot be reached')
+  if (isAway(error)) return databaseAway()
   return unexpected()
 }
 

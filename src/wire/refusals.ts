@@ -49,6 +49,7 @@ export const badKey = () =>
   badRequest('Idempotency-Key must be 1 to 255 printable ASCII characters, quoted or bare')
 /** Try again in a second: the load or the fault that caused it is expected to pass. */
 export const unavailable = (message: string) => new Refusal(503, message, { 'retry-after': '1' })
+export const databaseAway = () => unavailable('The database cannot be reached')
 
 /** The one error shape of the API. */
 export function errorResponse({ status, message, headers }: Refusal, requestId: string): Response {

@@ -6,6 +6,7 @@ import { openServeOrders } from '../../src/commands/serve-orders.ts'
 import { commands } from '../../modules/commands.ts'
 import { newId } from '../../src/ids.ts'
 import { openLog } from '../../src/log.ts'
+import { unreached } from '../../src/postgres/errors.ts'
 import { conflict } from '../../src/wire/refusals.ts'
 import type { Reply } from '../../src/wire/reply.ts'
 
@@ -83,6 +84,12 @@ test('a refusal goes back as it is, and a defect says nothing of itself', async 
   done[1]!.end.reject(new TypeError('secret'))
   expect(await refused).toEqual({ kind: 'refusal', status: 409, message: 'Taken', headers: {} })
   expect(await failed).toEqual({ kind: 'failed' })
+})
+
+test('where the database is away for a moment, whoever asks is told to come again', async () => {
+  const answer = ask(order())
+  done[0]!.end.reject(unreached('CONNECTION_CLOSED', 'The connection was closed'))
+  expect(await answer).toMatchObject({ kind: 'refusal', status: 503, headers: { 'retry-after': '1' } })
 })
 
 test('a process that closes begins nothing new', async () => {
