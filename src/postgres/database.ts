@@ -15,7 +15,7 @@ export type SqlPart = postgres.PendingQuery<postgres.Row[]>
 export interface Database {
   /** Queries. Tagged templates are prepared by postgres.js: one round trip each, pipelined. */
   reads: Sql
-  /** The group commit's own connections, so that no slow list delays a write. */
+  /** Short writes by an index, the group commit's above all: no slow list delays them. */
   commits: Sql
   /** What no read waits for: accounts, the outbox, cascades, cleanup. */
   chores: Sql

@@ -29,7 +29,7 @@ export class Work {
   private isStopping = false
 
   constructor(services: Services) {
-    this.turns = openTurns(services.database.chores, newId())
+    this.turns = openTurns(services.database.commits, newId())
     this.deliver = openDeliver(services)
     this.lanes = new Lanes(services.config.webhookConcurrency)
     this.log = services.log
