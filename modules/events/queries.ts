@@ -20,16 +20,20 @@ type Sides<T> = { before: T; after: T }
 export const eventColumns = (sql: Sql) => sql`
   ${eventFields(sql)}, e.before::text as before, e.after::text as after`
 
+/** Events that a query finds, in its order, until they fill a page: measured as the texts that they are by then. */
+export const fitting = (sql: Sql, found: SqlPart, mostBytes?: number) =>
+  untilFull(sql, found, sql`coalesce(octet_length(before), 0) + coalesce(octet_length(after), 0)`, mostBytes)
+
 /** Reads events that a query finds, in its order, until they fill a page. */
-export async function eventRows(sql: Sql, found: SqlPart, mostBytes = pageBytes): Promise<EventRow[]> {
-  const long = sql`coalesce(octet_length(before), 0) + coalesce(octet_length(after), 0)`
-  const rows = await sql<
-    (Omit<EventRow, 'before' | 'after'> & Sides<string | null>)[]
-  >`${untilFull(sql, found, long, mostBytes)}`
-  return rows.map(({ before, after, ...event }) => {
-    const bytes = Buffer.byteLength(before ?? '') + Buffer.byteLength(after ?? '')
-    return { ...event, before: rowIn(before), after: rowIn(after), bytes } as EventRow
-  })
+export const eventRows = async (sql: Sql, found: SqlPart, mostBytes = pageBytes): Promise<EventRow[]> =>
+  (await sql<RowTexts[]>`${fitting(sql, found, mostBytes)}`).map(read)
+
+/** Events as they come. */
+export type RowTexts = Omit<EventRow, 'before' | 'after' | 'bytes'> & Sides<string | null>
+
+export const read = ({ before, after, ...event }: RowTexts): EventRow => {
+  const bytes = Buffer.byteLength(before ?? '') + Buffer.byteLength(after ?? '')
+  return { ...event, before: rowIn(before), after: rowIn(after), bytes } as EventRow
 }
 
 const rowIn = (text: string | null): unknown => (text === null ? null : JSON.parse(text))
@@ -44,28 +48,40 @@ export interface Stretch {
   upTo: number
 }
 
+type Means = Pick<Services, 'database' | 'oldestKept'>
+type Place = Pick<Seen, 'projectId' | 'version'>
+type Wanted = Omit<Asked, 'waitMs'>
+
 /**
  * What was asked for of a project's events up to the version seen. As seqs have no gaps, how many rows are
  * looked at is known before.
  * @throws Refusal 410 when some of those after `after` are no longer kept
  */
-export async function eventsAt(
-  { database: { reads: sql }, oldestKept }: Pick<Services, 'database' | 'oldestKept'>,
-  { projectId, version }: Pick<Seen, 'projectId' | 'version'>,
-  asked: Omit<Asked, 'waitMs'>,
-): Promise<Stretch> {
+export async function eventsAt(means: Means, { projectId, version }: Place, asked: Wanted): Promise<Stretch> {
   const { after, limit, types } = asked
   if (after >= version) return { events: [], upTo: version }
-  const end = Math.min(version, after + lookedAt)
+  const sql = means.database.reads
+  const end = lastLookedAt(version, after)
   const wanted = types ? sql`and e.type = any(${types}::text[])` : sql``
   const rows = await eventRows(
     sql,
     sql`select ${eventColumns(sql)} from events e where e.project_id = ${projectId} and e.seq > ${after}::bigint and e.seq <= ${end}::bigint ${wanted}
     order by e.seq limit ${limit}`,
   )
-  if (rows[0]?.seq !== after + 1) await requireKept(oldestKept, projectId, after)
-  const upTo = isCutAt(rows, limit) ? rows.at(-1)!.seq : end
+  const upTo = await reached(means, rows, { projectId, after, limit, end })
   return { events: await withPeople(sql, rows), upTo }
+}
+
+export const lastLookedAt = (version: number, after: number): number => Math.min(version, after + lookedAt)
+
+/** How far rows have got that were looked for after a seq up to an end. @throws Refusal 410 */
+export async function reached(
+  { oldestKept }: Pick<Services, 'oldestKept'>,
+  rows: EventRow[],
+  { projectId, after, limit, end }: { projectId: string; after: number; limit: number; end: number },
+): Promise<number> {
+  if (rows[0]?.seq !== after + 1) await requireKept(oldestKept, projectId, after)
+  return isCutAt(rows, limit) ? rows.at(-1)!.seq : end
 }
 
 /** The same events with those whom they name. */

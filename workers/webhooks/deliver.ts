@@ -1,4 +1,4 @@
-import { eventsAt } from '../../modules/events/queries.ts'
+import { openStretches } from '../../modules/events/stretches.ts'
 import { deliveryRow } from '../../modules/webhooks/delivery-rows.ts'
 import { eventsMessage } from '../../modules/webhooks/message.ts'
 import { openSend, UnreadableSecret } from '../../modules/webhooks/send.ts'
@@ -13,10 +13,11 @@ export type Deliver = ReturnType<typeof openDeliver>
 /** Delivers what is next to one webhook, and says how that ended. @throws what `signal` says */
 export function openDeliver(services: Pick<Services, 'database' | 'oldestKept' | 'outbound' | 'sealing'>) {
   const send = openSend(services)
+  const stretchAt = openStretches(services)
 
   async function attempt(turn: Turn, signal: AbortSignal): Promise<Ending> {
     const { projectId, head: version, cursor: after, maxEvents: limit, types } = turn
-    const { events, upTo } = await eventsAt(services, { projectId, version }, { after, limit, types })
+    const { events, upTo } = await stretchAt({ projectId, version, after, limit, types })
     if (events.length === 0) return { turn, upTo }
     const outcome = await send(turn, turn.deliveryId, eventsMessage(projectId, events), signal)
     const { status, retryAfterMs } = outcome
