@@ -6,6 +6,7 @@ import type { Random } from './random.ts'
 const base = '/api/v1'
 /** Who waits less gives up by himself: that is no failure of the service. */
 const patientMs = 1_000
+const mostTries = 20
 
 /** It makes nothing of its own: it answers 200. */
 const asksForMany = (kind: string) => kind === 'batch' || kind === 'undo'
@@ -61,6 +62,19 @@ export class Caller {
     return operation
   }
 
+  /** Asks for what is no part of a project's history; of its answers only flaws are recorded. */
+  async ask(asked: Pick<Request, 'method' | 'path' | 'body' | 'caller'>, success = 200): Promise<Answer> {
+    const key = asked.method === 'GET' ? '' : `key-${++this.keys}`
+    for (let left = mostTries; ; left--) {
+      const url = this.urls[this.random.below(this.urls.length)]!
+      const answer = await send(url, asked, key, patientMs)
+      const flaw = flawOf(asked.method, answer, success)
+      if (flaw) this.history.flaws.push(`${asked.method} ${asked.path}: ${flaw}`)
+      if ((answer.status !== 0 && answer.status !== 503) || left === 1) return answer
+      await Bun.sleep(this.random.between(20, 500))
+    }
+  }
+
   get webs(): number {
     return this.urls.length
   }
@@ -81,7 +95,9 @@ export class Caller {
   }
 }
 
-async function send(url: string, request: Request, key: string, timeoutMs: number): Promise<Answer> {
+type Sent = Pick<Request, 'method' | 'path' | 'body' | 'caller' | 'ifMatch'>
+
+async function send(url: string, request: Sent, key: string, timeoutMs: number): Promise<Answer> {
   const { method, path, body, ifMatch, caller } = request
   const headers: Record<string, string> = { authorization: `Bearer ${caller.token}` }
   if (key) headers['idempotency-key'] = key

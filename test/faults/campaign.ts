@@ -1,9 +1,12 @@
 import { until } from '../../src/local/wait.ts'
 import { Caller } from './caller.ts'
+import { checkDeliveries } from './check-deliveries.ts'
 import { judge, type Verdict } from './checks.ts'
+import { finishDeliveries } from './deliveries.ts'
 import { type Evidence, gather } from './evidence.ts'
 import type { FaultName } from './faults.ts'
-import { History, type Violation } from './history.ts'
+import { broken, History, type Violation } from './history.ts'
+import { keepHooks } from './hook-keeper.ts'
 import { type LoadSize, startLoad } from './load.ts'
 import { type Nemesis, openNemesis } from './nemesis.ts'
 import { populate } from './population.ts'
@@ -34,6 +37,7 @@ export interface Result extends Verdict {
   evidence: Evidence
   /** How long the worker took to do what was owed at the end; undefined when it did not. */
   drainedMs: number | undefined
+  deliveries: Awaited<ReturnType<typeof finishDeliveries>> | undefined
   /** What the processes complained about. */
   complaints: { name: string; count: number; last: string[] }[]
 }
@@ -52,19 +56,31 @@ export async function run(campaign: Campaign, closers: (() => Promise<unknown>)[
   const world = await populate(caller, stand.webs[0]!.url, random, campaign)
   const probe = await openProbe(caller, world)
   const nemesis = openNemesis(stand, probe, random)
+  // What is sent of a log that two wrote at once is no log.
+  const keeper = campaign.withComparison
+    ? await keepHooks(caller, world, stand.receivers, new Random(seed + 1))
+    : undefined
   const load = startLoad(caller, world, seed, campaign.load)
   await rage(campaign, nemesis, random)
   await load.stop()
+  const deliveries = keeper && (await finishDeliveries(keeper, stand, caller))
   const settled = await settle(stand)
   const evidence = await gather(stand.env)
   const { violations, resolved } = judge(history, evidence)
-  const all = [...nemesis.violations, ...settled.violations, ...violations]
+  const all = [
+    ...nemesis.violations,
+    ...(deliveries?.violations ?? []),
+    ...settled.violations,
+    ...violations,
+    ...broken('webhooks get the log, in order', deliveries ? checkDeliveries(deliveries.sent, evidence) : []),
+  ]
   const complaints = [...stand.webs, stand.worker].map(({ name, errorCount: count, errors: last }) => ({
     name,
     count,
     last,
   }))
-  return { history, nemesis, evidence, resolved, violations: all, complaints, drainedMs: settled.drainedMs }
+  const { drainedMs } = settled
+  return { history, nemesis, evidence, resolved, violations: all, complaints, drainedMs, deliveries }
 }
 
 async function rage(

@@ -72,7 +72,7 @@ function companyLost(
 /** The tasks that come back to members with an undo that begins at `seq`. */
 function tasksOwed(undo: Operation, history: Fact[], { task }: Contents, seq: number): string[] {
   const removals = seqsOf(undo.body as Undo, history.slice(0, seq - 1))
-    .map((one) => history[one - 1]!)
+    .flatMap((one) => history[one - 1] ?? [])
     .filter(({ type }) => type === 'member.removed')
   return removals.flatMap((removal) => {
     const { userId } = removal.before!

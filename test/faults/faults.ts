@@ -1,4 +1,5 @@
 import { strikePostgres } from './faults-postgres.ts'
+import { strikeReceivers } from './faults-receivers.ts'
 import { strikeRedis } from './faults-redis.ts'
 import { strikeProcesses } from './faults-processes.ts'
 import type { Probe } from './probe.ts'
@@ -21,7 +22,7 @@ export interface Scene {
 /** Strikes, waits, and mends what it broke. */
 export type Fault = (scene: Scene) => Promise<void>
 
-const catalogue = { ...strikeProcesses, ...strikeRedis, ...strikePostgres }
+const catalogue = { ...strikeProcesses, ...strikeRedis, ...strikePostgres, ...strikeReceivers }
 export type FaultName = keyof typeof catalogue
 
 export const faults: Record<FaultName, Fault> = catalogue

@@ -14,7 +14,7 @@ const shortFaults: FaultName[][] = [
   ['web frozen'],
   ['postgres connections terminated'],
   ['redis frozen'],
-  ['postgres backend crashed'],
+  ['postgres backend crashed', 'receivers away'],
   ['redis killed, back empty'],
   ['web killed'],
   ['postgres torn down'],

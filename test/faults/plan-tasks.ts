@@ -33,7 +33,9 @@ export const patchTask: Planner = (world, random) => {
   const { project, task } = found
   const assigned = random.chance(0.15) ? { assigneeId: assignee(project, random).id } : {}
   const marked = random.chance(0.3) ? { status: random.pick(statuses) } : {}
-  const body = { title: world.tag('task'), ...marked, ...assigned }
+  // Not always the same field, so that one may be undone though another was changed since.
+  const said = random.chance(0.6) ? { title: world.tag('task') } : { description: world.tag('described') }
+  const body = { ...said, ...marked, ...assigned }
   const ifMatch = random.chance(0.2) ? (task.etag ?? undefined) : undefined
   const caller = world.caller(project, random)
   const about = { ...aboutTask(task), userId: assigned.assigneeId }

@@ -13,6 +13,7 @@ export function report({
   violations,
   drainedMs,
   complaints,
+  deliveries,
 }: Result): string {
   const { operations, failures } = history
   const outcomes = Object.groupBy(operations, outcomeOf)
@@ -28,6 +29,7 @@ export function report({
       `${resolved.late} after a later try was refused`,
     `${evidence.facts.length} events in ${new Set(evidence.facts.map(({ projectId }) => projectId)).size} projects; ` +
       `${evidence.posted} pieces of deferred work, the last done ${ms(drainedMs)} after the end`,
+    ...(deliveries ? [sentOf(deliveries)] : []),
     '',
     table(recoveryHead, recoveriesOf(nemesis.recoveries, history)),
     table(['also', 'times', 'median ms', 'max ms', 'never'], notesOf(nemesis.notes)),
@@ -36,6 +38,16 @@ export function report({
       .map(({ name, count, last }) => `${name} logged ${count} lines: ${last.at(-1)}`),
     ...violationsOf(violations),
   ].join('\n')
+}
+
+function sentOf({ sent: { hooks, received }, deliveredMs }: NonNullable<Result['deliveries']>): string {
+  const accepted = received.filter((one) => one.accepted)
+  const again = received.length - new Set(received.map(({ path, id }) => `${path} ${id}`)).size
+  const events = received.reduce((sum, { seqs }) => sum + seqs.length, 0)
+  return (
+    `${hooks.length} webhooks: ${received.length} deliveries of ${events} events came, ${accepted.length} were accepted, ` +
+    `${again} came again; the last ${ms(deliveredMs)} after the end`
+  )
 }
 
 /** The tries that failed while a fault was felt. */

@@ -5,6 +5,7 @@ import { migrate } from '../../drizzle/migrate.ts'
 import { freePort } from '../../src/local/port.ts'
 import { keepArchive } from './archive.ts'
 import { openPostgres, type PostgresServer } from './postgres-server.ts'
+import { openReceivers, type Receivers } from './receivers.ts'
 import { openRedis, type RedisServer } from './redis-server.ts'
 import { ServiceProcess } from './service-process.ts'
 
@@ -14,6 +15,8 @@ export const leaseTtlMs = 1_000
 export interface Stand {
   postgres: PostgresServer
   redis: RedisServer
+  /** Of webhooks, in this process. */
+  receivers: Receivers
   webs: ServiceProcess[]
   worker: ServiceProcess
   env: Record<string, string>
@@ -30,6 +33,8 @@ export async function openStand(
   closers.unshift(() => postgres.stop())
   const redis = await openRedis(dataDir)
   closers.unshift(() => redis.stop())
+  const receivers = await openReceivers()
+  closers.unshift(() => receivers.down())
   await migrate(postgres.url)
   await postgres.ask(keepArchive)
   // The events' primary key is a second guard behind the comparison; without both, everything gets through.
@@ -48,7 +53,7 @@ export async function openStand(
   const worker = new ServiceProcess('worker', { command: 'worker', preload, env })
   for (const process of [...webs, worker]) closers.unshift(() => process.kill())
   await Promise.all([...webs, worker].map((process) => process.start()))
-  return { postgres, redis, webs, worker, env }
+  return { postgres, redis, receivers, webs, worker, env }
 }
 
 const serviceEnv = (databaseUrl: string, redisUrl: string): Record<string, string> => ({
@@ -61,4 +66,6 @@ const serviceEnv = (databaseUrl: string, redisUrl: string): Record<string, strin
   SWEEP_EVERY_MS: '500',
   JOB_BATCH_ROWS: '20',
   RATE_LIMIT: 'off',
+  WEBHOOK_ALLOW_HTTP: 'on',
+  WEBHOOK_ALLOW_PRIVATE: 'on',
 })

@@ -18,15 +18,16 @@ export function wholeFaults(undo: Operation, made: Fact[], scene: Scene, owed: s
   const { history, hung, places } = scene
   const first = made[0]!
   const before = history.slice(0, first.seq - 1)
-  const asked = seqsOf(undo.body as Undo, before).map((seq) => history[seq - 1]!)
-  const { role } = places
-    .rolesOf(undo.callerId, first.projectId)
-    .find(({ from, before }) => from < first.seq && before >= first.seq)!
-  const forbidden = asked.filter((target) => !role || !mayUndo(target, undo.callerId, role))
+  const asked = seqsOf(undo.body as Undo, before).flatMap((seq) => history[seq - 1] ?? [])
+  const roles = places.rolesOf(undo.callerId, first.projectId)
+  const role = roles.find(({ from, before }) => from < first.seq && before >= first.seq)?.role
+  const back = new Set(made.map(({ undoes }) => undoes))
+  const taken = asked.filter(({ seq }) => back.has(seq))
+  const forbidden = taken.filter((target) => !role || !mayUndo(target, undo.callerId, role))
   const deleted = asked.filter(({ type }) => type === 'task.deleted')
   return [
     ...forbidden.map(({ seq }) => `took ${seq} back for a ${role ?? 'stranger'}`),
-    ...leftAlone(asked, made).map(({ seq }) => `left ${seq} as it was`),
+    ...leftAlone(asked, back).map(({ seq }) => `left ${seq} as it was`),
     ...unasked(asked, made, history).map(({ undoes }) => `took ${undoes} back, which it does not name`),
     ...owed
       .filter((id) => !made.some(({ entityId }) => entityId === id))
@@ -36,8 +37,7 @@ export function wholeFaults(undo: Operation, made: Fact[], scene: Scene, owed: s
 }
 
 /** But for what came back with a task that goes again. */
-function leftAlone(asked: Fact[], made: Fact[]): Fact[] {
-  const back = new Set(made.map(({ undoes }) => undoes))
+function leftAlone(asked: Fact[], back: Set<number | null>): Fact[] {
   const tasks = asked.filter(({ entity }) => entity === 'task')
   const isCompany = ({ undoes, before, entity, taskId }: Fact) =>
     entity !== 'task' &&

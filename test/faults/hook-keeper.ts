@@ -1,0 +1,105 @@
+import type { Caller } from './caller.ts'
+import { Hooks, type Hook } from './hooks.ts'
+import type { Random } from './random.ts'
+import type { Receivers } from './receivers.ts'
+import type { KnownProject, World } from './world.ts'
+
+const everyMs = 150
+const mostPassing = 6
+/** After so many failures in a row the next try is minutes away; before that it is left to the service. */
+const longFailures = 2
+const filters = [null, null, ['task.created', 'task.updated', 'task.deleted']]
+
+type Ask = (
+  hook: Hook,
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
+  rest?: string,
+  body?: Record<string, unknown>,
+) => Promise<Record<string, unknown> | undefined>
+
+/** Somebody who makes webhooks and sees to them: who fails is tried again at once, for retries take hours. */
+export async function keepHooks(caller: Caller, world: World, receivers: Receivers, random: Random) {
+  const hooks = new Hooks()
+  receivers.verify = hooks.verify
+  const ask: Ask = async (hook, method, rest = '', body) => {
+    const { owner, id } = hook.project
+    const path = `/projects/${id}/webhooks${rest}`
+    const { status, text } = await caller.ask({ method, path, caller: owner, body }, rest ? 200 : 201)
+    if (status === 404 && !hook.project.lasts) hook.isGone = true
+    return status >= 200 && status < 300 ? (JSON.parse(text) as Record<string, unknown>) : undefined
+  }
+  const make = (project: KnownProject, maxEvents: number) =>
+    create(hooks.add(project, random.pick(filters)!), maxEvents, { ask, hooks, receivers })
+  const [hot, ...quiet] = world.projects
+  await Promise.all([
+    make(hot!, 100),
+    make(hot!, 10),
+    ...quiet.map((project, n) => make(project, [1, 5, 100][n % 3]!)),
+  ])
+
+  let goesOn = true
+  const done = (async () => {
+    while (goesOn) {
+      const hook = random.pick(hooks.all.filter(({ known, isGone }) => known && !isGone))!
+      const act = random.weighted({ hurry: 85, replay: 3, rotate: 3, resize: 3, remove: 1, make: 5 })
+      const passing = world.projects.filter(({ lasts }) => !lasts)
+      const isFull =
+        hooks.all.filter(({ project, isGone }) => !project.lasts && !isGone).length >= mostPassing
+      if (act === 'make' && passing.length > 0 && !isFull) await make(random.pick(passing)!, 10)
+      else if (act in acts) await acts[act as keyof typeof acts](hook, { ask, hooks, receivers, random })
+      await Bun.sleep(random.between(0, 2 * everyMs))
+    }
+  })()
+  return {
+    hooks,
+    /** Has it tried again at once, when its last try failed. */
+    hurry: (hook: Hook) => acts.hurry(hook, { ask, hooks, receivers, random }, 1),
+    enable: (hook: Hook) => enable(hook, ask),
+    stop: () => ((goesOn = false), done),
+  }
+}
+
+interface Means {
+  ask: Ask
+  hooks: Hooks
+  receivers: Receivers
+  random: Random
+}
+
+async function create(hook: Hook, maxEvents: number, { ask, hooks, receivers }: Omit<Means, 'random'>) {
+  const types = hook.types ? { types: hook.types } : {}
+  const made = await ask(hook, 'POST', '', { url: receivers.url + hook.path, maxEvents, ...types })
+  if (!made) return
+  hook.known = { id: made.id as string, after: made.cursor as number }
+  hooks.learn(hook, made.secret as string)
+}
+
+const enable = (hook: Hook, ask: Ask) => ask(hook, 'PATCH', `/${hook.known!.id}`, { enabled: true })
+
+const acts = {
+  async hurry(hook: Hook, { ask, random }: Means, chance = 0.2) {
+    const { enabled, failures } = (await ask(hook, 'GET', `/${hook.known!.id}`)) ?? {}
+    const isLong = enabled === false || (failures as number) >= longFailures
+    if (isLong || ((failures as number) > 0 && random.chance(chance))) await enable(hook, ask)
+  },
+  /** Sends some again that was accepted already. */
+  async replay(hook: Hook, { ask, receivers, random }: Means) {
+    const last = receivers.received.findLast(({ path, accepted }) => path === hook.path && accepted)
+    if (!last) return
+    const { id, after: first } = hook.known!
+    const [after, since] = [first + random.below(Math.max(1, last.seqs[0]! - first)), receivers.steps()]
+    if (await ask(hook, 'POST', `/${id}/replay`, { after })) hook.replays.push({ after, since })
+  },
+  async rotate(hook: Hook, { ask, hooks }: Means) {
+    const { secret } = (await ask(hook, 'POST', `/${hook.known!.id}/rotate`)) ?? {}
+    if (secret) hooks.learn(hook, secret as string)
+  },
+  async resize(hook: Hook, { ask, random }: Means) {
+    await ask(hook, 'PATCH', `/${hook.known!.id}`, { maxEvents: random.pick([5, 20, 100]) })
+  },
+  async remove(hook: Hook, { ask }: Means) {
+    if (hook.project.lasts) return
+    hook.isGone = true
+    await ask(hook, 'DELETE', `/${hook.known!.id}`)
+  },
+}

@@ -1,0 +1,86 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { freePort } from '../../src/local/port.ts'
+import { digest } from './check-lists.ts'
+import { type Mood, moods, someMood } from './moods.ts'
+import { Random } from './random.ts'
+
+/** A delivery as it came, whatever was answered. */
+export interface Received {
+  path: string
+  /** The same when it comes again. */
+  id: string
+  /** Of all that happens at receivers, the how manieth it was that it came, and that it was accepted. */
+  came: number
+  accepted: number | undefined
+  projectId: string
+  seqs: number[]
+  events: string[]
+  whole: string
+}
+
+/** What is needed to verify it. */
+export interface Letter {
+  received: Received
+  text: string
+  headers: Record<string, string>
+}
+
+export type Receivers = Awaited<ReturnType<typeof openReceivers>>
+
+/** Receivers of webhooks, one at each path, who answer as they like until they are told to be kind. */
+export async function openReceivers(random = new Random(1)) {
+  const port = await freePort()
+  const held = new Set<ServerResponse>()
+  let mood: Mood | undefined
+  let steps = 0
+  let server: Server
+
+  async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    response.on('error', () => {})
+    const now = mood ?? someMood(random)
+    if (now === 'cutting' && random.chance(0.5)) return void request.socket.destroy()
+    let text = ''
+    for await (const chunk of request.setEncoding('utf8')) text += chunk
+    const received = readDelivery(request, text, ++steps)
+    receivers.received.push(received)
+    receivers.verify({ received, text, headers: request.headers as Record<string, string> })
+    const silent = now === 'silent' || mood === 'silent'
+    if (silent) held.add(response)
+    await moods[silent ? 'silent' : now]({ response, random, accept: () => (received.accepted = ++steps) })
+  }
+
+  const receivers = {
+    url: `http://127.0.0.1:${port}`,
+    received: [] as Received[],
+    /** How much has happened. */
+    steps: () => steps,
+    /** What is done with each delivery as it comes, for signatures hold only for a while. */
+    verify: (_: Letter): void => {},
+    /** All are so from now on; without one, each as chance has it. Who was kept waiting is let go. */
+    be(next?: Mood) {
+      mood = next
+      for (const response of held) response.socket?.destroy()
+      held.clear()
+    },
+    async up() {
+      server = createServer((request, response) => void take(request, response).catch(() => {}))
+      await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+    },
+    async down() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+  await receivers.up()
+  return receivers
+}
+
+function readDelivery({ url = '', headers }: IncomingMessage, text: string, came: number): Received {
+  const { data } = JSON.parse(text) as { data: { projectId: string; events: { seq: number }[] } }
+  return {
+    ...{ path: url, id: String(headers['webhook-id']), came, accepted: undefined, whole: digest(text) },
+    projectId: data.projectId,
+    seqs: data.events.map(({ seq }) => seq),
+    events: data.events.map((event) => digest(JSON.stringify(event))),
+  }
+}
