@@ -8,7 +8,7 @@ import { type Local, startLocal } from '../src/local/start.ts'
 import { readSummary } from './support/summary.ts'
 
 const parallelFiles = 2
-const testTimeoutMs = 60_000
+const testTimeoutMs = 120_000
 const template = 'docket_template'
 /** Where Debian has the servers that tests start, and not every user looks. */
 const servers = '/usr/sbin'

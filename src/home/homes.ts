@@ -6,13 +6,17 @@ import { Directory, type Known } from './directory.ts'
 import { place, shardOf } from './placement.ts'
 import type { RedisClient } from '../redis/connections.ts'
 
-const beatMs = 400
 const jitterMs = 100
 /** What is heard of is looked at so soon: several changes at once. */
 const soonMs = 10
-/** Nobody came or went for so long: now shards may move to those that have fewer, one after another. */
-const calmMs = 10_000
-const balanceEveryMs = 1_000
+
+export interface Pace {
+  beatMs: number
+  /** Nobody came or went for so long: now shards may move to those that have fewer, one after another. */
+  calmMs: number
+  balanceEveryMs: number
+}
+export const usualPace: Pace = { beatMs: 400, calmMs: 10_000, balanceEveryMs: 1_000 }
 
 type HomesConfig = Pick<Config, 'redisUrl' | 'redisPrefix' | 'writeHomes'>
 
@@ -38,6 +42,7 @@ export class Homes {
     config: HomesConfig,
     private readonly me: Peer | undefined,
     private readonly log: Log,
+    private readonly pace = usualPace,
   ) {
     this.shards = config.writeHomes
     this.directory = new Directory(redis, config, log, () => this.hear())
@@ -85,7 +90,7 @@ export class Homes {
     this.state = 'beating'
     this.hasHeard = false
     await this.look().catch((error) => this.log.debug({ reason: String(error) }, 'homes not looked up'))
-    this.rest(this.hasHeard ? soonMs : beatMs + Math.random() * jitterMs)
+    this.rest(this.hasHeard ? soonMs : this.pace.beatMs + Math.random() * jitterMs)
   }
 
   private async look(): Promise<void> {
@@ -106,6 +111,7 @@ export class Homes {
 
   private mayBalance(): boolean {
     const now = performance.now()
+    const { calmMs, balanceEveryMs } = this.pace
     return now - this.changedAt >= calmMs && now - this.movedAt >= balanceEveryMs
   }
 

@@ -6,7 +6,7 @@ import { freshEnv } from '../support/service.ts'
 import { root } from './source.ts'
 
 const run = promisify(execFile)
-const timeoutMs = 50_000
+const timeoutMs = 100_000
 // The package's own launcher asks for Node; we have Bun for sure.
 const deno = join(root, 'node_modules/deno/bin.cjs')
 // The packages that are installed, nothing from the network and nothing written beside them.

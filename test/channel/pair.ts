@@ -61,8 +61,11 @@ export const failureOf = (answer: Promise<Answer>): Promise<Error> =>
     (error: Error) => error,
   )
 
+/** So long that a test which waits for it has failed. */
+export const everMs = 600_000
+
 /** Waits until it is true, looking often. */
-export async function until(isTrue: () => boolean, withinMs = 10_000): Promise<void> {
+export async function until(isTrue: () => boolean, withinMs = 30_000): Promise<void> {
   const end = performance.now() + withinMs
   while (!isTrue()) {
     if (performance.now() > end) throw new Error(`not true within ${withinMs} ms: ${isTrue}`)

@@ -3,6 +3,7 @@ import { afterAll, expect, test } from 'bun:test'
 import { type AddressInfo, createServer, type Server, Socket } from 'node:net'
 import { Elysia } from 'elysia'
 import postgres from 'postgres'
+import { eventually } from '../races/pair.ts'
 import { freshDatabase } from '../support/database.ts'
 
 const closers: (() => unknown)[] = []
@@ -64,29 +65,27 @@ test('postgres.js opens a connection that ends before it is greeted again and ag
     }),
   )
   sql`select 1`.catch(() => {})
-  await Bun.sleep(soonMs)
-  expect(count).toBeGreaterThan(10)
+  await eventually('far more than one with pauses between', () => count > 10)
 })
 
 /** A connection that is greeted and answers nothing, with a query on it, whose end is ours to tell. */
 async function held() {
   const peers: Socket[] = []
-  const line = { socket: new Socket(), greetings: 0 }
+  const line = { socket: new Socket(), greetings: 0, heard: 0 }
   const server = createServer((peer) => {
     peers.push(peer)
-    peer
-      .on('error', () => {})
-      .once('data', () => {
-        line.greetings++
-        peer.write(greeted)
-      })
+    peer.on('error', () => {}).on('data', () => void line.heard++)
+    peer.once('data', () => {
+      line.greetings++
+      peer.write(greeted)
+    })
   })
   const socket = async ({ port: [port] }: { port: number[] }) =>
     (line.socket = new Socket().connect(port!, '127.0.0.1'))
   const sql = await played(server, { socket } as postgres.Options<{}>)
   const first = sql`select 1`.execute()
   first.catch(() => {})
-  await Bun.sleep(soonMs)
+  await eventually('the query', () => line.heard > 1)
   return { line, sql, peers, first }
 }
 

@@ -17,11 +17,12 @@ test('what nobody was told of is seen at the next beat', async () => {
 test('who leaves while its line is cut has left when it is drawn again, not when it was silent too long', async () => {
   await circle.settle()
   const [leaver, ...rest] = circle.members as [Member, ...Member[]]
-  const began = performance.now()
+  // Silent it cannot be, for somebody beats in its name while it is listed.
+  const beat = () => circle.command('ZADD', circle.living(), 'XX', String(Date.now()), entryOf(leaver.id))
+  const beating = setInterval(() => void beat().catch(() => {}), 100)
   for (const type of ['normal', 'pubsub']) await circle.command('CLIENT', 'KILL', 'TYPE', type)
   await leaver.leave()
-  await agreed(rest)
-  expect(performance.now() - began).toBeLessThan(1_500)
+  await agreed(rest).finally(() => clearInterval(beating))
 })
 
 test('who has left is not brought back by others who remember it', async () => {

@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from 'bun:test'
+import { usualPace } from '../../src/home/homes.ts'
 import { until } from '../../src/local/wait.ts'
 import { eventually, tally, upTo } from '../races/pair.ts'
 import { sharedRedisPrefix } from '../support/redis.ts'
@@ -7,11 +8,11 @@ import { agreed, type Member, openMember } from './member.ts'
 const open: Member[] = []
 afterEach(() => open.splice(0).forEach((member) => member.die()))
 
-function cluster(shards = 4) {
+function cluster(shards = 4, pace = usualPace) {
   const { url, prefix } = sharedRedisPrefix()
   const env = { REDIS_URL: url, REDIS_PREFIX: prefix, WRITE_HOMES: String(shards) }
   const join = (id?: string, more: Record<string, string> = {}) => {
-    const member = openMember({ ...env, ...more }, id)
+    const member = openMember({ ...env, ...more }, id, pace)
     open.push(member)
     return member
   }
@@ -47,23 +48,20 @@ test('who is alone is home of all, and who comes later shuffles nothing', async 
 })
 
 test('who leaves is replaced at once, at all others and at its own', async () => {
-  const { join, joinAll } = cluster()
+  // Nobody would find it out before the test is over: all are told.
+  const { join, joinAll } = cluster(4, { ...usualPace, beatMs: 600_000 })
   const others = await joinAll('a', 'b')
-  let tookMs = 0
-  for (const n of upTo(8)) {
+  for (const n of upTo(4)) {
     const leaver = join(`leaver ${n}`)
     const view = await agreed([...others, leaver])
+    await Bun.sleep(200) // what was told of who came is done with
     await others[0]!.leave()
-    const began = performance.now()
     await agreed([...others, leaver], [others[1]!, leaver])
-    tookMs += performance.now() - began
     const lost = view.filter((home) => home === others[0]!.id).length
     expect(movedBetween(view, leaver.view())).toBe(lost)
     others[0]!.die()
     others.splice(0, 2, others[1]!, leaver)
   }
-  // A beat is 400 ms and more; eight of them would be missed.
-  expect(tookMs).toBeLessThan(1_600)
 })
 
 test('who dies is replaced within the bound, and nothing else moves', async () => {
@@ -72,21 +70,23 @@ test('who dies is replaced within the bound, and nothing else moves', async () =
   a!.die()
   const began = performance.now()
   const before = await agreed([b!, c!])
-  expect(performance.now() - began).toBeLessThan(4_000)
+  // By its silence of two seconds; all that is written there would end after ten.
+  expect(performance.now() - began).toBeLessThan(8_000)
   expect(Object.values(loads(before))).toEqual([3, 3])
   b!.die()
   expect(await agreed([c!])).toEqual(upTo(6).map(() => 'c'))
 })
 
 test('shards go to who has fewer after a calm, one at a time, until they are even', async () => {
-  const { joinAll } = cluster(6)
+  const pace = { ...usualPace, calmMs: 3_000, balanceEveryMs: 500 }
+  const { joinAll } = cluster(6, pace)
   const began = performance.now()
   const [a, b] = await joinAll('a', 'b')
   const views = [a!.view()]
   await eventually('an even spread', () => {
     const view = a!.view()
     if (movedBetween(views.at(-1)!, view) > 0) {
-      if (views.length === 1) expect(performance.now() - began).toBeGreaterThan(10_000)
+      if (views.length === 1) expect(performance.now() - began).toBeGreaterThan(pace.calmMs)
       expect(movedBetween(views.at(-1)!, view)).toBe(1)
       views.push(view)
     }
@@ -142,6 +142,6 @@ test('processes that count shards differently agree with their own kind, and tak
   await Promise.all(old.map((member) => member.leave()))
   expect(Object.values(loads(await agreed(young)))).toEqual([2, 2])
   expect(
-    await until(() => (old[0]!.view().every((id) => id === 'c' || id === 'd') ? true : undefined), 5_000),
+    await until(() => (old[0]!.view().every((id) => id === 'c' || id === 'd') ? true : undefined), 30_000),
   ).toBe(true)
 })

@@ -1,5 +1,5 @@
 import { readConfig } from '../../src/config.ts'
-import { Homes } from '../../src/home/homes.ts'
+import { Homes, type Pace } from '../../src/home/homes.ts'
 import { shardOf } from '../../src/home/placement.ts'
 import { newId } from '../../src/ids.ts'
 import { until } from '../../src/local/wait.ts'
@@ -19,12 +19,12 @@ export interface Member {
 }
 
 /** Opens one that begins at once; without an id it is a worker. */
-export function openMember(env: Env, id?: string): Member {
+export function openMember(env: Env, id?: string, pace?: Pace): Member {
   const config = readConfig(env)
   const log = openLog('silent')
   const redis = openRedis(config.redisUrl, log)
   const me = id === undefined ? undefined : { id, host: '127.0.0.1', port: 1 }
-  const homes = new Homes(redis, config, me, log)
+  const homes = new Homes(redis, config, me, log, pace)
   const projects = onePerShard(config.writeHomes)
   homes.start()
   return {
@@ -59,7 +59,7 @@ export async function agreed(members: Member[], live = members): Promise<string[
     const views = members.map((member) => member.view())
     return new Set(views.map((view) => view.join())).size === 1 && isSettled(views[0]!) ? views[0] : undefined
   }
-  const view = await until(common, 15_000, 5)
+  const view = await until(common, 40_000, 5)
   if (view) return view as string[]
   throw new Error(`Never of one mind: ${JSON.stringify(members.map((one) => [one.id, one.view()]))}`)
 }

@@ -17,7 +17,7 @@ import { furnish, openPeople, type People, type Things } from './scene.ts'
 
 const seed = 20_270_131
 const runsPerOperation = 150
-const patienceMs = 10_000
+const patienceMs = 40_000
 setDefaultTimeout(120_000)
 
 let service: TestService

@@ -1,7 +1,8 @@
 import { expect } from 'bun:test'
 import { connect } from 'node:net'
 
-const patienceMs = 8_000
+// Shorter than who is idle is kept.
+const patienceMs = 25_000
 
 export interface RawAnswer {
   /** 0 when the connection was closed without an answer. */

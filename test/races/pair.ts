@@ -40,9 +40,12 @@ export async function openPair(
 /** The same person at another process. */
 export const at = (person: Person, { url }: { url: string }): Person => ({ ...person, ...person.at(url) })
 
+/** Longer than anything takes, on a machine as slow as may be. */
+const everMs = 60_000
+
 /** Waits until `ask` is true. */
 export async function eventually(what: string, ask: () => boolean | Promise<boolean>): Promise<void> {
-  const found = await until(async () => ((await ask()) ? true : undefined), 30_000, 10)
+  const found = await until(async () => ((await ask()) ? true : undefined), everMs, 10)
   if (!found) throw new Error(`In vain waited for: ${what}`)
 }
 

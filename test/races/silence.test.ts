@@ -15,9 +15,10 @@ const limits = {
   WRITE_TIMEOUT_MS: String(writeMs),
   COMMIT_TIMEOUT_MS: '1500',
   CHORE_TIMEOUT_MS: '1500',
+  DRAIN_TIMEOUT_MS: '3000',
 }
-/** What a busy machine may add. */
-const slackMs = 1_000
+/** What is said in time, on a machine as busy as may be: what waits for a silent line waits for minutes. */
+const within = (limitMs: number) => 2 * limitMs
 
 let web: ServiceProcess
 let line: SilentLine
@@ -47,8 +48,8 @@ async function isTrue(load: Load): Promise<void> {
   expect({ lost, doubled }).toEqual({ lost: [], doubled: [] })
   for (const status of [...Object.keys(writes), ...Object.keys(reads)])
     expect(['200', '201', '503']).toContain(status)
-  expect(load.slowest.read).toBeLessThan(readMs + slackMs)
-  expect(load.slowest.write).toBeLessThan(writeMs + slackMs)
+  expect(load.slowest.read).toBeLessThan(within(readMs))
+  expect(load.slowest.write).toBeLessThan(within(writeMs))
   expect(await misnumbered(direct.reads)).toHaveLength(0)
   expect(await faultsOf(direct.reads)).toEqual([])
 }
@@ -72,10 +73,9 @@ test('while all is silent everybody is answered in time, and after it at once as
   const load = startLoad({ clients: [ada], projectIds })
   await load.acknowledged(100)
   line.silence()
-  const began = performance.now()
-  const ready = await fetch(`${web.url}/health/ready`)
-  expect(ready.status).toBe(503)
-  expect(performance.now() - began).toBeLessThan(2_000 + slackMs)
+  const reading = ada.get('/projects').then(() => 'a read')
+  const ready = fetch(`${web.url}/health/ready`)
+  expect(await Promise.race([reading, ready.then(({ status }) => status)])).toBe(503)
   await Bun.sleep(2 * writeMs)
   expect((await ada.get('/projects')).status).toBe(503)
   line.speak()

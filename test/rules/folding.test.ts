@@ -133,7 +133,7 @@ test('when the workers are done, the history still gives the rows of what stands
   const before = await readEvents(sql())
   service.startWorkers()
   const isDone = async () => ((await sql()`select from outbox`).length === 0 ? true : undefined)
-  expect(await until(isDone, 20_000)).toBe(true)
+  expect(await until(isDone, 40_000)).toBe(true)
 
   // With a deleted project goes its history, so what its tasks did before they moved away is taken from before.
   const known = new Set(before.map(({ id }) => id))

@@ -7,7 +7,7 @@ import { serverUser } from '../../src/local/postgres-user.ts'
 import { end, launch, logTail } from '../../src/local/process.ts'
 import { until } from '../../src/local/wait.ts'
 
-const readyTimeoutMs = 10_000
+const readyTimeoutMs = 30_000
 
 /** A PgBouncer in transaction mode before the server of a URL, with few connections to it. */
 export async function openPgBouncer(databaseUrl: string, connections: number) {

@@ -7,7 +7,7 @@ import { end, launch, logTail } from '../../src/local/process.ts'
 import { redisBinary } from '../../src/local/redis-binary.ts'
 import { until } from '../../src/local/wait.ts'
 
-const readyTimeoutMs = 20_000
+const readyTimeoutMs = 40_000
 export const masterName = 'main'
 const settings = { bind: '127.0.0.1', save: '', appendonly: 'no', 'repl-diskless-sync-delay': '0' }
 

@@ -7,8 +7,8 @@ import { redisBinary } from '../../src/local/redis-binary.ts'
 import { launchRedis, type RunningRedis } from '../../src/local/redis.ts'
 import { until } from '../../src/local/wait.ts'
 
-const startTimeoutMs = 10_000
-const stopTimeoutMs = 5_000
+const startTimeoutMs = 30_000
+const stopTimeoutMs = 20_000
 
 /** A Redis of a test's own, which it may stop, kill, freeze and flush. */
 export interface FreshRedis {

@@ -60,17 +60,17 @@ test('only some types, where they are asked for, and the place moves on over the
 })
 
 test('a receiver that hangs delays nobody else, however many hang', async () => {
-  const silent = await openReceiver(() => {})
+  let over = 0
+  const silent = await openReceiver((response) => response.once('close', () => over++))
   scene = await openScene({ WEBHOOK_CONCURRENCY: '3', PROJECT_WEBHOOKS: '100' })
   const { receiver } = scene
   for (let n = 0; n < 12; n++) await scene.hook({ url: silent.url })
   await scene.work(1)
   await eventually('some to hang', () => silent.received.length >= 3)
   await scene.hook()
-  const began = performance.now()
   await scene.work(5)
   await eventually('the others', () => receiver.seqs().length >= 5)
-  expect(performance.now() - began).toBeLessThan(12_000) // hanging takes 15 s
+  expect(over).toBe(0) // all of them hang on
   expect(receiver.seqs()).toEqual(from(3, 7))
   await silent.close()
 })
