@@ -1,4 +1,5 @@
 import { openFindPerson } from './commands/people.ts'
+import { Recent } from './commit/recent.ts'
 import { openFindKept } from './commit/idempotency.ts'
 import { Hints } from './followers/hints.ts'
 import { openFollowers } from './followers/followers.ts'
@@ -22,9 +23,10 @@ export function openGround(config: Config, log: Log) {
   const jobs = openJobs(config, log)
   const hints = new Hints(redis, subscriber, `${config.redisPrefix}:versions`)
   const webhookHints = new Hints(redis, subscriber, `${config.redisPrefix}:webhooks`)
+  const followers = openFollowers(database.reads, hints, config, log)
   return {
-    ...{ config, counts, database, redis, subscriber, hints, webhookHints, jobs },
-    followers: openFollowers(database.reads, hints, config, log),
+    ...{ config, counts, database, redis, subscriber, hints, webhookHints, jobs, followers },
+    recent: new Recent(followers.isFollowed),
     findKept: openFindKept(database.reads),
     versions: openVersions(database.reads, counts.readWaits.versions),
     findPerson: openFindPerson(database.reads),

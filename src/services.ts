@@ -1,5 +1,6 @@
 import type { Run } from './commands/run.ts'
 import { Actors } from './actor/actors.ts'
+import type { Recent } from './commit/recent.ts'
 import { Hints } from './followers/hints.ts'
 import type { Followers } from './followers/followers.ts'
 import { type Moments, openMoments } from './past/moments.ts'
@@ -44,6 +45,7 @@ export interface Services {
   serve: Serve
   moments: Moments
   followers: Followers
+  recent: Recent
   /** Tells of projects that moved on, and of those whose webhooks were changed. */
   hints: Hints
   webhookHints: Hints
@@ -70,8 +72,8 @@ export interface Services {
 /** Opens everything; nothing here needs Redis to be up. */
 export function openServices(config: Config, log: Log, domain: Domain, tracing?: Tracing): Services {
   const ground = openGround(config, log)
-  const { counts, database, findKept, followers, hints, webhookHints, jobs, oldestKept, redis, versions } =
-    ground
+  const { counts, database, findKept, jobs, oldestKept, redis, versions, ...heard } = ground
+  const { followers, recent, hints, webhookHints } = heard
   const { caches, readWaits } = counts
   const writing = openWriting(ground, domain, log, tracing)
   const { tokenUse, ...identity } = openIdentity(config, database, counts, log)
@@ -79,7 +81,8 @@ export function openServices(config: Config, log: Log, domain: Domain, tracing?:
   const limits = openLimits(redis, config)
   let draining = false
   return {
-    ...{ config, log, tracing, database, counts, versions, followers, hints, webhookHints, limits, jobs },
+    ...{ config, log, tracing, database, counts, versions, limits, jobs },
+    ...{ followers, recent, hints, webhookHints },
     ...identity,
     outbound: openOutbound(config),
     ...writing,

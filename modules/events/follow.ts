@@ -4,12 +4,13 @@ import type { Seen } from '../../src/reads/role-lookup.ts'
 import type { Services } from '../../src/services.ts'
 import { type Frames, openFrames } from './frames.ts'
 import { openSeeAgain } from './see-again.ts'
+import { openStillSeen } from './still-seen.ts'
 import { beginning, type Chunks, encode, nothingNew, silentMs } from '../../src/wire/server-sent.ts'
 
 /** After how many events that are not for it a stream is told its place. */
 const mostUntold = 1_000
 
-type Means = Pick<Services, 'authenticate' | 'database' | 'findRole' | 'followers' | 'oldestKept'>
+type Means = Pick<Services, 'authenticate' | 'database' | 'findRole' | 'followers' | 'oldestKept' | 'recent'>
 
 /** Where a stream begins, and what it shows. */
 export interface Start {
@@ -18,15 +19,17 @@ export interface Start {
   types: string[] | null
 }
 
-/** What a stream of one project sends. Whether its reader may see it is asked after it was read and before it is sent. */
+/** What a stream of one project sends. Whether its reader may see it is known before it is sent. */
 export function openFollow(means: Means) {
-  const { authenticate, followers } = means
+  const { followers } = means
   const framesAfter = openFrames(means)
   const seeAgain = openSeeAgain(means)
+  const stillSeen = openStillSeen(means)
 
   return async function* follow(reading: Reading, start: Start, signal: AbortSignal): Chunks {
-    const { request } = reading
     let { seen, after: position } = start
+    const following = followers.follow(seen, signal)
+    let heldAt = seen.version
     let [told, saidAt, lag] = [position, performance.now(), followers.lags.begin(signal)]
     yield beginning(idOf(position))
     while (!signal.aborted) {
@@ -34,7 +37,7 @@ export function openFollow(means: Means) {
       if (followers.hasEnded()) throw unavailable('This process ends')
       if (position < seen.version) {
         const frames = await framesAfter(seen, position)
-        seen = newer(seen, await frames.seenBy(await authenticate.caller(request)))
+        ;({ seen, heldAt } = await stillSeen(reading, { seen, heldAt }, frames, following))
         position = frames.upTo
         const isLongUntold = position - told > mostUntold
         const chunk = shownOf(frames, start.types) ?? (isLongUntold ? nothingNew(idOf(position)) : null)
@@ -43,9 +46,8 @@ export function openFollow(means: Means) {
       } else {
         const leftMs = saidAt + silentMs - performance.now()
         if (leftMs > 0) {
-          const version = await followers.moved([seen], leftMs, signal)
-          const isNewer = version !== undefined && version > seen.version
-          seen = isNewer ? { ...seen, version } : await seeAgain(reading, seen.projectId, position)
+          const version = await following.moved(seen.version, leftMs)
+          seen = version ? { ...seen, version } : await seeAgain(reading, seen.projectId, position)
           continue
         }
         yield nothingNew(idOf(position))
@@ -57,9 +59,6 @@ export function openFollow(means: Means) {
 
 /** Alone it is no event: clients resume there. */
 const idOf = (position: number) => `id: ${position}\n`
-
-/** What was looked at for many may be older than what one knows. */
-const newer = (one: Seen, other: Seen): Seen => (one.version > other.version ? one : other)
 
 function shownOf({ events, bytes }: Frames, types: string[] | null) {
   if (!types) return bytes.length > 0 ? bytes : null

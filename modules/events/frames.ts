@@ -26,7 +26,7 @@ export interface Frames {
 }
 
 /** Reads and encodes what comes after a seq, once for all who listen there. */
-export function openFrames(means: Pick<Services, 'database' | 'findRole' | 'oldestKept'>) {
+export function openFrames(means: Pick<Services, 'database' | 'findRole' | 'oldestKept' | 'recent'>) {
   const kept = new LRUCache<string, Promise<Frames>>({ maxSize: keptBytes, ttl: keptMs })
   const next = openNext(means)
   const seenIn = openSeenIn(means)

@@ -91,7 +91,8 @@ export async function withPeople<E extends StoredEvent>(sql: Sql, rows: E[]): Pr
 }
 type Named = { people: People }
 
-async function peopleOf(sql: Sql, events: StoredEvent[]): Promise<People> {
+/** Those whom they name, as they are called now. */
+export async function peopleOf(sql: Sql, events: StoredEvent[]): Promise<People> {
   const ids = [...new Set(events.flatMap(peopleIn))]
   if (ids.length === 0) return new Map()
   const users = await sql<User[]>`select id, name, email from users where id = any(${ids}::uuid[])`

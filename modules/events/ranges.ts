@@ -2,8 +2,10 @@ import { batched } from '../../src/postgres/batch.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { gone, requireKept } from '../../src/reads/kept.ts'
 import { pageBytes } from '../../src/reads/pages.ts'
+import type { StoredEvent } from '../../src/facts/facts.ts'
+import { taskOf } from '../../src/facts/rows.ts'
 import type { Services } from '../../src/services.ts'
-import { eventColumns, type EventRow, eventRows, isCutAt, withPeople } from './queries.ts'
+import { eventColumns, type EventRow, eventRows, isCutAt, peopleOf, withPeople } from './queries.ts'
 import type { ReadEvent } from './views.ts'
 
 /** Events of a project that follow one another: those after a seq up to another. */
@@ -60,16 +62,27 @@ const together = { keys: 100, slots: 2 }
 const mostEvents = 1_000
 const bytesOfOne = 262_144
 
+const withTask = (event: StoredEvent) => ({ ...event, taskId: taskOf(event) })
+
 /** What follows in a project: nothing, where there was no room for it beside others. @throws Refusal 410 */
 export type Next = (range: Range) => Promise<ReadEvent[]>
 
-/** The same for many who ask at once, in one query. */
-export function openNext({ database: { reads: sql }, oldestKept }: Means): Next {
+/** The same for many who ask at once, in one query; what was committed here just now is not read back. */
+export function openNext({
+  database: { reads: sql },
+  oldestKept,
+  recent,
+}: Means & Pick<Services, 'recent'>): Next {
   const read = batched(together, async (ranges: Range[]) => {
-    const bytes = Math.min(pageBytes, bytesOfOne * ranges.length)
-    const { rows, isCut } = await rowsIn(sql, ranges, mostEvents, bytes)
-    const byRange = Map.groupBy(await withPeople(sql, rows), ({ n }) => n - 1)
-    return ranges.map((_, n) => ({ events: byRange.get(n) ?? [], isCut }))
+    const known = ranges.map((range) => recent.after(range)?.map(withTask))
+    const others = ranges.filter((_, n) => !known[n])
+    const bytes = Math.min(pageBytes, bytesOfOne * others.length)
+    const none = { rows: [], isCut: false }
+    const { rows, isCut } = others.length > 0 ? await rowsIn(sql, others, mostEvents, bytes) : none
+    const byRange = Map.groupBy(rows, ({ n }) => others[n - 1])
+    const found = ranges.map((range, n) => known[n] ?? byRange.get(range) ?? [])
+    const people = await peopleOf(sql, found.flat())
+    return found.map((events) => ({ events: events.map((event) => ({ ...event, people })), isCut }))
   })
   return async (range) => {
     const { events, isCut } = await read(range)

@@ -3,6 +3,7 @@ import type { Known } from '../../src/commands/command.ts'
 import { view } from '../../src/commands/view.ts'
 import type { Person } from '../../src/commands/people.ts'
 import type { Change, StoredEvent } from '../../src/facts/facts.ts'
+import { taskOf } from '../../src/facts/rows.ts'
 import type { Past } from '../../src/facts/past.ts'
 import { eventView } from '../events/schema.ts'
 import type { ReadEvent } from '../events/views.ts'
@@ -68,8 +69,3 @@ export const toldAgain = (event: StoredEvent, person?: Person): ReadEvent => ({
   taskId: taskOf(event),
   people: new Map(person && [[person.id, person]]),
 })
-
-function taskOf({ entity, entityId, before, after }: Change): string | null {
-  const { taskId = null } = (after ?? before) as { taskId?: string }
-  return entity === 'task' ? entityId : taskId
-}

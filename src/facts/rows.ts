@@ -9,6 +9,12 @@ export function arrivedWith({ type, after }: Pick<Change, 'type' | 'after'>): Pa
   return type === 'task.moved_in' ? (after as Carrying | null) : null
 }
 
+/** The task that a fact is about, if it is about one. */
+export function taskOf({ entity, entityId, before, after }: Omit<Change, 'id' | 'projectId'>): string | null {
+  const { taskId = null } = (after ?? before) as { taskId?: string }
+  return entity === 'task' ? entityId : taskId
+}
+
 /** The row that a fact leaves; null when it is gone. */
 export function rowAfter<E extends Entity>({ type, after }: Pick<Change<E>, 'type' | 'after'>) {
   if (type !== 'task.moved_in' || !after) return after

@@ -4,6 +4,7 @@ import { batched } from '../postgres/batch.ts'
 import type { Sql } from '../postgres/database.ts'
 import { repeatedly } from '../repeatedly.ts'
 import type { Hints, Moved } from './hints.ts'
+import { Following } from './following.ts'
 import { Lags } from './lags.ts'
 import { openSeats } from './seats.ts'
 import { Standings } from './standings.ts'
@@ -25,7 +26,8 @@ export function openFollowers(
   log: Log,
 ) {
   const { waiting, standings, hear, look, stop } = openHearing(sql, hints, log)
-  const moved = openMoved(waiting, openLookSoon(look))
+  const lookSoon = openLookSoon(look)
+  const moved = openMoved(waiting, lookSoon)
   let isEnded = false
   return {
     /** The version that one of the projects has, when it is another than it was; none when the time is up or the signal comes. */
@@ -34,6 +36,8 @@ export function openFollowers(
       hints.listen(hear)
       return moved(beyond, withinMs, signal)
     },
+    follow: openFollow(waiting, lookSoon, () => hints.listen(hear)),
+    isFollowed: (projectId: string) => waiting.has(projectId),
     /** One who listens to all projects of a user: see Standing. */
     listen(userId: string) {
       hints.listen(hear)
@@ -78,12 +82,29 @@ const openMoved =
     const leave = waiting.join(beyond, wake)
     signal.addEventListener('abort', wake)
     lookSoon(beyond.map(({ projectId }) => projectId)).catch(() => {}) // it may have moved just before
-    const timer = setTimeout(wake, withinMs) // its own: every event that a stream sends waits here
+    const timer = setTimeout(wake, withinMs)
     const version = await promise
     clearTimeout(timer)
     signal.removeEventListener('abort', wake)
     leave()
     return version
+  }
+
+/** One who follows a project until the signal comes. */
+const openFollow =
+  (waiting: Waiting, lookSoon: LookSoon, listen: () => void) =>
+  ({ projectId, version }: Moved, signal: AbortSignal): Following => {
+    listen()
+    const following = new Following(version)
+    const leave = waiting.add(projectId, following)
+    const end = () => {
+      leave()
+      following.end()
+    }
+    if (signal.aborted) end()
+    else signal.addEventListener('abort', end, { once: true })
+    lookSoon([projectId]).catch(() => {}) // it may have moved just before
+    return following
   }
 
 type LookSoon = ReturnType<typeof openLookSoon>

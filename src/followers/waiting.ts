@@ -1,7 +1,7 @@
 import type { Moved } from './hints.ts'
 
-interface Waiter {
-  beyond: number
+export interface Waiter {
+  readonly beyond: number
   wake: (version?: number) => void
 }
 
@@ -14,14 +14,18 @@ export class Waiting {
     return [...this.waiters.keys()]
   }
 
+  has(projectId: string): boolean {
+    return this.waiters.has(projectId)
+  }
+
   /** Has `wake` called once one of the projects has moved beyond its version; gives the way to wait no longer. */
   join(beyond: Moved[], wake: Waiter['wake']): () => void {
-    const leaves = beyond.map((one) => this.joinOne(one, wake))
+    const leaves = beyond.map(({ projectId, version }) => this.add(projectId, { beyond: version, wake }))
     return () => leaves.forEach((leave) => leave())
   }
 
-  private joinOne({ projectId, version }: Moved, wake: Waiter['wake']): () => void {
-    const waiter = { beyond: version, wake }
+  /** One more who waits, and may go on to wait for later ones; gives the way to wait no longer. */
+  add(projectId: string, waiter: Waiter): () => void {
     const those = (this.waiters.get(projectId) ?? new Set<Waiter>()).add(waiter)
     this.waiters.set(projectId, those)
     return () => {

@@ -4,6 +4,7 @@ import { type Database, openDatabase } from '../../src/postgres/database.ts'
 import { type Answer, type Body, make, openClient, type Person, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
+import { listen, take } from '../http/listen.ts'
 import { openProxy, type Proxy } from './proxy.ts'
 
 let web: ServiceProcess
@@ -121,4 +122,27 @@ test('a commit that reaches the database after its repetition writes nothing', a
   expect(await count('task.created', title)).toBe(1)
   expect((await make(ada, '/tasks', { title: 'Next', projectId: project.id })).number).toBe(3)
   expect(await faultsOf(database.reads)).toEqual([])
+})
+
+test('who follows is told what stands, once and in order, whatever became of the answers to commits', async () => {
+  const { messages, stop } = await listen(ada, web, `/projects/${project.id}/events`)
+  await messages.next()
+  const add = (title: string) => make(ada, '/tasks', { title, projectId: project.id })
+  for (let round = 0; round < 3; round++) {
+    await add('Before')
+    const lost = nextMark()
+    await unanswered(lost, () => ada.post('/tasks', { title: lost, projectId: project.id }))
+    await add('Between')
+    const title = nextMark()
+    const never = proxy.hold(title)
+    const answer = ada.post('/tasks', { title, projectId: project.id })
+    await never.held
+    never.cut()
+    expect((await answer).status).toBe(201)
+  }
+  const told = await take(messages, 12)
+  const { body } = await ada.get(`/projects/${project.id}/events?after=1`)
+  expect(told.map(({ data }) => data as unknown)).toEqual([...body])
+  expect(body.length).toBe(12)
+  stop()
 })

@@ -1,0 +1,80 @@
+import { expect, test } from 'bun:test'
+import { Following } from '../../src/followers/following.ts'
+import { Waiting } from '../../src/followers/waiting.ts'
+
+const longMs = 60_000
+
+/** Somebody who knows of a version, and where they are told of others. */
+function follow(version: number) {
+  const waiting = new Waiting()
+  const following = new Following(version)
+  const leave = waiting.add('p', following)
+  const hear = (version: number) => waiting.hear({ projectId: 'p', version })
+  const see = (version: number) => waiting.see({ projectId: 'p', version })
+  return { waiting, following, hear, see, leave }
+}
+
+test('who waits hears of what is new, and of nothing else', async () => {
+  const { following, hear, see } = follow(3)
+  const news = following.moved(3, longMs)
+  for (const version of [2, 3]) hear(version)
+  see(3)
+  hear(4)
+  expect(await news).toBe(4)
+  following.end()
+})
+
+test('what was heard by somebody busy they find at once: the newest, and once', async () => {
+  const { following, hear } = follow(3)
+  for (const version of [4, 5]) hear(version)
+  expect(await following.moved(3, longMs)).toBe(5)
+  hear(6)
+  // They have read on to there by themselves.
+  const news = following.moved(6, longMs)
+  hear(6)
+  hear(7)
+  expect(await news).toBe(7)
+  following.end()
+})
+
+test('a version that is behind is doubtful, also to somebody busy', async () => {
+  const { following, see, hear } = follow(3)
+  const news = following.moved(3, longMs)
+  see(2)
+  expect(await news).toBeUndefined()
+  see(1)
+  expect(await following.moved(3, longMs)).toBeUndefined()
+  // Known by now, and no doubt any more.
+  const later = following.moved(1, longMs)
+  see(1)
+  hear(2)
+  expect(await later).toBe(2)
+  following.end()
+})
+
+test('when the time is up nothing came, however often it was waited for', async () => {
+  const { following, hear } = follow(0)
+  const began = performance.now()
+  for (let version = 1; version <= 3; version++) {
+    const news = following.moved(version - 1, 40)
+    hear(version)
+    expect(await news).toBe(version)
+  }
+  await Bun.sleep(20)
+  expect(await following.moved(3, 40)).toBeUndefined()
+  expect(performance.now() - began).toBeGreaterThan(55)
+  following.end()
+})
+
+test('all who wait are woken at the end, and who left is told nothing', async () => {
+  const { waiting, following, leave } = follow(3)
+  const news = following.moved(3, longMs)
+  waiting.wakeAll()
+  expect(await news).toBeUndefined()
+  expect(waiting.has('p')).toBe(true)
+  leave()
+  expect(waiting.has('p')).toBe(false)
+  const last = following.moved(3, longMs)
+  following.end()
+  expect(await last).toBeUndefined()
+})
