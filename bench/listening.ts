@@ -1,7 +1,6 @@
-import { spawn } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
+import { startAsked } from './asked.ts'
 
 export interface Stream {
   path: string
@@ -24,26 +23,6 @@ export interface Listening {
 export async function listenTo(folder: string, url: string, streams: Stream[]): Promise<Listening> {
   const file = join(folder, `streams-${streams.length}.json`)
   await writeFile(file, JSON.stringify(streams))
-  const script = join(import.meta.dirname, 'listeners.ts')
-  const child = spawn(process.execPath, ['--no-env-file', script, url, file], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  })
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
-  const exited = new Promise((resolve) => child.once('exit', resolve))
-  const next = async (): Promise<string> => {
-    const { value, done } = await lines.next()
-    if (done) throw new Error('Who listened has ended')
-    return value
-  }
-  await next()
-  return {
-    async heard() {
-      child.stdin.write('heard\n')
-      return JSON.parse(await next()) as Heard
-    },
-    async stop() {
-      child.kill()
-      await exited
-    },
-  }
+  const { ask, stop } = await startAsked('listeners.ts', [url, file])
+  return { heard: async () => JSON.parse(await ask('heard')) as Heard, stop }
 }

@@ -102,11 +102,12 @@ const overloadFact = (o: Overload) =>
     ? 'It did not recover.'
     : `It was itself again ${tenths(o.recoverySeconds)} s after.`)
 
-const webhooksFact = ({ webhooks, writesPerSecond, without, ...w }: Webhooks) =>
+const webhooksFact = ({ webhooks, writesPerSecond, delivery, without, ratio, ...w }: Webhooks) =>
   `With ${whole(webhooks)} webhooks and ${whole(writesPerSecond)} creates asked for in a second, an event is delivered ` +
-  `${whole(w.deliveryP50Ms)} ms after it was made (p99 ${whole(w.deliveryP99Ms)} ms). Creates go from ` +
+  `${whole(delivery.p50Ms)} ms after it was made (p99 ${whole(delivery.p99Ms)} ms), ` +
+  `${fine(delivery.events / delivery.posts)} of them in a delivery. Creates go from ` +
   `${whole(without.perSecond)}/s, p50 ${tenths(without.p50Ms)} ms, p99 ${tenths(without.p99Ms)} ms with the webhooks ` +
-  `disabled to ${whole(w.with.perSecond)}/s, p50 ${tenths(w.with.p50Ms)} ms, p99 ${tenths(w.with.p99Ms)} ms. ` +
+  `disabled to ${whole(w.with.perSecond)}/s (${times(ratio)}), p50 ${tenths(w.with.p50Ms)} ms, p99 ${tenths(w.with.p99Ms)} ms. ` +
   `Both take ${Object.entries(w.cpu)
     .map(([who, micros]) => `${whole(micros)} µs ${who}`)
     .join(', ')}.`

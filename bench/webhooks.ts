@@ -1,24 +1,21 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { build, type Histogram } from 'hdr-histogram-js'
-import { openClient } from '../test/support/client.ts'
+import { enable, leaveOut, makeHooks } from './hooks.ts'
 import type { Bench } from './measure.ts'
+import { median } from './median.ts'
 import { cpuMicros } from './process-usage.ts'
+import { type Delivered, openReceiver } from './receiving.ts'
 import { creation } from './requests.ts'
-import { eachOf, type Seeded } from './seed.ts'
 import { createSteadily } from './steadily.ts'
 
 export interface Webhooks {
   webhooks: number
   writesPerSecond: number
-  /** From the commit of an event until its receiver has it. */
-  deliveryP50Ms: number
-  deliveryP99Ms: number
-  delivered: number
-  expected: number
+  /** Medians of the rounds, as all that follows. */
+  delivery: Delivered
   /** Of creates, with the webhooks disabled and enabled. */
   without: Creates
   with: Creates
+  /** How many times as many creates with them as without. */
+  ratio: number
   /** Processor time for each create with its delivery, in microseconds. */
   cpu: Record<string, number>
   failures: string[]
@@ -30,44 +27,66 @@ interface Creates {
   p99Ms: number
 }
 
-const wanted = { writesPerSecond: 1000, patienceMs: 15_000 }
+interface Round extends Pick<Webhooks, 'delivery' | 'without' | 'with' | 'cpu'> {
+  total: number
+}
+
+const wanted = { writesPerSecond: 1000, patienceMs: 15_000, warmUpSeconds: 5 }
 
 /** A webhook for each project, and creates in all of them at a steady rate: how soon they are delivered, and at what cost. */
 export async function measureWebhooks({ servers, world, options }: Bench): Promise<Webhooks> {
   await servers.web(1)
-  const { projects } = world
   const receiver = await openReceiver()
-  const hooks = await eachOf(projects, (project) => makeHook(servers.url, project, receiver.url))
-  const requests = projects.map(creation)
-  const enable = (enabled: boolean) =>
-    eachOf(hooks, ({ path, token }) => openClient(servers.url, token).patch(path, { enabled }))
-  const { writesPerSecond: perSecond } = wanted
+  const hooks = await makeHooks(servers.url, world.projects, receiver.url)
+  const requests = world.projects.map(creation)
+  const { writesPerSecond: perSecond, patienceMs, warmUpSeconds } = wanted
   const load = (seconds: number) => createSteadily({ url: servers.url, requests, seconds, perSecond })
-  return servers.withWorker(async () => {
-    await load(2)
-    await enable(false)
+
+  /** Without, with: others on the machine disturb one as the other. */
+  async function round(): Promise<Round> {
+    await enable(servers.url, hooks, false)
+    await servers.sql`checkpoint`
     const without = await load(options.seconds)
     // What happened meanwhile is not to be counted as late.
-    await eachOf(hooks, ({ path, token, id }) => leaveOut(servers.url, { path, token, id }))
-    await enable(true)
+    await leaveOut(servers.url, hooks)
+    await enable(servers.url, hooks, true)
     await load(1)
-    await receiver.settled(wanted.patienceMs)
-    receiver.reset()
+    await receiver.settled(patienceMs)
+    await receiver.begin()
     const spent = openMeter(servers.pids)
-    const during = await load(options.seconds)
-    await receiver.settled(wanted.patienceMs)
-    const cpu = spent(during.total)
-    const { seen, late } = receiver
-    const { total, ...figures } = during
-    const failures = seen() < total ? [`${total - seen()} events of ${total} did not arrive`] : []
-    await receiver.close()
-    return {
-      ...{ webhooks: hooks.length, writesPerSecond: wanted.writesPerSecond, failures },
-      ...{ deliveryP50Ms: late().getValueAtPercentile(50), deliveryP99Ms: late().getValueAtPercentile(99) },
-      ...{ delivered: seen(), expected: total, with: figures, without, cpu },
-    }
+    const { total, ...during } = await load(options.seconds)
+    const delivery = await receiver.settled(patienceMs)
+    return { delivery, without, with: during, cpu: spent(total), total }
+  }
+
+  return servers.withWorker(async () => {
+    await load(warmUpSeconds)
+    const rounds: Round[] = []
+    while (rounds.length < options.rounds) rounds.push(await round())
+    await receiver.stop()
+    return { webhooks: hooks.length, writesPerSecond: perSecond, ...summary(rounds) }
   })
 }
+
+function summary(rounds: Round[]) {
+  const failures = rounds
+    .filter(({ delivery, total }) => delivery.events < total)
+    .map(({ delivery, total }) => `${total - delivery.events} events of ${total} did not arrive`)
+  return {
+    delivery: medians(rounds.map(({ delivery }) => ({ ...delivery }))),
+    without: medians(rounds.map(({ without: { perSecond, p50Ms, p99Ms } }) => ({ perSecond, p50Ms, p99Ms }))),
+    with: medians(rounds.map((one) => one.with)),
+    ratio: median(rounds.map((one) => one.with.perSecond / one.without.perSecond)),
+    cpu: medians(rounds.map(({ cpu }) => cpu)),
+    failures,
+  }
+}
+
+/** Of each figure by itself. */
+const medians = <K extends string>(all: Record<K, number>[]) =>
+  Object.fromEntries(
+    Object.keys(all[0]!).map((name) => [name, median(all.map((one) => one[name as K]))]),
+  ) as Record<K, number>
 
 function openMeter({ web, worker, postgres, redis }: Bench['servers']['pids']) {
   const pids = { web: web(), worker: worker(), postgres, redis }
@@ -75,54 +94,4 @@ function openMeter({ web, worker, postgres, redis }: Bench['servers']['pids']) {
   const before = read()
   return (count: number): Record<string, number> =>
     Object.fromEntries(read().map(([name, now], n) => [name, (now - before[n]![1]) / count]))
-}
-
-interface Hook {
-  id: string
-  path: string
-  token: string
-}
-
-async function makeHook(server: string, { id, token }: Seeded, url: string): Promise<Hook> {
-  const answer = await openClient(server, token).post(`/projects/${id}/webhooks`, { url })
-  if (answer.status !== 201) throw new Error(`A webhook was answered ${answer.status} ${answer.text}`)
-  return { id, token, path: `/projects/${id}/webhooks/${answer.body.id}` }
-}
-
-async function leaveOut(server: string, { path, token, id }: Hook): Promise<void> {
-  const client = openClient(server, token)
-  const { headers } = await client.get(`/projects/${id}`)
-  await client.post(`${path}/replay`, { after: Number(headers.get('docket-version')) })
-}
-
-/** Notes how late each event is when it comes: service and receiver have one clock. */
-async function openReceiver() {
-  let late: Histogram = build()
-  let [seen, lastAt] = [0, performance.now()]
-  const server = createServer(async (request, response) => {
-    let text = ''
-    for await (const chunk of request.setEncoding('utf8')) text += chunk
-    response.writeHead(204).end()
-    const { data } = JSON.parse(text) as { data: { events: { at: string }[] } }
-    for (const { at } of data.events) late.recordValue(Math.max(Date.now() - Date.parse(at), 0))
-    seen += data.events.length
-    lastAt = performance.now()
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
-    seen: () => seen,
-    late: () => late,
-    reset: () => ([late, seen] = [build(), 0]),
-    /** Until nothing has come for a second. */
-    async settled(withinMs: number): Promise<void> {
-      const end = performance.now() + withinMs
-      await Bun.sleep(1_000)
-      while (performance.now() < end && performance.now() - lastAt < 1_000) await Bun.sleep(100)
-    },
-    async close(): Promise<void> {
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
-    },
-  }
 }
