@@ -10,17 +10,22 @@ const undefinedTable = '42P01'
 
 /**
  * Applies what is missing. Several may start at once: one works, and the others find it done. The lock is held by a
- * transaction, so that a pooler holds it as well; and it is asked for, not waited for, because an index that is made beside
- * other work waits for all who wait in Postgres.
+ * transaction, so that a pooler holds it as well; and it is asked for, not waited for, each time in a transaction of its
+ * own, because an index that is made beside other work waits for all that were just asking something to end theirs.
  */
 export const migrate = (databaseUrl: string): Promise<void> =>
-  withConnections(databaseUrl, (sql) =>
-    sql.begin(async (lock) => {
-      await lock.unsafe('set local idle_in_transaction_session_timeout = 0')
-      while (!(await isTaken(lock))) await sleep(100)
-      await applyMissing(sql, readMigrationFiles({ migrationsFolder }))
-    }),
-  )
+  withConnections(databaseUrl, async (sql) => {
+    while (!(await hasMigrated(sql))) await sleep(100)
+  })
+
+/** False when somebody else is at it. */
+const hasMigrated = (sql: postgres.Sql): Promise<boolean> =>
+  sql.begin(async (lock) => {
+    await lock.unsafe('set local idle_in_transaction_session_timeout = 0')
+    if (!(await isTaken(lock))) return false
+    await applyMissing(sql, readMigrationFiles({ migrationsFolder }))
+    return true
+  })
 
 /** Without parameters: a query that has some keeps its view of the database, which indexes wait for too. */
 async function isTaken(lock: postgres.TransactionSql): Promise<boolean> {
