@@ -17,6 +17,7 @@ export function* comeBack(by: FactType, event: LoggedEvent, undoing: Undoing): G
   const { entity, entityId, taskId, seq } = event
   const task = taskId === null ? undefined : trial.row('task', taskId)
   const isHere = task?.projectId === trial.projectId
+  if (hasGoneAgain(event, undoing)) throw overtaken(event, [], undoing)
   if (entity === 'member') requireWelcome(event, undoing)
   else if (entity === 'task') {
     if (isHere) throw overtaken(event, [], undoing)
@@ -29,6 +30,11 @@ export function* comeBack(by: FactType, event: LoggedEvent, undoing: Undoing): G
     for (const row of children?.[list] ?? []) yield [seq, again(`${child}.created`, row)]
   if (entity === 'member') yield* assignedAgain(trial, known, undoing, event)
 }
+
+/** Whether it came back since and went again: as the log has it, and as this commit does. */
+const hasGoneAgain = ({ seq, entityId, entity }: LoggedEvent, { past }: Undoing): boolean =>
+  past.goneAgain.has(seq) ||
+  past.decided.some((event) => entity !== 'member' && event.entityId === entityId && !event.after)
 
 /** @throws Refusal 409 for who cannot be a member now */
 function requireWelcome(event: LoggedEvent, undoing: Undoing): void {
