@@ -40,7 +40,7 @@ function faultsIn(history: Fact[], makers: Claims['makers'], places: Places): st
       if (made.length === 0) owed = tasksOwed(maker, history, contents, fact.seq)
       made.push(fact)
       const target = history[fact.undoes! - 1]
-      const wrong = [pairFault(fact, target, scene.hung), companyLost(fact, target, contents, undoneBy)]
+      const wrong = [pairFault(fact, target, scene.hung), companyLost(fact, target, contents, undoneBy, made)]
       if (makers.get(history[i + 1]?.id ?? '') !== maker) {
         wrong.push(...wholeFaults(maker, made, scene, owed))
         made = []
@@ -62,10 +62,13 @@ function companyLost(
   target: Fact | undefined,
   contents: Contents,
   undoneBy: ReadonlyMap<string, number | null>,
+  made: Fact[],
 ): string | undefined {
   if (type !== 'task.deleted') return undefined
   const cameBack = ({ eventId }: Row) => target?.undoes != null && undoneBy.get(eventId) === target.undoes
-  const others = childrenOf(contents, entityId).filter((row) => !cameBack(row))
+  // What the same undo brought back was gone when somebody asked for it.
+  const isOwn = ({ eventId }: Row) => made.some(({ id }) => id === eventId)
+  const others = childrenOf(contents, entityId).filter((row) => !cameBack(row) && !isOwn(row))
   return others.length > 0 ? `took away ${others.map(({ id }) => id).join(', ')} with a task` : undefined
 }
 

@@ -54,7 +54,8 @@ export async function keepHooks(caller: Caller, world: World, receivers: Receive
     hooks,
     /** Has it tried again at once, when its last try failed. */
     hurry: (hook: Hook) => acts.hurry(hook, { ask, hooks, receivers, random }, 1),
-    enable: (hook: Hook) => enable(hook, ask),
+    /** Has it sent all that there is as soon as can be. */
+    hasten: (hook: Hook) => ask(hook, 'PATCH', `/${hook.known!.id}`, { enabled: true, maxEvents: 100 }),
     stop: () => ((goesOn = false), done),
   }
 }
