@@ -26,7 +26,7 @@ export function openGround(config: Config, log: Log) {
   const followers = openFollowers(database.reads, hints, config, log)
   return {
     ...{ config, counts, database, redis, subscriber, hints, webhookHints, jobs, followers },
-    recent: new Recent(followers.isFollowed),
+    recent: new Recent((projectId) => followers.countOf(projectId) > 0),
     findKept: openFindKept(database.reads),
     versions: openVersions(database.reads, counts.readWaits.versions),
     findPerson: openFindPerson(database.reads),

@@ -8,7 +8,7 @@ import { eventView } from './schema.ts'
 import { encode } from '../../src/wire/server-sent.ts'
 
 /** Events of a stretch, at most. */
-const mostAtOnce = 100
+const mostAtOnce = 250
 /** What is kept for those who listen at the same place, and how long. */
 const keptBytes = 33_554_432
 const keptMs = 2_000
@@ -25,8 +25,10 @@ export interface Frames {
   seenBy(caller: Caller): Promise<Seen>
 }
 
+type Means = Pick<Services, 'database' | 'findRole' | 'followers' | 'oldestKept' | 'recent'>
+
 /** Reads and encodes what comes after a seq, once for all who listen there. */
-export function openFrames(means: Pick<Services, 'database' | 'findRole' | 'oldestKept' | 'recent'>) {
+export function openFrames(means: Means) {
   const kept = new LRUCache<string, Promise<Frames>>({ maxSize: keptBytes, ttl: keptMs })
   const next = openNext(means)
   const seenIn = openSeenIn(means)
@@ -44,6 +46,7 @@ export function openFrames(means: Pick<Services, 'database' | 'findRole' | 'olde
   }
 
   return (seen: Seen, after: number): Promise<Frames> => {
+    if (means.followers.countOf(seen.projectId) < 2) return read(seen, after)
     const key = `${seen.projectId} ${after}`
     const known = kept.get(key)
     if (known) return known

@@ -6,7 +6,7 @@ import type { StoredEvent } from '../../src/facts/facts.ts'
 import { taskOf } from '../../src/facts/rows.ts'
 import type { Services } from '../../src/services.ts'
 import { eventColumns, type EventRow, eventRows, isCutAt, peopleOf, withPeople } from './queries.ts'
-import type { ReadEvent } from './views.ts'
+import type { People, ReadEvent } from './views.ts'
 
 /** Events of a project that follow one another: those after a seq up to another. */
 export interface Range {
@@ -62,7 +62,7 @@ const together = { keys: 100, slots: 2 }
 const mostEvents = 1_000
 const bytesOfOne = 262_144
 
-const withTask = (event: StoredEvent) => ({ ...event, taskId: taskOf(event) })
+const named = (event: StoredEvent, people: People) => ({ taskId: taskOf(event), ...event, people })
 
 /** What follows in a project: nothing, where there was no room for it beside others. @throws Refusal 410 */
 export type Next = (range: Range) => Promise<ReadEvent[]>
@@ -74,7 +74,7 @@ export function openNext({
   recent,
 }: Means & Pick<Services, 'recent'>): Next {
   const read = batched(together, async (ranges: Range[]) => {
-    const known = ranges.map((range) => recent.after(range)?.map(withTask))
+    const known = ranges.map((range) => recent.after(range))
     const others = ranges.filter((_, n) => !known[n])
     const bytes = Math.min(pageBytes, bytesOfOne * others.length)
     const none = { rows: [], isCut: false }
@@ -82,7 +82,7 @@ export function openNext({
     const byRange = Map.groupBy(rows, ({ n }) => others[n - 1])
     const found = ranges.map((range, n) => known[n] ?? byRange.get(range) ?? [])
     const people = await peopleOf(sql, found.flat())
-    return found.map((events) => ({ events: events.map((event) => ({ ...event, people })), isCut }))
+    return found.map((events) => ({ events: events.map((event) => named(event, people)), isCut }))
   })
   return async (range) => {
     const { events, isCut } = await read(range)

@@ -19,11 +19,11 @@ export function openStream({ followers }: Pick<Services, 'followers'>) {
     const end = () => over.abort()
     over.signal.addEventListener('abort', leave, { once: true })
     signal.addEventListener('abort', end, { once: true })
-    const chunks = sayingWhy(chunksOf(over.signal))
+    const chunks = chunksOf(over.signal)
     const body = new ReadableStream<Uint8Array>(
       {
         async pull(controller) {
-          const { value, done } = await chunks.next()
+          const { value, done } = await chunks.next().catch(sayingWhy)
           if (value) controller.enqueue(value)
           if (!done) return
           signal.removeEventListener('abort', end)

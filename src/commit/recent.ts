@@ -6,6 +6,8 @@ interface Tail {
   /** The version before the first of them: up to then others may have happened. */
   from: number
   events: StoredEvent[]
+  /** What each of them weighs. */
+  weights: number[]
   at: number
 }
 
@@ -36,7 +38,9 @@ export class Recent {
       if (!this.isFollowed(projectId)) this.forget(projectId)
       else {
         const own = heads.length > 1 ? events.filter((event) => event.projectId === projectId) : events
-        this.goOn(projectId, expected, own.every(isPlain) ? own : null, version)
+        const tail = this.tailAt(projectId, expected)
+        if (own.every(isPlain)) this.append(tail, own)
+        else this.tailAt(projectId, version)
       }
     }
     if (this.bytes > mostBytes) this.forgetAll()
@@ -46,9 +50,11 @@ export class Recent {
   after(range: { projectId: string; after: number; upTo: number }): StoredEvent[] | undefined {
     const tail = this.fresh(range.projectId)
     if (!tail || range.after < tail.from || range.after >= endOf(tail)) return undefined
-    let bytes = 0
-    const hasRoom = (event: StoredEvent) => bytes < bytesAtOnce && (bytes += weigh(event))
-    return untilNot(tail.events.slice(range.after - tail.from, range.upTo - tail.from), hasRoom)
+    const first = range.after - tail.from
+    const most = Math.min(range.upTo - tail.from, tail.events.length)
+    let end = first
+    for (let bytes = 0; end < most && bytes < bytesAtOnce; end++) bytes += tail.weights[end]!
+    return tail.events.slice(first, end)
   }
 
   /** The version up to which nobody's rights have changed since another; none where that is not known. */
@@ -57,18 +63,32 @@ export class Recent {
     return tail && tail.from <= version ? endOf(tail) : undefined
   }
 
-  private goOn(projectId: string, expected: number, events: StoredEvent[] | null, version: number): void {
+  /** The tail that ends with a version: an empty one, where none does. */
+  private tailAt(projectId: string, version: number): Tail {
     const known = this.tails.get(projectId)
-    const isNext = events !== null && known !== undefined && endOf(known) === expected
-    if (!isNext) this.forget(projectId)
-    const tail = isNext ? known : { from: events ? expected : version, events: [], at: 0 }
-    tail.at = this.now()
-    for (const event of events ?? []) this.bytes += weigh(event)
-    tail.events.push(...(events ?? []))
-    const dropped = tail.events.splice(0, tail.events.length - mostEvents)
-    tail.from += dropped.length
-    for (const event of dropped) this.bytes -= weigh(event)
+    if (known && endOf(known) === version) return known
+    this.forget(projectId)
+    const tail = { from: version, events: [], weights: [], at: 0 }
     this.tails.set(projectId, tail)
+    return tail
+  }
+
+  private append(tail: Tail, events: StoredEvent[]): void {
+    tail.at = this.now()
+    for (const event of events) {
+      const weight = weigh(event)
+      tail.events.push(event)
+      tail.weights.push(weight)
+      this.bytes += weight
+    }
+    this.drop(tail, tail.events.length - mostEvents)
+  }
+
+  private drop(tail: Tail, count: number): void {
+    if (count <= 0) return
+    tail.events.splice(0, count)
+    tail.from += count
+    for (const weight of tail.weights.splice(0, count)) this.bytes -= weight
   }
 
   private fresh(projectId: string): Tail | undefined {
@@ -77,7 +97,9 @@ export class Recent {
   }
 
   private forget(projectId: string): void {
-    for (const event of this.tails.get(projectId)?.events ?? []) this.bytes -= weigh(event)
+    const tail = this.tails.get(projectId)
+    if (!tail) return
+    this.drop(tail, tail.events.length)
     this.tails.delete(projectId)
   }
 
@@ -94,14 +116,10 @@ const isPlain = ({ entity, type }: StoredEvent): boolean =>
   entity !== 'project' && entity !== 'member' && type !== 'task.moved_in'
 
 /** About how much memory it takes: its long texts two bytes a character. */
-const weigh = ({ before, after }: StoredEvent): number => 2_000 + 2 * (longIn(before) + longIn(after))
+const weigh = ({ before, after }: StoredEvent): number =>
+  2_000 + (before ? longIn(before) : 0) + (after ? longIn(after) : 0)
 
-function longIn(row: object | null): number {
-  const { description, text } = (row ?? {}) as { description?: string | null; text?: string }
-  return (description?.length ?? 0) + (text?.length ?? 0)
-}
-
-function untilNot<T>(all: T[], holds: (one: T) => unknown): T[] {
-  const end = all.findIndex((one) => !holds(one))
-  return end < 0 ? all : all.slice(0, end)
+function longIn(row: object): number {
+  const { description, text } = row as { description?: string | null; text?: string }
+  return 2 * ((description?.length ?? 0) + (text?.length ?? 0))
 }

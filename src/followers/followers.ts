@@ -37,7 +37,7 @@ export function openFollowers(
       return moved(beyond, withinMs, signal)
     },
     follow: openFollow(waiting, lookSoon, () => hints.listen(hear)),
-    isFollowed: (projectId: string) => waiting.has(projectId),
+    countOf: (projectId: string) => waiting.countOf(projectId),
     /** One who listens to all projects of a user: see Standing. */
     listen(userId: string) {
       hints.listen(hear)

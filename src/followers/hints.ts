@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis'
+import { newId } from '../ids.ts'
 import type { RedisClient } from '../redis/connections.ts'
 
 /** A project and the version that it has by now; in a hint also who may see it only since. */
@@ -14,6 +15,8 @@ export interface Moved {
  */
 export class Hints {
   private pending = new Map<string, Moved>()
+  /** Begins what this process tells: here it was heard before it was sent. */
+  private readonly own = newId()
   private readonly hearers = new Set<(moved: Moved) => void>()
   /** Whether what other processes tell arrives here. */
   areHeard = false
@@ -51,14 +54,15 @@ export class Hints {
     this.pending.clear()
     for (const moved of told) this.hear(moved)
     if (this.redis.status !== 'ready') return
-    const message = told.map(written).join()
+    const message = [this.own, ...told.map(written)].join()
     this.redis.publish(this.channel, message).catch(() => {})
   }
 
   private read(message: string): void {
+    if (message.startsWith(this.own)) return
     for (const hint of message.split(',')) {
       const [projectId = '', version, ...comers] = hint.split(' ')
-      this.hear({ projectId, version: Number(version), comers })
+      if (version) this.hear({ projectId, version: Number(version), comers })
     }
   }
 

@@ -14,8 +14,9 @@ export class Waiting {
     return [...this.waiters.keys()]
   }
 
-  has(projectId: string): boolean {
-    return this.waiters.has(projectId)
+  /** How many wait for a project. */
+  countOf(projectId: string): number {
+    return this.waiters.get(projectId)?.size ?? 0
   }
 
   /** Has `wake` called once one of the projects has moved beyond its version; gives the way to wait no longer. */

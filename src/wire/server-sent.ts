@@ -32,14 +32,11 @@ export const nothingNew = (more = '') => encode(`: nothing new\n${more}\n`)
 
 export type Chunks = AsyncGenerator<Uint8Array<ArrayBuffer>, void, void>
 
-/** A stream that is refused to go on says why, as its last event. */
-export async function* sayingWhy(chunks: Chunks): Chunks {
-  try {
-    yield* chunks
-  } catch (error) {
-    yield encode(end(error instanceof Refusal ? error : unavailable('The stream cannot go on now')))
-  }
-}
+/** The last chunk of a stream that is refused to go on: it says why. */
+export const sayingWhy = (error: unknown) => ({
+  value: encode(end(error instanceof Refusal ? error : unavailable('The stream cannot go on now'))),
+  done: true,
+})
 
 function end({ status, message }: Refusal): string {
   const data = { statusCode: status, message, error: reasons[status] }

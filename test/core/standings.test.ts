@@ -56,7 +56,7 @@ test('a hint names who comes into a project, and nobody else', async () => {
   await redis.subscribe(`${REDIS_PREFIX}:versions`)
   const next = async () => {
     while (heard.length === 0) await new Promise<void>((resolve) => (arrived = resolve))
-    return heard.shift()
+    return heard.shift()?.split(',')[1] // after who tells it
   }
   const [ada, grace] = [await register(service.client, 'Ada'), await register(service.client, 'Grace')]
   const { id } = await make(ada, '/projects', { name: 'Engine' })
