@@ -6,12 +6,14 @@ const percent = (value: number) => `${Math.round(value * 100)} %`
 
 /** The figures of following and of batches, as sentences. */
 export function feedFacts(feed: Feed): string[] {
-  const [followed, idle] = [kept(feed.followed), kept(feed.idle)]
+  const [hot, one, each, idle] = [kept(feed.hot), kept(feed.one), kept(feed.each), kept(feed.idle)]
   return [
     `At ${whole(feed.writesPerSecond)} creates a second a listener at another process hears of one ${tenths(feed.latencyP50Ms)} ms after ` +
       `it was answered (p99 ${tenths(feed.latencyP99Ms)} ms).`,
-    `With a follower for each project, creates keep ${percent(followed.throughput)} of their throughput and take ` +
-      `${percent(followed.cpu)} of the processor time; those who listen share the machine.`,
+    `One stream that follows the only project that is written to: a create takes ${percent(hot.cpu)} of the processor time, and ` +
+      `${percent(hot.throughput)} are done; of many that are written to, one followed: ${percent(one.cpu)} and ${percent(one.throughput)}.`,
+    `A stream for each of the projects, so that each create is a message to somebody else: ${percent(each.cpu)} of the processor ` +
+      `time, ${percent(each.throughput)} of the throughput; those who listen share the machine.`,
     `${whole(feed.idleStreams)} idle streams: the web process takes ${whole(feed.idleMiB)} MiB, and creates keep ` +
       `${percent(idle.throughput)} of their throughput, for ${percent(idle.cpu)} of the processor time.`,
     `${whole(feed.listeners)} who listen to one busy project get ${whole(feed.deliveriesPerSecond)} events a second.`,

@@ -7,12 +7,21 @@ import { creation, creationOf100, only } from './requests.ts'
 import { sum } from './scaling.ts'
 import type { Seeded } from './seed.ts'
 import { createSteadily } from './steadily.ts'
-import { type Measured, watched } from './watch.ts'
+import { type Measured, medians, watched } from './watch.ts'
 
-/** What creates do alone, and what they do meanwhile. */
+/** What creates do alone, and what they do meanwhile: medians of rounds. */
 export interface Beside {
   without: Measured
   with: Measured
+  errors: string[]
+}
+
+/** Creates in some projects while others listen. */
+interface Case {
+  creates: Seeded[]
+  streams: Stream[]
+  rounds: number
+  meanwhile?: () => void
 }
 
 export interface Feed {
@@ -20,8 +29,11 @@ export interface Feed {
   /** From the answer to a create until a listener at another process hears of it; never less than none. */
   latencyP50Ms: number
   latencyP99Ms: number
-  /** One follower for each project. */
-  followed: Beside
+  /** All creates in one project, that one is followed. */
+  hot: Beside
+  /** Creates in all projects: one of them is followed, and each by somebody of its own. */
+  one: Beside
+  each: Beside
   idleStreams: number
   idleMiB: number
   idle: Beside
@@ -38,19 +50,20 @@ const idleStreams = 10_000
 const listeners = 500
 const connections = { create: 256, batch: 64 }
 const settleMs = 2_000
+const warmUpSeconds = 2
 
 /** What following costs, and how soon it tells; and what batches are worth. */
 export async function measureFeed(bench: Bench): Promise<Feed> {
   await bench.servers.web(1)
   const latency = await measureLatency(bench)
-  const followed = await besides(bench, bench.world.projects.map(streamOf))
+  const followed = await measureFollowed(bench)
   const idle = await measureIdle(bench)
   const deliveriesPerSecond = await measureSaturation(bench)
   const { singles, batched } = await measureBatches(bench)
-  const runs = [followed, idle.idle].flatMap((beside) => [beside.without, beside.with])
+  const besides = [...Object.values(followed), idle.idle]
   return {
-    ...{ writesPerSecond, ...latency, followed, idleStreams, ...idle, listeners },
-    ...{ deliveriesPerSecond, singles, batched, failures: runs.flatMap(({ errors }) => errors) },
+    ...{ writesPerSecond, ...latency, ...followed, idleStreams, ...idle, listeners },
+    ...{ deliveriesPerSecond, singles, batched, failures: besides.flatMap(({ errors }) => errors) },
   }
 }
 
@@ -84,19 +97,37 @@ async function measureLatency({ servers, world, options }: Bench) {
   return { latencyP50Ms: at(50), latencyP99Ms: at(99) }
 }
 
-/** Creates in all projects without streams and with them. */
-async function besides(bench: Bench, streams: Stream[], meanwhile = () => {}): Promise<Beside> {
-  const { servers, loader, world, options } = bench
-  const plan = await storePlan(servers.folder, 'feed-creates', only(201, world.projects.map(creation)))
+/** What following costs: who writes, as much as can be; who listens is no part of the figures, but of the machine. */
+async function measureFollowed(bench: Bench): Promise<Pick<Feed, 'hot' | 'one' | 'each'>> {
+  const { projects } = bench.world
+  const first = projects.slice(0, 1)
+  const { rounds } = bench.options
+  return {
+    hot: await besides(bench, { creates: first, streams: first.map(streamOf), rounds }),
+    one: await besides(bench, { creates: projects, streams: first.map(streamOf), rounds }),
+    each: await besides(bench, { creates: projects, streams: projects.map(streamOf), rounds }),
+  }
+}
+
+/** Creates without streams and with them, in turn. */
+async function besides({ servers, loader, options }: Bench, one: Case): Promise<Beside> {
+  const plan = await storePlan(servers.folder, 'feed-creates', only(201, one.creates.map(creation)))
   const run = (seconds: number) =>
     loader.run({ url: servers.url, plan, connections: connections.create, seconds })
-  await run(2)
-  const without = await watched(servers, () => run(options.seconds))
-  const listening = await listenTo(servers.folder, servers.url, streams)
-  meanwhile()
-  const during = await watched(servers, () => run(options.seconds))
-  await listening.stop()
-  return { without, with: during }
+  await run(warmUpSeconds)
+  const [alone, during]: [Measured[], Measured[]] = [[], []]
+  for (let round = 0; round < one.rounds; round++) {
+    alone.push(await watched(servers, () => run(options.seconds)))
+    const listening = await listenTo(servers.folder, servers.url, one.streams)
+    one.meanwhile?.()
+    await run(1)
+    during.push(await watched(servers, () => run(options.seconds)))
+    await listening.stop()
+  }
+  const errors = [...alone, ...during].flatMap(({ errors }) => errors)
+  const [without, meanwhile] = [medians(alone), medians(during)]
+  if (!without || !meanwhile) throw new Error(`No round without errors: ${errors.join()}`)
+  return { without, with: meanwhile, errors }
 }
 
 /** Streams of a project in which nothing happens. */
@@ -109,7 +140,8 @@ async function measureIdle(bench: Bench): Promise<{ idleMiB: number; idle: Besid
   const { id } = (await answer.json()) as { id: string }
   const streams: Stream[] = Array(idleStreams).fill({ path: `/projects/${id}/events`, token })
   let idleMiB = 0
-  const idle = await besides(bench, streams, () => (idleMiB = residentMiB(servers.pids.web()[0]!) ?? 0))
+  const meanwhile = () => void (idleMiB = residentMiB(servers.pids.web()[0]!) ?? 0)
+  const idle = await besides(bench, { creates: world.projects, streams, rounds: 1, meanwhile })
   return { idleMiB, idle }
 }
 

@@ -56,26 +56,29 @@ export function peopleIn(event: StoredEvent): string[] {
 export function shownEvent(event: ReadEvent): object {
   const { seq, id, type, entity, entityId, taskId, batch = null, undoes, actorId, at, people } = event
   const actor = { id: actorId, name: people.get(actorId)?.name ?? null }
-  const takesBack = undoes == null ? {} : { undoes }
-  return { seq, id, type, entity, entityId, taskId, batch, ...takesBack, actor, at, ...sidesOf(event) }
+  const { before, after } = sidesOf(event)
+  // What is absent is not written out; to spread objects into one another costs more than to write it.
+  const takesBack = undoes ?? undefined
+  return { seq, id, type, entity, entityId, taskId, batch, undoes: takesBack, actor, at, before, after }
 }
 
 function sidesOf(event: ReadEvent): { before: object | null; after: object | null } {
   const { people, entity } = event
   const shown = (row: object | null) => row && viewOf(entity).of(row, people)
   const [before, after] = [shown(rowBefore(event)), shown(rowAfter(event))]
-  const along = alongWith(event)
-  if (!before || !after) return { before, after: after && { ...after, ...along } }
-  const [had, has] = differences(before, after)
-  return { before: had, after: { ...has, ...along } }
+  const [had, has] = before && after ? differences(before, after) : [before, after]
+  return { before: had, after: has && withAlong(event, has) }
 }
 
-/** What came with a task that moved in. */
-function alongWith(event: ReadEvent): object {
-  const { subtasks, comments } = arrivedWith(event) ?? {}
+/** With what came with a task that moved in. */
+function withAlong(event: ReadEvent, after: object): object {
+  const came = arrivedWith(event)
+  if (!came) return after
+  const { subtasks, comments } = came
   const shown = (entity: Entity, rows: (SubtaskRow | CommentRow)[]) =>
     rows.map((row) => viewOf(entity).of(row, event.people))
   return {
+    ...after,
     ...(subtasks && { subtasks: shown('subtask', subtasks) }),
     ...(comments && { comments: shown('comment', comments) }),
   }
