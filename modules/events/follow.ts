@@ -10,7 +10,10 @@ import { beginning, type Chunks, encode, nothingNew, silentMs } from '../../src/
 /** After how many events that are not for it a stream is told its place. */
 const mostUntold = 1_000
 
-type Means = Pick<Services, 'authenticate' | 'database' | 'findRole' | 'followers' | 'oldestKept' | 'recent'>
+type Means = Pick<
+  Services,
+  'authenticate' | 'database' | 'findRole' | 'followers' | 'oldestKept' | 'recent' | 'versions'
+>
 
 /** Where a stream begins, and what it shows. */
 export interface Start {

@@ -5,6 +5,7 @@ import type { Services } from '../../src/services.ts'
 import { notFound } from '../../src/wire/refusals.ts'
 import { openNext } from './ranges.ts'
 import { eventView } from './schema.ts'
+import type { ReadEvent } from './views.ts'
 import { encode } from '../../src/wire/server-sent.ts'
 
 /** Events of a stretch, at most. */
@@ -25,7 +26,7 @@ export interface Frames {
   seenBy(caller: Caller): Promise<Seen>
 }
 
-type Means = Pick<Services, 'database' | 'findRole' | 'followers' | 'oldestKept' | 'recent'>
+type Means = Pick<Services, 'database' | 'findRole' | 'followers' | 'oldestKept' | 'recent' | 'versions'>
 
 /** Reads and encodes what comes after a seq, once for all who listen there. */
 export function openFrames(means: Means) {
@@ -42,7 +43,7 @@ export function openFrames(means: Means) {
     })
     const bytes = encode(framed.map(({ text }) => text).join(''))
     const upTo = events.at(-1)?.seq ?? after
-    return { events: framed, bytes, upTo, seenBy: seenIn(projectId) }
+    return { events: framed, bytes, upTo, seenBy: seenIn(projectId, events.at(-1)) }
   }
 
   return (seen: Seen, after: number): Promise<Frames> => {
@@ -63,10 +64,12 @@ export function openFrames(means: Means) {
 
 /** Looks at what each caller may see in a project, once from now on. */
 const openSeenIn =
-  ({ findRole }: Pick<Services, 'findRole'>) =>
-  (projectId: string) => {
+  ({ findRole, versions }: Pick<Services, 'findRole' | 'versions'>) =>
+  (projectId: string, last: ReadEvent | undefined) => {
     const looks = new Map<string, Promise<Seen>>()
     const look = async (caller: Caller): Promise<Seen> => {
+      // It has moved: to ask whether it has would only take time.
+      if (last) versions.heard({ projectId, version: last.seq, lastEventId: last.id })
       const seen = await findRole(caller, projectId)
       if (!seen) throw notFound('Project')
       return seen
