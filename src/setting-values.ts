@@ -76,13 +76,13 @@ function redisUrl(name: string, value: string): string {
     throw new ConfigError(
       `${name} must start with redis+sentinel:// or redis+cluster:// to name several hosts`,
     )
-  if (protocol === 'redis+sentinel:' && pathname.length < 2)
+  if (protocol.endsWith('+sentinel:') && pathname.length < 2)
     throw new ConfigError(
       `${name} must end with the name that the sentinels know: redis+sentinel://host:26379/NAME`,
     )
   return value
 }
-const ofMany = ['redis+sentinel:', 'redis+cluster:']
+const ofMany = ['redis+sentinel:', 'redis+cluster:', 'rediss+sentinel:', 'rediss+cluster:']
 
 function origins(name: string, value: string): string[] {
   const all = value.split(',').flatMap((one) => one.trim() || [])

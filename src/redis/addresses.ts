@@ -4,7 +4,7 @@ import { urlsIn } from '../hosts.ts'
 const sentinelPort = 26_379
 const redisPort = 6_379
 
-export const isCluster = (url: string): boolean => url.startsWith('redis+cluster:')
+export const isCluster = (url: string): boolean => /^rediss?\+cluster:/.test(url)
 
 /** A name in braces: a cluster keeps all keys that have the same in one place, where one script may touch them. */
 export const tagged = (name: string): string => `{${name}}`
@@ -14,19 +14,23 @@ export const clusterOf = (url: string) => nodesOf(url, redisPort)
 
 /** The master of the name that sentinels know; undefined for one server by its address. */
 export function sentinelsOf(url: string): RedisOptions | undefined {
-  if (!url.startsWith('redis+sentinel:')) return undefined
+  if (!/^rediss?\+sentinel:/.test(url)) return undefined
   const name = decodeURIComponent(new URL(urlsIn(url)[0]!).pathname.slice(1))
-  return { ...loginOf(url), sentinels: nodesOf(url, sentinelPort), name }
+  const tls = isSecure(url) && { sentinelTLS: {}, enableTLSForSentinelMode: true }
+  return { ...waysInto(url), ...tls, sentinels: nodesOf(url, sentinelPort), name }
 }
 
-/** The user and the password, which every server of it takes. */
-export function loginOf(url: string): RedisOptions {
+/** TLS, the user and the password, which every server of it takes. */
+export function waysInto(url: string): RedisOptions {
   const { username, password } = new URL(urlsIn(url)[0]!)
   return {
+    ...(isSecure(url) && { tls: {} }),
     ...(username && { username: decodeURIComponent(username) }),
     ...(password && { password: decodeURIComponent(password) }),
   }
 }
+
+const isSecure = (url: string) => url.startsWith('rediss')
 
 const nodesOf = (url: string, usualPort: number) =>
   urlsIn(url).map((one) => {

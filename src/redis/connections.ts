@@ -1,6 +1,6 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import type { Log } from '../log.ts'
-import { clusterOf, isCluster, loginOf, sentinelsOf } from './addresses.ts'
+import { clusterOf, isCluster, sentinelsOf, waysInto } from './addresses.ts'
 
 /** Of all commands those are used that one server knows as a cluster does, and scripts whose keys are in one place. */
 export type RedisClient = Redis | Cluster
@@ -43,7 +43,7 @@ function connect(url: string, own: RedisOptions): RedisClient {
     slotsRefreshInterval: 2_000,
     // Who goes on without Redis tries once more where a slot may be by now, and no longer.
     ...(own === failFast && { maxRedirections: 2, retryDelayOnFailover: 50, retryDelayOnClusterDown: 50 }),
-    redisOptions: { ...loginOf(url), ...common, ...own },
+    redisOptions: { ...waysInto(url), ...common, ...own },
   })
 }
 
@@ -56,7 +56,7 @@ function toOne(url: string, options: RedisOptions): Redis {
 function toAnyOf(url: string, options: RedisOptions): Redis {
   const nodes = clusterOf(url)
   let turn = Math.floor(Math.random() * nodes.length)
-  const redis = new Redis({ ...nodes[turn], ...loginOf(url), ...options })
+  const redis = new Redis({ ...nodes[turn], ...waysInto(url), ...options })
   redis.on('close', () => Object.assign(redis.options, nodes[++turn % nodes.length]))
   return redis
 }

@@ -90,7 +90,8 @@ describe('an address', () => {
     for (const url of [pair, `${pair}?target_session_attrs=read-write`, 'postgres://[::1]:5433,[::2]/docket'])
       expect(readConfig({ DATABASE_URL: url }).databaseUrl).toBe(url)
     const many = ['redis+sentinel://u:p@one:26379,two/main', 'redis+cluster://one:6379,two,[::1]:7000']
-    for (const url of ['redis://cache:6379/1', 'rediss://cache', ...many])
+    const secure = many.map((url) => url.replace('redis', 'rediss'))
+    for (const url of ['redis://cache:6379/1', 'rediss://cache', ...many, ...secure])
       expect(readConfig({ REDIS_URL: url }).redisUrl).toBe(url)
   })
 
@@ -103,12 +104,11 @@ describe('an address', () => {
         'DATABASE_URL wants the server that writes: target_session_attrs=read-write, or nothing',
       )
     expect(complaint({ REDIS_URL: 'http://cache' })).toBe(
-      'REDIS_URL must be a URL starting with redis:// or rediss:// or redis+sentinel:// or redis+cluster://',
+      `REDIS_URL must be a URL starting with ${['redis', 'rediss', 'redis+sentinel', 'redis+cluster', 'rediss+sentinel', 'rediss+cluster'].map((one) => `${one}://`).join(' or ')}`,
     )
     expect(complaint({ REDIS_URL: 'redis://one,two' })).toContain('redis+cluster://')
-    expect(complaint({ REDIS_URL: 'redis+sentinel://one,two/' })).toContain(
-      'redis+sentinel://host:26379/NAME',
-    )
+    for (const scheme of ['redis+sentinel', 'rediss+sentinel'])
+      expect(complaint({ REDIS_URL: `${scheme}://one,two/` })).toContain('redis+sentinel://host:26379/NAME')
   })
 })
 

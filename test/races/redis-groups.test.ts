@@ -1,21 +1,34 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { make } from '../support/client.ts'
 import { openRedisCluster, openRedisSentinels, type RedisGroup } from '../support/redis-group.ts'
 import { type ServiceProcess, spawnService } from '../support/service.ts'
+import { cert } from '../support/tls-front.ts'
 import { eventually, openPair, type Pair, upTo } from './pair.ts'
 import { unnoticedBy } from './unnoticed.ts'
 
 /** A lease that is not handed over is not to be had in the time that a write may take. */
 const byLeases = { LEASE_TTL_MS: '60000', LEASE_LINGER_MS: '60000', WRITE_HOMES: '0' }
 
-for (const [kind, open] of Object.entries({ sentinels: openRedisSentinels, 'a cluster': openRedisCluster })) {
+const groups = [
+  { kind: 'sentinels', openGroup: openRedisSentinels, isSecured: false },
+  { kind: 'a cluster', openGroup: openRedisCluster, isSecured: false },
+  { kind: 'sentinels, all with TLS and a password', openGroup: openRedisSentinels, isSecured: true },
+  { kind: 'a cluster, all with TLS and a password', openGroup: openRedisCluster, isSecured: true },
+]
+const authority = join(process.env.TEST_DATA_DIR!, 'redis-authority')
+beforeAll(() => writeFile(authority, cert))
+
+for (const { kind, openGroup, isSecured } of groups) {
   describe(`Redis with ${kind}`, () => {
     let group: RedisGroup
     let pair: Pair
     let worker: ServiceProcess
+    const trusting = { NODE_EXTRA_CA_CERTS: authority }
     beforeAll(async () => {
-      group = await open()
-      pair = await openPair({ REDIS_URL: group.url })
+      group = await openGroup(process.env.TEST_DATA_DIR!, isSecured)
+      pair = await openPair({ ...trusting, REDIS_URL: group.url })
       worker = await spawnService('worker', pair.env)
     })
     afterAll(async () => {
@@ -23,10 +36,8 @@ for (const [kind, open] of Object.entries({ sentinels: openRedisSentinels, 'a cl
       await group.stop()
     })
 
-    const isReady = async ({ url }: ServiceProcess) => {
-      const { redis } = (await (await fetch(`${url}/health/ready`)).json()) as { redis: string }
-      return redis === 'ok'
-    }
+    const stateOfRedis = async ({ url }: ServiceProcess) =>
+      ((await (await fetch(`${url}/health/ready`)).json()) as { redis: string }).redis
     const everywhere = async (...command: string[]) =>
       (await Promise.all(group.nodes.map(({ ask }) => ask(...command).catch(() => '')))).flat().map(String)
     const has = async (pattern: string) => (await everywhere('KEYS', pattern)).length > 0
@@ -49,14 +60,16 @@ for (const [kind, open] of Object.entries({ sentinels: openRedisSentinels, 'a cl
       })
       const held = pair.atB.get(`/projects/${id}/events?after=2&wait=20`)
       const heard = () => everywhere('PUBSUB', 'NUMSUB', `${pair.env.REDIS_PREFIX}:versions`)
-      await eventually('who hears hints', async () => (await heard()).some((count) => count === '1'))
+      const tooEarly = held.then(({ status, text }) => Promise.reject(new Error(`${status} ${text}`)))
+      const subscribed = eventually('hints', async () => (await heard()).some((count) => count === '1'))
+      await Promise.race([subscribed, tooEarly])
       await make(pair.atA, '/tasks', { projectId: id, title: 'Second' })
       expect((await held).body).toHaveLength(1)
       await jobsAreDone()
     })
 
     test('hands leases over', async () => {
-      const other = await openPair({ REDIS_URL: group.url, ...byLeases })
+      const other = await openPair({ ...trusting, REDIS_URL: group.url, ...byLeases })
       try {
         const { id } = await make(other.atA, '/projects', { name: 'Shared' })
         for (const n of upTo(5))
@@ -71,6 +84,18 @@ for (const [kind, open] of Object.entries({ sentinels: openRedisSentinels, 'a cl
       }
     })
 
+    test.if(isSecured)(
+      'is away for who knows no authority of its certificates, or not the password',
+      async () => {
+        for (const wrong of [{}, { ...trusting, REDIS_URL: group.url.replace(/:\w+@/, '@') }]) {
+          const doubting = await spawnService('web', { ...pair.env, NODE_EXTRA_CA_CERTS: '', ...wrong })
+          await make(pair.atA.at(doubting.url), '/projects', { name: 'Without Redis' })
+          expect(await stateOfRedis(doubting)).toBe('away')
+          await doubting.stop('SIGKILL')
+        }
+      },
+    )
+
     test('may lose a master in mid-load, and is back without a restart', async () => {
       await unnoticedBy(pair, async (load) => {
         const master = await group.master()
@@ -79,7 +104,8 @@ for (const [kind, open] of Object.entries({ sentinels: openRedisSentinels, 'a cl
         await master.start()
         await load.acknowledged(100)
       })
-      for (const one of [pair.a, pair.b]) await eventually('Redis', () => isReady(one))
+      for (const one of [pair.a, pair.b])
+        await eventually('Redis', async () => (await stateOfRedis(one)) === 'ok')
       await everywhere('FLUSHALL')
       await eventually('leases', async () => {
         await make(pair.atA, '/projects', { name: 'Later' })

@@ -34,22 +34,21 @@ export async function openTlsFront(
   }
 }
 
-/** Good for nothing but tests: self-signed, for localhost, and so its own authority. */
+/** Good for nothing but tests: self-signed, for localhost and 127.0.0.1, and so its own authority. */
 export const key = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgdZhZbyXuvaijZokS
 3dfg4fY8PTP7zB/KPLKPTNIAXZWhRANCAATqbfW0v0YwpJsDUSm63JpaAl6X5Wi4
 8DgMJ49NnPS/8vdaUochXDenus7rAkCRfasl1MXRADk3HnUxlpVViuxW
 -----END PRIVATE KEY-----`
 export const cert = `-----BEGIN CERTIFICATE-----
-MIIBljCCATugAwIBAgIUe7ep0REhG/SeuqgLFFkKOsEzOrowCgYIKoZIzj0EAwIw
-FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMTIyMzAzNFoYDzIxMjYxMDI4
-MjIzMDM0WjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
+MIIBezCCASCgAwIBAgIUO3cBYhtzJAesAuwzblQ7bbexQdQwCgYIKoZIzj0EAwIw
+FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTIwMDEwMTAwMDAwMFoYDzIxMjAwMTAx
+MDAwMDAwWjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
 PQMBBwNCAATqbfW0v0YwpJsDUSm63JpaAl6X5Wi48DgMJ49NnPS/8vdaUochXDen
-us7rAkCRfasl1MXRADk3HnUxlpVViuxWo2kwZzAdBgNVHQ4EFgQUxGcaA3Py4yR4
-tXNel4UNRDPqHw4wHwYDVR0jBBgwFoAUxGcaA3Py4yR4tXNel4UNRDPqHw4wDwYD
-VR0TAQH/BAUwAwEB/zAUBgNVHREEDTALgglsb2NhbGhvc3QwCgYIKoZIzj0EAwID
-SQAwRgIhAJAPn0SdOxCSWq2IjiKaD9zdcVjGwZswm0WvmJP1cP1MAiEAsF/KyUhx
-1dpLsQBXFF/45jHeJlcubIOFjnSFd/HDamc=
+us7rAkCRfasl1MXRADk3HnUxlpVViuxWo04wTDAdBgNVHQ4EFgQUxGcaA3Py4yR4
+tXNel4UNRDPqHw4wDwYDVR0TAQH/BAUwAwEB/zAaBgNVHREEEzARgglsb2NhbGhv
+c3SHBH8AAAEwCgYIKoZIzj0EAwIDSQAwRgIhAMdtnraMahe3RRzWBWKlfhplQ3sU
+qah089ZhmzCbx1qnAiEAy+w1La9fX2C+4+/Ftbmb04NZuMjNWQCM5FsAyWzXqN4=
 -----END CERTIFICATE-----`
 
 export const testCertificate = { key, cert }
