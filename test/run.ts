@@ -65,6 +65,9 @@ async function prepareTemplate(adminUrl: string): Promise<void> {
   const sql = postgres(adminUrl, { max: 1, fetch_types: false, onnotice: () => {} })
   try {
     await sql`create database ${sql(template)}`
+    // Each line of the log says in whose database it was.
+    await sql`alter system set log_line_prefix = '%m [%p] %q%d '`
+    await sql`select pg_reload_conf()`
     await migrate(withDatabase(adminUrl, template))
     // Copying a database fails while anybody is connected to it.
     await sql`alter database ${sql(template)} with is_template true allow_connections false`
