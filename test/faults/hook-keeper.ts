@@ -6,6 +6,8 @@ import type { KnownProject, World } from './world.ts'
 
 const everyMs = 150
 const mostPassing = 6
+/** Seqs that a replay goes back, at most. */
+const mostAgain = 300
 /** After so many failures in a row the next try is minutes away; before that it is left to the service. */
 const longFailures = 2
 const filters = [null, null, ['task.created', 'task.updated', 'task.deleted']]
@@ -17,7 +19,7 @@ type Ask = (
   body?: Record<string, unknown>,
 ) => Promise<Record<string, unknown> | undefined>
 
-/** Somebody who makes webhooks and sees to them: who fails is tried again at once, for retries take hours. */
+/** Somebody who makes webhooks and sees to them: who fails is tried again soon, for retries take hours. */
 export async function keepHooks(caller: Caller, world: World, receivers: Receivers, random: Random) {
   const hooks = new Hooks()
   receivers.verify = hooks.verify
@@ -28,36 +30,36 @@ export async function keepHooks(caller: Caller, world: World, receivers: Receive
     if (status === 404 && !hook.project.lasts) hook.isGone = true
     return status >= 200 && status < 300 ? (JSON.parse(text) as Record<string, unknown>) : undefined
   }
-  const make = (project: KnownProject, maxEvents: number) =>
-    create(hooks.add(project, random.pick(filters)!), maxEvents, { ask, hooks, receivers })
+  const means = { ask, hooks, receivers, random }
   const [hot, ...quiet] = world.projects
-  await Promise.all([
-    make(hot!, 100),
-    make(hot!, 10),
-    ...quiet.map((project, n) => make(project, [1, 5, 100][n % 3]!)),
-  ])
-
+  const first = quiet.map((project, n) => make(project, [1, 5, 100][n % 3]!, means))
+  await Promise.all([make(hot!, 100, means), make(hot!, 10, means), ...first])
   let goesOn = true
   const done = (async () => {
     while (goesOn) {
-      const hook = random.pick(hooks.all.filter(({ known, isGone }) => known && !isGone))!
-      const act = random.weighted({ hurry: 85, replay: 3, rotate: 3, resize: 3, remove: 1, make: 5 })
-      const passing = world.projects.filter(({ lasts }) => !lasts)
-      const isFull =
-        hooks.all.filter(({ project, isGone }) => !project.lasts && !isGone).length >= mostPassing
-      if (act === 'make' && passing.length > 0 && !isFull) await make(random.pick(passing)!, 10)
-      else if (act in acts) await acts[act as keyof typeof acts](hook, { ask, hooks, receivers, random })
+      await tend(world, means)
       await Bun.sleep(random.between(0, 2 * everyMs))
     }
   })()
   return {
     hooks,
     /** Has it tried again at once, when its last try failed. */
-    hurry: (hook: Hook) => acts.hurry(hook, { ask, hooks, receivers, random }, 1),
+    hurry: (hook: Hook) => acts.hurry(hook, means, 1),
     /** Has it sent all that there is as soon as can be. */
     hasten: (hook: Hook) => ask(hook, 'PATCH', `/${hook.known!.id}`, { enabled: true, maxEvents: 100 }),
     stop: () => ((goesOn = false), done),
   }
+}
+
+/** Does something about one of them, or makes another one of a project that comes and goes. */
+async function tend({ projects }: World, means: Means): Promise<void> {
+  const { hooks, random } = means
+  const act = random.weighted({ hurry: 85, replay: 3, rotate: 3, resize: 3, remove: 1, make: 5 })
+  const there = hooks.all.filter(({ isGone }) => !isGone)
+  if (act !== 'make') return acts[act](random.pick(there.filter(({ known }) => known))!, means)
+  const project = random.pick(projects.filter(({ lasts }) => !lasts))
+  if (project && there.filter((hook) => !hook.project.lasts).length < mostPassing)
+    await make(project, 10, means)
 }
 
 interface Means {
@@ -67,7 +69,8 @@ interface Means {
   random: Random
 }
 
-async function create(hook: Hook, maxEvents: number, { ask, hooks, receivers }: Omit<Means, 'random'>) {
+async function make(project: KnownProject, maxEvents: number, { ask, hooks, receivers, random }: Means) {
+  const hook = hooks.add(project, random.pick(filters)!)
   const types = hook.types ? { types: hook.types } : {}
   const made = await ask(hook, 'POST', '', { url: receivers.url + hook.path, maxEvents, ...types })
   if (!made) return
@@ -88,7 +91,8 @@ const acts = {
     const last = receivers.received.findLast(({ path, accepted }) => path === hook.path && accepted)
     if (!last) return
     const { id, after: first } = hook.known!
-    const [after, since] = [first + random.below(Math.max(1, last.seqs[0]! - first)), receivers.steps()]
+    const after = Math.max(first, last.seqs[0]! - 1 - random.below(mostAgain))
+    const since = receivers.steps()
     if (await ask(hook, 'POST', `/${id}/replay`, { after })) hook.replays.push({ after, since })
   },
   async rotate(hook: Hook, { ask, hooks }: Means) {
