@@ -44,6 +44,10 @@ export const events = pgTable(
     index('events_left')
       .on(t.taskId, t.projectId)
       .where(sql`type = 'task.moved_out'`),
+    // Whether a member who was removed came back, and was removed again.
+    index('events_removed')
+      .on(t.projectId, t.entityId, t.seq)
+      .where(sql`type = 'member.removed'`),
     // What the removal of a member took from them.
     index('events_unassigned')
       .on(t.projectId, sql`(before ->> 'assigneeId')`, t.seq)

@@ -29,7 +29,7 @@ export interface Past {
   children: ReadonlyMap<number, Children>
   /** What hangs on tasks that appeared and did not come back with them, by their ids. */
   hanging: { taskId: string; entity: ChildOfTask; id: string }[]
-  /** The seqs of what has gone once more since: it comes back as it went last. */
+  /** The seqs of what came back since, and has gone once more: it comes back as it went last. */
   goneAgain: ReadonlySet<number>
   /** How tasks were taken from members who were removed, by the seq of that. */
   taken: ReadonlyMap<number, LoggedEvent[]>

@@ -20,21 +20,28 @@ export async function hangingOn(sql: Sql, tasks: LoggedEvent[]): Promise<Past['h
     limit ${mostAround + 1}`
 }
 
-/** Which of what is gone, of tasks and what hangs on them, came back since, and has gone once more: their seqs. */
-export async function goneAgain(
-  sql: Sql,
-  removals: LoggedEvent[],
-  asked: LoggedEvent[],
-): Promise<Set<number>> {
-  if (removals.length === 0) return new Set()
-  const rows = await sql<{ seq: number }[]>`
-    select q.seq::float8 as seq
-    from unnest(${removals.map(({ taskId }) => taskId)}::uuid[], ${removals.map(({ entityId }) => entityId)}::uuid[],
-      ${removals.map(({ id }) => id)}::uuid[], ${removals.map(({ seq }) => seq)}::bigint[]) q(task_id, entity_id, id, seq)
-    where exists (
-      select from events e where e.task_id = q.task_id and e.id > q.id and e.entity_id = q.entity_id and e.after is null
-        and e.type <> 'task.moved_out' and not e.id = any(${asked.map(({ id }) => id)}::uuid[]))`
-  return new Set(rows.map(({ seq }) => seq))
+/** Which of what is gone came back since, and has gone once more: their seqs. */
+export async function goneAgain(sql: Sql, gone: LoggedEvent[], asked: LoggedEvent[]): Promise<Set<number>> {
+  const [members, others] = [gone.filter(({ taskId }) => !taskId), gone.filter(({ taskId }) => taskId)]
+  const named = sql`e.entity_id = q.entity_id and not e.id = any(${asked.map(({ id }) => id)}::uuid[])`
+  const each = (some: LoggedEvent[]) => sql`
+    unnest(${some.map(({ taskId, projectId }) => taskId ?? projectId)}::uuid[],
+      ${some.map(({ entityId }) => entityId)}::uuid[], ${some.map(({ id }) => id)}::uuid[],
+      ${some.map(({ seq }) => seq)}::bigint[]) q(of_id, entity_id, id, seq)`
+  const [left, went] = await Promise.all([
+    members.length === 0
+      ? []
+      : sql<{ seq: number }[]>`
+      select q.seq::float8 as seq from ${each(members)} where exists (
+        select from events e where e.project_id = q.of_id and e.type = 'member.removed' and e.seq > q.seq and ${named})`,
+    others.length === 0
+      ? []
+      : sql<{ seq: number }[]>`
+      select q.seq::float8 as seq from ${each(others)} where exists (
+        select from events e where e.task_id = q.of_id and e.id > q.id and e.after is null
+          and e.type <> 'task.moved_out' and ${named})`,
+  ])
+  return new Set([...left, ...went].map(({ seq }) => seq))
 }
 
 /** How tasks were taken from members after they were removed. */

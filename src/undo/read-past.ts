@@ -29,7 +29,7 @@ export function openReadPast({ sql, oldestKept, findPerson }: Means): ReadPast {
   async function around(events: LoggedEvent[]): Promise<Omit<Past, 'people'> | Refusal> {
     if (!events.some(isMore)) return { events, ...nothingMore }
     const of = (type: string) => events.filter((event) => event.type === type)
-    const removals = events.filter(({ after, taskId }) => !after && taskId)
+    const removals = events.filter(({ after }) => !after)
     const [children, again, hanging, taken] = await Promise.all([
       childrenOf(sql, of('task.deleted')),
       goneAgain(sql, removals, events),

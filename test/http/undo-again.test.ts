@@ -52,6 +52,19 @@ test('so does a comment, and a task that went again in another project', async (
   expect(await faultsOf(scene.sql)).toEqual([])
 })
 
+test('so does a member', async () => {
+  const { project } = scene
+  const members = `/projects/${project.id}/members`
+  const { id } = await make(ada, `${members}/invite`, { email: scene.bea.email, role: 'ADMIN' }) // 3
+  await ada.delete(`${members}/${id}`) // 4
+  done(await undo({ seq: 4 })) // 5
+  await ada.patch(`${members}/${id}/role`, { role: 'VIEWER' }) // 6
+  await ada.delete(`${members}/${id}`) // 7
+  expectRefusal(await undo({ seq: 4 }), 409, 'Seq 4 cannot be undone: member changed since by seq 5, 6, 7')
+  expect(told(done(await undo({ seq: 7 })))).toEqual(['member.invited 7'])
+  expect((await ada.get(members)).body).toMatchObject([{ id, role: 'VIEWER' }])
+})
+
 test('what went twice is gone from where it came when all of it is undone at once', async () => {
   await ada.delete(`/tasks/${task.id}`) // 3
   done(await undo({ seq: 3 })) // 4
