@@ -12,6 +12,8 @@ export interface BatchLimits<K> {
   slots: number
   /** How long the oldest waits for a call under way before one goes beside it; no time if it is left out. */
   patienceMs?: number
+  /** Unless it is false: when too many wait. Then who asks sees to it that they are not. */
+  refuses?: boolean
   /** Told how long the oldest of each call has waited. */
   waits?: Distribution
   /** When a lone key goes: after the I/O of this tick of the loop, so that requests read together travel together. */
@@ -38,7 +40,7 @@ const longMs = 1_000
  * @throws Refusal 503 when too many wait already.
  */
 export function batched<K, V>(limits: BatchLimits<K>, work: (keys: K[]) => Promise<V[]>) {
-  const { soon = setImmediate, patienceMs = 0 } = limits
+  const { soon = setImmediate, patienceMs = 0, refuses = true } = limits
   const waiting: Waiting<K, V>[] = []
   let busy = 0
   const pumpSoon = armed(soon, pump)
@@ -72,7 +74,7 @@ export function batched<K, V>(limits: BatchLimits<K>, work: (keys: K[]) => Promi
 
   return (key: K) =>
     new Promise<V>((resolve, reject) => {
-      if (waiting.length >= mostWaiting || isOverloaded(waiting)) return reject(tooMany())
+      if (refuses && (waiting.length >= mostWaiting || isOverloaded(waiting))) return reject(tooMany())
       waiting.push({ key, resolve, reject, since: performance.now() })
       if (busy < limits.slots) pumpSoon()
     })

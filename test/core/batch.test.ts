@@ -162,3 +162,18 @@ test('a full call needs no patience', async () => {
   await finish(2)
   expect(await answers).toEqual([10, 20, 30, 40, 50, 60])
 })
+
+test('too many are refused, unless whoever asks sees to it that they are not', async () => {
+  const keys = Array.from({ length: 10_002 }, (_, n) => n)
+  for (const refuses of [true, false]) {
+    const { call, finish } = byHand({ keys: 20_000, slots: 1, refuses })
+    const first = call(0)
+    await turn()
+    const rest = Promise.allSettled(keys.map(call))
+    await finish(0)
+    await finish(1)
+    expect(await first).toBe(0)
+    const refused = (await rest).filter(({ status }) => status === 'rejected')
+    expect(refused).toHaveLength(refuses ? 2 : 0)
+  }
+})

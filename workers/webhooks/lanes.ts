@@ -26,14 +26,19 @@ export class Lanes {
 
   /** It takes long: it leaves the lane of those who do not, as far as there is room. */
   isSlow(id: string): void {
+    if (!this.under.quick.has(id)) return
     this.remember(id)
     if (this.under.slow.size >= this.width * slowShare || !this.under.quick.delete(id)) return
     this.under.slow.add(id)
   }
 
-  leave(id: string, wasGood: boolean): void {
+  /** Which lane it waits in from now on. */
+  judge(id: string, wasGood: boolean): void {
     if (wasGood) this.slow.delete(id)
     else this.remember(id)
+  }
+
+  leave(id: string): void {
     this.under.quick.delete(id)
     this.under.slow.delete(id)
   }

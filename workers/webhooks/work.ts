@@ -4,10 +4,12 @@ import type { Services } from '../../src/services.ts'
 import { within } from '../../src/within.ts'
 import { openDeliver } from './deliver.ts'
 import { Lanes, slowMs } from './lanes.ts'
-import type { Turn } from './turn.ts'
+import type { Ending, Turn } from './turn.ts'
 import { openTurns } from './turns.ts'
 
 const mostResting = 100_000
+/** Deliveries whose end is being noted, and who have left their lane. */
+const mostEnding = 2_000
 
 interface Job {
   began: number
@@ -26,6 +28,7 @@ export class Work {
   private readonly again = new Set<string>()
   /** Who failed, and is not woken by hints until its time comes. */
   private readonly resting = new LRUCache<string, true>({ max: mostResting })
+  private ending = 0
   private isStopping = false
 
   constructor(services: Services) {
@@ -81,31 +84,42 @@ export class Work {
   }
 
   private async run(id: string, signal: AbortSignal): Promise<void> {
-    let isQuick = true
     try {
       const turn = await this.turns.begin(id)
-      if (turn) isQuick = await this.take(turn, signal)
+      if (turn) await this.note(id, await this.take(turn, signal))
     } catch (error) {
       this.log.debug({ webhook: id, reason: String(error) }, 'put off')
     } finally {
       this.jobs.delete(id)
-      this.lanes.leave(id, isQuick)
+      this.lanes.leave(id)
       if (this.again.delete(id)) this.lanes.wait(id)
       this.pump()
     }
   }
 
-  /** True when it went well, and soon. */
-  private async take(turn: Turn, signal: AbortSignal): Promise<boolean> {
+  private async take(turn: Turn, signal: AbortSignal): Promise<Ending> {
     const began = performance.now()
-    const ending = await this.deliver(turn, signal).catch((error: unknown) => {
+    const ending: Ending = await this.deliver(turn, signal).catch((error: unknown) => {
       this.log.debug({ webhook: turn.id, reason: String(error) }, 'given back')
       return { turn }
     })
-    const isQuick = 'upTo' in ending && performance.now() - began < slowMs
-    if ('waitMs' in ending) this.resting.set(turn.id, true, { ttl: ending.waitMs })
-    else this.resting.delete(turn.id)
-    if (await this.turns.end(ending)) this.again.add(turn.id)
-    return isQuick
+    if (ending.waitMs === undefined) this.resting.delete(turn.id)
+    else this.resting.set(turn.id, true, { ttl: ending.waitMs })
+    this.lanes.judge(turn.id, ending.upTo !== undefined && performance.now() - began < slowMs)
+    return ending
+  }
+
+  /** Who is delivered to leaves the lane for the next one, and is begun again only when the end is noted. */
+  private async note(id: string, ending: Ending): Promise<void> {
+    if (this.ending < mostEnding) {
+      this.lanes.leave(id)
+      this.pump()
+    }
+    this.ending++
+    try {
+      if (await this.turns.end(ending)) this.again.add(id)
+    } finally {
+      this.ending--
+    }
   }
 }

@@ -1,0 +1,47 @@
+import { afterEach, expect, test } from 'bun:test'
+import postgres from 'postgres'
+import { eventually } from '../races/pair.ts'
+import { openScene, type Scene } from './scene.ts'
+
+let scene: Scene
+let own: postgres.Sql
+afterEach(async () => {
+  await own.end()
+  await scene.close()
+})
+
+test('a delivery whose end is waited for in the database holds up nobody else', async () => {
+  const { promise: held, resolve: release } = Promise.withResolvers<void>()
+  const locks: Promise<unknown>[] = []
+  const lock = (path: string) =>
+    new Promise<void>((resolve) => {
+      const hold = own.begin(async (sql) => {
+        await sql`select from webhooks where url like ${`%${path}`} for update`
+        resolve()
+        await held
+      })
+      locks.push(hold)
+    })
+  scene = await openScene(
+    { WEBHOOK_CONCURRENCY: '1', LOCK_TIMEOUT_MS: '30000', COMMIT_TIMEOUT_MS: '30000' },
+    async (response, { path }) => {
+      if (path.startsWith('/held')) await lock(path)
+      response.end()
+    },
+  )
+  own = postgres(scene.service.env.DATABASE_URL!, { max: 10 })
+  const { receiver } = scene
+  // As many as there are places, also of those for the slow.
+  const paths = Array.from({ length: 6 }, (_, n) => `/held/${n}`)
+  for (const path of paths) await scene.hook({}, path)
+  await scene.work(1)
+  await eventually('all to be delivered', () => paths.every((path) => receiver.seqs(path).length === 1))
+  await scene.hook({}, '/other')
+  await scene.work(1)
+  await eventually('the other', () => receiver.seqs('/other').length === 1)
+  expect(receiver.seqs('/held/0')).toEqual([2])
+  release()
+  await Promise.all(locks)
+  await eventually('the rest', () => paths.every((path) => receiver.seqs(path).length >= 2))
+  for (const path of paths) expect(receiver.seqs(path)).toEqual([2, 3])
+})
