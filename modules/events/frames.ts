@@ -9,7 +9,7 @@ import type { ReadEvent } from './views.ts'
 import { encode } from '../../src/wire/server-sent.ts'
 
 /** Events of a stretch, at most. */
-const mostAtOnce = 250
+const mostAtOnce = 100
 /** What is kept for those who listen at the same place, and how long. */
 const keptBytes = 33_554_432
 const keptMs = 2_000
