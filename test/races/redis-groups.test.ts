@@ -84,17 +84,15 @@ for (const { kind, openGroup, isSecured } of groups) {
       }
     })
 
-    test.if(isSecured)(
-      'is away for who knows no authority of its certificates, or not the password',
-      async () => {
+    if (isSecured)
+      test('is away for who knows no authority of its certificates, or not the password', async () => {
         for (const wrong of [{}, { ...trusting, REDIS_URL: group.url.replace(/:\w+@/, '@') }]) {
           const doubting = await spawnService('web', { ...pair.env, NODE_EXTRA_CA_CERTS: '', ...wrong })
           await make(pair.atA.at(doubting.url), '/projects', { name: 'Without Redis' })
           expect(await stateOfRedis(doubting)).toBe('away')
           await doubting.stop('SIGKILL')
         }
-      },
-    )
+      })
 
     test('may lose a master in mid-load, and is back without a restart', async () => {
       await unnoticedBy(pair, async (load) => {
