@@ -69,8 +69,8 @@ interface Means {
   random: Random
 }
 
-async function make(project: KnownProject, maxEvents: number, { ask, hooks, receivers, random }: Means) {
-  const hook = hooks.add(project, random.pick(filters)!)
+async function make(project: KnownProject, maxEvents: number, { ask, hooks, receivers }: Means) {
+  const hook = hooks.add(project, filters[hooks.all.length % filters.length]!)
   const types = hook.types ? { types: hook.types } : {}
   const made = await ask(hook, 'POST', '', { url: receivers.url + hook.path, maxEvents, ...types })
   if (!made) return
