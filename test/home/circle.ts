@@ -29,7 +29,20 @@ export class Circle {
     await this.join('t')
     const view = await this.leave('q')
     expect(view).not.toEqual(place(Number(shards), ['r', 's', 't'], [], false))
+    await this.remember(view)
     return view
+  }
+
+  /** Until all know it by what is written: one who has not read that yet may think the same. */
+  private async remember(view: string[]): Promise<void> {
+    const written = async () => String(await this.command('GET', this.assignment()))
+    await eventually('it is written', async () => (await written()).endsWith(` ${JSON.stringify(view)}`))
+    const [seconds, micros] = (await this.command('TIME')) as string[]
+    const now = Number(seconds) * 1_000 + Number(micros) / 1_000
+    await eventually('all have read it', async () => {
+      const beats = await this.command('ZRANGE', this.living(), '0', '-1', 'WITHSCORES')
+      return (beats as [string, number][]).every(([, at]) => at > now)
+    })
   }
 
   async join(id: string): Promise<string[]> {
