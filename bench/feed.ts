@@ -132,7 +132,9 @@ async function besides({ servers, loader, options }: Bench, one: Case): Promise<
 
 /** Streams of a project in which nothing happens. */
 async function measureIdle(bench: Bench): Promise<{ idleMiB: number; idle: Beside }> {
-  const { servers, world } = bench
+  const { servers, world, options } = bench
+  await servers.web(0)
+  await servers.web(1) // what it did before left it larger
   const { token } = world.projects[0]!
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   const body = JSON.stringify({ name: 'Quiet' })
@@ -140,8 +142,9 @@ async function measureIdle(bench: Bench): Promise<{ idleMiB: number; idle: Besid
   const { id } = (await answer.json()) as { id: string }
   const streams: Stream[] = Array(idleStreams).fill({ path: `/projects/${id}/events`, token })
   let idleMiB = 0
-  const meanwhile = () => void (idleMiB = residentMiB(servers.pids.web()[0]!) ?? 0)
-  const idle = await besides(bench, { creates: world.projects, streams, rounds: 1, meanwhile })
+  const meanwhile = () => void (idleMiB ||= residentMiB(servers.pids.web()[0]!) ?? 0)
+  const { rounds } = options
+  const idle = await besides(bench, { creates: world.projects, streams, rounds, meanwhile })
   return { idleMiB, idle }
 }
 
