@@ -1,11 +1,13 @@
 import { type Entity, entityNames } from '../../drizzle/entities.ts'
 import type { StoredEvent } from '../../src/facts/facts.ts'
 import { fold, nothing } from '../../src/facts/fold.ts'
-import { rowAfter, rowBefore } from '../../src/facts/rows.ts'
+import { arrivedWith, rowAfter, rowBefore } from '../../src/facts/rows.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 
 type Row = Record<string, unknown> & { id: string }
 type Fact = Omit<StoredEvent, 'before' | 'after'> & { before: Row | null; after: Row | null }
+/** A row, and the event that left it so. */
+type Left = Pick<Fact, 'id' | 'after'>
 
 /**
  * What is wrong with the history of the projects that still exist, in words; nothing if all is well: seq goes
@@ -22,7 +24,10 @@ export async function faultsOf(sql: Sql): Promise<string[]> {
     (event) => ({ ...event, before: rowBefore(event), after: rowAfter(event) }) as Fact,
   )
   const byProject = Map.groupBy(facts, ({ projectId }) => projectId)
-  const chains = [...Map.groupBy(facts, ({ entityId }) => entityId).values()].map(follow)
+  const brought = new Map(events.flatMap(broughtBy).map((left) => [left.id, left]))
+  const chains = [...Map.groupBy(facts, ({ entityId }) => entityId).values()].map((own) =>
+    follow(own, brought),
+  )
   const sequence = projects.flatMap(({ id, version }) => {
     const seqs = (byProject.get(id) ?? []).map(({ seq }) => seq)
     const fits = version === seqs.length && seqs.every((seq, i) => seq === i + 1)
@@ -39,9 +44,16 @@ export async function faultsOf(sql: Sql): Promise<string[]> {
   ]
 }
 
+/** What came with a task: the project that it came from, and its events, may be gone. */
+function broughtBy(event: StoredEvent): Left[] {
+  const { subtasks = [], comments = [] } = arrivedWith(event) ?? {}
+  return [...subtasks, ...comments].map((row) => ({ id: row.eventId, after: row as unknown as Row }))
+}
+
 /** Follows one entity through the projects it lived in: the fact that none builds on says how its row is. */
-function follow(facts: Fact[]): { faults: string[]; end: Fact | undefined } {
+function follow(facts: Fact[], brought: Map<string, Left>): { faults: string[]; end: Fact | undefined } {
   const byId = new Map(facts.map((fact) => [fact.id, fact]))
+  const leftBy = (id: string): Left | undefined => byId.get(id) ?? brought.get(id)
   const followed = new Set<string>()
   const faults: string[] = []
   let starts = 0
@@ -49,11 +61,7 @@ function follow(facts: Fact[]): { faults: string[]; end: Fact | undefined } {
     const { before, type, id } = fact
     const isBack = !before && fact.undoes != null
     const earlier = () => facts.filter((one) => one.seq < fact.seq && one.projectId === fact.projectId).at(-1)
-    const previous = before
-      ? byId.get(before.eventId as string)
-      : isBack
-        ? earlier()
-        : departureOf(fact, facts)
+    const previous = before ? leftBy(before.eventId as string) : isBack ? earlier() : departureOf(fact, facts)
     if (!before && type !== 'task.moved_in' && !isBack) starts++
     if (before && !isSame(before, previous?.after)) faults.push(`${type} ${id} does not build on its row`)
     if (previous && followed.has(previous.id)) faults.push(`${type} ${id} and another build on the same row`)
