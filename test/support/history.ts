@@ -60,7 +60,7 @@ function follow(facts: Fact[], brought: Map<string, Left>): { faults: string[]; 
   for (const fact of facts) {
     const { before, type, id } = fact
     const isBack = !before && fact.undoes != null
-    const earlier = () => facts.filter((one) => one.seq < fact.seq && one.projectId === fact.projectId).at(-1)
+    const earlier = () => latestOf(facts.filter((one) => one.id < fact.id))
     const previous = before ? leftBy(before.eventId as string) : isBack ? earlier() : departureOf(fact, facts)
     if (!before && type !== 'task.moved_in' && !isBack) starts++
     if (before && !isSame(before, previous?.after)) faults.push(`${type} ${id} does not build on its row`)
@@ -72,13 +72,16 @@ function follow(facts: Fact[], brought: Map<string, Left>): { faults: string[]; 
   return { faults, end: ends[0] }
 }
 
+/** Ids go on along a life, also from project to project. */
+const latestOf = (facts: Fact[]): Fact | undefined => facts.sort((a, b) => (a.id < b.id ? -1 : 1)).at(-1)
+
 /** The other half of a move: decided by the same process just before the arrival. */
 function departureOf(arrival: Fact, facts: Fact[]): Fact | undefined {
   if (arrival.type !== 'task.moved_in') return undefined
   const before = facts.filter(
     ({ type, at, id }) => type === 'task.moved_out' && at === arrival.at && id < arrival.id,
   )
-  return before.sort((a, b) => (a.id < b.id ? -1 : 1)).at(-1)
+  return latestOf(before)
 }
 
 /** The rows that a project's own events leave. */

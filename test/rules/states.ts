@@ -1,0 +1,43 @@
+import { entityNames } from '../../drizzle/entities.ts'
+import type { StoredEvent } from '../../src/facts/facts.ts'
+import type { Sql } from '../../src/postgres/database.ts'
+import { pruned, readTables } from './history.ts'
+
+/** What there is, field by field, but for versions. */
+export type State = Map<string, unknown>
+export async function stateOf(sql: Sql): Promise<State> {
+  const tables = pruned(await readTables(sql))
+  const state: State = new Map()
+  for (const entity of entityNames) {
+    for (const [id, row] of tables[entity]) {
+      const {
+        eventId: _,
+        updatedAt: __,
+        ...fields
+      } = row as { id: string; eventId?: string; updatedAt?: string }
+      for (const [name, value] of Object.entries(fields)) state.set(`${entity} ${id} ${name}`, value)
+    }
+  }
+  return state
+}
+
+export type Difference = Map<string, { was: unknown; is: unknown }>
+export function difference(before: State, after: State): Difference {
+  const keys = [...before.keys(), ...after.keys()].filter((key) => before.get(key) !== after.get(key))
+  return new Map(keys.sort().map((key) => [key, { was: before.get(key), is: after.get(key) }]))
+}
+export const reversed = (all: Difference): Difference =>
+  new Map([...all].map(([key, { was, is }]) => [key, { was: is, is: was }]))
+
+/** Whether somebody owns a project, or is a member. */
+export const isIn = (state: State, projectId: string, userId: string): boolean =>
+  state.get(`project ${projectId} ownerId`) === userId ||
+  [...state].some(([key, value]) => {
+    const [entity, id, field] = key.split(' ')
+    const isOfUser = entity === 'member' && field === 'userId' && value === userId
+    return isOfUser && state.get(`member ${id} projectId`) === projectId
+  })
+
+/** What an event changed, also where one after it set it back. */
+export const fieldsOf = ({ entity, entityId, before, after }: StoredEvent): string[] =>
+  before && after ? Object.keys(before).map((name) => `${entity} ${entityId} ${name}`) : []
