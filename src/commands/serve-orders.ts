@@ -2,9 +2,8 @@ import { LRUCache } from 'lru-cache'
 import type { Answer, Ask } from '../channel/protocol.ts'
 import type { Log } from '../log.ts'
 import { noOrders } from '../metrics/counts.ts'
-import { isPassing } from '../postgres/errors.ts'
+import { refusalIn } from '../postgres/errors.ts'
 import { readTraceparent } from '../tracing/traceparent.ts'
-import { databaseAway, Refusal } from '../wire/refusals.ts'
 import type { Reply } from '../wire/reply.ts'
 import type { Dispatch } from './order.ts'
 import type { Perform } from './perform.ts'
@@ -43,8 +42,8 @@ export function openServeOrders({ registry, perform, isClosing, ttlMs, log, coun
   }
 
   function refused(error: unknown, traceparent?: string): Answer {
-    const refusal = isPassing(error) ? databaseAway() : error
-    if (refusal instanceof Refusal) {
+    const refusal = refusalIn(error)
+    if (refusal) {
       const { status, message, headers } = refusal
       return { kind: 'refusal', status, message, headers }
     }

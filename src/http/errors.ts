@@ -1,6 +1,6 @@
 import { Elysia, ValidationError } from 'elysia'
-import { isPassing } from '../postgres/errors.ts'
-import { badRequest, databaseAway, errorResponse, Refusal, unexpected } from '../wire/refusals.ts'
+import { isAway, refusalIn } from '../postgres/errors.ts'
+import { badRequest, errorResponse, type Refusal, unexpected } from '../wire/refusals.ts'
 import type { Share } from './limits/budget.ts'
 import { tell } from './limits/headers.ts'
 import { pathOf } from '../wire/answers.ts'
@@ -45,20 +45,18 @@ interface Failed extends Known {
   began?: number
 }
 
-/** The database cannot be reached, as far as anybody knows. */
-const isAway = (error: unknown): boolean => !(error instanceof Refusal) && isPassing(error)
 const wantsStream = (request: Request): boolean =>
   request.method === 'GET' &&
   asksForStream(request) &&
   pathOf(request).replace(/\?.*/, '').endsWith('/events')
 
 function refusalOf(error: unknown, code: unknown): Refusal {
-  if (error instanceof Refusal) return error
+  const refusal = refusalIn(error)
+  if (refusal) return refusal
   if (error instanceof ValidationError && 'Errors' in error.validator) {
     return invalid(error.validator.Errors(error.value))
   }
   if (code === 'PARSE') return badRequest('The request could not be read')
-  if (isAway(error)) return databaseAway()
   return unexpected()
 }
 

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import postgres from 'postgres'
+import { databaseAway, Refusal } from '../wire/refusals.ts'
 
 /**
  * What Postgres says when a statement is not at fault: no connection, out of something, shutting down, out of time,
@@ -16,6 +17,13 @@ export function isPassing(error: unknown): boolean {
   // Worse than an ERROR ends the connection, and tells nothing of the statement.
   return (error.severity ?? error.severity_local) !== 'ERROR' || passing.test(error.code)
 }
+
+/** The database cannot be reached, as far as anybody knows; whoever refused something knew. */
+export const isAway = (error: unknown): boolean => !(error instanceof Refusal) && isPassing(error)
+
+/** What is to be answered to an error that is no fault of ours. */
+export const refusalIn = (error: unknown): Refusal | undefined =>
+  error instanceof Refusal ? error : isAway(error) ? databaseAway() : undefined
 
 /** True when the server only reads: it is, or has just become, a standby. */
 export const isStandby = (error: unknown): boolean =>

@@ -1,12 +1,22 @@
 import type { Fault } from './faults.ts'
 
-const tornDown: Fault = async ({ stand, random, strike, note }) => {
+const tornDown: Fault = async (means) => {
+  const { stand, strike } = means
   strike()
   await stand.postgres.stopImmediately()
+  await comesBack(means, 'postgres recovered its data', () => stand.postgres.start())
+}
+
+/** After a while; how long it took is noted. */
+async function comesBack(
+  { random, note }: Parameters<Fault>[0],
+  what: string,
+  back: () => Promise<unknown>,
+): Promise<void> {
   await Bun.sleep(random.between(0, 500))
   const began = performance.now()
-  await stand.postgres.start()
-  note('postgres recovered its data', performance.now() - began)
+  await back()
+  note(what, performance.now() - began)
 }
 
 const terminated: Fault = ({ stand, strike }) =>
@@ -26,14 +36,12 @@ const crashed: Fault = ({ stand, strike }) =>
   })
 
 /** To a standby that had all that was acknowledged. What was the primary never comes back. */
-const failedOver: Fault = async ({ stand, random, strike, note }) => {
+const failedOver: Fault = async (means) => {
+  const { stand, strike } = means
   await stand.postgres.follow({ synchronous: true })
   strike()
   await stand.postgres.killPrimary()
-  await Bun.sleep(random.between(0, 500))
-  const began = performance.now()
-  await stand.postgres.promote()
-  note('postgres promoted its standby', performance.now() - began)
+  await comesBack(means, 'postgres promoted its standby', () => stand.postgres.promote())
 }
 
 export const strikePostgres = {

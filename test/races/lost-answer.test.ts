@@ -40,6 +40,16 @@ async function unanswered(mark: string, send: () => Promise<Answer>): Promise<An
   return answer
 }
 
+/** Creates a task, whose first commit never reaches the database. */
+async function neverArrives(title: string) {
+  const request = proxy.hold(title)
+  const answer = ada.post('/tasks', { title, projectId: project.id })
+  await request.held
+  request.cut()
+  expect((await answer).status).toBe(201)
+  return request
+}
+
 test('a create whose commit lost its answer is answered 201, and stands once', async () => {
   const title = nextMark()
   const { status, body } = await unanswered(title, () => ada.post('/tasks', { title, projectId: project.id }))
@@ -102,21 +112,13 @@ test('a batch whose commit lost its answer is answered as it was, and stands onc
 
 test('a commit that never reached the database is made again', async () => {
   const title = nextMark()
-  const request = proxy.hold(title)
-  const answer = ada.post('/tasks', { title, projectId: project.id })
-  await request.held
-  request.cut()
-  expect((await answer).status).toBe(201)
+  await neverArrives(title)
   expect(await count('task.created', title)).toBe(1)
 })
 
 test('a commit that reaches the database after its repetition writes nothing', async () => {
   const title = nextMark()
-  const request = proxy.hold(title)
-  const answer = ada.post('/tasks', { title, projectId: project.id })
-  await request.held
-  request.cut()
-  expect((await answer).status).toBe(201)
+  const request = await neverArrives(title)
   await make(ada, '/tasks', { title: 'Between', projectId: project.id })
   await request.deliver()
   expect(await count('task.created', title)).toBe(1)
@@ -133,12 +135,7 @@ test('who follows is told what stands, once and in order, whatever became of the
     const lost = nextMark()
     await unanswered(lost, () => ada.post('/tasks', { title: lost, projectId: project.id }))
     await add('Between')
-    const title = nextMark()
-    const never = proxy.hold(title)
-    const answer = ada.post('/tasks', { title, projectId: project.id })
-    await never.held
-    never.cut()
-    expect((await answer).status).toBe(201)
+    await neverArrives(nextMark())
   }
   const told = await take(messages, 12)
   const { body } = await ada.get(`/projects/${project.id}/events?after=1`)

@@ -6,7 +6,8 @@ import { freshDatabase, type FreshDatabase } from '../support/database.ts'
 import { faultsOf } from '../support/history.ts'
 import { openPgBouncer } from '../support/pgbouncer.ts'
 import { spawnService, type ServiceProcess } from '../support/service.ts'
-import { account, misnumbered, startLoad } from './load.ts'
+import { startLoad } from './load.ts'
+import { requireUnnoticed } from './unnoticed.ts'
 import { eventually, openPair, type Pair, upTo } from './pair.ts'
 
 /** Fewer than the processes open, so that each is given to one after another. */
@@ -51,11 +52,7 @@ test('everything works behind a pooler that gives a connection to one after anot
   expect((await atB.get(`/projects/${first!.id}/history?limit=5`)).status).toBe(200)
   expect((await atB.get(`/tasks?status=TODO&sort=-dueDate&limit=5`)).status).toBe(200)
   await register(atB.as())
-  await load.stop()
-  const { lost, doubled, writes, reads } = await account(sql, load)
-  expect({ lost, doubled }).toEqual({ lost: [], doubled: [] })
-  expect([...Object.keys(writes), ...Object.keys(reads)]).toEqual(['201', '200'])
-  expect(await misnumbered(sql)).toHaveLength(0)
+  await requireUnnoticed(sql, load)
   expect(await faultsOf(sql)).toEqual([])
   await atA.delete(`/projects/${first!.id}`)
   const streams = () => sql`select from streams where project_id = ${first!.id}`

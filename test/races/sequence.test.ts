@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { make } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { account, misnumbered, startLoad } from './load.ts'
+import { startLoad } from './load.ts'
+import { requireUnnoticed } from './unnoticed.ts'
 import { openPair, type Pair, tally, upTo } from './pair.ts'
 
 let pair: Pair
@@ -29,10 +30,6 @@ test('steady writers on a few projects at both processes lose and double nothing
   const projects = await Promise.all(upTo(3).map((n) => make(atA, '/projects', { name: `P${n}` })))
   const load = startLoad({ clients: [atA, atB], projectIds: projects.map(({ id }) => id), writers: 16 })
   await load.acknowledged(1_000)
-  await load.stop()
-  const { lost, doubled, writes, reads } = await account(sql, load)
-  expect({ lost, doubled }).toEqual({ lost: [], doubled: [] })
-  expect([...Object.keys(writes), ...Object.keys(reads)]).toEqual(['201', '200'])
-  expect(await misnumbered(sql)).toHaveLength(0)
+  await requireUnnoticed(sql, load)
   expect(await faultsOf(sql)).toEqual([])
 })

@@ -1,4 +1,5 @@
 import { expect } from 'bun:test'
+import type { Sql } from '../../src/postgres/database.ts'
 import { make } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { account, type Load, misnumbered, startLoad } from './load.ts'
@@ -13,10 +14,15 @@ export async function unnoticedBy({ atA, atB, sql }: Pair, trouble: (load: Load)
   await load.acknowledged(100)
   await trouble(load)
   await load.acknowledged(100)
+  await requireUnnoticed(sql, load)
+  expect(await faultsOf(sql)).toEqual([])
+}
+
+/** Ends a load: all of it was answered well, and stands once. */
+export async function requireUnnoticed(sql: Sql, load: Load): Promise<void> {
   await load.stop()
   const { lost, doubled, writes, reads } = await account(sql, load)
   expect({ lost, doubled }).toEqual({ lost: [], doubled: [] })
   expect([...Object.keys(writes), ...Object.keys(reads)]).toEqual(['201', '200'])
   expect(await misnumbered(sql)).toHaveLength(0)
-  expect(await faultsOf(sql)).toEqual([])
 }
