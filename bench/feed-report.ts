@@ -1,4 +1,4 @@
-import { type Feed, kept } from './feed.ts'
+import type { Feed } from './feed.ts'
 
 const whole = (value: number) => Math.round(value).toLocaleString('en')
 const tenths = (value: number) => value.toFixed(1)
@@ -6,7 +6,7 @@ const percent = (value: number) => `${Math.round(value * 100)} %`
 
 /** The figures of following and of batches, as sentences. */
 export function feedFacts(feed: Feed): string[] {
-  const [hot, one, each, idle] = [kept(feed.hot), kept(feed.one), kept(feed.each), kept(feed.idle)]
+  const { hot, one, each, idle, batches } = feed
   return [
     `At ${whole(feed.writesPerSecond)} creates a second a listener at another process hears of one ${tenths(feed.latencyP50Ms)} ms after ` +
       `it was answered (p99 ${tenths(feed.latencyP99Ms)} ms).`,
@@ -17,7 +17,8 @@ export function feedFacts(feed: Feed): string[] {
     `${whole(feed.idleStreams)} idle streams: the web process takes ${whole(feed.idleMiB)} MiB, and creates keep ` +
       `${percent(idle.throughput)} of their throughput, for ${percent(idle.cpu)} of the processor time.`,
     `${whole(feed.listeners)} who listen to one busy project get ${whole(feed.deliveriesPerSecond)} events a second.`,
-    `At 64 connections batches of 100 create ${whole(feed.batched)} tasks a second, single creates ${whole(feed.singles)}: ` +
-      `${tenths(feed.batched / feed.singles)} times as many.`,
+    `At 64 connections batches of 100 create ${whole(batches.batched)} tasks a second, single creates ${whole(batches.singles)}: ` +
+      `${tenths(batches.timesAsMany)} times as many, for ${whole(batches.batchedMicros)} instead of ${whole(batches.singleMicros)} µs ` +
+      `of processor time a task.`,
   ]
 }

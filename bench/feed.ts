@@ -1,18 +1,19 @@
 import { build } from 'hdr-histogram-js'
+import { type Batches, measureBatches } from './batches.ts'
 import { storePlan } from './http-load.ts'
 import { type Listening, listenTo, type Stream } from './listening.ts'
 import type { Bench } from './measure.ts'
 import { residentMiB } from './process-usage.ts'
-import { creation, creationOf100, only } from './requests.ts'
+import { creation, only } from './requests.ts'
 import { sum } from './scaling.ts'
 import type { Seeded } from './seed.ts'
 import { createSteadily } from './steadily.ts'
-import { type Measured, medians, watched } from './watch.ts'
+import { type Measured, medians, ratio, watched } from './watch.ts'
 
-/** What creates do alone, and what they do meanwhile: medians of rounds. */
+/** What creates do while others listen, and what one takes of the machine, beside what they do alone in the same round: medians. */
 export interface Beside {
-  without: Measured
-  with: Measured
+  throughput: number
+  cpu: number
   errors: string[]
 }
 
@@ -39,16 +40,14 @@ export interface Feed {
   idle: Beside
   listeners: number
   deliveriesPerSecond: number
-  /** Tasks in a second, alone and by a hundred. */
-  singles: number
-  batched: number
+  batches: Batches
   failures: string[]
 }
 
 const writesPerSecond = 1_000
 const idleStreams = 10_000
 const listeners = 500
-const connections = { create: 256, batch: 64 }
+const connections = 256
 const settleMs = 2_000
 const warmUpSeconds = 2
 
@@ -59,11 +58,11 @@ export async function measureFeed(bench: Bench): Promise<Feed> {
   const followed = await measureFollowed(bench)
   const idle = await measureIdle(bench)
   const deliveriesPerSecond = await measureSaturation(bench)
-  const { singles, batched } = await measureBatches(bench)
+  const batches = await measureBatches(bench)
   const besides = [...Object.values(followed), idle.idle]
   return {
     ...{ writesPerSecond, ...latency, ...followed, idleStreams, ...idle, listeners },
-    ...{ deliveriesPerSecond, singles, batched, failures: besides.flatMap(({ errors }) => errors) },
+    ...{ deliveriesPerSecond, batches, failures: besides.flatMap(({ errors }) => errors) },
   }
 }
 
@@ -112,11 +111,11 @@ async function measureFollowed(bench: Bench): Promise<Pick<Feed, 'hot' | 'one' |
 /** Creates without streams and with them, in turn. */
 async function besides({ servers, loader, options }: Bench, one: Case): Promise<Beside> {
   const plan = await storePlan(servers.folder, 'feed-creates', only(201, one.creates.map(creation)))
-  const run = (seconds: number) =>
-    loader.run({ url: servers.url, plan, connections: connections.create, seconds })
+  const run = (seconds: number) => loader.run({ url: servers.url, plan, connections, seconds })
   await run(warmUpSeconds)
   const [alone, during]: [Measured[], Measured[]] = [[], []]
   for (let round = 0; round < one.rounds; round++) {
+    await run(1)
     alone.push(await watched(servers, () => run(options.seconds)))
     const listening = await listenTo(servers.folder, servers.url, one.streams)
     one.meanwhile?.()
@@ -125,9 +124,8 @@ async function besides({ servers, loader, options }: Bench, one: Case): Promise<
     await listening.stop()
   }
   const errors = [...alone, ...during].flatMap(({ errors }) => errors)
-  const [without, meanwhile] = [medians(alone), medians(during)]
-  if (!without || !meanwhile) throw new Error(`No round without errors: ${errors.join()}`)
-  return { without, with: meanwhile, errors }
+  if (!medians(alone) || !medians(during)) throw new Error(`No round without errors: ${errors.join()}`)
+  return { ...kept(alone, during), errors }
 }
 
 /** Streams of a project in which nothing happens. */
@@ -168,19 +166,8 @@ async function measureSaturation({ servers, loader, world, options }: Bench): Pr
   return perSecond
 }
 
-async function measureBatches({ servers, loader, world, options }: Bench) {
-  const measure = async (name: string, status: number, requestOf: typeof creation) => {
-    const plan = await storePlan(servers.folder, name, only(status, world.projects.map(requestOf)))
-    const load = { url: servers.url, plan, connections: connections.batch }
-    await loader.run({ ...load, seconds: 1 })
-    return (await loader.run({ ...load, seconds: options.seconds })).perSecond
-  }
-  const singles = await measure('feed-singles', 201, creation)
-  return { singles, batched: 100 * (await measure('feed-batches', 200, creationOf100)) }
-}
-
 /** How much of what creates did alone they do meanwhile, and what each takes of the machine beside that. */
-export const kept = (beside: Beside) => ({
-  throughput: beside.with.perSecond / beside.without.perSecond,
-  cpu: sum(beside.with.cpu) / sum(beside.without.cpu),
+const kept = (alone: Measured[], during: Measured[]) => ({
+  throughput: ratio(during, alone)!,
+  cpu: ratio(during, alone, ({ cpu }) => sum(cpu))!,
 })

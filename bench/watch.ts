@@ -64,9 +64,13 @@ export function medians(runs: Measured[]): Measured | undefined {
   }
 }
 
-/** The median of what each run does against the other of its round; undefined without a round free of errors. */
-export function ratio(runs: Measured[], others: Measured[]): number | undefined {
+/** The median of what each run does (or of what else `of` it) against the other of its round; undefined without a round free of errors. */
+export function ratio(
+  runs: Measured[],
+  others: Measured[],
+  of = ({ perSecond }: Measured) => perSecond,
+): number | undefined {
   const rounds = others.map((other, n) => ({ run: runs[n]!, other }))
   const good = rounds.filter(({ run, other }) => run.errors.length + other.errors.length === 0)
-  return good.length ? median(good.map(({ run, other }) => run.perSecond / other.perSecond)) : undefined
+  return good.length ? median(good.map(({ run, other }) => of(run) / of(other))) : undefined
 }
