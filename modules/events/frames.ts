@@ -26,7 +26,10 @@ export interface Frames {
   seenBy(caller: Caller): Promise<Seen>
 }
 
-type Means = Pick<Services, 'database' | 'findRole' | 'followers' | 'oldestKept' | 'recent' | 'versions'>
+type Means = Pick<
+  Services,
+  'authenticate' | 'database' | 'findRole' | 'followers' | 'oldestKept' | 'recent' | 'versions'
+>
 
 /** Reads and encodes what comes after a seq, once for all who listen there. */
 export function openFrames(means: Means) {

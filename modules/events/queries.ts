@@ -92,8 +92,11 @@ export async function withPeople<E extends StoredEvent>(sql: Sql, rows: E[]): Pr
 type Named = { people: People }
 
 /** Those whom they name, as they are called now. */
-export async function peopleOf(sql: Sql, events: StoredEvent[]): Promise<People> {
-  const ids = [...new Set(events.flatMap(peopleIn))]
+const peopleOf = (sql: Sql, events: StoredEvent[]): Promise<People> =>
+  accountsOf(sql, [...new Set(events.flatMap(peopleIn))])
+
+/** Accounts by their ids, those that are there. */
+export async function accountsOf(sql: Sql, ids: string[]): Promise<People> {
   if (ids.length === 0) return new Map()
   const users = await sql<User[]>`select id, name, email from users where id = any(${ids}::uuid[])`
   return new Map(users.map((user) => [user.id, user]))

@@ -5,7 +5,8 @@ import { pageBytes } from '../../src/reads/pages.ts'
 import type { StoredEvent } from '../../src/facts/facts.ts'
 import { taskOf } from '../../src/facts/rows.ts'
 import type { Services } from '../../src/services.ts'
-import { eventColumns, type EventRow, eventRows, isCutAt, peopleOf, withPeople } from './queries.ts'
+import { eventColumns, type EventRow, eventRows, isCutAt, withPeople } from './queries.ts'
+import { openPeople } from './people.ts'
 import type { People, ReadEvent } from './views.ts'
 
 /** Events of a project that follow one another: those after a seq up to another. */
@@ -68,11 +69,10 @@ const named = (event: StoredEvent, people: People) => ({ taskId: taskOf(event), 
 export type Next = (range: Range) => Promise<ReadEvent[]>
 
 /** The same for many who ask at once, in one query; what was committed here just now is not read back. */
-export function openNext({
-  database: { reads: sql },
-  oldestKept,
-  recent,
-}: Means & Pick<Services, 'recent'>): Next {
+export function openNext(means: Means & Pick<Services, 'authenticate' | 'recent'>): Next {
+  const { authenticate, database, oldestKept, recent } = means
+  const sql = database.reads
+  const peopleIn = openPeople(sql, authenticate)
   const read = batched(together, async (ranges: Range[]) => {
     const known = ranges.map((range) => recent.after(range))
     const others = ranges.filter((_, n) => !known[n])
@@ -81,7 +81,7 @@ export function openNext({
     const { rows, isCut } = others.length > 0 ? await rowsIn(sql, others, mostEvents, bytes) : none
     const byRange = Map.groupBy(rows, ({ n }) => others[n - 1])
     const found = ranges.map((range, n) => known[n] ?? byRange.get(range) ?? [])
-    const people = await peopleOf(sql, found.flat())
+    const people = await peopleIn(found.flat())
     return found.map((events) => ({ events: events.map((event) => named(event, people)), isCut }))
   })
   return async (range) => {

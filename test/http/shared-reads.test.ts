@@ -48,6 +48,8 @@ beforeAll(async () => {
     comparisons += 1
     return isCurrent(one)
   }
+  // What was seen of names is believed however long a round takes.
+  services.authenticate = { ...services.authenticate, isBelieved: () => true }
   app = createApp(services)
   other = openServices(config, openLog(config.logLevel), { commands, react })
   ada = await register(clientOf(app))
@@ -70,15 +72,14 @@ const clientOf = (one: Pick<typeof app, 'fetch'>) =>
   openClient('http://localhost', undefined, (request) => one.fetch(request))
 
 /** Has many listen to a project, and gives what was asked of the database for each of some writes by one of the processes. */
-async function askedFor(
-  writer: Client,
-): Promise<Record<'reads' | 'names' | 'looks' | 'comparisons', number>[]> {
+async function askedFor(writer: Client) {
   const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
   const grace = await register(clientOf(app))
   await invite(ada, projectId, grace)
   const all = []
   for (let i = 0; i < listeners; i++) all.push(await listen(i % 2 ? ada : grace, projectId))
   const asked = []
+  let names = 0
   for (let round = 0; round < rounds; round++) {
     texts = []
     ;[looks, comparisons] = [0, 0]
@@ -86,17 +87,21 @@ async function askedFor(
     await make(writer, '/tasks', { title: `T${round}`, projectId })
     for (const [event] of await heard) expect(event).toMatchObject({ id: String(round + 3) })
     const count = (part: string) => texts.filter((text) => text.includes(part)).length
-    // The text that finds events is a part of that which bounds them; people are looked up with them.
-    asked.push({ reads: count('from events e'), names: count('from users where id'), looks, comparisons })
+    // The text that finds events is a part of that which bounds them.
+    asked.push({ reads: count('from events e'), looks, comparisons })
+    names += count('from users where id')
   }
-  return asked
+  return { asked, names }
 }
 
 test('what many listen to is read and encoded once, and whether somebody may see it is asked once for all their streams', async () => {
-  const asked = await askedFor(clientOf(createApp(other)).as(ada.token))
-  expect(asked).toEqual(Array(rounds).fill({ reads: 1, names: 1, looks: 2, comparisons: 0 }))
+  const { asked, names } = await askedFor(clientOf(createApp(other)).as(ada.token))
+  expect(asked).toEqual(Array(rounds).fill({ reads: 1, looks: 2, comparisons: 0 }))
+  expect(names).toBeLessThan(2)
 })
 
 test('what this process committed is not read back, and nobody is asked for who has kept their rights', async () => {
-  expect(await askedFor(ada)).toEqual(Array(rounds).fill({ reads: 0, names: 1, looks: 0, comparisons: 0 }))
+  const { asked, names } = await askedFor(ada)
+  expect(asked).toEqual(Array(rounds).fill({ reads: 0, looks: 0, comparisons: 0 }))
+  expect(names).toBeLessThan(2)
 })
