@@ -21,7 +21,7 @@ export function* comeBack(by: FactType, event: LoggedEvent, undoing: Undoing): G
   if (entity === 'member') requireWelcome(event, undoing)
   else if (entity === 'task') {
     if (isHere) throw overtaken(event, [], undoing)
-    if (task) throw idTaken()
+    if (task || past.elsewhere.has(seq)) throw idTaken()
   } else if (!isHere || trial.row(entity as 'subtask', entityId)) throw overtaken(event, [], undoing)
   const again = (type: FactType, row: object) => appeared(trial, known, type, row as never) as Change
   yield [seq, again(by, event.before!)]

@@ -31,6 +31,8 @@ export interface Past {
   hanging: { taskId: string; entity: ChildOfTask; id: string }[]
   /** The seqs of what came back since, and has gone once more: it comes back as it went last. */
   goneAgain: ReadonlySet<number>
+  /** The seqs of what took tasks that are in another project now. */
+  elsewhere: ReadonlySet<number>
   /** How tasks were taken from members who were removed, by the seq of that. */
   taken: ReadonlyMap<number, LoggedEvent[]>
   /** The accounts that it names, by their ids. */

@@ -20,8 +20,15 @@ export async function hangingOn(sql: Sql, tasks: LoggedEvent[]): Promise<Past['h
     limit ${mostAround + 1}`
 }
 
-/** Which of what is gone came back since, and has gone once more: their seqs. */
-export async function goneAgain(sql: Sql, gone: LoggedEvent[], asked: LoggedEvent[]): Promise<Set<number>> {
+/**
+ * What became of what is gone: the seqs of what came back since and has gone once more, and of tasks that are in another
+ * project now. Both as they are in one moment: a task that is gone there a moment later has gone again.
+ */
+export async function goneSince(
+  sql: Sql,
+  gone: LoggedEvent[],
+  asked: LoggedEvent[],
+): Promise<Pick<Past, 'goneAgain' | 'elsewhere'>> {
   const [members, others] = [gone.filter(({ taskId }) => !taskId), gone.filter(({ taskId }) => taskId)]
   const named = sql`e.entity_id = q.entity_id and not e.id = any(${asked.map(({ id }) => id)}::uuid[])`
   const each = (some: LoggedEvent[]) => sql`
@@ -31,17 +38,31 @@ export async function goneAgain(sql: Sql, gone: LoggedEvent[], asked: LoggedEven
   const [left, went] = await Promise.all([
     members.length === 0
       ? []
-      : sql<{ seq: number }[]>`
-      select q.seq::float8 as seq from ${each(members)} where exists (
+      : sql<Since[]>`
+      select q.seq::float8 as seq, true as is_gone, false as is_elsewhere from ${each(members)} where exists (
         select from events e where e.project_id = q.of_id and e.type = 'member.removed' and e.seq > q.seq and ${named})`,
     others.length === 0
       ? []
-      : sql<{ seq: number }[]>`
-      select q.seq::float8 as seq from ${each(others)} where exists (
-        select from events e where e.task_id = q.of_id and e.id > q.id and e.after is null
-          and e.type <> 'task.moved_out' and ${named})`,
+      : sql<Since[]>`
+      select q.seq::float8 as seq, exists (
+          select from events e where e.task_id = q.of_id and e.id > q.id and e.after is null
+            and e.type <> 'task.moved_out' and ${named}) as is_gone,
+        exists (select from tasks t
+          where t.id = q.entity_id and t.project_id <> ${others[0]!.projectId}) as is_elsewhere
+      from ${each(others)}`,
   ])
-  return new Set([...left, ...went].map(({ seq }) => seq))
+  const seqsOf = (rows: Since[]) => new Set(rows.map(({ seq }) => seq))
+  const all = [...left, ...went]
+  return {
+    goneAgain: seqsOf(all.filter(({ isGone }) => isGone)),
+    elsewhere: seqsOf(all.filter(({ isElsewhere }) => isElsewhere)),
+  }
+}
+
+interface Since {
+  seq: number
+  isGone: boolean
+  isElsewhere: boolean
 }
 
 /** How tasks were taken from members after they were removed. */

@@ -3,7 +3,7 @@ import type { AskedOfLog, LoggedEvent, Past, ReadPast } from '../facts/past.ts'
 import type { Sql } from '../postgres/database.ts'
 import { gone, type OldestKept } from '../reads/kept.ts'
 import { notFound, type Refusal } from '../wire/refusals.ts'
-import { goneAgain, hangingOn, takenFrom } from './around.ts'
+import { goneSince, hangingOn, takenFrom } from './around.ts'
 import { type At, openAskedEvents } from './asked-events.ts'
 import { childrenOf } from './come-back.ts'
 import { mostAround, mostUndone, tooMany, tooMuch } from './limits.ts'
@@ -30,16 +30,16 @@ export function openReadPast({ sql, oldestKept, findPerson }: Means): ReadPast {
     if (!events.some(isMore)) return { events, ...nothingMore }
     const of = (type: string) => events.filter((event) => event.type === type)
     const removals = events.filter(({ after }) => !after)
-    const [children, again, hanging, taken] = await Promise.all([
+    const [children, since, hanging, taken] = await Promise.all([
       childrenOf(sql, of('task.deleted')),
-      goneAgain(sql, removals, events),
+      goneSince(sql, removals, events),
       hangingOn(sql, of('task.created')),
       takenFrom(sql, of('member.removed')),
     ])
     if (children === 'forgotten') return gone((await oldestKept(events[0]!.projectId)) ?? events[0]!.seq)
     const tasks = [...taken.values()].reduce((sum, { length }) => sum + length, 0)
     if (children === 'too much' || hanging.length > mostAround || tasks > mostAround) return tooMuch()
-    return { events, children, goneAgain: again, hanging, taken }
+    return { events, children, ...since, hanging, taken }
   }
 
   return async (at, asked) => {
@@ -57,7 +57,7 @@ export function openReadPast({ sql, oldestKept, findPerson }: Means): ReadPast {
 /** Of a change of some fields the log need not tell more. */
 const isMore = ({ before, after }: LoggedEvent) => !before || !after
 const nothingMore: Omit<Past, 'events' | 'people'> = {
-  ...{ children: new Map(), goneAgain: new Set<number>() },
+  ...{ children: new Map(), goneAgain: new Set<number>(), elsewhere: new Set<number>() },
   ...{ hanging: [], taken: new Map() },
 }
 
