@@ -1,10 +1,9 @@
 import { storePlan } from './http-load.ts'
 import type { Bench } from './measure.ts'
-import { median } from './median.ts'
 import { scenarios } from './scenarios.ts'
 import { seed, type World } from './seed.ts'
 import type { WebSet } from './servers.ts'
-import { type Cpu, type Measured, medians, watched } from './watch.ts'
+import { type Cpu, type Measured, medians, ratio, watched } from './watch.ts'
 
 const counts = [1, 2, 4] as const
 /** Homes are shared out anew when nobody came or went for so long. */
@@ -17,8 +16,9 @@ interface Spent {
   webs: number
   connections: number
   figures: Measured | undefined
-  /** Processor time beside that with one process: the median of the rounds. */
+  /** Processor time beside that with one process, and how much is done in a second: the medians of the rounds. */
   ratio: number | undefined
+  throughput: number | undefined
 }
 
 export interface Scaled {
@@ -40,6 +40,9 @@ const loads = [
   load('patch-spread', 'patch, all projects', () => 256),
   load('create-hot', 'create, one hot project', () => 256),
   load('mix', 'mix of a tracker', () => 64),
+  load('get-task', 'get task', () => 64),
+  load('get-project', 'get project', () => 64),
+  load('list', 'list 20 tasks', () => 64),
   load('create-spread', 'create, all projects, few clients', () => 16),
   load('create-spread', 'create, all projects, clients growing', (webs) => 64 * webs),
 ]
@@ -73,7 +76,8 @@ async function measureLoad(bench: Bench, load: Load, sides: Side[]): Promise<Sca
   }
   const spent = counts.map((webs, i) => ({
     ...{ webs, connections: load.connections(webs), figures: medians(measured[i]!) },
-    ratio: median(measured[i]!.map(({ cpu }, round) => sum(cpu) / sum(measured[0]![round]!.cpu))),
+    ratio: ratio(measured[i]!, measured[0]!, ({ cpu }) => sum(cpu)),
+    throughput: ratio(measured[i]!, measured[0]!),
   }))
   return { title: load.title, spent }
 }
