@@ -33,7 +33,7 @@ export const createComment = command('comment.create', {
   decide(state, known, { id: own, taskId, text }) {
     const { caller, now } = known
     const by = { authorId: caller.userId, createdAt: now, updatedAt: now }
-    const id = idFor(state, known, 'comment', own)
+    const id = idFor(state, known, own)
     const fields = { id, taskId, ...by, text: text.trim() }
     const change = appeared(state, known, 'comment.created', fields)
     return { changes: [change], answer: change.after }

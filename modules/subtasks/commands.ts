@@ -22,7 +22,7 @@ export const createSubtask = command('subtask.create', {
   least: 'EDITOR',
   takesOwnId: true,
   decide(state, known, { id: own, taskId, title }) {
-    const id = idFor(state, known, 'subtask', own)
+    const id = idFor(state, known, own)
     const fields = { id, taskId, title: title.trim(), completed: false, createdAt: known.now }
     const change = appeared(state, known, 'subtask.created', fields)
     return { changes: [change], answer: change.after }

@@ -28,7 +28,7 @@ export const createTask = command('task.create', {
   decide(state, known, { id, title, projectId, ...input }) {
     requireAssignable(state, input.assigneeId)
     const change = appeared(state, known, 'task.created', {
-      id: idFor(state, known, 'task', id),
+      id: idFor(state, known, id),
       projectId: state.projectId,
       number: state.lastNumber + 1,
       title: title.trim(),

@@ -32,8 +32,9 @@ export function* comeBack(by: FactType, event: LoggedEvent, undoing: Undoing): G
 }
 
 /** Whether it came back since and went again: as the log has it, and as this commit does. */
-const hasGoneAgain = ({ seq, entityId }: LoggedEvent, { past }: Undoing): boolean =>
-  past.goneAgain.has(seq) || past.decided.some((event) => event.entityId === entityId && !event.after)
+const hasGoneAgain = ({ seq, entity, entityId }: LoggedEvent, { past }: Undoing): boolean =>
+  past.goneAgain.has(seq) ||
+  past.decided.some((one) => one.entity === entity && one.entityId === entityId && !one.after)
 
 /** @throws Refusal 409 for who cannot be a member now */
 function requireWelcome(event: LoggedEvent, undoing: Undoing): void {

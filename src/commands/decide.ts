@@ -1,4 +1,4 @@
-import type { Loadable } from '../../drizzle/entities.ts'
+import { loadable } from '../../drizzle/entities.ts'
 import type { Decision } from '../facts/facts.ts'
 import type { ProjectState } from '../actor/state.ts'
 import type { Caller } from '../identity/caller.ts'
@@ -45,9 +45,10 @@ export const ownIdIn = ({ takesOwnId }: Command<never>, input: object): string |
   takesOwnId ? (input as { id?: string }).id : undefined
 
 /** The id of what is created: the client's own, if nothing has it, else a new one. @throws Refusal 409 */
-export function idFor(state: ProjectState, known: Known, kind: Loadable, own?: string): string {
+export function idFor(state: ProjectState, known: Known, own?: string): string {
   if (own === undefined) return known.newId()
-  if (known.found?.taken.includes(own) || state.row(kind, own)) throw idTaken()
+  const isHere = state.member(own) || loadable.some((kind) => state.row(kind, own))
+  if (isHere || known.found?.taken.includes(own)) throw idTaken()
   return own
 }
 

@@ -89,6 +89,7 @@ function openFindTaken(sql: Sql) {
     const rows = await sql<{ id: string }[]>`
       select id from unnest(${ids}::uuid[]) q(id)
       where exists (select from streams where project_id = q.id)
+        or exists (select from users u where u.id = q.id) or exists (select from members m where m.id = q.id)
         or exists (select from tasks t where t.id = q.id)
         or exists (select from subtasks s where s.id = q.id) or exists (select from subtasks s where s.task_id = q.id)
         or exists (select from comments c where c.id = q.id) or exists (select from comments c where c.task_id = q.id)

@@ -136,18 +136,23 @@ function factsOf(events: StoredEvent[], unit: number): Fact[] {
   const first = new Map<string, StoredEvent>()
   const last = new Map<string, StoredEvent>()
   for (const event of events) {
-    if (!first.has(event.entityId)) first.set(event.entityId, event)
-    last.set(event.entityId, event)
+    const row = rowOf(event)
+    if (!first.has(row)) first.set(row, event)
+    last.set(row, event)
   }
   return events.map((event) => {
-    const { before, entity, undoes } = first.get(event.entityId)!
+    const row = rowOf(event)
+    const { before, entity, undoes } = first.get(row)!
     // What hung on a task that was deleted and is back may still stand, until it is removed.
     const mayStand = !before && undoes != null && entities[entity].parent === 'task'
     const writes = event.after ? (mayStand ? 'put' : before ? 'set' : 'add') : null
     const written = writes ?? (before || mayStand ? 'cut' : null)
-    return { unit, how: last.get(event.entityId) === event ? written : null, ...event }
+    return { unit, how: last.get(row) === event ? written : null, ...event }
   })
 }
+
+/** Ids are made by clients too: of things of two kinds they may be the same. */
+const rowOf = ({ entity, entityId }: StoredEvent): string => entity + entityId
 
 function entitiesOf(facts: Fact[]): Pick<Shape, 'adds' | 'puts' | 'sets' | 'cuts'> {
   const of = (how: Fact['how']) =>

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
 import { newId } from '../../src/ids.ts'
 import { openPair, type Pair, upTo } from '../races/pair.ts'
-import { type Body, make, type Person } from '../support/client.ts'
+import { type Body, invite, make, type Person, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { absentId, expectRefusal } from './answers.ts'
 
@@ -46,7 +46,9 @@ for (const [what, createOf] of Object.entries(creates)) {
     const other = await make(ada, '/tasks', { title: 'T', projectId: elsewhere.id })
     const subtask = await make(ada, `/tasks/${other.id}/subtasks`, { title: 'S' })
     const comment = await make(ada, `/tasks/${other.id}/comments`, { text: 'C' })
-    for (const { id } of [elsewhere, other, subtask, comment]) {
+    const grace = await register(ada.as())
+    const member = await invite(ada, elsewhere.id, grace)
+    for (const { id } of [elsewhere, other, subtask, comment, grace, member]) {
       expectRefusal(await ada.post(...createOf(id)), 409, taken)
     }
   })
@@ -120,4 +122,39 @@ test('a deleted task keeps its id until what hung on it is gone', async () => {
   expect((await ada.delete(`/tasks/${task.id}`)).status).toBe(200)
   const again = { id: task.id, title: 'Again', projectId: project.id }
   expectRefusal(await ada.post('/tasks', again), 409, taken)
+})
+
+test('things of two kinds never take the same id, by one request or by several at once', async () => {
+  const given = (id: string) => [
+    { op: 'task.create', id, title: 'Own' },
+    { op: 'subtask.create', id, taskId: task.id, title: 'Own' },
+    { op: 'comment.create', id, taskId: task.id, text: 'Own' },
+  ]
+  const operations = given(newId())
+  for (const one of operations)
+    for (const other of operations) {
+      expectRefusal(await batch([one, other]), 409, `operations[1]: ${taken}`)
+    }
+  for (const _ of upTo(10)) {
+    const id = newId()
+    const all = Object.entries(creates).filter(([what]) => what !== 'project')
+    const answers = await Promise.all(all.map(([, createOf]) => ada.post(...createOf(id))))
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409])
+  }
+  expect(await faultsOf(pair.sql)).toEqual([])
+})
+
+test('where things of two kinds have one id all the same, each of them is written', async () => {
+  const grace = await register(ada.as())
+  const { id } = await invite(ada, project.id, grace)
+  await pair.sql`update tasks set id = ${id} where id = ${task.id}`
+  const answer = await batch([
+    { op: 'member.remove', memberId: id },
+    { op: 'task.update', id, title: 'Written' },
+  ])
+  expect(answer.status).toBe(200)
+  const members = (await ada.get(`/projects/${project.id}/members`)).body as unknown
+  expect(members).toEqual([])
+  expect((await grace.get(`/projects/${project.id}`)).status).toBe(404)
+  expect((await ada.get(`/tasks/${id}`)).body.title).toBe('Written')
 })
