@@ -12,11 +12,14 @@ export const worker = nilId
 
 /** Removes what a deleted project left behind, its stream last: run again, it goes on where it stopped. */
 export async function purgeProject(sql: Sql, projectId: string, pace: Pace): Promise<void> {
+  // Who is stopped between two statements, for long, finds what has the ids of its tasks since.
+  const notOfAnother = sql`and not exists (
+    select from tasks t where t.id = task_id and t.project_id <> ${projectId})`
   await perPage(pace, nilId, async (after) => {
     const tasks = await sql<{ id: string }[]>`
       select id from tasks where project_id = ${projectId} and id > ${after} order by id, number limit ${pace.batchRows}`
     const ids = tasks.map(({ id }) => id)
-    await purgeChildren(sql, ids, pace)
+    await purgeChildren(sql, ids, pace, notOfAnother)
     await sql`delete from tasks where id = any(${ids}::uuid[]) and project_id = ${projectId}`
     return ids.at(-1)
   })
@@ -31,8 +34,10 @@ export async function purgeProject(sql: Sql, projectId: string, pace: Pace): Pro
       where e.project_id = ${projectId} and e.seq > ${after + pace.batchRows}`
     return row?.last ?? undefined
   })
-  await sql`delete from streams where project_id = ${projectId}
-    and not exists (select from projects where id = ${projectId})`
+  await sql`
+    with gone as (delete from streams where project_id = ${projectId}
+      and not exists (select from projects where id = ${projectId}) returning project_id)
+    insert into gone_projects select project_id from gone on conflict do nothing`
 }
 
 /** Never many, but for what they were sent. */
@@ -50,7 +55,8 @@ export async function purgeTask(
   { taskId = '', eventId }: { taskId?: string; eventId?: string },
   pace: Pace,
 ): Promise<void> {
-  await purgeChildren(sql, [taskId], pace, eventId ?? (await lastDeletionOf(sql, taskId)))
+  const last = eventId ?? (await lastDeletionOf(sql, taskId))
+  await purgeChildren(sql, [taskId], pace, last ? sql`and event_id < ${last}::uuid` : sql``)
 }
 
 /** For jobs from before they named the event. */
@@ -60,10 +66,9 @@ async function lastDeletionOf(sql: Sql, taskId: string): Promise<string | undefi
   return row?.id
 }
 
-/** Removes the subtasks and comments of deleted tasks: all, or those that no event after `eventId` has touched. */
-async function purgeChildren(sql: Sql, taskIds: string[], pace: Pace, eventId?: string): Promise<void> {
+/** Removes the subtasks and comments of deleted tasks: of them, those that are `left`. */
+async function purgeChildren(sql: Sql, taskIds: string[], pace: Pace, left: SqlPart): Promise<void> {
   if (taskIds.length === 0) return
-  const left = eventId ? sql`and event_id < ${eventId}::uuid` : sql``
   for (const table of ['comments', 'subtasks'] as const)
     await purgeRows(sql, table, sql`task_id = any(${taskIds}::uuid[]) ${left}`, pace)
 }

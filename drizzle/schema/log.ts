@@ -13,6 +13,12 @@ export const streams = pgTable('streams', {
   lastEventId: uuid('last_event_id').notNull().default('00000000-0000-0000-0000-000000000000'),
 })
 
+/**
+ * Projects that are gone for good. Their ids stay taken: what was left undone when they went, or is remembered of them, is
+ * never taken for another one's.
+ */
+export const goneProjects = pgTable('gone_projects', { projectId: uuid('project_id').primaryKey() })
+
 /** The history: what each commit changed, with the row before and after. Folding it gives the rows above. */
 export const events = pgTable(
   'events',
@@ -40,6 +46,10 @@ export const events = pgTable(
     index('events_task')
       .on(t.taskId, t.id)
       .where(sql`task_id is not null`),
+    // Whether the id of a subtask or comment was ever given.
+    index('events_made')
+      .on(t.entityId)
+      .where(sql`entity in ('subtask', 'comment') and before is null`),
     // Which projects a task came through.
     index('events_left')
       .on(t.taskId, t.projectId)

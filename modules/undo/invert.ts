@@ -48,8 +48,10 @@ export function invert(by: FactType, event: LoggedEvent, undoing: Undoing): Chan
 function rowNow(trial: State, { entity, entityId, taskId }: LoggedEvent): Rows[Entity] | null {
   if (entity === 'project') return trial.project
   if (entity === 'member') return trial.member(entityId) ?? null
-  const isHere = trial.row('task', taskId!)?.projectId === trial.projectId
-  return (isHere && trial.row(entity, entityId)) || null
+  if (trial.row('task', taskId!)?.projectId !== trial.projectId) return null
+  const row = trial.row(entity, entityId)
+  // Found by its id, it may be another task's, in whatever project.
+  return row && (entity === 'task' || taskOf(row) === taskId) ? row : null
 }
 
 /** Whether anything hangs on a task that did not come back with it: as it was read, and as this commit has it. */

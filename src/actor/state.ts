@@ -34,6 +34,8 @@ export interface ProjectState {
   row<E extends Loadable>(entity: E, id: string): Rows[E] | undefined
   /** A row that must be here. @throws Refusal 404 */
   present<E extends Loadable>(entity: E, id: string): Rows[E]
+  /** Whether anything that is known to be here has this id. */
+  has(id: string): boolean
   /** What the user is here; null for a stranger and in a project that is gone. */
   roleOf(userId: string): Role | null
   /** What hangs on the task that is about to go to another project, as it is now; null for every other command. */
@@ -117,6 +119,10 @@ export class State implements ProjectState {
   /** True when the row is here, or known to be absent. */
   knows(entity: Loadable, id: string): boolean {
     return this.rows[entity].get(id) !== undefined
+  }
+
+  has(id: string): boolean {
+    return this.member(id) !== undefined || loadable.some((kind) => this.row(kind, id) !== undefined)
   }
 
   roleOf(userId: string): Role | null {

@@ -1,4 +1,3 @@
-import { loadable } from '../../drizzle/entities.ts'
 import type { Decision } from '../facts/facts.ts'
 import type { ProjectState } from '../actor/state.ts'
 import type { Caller } from '../identity/caller.ts'
@@ -47,8 +46,7 @@ export const ownIdIn = ({ takesOwnId }: Command<never>, input: object): string |
 /** The id of what is created: the client's own, if nothing has it, else a new one. @throws Refusal 409 */
 export function idFor(state: ProjectState, known: Known, own?: string): string {
   if (own === undefined) return known.newId()
-  const isHere = state.member(own) || loadable.some((kind) => state.row(kind, own))
-  if (isHere || known.found?.taken.includes(own)) throw idTaken()
+  if (state.has(own) || known.found?.taken.includes(own)) throw idTaken()
   return own
 }
 

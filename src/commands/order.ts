@@ -28,7 +28,7 @@ export interface Sought {
 export interface Found {
   people: (Person | null)[]
   taskIds: (string | null)[]
-  /** Those of the own ids that something has, or had until just now. */
+  /** Those of the own ids that something has, or had. */
   taken: string[]
 }
 

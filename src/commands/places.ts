@@ -83,16 +83,22 @@ function openFind(sql: Sql, kind: Loadable) {
   })
 }
 
-/** What was deleted has its id until all that hung on it is gone, for that would be taken for the new one's. */
+/**
+ * What has an id, or had it: as long as the log tells of it, and a project's for good. What waits to be removed, or is
+ * remembered of what is gone, would be taken for the new one's.
+ */
 function openFindTaken(sql: Sql) {
   return batched({ keys: 500, slots: 2 }, async (ids: string[]) => {
     const rows = await sql<{ id: string }[]>`
       select id from unnest(${ids}::uuid[]) q(id)
       where exists (select from streams where project_id = q.id)
+        or exists (select from gone_projects where project_id = q.id)
         or exists (select from users u where u.id = q.id) or exists (select from members m where m.id = q.id)
-        or exists (select from tasks t where t.id = q.id)
+        or exists (select from tasks t where t.id = q.id) or exists (select from events e where e.task_id = q.id)
         or exists (select from subtasks s where s.id = q.id) or exists (select from subtasks s where s.task_id = q.id)
         or exists (select from comments c where c.id = q.id) or exists (select from comments c where c.task_id = q.id)
+        or exists (select from events e
+          where e.entity_id = q.id and e.entity in ('subtask', 'comment') and e.before is null)
         or q.id::text in (select data ->> 'taskId' from outbox where data ->> 'taskId' is not null)`
     return inOrder(ids, rows, ({ id }) => id)
   })

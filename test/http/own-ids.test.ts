@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
 import { newId } from '../../src/ids.ts'
+import { purgeProject, purgeTask } from '../../workers/cascade.ts'
 import { openPair, type Pair, upTo } from '../races/pair.ts'
 import { type Body, invite, make, type Person, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
@@ -117,11 +118,25 @@ test('in a batch an id is taken by what came before it, and stands for it after'
   expectRefusal(await batch([{ ...create, id: '#own' }]), 400, /^operations\[0\]: id must be a UUIDv7/)
 })
 
-test('a deleted task keeps its id until what hung on it is gone', async () => {
-  await make(ada, `/tasks/${task.id}/subtasks`, { title: 'Left' })
-  expect((await ada.delete(`/tasks/${task.id}`)).status).toBe(200)
-  const again = { id: task.id, title: 'Again', projectId: project.id }
-  expectRefusal(await ada.post('/tasks', again), 409, taken)
+test('what had an id keeps it when it is gone, and all that hung on it', async () => {
+  const [{ sql, atB }, gone] = [pair, task]
+  const pace = { batchRows: 500, pauseMs: 0 }
+  const subtask = await make(ada, `/tasks/${task.id}/subtasks`, { title: 'Gone' })
+  const comment = await make(ada, `/tasks/${task.id}/comments`, { text: 'Gone' })
+  await ada.delete(`/tasks/subtasks/${subtask.id}`)
+  await ada.delete(`/tasks/comments/${comment.id}`)
+  await ada.delete(`/tasks/${task.id}`)
+  await purgeTask(sql, { taskId: task.id }, pace)
+  const other = await make(ada, '/projects', { name: 'Gone' })
+  await ada.delete(`/projects/${other.id}`)
+  await purgeProject(sql, other.id, pace)
+  await sql`delete from outbox`
+  task = await make(ada, '/tasks', { title: 'T', projectId: project.id })
+  for (const { id } of [subtask, comment, gone, other])
+    for (const createOf of Object.values(creates))
+      for (const who of [ada, atB]) {
+        expectRefusal(await who.post(...createOf(id)), 409, taken)
+      }
 })
 
 test('things of two kinds never take the same id, by one request or by several at once', async () => {

@@ -103,3 +103,32 @@ test('a cascade that waits for rows which another one deletes goes on with the r
   await Promise.all([other, purge])
   expect(await rowsWith(sql(), [taskId])).toEqual({})
 })
+
+test('a worker that froze in the removal of a project takes nothing of who has the id of a task since', async () => {
+  const bea = await register(service.client)
+  const [old, other] = [
+    await make(ada, '/projects', { name: 'Old' }),
+    await make(bea, '/projects', { name: 'Other' }),
+  ]
+  const id = newId()
+  await make(ada, '/tasks', { id, title: 'Old', projectId: old.id })
+  const [woken, frozen] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const slow = new Proxy(sql(), {
+    apply(target, self, args: [TemplateStringsArray]) {
+      const query = Reflect.apply(target, self, args)
+      if (!args[0][0]?.includes('with found as materialized (select id from ')) return query
+      frozen.resolve()
+      return woken.promise.then(() => query)
+    },
+  })
+  const pace = { batchRows: 2, pauseMs: 0 }
+  const removal = purgeProject(slow, old.id, pace)
+  await frozen.promise
+  expect((await ada.delete(`/projects/${old.id}`)).status).toBe(200)
+  await settled()
+  await make(bea, '/tasks', { id, title: 'New', projectId: other.id })
+  await make(bea, `/tasks/${id}/comments`, { text: 'Precious' })
+  woken.resolve()
+  await removal
+  expect((await bea.get(`/tasks/${id}/comments`)).body).toHaveLength(1)
+})

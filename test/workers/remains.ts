@@ -27,10 +27,13 @@ export async function furnish(owner: Person, tasks: number): Promise<Furnished> 
   return { id: projectId, taskIds, ids: [projectId, ...taskIds, ...things.flat().map(({ id }) => id)] }
 }
 
-/** How many rows of each table name one of these ids anywhere; tables without such a row are left out. */
+/**
+ * How many rows of each table name one of these ids anywhere; tables without such a row are left out, and the one that
+ * keeps ids from being taken again.
+ */
 export async function rowsWith(sql: Sql, ids: string[]): Promise<Record<string, number>> {
   const tables = await sql<{ name: string }[]>`
-    select table_name as name from information_schema.tables where table_schema = 'public'`
+    select table_name as name from information_schema.tables where table_schema = 'public' and table_name <> 'gone_projects'`
   const found: Record<string, number> = {}
   for (const { name } of tables) {
     const [row] = await sql<{ n: number }[]>`
