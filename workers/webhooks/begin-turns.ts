@@ -16,7 +16,7 @@ export async function beginTurns(sql: Sql, workerId: string, ids: string[]): Pro
     update webhooks w set lease_by = ${workerId}, lease_until = now() + ${leaseMs}::int4 * interval '1 ms',
       delivery_id = coalesce(w.delivery_id, gen_random_uuid()), head = coalesce(w.head, due.version)
     from due where w.id = due.id
-    returning w.id, w.project_id, w.url, w.types, w.max_events, w.secret, w.cursor::float8 as cursor, w.failures,
+    returning w.id, w.project_id, w.revision, w.url, w.types, w.max_events, w.secret, w.cursor::float8 as cursor, w.failures,
       w.delivery_id, w.head::float8 as head,
       case when w.former_until > now() then w.former_secret end as former_secret,
       coalesce(extract(epoch from now() - w.failing_since) * 1000, 0)::float8 as failing_ms`

@@ -7,7 +7,7 @@ type Stored = typeof webhooks.$inferSelect
 /** A delivery that a worker has begun: no other one does until the lease is over. */
 export interface Turn extends Pick<
   Stored,
-  'id' | 'projectId' | 'url' | 'maxEvents' | 'secret' | 'formerSecret' | 'cursor' | 'failures'
+  'id' | 'projectId' | 'revision' | 'url' | 'maxEvents' | 'secret' | 'formerSecret' | 'cursor' | 'failures'
 > {
   types: FactType[] | null
   deliveryId: string

@@ -1,0 +1,120 @@
+import { afterEach, expect, test } from 'bun:test'
+import { eventually } from '../races/pair.ts'
+import { openReceiver, verified } from './receiver.ts'
+import { type Hook, openScene, type Scene } from './scene.ts'
+
+let scene: Scene
+afterEach(() => scene.close())
+
+/** A receiver whose first answer is held back, and the others are good. */
+function held(status: number) {
+  const { promise, resolve: answer } = Promise.withResolvers<void>()
+  let isFirst = true
+  const manners: Parameters<typeof openReceiver>[0] = async (response) => {
+    if (!isFirst) return response.end()
+    isFirst = false
+    await promise
+    return response.writeHead(status, { 'retry-after': '3600' }).end()
+  }
+  return { manners, answer }
+}
+
+const attempts = async (id: string) => (await scene.ada.get(`${scene.path(id)}/deliveries`)).body.length
+const expectUnharmed = async (id: string) =>
+  expect(await scene.state(id)).toMatchObject({ enabled: true, failures: 0, nextAttemptAt: null })
+/** How many statements that say this wait for a row. */
+async function waiting(words: string): Promise<number> {
+  const [row] = await scene.service.services.database.reads<{ n: number }[]>`
+    select count(*)::int4 as n from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock' and position(${words} in query) > 0`
+  return row!.n
+}
+
+for (const status of [410, 503])
+  test(`a URL that was changed meanwhile is not blamed for the ${status} of the one before`, async () => {
+    const { manners, answer } = held(status)
+    scene = await openScene({}, manners)
+    const next = await openReceiver()
+    const { id } = await scene.hook()
+    await scene.work(1)
+    await eventually('a delivery', () => scene.receiver.received.length === 1)
+    expect((await scene.ada.patch(scene.path(id), { url: next.url })).status).toBe(200)
+    answer()
+    await eventually('the answer', async () => (await attempts(id)) > 0)
+    await expectUnharmed(id)
+    await eventually('it to come to the next', () => next.received.length === 1)
+    const [before, after] = [scene.receiver.received[0]!, next.received[0]!]
+    expect(after.headers['webhook-id']).toBe(before.headers['webhook-id'])
+    await next.close()
+  })
+
+test('so it is where the change and the answer wait for each other', async () => {
+  const { manners, answer } = held(410)
+  scene = await openScene({}, manners)
+  const next = await openReceiver()
+  const { id } = await scene.hook()
+  await scene.work(1)
+  await eventually('a delivery', () => scene.receiver.received.length === 1)
+  const changing = await scene.service.services.database.chores.begin(async (sql) => {
+    await sql`select from webhooks where id = ${id} for update`
+    const patched = scene.ada.patch(scene.path(id), { url: next.url })
+    await eventually('the change to wait', async () => (await waiting('max_events =')) === 1)
+    answer()
+    await eventually('the answer to wait', async () => (await waiting('jsonb_to_recordset')) === 1)
+    return { patched }
+  })
+  expect((await changing.patched).status).toBe(200)
+  await eventually('the answer', async () => (await attempts(id)) > 0)
+  await expectUnharmed(id)
+  await eventually('it to come to the next', () => next.received.length === 1)
+  await next.close()
+})
+
+test('after a rotation it comes again at once, with the new secret', async () => {
+  const { manners, answer } = held(503)
+  scene = await openScene({}, manners)
+  const { ada, receiver } = scene
+  const { id } = await scene.hook()
+  await scene.work(1)
+  await eventually('a delivery', () => receiver.received.length === 1)
+  const { secret } = (await ada.post(`${scene.path(id)}/rotate`)).body as Hook
+  answer()
+  await eventually('the answer', async () => (await attempts(id)) > 0)
+  await expectUnharmed(id)
+  await eventually('another', () => receiver.received.length === 2)
+  expect(verified(secret, receiver.received[1]!)).toEqual(receiver.received[1]!.body)
+})
+
+test('who enables a webhook begins anew, whatever becomes of the last of five days of attempts', async () => {
+  scene = await openScene({}, (response) => response.writeHead(500).end())
+  const { ada, receiver, service } = scene
+  const { id } = await scene.hook()
+  await scene.work(1)
+  await eventually('a failure', async () => (await scene.state(id)).failures === 1)
+  const { manners, answer } = held(500)
+  receiver.manners = manners
+  await service.services.database
+    .chores`update webhooks set failing_since = failing_since - interval '5 days', next_at = now()`
+  await eventually('the last attempt', () => receiver.received.length === 2)
+  expect((await ada.patch(scene.path(id), { enabled: true })).status).toBe(200)
+  answer()
+  await eventually('the answer', async () => (await attempts(id)) > 1)
+  await expectUnharmed(id)
+  await eventually('success', async () => (await scene.state(id)).cursor === 2)
+})
+
+test('what was delivered before the change is not sent again', async () => {
+  const { manners, answer } = held(200)
+  scene = await openScene({}, manners)
+  const next = await openReceiver()
+  const { id } = await scene.hook()
+  await scene.work(1)
+  await eventually('a delivery', () => scene.receiver.received.length === 1)
+  await scene.ada.patch(scene.path(id), { url: next.url })
+  answer()
+  await eventually('it to be known', async () => (await scene.state(id)).cursor === 2)
+  await scene.work(1)
+  await eventually('the next event', () => next.received.length === 1)
+  expect(next.seqs()).toEqual([3])
+  await next.close()
+})
