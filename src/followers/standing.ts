@@ -41,6 +41,7 @@ export class SeenBy {
 export class Standing {
   readonly versions = new Map<string, number>()
   private readonly listeners = new Set<Listener>()
+  private isEnded = false
 
   constructor(
     readonly userId: string,
@@ -53,6 +54,7 @@ export class Standing {
 
   /** Takes in what was seen of one project. A first one beyond the bound is left out until others go. */
   see(projectId: string, version: number | undefined): void {
+    if (this.isEnded) return // a look that was under way would have it kept for good
     const known = this.versions.get(projectId)
     if (known === version || (known === undefined && this.versions.size >= mostTold)) return
     if (version === undefined) {
@@ -100,6 +102,7 @@ export class Standing {
 
   /** Nobody listens any more. */
   end(): void {
+    this.isEnded = true
     for (const projectId of this.versions.keys()) this.seenBy.drop(projectId, this)
   }
 

@@ -32,6 +32,22 @@ test('so many projects are told and no more; when one goes, another has room', (
   for (const [id] of listOf(mostTold + 2)) expect([...seenBy.of(id)]).toEqual([])
 })
 
+test('who left while their projects were being looked at is kept nowhere', () => {
+  const seenBy = new SeenBy()
+  const standing = new Standing('somebody', seenBy)
+  const listener = standing.join()
+  standing.seeAll(listOf(2))
+  listener.leave()
+  standing.end()
+  // What the look finds that was under way.
+  standing.seeAll([
+    [idOf(1), 2],
+    [idOf(3), 1],
+  ])
+  standing.see(idOf(2), 2)
+  for (const n of [1, 2, 3]) expect([...seenBy.of(idOf(n))]).toEqual([])
+})
+
 test('who is slow hears of each project once, as it is by then', () => {
   const standing = new Standing('somebody', new SeenBy())
   const listener = standing.join()
