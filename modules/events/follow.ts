@@ -40,7 +40,7 @@ export function openFollow(means: Means) {
       if (followers.hasEnded()) throw unavailable('This process ends')
       if (position < seen.version) {
         const frames = await framesAfter(seen, position)
-        ;({ seen, heldAt } = await stillSeen(reading, { seen, heldAt }, frames, following))
+        ;({ seen, heldAt } = await stillSeen(reading, { seen, heldAt, position }, frames, following))
         position = frames.upTo
         const isLongUntold = position - told > mostUntold
         const chunk = shownOf(frames, start.types) ?? (isLongUntold ? nothingNew(idOf(position)) : null)

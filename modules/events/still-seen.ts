@@ -3,6 +3,7 @@ import type { Following } from '../../src/followers/following.ts'
 import type { Seen } from '../../src/reads/role-lookup.ts'
 import type { Services } from '../../src/services.ts'
 import type { Frames } from './frames.ts'
+import { openSeeAgain } from './see-again.ts'
 
 /** What a stream's reader may see, and up to which version it is certain that they may. */
 export interface Sight {
@@ -13,15 +14,24 @@ export interface Sight {
 /**
  * Whether a reader may still see what was read for them: asked of the database, unless all that happened since their
  * rights were known was committed here just now, and changed nobody's.
- * @throws Refusal 401 or 404
+ * @throws Refusal 400, 401 or 404
  */
-export const openStillSeen =
-  ({ authenticate, recent }: Pick<Services, 'authenticate' | 'recent'>) =>
-  async ({ request }: Reading, { seen, heldAt }: Sight, frames: Frames, { beyond }: Following) => {
-    const caller = await authenticate.caller(request)
+export function openStillSeen(means: Pick<Services, 'authenticate' | 'findRole' | 'recent'>) {
+  const { authenticate, recent } = means
+  const seeAgain = openSeeAgain(means)
+  return async (reading: Reading, at: Sight & { position: number }, frames: Frames, following: Following) => {
+    const { seen, heldAt, position } = at
+    if (frames.upTo === position) {
+      // There was no room for what was heard of, beside others, or it was lost with a primary: the database says which.
+      following.forget(position)
+      const now = await seeAgain(reading, seen.projectId, position)
+      return { seen: now, heldAt: now.version }
+    }
+    const caller = await authenticate.caller(reading.request)
     const plainUpTo = recent.plainSince(seen.projectId, heldAt) ?? 0
-    if (plainUpTo >= Math.max(frames.upTo, seen.version, beyond)) return { seen, heldAt: plainUpTo }
+    if (plainUpTo >= Math.max(frames.upTo, seen.version, following.beyond)) return { seen, heldAt: plainUpTo }
     const now = await frames.seenBy(caller)
     // What was looked at for many may be older than what one knows.
     return { seen: seen.version > now.version ? seen : now, heldAt: now.version }
   }
+}

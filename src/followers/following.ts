@@ -28,6 +28,11 @@ export class Following implements Waiter {
     else this.isInDoubt ||= !isNewer
   }
 
+  /** What was heard of may be lost: whoever forgets it asks the database after that, not before. */
+  forget(known: number): void {
+    this.beyond = known
+  }
+
   end(): void {
     clearTimeout(this.timer)
     this.wake()

@@ -52,6 +52,21 @@ test('a version that is behind is doubtful, also to somebody busy', async () => 
   following.end()
 })
 
+test('what was heard of and lost is forgotten, and what is heard after that is not', async () => {
+  const { following, hear, see } = follow(3)
+  hear(4)
+  following.forget(3)
+  const news = following.moved(3, longMs)
+  see(3)
+  hear(4)
+  expect(await news).toBe(4)
+  hear(5)
+  following.forget(4)
+  hear(5)
+  expect(await following.moved(4, longMs)).toBe(5)
+  following.end()
+})
+
 test('when the time is up nothing came, however often it was waited for', async () => {
   const { following, hear } = follow(0)
   const began = performance.now()
