@@ -51,6 +51,7 @@ export function openFollow(means: Means) {
         if (leftMs > 0) {
           const version = await following.moved(seen.version, leftMs)
           seen = version ? { ...seen, version } : await seeAgain(reading, seen.projectId, position)
+          if (!version) heldAt = seen.version // which may be one that was before, where some were lost
           continue
         }
         yield nothingNew(idOf(position))

@@ -1,13 +1,16 @@
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import type { TObject } from '@sinclair/typebox'
 import { canonicalId } from '../ids.ts'
+import { parseInstant } from '../schema/text.ts'
 import { invalid } from '../schema/validation.ts'
 import { badRequest } from '../wire/refusals.ts'
 import { inTurn } from './in-turn.ts'
 import type { Kind, Kinds, Operation } from './kinds.ts'
 
-export const notHere = () =>
-  badRequest('projectId must be the project of the batch: a task moves to another one alone')
+export const notHere = (key = 'projectId') =>
+  badRequest(
+    `${key} must be the project of the batch${key === 'id' ? '' : ': a task moves to another one alone'}`,
+  )
 
 /**
  * Holds each operation to its command's own schema, in the words in which the command alone is refused, and sees that
@@ -53,7 +56,17 @@ function tidied({ command, ids }: Kind, given: Operation): Operation {
   for (const key of ids)
     if (typeof operation[key] === 'string' && !isReference(operation[key]))
       operation[key] = canonicalId(operation[key])
+  const was = operation.was as Record<string, unknown> | undefined
+  if (was)
+    operation.was = Object.fromEntries(Object.entries(was).map(([key, value]) => [key, stored(key, value)]))
   return operation as Operation
+}
+
+/** Ids and instants as rows hold them, however they are written. */
+function stored(key: string, value: unknown): unknown {
+  if (typeof value !== 'string') return value
+  if (/^id$|Id$/.test(key)) return canonicalId(value)
+  return /(At|Date)$/.test(key) ? (parseInstant(value) ?? value) : value
 }
 
 export const isReference = (value: unknown): value is string =>
@@ -70,7 +83,7 @@ function requireKnown({ ids }: Kind, operation: Operation, names: ReadonlySet<st
 function placeIn(projectId: string, { command, projectKey }: Kind, operation: Operation): void {
   if (!projectKey) return
   const said = operation[projectKey] ?? projectId
-  if (said !== projectId) throw notHere()
+  if (said !== projectId) throw notHere(projectKey)
   if (command.at.kind === 'project') operation[projectKey] = projectId
   else delete operation[projectKey]
 }

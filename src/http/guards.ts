@@ -7,7 +7,7 @@ import { addressOf } from './limits/address.ts'
 import type { Share } from './limits/budget.ts'
 import { tell } from './limits/headers.ts'
 import type { Limits } from './limits/limits.ts'
-import { requireShort, requireSingle } from './request-url.ts'
+import { requireNone, requireShort, requireSingle } from './request-url.ts'
 import { bodyReading } from './workarounds.ts'
 
 /** A request as its route is to see it. @throws Refusal 400 */
@@ -55,6 +55,7 @@ const signInGuard = ({ limits, open, told, trustProxy }: Means) =>
       const address = addressOf(request, server, trustProxy)
       const share = await limits.enter(address)
       requireSingle(request)
+      requireNone(request)
       return { address, share }
     })
     .onAfterHandle({ as: 'scoped' }, told)
@@ -93,6 +94,7 @@ const claimsGuard = ({ authenticate, limits, open, told, trustProxy }: Means) =>
       else await authenticate.require(claims)
       const share = await limits.use(claims.userId, request.method)
       tidy(request, params)
+      requireNone(request)
       return { claims, share, address: addressOf(request, server, trustProxy) }
     })
     .onAfterHandle({ as: 'scoped' }, told)

@@ -1,4 +1,4 @@
-import { givenTwice, Refusal } from '../wire/refusals.ts'
+import { givenTwice, Refusal, unknownParameter } from '../wire/refusals.ts'
 
 /** More than any path and query here needs. Headers are the server's to bound: it answers 431 from 16 KiB on. */
 export const urlCharacters = 8_192
@@ -22,6 +22,13 @@ export function requireSingle({ url }: Request): void {
     if (seen.has(name)) throw givenTwice(name)
     seen.add(name)
   }
+}
+
+/** Where a route has no parameters. @throws Refusal 400 naming the first */
+export function requireNone({ url }: Request): void {
+  const start = url.indexOf('?')
+  const name = start < 0 ? undefined : /[^&]+/.exec(url.slice(start + 1))?.[0].split('=')[0]
+  if (name !== undefined) throw unknownParameter(decoded(name))
 }
 
 function endOf(text: string, mark: string, from: number, most: number): number {

@@ -94,7 +94,8 @@ test('conditions hold: was and ifMatch of an operation, ifVersion and If-Match o
   const path = `/tasks/${task.id}`
   const update = (others: object) => ({ op: 'task.update', id: task.id, ...others })
   const etag = (await ada.get(path)).headers.get('etag')
-  const first = update({ was: task, ifMatch: etag, status: 'DONE' })
+  const written = { ...task, id: task.id.toUpperCase(), createdAt: task.createdAt.replace('Z', '+00:00') }
+  const first = update({ was: written, ifMatch: etag, status: 'DONE' })
   // What an operation before it did counts as well.
   const second = update({ was: { status: 'TODO' }, title: 'X' })
   expectRefusal(await send([first, second]), 409, 'operations[1]: Not as in was: status')
