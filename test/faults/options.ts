@@ -52,12 +52,16 @@ export function readOptions(args: string[]): Options {
   const webs = Number(values.webs)
   if (!(webs >= 2 && webs <= 8)) throw new TypeError('--webs wants a number from 2 to 8')
   const withComparison = !values['without-comparison']
-  const fallback = withComparison ? (values.short ? 30 : 120) : 20
+  const fallback = withComparison && !values.short ? 120 : 30
   const seconds = Number(values.seconds ?? Number(values.minutes) * 60) || fallback
   const perSecond = Math.min(values.short ? 300 : 600, mostOperations / seconds)
   const faults = (random: Random) => {
     if (only) return Array.from({ length: mostOfOne }, () => [only])
-    return withComparison ? (values.short ? shortFaults : endlessFaults(random)) : leaseFaults
+    return withComparison
+      ? values.short
+        ? shortFaults
+        : endlessFaults(random)
+      : Array(mostOfOne).fill(leaseFaults).flat()
   }
   return {
     seed: Number(values.seed ?? Math.floor(Math.random() * 1_000_000)),
