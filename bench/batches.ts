@@ -34,11 +34,12 @@ export async function measureBatches({ servers, loader, world, options }: Bench)
     batches.push(await hundred())
   }
   const [single, batch] = [medians(singles), medians(batches)]
-  if (!single || !batch) throw new Error('No round of batches without errors')
+  const times = ratio(batches, singles)
+  if (!single || !batch || times === undefined) throw new Error('No round of batches without errors')
   return {
     singles: single.perSecond,
     batched: tasks * batch.perSecond,
-    timesAsMany: tasks * ratio(batches, singles)!,
+    timesAsMany: tasks * times,
     singleMicros: sum(single.cpu),
     batchedMicros: sum(batch.cpu) / tasks,
   }

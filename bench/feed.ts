@@ -8,7 +8,7 @@ import { creation, only } from './requests.ts'
 import { sum } from './scaling.ts'
 import type { Seeded } from './seed.ts'
 import { createSteadily } from './steadily.ts'
-import { type Measured, medians, ratio, watched } from './watch.ts'
+import { type Measured, ratio, watched } from './watch.ts'
 
 /** What creates do while others listen, and what one takes of the machine, beside what they do alone in the same round: medians. */
 export interface Beside {
@@ -124,8 +124,11 @@ async function besides({ servers, loader, options }: Bench, one: Case): Promise<
     await listening.stop()
   }
   const errors = [...alone, ...during].flatMap(({ errors }) => errors)
-  if (!medians(alone) || !medians(during)) throw new Error(`No round without errors: ${errors.join()}`)
-  return { ...kept(alone, during), errors }
+  const throughput = ratio(during, alone)
+  const cpu = ratio(during, alone, (run) => sum(run.cpu))
+  if (throughput === undefined || cpu === undefined)
+    throw new Error(`No round without errors: ${errors.join()}`)
+  return { throughput, cpu, errors }
 }
 
 /** Streams of a project in which nothing happens. */
@@ -165,9 +168,3 @@ async function measureSaturation({ servers, loader, world, options }: Bench): Pr
   await listening.stop()
   return perSecond
 }
-
-/** How much of what creates did alone they do meanwhile, and what each takes of the machine beside that. */
-const kept = (alone: Measured[], during: Measured[]) => ({
-  throughput: ratio(during, alone)!,
-  cpu: ratio(during, alone, ({ cpu }) => sum(cpu))!,
-})

@@ -72,7 +72,7 @@ export type Next = (range: Range) => Promise<ReadEvent[]>
 export function openNext(means: Means & Pick<Services, 'authenticate' | 'recent'>): Next {
   const { authenticate, database, oldestKept, recent } = means
   const sql = database.reads
-  const peopleIn = openPeople(sql, authenticate)
+  const peopleOf = openPeople(sql, authenticate)
   const read = batched(together, async (ranges: Range[]) => {
     const known = ranges.map((range) => recent.after(range))
     const others = ranges.filter((_, n) => !known[n])
@@ -81,7 +81,7 @@ export function openNext(means: Means & Pick<Services, 'authenticate' | 'recent'
     const { rows, isCut } = others.length > 0 ? await rowsIn(sql, others, mostEvents, bytes) : none
     const byRange = Map.groupBy(rows, ({ n }) => others[n - 1])
     const found = ranges.map((range, n) => known[n] ?? byRange.get(range) ?? [])
-    const people = await peopleIn(found.flat())
+    const people = await peopleOf(found.flat())
     return found.map((events) => ({ events: events.map((event) => named(event, people)), isCut }))
   })
   return async (range) => {

@@ -15,10 +15,7 @@ export function requireSingle({ url }: Request): void {
   const start = url.indexOf('?')
   if (start < 0 || !url.includes('&', start)) return
   const seen = new Set<string>()
-  for (let from = start + 1, to = from; from <= url.length; from = to + 1) {
-    to = endOf(url, '&', from, url.length)
-    if (to === from) continue
-    const name = decoded(url.slice(from, endOf(url, '=', from, to)))
+  for (const name of parametersIn(url, start + 1)) {
     if (seen.has(name)) throw givenTwice(name)
     seen.add(name)
   }
@@ -27,8 +24,16 @@ export function requireSingle({ url }: Request): void {
 /** Where a route has no parameters. @throws Refusal 400 naming the first */
 export function requireNone({ url }: Request): void {
   const start = url.indexOf('?')
-  const name = start < 0 ? undefined : /[^&]+/.exec(url.slice(start + 1))?.[0].split('=')[0]
-  if (name !== undefined) throw unknownParameter(decoded(name))
+  if (start < 0) return
+  for (const name of parametersIn(url, start + 1)) throw unknownParameter(name)
+}
+
+/** Their names, one by one. */
+function* parametersIn(url: string, start: number): Generator<string> {
+  for (let from = start, to = from; from <= url.length; from = to + 1) {
+    to = endOf(url, '&', from, url.length)
+    if (to > from) yield decoded(url.slice(from, endOf(url, '=', from, to)))
+  }
 }
 
 function endOf(text: string, mark: string, from: number, most: number): number {

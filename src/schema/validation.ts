@@ -1,6 +1,6 @@
 import type { TSchema } from '@sinclair/typebox'
 import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
-import { badRequest, type Refusal } from '../wire/refusals.ts'
+import { badRequest, notKnown, type Refusal } from '../wire/refusals.ts'
 import { nearest } from './nearest.ts'
 
 const shown = 5
@@ -39,5 +39,5 @@ function sentence({ path, type, schema, value }: ValueError): string {
 function unknown(name: string, { properties }: TSchema): string {
   const fields = Object.keys(properties).filter((one) => !properties[one].readOnly)
   const meant = nearest(name.slice(name.lastIndexOf('.') + 1), fields)
-  return `${name || '""'} is not known here` + (meant ? `; did you mean ${meant}?` : '')
+  return notKnown(name) + (meant ? `; did you mean ${meant}?` : '')
 }

@@ -45,8 +45,8 @@ export const unexpected = () => new Refusal(500, 'Something went wrong on our si
 /** Which of two values was meant, nobody can tell. */
 export const givenTwice = (name: string) =>
   badRequest(`${name.slice(0, 100) || '""'} is given more than once`)
-export const unknownParameter = (name: string) =>
-  badRequest(`${name.slice(0, 100) || '""'} is not known here`)
+export const notKnown = (name: string): string => `${name || '""'} is not known here`
+export const unknownParameter = (name: string) => badRequest(notKnown(name.slice(0, 100)))
 export const badKey = () =>
   badRequest('Idempotency-Key must be 1 to 255 printable ASCII characters, quoted or bare')
 /** Try again in a second: the load or the fault that caused it is expected to pass. */

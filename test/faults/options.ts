@@ -27,6 +27,7 @@ const leaseFaults: FaultName[][] = [
 
 const mostOperations = 400_000
 const mostOfOne = 1_000
+const again = (faults: FaultName[][]) => Array.from({ length: mostOfOne }, () => faults).flat()
 
 export interface Options extends Omit<Campaign, 'say'> {
   json: string | undefined
@@ -56,12 +57,9 @@ export function readOptions(args: string[]): Options {
   const seconds = Number(values.seconds ?? Number(values.minutes) * 60) || fallback
   const perSecond = Math.min(values.short ? 300 : 600, mostOperations / seconds)
   const faults = (random: Random) => {
-    if (only) return Array.from({ length: mostOfOne }, () => [only])
-    return withComparison
-      ? values.short
-        ? shortFaults
-        : endlessFaults(random)
-      : Array(mostOfOne).fill(leaseFaults).flat()
+    if (only) return again([[only]])
+    if (!withComparison) return again(leaseFaults)
+    return values.short ? shortFaults : endlessFaults(random)
   }
   return {
     seed: Number(values.seed ?? Math.floor(Math.random() * 1_000_000)),

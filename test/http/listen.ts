@@ -22,6 +22,20 @@ export async function listen(
   return { answer, messages: messagesOf(answer.body!), stop: () => over.abort() }
 }
 
+/** Reads a project's stream in this very process, from now on. */
+export async function listenIn(
+  app: { fetch(request: Request): Response | Promise<Response> },
+  who: Person,
+  projectId: string,
+) {
+  const headers = { authorization: `Bearer ${who.token}`, accept: 'text/event-stream' }
+  const url = `http://localhost/api/v1/projects/${projectId}/events`
+  const { body } = await app.fetch(new Request(url, { headers }))
+  const messages = messagesOf(body!)
+  await messages.next()
+  return messages
+}
+
 export async function* messagesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Message, void, void> {
   let rest = ''
   const decoder = new TextDecoder()

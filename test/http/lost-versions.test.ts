@@ -3,7 +3,7 @@ import { createApp } from '../../src/app.ts'
 import { eventually, upTo } from '../races/pair.ts'
 import { make, type Person, register } from '../support/client.ts'
 import { openTestService, type TestService } from '../support/service.ts'
-import { messagesOf, take } from './listen.ts'
+import { listenIn, take } from './listen.ts'
 
 let service: TestService
 let app: ReturnType<typeof createApp>
@@ -29,17 +29,8 @@ beforeEach(async () => {
   ;[reads, without] = [0, 0]
 })
 
-async function listen() {
-  const headers = { authorization: `Bearer ${ada.token}`, accept: 'text/event-stream' }
-  const url = `http://localhost/api/v1/projects/${projectId}/events`
-  const { body } = await app.fetch(new Request(url, { headers }))
-  const messages = messagesOf(body!)
-  await messages.next()
-  return messages
-}
-
 test('a stream that heard of a version that was lost looks for it once, and tells the one that takes its place', async () => {
-  const messages = await listen()
+  const messages = await listenIn(app, ada, projectId)
   const told = take(messages, 1)
   service.services.hints.tell([{ projectId, version: 2 }])
   await eventually('a look for what was heard of', () => reads > 0)
@@ -51,7 +42,7 @@ test('a stream that heard of a version that was lost looks for it once, and tell
 })
 
 test('a stream for whose events there was no room reads them again, until it has them', async () => {
-  const messages = await listen()
+  const messages = await listenIn(app, ada, projectId)
   const told = take(messages, 2)
   without = 3
   for (const title of ['Draw', 'Cut']) await make(ada, '/tasks', { title, projectId })
@@ -61,7 +52,7 @@ test('a stream for whose events there was no room reads them again, until it has
 })
 
 test('a stream that is ahead of what was kept ends once it hears of more', async () => {
-  const messages = await listen()
+  const messages = await listenIn(app, ada, projectId)
   await make(ada, '/tasks', { title: 'Draw', projectId })
   expect(await take(messages, 1)).toMatchObject([{ id: '2' }])
   const { reads: sql } = service.services.database

@@ -8,7 +8,7 @@ import { commands } from '../../modules/commands.ts'
 import { react } from '../../workers/reactions.ts'
 import { type Client, invite, make, openClient, type Person, register } from '../support/client.ts'
 import { freshEnv } from '../support/service.ts'
-import { messagesOf, take } from './listen.ts'
+import { listenIn, take } from './listen.ts'
 
 const listeners = 40
 const rounds = 10
@@ -59,15 +59,6 @@ afterAll(async () => {
   await env.drop()
 })
 
-async function listen(who: Person, projectId: string) {
-  const headers = { authorization: `Bearer ${who.token}`, accept: 'text/event-stream' }
-  const url = `http://localhost/api/v1/projects/${projectId}/events`
-  const { body } = await app.fetch(new Request(url, { headers }))
-  const messages = messagesOf(body!)
-  await messages.next()
-  return messages
-}
-
 const clientOf = (one: Pick<typeof app, 'fetch'>) =>
   openClient('http://localhost', undefined, (request) => one.fetch(request))
 
@@ -77,7 +68,7 @@ async function askedFor(writer: Client) {
   const grace = await register(clientOf(app))
   await invite(ada, projectId, grace)
   const all = []
-  for (let i = 0; i < listeners; i++) all.push(await listen(i % 2 ? ada : grace, projectId))
+  for (let i = 0; i < listeners; i++) all.push(await listenIn(app, i % 2 ? ada : grace, projectId))
   const asked = []
   let names = 0
   for (let round = 0; round < rounds; round++) {

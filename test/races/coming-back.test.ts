@@ -1,29 +1,17 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { readConfig } from '../../src/config.ts'
-import { type Database, openDatabase } from '../../src/postgres/database.ts'
-import { make, openClient, type Person, register } from '../support/client.ts'
+import { make, type Person } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
-import { openProxy, type Proxy } from './proxy.ts'
+import { type BehindProxy, openBehindProxy } from './behind-proxy.ts'
 
-let web: ServiceProcess
-let proxy: Proxy
-let database: Database
+let behind: BehindProxy
+let proxy: BehindProxy['proxy']
+let database: BehindProxy['database']
 let ada: Person
-let drop: () => Promise<void>
 beforeAll(async () => {
-  const fresh = await freshEnv()
-  drop = fresh.drop
-  database = openDatabase(readConfig(fresh.env))
-  proxy = await openProxy(fresh.env.DATABASE_URL!)
-  web = await spawnService('web', { ...fresh.env, DATABASE_URL: proxy.url })
-  ada = await register(openClient(web.url))
+  behind = await openBehindProxy()
+  ;({ proxy, database, ada } = behind)
 })
-afterAll(async () => {
-  await Promise.all([web.stop('SIGKILL'), database.close()])
-  proxy.close()
-  await drop()
-})
+afterAll(() => behind.close())
 
 test('who undoes an old deletion brings back nothing, when the task has moved since and is deleted meanwhile', async () => {
   const [here, there] = [

@@ -1,31 +1,19 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
-import { readConfig } from '../../src/config.ts'
-import { type Database, openDatabase } from '../../src/postgres/database.ts'
-import { type Answer, type Body, make, openClient, type Person, register } from '../support/client.ts'
+import { type Answer, type Body, make, type Person } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
 import { listen, take } from '../http/listen.ts'
-import { openProxy, type Proxy } from './proxy.ts'
+import { type BehindProxy, openBehindProxy } from './behind-proxy.ts'
 
-let web: ServiceProcess
-let proxy: Proxy
-let database: Database
+let behind: BehindProxy
+let proxy: BehindProxy['proxy']
+let database: BehindProxy['database']
 let ada: Person
 let project: Body
-let drop: () => Promise<void>
 beforeAll(async () => {
-  const fresh = await freshEnv()
-  drop = fresh.drop
-  database = openDatabase(readConfig(fresh.env))
-  proxy = await openProxy(fresh.env.DATABASE_URL!)
-  web = await spawnService('web', { ...fresh.env, DATABASE_URL: proxy.url })
-  ada = await register(openClient(web.url))
+  behind = await openBehindProxy()
+  ;({ proxy, database, ada } = behind)
 })
-afterAll(async () => {
-  await Promise.all([web.stop('SIGKILL'), database.close()])
-  proxy.close()
-  await drop()
-})
+afterAll(() => behind.close())
 beforeEach(async () => void (project = await make(ada, '/projects', { name: 'Cut off' })))
 
 let marks = 0
@@ -127,7 +115,7 @@ test('a commit that reaches the database after its repetition writes nothing', a
 })
 
 test('who follows is told what stands, once and in order, whatever became of the answers to commits', async () => {
-  const { messages, stop } = await listen(ada, web, `/projects/${project.id}/events`)
+  const { messages, stop } = await listen(ada, behind.web, `/projects/${project.id}/events`)
   await messages.next()
   const add = (title: string) => make(ada, '/tasks', { title, projectId: project.id })
   for (let round = 0; round < 3; round++) {

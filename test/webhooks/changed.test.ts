@@ -19,6 +19,16 @@ function held(status: number) {
   return { manners, answer }
 }
 
+/** A webhook whose first delivery is under way, until its receiver is let answer. */
+async function heldAt(status: number) {
+  const { manners, answer } = held(status)
+  scene = await openScene({}, manners)
+  const { id } = await scene.hook()
+  await scene.work(1)
+  await eventually('a delivery', () => scene.receiver.received.length === 1)
+  return { id, answer }
+}
+
 const attempts = async (id: string) => (await scene.ada.get(`${scene.path(id)}/deliveries`)).body.length
 const expectUnharmed = async (id: string) =>
   expect(await scene.state(id)).toMatchObject({ enabled: true, failures: 0, nextAttemptAt: null })
@@ -32,12 +42,8 @@ async function waiting(words: string): Promise<number> {
 
 for (const status of [410, 503])
   test(`a URL that was changed meanwhile is not blamed for the ${status} of the one before`, async () => {
-    const { manners, answer } = held(status)
-    scene = await openScene({}, manners)
+    const { id, answer } = await heldAt(status)
     const next = await openReceiver()
-    const { id } = await scene.hook()
-    await scene.work(1)
-    await eventually('a delivery', () => scene.receiver.received.length === 1)
     expect((await scene.ada.patch(scene.path(id), { url: next.url })).status).toBe(200)
     answer()
     await eventually('the answer', async () => (await attempts(id)) > 0)
@@ -49,12 +55,8 @@ for (const status of [410, 503])
   })
 
 test('so it is where the change and the answer wait for each other', async () => {
-  const { manners, answer } = held(410)
-  scene = await openScene({}, manners)
+  const { id, answer } = await heldAt(410)
   const next = await openReceiver()
-  const { id } = await scene.hook()
-  await scene.work(1)
-  await eventually('a delivery', () => scene.receiver.received.length === 1)
   const changing = await scene.service.services.database.chores.begin(async (sql) => {
     await sql`select from webhooks where id = ${id} for update`
     const patched = scene.ada.patch(scene.path(id), { url: next.url })
@@ -71,12 +73,8 @@ test('so it is where the change and the answer wait for each other', async () =>
 })
 
 test('after a rotation it comes again at once, with the new secret', async () => {
-  const { manners, answer } = held(503)
-  scene = await openScene({}, manners)
+  const { id, answer } = await heldAt(503)
   const { ada, receiver } = scene
-  const { id } = await scene.hook()
-  await scene.work(1)
-  await eventually('a delivery', () => receiver.received.length === 1)
   const { secret } = (await ada.post(`${scene.path(id)}/rotate`)).body as Hook
   answer()
   await eventually('the answer', async () => (await attempts(id)) > 0)
@@ -104,12 +102,8 @@ test('who enables a webhook begins anew, whatever becomes of the last of five da
 })
 
 test('what was delivered before the change is not sent again', async () => {
-  const { manners, answer } = held(200)
-  scene = await openScene({}, manners)
+  const { id, answer } = await heldAt(200)
   const next = await openReceiver()
-  const { id } = await scene.hook()
-  await scene.work(1)
-  await eventually('a delivery', () => scene.receiver.received.length === 1)
   await scene.ada.patch(scene.path(id), { url: next.url })
   answer()
   await eventually('it to be known', async () => (await scene.state(id)).cursor === 2)
