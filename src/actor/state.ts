@@ -34,7 +34,7 @@ export interface ProjectState {
   row<E extends Loadable>(entity: E, id: string): Rows[E] | undefined
   /** A row that must be here. @throws Refusal 404 */
   present<E extends Loadable>(entity: E, id: string): Rows[E]
-  /** Whether anything that is known to be here has this id. */
+  /** Whether anything that is known to be here, or to have gone from here, has this id. */
   has(id: string): boolean
   /** What the user is here; null for a stranger and in a project that is gone. */
   roleOf(userId: string): Role | null
@@ -52,6 +52,8 @@ export class State implements ProjectState {
   readonly loadedEventId: string
   leaving: Children | null = null
   private readonly rows: RowMaps
+  /** The ids of what went while the rows were kept: who looked for them in the log may have looked before that. */
+  private readonly gone: Overlay<true>
   private readonly members: Overlay<MemberRow>
   private readonly byUser: Overlay<MemberRow>
   private rowBytes = 0
@@ -67,6 +69,7 @@ export class State implements ProjectState {
     this.loadedEventId = below?.loadedEventId ?? lastEventId
     const over = (entity: Loadable) => [entity, new Overlay<Row>(below?.rows[entity])]
     this.rows = Object.fromEntries(loadable.map(over)) as RowMaps
+    this.gone = new Overlay(below?.gone)
     this.members = new Overlay(below?.members)
     this.byUser = new Overlay(below?.byUser)
   }
@@ -122,7 +125,8 @@ export class State implements ProjectState {
   }
 
   has(id: string): boolean {
-    return this.member(id) !== undefined || loadable.some((kind) => this.row(kind, id) !== undefined)
+    const isHere = this.member(id) !== undefined || loadable.some((kind) => this.row(kind, id) !== undefined)
+    return isHere || this.gone.get(id) === true
   }
 
   roleOf(userId: string): Role | null {
@@ -141,9 +145,16 @@ export class State implements ProjectState {
     }
   }
 
+  /** Takes a row away for good: its id is not given again. */
+  drop(entity: Entity, id: string): void {
+    this.put(entity, id, null)
+    this.gone.set(id, true)
+  }
+
   /** Drops the rows, which can be loaded again; the project and its members stay. */
   forgetRows(): void {
     for (const rows of Object.values(this.rows)) rows.clear()
+    this.gone.clear()
     this.rowBytes = 0
     this.leaving = null
   }
@@ -175,7 +186,9 @@ export function evolve(state: State, change: Change): State {
   // Its subtasks and comments may have changed while the task lived in another project.
   if (change.type === 'task.moved_in') state.forgetRows()
   if (change.type === 'task.moved_out') state.leaving = null
-  state.put(change.entity, change.entityId, rowAfter(change))
+  const after = rowAfter(change)
+  if (after) state.put(change.entity, change.entityId, after)
+  else state.drop(change.entity, change.entityId)
   const number = change.entity === 'task' ? (change as Change<'task'>).after?.number : undefined
   if (number !== undefined && number > state.lastNumber) state.lastNumber = number
   return state

@@ -32,6 +32,12 @@ describe('creating a task', () => {
     eventId: 'new-2',
   }
 
+  test('gives no id that another had which is gone', () => {
+    given([...staffed, taskCreated(), fact('task.deleted', 'task', task, null)])
+      .when(editor, create({ id: task.id }))
+      .thenRefused(409, 'This id is taken: what is created needs a new one')
+  })
+
   test('gives the first one the number 1', () => {
     given(staffed)
       .when(editor, create())
