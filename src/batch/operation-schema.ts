@@ -25,7 +25,7 @@ export function operationSchema(
 ) {
   const fields = Object.entries(input.properties).map(([key, schema]) => {
     if (key === projectKey)
-      return [key, Type.Optional({ ...schema, description: 'The project, if anything' })]
+      return [key, Type.Optional(reference({ ...schema, description: 'The project, if anything' }))]
     return [key, isIdSchema(schema) && !isOwnIdSchema(schema) ? reference(schema) : schema]
   })
   const op = { [Kind]: 'DocketChoice', type: 'string', enum: [name], description: name, examples: [name] }

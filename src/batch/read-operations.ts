@@ -34,17 +34,20 @@ export function openReadOperations(kinds: Kinds) {
   }
 
   return (projectId: string, given: unknown[]): Operation[] => {
-    const names = new Set<string>()
+    const names = new Map<string, Kind>()
     return inTurn(given, (one) => {
       const kind = kindOf(one)
       const operation = tidied(kind, one as Operation)
       requireKnown(kind, operation, names)
-      placeIn(projectId, kind, operation)
-      if (operation.as !== undefined) names.add(operation.as)
+      placeIn(projectId, kind, operation, names)
+      if (operation.as !== undefined) names.set(operation.as, kind)
       return operation
     })
   }
 }
+
+/** What operations before one are called, and what they are about. */
+type Names = ReadonlyMap<string, Kind>
 
 const besides = ['op', 'as', 'ifMatch', 'was']
 
@@ -72,18 +75,19 @@ function stored(key: string, value: unknown): unknown {
 export const isReference = (value: unknown): value is string =>
   typeof value === 'string' && value.startsWith('#')
 
-function requireKnown({ ids }: Kind, operation: Operation, names: ReadonlySet<string>): void {
+function requireKnown({ ids }: Kind, operation: Operation, names: Names): void {
   if (operation.as !== undefined && names.has(operation.as))
     throw badRequest('as must be a name that no operation before has')
   const lost = ids.find((key) => isReference(operation[key]) && !names.has(operation[key].slice(1)))
   if (lost) throw badRequest(`${lost} must be an id, or the #name of an operation before`)
 }
 
-/** The project is the batch's own: said or not, it is no other one. */
-function placeIn(projectId: string, { command, projectKey }: Kind, operation: Operation): void {
+/** The project is the batch's own: said, by its id or a name, or not, it is no other one. */
+function placeIn(projectId: string, { command, projectKey }: Kind, operation: Operation, names: Names): void {
   if (!projectKey) return
   const said = operation[projectKey] ?? projectId
-  if (said !== projectId) throw notHere(projectKey)
+  const isNamed = isReference(said) && names.get(said.slice(1))?.noun === 'project'
+  if (!isNamed && said !== projectId) throw notHere(projectKey)
   if (command.at.kind === 'project') operation[projectKey] = projectId
   else delete operation[projectKey]
 }

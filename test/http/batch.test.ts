@@ -52,6 +52,24 @@ test('many writes are one commit, in one range of seqs with one batch number, an
   expect(await faultsOf(scene.reads)).toEqual([])
 })
 
+test('a name of what is about the project stands for its id where an operation says the project', async () => {
+  const { id: projectId } = project
+  const named = '#p'
+  const operations = [
+    { op: 'project.update', id: projectId, name: 'Renamed', as: 'p' },
+    create('First', { projectId: named, as: 'first' }),
+    { op: 'member.invite', projectId: named, email: bea.email },
+    { op: 'task.update', id: '#first', projectId: named, status: 'DONE' },
+    { op: 'project.update', id: named, description: 'Wheels' },
+  ]
+  expect(doneIn(await send(operations)).version).toBe(7)
+  const message =
+    'operations[1]: projectId must be the project of the batch: a task moves to another one alone'
+  expectRefusal(await send([create('Other', { as: 'p' }), create('X', { projectId: named })]), 400, message)
+  const lost = 'operations[0]: projectId must be an id, or the #name of an operation before'
+  expectRefusal(await send([create('X', { projectId: named })]), 400, lost)
+})
+
 test('return=full answers each resource as a read or its own write shows it', async () => {
   const operations = [
     create('Whole', { as: 'new' }),
