@@ -28,10 +28,13 @@ const BatchInput = (kinds: Kinds) =>
   Input({
     id: IdOf('project'),
     dryRun: DryRun,
-    return: Type.Optional({
-      ...OneOf('BatchReturn', ['minimal', 'full']),
-      description: 'Where `full`, whole resources are answered in place of their ids and ETags',
-    }),
+    return: Type.Optional(
+      OneOf(
+        'BatchReturn',
+        ['minimal', 'full'],
+        'where `full`, whole resources are answered in place of their ids and ETags',
+      ),
+    ),
     ifVersion: Type.Optional(
       Type.Integer({
         minimum: 0,

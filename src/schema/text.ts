@@ -101,15 +101,15 @@ export const Instant = () =>
 
 TypeRegistry.Set<{ enum: readonly unknown[] }>('DocketChoice', (schema, value) => schema.enum.includes(value))
 
-/** One of a closed list, which has a name. */
-export const OneOf = <const T extends readonly string[]>(name: string, values: T) =>
+/** One of a closed list, which has a name; `about` says what one of them means. */
+export const OneOf = <const T extends readonly string[]>(name: string, values: T, about?: string) =>
   named(
     name,
     Type.Unsafe<T[number]>({
       [Kind]: 'DocketChoice',
       type: 'string',
       enum: [...values],
-      description: `One of ${values.join(', ')}`,
+      description: `One of ${values.join(', ')}${about ? `: ${about}` : ''}`,
     }),
   )
 

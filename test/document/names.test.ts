@@ -63,6 +63,16 @@ test('what crosses the wire has a name, and is named wherever it is shown', () =
   }
 })
 
+test('a choice says what there is to choose from, as its refusal does', () => {
+  const choices = Object.entries(api.components.schemas).filter(([, one]) => one.enum)
+  expect(choices.map(([name]) => name)).toContain('DryRun')
+  for (const [name, one] of choices)
+    expect([name, one]).toEqual([
+      name,
+      expect.objectContaining({ description: expect.stringContaining(`One of ${one.enum!.join(', ')}`) }),
+    ])
+})
+
 test('a limit is a whole number with bounds', () => {
   const limits = [...operationsOf(api)].flatMap(([name, { parameters }]) =>
     parameters.filter((one) => one.name === 'limit').map(({ schema }) => [name, schema] as const),

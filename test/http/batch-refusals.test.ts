@@ -102,3 +102,10 @@ test('who is removed in a batch is not invited again in it', async () => {
   const message = 'operations[1]: Who is removed in a batch cannot be invited again in it'
   expectRefusal(await send(operations), 409, message)
 })
+
+test('a choice that is none of those there are is refused naming them', async () => {
+  expectRefusal(await send([create('X')], {}, '?dryRun=1'), 400, /^dryRun must be one of true, false: /)
+  expectRefusal(await send([create('X')], {}, '?return=x'), 400, /^return must be one of minimal, full: /)
+  const undo = await ada.post(`/projects/${project.id}/undo?dryRun=`, { seq: 2 })
+  expectRefusal(undo, 400, /^dryRun must be one of true, false: /)
+})
