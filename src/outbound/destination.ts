@@ -22,6 +22,9 @@ export function openDestinations(reach: Reach, look: Lookup = lookUp) {
   function read(text: string): URL {
     if (text.length > mostCharacters || !URL.canParse(text)) throw new Forbidden('must be a URL')
     const url = new URL(text)
+    // What is stored and sent is longer than what was written, where that is not plain ASCII.
+    if (url.href.length > mostCharacters)
+      throw new Forbidden(`must have at most ${mostCharacters} characters, as it is sent`)
     const isSecure = url.protocol === 'https:'
     if (!isSecure && !(reach.allowHttp && url.protocol === 'http:'))
       throw new Forbidden(`must begin with https://${reach.allowHttp ? ' or http://' : ''}`)
@@ -31,10 +34,11 @@ export function openDestinations(reach: Reach, look: Lookup = lookUp) {
     return url
   }
 
-  /** The addresses to connect to, all of them looked at. @throws Forbidden when one may not be reached */
+  /** The addresses to connect to, one at least, all of them looked at. @throws Forbidden when one may not be reached */
   async function addressesOf(url: URL): Promise<string[]> {
     const literal = literalIn(url)
     const found = literal === null ? await look(url.hostname) : [{ address: literal }]
+    if (found.length === 0) throw nowhere() // without an address a request would go to this machine
     if (!found.every(({ address }) => isReachable(address, reach))) throw elsewhere()
     return found.map(({ address }) => address).slice(0, mostAddresses)
   }
@@ -54,6 +58,7 @@ export function openDestinations(reach: Reach, look: Lookup = lookUp) {
   }
 }
 
+const nowhere = () => Object.assign(new Error('The name has no address'), { code: 'ENOTFOUND' })
 const elsewhere = () => new Forbidden('must lead to an address that requests from here may go to')
 
 /** The address that stands in a URL; `URL` has brought all ways to write one into one form. */

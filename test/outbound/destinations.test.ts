@@ -98,6 +98,7 @@ test('a URL is refused for what it says, however it says it', () => {
       'https://',
     ],
     ...[`https://example.com/${'x'.repeat(2_048)}`, 'gopher://example.com/', 'unix:/var/run/docker.sock'],
+    `https://example.com/${'é'.repeat(400)}`, // as it is sent: 6 characters each
   ])
     expect([url, refused(url)]).toEqual([url, true])
   for (const url of ['ftp://example.com/', 'https://ada:secret@example.com/', 'file:///etc/passwd'])
@@ -129,6 +130,11 @@ test('every address of a name is looked at', async () => {
       ['1.1.1.1', '1.0.0.1', '1.1.1.2', '1.0.0.2', bad],
     ])
       await expect(leadingTo(...all).addressesOf(url)).rejects.toBeInstanceOf(Forbidden)
+})
+
+test('a name without any address leads nowhere, and not here', async () => {
+  await expect(leadingTo().addressesOf(url)).rejects.toMatchObject({ code: 'ENOTFOUND' })
+  expect((await leadingTo().check(url.href, 1_000)).href).toBe(url.href)
 })
 
 test('when it is set, a name is refused for where it leads, and not for leading nowhere yet', async () => {

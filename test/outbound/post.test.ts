@@ -110,6 +110,13 @@ test('with nothing allowed, what is private is not connected to, whatever the re
   expect(inside.received).toEqual([])
 })
 
+test('a name without any address reaches nothing', async () => {
+  const inside = await receiver()
+  const reach = { allowHttp: true, allowPrivate: false }
+  const told = await post(reach, async () => [])(parcel(`http://hooks.example.com:${portOf(inside)}/`))
+  expect([told.error, inside.received]).toEqual(['No connection: ENOTFOUND', []])
+})
+
 test('the very address that was looked at is connected to: nothing else is asked for one', async () => {
   const { url, received } = await receiver()
   let asked = 0
