@@ -88,7 +88,7 @@ function stepsOf({ config, database: { chores: sql }, sealing }: Services): Step
     'look-for-left-streams': look(leftStreams),
     'look-for-left-owners': look(leftOwners),
     'look-for-left-members': look(leftMembers),
-    'reseal-secrets': (pace) => resealSecrets(sql, sealing, pace),
+    'reseal-secrets': (pace, after) => resealSecrets(sql, sealing, pace, after),
     'expire-deliveries': (pace, after) => expireDeliveries(sql, pace, after),
     'expire-keys': (pace) => expireKeys(sql, config.idempotencyHours, pace),
     'expire-api-tokens': (pace) => expireApiTokens(sql, pace),

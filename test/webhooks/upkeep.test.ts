@@ -83,3 +83,22 @@ test('the secret of the service can be changed: what it sealed is sealed anew, a
   expect(verified(secret, receiver.received[0]!)).toEqual(receiver.received[0]!.body)
   await receiver.close()
 })
+
+test('however many secrets there are, a slice goes on where the one before ended', async () => {
+  const { hook } = await open()
+  const hooks = [await hook(), await hook(), await hook(), await hook(), await hook()]
+  const next = openSealing(['the next secret, of thirty-two bytes', testSecret])
+  const short = { batchRows: 2, pauseMs: 0, isOver: () => true }
+  const places: unknown[] = []
+  for (let place: string | undefined | void = '00000000-0000-0000-0000-000000000000'; place !== undefined;) {
+    place = await resealSecrets(sql(), next, short, place)
+    places.push(place)
+  }
+  const ids = hooks.map(({ id }) => id).sort()
+  expect(places).toEqual([ids[1], ids[3], undefined])
+  const rows = await sql()<{ id: string; secret: string }[]>`select id, secret from webhooks`
+  const alone = openSealing(['the next secret, of thirty-two bytes'])
+  expect(new Map(rows.map(({ id, secret }) => [id, alone.open(secret)]))).toEqual(
+    new Map(hooks.map(({ id, secret }) => [id, secret])),
+  )
+})
