@@ -80,6 +80,19 @@ test('accounts and projects are found, with what they are and hold', async () =>
     expect(await admin('projects', 'show', id)).toEqual({ code: 1, text: `There is no project ${id}` })
 })
 
+test('an address that an earlier release took says nothing to the terminal', async () => {
+  const mallory = await register(service.client)
+  const { id: projectId } = await make(mallory, '/projects', { name: 'P' })
+  const email = `\u001b]0;m\u0007${mallory.email}`
+  await service.services.database.chores`update users set email = ${email} where id = ${mallory.id}`
+  const said = [await admin('users', 'list', mallory.email), await admin('projects', 'list', email)]
+  said.push(await admin('projects', 'show', projectId), await admin('users', 'sign-out', email))
+  for (const { code, text } of said) {
+    expect([code, text]).toEqual([0, expect.stringContaining(` ]0;m ${mallory.email}`)])
+    expect(text).not.toMatch(/[\u001b\u0007]/)
+  }
+})
+
 test('webhooks are listed without what their URL may hold in secret, and disabled', async () => {
   const { id: projectId } = await make(ada, '/projects', { name: 'Hooked' })
   const url = 'http://127.0.0.1:9/secret?token=secret'

@@ -1,5 +1,6 @@
 import type { Sql } from '../../src/postgres/database.ts'
 import { isId } from '../../src/ids.ts'
+import { normalEmail } from '../../src/schema/text.ts'
 import { plain, table, type Topic, Wrong } from './topic.ts'
 
 const mostListed = 50
@@ -24,11 +25,11 @@ async function list(sql: Sql, email = ''): Promise<string> {
   const rows = await sql<Row[]>`
     select p.id, p.name, s.version::float8 as version, u.email from streams s
     join projects p on p.id = s.project_id left join users u on u.id = p.owner_id
-    where ${email} = '' or u.email = lower(${email}) order by s.version desc, p.id limit ${mostListed}`
+    where ${email} = '' or u.email = ${normalEmail(email)} order by s.version desc, p.id limit ${mostListed}`
   const lines = rows.map(({ id, name, version, email }) => [
     id,
     `version ${version}`,
-    email ?? '-',
+    plain(email ?? '-'),
     plain(name),
   ])
   return table(lines) || 'No project'
@@ -51,7 +52,7 @@ async function show(sql: Sql, id = ''): Promise<string> {
     : []
   if (!project) throw new Wrong(`There is no project ${id}`)
   const { id: known, name, email, ownerId, createdAt, version, ...rest } = project
-  const owner = `${email ?? 'an account that is gone'} (${ownerId})`
+  const owner = `${plain(email ?? 'an account that is gone')} (${ownerId})`
   const told = { id: known, name: plain(name), owner, created: createdAt, version, ...rest }
   return table(Object.entries(told).map(([what, value]) => [what, String(value)]))
 }

@@ -45,7 +45,7 @@ async function list(sql: Sql, part = ''): Promise<string> {
   const of = (project: string | null, projects: number) =>
     project ? `service account of ${project}` : `owns ${projects}`
   return (
-    table(rows.map((row) => [row.id, row.email, plain(row.name), of(row.projectId, row.projects)])) ||
+    table(rows.map((row) => [row.id, plain(row.email), plain(row.name), of(row.projectId, row.projects)])) ||
     'No account'
   )
 }
@@ -69,7 +69,7 @@ async function reset(sql: Sql, email = ''): Promise<string> {
       throw new Wrong(`${before.email} is a service account: it has tokens and no password`)
     const after = { ...before, passwordHash, tokenVersion: before.tokenVersion + 1 }
     if (await replaceAccount(sql, before, after))
-      return `${before.email} has the password ${password}, and no token`
+      return `${plain(before.email)} has the password ${password}, and no token`
   }
 }
 
@@ -77,7 +77,7 @@ async function signOut(sql: Sql, email = ''): Promise<string> {
   for (;;) {
     const { id: userId, tokenVersion: version, email: known } = await find(sql, email)
     if (await revokeTokens(sql, { userId, version, tokenId: '', expiresAt: 0 }))
-      return `${known} has no token any more`
+      return `${plain(known)} has no token any more`
   }
 }
 
