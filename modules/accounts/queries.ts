@@ -10,12 +10,13 @@ export interface Account extends User {
   tokenVersion: number
 }
 
-/** The account with this normalised email address, if it can sign in. */
+/** The account with this normalised email address, if it can sign in: stored so, or as it may be from before addresses were composed. */
 export async function accountByEmail(sql: Sql, email: string): Promise<Account | undefined> {
   const [account] = await patiently(
     () => sql<Account[]>`
       select id, name, email, password_hash, token_version from users
-      where email = ${email} and project_id is null`,
+      where email = any(${[email, email.normalize('NFD')]}::text[]) and project_id is null
+      order by email = ${email} desc limit 1`,
   )
   return account
 }

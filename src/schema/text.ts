@@ -10,11 +10,15 @@ interface TextSchema {
   maxLength: number
 }
 
-/** Trimmed length, no U+0000 (Postgres cannot store it), no half of a surrogate pair. */
+/** What nobody sees: blanks, control and format characters, what is ignored when drawn, and a Braille cell without a dot. */
+const unseen = '\\p{Z}\\p{Cc}\\p{Cf}\\p{Default_Ignorable_Code_Point}\\u2800'
+const [SEEN, UNSEEN] = [new RegExp(`[^${unseen}]`, 'u'), new RegExp(`[${unseen}]`, 'u')]
+
+/** Trimmed length, something to be seen where it must not be empty, no U+0000 (Postgres cannot store it), no half of a surrogate pair. */
 TypeRegistry.Set<TextSchema>('DocketText', ({ minLength, maxLength }, value) => {
   if (typeof value !== 'string' || value.includes('\0') || !value.isWellFormed()) return false
   const { length } = value.trim()
-  return length >= minLength && length <= maxLength
+  return length >= minLength && length <= maxLength && (minLength === 0 || SEEN.test(value))
 })
 
 /** A text of `min` to `max` UTF-16 units once trimmed; commands store it trimmed. */
@@ -46,13 +50,14 @@ export const Secret = (min: number, max: number, description: string, example: s
   })
 
 const EMAIL = /^[^\s@"<>(),:;\\[\]]+@[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)+$/i
+/** With what is not seen two addresses would look the same. */
 TypeRegistry.Set('DocketEmail', (_schema, value) => {
   if (typeof value !== 'string') return false
   const email = value.trim()
-  return email.length <= 254 && email.isWellFormed() && !email.includes('\0') && EMAIL.test(email)
+  return email.length <= 254 && email.isWellFormed() && !UNSEEN.test(email) && EMAIL.test(email)
 })
 
-/** An email address, at most 254 characters; compared and stored in lower case. */
+/** An email address, at most 254 characters; compared and stored in lower case, with letters and their marks composed. */
 export const Email = (example = 'ada@example.com') =>
   Type.Unsafe<string>({
     [Kind]: 'DocketEmail',
@@ -63,7 +68,7 @@ export const Email = (example = 'ada@example.com') =>
     examples: [example],
   })
 
-export const normalEmail = (email: string): string => email.trim().toLowerCase()
+export const normalEmail = (email: string): string => email.trim().toLowerCase().normalize('NFC')
 
 const INSTANT =
   /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?([Zz]|[+-]\d{2}:?\d{2}))?$/

@@ -38,6 +38,30 @@ test('an email address is one account in every letter case and with blanks aroun
   }
 })
 
+test('an email address is one account however its letters are composed', async () => {
+  const [one, other] = ['Jos\u00e9@example.com', 'Jose\u0301@example.com']
+  const { body } = await enrol(account(other))
+  expect(body.user.email).toBe('jos\u00e9@example.com')
+  for (const email of [one, other]) {
+    expectRefusal(await enrol(account(email)), 409, /registered already/)
+    expect((await signIn(email, password)).status).toBe(200)
+  }
+})
+
+test('an account from before addresses were composed is found by either', async () => {
+  await service.services.database.chores`update users set email = ${'zoe\u0308@example.com'}
+    where id = ${(await enrol(account('zoe@example.com'))).body.user.id}`
+  for (const email of ['zo\u00eb@example.com', 'zoe\u0308@example.com']) {
+    expectRefusal(await enrol(account(email)), 409, /registered already/)
+    expect((await signIn(email, password)).status).toBe(200)
+  }
+})
+
+test('an email address holds nothing that is not seen', async () => {
+  for (const hidden of ['\u200b', '\u00ad', '\u2060', '\u202e', '\u3164', '\u001b', '\u007f', '\ufe0f'])
+    expectRefusal(await enrol(account(`hid${hidden}den@example.com`)), 400, /^email /)
+})
+
 test('of two who register the same address at once, one succeeds', async () => {
   const answers = await Promise.all([1, 2, 3, 4].map(() => enrol(account('twin@example.com'))))
   expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409])
@@ -116,6 +140,12 @@ test('a refusal names every field that is wrong', async () => {
   const answer = await enrol({ name: '', email: 'ada', password: '1' })
   expectRefusal(answer, 400, /name .*email .*password /)
   expectRefusal(await enrol({}), 400, /name is required.*email is required.*password is required/)
+})
+
+test('a name shows something', async () => {
+  for (const name of ['\u200b', '\u2060 \u00ad', '\u3164', '\u200e\u202e', '\u2800', '\ufe0f', '\u001b'])
+    expectRefusal(await enrol({ ...account('unseen@example.com'), name }), 400, /^name /)
+  expect((await enrol({ ...account('family@example.com'), name: '👩‍👧' })).status).toBe(201)
 })
 
 test('signing in takes two strings', async () => {
