@@ -6,8 +6,8 @@ import type { Config } from '../config.ts'
 import { description } from '../openapi/description.ts'
 import { finished, type OpenApiDocument } from '../openapi/document.ts'
 import { type Fixed, fixed } from '../wire/fixed.ts'
+import { urlCharacters } from '../wire/request-url.ts'
 import { generalRefusals } from './general-refusals.ts'
-import { urlCharacters } from './request-url.ts'
 
 const path = '/api/docs'
 const assets = {

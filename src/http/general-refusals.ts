@@ -3,9 +3,9 @@ import { usedOtherwise } from '../commit/idempotency.ts'
 import type { Config } from '../config.ts'
 import { changed } from '../wire/if-match.ts'
 import { badToken, noToken, type Refusal, unexpected } from '../wire/refusals.ts'
+import { tooLong } from '../wire/request-url.ts'
 import { encoded, notJson, notUtf8, tooLarge, tooSlow } from './json-body.ts'
 import { overdrawn } from './limits/headers.ts'
-import { tooLong } from './request-url.ts'
 
 /** What is refused in the same words wherever it is, by status: for the document. */
 export const generalRefusals = ({

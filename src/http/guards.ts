@@ -3,11 +3,11 @@ import { holderOf } from '../identity/caller.ts'
 import type { Authenticate } from '../identity/sessions.ts'
 import type { Config } from '../config.ts'
 import { canonicalId } from '../ids.ts'
+import { requireShort, requireSingle } from '../wire/request-url.ts'
 import { addressOf } from './limits/address.ts'
 import type { Share } from './limits/budget.ts'
 import { tell } from './limits/headers.ts'
 import type { Limits } from './limits/limits.ts'
-import { requireNone, requireShort, requireSingle } from './request-url.ts'
 import { bodyReading } from './workarounds.ts'
 
 /** A request as its route is to see it. @throws Refusal 400 */
@@ -55,7 +55,6 @@ const signInGuard = ({ limits, open, told, trustProxy }: Means) =>
       const address = addressOf(request, server, trustProxy)
       const share = await limits.enter(address)
       requireSingle(request)
-      requireNone(request)
       return { address, share }
     })
     .onAfterHandle({ as: 'scoped' }, told)
@@ -94,7 +93,6 @@ const claimsGuard = ({ authenticate, limits, open, told, trustProxy }: Means) =>
       else await authenticate.require(claims)
       const share = await limits.use(claims.userId, request.method)
       tidy(request, params)
-      requireNone(request)
       return { claims, share, address: addressOf(request, server, trustProxy) }
     })
     .onAfterHandle({ as: 'scoped' }, told)

@@ -3,7 +3,6 @@ import type { Run } from '../commands/run.ts'
 import { type Caller, holderOf } from '../identity/caller.ts'
 import { commandHooks } from '../openapi/command-hooks.ts'
 import { readInput } from '../commands/read-input.ts'
-import { requireNone } from './request-url.ts'
 import type { Conditions, Write } from './write.ts'
 
 /** What a guarded route knows of its request. */
@@ -25,7 +24,6 @@ export const openRunCommand =
     const { name, madeAt } = command
     const inputOf = readInput(path, command)
     const answer = ({ request, caller, params, body = null, query }: Asked): Promise<Response> => {
-      if (!command.inQuery) requireNone(request)
       const input = inputOf(params, body, query)
       const where = madeAt && ((id: string) => madeAt(id, input))
       const traceparent = traceparentOf(request)

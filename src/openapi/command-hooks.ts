@@ -17,10 +17,8 @@ export function commandHooks<Row>(path: string, command: Command<never, Row>, su
   const body = bodyOf(command, given, capital(id))
   const takes = least === 'EDITOR' || least === 'ADMIN' ? `Takes the role ${least}.` : ''
   const where = Object.fromEntries(given.map(([, key]) => [key, sampleId]))
-  const query = queryOf(command)
   return {
     ...(body && { jsonBody: true, body }),
-    ...(query && { query }),
     ...operation({
       id,
       tag: `${nounOf(name)}s`,
@@ -29,6 +27,7 @@ export function commandHooks<Row>(path: string, command: Command<never, Row>, su
       description: [about, takes].filter(Boolean).join(' '),
       does: status === 201 ? 'add' : 'change',
       body,
+      query: queryOf(command),
       answers: {
         status,
         description: done[status],

@@ -4,6 +4,7 @@ import { type Scope, scopeNeeded, signInNeeded } from '../identity/scopes.ts'
 import { invalid } from '../schema/validation.ts'
 import type { Streamed } from '../commands/query.ts'
 import { badKey, type ErrorStatus, givenTwice, type Refusal } from '../wire/refusals.ts'
+import { requireNone } from '../wire/request-url.ts'
 import { answerExample } from './example.ts'
 import { headersOf, locationAt, neverKept, referredTo } from './headers.ts'
 import { generalAnswer, refusalAnswer } from './refusals.ts'
@@ -48,9 +49,12 @@ interface Answer {
   onlyStreams?: boolean
 }
 
-/** The document's side of a route. Not checked at run time: views are typed, and tests hold them to these schemas. */
+/**
+ * The document's side of a route, and its query: a parameter that is not in it is refused. What is answered is not
+ * checked at run time: views are typed, and tests hold them to these schemas.
+ */
 export function operation({ id, tag, summary, description, answers, open, scope, ...asked }: Operation) {
-  const { does, body } = asked
+  const { does, body, query } = asked
   const refuses = open ? (asked.refuses ?? []) : withTokens(asked.refuses, scope)
   const isWrite = does === 'add' || does === 'change'
   const told = isWrite || body ? [wrongly(asked), ...refuses] : [...refuses, wrongly(asked)]
@@ -63,6 +67,8 @@ export function operation({ id, tag, summary, description, answers, open, scope,
     ...(does === 'change' ? ([412] as const) : []),
   ]
   return {
+    ...(query && { query }),
+    ...(!query && { transform: requireNone }),
     detail: {
       operationId: id,
       tags: [tag],

@@ -12,7 +12,6 @@ export function queryHooks(query: Query, summary: string) {
   const own = { id: isList ? `list${name}s` : `get${name}`, tag: `${name}s` }
   const { limit, cursor } = input?.properties ?? {}
   return {
-    ...(input && { query: input }),
     ...(body && { jsonBody: true, body }),
     ...operation({
       ...(called ?? own),

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { invite, make, type Person, register } from '../support/client.ts'
 import { type OpenApi, operationsOf, referred } from '../support/schema-check.ts'
 import { openTestService, type TestService } from '../support/service.ts'
-import { expectRefusal } from './answers.ts'
+import { absentId, expectRefusal } from './answers.ts'
 
 let service: TestService
 let ada: Person
@@ -166,4 +166,26 @@ test('a parameter where none is known is refused, and nothing is done', async ()
   for (const answer of answers) expectRefusal(answer, 400, 'dryRun is not known here')
   expect((await ada.get(`/projects/${projectId}/events`)).text).toBe(before.text)
   expect((await ada.patch(`/tasks/${taskId}?`, { title: 'T' })).status).toBe(200)
+})
+
+test('a parameter that an operation does not know is refused wherever it is given, once it is known who asks', async () => {
+  const api = (await service.client.get('/../docs/json')).body as unknown as OpenApi
+  for (const [name, { requestBody, security }] of operationsOf(api)) {
+    const [method, path] = name.replace('/api/v1', '').split(' ') as [string, string]
+    const call = (who = ada.as()) =>
+      who.call(
+        method.toUpperCase(),
+        `${path.replace(/\{\w+\}/g, absentId)}?unknown=1`,
+        requestBody?.content?.['application/json']?.example,
+      )
+    const { status, body } = await call(security.length > 0 ? ada : undefined)
+    expect([name, status, body.message]).toEqual([name, 400, 'unknown is not known here'])
+    if (security.length > 0) expect([name, (await call()).status]).toEqual([name, 401])
+  }
+})
+
+test('what probes and browsers add to the pages around the API is passed over', async () => {
+  for (const path of ['/health/live', '/health/ready', '/api/docs', '/api/docs/json']) {
+    expect([path, (await service.client.get(`/../..${path}?unknown=1`)).status]).toEqual([path, 200])
+  }
 })

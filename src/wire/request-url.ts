@@ -1,4 +1,4 @@
-import { givenTwice, Refusal, unknownParameter } from '../wire/refusals.ts'
+import { givenTwice, Refusal, unknownParameter } from './refusals.ts'
 
 /** More than any path and query here needs. Headers are the server's to bound: it answers 431 from 16 KiB on. */
 export const urlCharacters = 8_192
@@ -21,11 +21,10 @@ export function requireSingle({ url }: Request): void {
   }
 }
 
-/** Where a route has no parameters. @throws Refusal 400 naming the first */
-export function requireNone({ url }: Request): void {
-  const start = url.indexOf('?')
-  if (start < 0) return
-  for (const name of parametersIn(url, start + 1)) throw unknownParameter(name)
+/** A hook, for routes without parameters: Elysia awaits one that returns a call. @throws Refusal 400 naming the first */
+export function requireNone({ request }: { request: Request }): void {
+  const start = request.url.indexOf('?')
+  if (start >= 0) for (const name of parametersIn(request.url, start + 1)) throw unknownParameter(name)
 }
 
 /** Their names, one by one. */
