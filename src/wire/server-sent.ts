@@ -1,19 +1,26 @@
+import Negotiator from 'negotiator'
 import { reasons, Refusal, unavailable } from './refusals.ts'
 import { requestId } from './request-id.ts'
 
 // Server-sent events, as https://html.spec.whatwg.org/multipage/server-sent-events.html has them.
 
+const type = 'text/event-stream'
 const headers = {
-  'content-type': 'text/event-stream',
+  'content-type': type,
   'x-content-type-options': 'nosniff',
   'cache-control': 'no-store',
   'x-accel-buffering': 'no',
 }
 export const streamHeaders = () => ({ ...headers, 'x-request-id': requestId() })
 
-/** True when the answer is to be a stream of server-sent events. */
-export const asksForStream = ({ headers }: Request): boolean =>
-  headers.get('accept')?.includes('text/event-stream') ?? false
+const kinds = ['application/json; charset=utf-8', `${type}; charset=utf-8`]
+
+/** True when a caller names server-sent events, and wants them no less than JSON (RFC 9110, 12.5.1). */
+export function asksForStream({ headers }: Request): boolean {
+  const accept = headers.get('accept')
+  if (!accept?.toLowerCase().includes(type)) return false // most do not
+  return new Negotiator({ headers: { accept } }).mediaType(kinds) === kinds[1]
+}
 
 /** How long a stream may be silent: well below the server's `idleTimeout`, which counts silence as idleness. */
 export const silentMs = 15_000

@@ -1,0 +1,42 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { make, type Person, register } from '../support/client.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+
+const [json, stream] = ['application/json', 'text/event-stream']
+let service: TestService
+let ada: Person
+let path: string
+beforeAll(async () => {
+  service = await openTestService()
+  ada = await register(service.client)
+  path = `/projects/${(await make(ada, '/projects', { name: 'Engine' })).id}/events`
+})
+afterAll(() => service.close())
+
+/** Without its body, which does not end where it is a stream. */
+const headersOf = async (accept?: string) =>
+  (await ada.call('HEAD', path, undefined, accept === undefined ? {} : { accept })).headers
+
+for (const [accept, type] of [
+  [undefined, json],
+  ['', json],
+  ['*/*', json],
+  ['text/html, application/xhtml+xml, */*;q=0.8', json],
+  ['text/event-stream', stream],
+  ['TEXT/Event-Stream', stream],
+  ['text/event-stream; charset=UTF-8', stream],
+  ['text/event-stream, */*', stream],
+  ['text/event-stream;q=0.1', stream],
+  ['application/json;q=0.5, text/event-stream', stream],
+  ['application/json, text/event-stream;q=0.5', json],
+  ['text/event-stream;q=0', json],
+  ['text/event-stream; Q=0.000, */*', json],
+  ['text/event-streams', json],
+  ['application/x;about="text/event-stream"', json],
+  ['text/event-stream;q=x', json],
+  [',;="', json],
+] as const) {
+  test(`who accepts ${accept ?? 'whatever there is'} gets ${type}`, async () => {
+    expect((await headersOf(accept)).get('content-type')).toBe(type)
+  })
+}
