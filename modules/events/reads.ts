@@ -23,11 +23,11 @@ const streamed =
 
 /** What may be asked of the history. */
 export function eventReads(services: Services) {
-  const { config, findRole, oldestKept, serve } = services
+  const { config, findRole, oldestKept } = services
   const hold = openPatience(services)
   const stream = openStream(services)
   const follow = openFollow(services)
-  const pageOf = openPageOf(services)
+  const answer = openAnswer(services)
   const list: Query = {
     about: about + streamed,
     input: EventsQuery,
@@ -55,11 +55,22 @@ export function eventReads(services: Services) {
         return stream(reading, (signal) => follow(reading, start, signal), more)
       }
       const seen = asked.waitMs > 0 ? await hold(reading, first, asked) : first
-      const etag = etagAt(seen, `.${seen.renaming}`)
-      return serve(request, pathOf(request), etag, () => pageOf(request, seen, asked, etag), seen.version)
+      return answer(request, seen, asked)
     },
   }
   return { list }
+}
+
+/** A page, which is not what a stream is: who keeps it must look at what is asked for. */
+function openAnswer(services: Services) {
+  const pageOf = openPageOf(services)
+  return async (request: Request, seen: Seen, asked: Asked): Promise<Response> => {
+    const etag = etagAt(seen, `.${seen.renaming}`)
+    const build = () => pageOf(request, seen, asked, etag)
+    const answer = await services.serve(request, pathOf(request), etag, build, seen.version)
+    answer.headers.append('vary', 'Accept')
+    return answer
+  }
 }
 
 const openPageOf =

@@ -28,11 +28,13 @@ export const errors = (log: RequestLog, methods: Methods, watchers: Watcher[]) =
     const id = requestId()
     const reason = refusal.status === 500 ? reasonOf(error) : refusal.message
     log.refused({ request, route, params, caller, claims }, refusal.status, id, reason)
-    if (isAway(error) && wantsStream(request)) {
+    const isStreamed = mayStream(request)
+    if (isStreamed && isAway(error) && asksForStream(request)) {
       set.status = 200 // Elysia would make it 500
       return endedStream(refusal)
     }
     const response = errorResponse(refusal, id)
+    if (isStreamed) response.headers.append('vary', 'Accept')
     if (share && refusal.status !== 429) tell(response.headers, share)
     return response
   })
@@ -45,10 +47,8 @@ interface Failed extends Known {
   began?: number
 }
 
-const wantsStream = (request: Request): boolean =>
-  request.method === 'GET' &&
-  asksForStream(request) &&
-  pathOf(request).replace(/\?.*/, '').endsWith('/events')
+const mayStream = (request: Request): boolean =>
+  request.method === 'GET' && pathOf(request).replace(/\?.*/, '').endsWith('/events')
 
 function refusalOf(error: unknown, code: unknown): Refusal {
   const refusal = refusalIn(error)

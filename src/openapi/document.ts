@@ -2,9 +2,9 @@ import type { TSchema } from '@sinclair/typebox'
 import type { Refusal } from '../wire/refusals.ts'
 import { componentsOf } from './components.ts'
 import { requestExample } from './example.ts'
-import { headers, headersOf, referredTo } from './headers.ts'
+import { headers } from './headers.ts'
 import { type Parameter, parametersOf, shared } from './parameters.ts'
-import { generalName, refusalAnswer } from './refusals.ts'
+import { generalName, notModified, refusalAnswer } from './refusals.ts'
 
 interface Operation {
   operationId: string
@@ -43,11 +43,6 @@ export function finished(document: OpenApiDocument, generalRefusals: Refusal[][]
     components: { ...document.components, ...components },
   })
   return { ...whole, components: { ...whole.components, schemas } }
-}
-
-const notModified = {
-  description: 'Not Modified: the caller has this version',
-  headers: referredTo(headersOf.notModified),
 }
 
 function operationOf(path: string, { parameters = [], requestBody, ...operation }: Operation) {

@@ -1,4 +1,4 @@
-import { forCallerAlone } from '../wire/caching.ts'
+import { forCallerAlone, varyByAccept } from '../wire/caching.ts'
 
 export interface Header {
   description: string
@@ -65,6 +65,9 @@ export const headersOf = {
 
 export const referredTo = (names: readonly HeaderName[]) =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+
+/** Of what may be a stream. */
+export const alsoByAccept: Header = text(headers.Vary.description, varyByAccept)
 
 /** No cache on the way may keep a token. */
 export const neverKept: Header = text('No cache may keep the answer', 'no-store')

@@ -6,8 +6,8 @@ import type { Streamed } from '../commands/query.ts'
 import { badKey, type ErrorStatus, givenTwice, type Refusal } from '../wire/refusals.ts'
 import { requireNone } from '../wire/request-url.ts'
 import { answerExample } from './example.ts'
-import { headersOf, locationAt, neverKept, referredTo } from './headers.ts'
-import { generalAnswer, refusalAnswer } from './refusals.ts'
+import { alsoByAccept, headersOf, locationAt, neverKept, referredTo } from './headers.ts'
+import { generalAnswer, notModified, refusalAnswer } from './refusals.ts'
 
 interface Operation {
   /** A verb and what it is done to: the name that clients call it by. */
@@ -78,7 +78,7 @@ export function operation({ id, tag, summary, description, answers, open, scope,
       ...(scope && { 'x-scope': scope }),
       responses: {
         [answers.status ?? 200]: success(answers, does),
-        ...(does === 'read' && { 304: notModified }),
+        ...(does === 'read' && { 304: answers.streams ? notModifiedStream : notModifiedPage }),
         ...Object.fromEntries(statuses.map((status) => [status, generalAnswer(status)])),
         ...Object.fromEntries([...own].map(([status, refusals]) => [status, refusalAnswer(refusals)])),
       },
@@ -100,7 +100,8 @@ function withTokens(refuses: Refusal[] = [], scope?: Scope): Refusal[] {
   return scope === 'read' ? refuses : [...refuses, scopeNeeded(scope)]
 }
 
-const notModified = { $ref: '#/components/responses/NotModified' }
+const notModifiedPage = { $ref: '#/components/responses/NotModified' }
+const notModifiedStream = { ...notModified, headers: { ...notModified.headers, Vary: alsoByAccept } }
 
 function success(answer: Answer, does: Operation['does']) {
   const { description, paged, tagged, versioned, secret, madeAt, streams } = answer
@@ -114,7 +115,7 @@ function success(answer: Answer, does: Operation['does']) {
       ...(tagged && referredTo(['ETag'])),
       ...(versioned && referredTo(['Docket-Version'])),
       ...(secret && { 'Cache-Control': neverKept }),
-      ...(streams && referredTo(['X-Accel-Buffering'])),
+      ...(streams && { ...referredTo(['X-Accel-Buffering']), Vary: alsoByAccept }),
       ...(madeAt && { Location: locationAt(madeAt) }),
     },
     ...(Object.keys(content).length > 0 && { content }),

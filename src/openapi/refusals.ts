@@ -8,6 +8,12 @@ export const generalAnswer = (status: ErrorStatus) => ({
   $ref: `#/components/responses/${generalName(status)}`,
 })
 
+/** The answer that has no body, as the caller has it. */
+export const notModified = {
+  description: 'Not Modified: the caller has this version',
+  headers: referredTo(headersOf.notModified),
+}
+
 /** The answer of one status: the first refusal as its example, the others named beside it. */
 export function refusalAnswer([first, ...others]: Refusal[]) {
   const { status, message } = first!

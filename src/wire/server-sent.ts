@@ -1,4 +1,5 @@
 import Negotiator from 'negotiator'
+import { varyByAccept } from './caching.ts'
 import { reasons, Refusal, unavailable } from './refusals.ts'
 import { requestId } from './request-id.ts'
 
@@ -8,6 +9,7 @@ const type = 'text/event-stream'
 const headers = {
   'content-type': type,
   'x-content-type-options': 'nosniff',
+  vary: varyByAccept,
   'cache-control': 'no-store',
   'x-accel-buffering': 'no',
 }

@@ -40,3 +40,16 @@ for (const [accept, type] of [
     expect((await headersOf(accept)).get('content-type')).toBe(type)
   })
 }
+
+test('what is a stream to who asks for one says so to caches, in either kind and where nothing is new', async () => {
+  const vary = 'Authorization, Accept'
+  const plain = await headersOf()
+  expect([plain.get('vary'), (await headersOf(stream)).get('vary')]).toEqual([vary, vary])
+  const known = await ada.get(path, { 'if-none-match': plain.get('etag')! })
+  expect([known.status, known.headers.get('vary')]).toEqual([304, vary])
+  for (const accept of [json, stream]) {
+    const refused = await ada.get(`${path}?after=9`, { accept })
+    expect([refused.status, refused.headers.get('vary')]).toEqual([400, vary])
+  }
+  expect((await ada.get('/projects')).headers.get('vary')).toBe('Authorization')
+})
