@@ -3,6 +3,7 @@ import type { Reading } from '../../src/commands/query.ts'
 import type { Seen } from '../../src/reads/role-lookup.ts'
 import type { Services } from '../../src/services.ts'
 import { type Frames, openFrames } from './frames.ts'
+import { lastEventIdHeader } from './parameters.ts'
 import { openSeeAgain } from './see-again.ts'
 import { openStillSeen } from './still-seen.ts'
 import { beginning, type Chunks, encode, nothingNew, silentMs } from '../../src/wire/server-sent.ts'
@@ -26,7 +27,7 @@ export interface Start {
 export function openFollow(means: Means) {
   const { followers } = means
   const framesAfter = openFrames(means)
-  const seeAgain = openSeeAgain(means)
+  const seeAgain = openSeeAgain(means, lastEventIdHeader)
   const stillSeen = openStillSeen(means)
 
   return async function* follow(reading: Reading, start: Start, signal: AbortSignal): Chunks {

@@ -59,13 +59,15 @@ export interface Asked {
   waitMs: number
 }
 
-export const ahead = () => badRequest('after is ahead of the project: it has no such version')
+export const lastEventIdHeader = 'Last-Event-ID'
 
-export const badLastEventId = () => badRequest('Last-Event-ID must be the seq of an event')
+export const ahead = (said = 'after') => badRequest(`${said} is ahead of the project: it has no such version`)
+
+export const badLastEventId = () => badRequest(`${lastEventIdHeader} must be the seq of an event`)
 
 /** What a client had last when its stream was cut. @throws Refusal 400 */
 export function lastEventId({ headers }: Request): number | null {
-  const said = headers.get('last-event-id')
+  const said = headers.get(lastEventIdHeader)
   if (!said) return null
   if (!isCount(said)) throw badLastEventId()
   return Number(said)

@@ -10,7 +10,8 @@ import type { Query } from '../../src/commands/query.ts'
 import type { Services } from '../../src/services.ts'
 import { openFollow } from './follow.ts'
 import { openPatience } from './patience.ts'
-import { ahead, lastEventId, type Asked, EventsQuery, readAsked } from './parameters.ts'
+import { ahead, badLastEventId, lastEventId, lastEventIdHeader } from './parameters.ts'
+import { type Asked, EventsQuery, readAsked } from './parameters.ts'
 import { eventsAt } from './queries.ts'
 import { eventView } from './schema.ts'
 import { openStream } from './stream.ts'
@@ -34,7 +35,7 @@ export function eventReads(services: Services) {
     shows: eventView,
     streams: streamedEvents,
     isList: true,
-    refuses: [ahead(), notFound('Project'), gone(17)],
+    refuses: [ahead(), ahead(lastEventIdHeader), badLastEventId(), notFound('Project'), gone(17)],
     async read(reading) {
       const { request, caller, query } = reading
       const { id = '' } = reading.params
@@ -45,7 +46,7 @@ export function eventReads(services: Services) {
       if (!first) throw notFound('Project')
       // A stream begins after what its reader had last, else where it is told, else now.
       const after = known ?? (isStream && query.after === undefined ? first.version : asked.after)
-      if (after > first.version) throw ahead()
+      if (after > first.version) throw ahead(known === null ? 'after' : lastEventIdHeader)
       // Of what a page shows that is kept ready, events may be gone by now; a stream is refused before it begins.
       const mayBeGone = after < first.version && (isStream || config.historyDays > 0)
       if (mayBeGone) await requireKept(oldestKept, id, after)

@@ -6,15 +6,15 @@ import { ahead } from './parameters.ts'
 
 /**
  * What a reader who waited may see by now: their token may have ended, or their role. And what they have seen may be lost,
- * where a standby took over that was behind, or a backup.
+ * where a standby took over that was behind, or a backup: then `said` is what their place is called.
  * @throws Refusal 400, 401 or 404
  */
 export const openSeeAgain =
-  ({ authenticate, findRole }: Pick<Services, 'authenticate' | 'findRole'>) =>
+  ({ authenticate, findRole }: Pick<Services, 'authenticate' | 'findRole'>, said?: string) =>
   async ({ request, caller }: Reading, projectId: string, after: number): Promise<Seen> => {
     await authenticate.caller(request)
     const seen = await findRole(caller, projectId)
     if (!seen) throw notFound('Project')
-    if (after > seen.version) throw ahead()
+    if (after > seen.version) throw ahead(said)
     return seen
   }

@@ -3,6 +3,7 @@ import type { Following } from '../../src/followers/following.ts'
 import type { Seen } from '../../src/reads/role-lookup.ts'
 import type { Services } from '../../src/services.ts'
 import type { Frames } from './frames.ts'
+import { lastEventIdHeader } from './parameters.ts'
 import { openSeeAgain } from './see-again.ts'
 
 /** What a stream's reader may see, and up to which version it is certain that they may. */
@@ -18,7 +19,7 @@ export interface Sight {
  */
 export function openStillSeen(means: Pick<Services, 'authenticate' | 'findRole' | 'recent'>) {
   const { authenticate, recent } = means
-  const seeAgain = openSeeAgain(means)
+  const seeAgain = openSeeAgain(means, lastEventIdHeader)
   return async (reading: Reading, at: Sight & { position: number }, frames: Frames, following: Following) => {
     const { seen, heldAt, position } = at
     if (frames.upTo === position) {

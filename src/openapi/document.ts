@@ -3,14 +3,14 @@ import type { Refusal } from '../wire/refusals.ts'
 import { componentsOf } from './components.ts'
 import { requestExample } from './example.ts'
 import { headers } from './headers.ts'
-import { type Parameter, parametersOf, shared } from './parameters.ts'
+import { type Parameter, parametersOf, type Responses, shared } from './parameters.ts'
 import { generalName, notModified, refusalAnswer } from './refusals.ts'
 
 interface Operation {
   operationId: string
   parameters?: Parameter[]
   requestBody?: { content: Record<string, { schema: TSchema }> }
-  responses: Record<string, object>
+  responses: Responses
 }
 
 export interface OpenApiDocument {
@@ -49,7 +49,7 @@ function operationOf(path: string, { parameters = [], requestBody, ...operation 
   const schema = requestBody?.content['application/json']?.schema
   return {
     ...operation,
-    parameters: parametersOf(path, parameters, Object.keys(operation.responses)),
+    parameters: parametersOf(path, parameters, operation.responses),
     ...(schema && { requestBody: bodyOf(schema) }),
   }
 }

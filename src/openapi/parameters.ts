@@ -8,6 +8,9 @@ export interface Parameter {
   schema: Record<string, unknown>
 }
 
+/** What an operation answers, by the status. */
+export type Responses = Record<string, { content?: object }>
+
 /** Headers that an operation understands, told by the statuses it answers. */
 const understood: Record<string, Parameter> = {
   304: header('If-None-Match', 'The ETag of an earlier answer: 304 when it still holds'),
@@ -19,14 +22,24 @@ const understood: Record<string, Parameter> = {
   ),
 }
 
+/** What is a page or a stream, as it is asked for, goes on where its reader was cut. */
+const isEither = ({ 200: done }: Responses): boolean =>
+  ['application/json', 'text/event-stream'].every((type) => type in (done?.content ?? {}))
+const lastEventId = header(
+  'Last-Event-ID',
+  "The seq of the last event that a stream's reader had: it wins over `after`",
+  { type: 'integer', minimum: 0 },
+)
+
 function header(name: string, description: string, bounds = {}): Parameter {
   return { name, in: 'header', required: false, description, schema: { type: 'string', ...bounds } }
 }
 
 /** An operation's parameters: what the plugin knows of path and query, and the headers. */
-export const parametersOf = (path: string, known: Parameter[], statuses: string[]): Parameter[] => [
+export const parametersOf = (path: string, known: Parameter[], responses: Responses): Parameter[] => [
   ...known.map((one) => (one.in === 'path' ? pathParameter(path, one.name) : queryParameter(one))),
-  ...Object.entries(understood).flatMap(([status, one]) => (statuses.includes(status) ? [one] : [])),
+  ...Object.entries(understood).flatMap(([status, one]) => (status in responses ? [one] : [])),
+  ...(isEither(responses) ? [lastEventId] : []),
 ]
 
 function pathParameter(path: string, name: string): Parameter {

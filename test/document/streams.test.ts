@@ -5,6 +5,15 @@ import { openDocument } from './open-document.ts'
 let api: OpenApi
 beforeAll(async () => void (api = JSON.parse(await openDocument())))
 
+test('what a reader had last is a parameter where a stream goes on after it', () => {
+  const taking = [...operationsOf(api)].flatMap(([name, { parameters }]) => {
+    const all = parameters.filter((one) => one.name === 'Last-Event-ID')
+    return all.map((one) => [name, one.in, one.required, one.schema] as const)
+  })
+  const schema = { type: 'integer', minimum: 0 }
+  expect(taking).toMatchObject([['get /api/v1/projects/{id}/events', 'header', false, schema]])
+})
+
 test('what comes as server-sent events is documented as that, with an example that reads as such', () => {
   const streams = [...operationsOf(api)].flatMap(([name, { responses }]) => {
     const content = responses['200']?.content?.['text/event-stream']

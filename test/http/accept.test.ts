@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { make, type Person, register } from '../support/client.ts'
 import { openTestService, type TestService } from '../support/service.ts'
+import { expectRefusal } from './answers.ts'
 
 const [json, stream] = ['application/json', 'text/event-stream']
 let service: TestService
@@ -52,4 +53,15 @@ test('what is a stream to who asks for one says so to caches, in either kind and
     expect([refused.status, refused.headers.get('vary')]).toEqual([400, vary])
   }
   expect((await ada.get('/projects')).headers.get('vary')).toBe('Authorization')
+})
+
+test('a place where no stream begins is called what its reader called it', async () => {
+  const asking = (query: string, said?: string) =>
+    ada.get(path + query, { accept: stream, ...(said && { 'last-event-id': said }) })
+  const ahead = 'is ahead of the project: it has no such version'
+  expectRefusal(await asking('', '9'), 400, `Last-Event-ID ${ahead}`)
+  expectRefusal(await asking('?after=1', '9'), 400, `Last-Event-ID ${ahead}`)
+  expectRefusal(await asking('?after=9'), 400, `after ${ahead}`)
+  for (const said of ['x', '1.5', '-1', '9'.repeat(16)])
+    expectRefusal(await asking('', said), 400, 'Last-Event-ID must be the seq of an event')
 })
