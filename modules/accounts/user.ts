@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { Id } from '../../src/schema/answer.ts'
 import { named } from '../../src/schema/named.ts'
 import { Body } from '../../src/commands/input.ts'
-import { Email, Secret, Text } from '../../src/schema/text.ts'
+import { Email, Secret, Text, Words } from '../../src/schema/text.ts'
 
 export const UserView = named(
   'User',
@@ -24,16 +24,8 @@ export const LoginBody = named(
   'Login',
   Body(
     {
-      email: Type.String({
-        maxLength: 1024,
-        description: 'The email address registered',
-        examples: ['ada@example.com'],
-      }),
-      password: Type.String({
-        maxLength: 1024,
-        description: 'The password',
-        examples: ['correct horse battery'],
-      }),
+      email: Words(1024, 'The email address registered', 'ada@example.com'),
+      password: Words(1024, 'The password', 'correct horse battery'),
     },
     UserView,
   ),

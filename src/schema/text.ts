@@ -1,41 +1,38 @@
 import { Kind, type TSchema, Type, TypeRegistry } from '@sinclair/typebox'
+import { type Bounds, hasLength } from './length.ts'
 import { named } from './named.ts'
 
 /** True for a whole number as a URL or a header writes it: a seq, a version or a count. */
 export const isCount = (value: unknown): value is string =>
   typeof value === 'string' && /^\d{1,15}$/.test(value)
 
-interface TextSchema {
-  minLength: number
-  maxLength: number
-}
-
 /** What nobody sees: blanks, control and format characters, what is ignored when drawn, and a Braille cell without a dot. */
 const unseen = '\\p{Z}\\p{Cc}\\p{Cf}\\p{Default_Ignorable_Code_Point}\\u2800'
 const [SEEN, UNSEEN] = [new RegExp(`[^${unseen}]`, 'u'), new RegExp(`[${unseen}]`, 'u')]
 
-/** Trimmed length, something to be seen where it must not be empty, no U+0000 (Postgres cannot store it), no half of a surrogate pair. */
-TypeRegistry.Set<TextSchema>('DocketText', ({ minLength, maxLength }, value) => {
-  if (typeof value !== 'string' || value.includes('\0') || !value.isWellFormed()) return false
-  const { length } = value.trim()
-  return length >= minLength && length <= maxLength && (minLength === 0 || SEEN.test(value))
+/** No U+0000 (Postgres cannot store it), no half of a surrogate pair. */
+const isStorable = (value: unknown): value is string =>
+  typeof value === 'string' && !value.includes('\0') && value.isWellFormed()
+
+/** Where it must not be empty there is something to be seen. */
+TypeRegistry.Set<Bounds>('DocketText', (bounds, value) => {
+  if (!isStorable(value) || !hasLength(value.trim(), bounds)) return false
+  return bounds.minLength === 0 || SEEN.test(value)
 })
 
-/** A text of `min` to `max` UTF-16 units once trimmed; commands store it trimmed. */
+/** A text of `min` to `max` characters once trimmed; commands store it trimmed. */
 export const Text = (min: number, max: number, example: string) =>
   Type.Unsafe<string>({
     [Kind]: 'DocketText',
     type: 'string',
     minLength: min,
     maxLength: max,
+    pattern: min > 0 ? '^\\s*[^\\s\\x00][^\\x00]*$' : '^[^\\x00]*$',
     description: `A text of ${min} to ${max} characters`,
     examples: [example],
   })
 
-TypeRegistry.Set<TextSchema>('DocketSecret', ({ minLength, maxLength }, value) => {
-  if (typeof value !== 'string' || value.includes('\0') || !value.isWellFormed()) return false
-  return value.length >= minLength && value.length <= maxLength
-})
+TypeRegistry.Set<Bounds>('DocketSecret', (bounds, value) => isStorable(value) && hasLength(value, bounds))
 
 /** A text that is kept as it is sent, blanks and all. */
 export const Secret = (min: number, max: number, description: string, example: string) =>
@@ -44,6 +41,22 @@ export const Secret = (min: number, max: number, description: string, example: s
     type: 'string',
     format: 'password',
     minLength: min,
+    maxLength: max,
+    pattern: '^[^\\x00]*$',
+    description,
+    examples: [example],
+  })
+
+TypeRegistry.Set<Bounds>(
+  'DocketWords',
+  (bounds, value) => typeof value === 'string' && hasLength(value, bounds),
+)
+
+/** Any text of at most `max` characters. */
+export const Words = (max: number, description: string, example: string) =>
+  Type.Unsafe<string>({
+    [Kind]: 'DocketWords',
+    type: 'string',
     maxLength: max,
     description,
     examples: [example],
@@ -54,7 +67,9 @@ const EMAIL = /^[^\s@"<>(),:;\\[\]]+@[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9
 TypeRegistry.Set('DocketEmail', (_schema, value) => {
   if (typeof value !== 'string') return false
   const email = value.trim()
-  return email.length <= 254 && email.isWellFormed() && !UNSEEN.test(email) && EMAIL.test(email)
+  return (
+    hasLength(email, { maxLength: 254 }) && email.isWellFormed() && !UNSEEN.test(email) && EMAIL.test(email)
+  )
 })
 
 /** An email address, at most 254 characters; compared and stored in lower case, with letters and their marks composed. */

@@ -60,7 +60,7 @@ export interface OpenApi {
   >
 }
 
-const notes = ['description', 'examples', 'additionalProperties', 'default', 'readOnly', 'discriminator']
+const notes = 'description examples additionalProperties default pattern readOnly discriminator'.split(' ')
 const checked = [
   '$ref',
   'type',

@@ -1,0 +1,54 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import Ajv from 'ajv/dist/2020'
+import { absentId } from '../http/answers.ts'
+import { type Person, register } from '../support/client.ts'
+import { type OpenApi, operationsOf, referred, type Schema } from '../support/schema-check.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+
+let service: TestService
+let api: OpenApi
+let ada: Person
+beforeAll(async () => {
+  service = await openTestService()
+  api = (await service.client.get('/../docs/json')).body as unknown as OpenApi
+  ada = await register(service.client)
+})
+afterAll(() => service.close())
+
+const isText = ({ maxLength, format }: Schema) =>
+  maxLength !== undefined && ![format].some((one) => one === 'email' || one === 'uri')
+
+/** Of one character in one unit of UTF-16 and in two, and of what is no character to show or to store. */
+const textsAround = ({ minLength = 0, maxLength = 0 }: Schema) => [
+  ...[minLength - 1, minLength, maxLength, maxLength + 1]
+    .filter((length) => length >= 0)
+    .flatMap((length) => ['é', '🪐'].map((one) => one.repeat(length))),
+  ...[' \t\n'.repeat(minLength), 'a\0b'.repeat(minLength || 1), `${' '.repeat(7)}ab cd ef${' '.repeat(7)}`],
+]
+
+test('a text is taken where the document says that it fits, at each of its bounds', async () => {
+  const ajv = new Ajv({ strict: false, validateFormats: false }).addSchema(api, 'api')
+  let taken = 0
+  for (const [name, { requestBody }] of operationsOf(api)) {
+    const { schema, example } = requestBody?.content?.['application/json'] ?? {}
+    if (!schema) continue
+    const [method = '', path = ''] = name.replace('/api/v1', '').split(' ')
+    for (const [field, one] of Object.entries(referred(api, schema.$ref!).properties ?? {})) {
+      if (!isText(one)) continue
+      for (const text of textsAround(one)) {
+        const sent = { ...(example as object), [field]: text }
+        const { status, body } = await ada.call(
+          method.toUpperCase(),
+          path.replace(/\{\w+\}/g, absentId),
+          sent,
+        )
+        const isTaken = status !== 400 || !body.message.startsWith(`${field} must be`)
+        const fits = ajv.validate({ $ref: `api${schema.$ref}/properties/${field}` }, text)
+        const what = [name, field, text.length, text.slice(0, 9)]
+        expect([...what, isTaken ? 'taken' : 'refused']).toEqual([...what, fits ? 'taken' : 'refused'])
+        if (fits) taken += 1
+      }
+    }
+  }
+  expect(taken).toBeGreaterThan(80)
+})
