@@ -5,22 +5,45 @@ cd "$(dirname "$0")/../.."
 bun=node_modules/.bin/bun
 installed=node_modules/.installed.lock # bun.lock as it was installed; comparing the two takes a millisecond
 lock=node_modules/.installing          # who installs, until it is done
+unfinished=node_modules/.unfinished    # an install was begun, and has not come to its end
 
 is_installed() { [ -x "$bun" ] && cmp -s bun.lock "$installed"; }
 
 holder() { cat "$lock" 2>/dev/null || true; }
 
-# Of several first starts at once one installs. Whoever ended without giving the lock back left an unfinished install,
-# which is begun anew.
+# A process that lives, by its pid and by when it began: the pid may be another's by now, in a container even our own.
+named() {
+  if [ -d /proc/self ]; then
+    began=$(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d ' ' -f 20)
+  else
+    began=$(ps -o lstart= -p "$1" 2>/dev/null || true)
+  fi
+  if [ -n "$began" ]; then echo "$1 $began"; fi
+}
+
+# Of several first starts at once one installs. The lock of who ended without giving it back is moved away, for of
+# several who see it only one can; what one sees too late has another holder, and goes back.
 take_lock() {
   mkdir -p node_modules
-  until (set -C && echo $$ >"$lock") 2>/dev/null; do
-    pid=$(holder)
-    if [ -n "$pid" ] && ! kill -0 "$pid" 2>/dev/null && [ "$(holder)" = "$pid" ]; then
-      rm -rf node_modules && mkdir node_modules
+  me=$(named $$)
+  until (set -C && echo "$me" >"$lock") 2>/dev/null; do
+    held=$(holder)
+    if [ -n "$held" ] && [ "$held" != "$(named "${held%% *}")" ] && mv "$lock" "$lock.$$" 2>/dev/null; then
+      [ "$(cat "$lock.$$")" = "$held" ] || ln "$lock.$$" "$lock" || true
+      rm -f "$lock.$$"
+    else
+      sleep 0.2
     fi
-    sleep 0.2
   done
+}
+
+# What an install has left that did not come to its end is not built upon.
+begin() {
+  if [ -e "$unfinished" ]; then
+    find node_modules -mindepth 1 -maxdepth 1 ! -name "${lock##*/}" -exec rm -rf {} +
+  fi
+  : >"$unfinished"
+  rm -f "$installed"
 }
 
 install() {
@@ -38,8 +61,10 @@ if ! is_installed; then
   take_lock
   if ! is_installed; then
     echo 'Installing the packages' >&2
+    begin
     install >&2 || { echo 'The packages could not be installed: the reason stands above' >&2 && exit 1; }
     cp bun.lock "$installed"
+    rm "$unfinished"
   fi
   rm -f "$lock"
 fi

@@ -86,6 +86,29 @@ test('an install that was interrupted is begun anew', async () => {
   expect(await calls()).toEqual(['pinned check'])
 })
 
+/** Leaves what an install leaves that is interrupted: its lock, and so many files. */
+async function leaveHalf(holder: string, files = 0): Promise<void> {
+  await mkdir(join(dir, 'node_modules'))
+  await writeFile(join(dir, 'node_modules/.installing'), `${holder}\n`)
+  await writeFile(join(dir, 'node_modules/.unfinished'), '')
+  for (const n of upTo(files)) await writeFile(join(dir, `node_modules/half-${n}`), '')
+}
+
+test('a stranger that has the pid of who was interrupted by now holds up nobody', async () => {
+  await leaveHalf(`${process.pid} 1`)
+  expect((await launch('check')).code).toBe(0)
+  expect(await calls()).toEqual([`npx --yes bun@${pinned} ${options}`, 'pinned check'])
+})
+
+test('of several that find an interrupted install one begins it anew', async () => {
+  const { pid } = Bun.spawnSync(['true'])
+  await leaveHalf(`${pid} 1`, 3_000)
+  await program('npx', `echo "npx $*" >>calls\nsleep 0.5\n${installing}`)
+  const all = await Promise.all(upTo(6).map(() => launch('check')))
+  expect(all).toEqual(all.map(({ said }) => ({ code: 0, said })))
+  expect((await calls()).filter((call) => call.startsWith('npx'))).toHaveLength(1)
+})
+
 test('an install that fails says so, and nothing runs', async () => {
   await program('npx', 'echo "no network" >&2; exit 3')
   const said =
