@@ -6,6 +6,8 @@ interface Tail {
   /** The version before the first of them: up to then others may have happened. */
   from: number
   events: StoredEvent[]
+  /** The event that made its last version: after a standby took over, another may have made one of the same number. */
+  lastEventId: string
   /** What each of them weighs. */
   weights: number[]
   at: number
@@ -34,13 +36,13 @@ export class Recent {
 
   /** Takes in what stands for certain. */
   add({ heads, events }: Pick<Unit, 'heads' | 'events'>): void {
-    for (const { projectId, expected, version } of heads) {
+    for (const { projectId, expected, expectedEventId, version, lastEventId } of heads) {
       if (!this.isFollowed(projectId)) this.forget(projectId)
       else {
         const own = heads.length > 1 ? events.filter((event) => event.projectId === projectId) : events
-        const tail = this.tailAt(projectId, expected)
-        if (own.every(isPlain)) this.append(tail, own)
-        else this.tailAt(projectId, version)
+        const tail = this.tailAt(projectId, expected, expectedEventId)
+        if (own.every(isPlain)) this.append(tail, own, lastEventId)
+        else this.tailAt(projectId, version, lastEventId)
       }
     }
     if (this.bytes > mostBytes) this.forgetAll()
@@ -64,17 +66,18 @@ export class Recent {
   }
 
   /** The tail that ends with a version: an empty one, where none does. */
-  private tailAt(projectId: string, version: number): Tail {
+  private tailAt(projectId: string, version: number, lastEventId: string): Tail {
     const known = this.tails.get(projectId)
-    if (known && endOf(known) === version) return known
+    if (known && endOf(known) === version && known.lastEventId === lastEventId) return known
     this.forget(projectId)
-    const tail = { from: version, events: [], weights: [], at: 0 }
+    const tail = { from: version, events: [], lastEventId, weights: [], at: 0 }
     this.tails.set(projectId, tail)
     return tail
   }
 
-  private append(tail: Tail, events: StoredEvent[]): void {
+  private append(tail: Tail, events: StoredEvent[], lastEventId: string): void {
     tail.at = this.now()
+    tail.lastEventId = lastEventId
     for (const event of events) {
       const weight = weigh(event)
       tail.events.push(event)

@@ -16,13 +16,22 @@ beforeEach(() => {
 const eventAt = (seq: number, type: string, text: string, place: string) =>
   ({ projectId: place, seq, type, entity: type.split('.')[0], before: null, after: { text } }) as StoredEvent
 
+/** Of a commit: the event that it goes on after, and its last one. */
+interface About {
+  text?: string
+  place?: string
+  from?: string
+  to?: string
+}
+
 /** Commits so many events after a version, or those of other types. */
-function commit(expected: number, types: number | string[], { text = '', place = projectId } = {}): void {
+function commit(expected: number, types: number | string[], about: About = {}): void {
+  const { text = '', place = projectId, from = '', to = '' } = about
   const all = typeof types === 'number' ? Array<string>(types).fill('comment.created') : types
   const events = all.map((type, n) => eventAt(expected + 1 + n, type, text, place))
   const version = expected + events.length
   const head = { projectId: place, expected, version }
-  recent.add({ heads: [{ ...head, expectedEventId: '', lastNumber: 0, lastEventId: '' }], events })
+  recent.add({ heads: [{ ...head, expectedEventId: from, lastNumber: 0, lastEventId: to }], events })
 }
 const seqsAfter = (after: number, upTo = 1_000) =>
   recent.after({ projectId, after, upTo })?.map(({ seq }) => seq)
@@ -43,6 +52,12 @@ test('where something happened that this process does not know, all before it is
   // Decided anew on what a standby had.
   commit(2, 1)
   expect([seqsAfter(3), seqsAfter(2)]).toEqual([undefined, [3]])
+})
+
+test('of a version that a standby did not have nothing is told, though others made one of the same number', () => {
+  commit(2, 2, { from: 'b', to: 'lost' })
+  commit(4, 1, { from: 'anew', to: 'e' })
+  expect([seqsAfter(2), seqsAfter(4), recent.plainSince(projectId, 2)]).toEqual([undefined, [5], undefined])
 })
 
 test('what may change rights is not told, nor taken for nothing', () => {
