@@ -1,4 +1,5 @@
 import process from 'node:process'
+import { isatty } from 'node:tty'
 import type { Log } from '../log.ts'
 import { within } from '../within.ts'
 import { inOneLine } from './in-one-line.ts'
@@ -21,7 +22,7 @@ interface Options {
   isLed: boolean
 }
 
-const numbers = { SIGINT: 2, SIGTERM: 15 }
+const numbers = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 }
 /** A human's second Ctrl-C comes later than the one that npm hands on beside the terminal's own. */
 const echoMs = 300
 const lastMomentMs = 250
@@ -31,11 +32,14 @@ export class Stopping {
   private readonly closers: Closer[] = []
   private stopping = false
   private firstAt = 0
+  private readonly hadTerminal = isatty(0)
+  private hangUp: (() => void) | undefined
   /** Whether another process serves in its place already. */
   isReplaced = false
 
   constructor(private readonly options: Options) {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void this.hear(signal))
+    if (this.hadTerminal) process.on('SIGHUP', () => this.hearHangUp())
     process.on('uncaughtException', (error) => this.unexpected(error))
     process.on('unhandledRejection', (error) => this.unexpected(error))
   }
@@ -47,6 +51,12 @@ export class Stopping {
     { withinMs = this.options.drainTimeoutMs, always = false } = {},
   ) {
     this.closers.unshift({ what, close, withinMs, always })
+  }
+
+  /** What SIGHUP asks for. From a terminal that is gone it says that the user is, too: that ends every process. */
+  onHangUp(act: () => void): void {
+    this.hangUp = act
+    if (!this.hadTerminal) process.on('SIGHUP', act)
   }
 
   /** Closes everything and ends the process: with `code`, or with 1 when something did not close. */
@@ -87,6 +97,11 @@ export class Stopping {
     const told = this.closers.filter(({ always }) => always).map(({ close }) => close().catch(() => {}))
     await within(lastMomentMs, Promise.all(told))
     process.exit(interrupted)
+  }
+
+  private hearHangUp(): void {
+    if (this.hangUp && isatty(0)) this.hangUp()
+    else if (!this.stopping) void this.hear('SIGHUP') // one may come twice, from the terminal and from npm
   }
 
   private async closed({ what, close, withinMs }: Closer): Promise<boolean> {

@@ -1,5 +1,4 @@
 import process from 'node:process'
-import { isatty } from 'node:tty'
 import type { Config } from '../config.ts'
 import type { Log } from '../log.ts'
 import { type Family, ofProcess } from '../metrics/family.ts'
@@ -96,12 +95,9 @@ export class Supervisor {
     if (ends.includes(false)) throw new Error('a process did not end well')
   }
 
-  /** SIGHUP replaces the processes; from a terminal that is gone it says that the user is, too. */
   private hearHangUps(): void {
     const { log, stopping } = this.options
-    const hadTerminal = isatty(0)
-    process.on('SIGHUP', () => {
-      if (hadTerminal && !isatty(0)) return void stopping.stop(0)
+    stopping.onHangUp(() => {
       log.info({ signal: 'SIGHUP' }, 'replacing the processes one after another')
       void this.roll()
     })

@@ -1,9 +1,11 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { spawn } from 'node:child_process'
 import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { worksIn } from '../../src/local/process.ts'
 import { eventually } from '../races/pair.ts'
+import { runtimeOptions } from '../support/service.ts'
 import { begin } from './launch.ts'
 
 let dataDir: string
@@ -45,3 +47,22 @@ test('they end also when the process is told to stop while they start', async ()
   expect({ code, served: output.includes('listening"') }).toEqual({ code: 0, served: false })
   await gone(await pids())
 })
+
+test.each(['1', '2'])(
+  'they end with a terminal that is closed, of %s web processes',
+  async (WEB_CONCURRENCY) => {
+    const main = new URL('../../src/main.ts', import.meta.url).pathname
+    const line = ['exec', process.execPath, ...runtimeOptions, main, 'start'].join(' ')
+    const terminal = spawn('script', ['--quiet', '--flush', '--command', line, '/dev/null'], {
+      env: { PATH: process.env.PATH, DATA_DIR: dataDir, HOST: '127.0.0.1', PORT: '0', WEB_CONCURRENCY },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    })
+    let output = ''
+    terminal.stdout.on('data', (chunk: Buffer) => (output += chunk))
+    await eventually('it serves', () => output.includes('listening'))
+    const servers = await pids()
+    expect(await worksIn(servers.postgres!, join(dataDir, 'postgres'))).toBe(true)
+    terminal.kill('SIGKILL')
+    await gone(servers)
+  },
+)
