@@ -89,9 +89,11 @@ const claimsGuard = ({ authenticate, limits, open, told, trustProxy }: Means) =>
     .derive({ as: 'scoped' }, async ({ request, params, server }) => {
       requireShort(request)
       const claims = await authenticate.session(request)
-      if (request.headers.has('idempotency-key')) await authenticate.requireInTime(claims)
-      else await authenticate.require(claims)
-      const share = await limits.use(claims.userId, request.method)
+      const isKeyed = request.headers.has('idempotency-key')
+      const isHeld = isKeyed ? await authenticate.holdsInTime(claims) : true
+      if (!isKeyed) await authenticate.require(claims)
+      // Who was signed out takes nothing from who is signed in.
+      const share = await limits.use(isHeld ? claims.userId : claims.tokenId, request.method)
       tidy(request, params)
       return { claims, share, address: addressOf(request, server, trustProxy) }
     })

@@ -40,10 +40,11 @@ export function openValidity(sql: Sql, waits?: Distribution) {
   return {
     isBelieved,
 
-    /** @throws Refusal 401 for a token that has expired, whatever else became of it. */
-    async requireInTime(session: Session): Promise<void> {
-      const { leftMs } = await look(session)
+    /** Whether a token still holds. @throws Refusal 401 for one that has expired, whatever else became of it. */
+    async holdsInTime(session: Session): Promise<boolean> {
+      const { leftMs, isHeld } = await look(session)
       if (!(leftMs > 0)) throw badToken()
+      return isHeld === true
     },
 
     /** @throws Refusal 401 for the token of an account that is gone, or one that has expired or was revoked. */
