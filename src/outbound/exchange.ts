@@ -3,6 +3,8 @@ import { Agent as HttpsAgent, request as viaHttps } from 'node:https'
 import { isIP } from 'node:net'
 import { answerBytes, type Told, toldBy } from './answer.ts'
 
+/** Answers before the one that counts (1xx): each costs as much as a whole one, and nothing else bounds how many come. */
+const mostInterim = 10
 const keptConnections = { keepAlive: true, maxFreeSockets: 64, timeout: 4_000 }
 
 export interface Parcel {
@@ -58,6 +60,10 @@ const certified = ({ hostname }: URL) =>
 function answered(asked: ClientRequest, body: string): Promise<Told> {
   const { promise, resolve, reject } = Promise.withResolvers<Told>()
   asked.on('error', (error) => reject(asked.reusedSocket && isCut(error) ? new StaleConnection() : error))
+  let interim = 0
+  asked.on('information', () => {
+    if (++interim > mostInterim) asked.destroy(new Error('Too many interim answers'))
+  })
   asked.on('response', (response) => {
     const chunks: Buffer[] = []
     let length = 0

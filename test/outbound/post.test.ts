@@ -172,6 +172,27 @@ test('a kept connection that was closed meanwhile is no failure of the receiver'
   expect(sockets.length).toBe(3)
 })
 
+test('of answers before the answer only some are listened to', async () => {
+  let interim = 0
+  const server = createServer((socket) => {
+    socket.on('error', () => {})
+    socket.once('data', () => {
+      socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(interim))
+      socket.end('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n')
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  closers.push(() => server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const after = async (count: number) => {
+    interim = count
+    const { status, error } = await post()(parcel(url))
+    return [status, error]
+  }
+  expect(await after(3)).toEqual([200, null])
+  expect(await after(100)).toEqual([null, 'No connection'])
+})
+
 test('Retry-After is read in both its forms', () => {
   const now = Date.parse('2027-01-15T09:30:00Z')
   expect(retryAfter('120', now)).toBe(120_000)
