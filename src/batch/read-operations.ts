@@ -1,5 +1,5 @@
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
-import type { TObject } from '@sinclair/typebox'
+import type { TObject, TSchema } from '@sinclair/typebox'
 import { canonicalId } from '../ids.ts'
 import { parseInstant } from '../schema/text.ts'
 import { invalid } from '../schema/validation.ts'
@@ -52,24 +52,27 @@ type Names = ReadonlyMap<string, Kind>
 const besides = ['op', 'as', 'ifMatch', 'was']
 
 /** Without what a body may hold beside it. */
-function tidied({ command, ids }: Kind, given: Operation): Operation {
+function tidied({ command, ids, schema }: Kind, given: Operation): Operation {
   const operation: Record<string, unknown> = {}
   for (const key of [...besides, ...Object.keys(command.input.properties)])
     if (given[key] !== undefined) operation[key] = given[key]
   for (const key of ids)
     if (typeof operation[key] === 'string' && !isReference(operation[key]))
       operation[key] = canonicalId(operation[key])
-  const was = operation.was as Record<string, unknown> | undefined
-  if (was)
-    operation.was = Object.fromEntries(Object.entries(was).map(([key, value]) => [key, stored(key, value)]))
+  if (given.was) {
+    const fields = Object.entries(given.was)
+    const { properties } = schema.properties.was as TObject
+    operation.was = Object.fromEntries(fields.map(([key, value]) => [key, stored(properties[key]!, value)]))
+  }
   return operation as Operation
 }
 
 /** Ids and instants as rows hold them, however they are written. */
-function stored(key: string, value: unknown): unknown {
+function stored({ anyOf = [], ...schema }: TSchema, value: unknown): unknown {
   if (typeof value !== 'string') return value
-  if (/^id$|Id$/.test(key)) return canonicalId(value)
-  return /(At|Date)$/.test(key) ? (parseInstant(value) ?? value) : value
+  const formats = [schema, ...anyOf].map(({ format }) => format)
+  if (formats.includes('uuid')) return canonicalId(value)
+  return formats.includes('date-time') ? (parseInstant(value) ?? value) : value
 }
 
 export const isReference = (value: unknown): value is string =>

@@ -111,16 +111,23 @@ test('500 operations are done, none and 501 are refused', async () => {
 test('conditions hold: was and ifMatch of an operation, ifVersion and If-Match of the whole', async () => {
   const path = `/tasks/${task.id}`
   const update = (others: object) => ({ op: 'task.update', id: task.id, ...others })
-  const etag = (await ada.get(path)).headers.get('etag')
-  const written = { ...task, id: task.id.toUpperCase(), createdAt: task.createdAt.replace('Z', '+00:00') }
+  const dated = await ada.patch(path, { dueDate: '2030-01-02', assigneeId: ada.id })
+  const etag = dated.headers.get('etag')
+  const written = {
+    ...dated.body,
+    id: task.id.toUpperCase(),
+    assigneeId: ada.id.toUpperCase(),
+    createdAt: task.createdAt.replace('Z', '+00:00'),
+    dueDate: '2030-01-02T01:00+01:00',
+  }
   const first = update({ was: written, ifMatch: etag, status: 'DONE' })
   // What an operation before it did counts as well.
   const second = update({ was: { status: 'TODO' }, title: 'X' })
   expectRefusal(await send([first, second]), 409, 'operations[1]: Not as in was: status')
   expectRefusal(await send([first], { ifVersion: 1 }), 412, 'The project has another version than ifVersion')
   expect((await send([first], {}, '', { 'if-match': '"other"' })).status).toBe(412)
-  expect(doneIn(await send([first], { ifVersion: 2 })).version).toBe(3)
-  expect((await send([first], { ifVersion: 2 })).status).toBe(412)
+  expect(doneIn(await send([first], { ifVersion: 3 })).version).toBe(4)
+  expect((await send([first], { ifVersion: 3 })).status).toBe(412)
 })
 
 test('with nothing to change the version stays as it is', async () => {
