@@ -9,17 +9,17 @@ import {
   invited,
   memberOf,
   owner,
-  projectGone,
-  staffed,
+  stranger,
+  task,
+  viewer,
 } from './facts.ts'
-import { stranger, task, viewer } from './facts.ts'
 import { asking, given, now, type Rule } from './given.ts'
+import { refusedOnceGone, refusedWithoutTask } from './hanging.ts'
 
 const { id } = comment
 const add = (taskId: string) => asking(createComment, { taskId, text: 'Well' })
 const edit = (text: string) => asking(updateComment, { id, text })
 const remove = asking(deleteComment, { id })
-const taskGone = fact('task.deleted', 'task', task, null)
 const gone = fact('comment.deleted', 'comment', comment, null)
 const each: Record<string, Rule> = { edit: edit('X'), remove }
 /** The author may only read now. */
@@ -36,15 +36,7 @@ describe('commenting', () => {
       .answering(after)
   })
 
-  test('is refused on a task that is not here', () => {
-    given(busy).when(editor, add('nothing')).thenRefused(404, 'Task not found')
-    given([...busy, taskGone])
-      .when(editor, add(task.id))
-      .thenRefused(404, 'Task not found')
-    given([...busy, projectGone])
-      .when(owner, add(task.id))
-      .thenRefused(404, 'Task not found')
-  })
+  test('is refused on a task that is not here', () => refusedWithoutTask(add))
 })
 
 describe('editing a comment', () => {
@@ -111,18 +103,8 @@ describe('deleting a comment', () => {
 
 describe('every change of a comment', () => {
   for (const [name, rule] of Object.entries(each)) {
-    test(`is refused when the comment, its task or its project is gone: ${name}`, () => {
-      given(staffed).when(editor, rule).thenRefused(404, 'Comment not found')
-      given([...busy, gone])
-        .when(editor, rule)
-        .thenRefused(404, 'Comment not found')
-      given([...busy, taskGone])
-        .when(editor, rule)
-        .thenRefused(404, 'Comment not found')
-      given([...busy, projectGone])
-        .when(owner, rule)
-        .thenRefused(404, 'Comment not found')
-    })
+    test(`is refused when the comment, its task or its project is gone: ${name}`, () =>
+      refusedOnceGone(rule, gone, 'Comment not found'))
 
     test(`speaks to a stranger of the comment alone: ${name}`, () => {
       given(busy).when(stranger, rule).thenRefused(404, 'Comment not found')

@@ -5,8 +5,9 @@ import {
   toggleSubtask,
   updateSubtask,
 } from '../../modules/subtasks/commands.ts'
-import { busy, editor, fact, owner, projectGone, staffed, stranger, subtask, task, viewer } from './facts.ts'
+import { busy, editor, fact, stranger, subtask, task, viewer } from './facts.ts'
 import { asking, given, now, type Rule } from './given.ts'
+import { refusedOnceGone, refusedWithoutTask } from './hanging.ts'
 
 const { id } = subtask
 const add = (taskId: string) => asking(createSubtask, { taskId, title: 'Saw' })
@@ -14,7 +15,6 @@ const toggle = asking(toggleSubtask, { id })
 const change = (wanted: { title?: string; completed?: boolean }) => asking(updateSubtask, { ...wanted, id })
 const remove = asking(deleteSubtask, { id })
 const each: Record<string, Rule> = { toggle, change: change({ title: 'X' }), remove }
-const taskGone = fact('task.deleted', 'task', task, null)
 const gone = fact('subtask.deleted', 'subtask', subtask, null)
 
 describe('adding a subtask', () => {
@@ -27,15 +27,7 @@ describe('adding a subtask', () => {
       .answering(after)
   })
 
-  test('is refused on a task that is not here', () => {
-    given(busy).when(editor, add('nothing')).thenRefused(404, 'Task not found')
-    given([...busy, taskGone])
-      .when(editor, add(task.id))
-      .thenRefused(404, 'Task not found')
-    given([...busy, projectGone])
-      .when(owner, add(task.id))
-      .thenRefused(404, 'Task not found')
-  })
+  test('is refused on a task that is not here', () => refusedWithoutTask(add))
 })
 
 describe('toggling a subtask', () => {
@@ -73,18 +65,8 @@ describe('deleting a subtask', () => {
 
 describe('every change of a subtask', () => {
   for (const [name, rule] of Object.entries(each)) {
-    test(`is refused when the subtask, its task or its project is gone: ${name}`, () => {
-      given(staffed).when(editor, rule).thenRefused(404, 'Subtask not found')
-      given([...busy, gone])
-        .when(editor, rule)
-        .thenRefused(404, 'Subtask not found')
-      given([...busy, taskGone])
-        .when(editor, rule)
-        .thenRefused(404, 'Subtask not found')
-      given([...busy, projectGone])
-        .when(owner, rule)
-        .thenRefused(404, 'Subtask not found')
-    })
+    test(`is refused when the subtask, its task or its project is gone: ${name}`, () =>
+      refusedOnceGone(rule, gone, 'Subtask not found'))
 
     test(`tells a viewer that it is gone rather than that they may not: ${name}`, () => {
       given([...busy, gone])
