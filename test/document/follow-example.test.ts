@@ -1,21 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { read } from '../architecture/source.ts'
 import { walk } from '../http/walk.ts'
-import { type Body, make, openClient, type Person, register } from '../support/client.ts'
-import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
+import { type Body, make } from '../support/client.ts'
+import { openOwnWeb, type OwnWeb } from '../support/own-web.ts'
 
-let env: Awaited<ReturnType<typeof freshEnv>>
-let web: ServiceProcess
-let ada: Person
-beforeAll(async () => {
-  env = await freshEnv()
-  web = await spawnService('web', env.env)
-  ada = await register(openClient(web.url), 'Ada')
-})
-afterAll(async () => {
-  await web.stop()
-  await env.drop()
-})
+let own: OwnWeb
+beforeAll(async () => void (own = await openOwnWeb()))
+afterAll(() => own.close())
 
 type GoOn = (tasks: Map<string, Body>, seen: number) => boolean | Promise<boolean>
 type Follow = (server: string, token: string, projectId: string, goOn: GoOn) => Promise<void>
@@ -27,6 +18,7 @@ function shown(): Follow {
 }
 
 test('who follows as the README shows ends with what is there', async () => {
+  const { web, ada } = own
   const [project, other] = [
     await make(ada, '/projects', { name: 'Engine' }),
     await make(ada, '/projects', { name: 'Mill' }),

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import { expect } from 'bun:test'
-import type { Answer } from '../support/client.ts'
+import type { Answer, Client } from '../support/client.ts'
 import type { TestService } from '../support/service.ts'
 
 const uuid7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
@@ -33,6 +33,12 @@ export function expectRefusal({ status, body, headers }: Answer, wanted: number,
   expect(headers.get('x-request-id')).toMatch(/^[\w-]{8,64}$/)
   if (typeof message === 'string') expect(body.message).toBe(message)
   else if (message) expect(body.message).toMatch(message)
+}
+
+/** What somebody is told who reads what they cannot: the status and the message. */
+export async function said(who: Client, path: string): Promise<string> {
+  const { status, body } = await who.get(path)
+  return `${status} ${body.message}`
 }
 
 /** Holds an answer to a status and exactly this body. */

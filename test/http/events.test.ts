@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { eventTypes } from '../../modules/events/schema.ts'
 import { type Body, invite, make, type Person, register } from '../support/client.ts'
 import { openTestService, type TestService } from '../support/service.ts'
+import { said } from './answers.ts'
 import { type FeedEvent, readFeed } from './feed.ts'
 
 let service: TestService
@@ -88,10 +89,6 @@ test('only what is asked for is shown', async () => {
 test('what cannot be is refused', async () => {
   const projectId = await openProject()
   const stranger = await register(service.client)
-  const said = async (who: Person, path: string) => {
-    const { status, body } = await who.get(path)
-    return `${status} ${body.message}`
-  }
   for (const query of ['?types=task.exploded', '?types=', '?types=task.created,', '?types=constructor'])
     expect(await said(ada, feedOf(projectId, query))).toStartWith(
       '400 types must be only events of these types',

@@ -1,24 +1,20 @@
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { type Client, openClient, type Person, register } from '../support/client.ts'
-import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
+import type { Client, Person } from '../support/client.ts'
+import { openOwnWeb } from '../support/own-web.ts'
+import type { ServiceProcess } from '../support/service.ts'
 import { expectRefusal } from './answers.ts'
 import { exchange, head } from './raw.ts'
 
-let fresh: Awaited<ReturnType<typeof freshEnv>>
 let web: ServiceProcess
 let nobody: Client
 let ada: Person
+let close: () => Promise<void>
 beforeAll(async () => {
-  fresh = await freshEnv({ BODY_TIMEOUT_MS: '300' })
-  web = await spawnService('web', fresh.env)
-  nobody = openClient(web.url)
-  ada = await register(nobody)
+  ;({ web, ada, close } = await openOwnWeb({ BODY_TIMEOUT_MS: '300' }))
+  nobody = ada.as()
 })
-afterAll(async () => {
-  await web.stop('SIGKILL')
-  await fresh.drop()
-})
+afterAll(() => close())
 
 const bearer = () => ({ Authorization: `Bearer ${ada.token}` })
 const json = { 'Content-Type': 'application/json' }

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { newId } from '../../src/ids.ts'
 import { type Body, invite, make, type Person, register } from '../support/client.ts'
 import { openTestService, type TestService } from '../support/service.ts'
+import { said } from './answers.ts'
 import { type FeedEvent, readFeed } from './feed.ts'
 import { furnish } from './history-scene.ts'
 import { nextOf } from './walk.ts'
@@ -21,10 +22,6 @@ const openProject = async () => (await make(ada, '/projects', { name: 'Engine' }
 const historyOf = (projectId: string, query = '') => `/projects/${projectId}/history${query}`
 const read = (projectId: string, query = '') => readFeed(ada, historyOf(projectId, query))
 const seqsOf = async (projectId: string, query = '') => (await read(projectId, query)).map(({ seq }) => seq)
-const said = async (who: Person, path: string) => {
-  const { status, body } = await who.get(path)
-  return `${status} ${body.message}`
-}
 
 test("a project's history is its feed, newest first, page by page", async () => {
   const { projectId } = await furnish(ada, grace)

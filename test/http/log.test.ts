@@ -2,24 +2,21 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { readConfig } from '../../src/config.ts'
 import { openDatabase } from '../../src/postgres/database.ts'
 import { eventually } from '../races/pair.ts'
-import { type Client, make, openClient, type Person, register } from '../support/client.ts'
-import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
+import { type Client, make, type Person } from '../support/client.ts'
+import { openOwnWeb } from '../support/own-web.ts'
+import type { ServiceProcess } from '../support/service.ts'
 import { expectRefusal } from './answers.ts'
 
-let fresh: Awaited<ReturnType<typeof freshEnv>>
 let web: ServiceProcess
 let nobody: Client
 let ada: Person
+let env: Record<string, string>
+let close: () => Promise<void>
 beforeAll(async () => {
-  fresh = await freshEnv({ LOG_REQUESTS: 'on' })
-  web = await spawnService('web', fresh.env)
-  nobody = openClient(web.url)
-  ada = await register(nobody)
+  ;({ web, env, ada, close } = await openOwnWeb({ LOG_REQUESTS: 'on' }))
+  nobody = ada.as()
 })
-afterAll(async () => {
-  await web.stop('SIGKILL')
-  await fresh.drop()
-})
+afterAll(() => close())
 
 /** The lines that the process logged about requests, once it has logged one that says `last`. */
 async function logged(last: string): Promise<Record<string, unknown>[]> {
@@ -94,7 +91,7 @@ test('the log and errors hold no secret, token, password or what was sent', asyn
   await close()
   expect(told).toHaveLength(9)
   await logged('"status":500')
-  const { DATABASE_URL, JWT_SECRET } = fresh.env
+  const { DATABASE_URL, JWT_SECRET } = env
   secrets.push(careful.token!, careful.token!.split('.')[2]!, JWT_SECRET!, new URL(DATABASE_URL!).password)
   const all = [...told, ...web.output].join('\n')
   for (const secret of secrets) expect([secret, all.includes(secret)]).toEqual([secret, false])
@@ -119,6 +116,6 @@ test('the log has one line for a request that failed by our doing', async () => 
 })
 
 function open() {
-  const database = openDatabase(readConfig(fresh.env))
+  const database = openDatabase(readConfig(env))
   return { sql: database.reads, close: () => database.close() }
 }

@@ -1,13 +1,11 @@
 import { expect } from 'bun:test'
-import { make, openClient, register } from '../support/client.ts'
-import { freshEnv, spawnService } from '../support/service.ts'
+import { make } from '../support/client.ts'
+import { openOwnWeb } from '../support/own-web.ts'
 import { exchange, head } from './raw.ts'
 
 /** A web process of a file's own, somebody with a project, and a way to ask it in raw HTTP, one connection a request. */
 export async function openOverSocket() {
-  const { env, drop } = await freshEnv()
-  const web = await spawnService('web', env)
-  const ada = await register(openClient(web.url))
+  const { web, ada, close } = await openOwnWeb()
   const { id: projectId } = await make(ada, '/projects', { name: 'Sockets' })
   const withToken = { Authorization: `Bearer ${ada.token}` }
   return {
@@ -16,7 +14,7 @@ export async function openOverSocket() {
       exchange(web.url, head(method, path, { ...withToken, ...headers }), ...body),
     async close(): Promise<void> {
       expect(await web.stop()).toBe(0)
-      await drop()
+      await close()
     },
   }
 }

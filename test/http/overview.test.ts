@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { type Body, invite, make, openClient, type Person, register } from '../support/client.ts'
+import { openOwnWeb } from '../support/own-web.ts'
 import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
 import { listen, type Message } from './listen.ts'
 
@@ -124,15 +125,12 @@ test('an API token hears of the projects that it reaches, and reads the events o
 })
 
 test('who leaves makes room for another, and HEAD takes none', async () => {
-  const own = await freshEnv({ FOLLOWERS_PER_CALLER: '1' })
-  const web = await spawnService('web', own.env)
-  const bea = await register(openClient(web.url))
+  const { web, ada: bea, close } = await openOwnWeb({ FOLLOWERS_PER_CALLER: '1' })
   for (let i = 0; i < 3; i++) expect((await bea.call('HEAD', '/events')).status).toBe(200)
   const first = await listen(bea, web, '/events')
   await first.messages.next()
   expect((await bea.get('/events')).status).toBe(429)
   first.stop()
   while ((await bea.get('/events')).status === 429) await Bun.sleep(20)
-  await web.stop()
-  await own.drop()
+  await close()
 })

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { invite, make, type Person, register } from '../support/client.ts'
 import { openTestService, type TestService } from '../support/service.ts'
+import { heldIn } from './held.ts'
 import { bodyOf } from './read-events.ts'
 
 let service: TestService
@@ -16,21 +17,7 @@ afterAll(() => service.close())
 const openProject = async () => (await make(ada, '/projects', { name: 'Engine' })).id
 const addTask = (projectId: string) => make(ada, '/tasks', { title: 'Draw', projectId })
 const read = (after: object, more = {}, who = ada) => who.post('/events/read', { after, ...more })
-
-/** Asks, and gives the answer to come once the service holds it. */
-async function held(after: object, who = ada) {
-  const { followers } = service.services
-  const { moved } = followers
-  const { promise: isHeld, resolve } = Promise.withResolvers<void>()
-  followers.moved = (...given) => {
-    resolve()
-    return moved(...given)
-  }
-  const answer = read(after, { wait: 25 }, who)
-  await Promise.race([isHeld, answer])
-  followers.moved = moved
-  return { answer }
-}
+const held = (after: object, who = ada) => heldIn(service, () => read(after, { wait: 25 }, who))
 
 test('an answer that has nothing to tell is held until there is something in any of the projects', async () => {
   const [one, other] = [await openProject(), await openProject()]

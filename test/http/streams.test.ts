@@ -3,6 +3,7 @@ import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { invite, make, type Person, register } from '../support/client.ts'
+import { openOwnWeb } from '../support/own-web.ts'
 import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
 import { openClient } from '../support/client.ts'
 import { listen, type Message, take } from './listen.ts'
@@ -102,9 +103,7 @@ test('a reader whose token ended gets nothing more', async () => {
 })
 
 test('who leaves makes room for another', async () => {
-  const own = await freshEnv({ FOLLOWERS_PER_CALLER: '3' })
-  const web = await spawnService('web', own.env)
-  const bea = await register(openClient(web.url), 'Bea')
+  const { web, ada: bea, close } = await openOwnWeb({ FOLLOWERS_PER_CALLER: '3' })
   const path = `/projects/${(await make(bea, '/projects', { name: 'Engine' })).id}/events`
   for (let round = 0; round < 3; round++) {
     const streams = await fill(bea, web, path)
@@ -112,8 +111,7 @@ test('who leaves makes room for another', async () => {
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '1'])
     for (const { stop } of streams) stop()
   }
-  await web.stop()
-  await own.drop()
+  await close()
 })
 
 /** As many streams as one caller may have: that others have left, the service hears a moment later. */
@@ -141,9 +139,7 @@ test('where the database is away a stream ends as soon as it begins: after 503 n
 })
 
 test('a process that ends ends its streams first, and they come back one after another', async () => {
-  const own = await freshEnv()
-  const web = await spawnService('web', own.env)
-  const bea = await register(openClient(web.url), 'Bea')
+  const { web, ada: bea, close } = await openOwnWeb()
   const { id } = await make(bea, '/projects', { name: 'Engine' })
   const paths = ['/events', `/projects/${id}/events`]
   const streams = await Promise.all(Array.from({ length: 40 }, (_, n) => listen(bea, web, paths[n % 2]!)))
@@ -161,13 +157,11 @@ test('a process that ends ends its streams first, and they come back one after a
   expect(Math.max(...retries) - Math.min(...retries)).toBeGreaterThan(1_000)
   for (const answer of await Promise.all(waiting)) expect(answer.status).toBe(200)
   expect(await stopped).toBe(0)
-  await own.drop()
+  await close()
 })
 
 test('who does not read costs no memory, and a process that ends tells its streams to come back', async () => {
-  const own = await freshEnv()
-  const web = await spawnService('web', own.env)
-  const bea = await register(openClient(web.url), 'Bea')
+  const { web, ada: bea, close } = await openOwnWeb()
   const { id: projectId } = await make(bea, '/projects', { name: 'Engine' })
   const task = await make(bea, '/tasks', { title: 'Talk', projectId })
   // 36 MB, of which the kernel holds ten for a connection that is not read.
@@ -195,5 +189,5 @@ test('who does not read costs no memory, and a process that ends tells its strea
   expect(await ended).toMatchObject([{ event: 'end', data: { statusCode: 503 } }])
   for (const socket of sockets) socket.destroy()
   expect(await stopped).toBe(0)
-  await own.drop()
+  await close()
 })

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { type Body, invite, make, type Person, register } from '../support/client.ts'
 import { openTestService, type TestService } from '../support/service.ts'
+import { said } from './answers.ts'
 import { type FeedEvent, readFeed } from './feed.ts'
 import { furnish } from './history-scene.ts'
 import { nextOf } from './walk.ts'
@@ -20,10 +21,6 @@ const openProject = async () => (await make(ada, '/projects', { name: 'Engine' }
 const ofTask = async (who: Person, taskId: string, query = '') =>
   (await readFeed(who, `/tasks/${taskId}/history${query}`)) as TaskEvent[]
 const typesOf = async (who: Person, taskId: string) => (await ofTask(who, taskId)).map(({ type }) => type)
-const said = async (who: Person, path: string) => {
-  const { status, body } = await who.get(path)
-  return `${status} ${body.message}`
-}
 
 test("a task's history tells of it and all that hangs on it, also once it is gone", async () => {
   const { projectId, task, comment } = await furnish(ada, grace)

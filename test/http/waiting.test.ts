@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { type Client, invite, make, type Person, register } from '../support/client.ts'
 import { openTestService, type TestService } from '../support/service.ts'
+import { heldIn } from './held.ts'
 
 let service: TestService
 let ada: Person
@@ -13,20 +14,7 @@ afterAll(() => service.close())
 const openProject = async () => (await make(ada, '/projects', { name: 'Engine' })).id
 const feedOf = (projectId: string, query: string) => `/projects/${projectId}/events?${query}`
 
-/** Asks, and gives the answer to come once the service holds it. */
-async function held(who: Client, path: string, at = service) {
-  const { followers } = at.services
-  const { moved } = followers
-  const { promise: isHeld, resolve } = Promise.withResolvers<void>()
-  followers.moved = (...given) => {
-    resolve()
-    return moved(...given)
-  }
-  const answer = who.get(path)
-  await Promise.race([isHeld, answer])
-  followers.moved = moved
-  return { answer }
-}
+const held = (who: Client, path: string, at = service) => heldIn(at, () => who.get(path))
 
 const typesIn = ({ body }: { body: object }) => (body as { type: string }[]).map(({ type }) => type)
 

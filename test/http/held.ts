@@ -1,0 +1,16 @@
+import type { Answer } from '../support/client.ts'
+import type { TestService } from '../support/service.ts'
+
+/** Asks, and gives the answer to come once the service holds it. */
+export async function heldIn({ services: { followers } }: TestService, ask: () => Promise<Answer>) {
+  const { moved } = followers
+  const { promise: isHeld, resolve } = Promise.withResolvers<void>()
+  followers.moved = (...given) => {
+    resolve()
+    return moved(...given)
+  }
+  const answer = ask()
+  await Promise.race([isHeld, answer])
+  followers.moved = moved
+  return { answer }
+}
