@@ -1,4 +1,5 @@
 import type { Reading } from '../../src/commands/query.ts'
+import { mostTold } from '../../src/followers/standing.ts'
 import { reaches } from '../../src/identity/scopes.ts'
 import type { Services } from '../../src/services.ts'
 import { within } from '../../src/within.ts'
@@ -25,8 +26,9 @@ export function openOverview({ authenticate, followers }: Pick<Services, 'authen
       await news(listener, leftMs, signal)
       const now = await authenticate.caller(request)
       const states = listener.take().filter(({ projectId }) => reaches(now, projectId))
-      if (states.length === 0 && performance.now() < saidAt + silentMs) continue
-      yield states.length > 0 ? encode(states.map(messageOf).join('')) : nothingNew()
+      const text = states.map(messageOf).join('') + (listener.takeMore() ? more : '')
+      if (!text && performance.now() < saidAt + silentMs) continue
+      yield text ? encode(text) : nothingNew()
       saidAt = performance.now()
     }
   }
@@ -34,6 +36,9 @@ export function openOverview({ authenticate, followers }: Pick<Services, 'authen
 
 /** Without a name, so that `onmessage` of an EventSource hears it, and without an id, for there is no place to resume. */
 const messageOf = (state: object): string => `data: ${JSON.stringify(state)}\n\n`
+
+/** By a name, so that nobody takes it for a project. */
+const more = `event: more\ndata: ${JSON.stringify({ told: mostTold })}\n\n`
 
 async function news(listener: Listener, withinMs: number, signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()

@@ -11,7 +11,7 @@ import { openReadMany } from './read-many.ts'
 import { manyEventsView, streamedVersions } from './schema.ts'
 
 const aboutAll =
-  'Server-sent events: first every project that the caller may see with its version, as `{projectId, version}`, then each that has moved, or came. One that is out of sight (deleted, or the caller was removed) comes with the version null. Of more than 1,000 projects those with the lowest ids are told. These are states and not a history: who reconnects gets all of them again, who is slow the newest of each.'
+  'Server-sent events: first every project that the caller may see with its version, as `{projectId, version}`, then each that has moved, or came. One that is out of sight (deleted, or the caller was removed) comes with the version null. Of more than 1,000 projects 1,000 are told, first those with the lowest ids, and an event of type `more` says that there are others: `GET /projects` lists them, `POST /events/read` reads what happens there. These are states and not a history: who reconnects gets all of them again, who is slow the newest of each.'
 
 const aboutMany =
   'A read, although a POST: it takes no Idempotency-Key. Answers at most `limit` events, of each project in order and without a gap, and 1 MiB; none goes before the others for long. `after` says where to go on, and can be sent back as it is. `wait` holds the answer while there is nothing to tell.'

@@ -30,7 +30,7 @@ export const streamedVersions: Streamed = {
     'VersionStream',
     Type.String({
       description:
-        'Server-sent events without a name, whose `data` is `{projectId, version}`; the version is null of a project that went. One of type `end` says as an Error why the stream ends. Comments come when there is nothing to tell.',
+        'Server-sent events without a name, whose `data` is `{projectId, version}`; the version is null of a project that went. One of type `more` says that there are more projects than are told. One of type `end` says as an Error why the stream ends. Comments come when there is nothing to tell.',
     }),
   ),
   example: `retry: 1700\n\ndata: {"projectId":"${sampleId}","version":42}\n\ndata: {"projectId":"${sampleId}","version":null}\n\n`,

@@ -1,15 +1,19 @@
 /** Projects that one listener is told of, at most. */
 export const mostTold = 1_000
 
+/** Ends the list of those that are told, where there are more. */
+export const moreMark = 'more'
+
 /** A project as a listener hears of it; without a version it is out of sight. */
 export interface State {
   projectId: string
   version: number | null
 }
 
-/** One who listens: the projects that they have not been told of since they changed. */
+/** One who listens: the projects that they have not been told of since they changed, and whether that is not all. */
 interface Listener {
   changed: Set<string>
+  isMore: boolean
   wake: () => void
 }
 
@@ -41,6 +45,7 @@ export class SeenBy {
 export class Standing {
   readonly versions = new Map<string, number>()
   private readonly listeners = new Set<Listener>()
+  private hasMore = false
   private isEnded = false
 
   constructor(
@@ -56,7 +61,8 @@ export class Standing {
   see(projectId: string, version: number | undefined): void {
     if (this.isEnded) return // a look that was under way would have it kept for good
     const known = this.versions.get(projectId)
-    if (known === version || (known === undefined && this.versions.size >= mostTold)) return
+    if (known === version) return
+    if (known === undefined && this.versions.size >= mostTold) return this.seeMore(true)
     if (version === undefined) {
       this.versions.delete(projectId)
       this.seenBy.drop(projectId, this)
@@ -70,19 +76,39 @@ export class Standing {
     }
   }
 
-  /** Takes in the first of all projects that may be seen, in the order of their ids. */
-  seeAll(seen: [projectId: string, version: number][]): void {
+  /** Takes in the first of all projects that may be seen, in the order of their ids, and whether there are more. */
+  seeAll(seen: [projectId: string, version: number][], hasMore = false): void {
     const now = new Set(seen.map(([projectId]) => projectId))
     const end = seen.length < mostTold ? null : seen.at(-1)![0]
     for (const projectId of [...this.versions.keys()]) {
       if (!now.has(projectId) && (end === null || projectId < end)) this.see(projectId, undefined)
     }
     for (const [projectId, version] of seen) this.see(projectId, version)
+    this.seeMore(hasMore)
+  }
+
+  /** What every look at all is compared with: see lookAtStandings. */
+  get list(): string {
+    const list = [...this.versions].map(([projectId, version]) => `${projectId} ${version}`).sort()
+    return (this.hasMore ? [...list, moreMark] : list).join()
+  }
+
+  private seeMore(hasMore: boolean): void {
+    if (hasMore === this.hasMore) return
+    this.hasMore = hasMore
+    for (const listener of this.listeners) {
+      listener.isMore = hasMore
+      listener.wake()
+    }
   }
 
   /** One more who listens: all is news to them. */
   join() {
-    const listener: Listener = { changed: new Set(this.versions.keys()), wake: () => {} }
+    const listener: Listener = {
+      changed: new Set(this.versions.keys()),
+      isMore: this.hasMore,
+      wake: () => {},
+    }
     this.listeners.add(listener)
     return {
       /** What they have not been told yet, as it is now. */
@@ -94,7 +120,13 @@ export class Standing {
         listener.changed.clear()
         return states
       },
-      hasNews: () => listener.changed.size > 0,
+      /** Whether there are more than they are told of, if they do not know yet. */
+      takeMore: (): boolean => {
+        const { isMore } = listener
+        listener.isMore = false
+        return isMore
+      },
+      hasNews: () => listener.changed.size > 0 || listener.isMore,
       onNews: (wake: () => void) => void (listener.wake = wake),
       leave: () => void this.listeners.delete(listener),
     }

@@ -32,6 +32,22 @@ test('so many projects are told and no more; when one goes, another has room', (
   for (const [id] of listOf(mostTold + 2)) expect([...seenBy.of(id)]).toEqual([])
 })
 
+test('that there are more than are told is news, once until it is so again', () => {
+  const standing = new Standing('somebody', new SeenBy())
+  const listener = standing.join()
+  standing.seeAll(listOf(mostTold))
+  expect([listener.take().length, listener.takeMore(), listener.hasNews()]).toEqual([mostTold, false, false])
+  standing.see(idOf(mostTold + 1), 1)
+  standing.seeAll(listOf(mostTold), true)
+  expect([listener.hasNews(), listener.takeMore(), listener.hasNews()]).toEqual([true, true, false])
+  expect(standing.join().takeMore()).toBeTrue()
+  standing.seeAll(listOf(mostTold - 1))
+  standing.see(idOf(mostTold), 1)
+  expect([listener.take().length, listener.takeMore(), standing.join().takeMore()]).toEqual([1, false, false])
+  standing.seeAll(listOf(mostTold), true)
+  expect(listener.takeMore()).toBeTrue()
+})
+
 test('who left while their projects were being looked at is kept nowhere', () => {
   const seenBy = new SeenBy()
   const standing = new Standing('somebody', seenBy)
