@@ -8,7 +8,7 @@ import { openDatabase } from './postgres/database.ts'
 import { openJobs } from './jobs/queue.ts'
 import type { Log } from './log.ts'
 import { openCounts } from './metrics/counts.ts'
-import { openRedis, openSubscriber } from './redis/connections.ts'
+import { disconnect, openRedis, openSubscriber } from './redis/connections.ts'
 import { openOldestKept } from './reads/kept.ts'
 import { openVersions } from './reads/versions.ts'
 
@@ -33,8 +33,8 @@ export function openGround(config: Config, log: Log) {
     oldestKept: openOldestKept(database.reads),
     async close() {
       await jobs.close()
-      redis.disconnect()
-      subscriber.disconnect()
+      disconnect(redis)
+      disconnect(subscriber)
       await database.close()
     },
   }

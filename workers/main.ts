@@ -1,6 +1,6 @@
 import { nilId } from '../src/ids.ts'
 import { type JobData, queueName, queuePrefix } from '../src/jobs/queue.ts'
-import { openBlocking } from '../src/redis/connections.ts'
+import { disconnect, openBlocking } from '../src/redis/connections.ts'
 import type { Services } from '../src/services.ts'
 import { purgeProject, purgeTask, unassignMember } from './cascade.ts'
 import { expireApiTokens, expireKeys, expireRevokedTokens } from './cleanup.ts'
@@ -59,7 +59,7 @@ export function startWorkers(services: Services): () => Promise<void> {
     isStopping = true
     const ends = [...stops.map((stop) => stop()), workers.close(), recurring.close()]
     await within(config.drainTimeoutMs, Promise.allSettled(ends))
-    connection.disconnect()
+    disconnect(connection)
   }
 }
 

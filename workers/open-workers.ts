@@ -1,7 +1,7 @@
 import { type Processor, Worker, type WorkerOptions } from 'bullmq'
 import type { Log } from '../src/log.ts'
 import { within } from '../src/within.ts'
-import type { RedisClient } from '../src/redis/connections.ts'
+import { disconnect, type RedisClient } from '../src/redis/connections.ts'
 
 /** How long Redis may take to answer a worker that leaves. */
 const goodbyeMs = 300
@@ -39,7 +39,7 @@ export function openWorkers(connection: RedisClient, log: Log) {
       let isThere = true
       while (!isClosed && (isThere || underWay.size > 0)) {
         isThere &&= await answers(connection)
-        if (!isThere) connection.disconnect() // what a job still wants from Redis fails, and the job ends
+        if (!isThere) disconnect(connection) // what a job still wants from Redis fails, and the job ends
         await within(stepMs, closed)
       }
     },

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis'
 import type { Peer } from '../channel/protocol.ts'
 import type { Config } from '../config.ts'
 import type { Log } from '../log.ts'
-import { openSubscriber, type RedisClient } from '../redis/connections.ts'
+import { disconnect, openSubscriber, type RedisClient } from '../redis/connections.ts'
 import { assignScript, beatScript, leaveScript, readScript } from './directory-scripts.ts'
 
 /** Who is alive, by id and in order of ids, and the process that was given each shard. */
@@ -64,7 +64,7 @@ export class Directory {
   }
 
   close(): void {
-    this.subscriber.disconnect()
+    disconnect(this.subscriber)
   }
 
   private async beat(me: string): Promise<string[]> {

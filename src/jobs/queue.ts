@@ -3,7 +3,7 @@ import type { OutboxRow } from '../../drizzle/rows.ts'
 import type { Config } from '../config.ts'
 import type { Log } from '../log.ts'
 import { isCluster, tagged } from '../redis/addresses.ts'
-import { openRedis, type RedisClient } from '../redis/connections.ts'
+import { disconnect, openRedis, type RedisClient } from '../redis/connections.ts'
 import { within } from '../within.ts'
 
 export const queueName = 'work'
@@ -57,7 +57,7 @@ export function openJobs(config: Config, log: Log) {
         1_000,
         queue.close().catch(() => {}),
       )
-      connection.disconnect()
+      disconnect(connection)
     },
   }
 }

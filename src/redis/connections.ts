@@ -61,9 +61,18 @@ function toAnyOf(url: string, options: RedisOptions): Redis {
   return redis
 }
 
+/** What was still being connected fails at that, and nobody needs to hear of it. */
+const left = new WeakSet<RedisClient>()
+
+export function disconnect(redis: RedisClient): void {
+  left.add(redis)
+  redis.disconnect()
+}
+
 function watch<R extends RedisClient>(redis: R, log: Log): R {
   let away = false
   redis.on('error', (error: Error) => {
+    if (left.has(redis)) return
     if (!away) log.warn({ reason: error.message }, 'redis is away; going on without it')
     away = true
   })

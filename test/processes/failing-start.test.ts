@@ -38,7 +38,7 @@ test('a PORT that is taken is named, and the servers that were started for it ar
   const other = createServer()
   const port = String(await listening(other))
   const dataDir = await mkdtemp(join(tmpdir(), 'docket taken '))
-  const own = { HOST: '127.0.0.1', PORT: port, DATA_DIR: dataDir, LOG_LEVEL: 'error' }
+  const own = { HOST: '127.0.0.1', PORT: port, DATA_DIR: dataDir, LOG_LEVEL: 'warn' }
   expectOneLine(await run('start', own), `PORT ${port} is taken`)
   expect(await readFile(join(dataDir, 'postgres/postmaster.pid'), 'utf8').catch(() => 'none')).toBe('none')
   const { pid } = JSON.parse(await readFile(join(dataDir, 'redis/server.json'), 'utf8'))
