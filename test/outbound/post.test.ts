@@ -3,7 +3,6 @@ import { createServer as createTlsServer } from 'node:https'
 import { createServer, type Socket } from 'node:net'
 import type { AddressInfo, Server } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import { retryAfter } from '../../src/outbound/answer.ts'
 import { type Lookup, openDestinations } from '../../src/outbound/destination.ts'
 import { openPost } from '../../src/outbound/post.ts'
 import { openReceiver, type Receiver } from '../webhooks/receiver.ts'
@@ -191,12 +190,4 @@ test('of answers before the answer only some are listened to', async () => {
   }
   expect(await after(3)).toEqual([200, null])
   expect(await after(100)).toEqual([null, 'No connection'])
-})
-
-test('Retry-After is read in both its forms', () => {
-  const now = Date.parse('2027-01-15T09:30:00Z')
-  expect(retryAfter('120', now)).toBe(120_000)
-  expect(retryAfter('Fri, 15 Jan 2027 09:31:00 GMT', now)).toBe(60_000)
-  for (const none of [undefined, '', '0', '-5', 'soon', 'Fri, 15 Jan 2027 09:29:00 GMT', '9'.repeat(30)])
-    expect(retryAfter(none, now)).toBeNull()
 })
