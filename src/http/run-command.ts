@@ -3,6 +3,7 @@ import type { Run } from '../commands/run.ts'
 import { type Caller, holderOf } from '../identity/caller.ts'
 import { commandHooks } from '../openapi/command-hooks.ts'
 import { readInput } from '../commands/read-input.ts'
+import type { Limits } from './limits/limits.ts'
 import type { Conditions, Write } from './write.ts'
 
 /** What a guarded route knows of its request. */
@@ -14,14 +15,16 @@ export interface Asked {
   query?: Record<string, unknown>
 }
 
+type TraceparentOf = (request: Request) => string | undefined
+
 /**
  * Gives a route all it needs for a command: its path, a handler, and what the document says. Elysia reads a handler's
  * text to know what to prepare, so it takes its argument apart itself.
  */
 export const openRunCommand =
-  (run: Run, write: Write, traceparentOf: (request: Request) => string | undefined) =>
+  ({ useMore }: Pick<Limits, 'useMore'>, run: Run, write: Write, traceparentOf: TraceparentOf) =>
   <Input extends object, Row>(path: string, command: Command<Input, Row>, summary: string) => {
-    const { name, madeAt } = command
+    const { name, madeAt, weight } = command
     const inputOf = readInput(path, command)
     const answer = ({ request, caller, params, body = null, query }: Asked): Promise<Response> => {
       const input = inputOf(params, body, query)
@@ -29,7 +32,10 @@ export const openRunCommand =
       const traceparent = traceparentOf(request)
       const work = ({ ifMatch, guard }: Conditions) =>
         run({ name, input, caller, ifMatch, guard, traceparent })
-      return write(request, holderOf(caller), body, work, where)
+      const holder = holderOf(caller)
+      const go = () => write(request, holder, body, work, where)
+      const more = weight ? weight(input) - 1 : 0
+      return more > 0 ? useMore(holder, more).then(go) : go()
     }
     const hooks = commandHooks(path, command, summary)
     // Elysia would parse a body that the command has no use for.

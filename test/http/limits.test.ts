@@ -46,22 +46,6 @@ describe('reads and writes', () => {
       expect([(await grace.get('/projects')).status, left(await grace.get('/projects'))]).toEqual([200, 3])
     }))
 
-  test('are not taken by who was signed out, though their repeats are answered', () =>
-    within({ WRITES_PER_MINUTE: '3' }, async ({ client }) => {
-      const ada = await register(client)
-      const keyed = { 'idempotency-key': 'k' }
-      expect((await ada.post('/auth/logout', undefined, keyed)).status).toBe(200)
-      for (const _ of upTo(3)) expect((await ada.post('/auth/logout', undefined, keyed)).status).toBe(200)
-      expectLimited(
-        await ada.post('/auth/logout-all', undefined, { 'idempotency-key': 'l' }),
-        'writes',
-        3,
-        60,
-      )
-      const signedIn = await client.post('/auth/login', { email: ada.email, password: 'secret-1' })
-      expect(left(await client.as(signedIn.body.access_token).post('/projects', { name: 'P' }))).toBe(1)
-    }))
-
   test('are one budget in all processes, exact also at once', async () => {
     const pair = await openPair({ READS_PER_MINUTE: '10', WRITES_PER_MINUTE: '300' })
     try {

@@ -37,9 +37,31 @@ export class Budget {
 
   /** Takes one; gives what is left, at once as a rule. @throws Refusal 429 */
   take(key: string): Share | Promise<Share> {
+    const share = this.shareOf(key)
+    return this.gives(share) ? share : this.wait(key, share)
+  }
+
+  /**
+   * Takes more for a request that took one and turned out to be many. It may go beyond the budget, for it might never
+   * fit: then nothing is left after it. @throws Refusal 429 when nothing was left before it
+   */
+  async takeMore(key: string, count: number): Promise<void> {
+    const share = this.shareOf(key)
+    const own = Math.min(share.left, count)
+    share.left -= own
+    share.toldUntil = 0
+    if (own === count) return
+    const { points, msToEnd } = await this.counter.add(key, count - own)
+    share.rest = Math.max(0, this.policy.points - points)
+    share.endsAt = performance.now() + msToEnd
+    const before = points - (count - own) - 1 // without the one that it had taken
+    if (before >= this.policy.points) throw overdrawn(this.policy, msToEnd)
+  }
+
+  private shareOf(key: string): Share {
     let share = this.shares.get(key)
     if (!share) this.shares.set(key, (share = new Share(this)))
-    return this.gives(share) ? share : this.wait(key, share)
+    return share
   }
 
   /** @throws Refusal 429 when the whole budget of this window is gone. */

@@ -7,12 +7,19 @@ import type { RedisClient } from '../../redis/connections.ts'
 export interface Limits {
   /** Takes from a holder's budget of reads or of writes. @throws Refusal 429 */
   use(holder: string, method: string): Share | null | Promise<Share>
+  /** Takes more writes for a request that is many. @throws Refusal 429 */
+  useMore(holder: string, writes: number): Promise<void>
   /** Takes from an address's budget of sign-ins and registrations. @throws Refusal 429 */
   enter(address: string): Share | null | Promise<Share>
   guess: Guess
 }
 
-const none: Limits = { use: () => null, enter: () => null, guess: (_, isRight) => isRight() }
+const none: Limits = {
+  use: () => null,
+  useMore: async () => {},
+  enter: () => null,
+  guess: (_, isRight) => isRight(),
+}
 
 /** The limits of each caller, shared by all processes through Redis. Off, they cost nothing. */
 export function openLimits(redis: RedisClient, config: Config): Limits {
@@ -27,6 +34,7 @@ export function openLimits(redis: RedisClient, config: Config): Limits {
   const failures = { name: 'sign-in-failures', points: config.signInFailures, seconds }
   return {
     use: (holder, method) => (method === 'GET' || method === 'HEAD' ? reads : writes).take(holder),
+    useMore: (holder, count) => writes.takeMore(holder, count),
     enter: (address) => signIns.take(address),
     guess: openGuesses(counter(failures), failures),
   }

@@ -1,0 +1,38 @@
+import { expect, test } from 'bun:test'
+import { tally, upTo } from '../races/pair.ts'
+import { type Answer, make, register } from '../support/client.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+import { expectRefusal } from './answers.ts'
+
+async function within(env: Record<string, string>, work: (service: TestService) => Promise<void>) {
+  const service = await openTestService(env)
+  await work(service).finally(() => service.close())
+}
+const left = ({ headers }: Answer) => Number(/;r=(\d+);/.exec(headers.get('ratelimit')!)?.[1])
+
+test('budgets are not taken by who was signed out, though their repeats are answered', () =>
+  within({ WRITES_PER_MINUTE: '3' }, async ({ client }) => {
+    const ada = await register(client)
+    const keyed = { 'idempotency-key': 'k' }
+    expect((await ada.post('/auth/logout', undefined, keyed)).status).toBe(200)
+    for (const _ of upTo(3)) expect((await ada.post('/auth/logout', undefined, keyed)).status).toBe(200)
+    expectRefusal(await ada.post('/auth/logout-all', undefined, { 'idempotency-key': 'l' }), 429)
+    const signedIn = await client.post('/auth/login', { email: ada.email, password: 'secret-1' })
+    expect(left(await client.as(signedIn.body.access_token).post('/projects', { name: 'P' }))).toBe(1)
+  }))
+
+test('budgets count what a batch holds: the one that goes beyond the budget is the last', () =>
+  within({ WRITES_PER_MINUTE: '10' }, async ({ client }) => {
+    const ada = await register(client)
+    const { id } = await make(ada, '/projects', { name: 'P' })
+    const batch = (count: number) =>
+      ada.post(`/projects/${id}/batch`, {
+        operations: upTo(count).map((n) => ({ op: 'task.create', title: `T${n}` })),
+      })
+    const first = await batch(2)
+    expect([first.status, left(first)]).toEqual([200, 7])
+    const answers = await Promise.all(upTo(3).map(() => batch(20)))
+    expect(tally(answers.map(({ status }) => status))).toEqual({ 200: 1, 429: 2 })
+    expectRefusal(await ada.post('/projects', { name: 'Q' }), 429)
+    expect((await ada.get(`/projects/${id}`)).headers.get('docket-version')).toBe('23')
+  }))
