@@ -9,8 +9,6 @@ unfinished=node_modules/.unfinished    # an install was begun, and has not come 
 
 is_installed() { [ -x "$bun" ] && cmp -s bun.lock "$installed"; }
 
-holder() { cat "$lock" 2>/dev/null || true; }
-
 # A process that lives, by its pid and by when it began: the pid may be another's by now, in a container even our own.
 named() {
   if [ -d /proc/self ]; then
@@ -18,21 +16,22 @@ named() {
   else
     began=$(ps -o lstart= -p "$1" 2>/dev/null || true)
   fi
-  if [ -n "$began" ]; then echo "$1 $began"; fi
+  if [ -n "$began" ]; then echo "$1-$began"; fi
 }
 
-# Of several first starts at once one installs. The lock of who ended without giving it back is moved away, for of
-# several who see it only one can; what one sees too late has another holder, and goes back.
+# Of several first starts at once one installs. Who ended without giving the lock back has a successor, of whom there can
+# be but one: the file with its name. Nothing is taken away before an install is done, so nobody loses what they have.
 take_lock() {
   mkdir -p node_modules
   me=$(named $$)
-  until (set -C && echo "$me" >"$lock") 2>/dev/null; do
-    held=$(holder)
-    if [ -n "$held" ] && [ "$held" != "$(named "${held%% *}")" ] && mv "$lock" "$lock.$$" 2>/dev/null; then
-      [ "$(cat "$lock.$$")" = "$held" ] || ln "$lock.$$" "$lock" || true
-      rm -f "$lock.$$"
-    else
+  last=$lock
+  until (set -C && echo "$me" >"$last") 2>/dev/null; do
+    held=$(cat "$last" 2>/dev/null || true)
+    if [ -z "$held" ] || [ "$held" = "$(named "${held%%-*}")" ]; then
       sleep 0.2
+      last=$lock
+    else
+      last="$lock.after-$held"
     fi
   done
 }
@@ -40,7 +39,7 @@ take_lock() {
 # What an install has left that did not come to its end is not built upon.
 begin() {
   if [ -e "$unfinished" ]; then
-    find node_modules -mindepth 1 -maxdepth 1 ! -name "${lock##*/}" -exec rm -rf {} +
+    find node_modules -mindepth 1 -maxdepth 1 ! -name "${lock##*/}*" -exec rm -rf {} +
   fi
   : >"$unfinished"
   rm -f "$installed"
@@ -66,6 +65,6 @@ if ! is_installed; then
     cp bun.lock "$installed"
     rm "$unfinished"
   fi
-  rm -f "$lock"
+  rm -f "$lock" "$lock".after-*
 fi
 [ $# -eq 0 ] || exec "$bun" "$@"

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { execFile } from 'node:child_process'
-import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import packageJson from '../../package.json' with { type: 'json' }
@@ -91,22 +91,23 @@ async function leaveHalf(holder: string, files = 0): Promise<void> {
   await mkdir(join(dir, 'node_modules'))
   await writeFile(join(dir, 'node_modules/.installing'), `${holder}\n`)
   await writeFile(join(dir, 'node_modules/.unfinished'), '')
-  for (const n of upTo(files)) await writeFile(join(dir, `node_modules/half-${n}`), '')
+  await Promise.all(upTo(files).map((n) => writeFile(join(dir, `node_modules/half-${n}`), '')))
 }
 
 test('a stranger that has the pid of who was interrupted by now holds up nobody', async () => {
-  await leaveHalf(`${process.pid} 1`)
+  await leaveHalf(`${process.pid}`)
   expect((await launch('check')).code).toBe(0)
   expect(await calls()).toEqual([`npx --yes bun@${pinned} ${options}`, 'pinned check'])
 })
 
 test('of several that find an interrupted install one begins it anew', async () => {
   const { pid } = Bun.spawnSync(['true'])
-  await leaveHalf(`${pid} 1`, 3_000)
+  await leaveHalf(`${pid}`, 2_000)
   await program('npx', `echo "npx $*" >>calls\nsleep 0.5\n${installing}`)
   const all = await Promise.all(upTo(6).map(() => launch('check')))
   expect(all).toEqual(all.map(({ said }) => ({ code: 0, said })))
   expect((await calls()).filter((call) => call.startsWith('npx'))).toHaveLength(1)
+  expect((await readdir(join(dir, 'node_modules'))).sort()).toEqual(['.bin', '.installed.lock'])
 })
 
 test('an install that fails says so, and nothing runs', async () => {
