@@ -37,6 +37,11 @@ export const step: fc.Arbitrary<Step> = fc.record({
 export const lives = (waves: number) =>
   fc.array(fc.array(step, { minLength: 1, maxLength: 6, size: 'max' }), { maxLength: waves, size: 'max' })
 
+/** The first task is somebody's who has left. */
+export const hadBySomebodyWhoLeft = (['assignTask', 'removeMember'] as const).map((verb): Step[] => [
+  { verb, who: 0, process: 0, pick: 0, other: 2, value: 0 },
+])
+
 /** Begins a life: what there is in it, and how to go on. A refusal is part of it, a failure is not. */
 export async function beginLife(people: Person[][]) {
   const [first = []] = people
