@@ -46,9 +46,10 @@ test('who may see more projects than are told is told so, then and from then on,
   const { id } = await make(ada, '/projects', { name: 'Beyond' })
   const more = { event: 'more', data: { told: mostTold } }
   expect(await next(before, 1)).toEqual([more as never])
+  await before.return()
   const after = await listen()
   expect((await next(after, mostTold + 1)).at(-1)).toEqual(more as never)
   const { body } = await ada.post('/events/read', { after: { [id]: 0 } })
   expect(body).toMatchObject({ after: { [id]: 1 } } as object)
-  for (const one of [before, after]) await one.return()
+  await after.return()
 })
