@@ -23,7 +23,7 @@ export const taskReads = (services: Services, seeTask: SeeTask) => ({
 
 function openList({ database, findRole, moments, serve }: Services): Query {
   return {
-    about: `Of one project, or across the caller's. Without a due date: last by dueDate, first by -dueDate. Sorted by creation and filtered by due date, a page looks at ${lookedAt} tasks of a project at most: it may show fewer than \`limit\`, and the Link header leads on.`,
+    about: `Of one project, or across the caller's. Oldest first; filtered by due date in order of that, unless \`sort\` is given. Neither \`dueBefore\` nor \`dueAfter\` itself is inside. Without a due date: last by dueDate, first by -dueDate. Sorted by creation and filtered by due date, a page looks at ${lookedAt} tasks of a project at most: it may show fewer than \`limit\`, and the Link header leads on.`,
     input: ListTasksQuery,
     shows: taskView,
     isList: true,
