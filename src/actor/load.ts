@@ -89,12 +89,10 @@ function rowsOf(sql: Sql, entity: Loadable, ids: string[]) {
 const leavingFrom = (state: State, needs: Needs[]): string | undefined =>
   needs.find(({ leaving = '' }) => state.row('task', leaving)?.projectId === state.projectId)?.leaving
 
+/** Each once, by kind and id: things of two kinds may have one id. */
 function missingFrom(state: State, needs: Needs[]) {
-  const missing = new Map<string, Loadable>()
-  for (const named of needs) {
-    for (const entity of loadable) {
-      for (const id of named[entity] ?? []) if (!state.knows(entity, id)) missing.set(id, entity)
-    }
-  }
-  return Array.from(missing, ([id, entity]) => ({ id, entity }))
+  return loadable.flatMap((entity) => {
+    const ids = needs.flatMap((named) => named[entity] ?? [])
+    return [...new Set(ids)].flatMap((id) => (state.knows(entity, id) ? [] : { entity, id }))
+  })
 }

@@ -173,3 +173,12 @@ test('where things of two kinds have one id all the same, each of them is writte
   expect((await grace.get(`/projects/${project.id}`)).status).toBe(404)
   expect((await ada.get(`/tasks/${id}`)).body.title).toBe('Written')
 })
+
+test('where a thing has the id of the very task that it hangs on, both are found', async () => {
+  const comment = await make(ada, `/tasks/${task.id}/comments`, { text: 'C' })
+  const id = newId()
+  await pair.sql`update tasks set id = ${id} where id = ${task.id}`
+  await pair.sql`update comments set id = ${id}, task_id = ${id} where id = ${comment.id}`
+  const answer = await ada.patch(`/tasks/comments/${id}`, { text: 'Written' })
+  expect([answer.status, answer.body.text, answer.body.taskId]).toEqual([200, 'Written', id])
+})
