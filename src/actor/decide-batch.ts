@@ -41,7 +41,7 @@ export function decideBatch({ states, batch, kept: known, pasts }: Prepared, rea
       const source = stateOf(states, work.projectId)
       const target = stateOf(states, work.otherProjectId ?? work.projectId)
       const { changes, accounts: opened, answer, isBatch, isTold } = work.decide(source, context, target)
-      if (work.again && changes.length === 0 && (!guard || isOwn(guard))) throw mayComeYet()
+      const isNothing = changes.length === 0 && (!guard || isOwn(guard))
       const batch = isBatch ? source.version + 1 : undefined
       for (const change of changes) {
         const { version: seq } = evolve(stateOf(states, change.projectId), change)
@@ -50,10 +50,9 @@ export function decideBatch({ states, batch, kept: known, pasts }: Prepared, rea
       if (opened) accounts.push(...opened)
       const isRepeatable = guard && isOwn(guard) && (changes.length === 0 || isTold)
       if (guard && !isRepeatable) kept.set(nameOf(guard), { ...guard, ...(answer as unknown as Reply) })
-      return () => resolve(answer)
+      return () => (work.again && isNothing ? reject(mayComeYet()) : resolve(answer))
     } catch (error) {
-      const isUnsure = work.again && error instanceof Refusal
-      return () => reject(isUnsure ? mayComeYet() : error)
+      return () => reject(work.again && error instanceof Refusal ? mayComeYet() : error)
     }
   })
   const heads = states.map((state, i) => headOf(state, before[i]!))
@@ -64,7 +63,8 @@ export function decideBatch({ states, batch, kept: known, pasts }: Prepared, rea
 
 /**
  * An order that was given to another process before may still be done there, once things are otherwise than they are now:
- * so that nothing comes of it here is not the end of it, and nobody is told so.
+ * so that nothing comes of it here is not the end of it, and nobody is told so. It may turn out to be one as late as when
+ * it is answered, when another copy of it joins.
  */
 const mayComeYet = () => unavailable('Nobody knows yet whether the write was done')
 

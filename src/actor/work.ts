@@ -8,8 +8,8 @@ import type { Needs, ProjectState } from './state.ts'
 export interface Work<T> {
   /** Its own id, by which the log says whether it stands: see landed.ts. */
   id: string
-  /** It was given to another process before, where it may have been done. */
-  again?: boolean
+  /** It was given to another process before, where it may have been done. That may be learnt while it is under way. */
+  readonly again?: boolean
   projectId: string
   /** A second project written in the same commit: the one a task moves to. */
   otherProjectId?: string

@@ -22,10 +22,12 @@ export const openPerform =
     actors.run(workOf(command, dispatch, limits), deadline)
 
 function workOf(command: Command, dispatch: Dispatch, limits: { projectMembers: number }): Work<Reply> {
-  const { id, again, projectId, input, caller, ifMatch, person, found } = dispatch
+  const { id, projectId, input, caller, ifMatch, person, found } = dispatch
   return {
     id,
-    again,
+    get again() {
+      return dispatch.again
+    },
     projectId,
     otherProjectId: command.into?.(input),
     caller,

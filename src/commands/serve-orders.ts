@@ -25,31 +25,23 @@ interface Means {
 
 /**
  * Does what other processes ask of this one as their projects' home. A copy of an order that comes over another connection
- * joins the one under way; whichever comes second, it looks into the log first.
+ * joins the one under way, which is then one that came again; whichever comes second, it looks into the log first.
  */
 export function openServeOrders({ registry, perform, isClosing, ttlMs, log, counts = noOrders() }: Means) {
-  const underway = new Map<string, Promise<Reply>>()
+  const underway = new Map<string, { dispatch: Dispatch; done: Promise<Reply> }>()
   const cameAgain = new LRUCache<string, true>({ max: mostAgain, ttl: ttlMs })
 
   function once({ command }: Registered, dispatch: Dispatch, deadline: number): Promise<Reply> {
     const begun = underway.get(dispatch.id)
-    if (begun) return begun
+    if (begun) {
+      begun.dispatch.again ||= dispatch.again
+      return begun.done
+    }
     if (dispatch.again) cameAgain.set(dispatch.id, true)
     else if (cameAgain.size > 0 && cameAgain.has(dispatch.id)) dispatch.again = true
     const done = perform(command, dispatch, deadline).finally(() => underway.delete(dispatch.id))
-    underway.set(dispatch.id, done)
+    underway.set(dispatch.id, { dispatch, done })
     return done
-  }
-
-  function refused(error: unknown, traceparent?: string): Answer {
-    const refusal = refusalIn(error)
-    if (refusal) {
-      const { status, message, headers } = refusal
-      return { kind: 'refusal', status, message, headers }
-    }
-    const trace_id = readTraceparent(traceparent ?? null)?.traceId
-    log.error({ err: error, trace_id }, 'an order of another process failed')
-    return { kind: 'failed' }
   }
 
   function serve({ payload, deadline, answer }: Ask): void {
@@ -61,9 +53,20 @@ export function openServeOrders({ registry, perform, isClosing, ttlMs, log, coun
     once(known, dispatch, deadline).then(
       ({ status, body, etag, replayed }: Reply & { replayed?: true }) =>
         answer({ kind: 'reply', status, body, etag, ...(replayed && { replayed }) }),
-      (error) => answer(refused(error, dispatch.traceparent)),
+      (error) => answer(refused(log, error, dispatch.traceparent)),
     )
   }
 
   return (asks: Ask[]): void => asks.forEach(serve)
+}
+
+function refused(log: Log, error: unknown, traceparent?: string): Answer {
+  const refusal = refusalIn(error)
+  if (refusal) {
+    const { status, message, headers } = refusal
+    return { kind: 'refusal', status, message, headers }
+  }
+  const trace_id = readTraceparent(traceparent ?? null)?.traceId
+  log.error({ err: error, trace_id }, 'an order of another process failed')
+  return { kind: 'failed' }
 }

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import type { Answer } from '../../src/channel/protocol.ts'
+import { newId } from '../../src/ids.ts'
 import { commands } from '../../modules/commands.ts'
 import type { Command } from '../../src/commands/command.ts'
 import type { Dispatch } from '../../src/commands/order.ts'
@@ -6,6 +8,7 @@ import { openFindPerson } from '../../src/commands/people.ts'
 import { openPerform, type Perform } from '../../src/commands/perform.ts'
 import { openPlaces } from '../../src/commands/places.ts'
 import { registryOf } from '../../src/commands/registry.ts'
+import { openServeOrders } from '../../src/commands/serve-orders.ts'
 import { openRun, type Run } from '../../src/commands/run.ts'
 import { readConfig } from '../../src/config.ts'
 import { openLog } from '../../src/log.ts'
@@ -156,6 +159,33 @@ test('of an order whose first copy may still be done, nobody is told that nothin
   const late = await here(renaming.command, { ...keyed, again: undefined }, later())
   expect(late).toMatchObject({ status: 200, replayed: true })
   expect((await ada.get(`/projects/${projectId}`)).body.name).toBe('Otherwise')
+})
+
+test('nor where a copy joins the first one under way', async () => {
+  const { id: projectId } = await twice('project.create', { name: 'Joined' })
+  const registry = registryOf(commands)
+  const means = { registry, perform: here, isClosing: () => false, ttlMs: 15_000, log: openLog('silent') }
+  const serve = openServeOrders(means)
+  const ask = (payload: Dispatch) =>
+    new Promise<Answer>((answer) => serve([{ payload, deadline: later(), answer }]))
+  const refused = { name: 'task.create', input: { projectId, title: 'T' }, caller: { userId: bea.id } }
+  const unchanged = {
+    name: 'project.update',
+    input: { id: projectId, name: 'Joined' },
+    caller: { userId: ada.id },
+  }
+  for (const order of [refused, unchanged]) {
+    await run(order).catch(() => {})
+    const one = { ...sent.dispatch, id: newId() }
+    const answers = await Promise.all([ask({ ...one }), ask({ ...one, again: true })])
+    expect(answers.map((told) => 'status' in told && told.status)).toEqual([503, 503])
+  }
+  const made = { ...refused, caller: { userId: ada.id } }
+  await run(made)
+  const one = { ...sent.dispatch, id: newId() }
+  const answers = await Promise.all([ask({ ...one }), ask({ ...one, again: true })])
+  expect(answers[0]).toMatchObject({ kind: 'reply', status: 201 })
+  expect(answers[1]).toEqual(answers[0]!)
 })
 
 test('what is past its time is not begun', async () => {
