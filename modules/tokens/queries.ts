@@ -32,8 +32,8 @@ export async function tokensOf(sql: Sql, { userId, version }: Holder): Promise<A
 type Made = 'made' | 'full' | 'taken' | 'gone'
 
 /**
- * Stores a token and what is kept of its answer. Of an account's places for tokens it takes one that is free, so that
- * also of many at once there are never more.
+ * Stores a token and what is kept of its answer. Of an account's places for tokens it takes one that is free, or whose token
+ * has expired, so that also of many at once there are never more.
  */
 export async function insertToken(
   sql: Sql,
@@ -44,13 +44,15 @@ export async function insertToken(
   const { id, digest, name, scopes, projects, expiresAt, createdAt } = token
   const insert = async (): Promise<Made> => {
     const [row] = await sql<{ isHeld: boolean; slot: number | null; id: string | null }[]>`
-      with used as (select slot from api_tokens where user_id = ${userId} and version = ${version}),
+      with used as (select slot from api_tokens where user_id = ${userId} and version = ${version} and expires_at > now()),
       free as (select min(n)::int4 as slot from generate_series(1, ${mostTokens}::int4) n where n not in (select slot from used)),
-      done as (insert into api_tokens (id, user_id, version, slot, digest, name, scopes, projects, expires_at, created_at)
+      done as (insert into api_tokens as t (id, user_id, version, slot, digest, name, scopes, projects, expires_at, created_at)
         select ${id}::uuid, u.id, u.token_version, free.slot, ${digest}, ${name}, ${scopes.join(' ')},
           ${projects?.join(' ') ?? null}::text, ${expiresAt}::text::timestamptz, ${createdAt}::text::timestamptz
         from users u, free where u.id = ${userId} and u.token_version = ${version} and free.slot is not null
-        on conflict (user_id, version, slot) do nothing returning id),
+        on conflict (user_id, version, slot) do update set (id, digest, name, scopes, projects, expires_at, created_at, last_used_at)
+          = (excluded.id, excluded.digest, excluded.name, excluded.scopes, excluded.projects, excluded.expires_at, excluded.created_at, null)
+          where t.expires_at <= now() returning t.id),
       noted as (${note(sql, kept)})
       select exists (select from users where id = ${userId} and token_version = ${version}) as is_held,
         (select slot from free) as slot, (select id from done) as id`

@@ -162,6 +162,18 @@ test('an account has so many tokens and no more, also when many are wanted at on
   expect((await person.post('/tokens', wanted())).status).toBe(201)
 })
 
+test('those that have expired keep no place, before anybody has cleared them', async () => {
+  const person = await register(service.client)
+  for (const _ of upTo(100)) await made(person)
+  const sql = service.services.database.chores
+  await sql`update api_tokens set expires_at = now() - interval '1 minute' where user_id = ${person.id}`
+  expect(await listed(person)).toEqual([])
+  const answers = await Promise.all(upTo(102).map(() => person.post('/tokens', wanted())))
+  expect(answers.filter(({ status }) => status === 201)).toHaveLength(100)
+  expect(await listed(person)).toHaveLength(100)
+  expect(await sql`select from api_tokens where user_id = ${person.id}`).toHaveLength(100)
+})
+
 test('when a token was last used is told', async () => {
   const { id, token } = await made(ada)
   const before = Date.now()
