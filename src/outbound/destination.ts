@@ -1,7 +1,7 @@
-import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { within } from '../within.ts'
 import { isReachable, type Reach } from './addresses.ts'
+import { type Lookup, openLookup } from './lookup.ts'
 
 const mostCharacters = 2_048
 const mostAddresses = 4
@@ -9,15 +9,10 @@ const mostAddresses = 4
 /** A place that requests may not go to. The message is written for the caller. */
 export class Forbidden extends Error {}
 
-/** Where a name is, as `node:dns` tells it. */
-export type Lookup = (name: string) => Promise<{ address: string }[]>
-
-const lookUp: Lookup = (name) => lookup(name, { all: true, order: 'ipv4first' })
-
 export type Destinations = ReturnType<typeof openDestinations>
 
 /** Says where requests may go: what a URL itself tells, and every address that its name has just now. */
-export function openDestinations(reach: Reach, look: Lookup = lookUp) {
+export function openDestinations(reach: Reach, look: Lookup = openLookup()) {
   /** @throws Forbidden */
   function read(text: string): URL {
     if (text.length > mostCharacters || !URL.canParse(text)) throw new Forbidden('must be a URL')

@@ -1,0 +1,71 @@
+import { createSocket } from 'node:dgram'
+import type { AddressInfo } from 'node:net'
+import { mkdtemp, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { hash } from '@node-rs/argon2'
+import { type Lookup, openLookup } from '../../src/outbound/lookup.ts'
+
+const closers: (() => unknown)[] = []
+let asked: string[] = []
+let look: Lookup
+beforeAll(async () => {
+  const server = createSocket('udp4')
+  server.on('message', (query, { port, address }) => {
+    const answer = answerTo(query)
+    if (answer) server.send(answer, port, address)
+  })
+  await new Promise<void>((resolve) => server.bind(0, '127.0.0.1', resolve))
+  closers.push(() => server.close())
+  const hostsFile = join(await mkdtemp(join(tmpdir(), 'docket-hosts-')), 'hosts')
+  await writeFile(
+    hostsFile,
+    '# own\n10.0.0.7\tinside Inside.example.com # and so on\n::7 inside\nnonsense here\n',
+  )
+  look = openLookup({ hostsFile, servers: [`127.0.0.1:${(server.address() as AddressInfo).port}`] })
+})
+afterAll(() => closers.forEach((close) => close()))
+
+/** To names that begin with `silent` nothing, with `none` that there is none, with `four` no IPv6 address (RFC 1035, 4.1). */
+function answerTo(query: Buffer): Buffer | undefined {
+  const labels: string[] = []
+  let at = 12
+  for (; query[at]! > 0; at += query[at]! + 1)
+    labels.push(query.toString('latin1', at + 1, at + 1 + query[at]!))
+  const type = query.readUInt16BE(at + 1)
+  const name = labels.join('.')
+  asked.push(`${name} ${type === 1 ? 'A' : 'AAAA'}`)
+  if (name.startsWith('silent')) return undefined
+  const isNone = name.startsWith('none')
+  const address =
+    type === 1 ? [192, 0, 2, 1] : name.startsWith('four') ? [] : [0x20, 1, ...Array(13).fill(0), 1]
+  const count = isNone || address.length === 0 ? 0 : 1
+  const head = [query[0]!, query[1]!, 0x81, isNone ? 0x83 : 0x80, 0, 1, 0, count, 0, 0, 0, 0]
+  const row = count ? [0xc0, 12, 0, type, 0, 1, 0, 0, 0, 0, 0, address.length, ...address] : []
+  return Buffer.concat([Buffer.from(head), query.subarray(12, at + 5), Buffer.from(row)])
+}
+const addresses = async (name: string) => (await look(name)).map(({ address }) => address)
+
+test('a name has the addresses that its name server says, and those of the hosts file before them', async () => {
+  expect(await addresses('both.example.com')).toEqual(['192.0.2.1', '2001::1'])
+  expect(await addresses('four.example.com.')).toEqual(['192.0.2.1'])
+  await expect(look('none.example.com')).rejects.toMatchObject({ code: 'ENOTFOUND' })
+  asked = []
+  expect(await addresses('INSIDE.')).toEqual(['10.0.0.7', '::7'])
+  expect(await addresses('inside.example.com')).toEqual(['10.0.0.7'])
+  for (const name of ['localhost', 'a.localhost', 'LocalHost.'])
+    expect(await addresses(name)).toEqual(['127.0.0.1', '::1'])
+  expect(asked).toEqual([])
+})
+
+test('names that nobody answers for hold up no other, and no password', async () => {
+  const silent = Array.from({ length: 100 }, (_, n) =>
+    look(`silent${n}.example.com`).catch(({ code }) => code as unknown),
+  )
+  const isLate = Symbol('late')
+  const before = Promise.race([...silent, Bun.sleep(20_000)]).then(() => isLate)
+  expect(await Promise.race([before, addresses('both.example.com')])).toEqual(['192.0.2.1', '2001::1'])
+  expect(await Promise.race([before, hash('secret')])).not.toBe(isLate)
+  expect(new Set(await Promise.all(silent))).toEqual(new Set(['ETIMEOUT']))
+}, 60_000)
