@@ -104,8 +104,8 @@ test('a failed delivery is tried again as it was: the same id and the same event
   const ids = receiver.received.map(({ headers }) => headers['webhook-id'])
   expect([new Set(ids.slice(0, 3)).size, new Set(ids).size]).toEqual([1, 2])
   for (const one of receiver.received) expect(verified(secret, one)).toEqual(one.body)
-  await eventually('success', async () => (await state()).failures === 0)
-  expect(await state()).toMatchObject({ cursor: 5, nextAttemptAt: null })
+  await eventually('the last to be noted', async () => (await state()).cursor === 5)
+  expect(await state()).toMatchObject({ failures: 0, nextAttemptAt: null })
 })
 
 test('a redirect is a failure and not followed, and Retry-After is waited for', async () => {
