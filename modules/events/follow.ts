@@ -1,3 +1,4 @@
+import type { Made } from '../../src/commit/recent.ts'
 import { unavailable } from '../../src/wire/refusals.ts'
 import type { Reading } from '../../src/commands/query.ts'
 import type { Seen } from '../../src/reads/role-lookup.ts'
@@ -33,7 +34,7 @@ export function openFollow(means: Means) {
   return async function* follow(reading: Reading, start: Start, signal: AbortSignal): Chunks {
     let { seen, after: position } = start
     const following = followers.follow(seen, signal)
-    let heldAt = seen.version
+    let held: Made = seen
     let [told, saidAt, lag] = [position, performance.now(), followers.lags.begin(signal)]
     yield beginning(idOf(position))
     while (!signal.aborted) {
@@ -41,7 +42,7 @@ export function openFollow(means: Means) {
       if (followers.hasEnded()) throw unavailable('This process ends')
       if (position < seen.version) {
         const frames = await framesAfter(seen, position)
-        ;({ seen, heldAt } = await stillSeen(reading, { seen, heldAt, position }, frames, following))
+        ;({ seen, held } = await stillSeen(reading, { seen, held, position }, frames, following))
         position = frames.upTo
         const isLongUntold = position - told > mostUntold
         const chunk = shownOf(frames, start.types) ?? (isLongUntold ? nothingNew(idOf(position)) : null)
@@ -52,7 +53,7 @@ export function openFollow(means: Means) {
         if (leftMs > 0) {
           const version = await following.moved(seen.version, leftMs)
           seen = version ? { ...seen, version } : await seeAgain(reading, seen.projectId, position)
-          if (!version) heldAt = seen.version // which may be one that was before, where some were lost
+          if (!version) held = seen // which may be one that was before, where some were lost
           continue
         }
         yield nothingNew(idOf(position))

@@ -1,3 +1,4 @@
+import type { Made } from '../../src/commit/recent.ts'
 import type { Reading } from '../../src/commands/query.ts'
 import type { Following } from '../../src/followers/following.ts'
 import type { Seen } from '../../src/reads/role-lookup.ts'
@@ -6,10 +7,10 @@ import type { Frames } from './frames.ts'
 import { lastEventIdHeader } from './parameters.ts'
 import { openSeeAgain } from './see-again.ts'
 
-/** What a stream's reader may see, and up to which version it is certain that they may. */
+/** What a stream's reader may see, and the version up to which it is certain that they may. */
 export interface Sight {
   seen: Seen
-  heldAt: number
+  held: Made
 }
 
 /**
@@ -21,18 +22,19 @@ export function openStillSeen(means: Pick<Services, 'authenticate' | 'findRole' 
   const { authenticate, recent } = means
   const seeAgain = openSeeAgain(means, lastEventIdHeader)
   return async (reading: Reading, at: Sight & { position: number }, frames: Frames, following: Following) => {
-    const { seen, heldAt, position } = at
+    const { seen, held, position } = at
     if (frames.upTo === position) {
       // There was no room for what was heard of, beside others, or it was lost with a primary: the database says which.
       following.forget(position)
       const now = await seeAgain(reading, seen.projectId, position)
-      return { seen: now, heldAt: now.version }
+      return { seen: now, held: now }
     }
     const caller = await authenticate.caller(reading.request)
-    const plainUpTo = recent.plainSince(seen.projectId, heldAt) ?? 0
-    if (plainUpTo >= Math.max(frames.upTo, seen.version, following.beyond)) return { seen, heldAt: plainUpTo }
+    const plain = recent.plainSince(seen.projectId, held)
+    if (plain && plain.version >= Math.max(frames.upTo, seen.version, following.beyond))
+      return { seen, held: plain }
     const now = await frames.seenBy(caller)
     // What was looked at for many may be older than what one knows.
-    return { seen: seen.version > now.version ? seen : now, heldAt: now.version }
+    return { seen: seen.version > now.version ? seen : now, held: now }
   }
 }

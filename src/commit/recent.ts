@@ -1,17 +1,20 @@
 import type { StoredEvent } from '../facts/facts.ts'
+import type { Versioned } from '../reads/versions.ts'
 import type { Unit } from './commit.ts'
 
 /** The last of what was committed of one project, without a gap. */
 interface Tail {
-  /** The version before the first of them: up to then others may have happened. */
+  /** The version before the first of them, and the event that made it: up to then others may have happened. */
   from: number
+  fromEventId: string
   events: StoredEvent[]
-  /** The event that made its last version: after a standby took over, another may have made one of the same number. */
-  lastEventId: string
   /** What each of them weighs. */
   weights: number[]
   at: number
 }
+
+/** A version of a project: after a standby took over, another event may have made one of the same number. */
+export type Made = Pick<Versioned, 'version' | 'lastEventId'>
 
 /** How long it may be told without looking at the database again, as long as tokens are believed. */
 const freshMs = 500
@@ -36,13 +39,13 @@ export class Recent {
 
   /** Takes in what stands for certain. */
   add({ heads, events }: Pick<Unit, 'heads' | 'events'>): void {
-    for (const { projectId, expected, expectedEventId, version, lastEventId } of heads) {
+    for (const { projectId, expected, expectedEventId, ...made } of heads) {
       if (!this.isFollowed(projectId)) this.forget(projectId)
       else {
         const own = heads.length > 1 ? events.filter((event) => event.projectId === projectId) : events
-        const tail = this.tailAt(projectId, expected, expectedEventId)
-        if (own.every(isPlain)) this.append(tail, own, lastEventId)
-        else this.tailAt(projectId, version, lastEventId)
+        const tail = this.tailAt(projectId, { version: expected, lastEventId: expectedEventId })
+        if (own.every(isPlain)) this.append(tail, own)
+        else this.tailAt(projectId, made)
       }
     }
     if (this.bytes > mostBytes) this.forgetAll()
@@ -51,7 +54,7 @@ export class Recent {
   /** The events after a seq, up to another or fewer; none where they are not all known. */
   after(range: { projectId: string; after: number; upTo: number }): StoredEvent[] | undefined {
     const tail = this.fresh(range.projectId)
-    if (!tail || range.after < tail.from || range.after >= endOf(tail)) return undefined
+    if (!tail || range.after < tail.from || range.after >= endOf(tail).version) return undefined
     const first = range.after - tail.from
     const most = Math.min(range.upTo - tail.from, tail.events.length)
     let end = first
@@ -60,24 +63,24 @@ export class Recent {
   }
 
   /** The version up to which nobody's rights have changed since another; none where that is not known. */
-  plainSince(projectId: string, version: number): number | undefined {
+  plainSince(projectId: string, since: Made): Made | undefined {
     const tail = this.fresh(projectId)
-    return tail && tail.from <= version ? endOf(tail) : undefined
+    return tail && eventAt(tail, since.version) === since.lastEventId ? endOf(tail) : undefined
   }
 
   /** The tail that ends with a version: an empty one, where none does. */
-  private tailAt(projectId: string, version: number, lastEventId: string): Tail {
+  private tailAt(projectId: string, { version, lastEventId }: Made): Tail {
     const known = this.tails.get(projectId)
-    if (known && endOf(known) === version && known.lastEventId === lastEventId) return known
+    const end = known && endOf(known)
+    if (end?.version === version && end.lastEventId === lastEventId) return known!
     this.forget(projectId)
-    const tail = { from: version, events: [], lastEventId, weights: [], at: 0 }
+    const tail = { from: version, fromEventId: lastEventId, events: [], weights: [], at: 0 }
     this.tails.set(projectId, tail)
     return tail
   }
 
-  private append(tail: Tail, events: StoredEvent[], lastEventId: string): void {
+  private append(tail: Tail, events: StoredEvent[]): void {
     tail.at = this.now()
-    tail.lastEventId = lastEventId
     for (const event of events) {
       const weight = weigh(event)
       tail.events.push(event)
@@ -89,7 +92,7 @@ export class Recent {
 
   private drop(tail: Tail, count: number): void {
     if (count <= 0) return
-    tail.events.splice(0, count)
+    tail.fromEventId = tail.events.splice(0, count).at(-1)!.id
     tail.from += count
     for (const weight of tail.weights.splice(0, count)) this.bytes -= weight
   }
@@ -112,7 +115,14 @@ export class Recent {
   }
 }
 
-const endOf = ({ from, events }: Tail): number => from + events.length
+/** The event that made a version. */
+const eventAt = ({ from, fromEventId, events }: Tail, version: number): string | undefined =>
+  version === from ? fromEventId : events[version - from - 1]?.id
+
+const endOf = ({ from, fromEventId, events }: Tail): Made => ({
+  version: from + events.length,
+  lastEventId: events.at(-1)?.id ?? fromEventId,
+})
 
 /** What comes with a task that moves in may be more than there is room for. */
 const isPlain = ({ entity, type }: StoredEvent): boolean =>

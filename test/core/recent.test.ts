@@ -13,26 +13,40 @@ beforeEach(() => {
   )
 })
 
-const eventAt = (seq: number, type: string, text: string, place: string) =>
-  ({ projectId: place, seq, type, entity: type.split('.')[0], before: null, after: { text } }) as StoredEvent
+const eventAt = (seq: number, type: string, text: string, place: string, id = `e${seq}`) =>
+  ({
+    id,
+    projectId: place,
+    seq,
+    type,
+    entity: type.split('.')[0],
+    before: null,
+    after: { text },
+  }) as StoredEvent
 
-/** Of a commit: the event that it goes on after, and its last one. */
+/** Of a commit: what its events are called, and the one before it. */
 interface About {
   text?: string
   place?: string
-  from?: string
-  to?: string
+  by?: string
+  after?: string
 }
 
 /** Commits so many events after a version, or those of other types. */
 function commit(expected: number, types: number | string[], about: About = {}): void {
-  const { text = '', place = projectId, from = '', to = '' } = about
+  const { text = '', place = projectId, by = 'e', after = 'e' } = about
   const all = typeof types === 'number' ? Array<string>(types).fill('comment.created') : types
-  const events = all.map((type, n) => eventAt(expected + 1 + n, type, text, place))
+  const events = all.map((type, n) => {
+    const seq = expected + 1 + n
+    return eventAt(seq, type, text, place, by + seq)
+  })
   const version = expected + events.length
-  const head = { projectId: place, expected, version }
-  recent.add({ heads: [{ ...head, expectedEventId: from, lastNumber: 0, lastEventId: to }], events })
+  const made = { version, lastNumber: 0, lastEventId: events.at(-1)!.id }
+  const head = { projectId: place, expected, expectedEventId: after + expected, ...made }
+  recent.add({ heads: [head], events })
 }
+const plainSince = (version: number, by = 'e') =>
+  recent.plainSince(projectId, { version, lastEventId: by + version })?.version
 const seqsAfter = (after: number, upTo = 1_000) =>
   recent.after({ projectId, after, upTo })?.map(({ seq }) => seq)
 
@@ -41,23 +55,28 @@ test('what was committed one after another is known without a gap, from any plac
   commit(5, 1)
   expect([seqsAfter(3), seqsAfter(4), seqsAfter(3, 4)]).toEqual([[4, 5, 6], [5, 6], [4]])
   for (const after of [2, 6, 7]) expect([after, seqsAfter(after)]).toEqual([after, undefined])
-  expect([recent.plainSince(projectId, 3), recent.plainSince(projectId, 2)]).toEqual([6, undefined])
+  expect([plainSince(3), plainSince(2)]).toEqual([6, undefined])
 })
 
 test('where something happened that this process does not know, all before it is forgotten', () => {
   commit(0, 2)
   commit(3, 1)
   expect([seqsAfter(0), seqsAfter(2), seqsAfter(3)]).toEqual([undefined, undefined, [4]])
-  expect([recent.plainSince(projectId, 2), recent.plainSince(projectId, 3)]).toEqual([undefined, 4])
+  expect([plainSince(2), plainSince(3)]).toEqual([undefined, 4])
   // Decided anew on what a standby had.
   commit(2, 1)
   expect([seqsAfter(3), seqsAfter(2)]).toEqual([undefined, [3]])
 })
 
-test('of a version that a standby did not have nothing is told, though others made one of the same number', () => {
-  commit(2, 2, { from: 'b', to: 'lost' })
-  commit(4, 1, { from: 'anew', to: 'e' })
-  expect([seqsAfter(2), seqsAfter(4), recent.plainSince(projectId, 2)]).toEqual([undefined, [5], undefined])
+test('what a standby did not have is not gone on from, though others made versions of the same numbers', () => {
+  commit(2, 2, { by: 'lost' })
+  commit(4, 1, { by: 'anew', after: 'anew' })
+  expect([seqsAfter(2), seqsAfter(4), plainSince(2)]).toEqual([undefined, [5], undefined])
+  commit(3, 3, { by: 'anew' })
+  expect(seqsAfter(3)).toEqual([4, 5, 6])
+  for (const seq of [4, 5, 6])
+    expect([plainSince(seq, 'lost'), plainSince(seq, 'anew')]).toEqual([undefined, 6])
+  expect([plainSince(3, 'lost'), plainSince(3)]).toEqual([undefined, 6])
 })
 
 test('what may change rights is not told, nor taken for nothing', () => {
@@ -66,7 +85,7 @@ test('what may change rights is not told, nor taken for nothing', () => {
     commit(2, ['comment.created', type])
     commit(4, 1)
     expect([type, seqsAfter(0), seqsAfter(3), seqsAfter(4)]).toEqual([type, undefined, undefined, [5]])
-    expect([type, recent.plainSince(projectId, 3)]).toEqual([type, undefined])
+    expect([type, plainSince(3)]).toEqual([type, undefined])
   }
 })
 
@@ -81,9 +100,9 @@ test('of two projects in one commit each has its own', () => {
 test('after a moment it is looked up again', () => {
   commit(0, 1)
   now = 499
-  expect([seqsAfter(0), recent.plainSince(projectId, 0)]).toEqual([[1], 1])
+  expect([seqsAfter(0), plainSince(0)]).toEqual([[1], 1])
   now = 500
-  expect([seqsAfter(0), recent.plainSince(projectId, 0)]).toEqual([undefined, undefined])
+  expect([seqsAfter(0), plainSince(0)]).toEqual([undefined, undefined])
 })
 
 test('what nobody follows is not kept, and of the rest no more than there is room for', () => {
