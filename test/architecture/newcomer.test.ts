@@ -31,6 +31,10 @@ async function inCopy(...words: string[]): Promise<string> {
 
 const paths = [...new Set([...newField, ...newCommand].map(({ path }) => path))]
 
+test('what is told to be typed is there with Node and npm alone', () => {
+  for (const path of ['README.md', 'CONTRIBUTING.md']) expect(read(path).text).not.toContain('bunx')
+})
+
 test('to add a field or a command is told in the README, and touches one module and its table', () => {
   const { text } = read('README.md')
   const told = text.slice(
