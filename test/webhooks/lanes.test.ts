@@ -1,13 +1,29 @@
 import { afterEach, expect, test } from 'bun:test'
 import postgres from 'postgres'
 import { eventually } from '../races/pair.ts'
+import { openReceiver } from './receiver.ts'
 import { openScene, type Scene } from './scene.ts'
 
 let scene: Scene
-let own: postgres.Sql
+let own: postgres.Sql | undefined
 afterEach(async () => {
-  await own.end()
+  await own?.end()
   await scene.close()
+})
+
+test('more who hang than there are places for keep none of those who answer', async () => {
+  const silent = await openReceiver(() => {})
+  scene = await openScene({ WEBHOOK_CONCURRENCY: '2', PROJECT_WEBHOOKS: '100' })
+  const { receiver } = scene
+  for (let n = 0; n < 16; n++) await scene.hook({ url: silent.url })
+  await scene.work(1)
+  await eventually('all places to be taken', () => silent.received.length >= 12)
+  await scene.hook()
+  const began = performance.now()
+  await scene.work(2)
+  await eventually('who answers to be delivered to', () => receiver.seqs().length >= 2)
+  expect(performance.now() - began).toBeLessThan(10_000) // those who hang do so for 15 s
+  await silent.close()
 })
 
 test('a delivery whose end is waited for in the database holds up nobody else', async () => {
@@ -15,7 +31,7 @@ test('a delivery whose end is waited for in the database holds up nobody else', 
   const locks: Promise<unknown>[] = []
   const lock = (path: string) =>
     new Promise<void>((resolve) => {
-      const hold = own.begin(async (sql) => {
+      const hold = own!.begin(async (sql) => {
         await sql`select from webhooks where url like ${`%${path}`} for update`
         resolve()
         await held

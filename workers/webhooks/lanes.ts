@@ -24,12 +24,14 @@ export class Lanes {
     return [...this.nextIn('quick', this.width), ...this.nextIn('slow', this.width * slowShare)]
   }
 
-  /** It takes long: it leaves the lane of those who do not, as far as there is room. */
-  isSlow(id: string): void {
-    if (!this.under.quick.has(id)) return
+  /** It takes long: it goes over to the slow ones. False where they have no room: then it is to end, and wait among them. */
+  goesOn(id: string): boolean {
+    if (!this.under.quick.has(id)) return true
     this.remember(id)
-    if (this.under.slow.size >= this.width * slowShare || !this.under.quick.delete(id)) return
+    if (this.under.slow.size >= this.width * slowShare) return false
+    this.under.quick.delete(id)
     this.under.slow.add(id)
+    return true
   }
 
   /** Which lane it waits in from now on. */

@@ -51,12 +51,13 @@ export class Work {
     this.wake([...ids].filter((id) => !this.resting.has(id)))
   }
 
-  /** Keeps the turns that take long, and ends those that are this worker's no more. */
+  /** Keeps the turns that take long, and ends those that there is no room for, or that are this worker's no more. */
   async renew(): Promise<void> {
     const isLong = ({ began }: Job) => performance.now() - began > slowMs
     const long = [...this.jobs].flatMap(([id, job]) => (isLong(job) ? id : []))
     if (long.length === 0) return
-    for (const id of long) this.lanes.isSlow(id)
+    for (const id of long)
+      if (!this.lanes.goesOn(id)) this.jobs.get(id)?.over.abort(new Error('Too many are slow'))
     this.pump()
     const held = new Set(await this.turns.renew(long))
     for (const id of long) if (!held.has(id)) this.jobs.get(id)?.over.abort(new Error('The turn is over'))
