@@ -149,6 +149,7 @@ export class State implements ProjectState {
   drop(entity: Entity, id: string): void {
     this.put(entity, id, null)
     this.gone.set(id, true)
+    this.rowBytes += goneBytes
   }
 
   /** Drops the rows, which can be loaded again; the project and its members stay. */
@@ -169,6 +170,8 @@ export class State implements ProjectState {
     this.byUser.set(row.userId, row)
   }
 }
+
+const goneBytes = 100
 
 /** A row's fields and map entries take about 700 bytes (measured), its long texts two bytes a character. */
 function weigh(row: Row | null | undefined): number {
