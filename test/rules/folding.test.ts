@@ -19,6 +19,7 @@ import {
   readStreams,
   readTables,
 } from './history.ts'
+import { assertInTime } from './in-time.ts'
 import { live, lives } from './random-life.ts'
 import { leaveWork } from './unfinished-work.ts'
 import type { Step } from './verbs.ts'
@@ -91,7 +92,7 @@ test('whatever happens, folding the history gives the stored rows, and so does t
     }
   })
   // A failure prints its seed and path: give them to fc.assert to see it again.
-  await fc.assert(property, { numRuns: runs, interruptAfterTimeLimit: 40_000 })
+  await assertInTime(property, { numRuns: runs, withinMs: 40_000 })
   expect([...seen].sort()).toEqual(Object.keys(everyFact).sort())
 })
 

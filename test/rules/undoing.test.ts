@@ -6,6 +6,7 @@ import { faultsOf } from '../support/history.ts'
 import { done as doneOf } from '../http/undo-scene.ts'
 import { openTestService, type TestService } from '../support/service.ts'
 import { readEvents, readStreams } from './history.ts'
+import { assertInTime } from './in-time.ts'
 import { beginLife, hadBySomebodyWhoLeft, lives, step } from './random-life.ts'
 import { difference, fieldsOf, hadLeft, nobodysAgain, reversed, stateOf } from './states.ts'
 import type { World } from './verbs.ts'
@@ -98,7 +99,7 @@ function batchOf(world: World, choices: number[]): object[] {
   return some
 }
 
-const runs = { numRuns: 15, interruptAfterTimeLimit: 30_000 }
+const runs = { numRuns: 15, withinMs: 30_000 }
 const seen = new Map<string, number>()
 const note = (what: string) => seen.set(what, (seen.get(what) ?? 0) + 1)
 
@@ -122,7 +123,7 @@ test('any change and its undo give the state before, and to undo that the state 
       }
     },
   )
-  await fc.assert(property, runs)
+  await assertInTime(property, runs)
   expect(seen.size).toBeGreaterThan(7)
   expect(await faultsOf(sql())).toEqual([])
 })
@@ -150,7 +151,7 @@ test('any batch and its undo give the state before, and to undo that the state a
       }
     },
   )
-  await fc.assert(property, { ...runs, examples: [[hadBySomebodyWhoLeft, [[6]]]] })
+  await assertInTime(property, { ...runs, examples: [[hadBySomebodyWhoLeft, [[6]]]] })
   expect(batches).toBeGreaterThan(5)
   expect(await faultsOf(sql())).toEqual([])
 })
@@ -195,6 +196,6 @@ test('an undo after other changes takes back its own and keeps those, or is refu
       }
     },
   )
-  await fc.assert(property, runs)
+  await assertInTime(property, runs)
   expect(Math.min(kept, refused)).toBeGreaterThan(0)
 })
