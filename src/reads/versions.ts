@@ -37,23 +37,24 @@ export interface Versions {
 }
 
 /**
- * Compares with the versions of projects, for many requests in one query. By the event that made the version alone: it
- * has never been another one's. Asked for by an array, for a join with one reads every project where those are few, and
- * costs Postgres half as much again at least.
+ * Compares with the versions of projects, for many requests in one query, and with the events that made them: after a
+ * failover another event may have the number, and a command that was sent again has its event at another one. Asked for
+ * by an array, for a join with one reads every project where those are few, and costs Postgres half as much again.
  */
 export function openVersions(sql: Sql, waits?: Distribution): Versions {
   const lastSeen = new LRUCache<string, string>({ max: cachedVersions })
   const isCurrent = batched({ keys: 500, slots: 1, waits }, async (seen: Versioned[]) => {
     const [row] = await sql<{ newest: string | null; renaming: string }[]>`
-      select string_agg(project_id::text || last_event_id, ',') as newest, ${lastRenaming(sql)} as renaming
+      select string_agg(project_id::text || last_event_id || version, ',') as newest, ${lastRenaming(sql)} as renaming
       from streams where project_id = any(${seen.map(({ projectId }) => projectId)}::uuid[])`
     const { newest, renaming } = row!
     const newestOf = new Map(newest?.split(',').map((ids) => [ids.slice(0, idLength), ids.slice(idLength)]))
     return seen.map((one) => {
-      const { projectId, lastEventId } = one
-      const last = newestOf.get(projectId) ?? nilId
-      if (last !== lastEventId) lastSeen.set(projectId, last)
-      return last === lastEventId && (one.renaming ?? renaming) === renaming
+      const { projectId, lastEventId, version } = one
+      const last = newestOf.get(projectId) ?? `${nilId}0`
+      const isLast = last === lastEventId + version
+      if (!isLast) lastSeen.set(projectId, last.slice(0, idLength))
+      return isLast && (one.renaming ?? renaming) === renaming
     })
   })
   return {

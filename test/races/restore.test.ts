@@ -116,3 +116,13 @@ test('who has followed beyond the point that was restored is told, and follows o
   await create(atA, 'Second')
   expect((await events(version)).body).toMatchObject([{ seq: 3, after: { title: 'Second' } }])
 })
+
+test('a version whose event was made before, by a command that was sent again after a failover, is not the one that was seen', async () => {
+  const { atA, sql } = pair
+  const read = async () => (await atA.get(`/tasks/${task.id}`)).body
+  expect(await read()).toEqual(task)
+  // Something else came first this time.
+  await sql`update tasks set title = 'Other', event_id = project_id where id = ${task.id}`
+  await sql`update streams set version = version + 1 where project_id = ${projectId}`
+  expect(await read()).toEqual({ ...task, title: 'Other' })
+})
