@@ -10,6 +10,7 @@ import type { Log } from './log.ts'
 import { openCounts } from './metrics/counts.ts'
 import { disconnect, openRedis, openSubscriber } from './redis/connections.ts'
 import { openOldestKept } from './reads/kept.ts'
+import { OwnSteps } from './reads/own-steps.ts'
 import { openVersions } from './reads/versions.ts'
 
 export type Ground = ReturnType<typeof openGround>
@@ -23,12 +24,13 @@ export function openGround(config: Config, log: Log) {
   const jobs = openJobs(config, log)
   const hints = new Hints(redis, subscriber, `${config.redisPrefix}:versions`)
   const webhookHints = new Hints(redis, subscriber, `${config.redisPrefix}:webhooks`)
+  const steps = new OwnSteps()
   const followers = openFollowers(database.reads, hints, config, log)
   return {
-    ...{ config, counts, database, redis, subscriber, hints, webhookHints, jobs, followers },
+    ...{ config, counts, database, redis, subscriber, hints, webhookHints, jobs, followers, steps },
     recent: new Recent((projectId) => followers.countOf(projectId) > 0),
     findKept: openFindKept(database.reads),
-    versions: openVersions(database.reads, counts.readWaits.versions),
+    versions: openVersions(database.reads, steps, counts.readWaits.versions),
     findPerson: openFindPerson(database.reads),
     oldestKept: openOldestKept(database.reads),
     async close() {

@@ -52,7 +52,7 @@ export function openWriting(ground: Ground, domain: Domain, log: Log, tracing?: 
 }
 
 function openActors(
-  { config, counts, database, redis, subscriber, hints, recent, jobs, ...ground }: Ground,
+  { config, counts, database, redis, subscriber, hints, recent, steps, jobs, ...ground }: Ground,
   react: React,
 ): Actors {
   const { commitSlots: slots, commitEvents: events, commitShapes: shapes, writeTimeoutMs: timeoutMs } = config
@@ -68,6 +68,7 @@ function openActors(
     counts: counts.caches.states,
     onCommitted(unit: Unit) {
       recent.add(unit)
+      steps.add(unit)
       hints.tell(movedBy(unit))
       if (unit.jobs.length > 0) jobs.handOver(unit.jobs)
     },

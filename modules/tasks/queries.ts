@@ -38,7 +38,9 @@ export function openSeenTasks(sql: Sql, versions: Versions): SeeTask {
       return { projectId, version: Number(version), lastEventId, eventId }
     })
   })
-  const see = whileUnchanged(versions, ({ userId, taskId }: Key) => userId + taskId, look)
+  const nameOf = ({ userId, taskId }: Key) => userId + taskId
+  const follow = (seen: SeenTask, { taskId }: Key) => versions.follow(seen, taskId)
+  const see = whileUnchanged(versions, nameOf, look, undefined, follow)
   return (caller, taskId) => {
     const seen = see({ userId: caller.userId, taskId })
     return caller.token ? seen.then((one) => within(caller, one)) : seen

@@ -52,7 +52,8 @@ export function openFindRole(
       return { projectId, version: Number(version), lastEventId, renaming, eventId, nameTag, role }
     })
   })
-  const find = whileUnchanged(versions, ({ userId, projectId }: Key) => userId + projectId, look, counts)
+  const nameOf = ({ userId, projectId }: Key) => userId + projectId
+  const find = whileUnchanged(versions, nameOf, look, counts, (seen) => versions.follow(seen))
   return (caller, projectId) =>
     reaches(caller, projectId) ? find({ userId: caller.userId, projectId }) : Promise.resolve(undefined)
 }

@@ -5,6 +5,7 @@ import { noHits } from '../metrics/counts.ts'
 import type { Distribution } from '../metrics/distribution.ts'
 import { nilId } from '../ids.ts'
 import { lastRenaming } from './names.ts'
+import type { OwnSteps } from './own-steps.ts'
 
 /** Projects whose newest version is kept in mind: about 12 MB. */
 const cachedVersions = 50_000
@@ -34,6 +35,8 @@ export interface Versions {
   isDoubtful(one: Versioned): boolean
   /** Tells of a version that was just seen. */
   heard(one: Versioned): void
+  /** What was seen of a project, or of a task there, at the last version up to which it holds for certain. */
+  follow<S extends Versioned>(seen: S, taskId?: string): S
 }
 
 /**
@@ -41,7 +44,7 @@ export interface Versions {
  * failover another event may have the number, and a command that was sent again has its event at another one. Asked for
  * by an array, for a join with one reads every project where those are few, and costs Postgres half as much again.
  */
-export function openVersions(sql: Sql, waits?: Distribution): Versions {
+export function openVersions(sql: Sql, steps: OwnSteps, waits?: Distribution): Versions {
   const lastSeen = new LRUCache<string, string>({ max: cachedVersions })
   const isCurrent = batched({ keys: 500, slots: 1, waits }, async (seen: Versioned[]) => {
     const [row] = await sql<{ newest: string | null; renaming: string }[]>`
@@ -57,10 +60,16 @@ export function openVersions(sql: Sql, waits?: Distribution): Versions {
       return isLast && (one.renaming ?? renaming) === renaming
     })
   })
+  const heard = ({ projectId, lastEventId }: Versioned) => void lastSeen.set(projectId, lastEventId)
   return {
     isCurrent,
     isDoubtful: ({ projectId, lastEventId }) => (lastSeen.get(projectId) ?? lastEventId) !== lastEventId,
-    heard: ({ projectId, lastEventId }) => void lastSeen.set(projectId, lastEventId),
+    heard,
+    follow(seen, taskId) {
+      const followed = steps.follow(seen, taskId)
+      if (followed !== seen) heard(followed)
+      return followed
+    },
   }
 }
 
@@ -73,11 +82,14 @@ export function whileUnchanged<K, S extends Versioned>(
   nameOf: (key: K) => string,
   look: (key: K) => Promise<S | undefined>,
   counts = noHits(),
+  follow: (seen: S, key: K) => S = (seen) => seen,
 ): (key: K) => Promise<S | undefined> {
   const seen = new LRUCache<string, S>({ max: cachedLookups })
   return async (key) => {
     const name = nameOf(key)
-    const before = seen.get(name)
+    const last = seen.get(name)
+    const before = last && follow(last, key)
+    if (before && before !== last) seen.set(name, before)
     if (before && !versions.isDoubtful(before) && (await versions.isCurrent(before))) {
       counts.hits++
       return before

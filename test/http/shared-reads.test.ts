@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { createApp } from '../../src/app.ts'
-import type { Sql } from '../../src/postgres/database.ts'
 import { readConfig } from '../../src/config.ts'
 import { openLog } from '../../src/log.ts'
 import { openServices, type Services } from '../../src/services.ts'
@@ -9,6 +8,7 @@ import { react } from '../../workers/reactions.ts'
 import { type Client, invite, make, openClient, type Person, register } from '../support/client.ts'
 import { freshEnv } from '../support/service.ts'
 import { listenIn, take } from './listen.ts'
+import { noteQueries } from './noting.ts'
 
 const listeners = 40
 const rounds = 10
@@ -23,21 +23,11 @@ let looks = 0
 /** How often it was asked whether a project is as it was. */
 let comparisons = 0
 
-/** Notes the text of every query that is sent. */
-const noting = (sql: Sql): Sql =>
-  new Proxy(sql, {
-    apply(target, self, args: [TemplateStringsArray, ...unknown[]]) {
-      texts.push(args[0].join('?'))
-      return Reflect.apply(target, self, args)
-    },
-  })
-
 beforeAll(async () => {
   env = await freshEnv()
   const config = readConfig(env.env)
   services = openServices(config, openLog(config.logLevel), { commands, react })
-  const { reads } = services.database
-  services.database.reads = noting(reads)
+  texts = noteQueries(services)
   const { findRole } = services
   services.findRole = (...asked) => {
     looks += 1
@@ -72,7 +62,7 @@ async function askedFor(writer: Client) {
   const asked = []
   let names = 0
   for (let round = 0; round < rounds; round++) {
-    texts = []
+    texts.length = 0
     ;[looks, comparisons] = [0, 0]
     const heard = Promise.all(all.map((messages) => take(messages, 1)))
     await make(writer, '/tasks', { title: `T${round}`, projectId })

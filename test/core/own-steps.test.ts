@@ -1,0 +1,71 @@
+import { beforeEach, expect, test } from 'bun:test'
+import { OwnSteps } from '../../src/reads/own-steps.ts'
+
+const projectId = 'p'
+let steps: OwnSteps
+beforeEach(() => (steps = new OwnSteps()))
+
+/** Commits what happened to some things after a version, named like the event that made it. */
+function commit(expected: number, ...all: [type: string, entityId: string][]): void {
+  const events = all.map(([type, entityId]) => {
+    const before = type.endsWith('.created') ? null : {}
+    return { entity: type.split('.')[0]!, entityId, before }
+  })
+  steps.add({ heads: [headFrom(projectId, expected, events.length)], events })
+}
+
+const headFrom = (place: string, expected: number, count = 1) => {
+  const version = expected + count
+  return {
+    ...{ projectId: place, expected, expectedEventId: `e${expected}` },
+    ...{ version, lastEventId: `e${version}`, lastNumber: 0 },
+  }
+}
+
+const seenAt = (version: number) => ({ projectId, version, lastEventId: `e${version}`, role: 'VIEWER' })
+const followed = (version: number, taskId?: string) => steps.follow(seenAt(version), taskId)
+
+test('what was seen holds after commits about other things, as it was', () => {
+  commit(3, ['task.updated', 'a'], ['task.created', 'c'])
+  commit(5, ['comment.created', 'd'])
+  for (const from of [3, 5]) expect(followed(from, 'b')).toEqual(seenAt(6))
+  expect(followed(3)).toEqual(seenAt(6))
+  for (const from of [2, 4, 6]) expect(followed(from, 'b')).toEqual(seenAt(from))
+})
+
+test('a task that a commit changed, deleted or moved is to be looked at again from there on', () => {
+  for (const type of ['task.updated', 'task.deleted', 'task.moved_out', 'task.unassigned']) {
+    steps = new OwnSteps()
+    commit(3, ['task.created', 'c'])
+    commit(4, ['comment.created', 'd'], [type, 'a'])
+    commit(6, ['task.created', 'e'])
+    expect([type, followed(3, 'a').version, followed(3, 'b').version]).toEqual([type, 4, 7])
+  }
+})
+
+test('past what may change rights everybody looks again', () => {
+  for (const type of ['project.updated', 'member.invited', 'member.role_set', 'member.removed']) {
+    steps = new OwnSteps()
+    commit(3, ['task.created', 'a'])
+    commit(4, ['task.updated', 'a'], [type, 'm'])
+    commit(6, ['task.created', 'c'])
+    expect([type, followed(3).version, followed(6).version]).toEqual([type, 4, 7])
+  }
+})
+
+test('past what was committed in two projects, or elsewhere, everybody looks again', () => {
+  const heads = [headFrom(projectId, 3), headFrom('q', 8)]
+  steps.add({ heads, events: [] })
+  expect([followed(3).version, followed(8).version]).toEqual([3, 8])
+  commit(5, ['task.created', 'a'])
+  expect(followed(4).version).toBe(4)
+})
+
+test('only so much is kept, and so far is it gone at once', () => {
+  for (let version = 1; version <= 150; version++) commit(version, ['task.created', 'a'])
+  expect([followed(1).version, followed(101).version]).toEqual([101, 151])
+  for (let version = 1_000; version <= 101_000; version++) commit(version, ['comment.created', 'a'])
+  expect([followed(1).version, followed(100_990).version]).toEqual([1, 101_001])
+  commit(200_000, ...Array.from({ length: 101 }, (_, n): [string, string] => ['task.updated', `t${n}`]))
+  expect(followed(200_000, 'b').version).toBe(200_000)
+})
