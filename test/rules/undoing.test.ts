@@ -7,9 +7,9 @@ import { done as doneOf } from '../http/undo-scene.ts'
 import { openTestService, type TestService } from '../support/service.ts'
 import { readEvents, readStreams } from './history.ts'
 import { assertInTime } from './in-time.ts'
+import { batchOf } from './random-batch.ts'
 import { beginLife, hadBySomebodyWhoLeft, lives, step } from './random-life.ts'
 import { difference, fieldsOf, hadLeft, nobodysAgain, reversed, stateOf } from './states.ts'
-import type { World } from './verbs.ts'
 
 let service: TestService
 let people: Person[]
@@ -66,39 +66,6 @@ async function undoneBy(done: Done, n = 0) {
 const lost = ({ events, before }: Done) =>
   new Map(nobodysAgain(events, before).map((key) => [key, { was: before.get(key), is: null }]))
 
-/** A batch of whatever can be done by one in the first project. */
-function batchOf(world: World, choices: number[]): object[] {
-  const [one, other] = [world.tasks[0]!, world.tasks.at(-1)!]
-  const [subtask, comment] = [world.subtasks.at(-1), world.comments.at(-1)]
-  const some = choices.flatMap((n): object[] => {
-    const as = `a${n}`
-    const all: object[] = [
-      { op: 'task.create', title: `B${n}` },
-      { op: 'task.update', id: one.id, title: `B${n}`, status: n % 3 ? 'DONE' : 'TODO' },
-      { op: 'task.update', id: other.id, description: `B${n}`, assigneeId: n % 2 ? ada().id : null },
-      { op: 'subtask.create', taskId: one.id, title: `B${n}` },
-      { op: 'comment.create', taskId: other.id, text: `B${n}` },
-      { op: 'project.update', id: world.projects[0]!.id, name: `B${n}` },
-      ...(subtask
-        ? [
-            { op: 'subtask.toggle', id: subtask.id },
-            { op: 'subtask.delete', id: subtask.id },
-          ]
-        : []),
-      ...(comment ? [{ op: 'comment.delete', id: comment.id }] : []),
-      { op: 'task.delete', id: n % 2 ? one.id : other.id },
-      ...(world.members[0] ? [{ op: 'member.remove', memberId: world.members[0].id }] : []),
-    ]
-    return n === 99
-      ? [
-          { op: 'task.create', as, title: 'New' },
-          { op: 'task.delete', id: `#${as}` },
-        ]
-      : [all[n % all.length]!]
-  })
-  return some
-}
-
 const runs = { numRuns: 15, withinMs: 30_000 }
 const seen = new Map<string, number>()
 const note = (what: string) => seen.set(what, (seen.get(what) ?? 0) + 1)
@@ -138,7 +105,7 @@ test('any batch and its undo give the state before, and to undo that the state a
       const { run, world } = await begin()
       for (const wave of waves) await Promise.all(wave.map(run))
       for (const some of all) {
-        const operations = batchOf(world, some)
+        const operations = batchOf(world, ada().id, some)
         const path = `/projects/${world.projects[0]!.id}/batch`
         const done = await doneBy(() => ada().post(path, { operations }))
         if (!done) continue

@@ -1,0 +1,34 @@
+import type { World } from './verbs.ts'
+
+/** A batch of whatever can be done by one in the first project. */
+export function batchOf(world: World, me: string, choices: number[]): object[] {
+  const [one, other] = [world.tasks[0]!, world.tasks.at(-1)!]
+  const [subtask, comment] = [world.subtasks.at(-1), world.comments.at(-1)]
+  const some = choices.flatMap((n): object[] => {
+    const as = `a${n}`
+    const all: object[] = [
+      { op: 'task.create', title: `B${n}` },
+      { op: 'task.update', id: one.id, title: `B${n}`, status: n % 3 ? 'DONE' : 'TODO' },
+      { op: 'task.update', id: other.id, description: `B${n}`, assigneeId: n % 2 ? me : null },
+      { op: 'subtask.create', taskId: one.id, title: `B${n}` },
+      { op: 'comment.create', taskId: other.id, text: `B${n}` },
+      { op: 'project.update', id: world.projects[0]!.id, name: `B${n}` },
+      ...(subtask
+        ? [
+            { op: 'subtask.toggle', id: subtask.id },
+            { op: 'subtask.delete', id: subtask.id },
+          ]
+        : []),
+      ...(comment ? [{ op: 'comment.delete', id: comment.id }] : []),
+      { op: 'task.delete', id: n % 2 ? one.id : other.id },
+      ...(world.members[0] ? [{ op: 'member.remove', memberId: world.members[0].id }] : []),
+    ]
+    return n === 99
+      ? [
+          { op: 'task.create', as, title: 'New' },
+          { op: 'task.delete', id: `#${as}` },
+        ]
+      : [all[n % all.length]!]
+  })
+  return some
+}
