@@ -5,7 +5,7 @@ import type { Seen } from '../../src/reads/role-lookup.ts'
 import type { Services } from '../../src/services.ts'
 import { type Frames, openFrames } from './frames.ts'
 import { lastEventIdHeader } from './parameters.ts'
-import { openSeeAgain } from './see-again.ts'
+import { openSeeAgain, type Position } from './see-again.ts'
 import { openStillSeen } from './still-seen.ts'
 import { beginning, type Chunks, encode, nothingNew, silentMs } from '../../src/wire/server-sent.ts'
 
@@ -32,20 +32,21 @@ export function openFollow(means: Means) {
   const stillSeen = openStillSeen(means)
 
   return async function* follow(reading: Reading, start: Start, signal: AbortSignal): Chunks {
-    let { seen, after: position } = start
+    let { seen } = start
+    let position: Position = { seq: start.after, id: idAt(seen, start.after) }
     const following = followers.follow(seen, signal)
     let held: Made = seen
-    let [told, saidAt, lag] = [position, performance.now(), followers.lags.begin(signal)]
-    yield beginning(idOf(position))
+    let [told, saidAt, lag] = [position.seq, performance.now(), followers.lags.begin(signal)]
+    yield beginning(idOf(position.seq))
     while (!signal.aborted) {
-      lag.at(position, seen.version) // what was yielded is taken by now
+      lag.at(position.seq, seen.version) // what was yielded is taken by now
       if (followers.hasEnded()) throw unavailable('This process ends')
-      if (position < seen.version) {
+      if (position.seq < seen.version) {
         const frames = await framesAfter(seen, position)
         ;({ seen, held } = await stillSeen(reading, { seen, held, position }, frames, following))
-        position = frames.upTo
-        const isLongUntold = position - told > mostUntold
-        const chunk = shownOf(frames, start.types) ?? (isLongUntold ? nothingNew(idOf(position)) : null)
+        position = frames.end
+        const isLongUntold = position.seq - told > mostUntold
+        const chunk = shownOf(frames, start.types) ?? (isLongUntold ? nothingNew(idOf(position.seq)) : null)
         if (!chunk) continue
         yield chunk
       } else {
@@ -56,12 +57,15 @@ export function openFollow(means: Means) {
           if (!version) held = seen // which may be one that was before, where some were lost
           continue
         }
-        yield nothingNew(idOf(position))
+        yield nothingNew(idOf(position.seq))
       }
-      ;[told, saidAt] = [position, performance.now()]
+      ;[told, saidAt] = [position.seq, performance.now()]
     }
   }
 }
+
+/** The event that made a version, if it is the one seen. */
+const idAt = ({ version, lastEventId }: Seen, seq: number) => (seq === version ? lastEventId : undefined)
 
 /** Alone it is no event: clients resume there. */
 const idOf = (position: number) => `id: ${position}\n`

@@ -5,6 +5,7 @@ import type { Services } from '../../src/services.ts'
 import { notFound } from '../../src/wire/refusals.ts'
 import { openNext } from './ranges.ts'
 import { eventView } from './schema.ts'
+import type { Position } from './see-again.ts'
 import type { ReadEvent } from './views.ts'
 import { encode } from '../../src/wire/server-sent.ts'
 
@@ -21,7 +22,7 @@ export interface Frames {
   events: { type: string; text: string }[]
   /** All of them. */
   bytes: Uint8Array<ArrayBuffer>
-  upTo: number
+  end: Position
   /** What a caller may see, asked after it was read, once for all their streams. @throws Refusal 404 */
   seenBy(caller: Caller): Promise<Seen>
 }
@@ -31,34 +32,37 @@ type Means = Pick<
   'authenticate' | 'database' | 'findRole' | 'followers' | 'oldestKept' | 'recent' | 'versions'
 >
 
-/** Reads and encodes what comes after a seq, once for all who listen there. */
+/** Reads and encodes what comes after a position, once for all who listen there. */
 export function openFrames(means: Means) {
   const kept = new LRUCache<string, Promise<Frames>>({ maxSize: keptBytes, ttl: keptMs })
   const next = openNext(means)
   const seenIn = openSeenIn(means)
 
-  async function read(seen: Seen, after: number): Promise<Frames> {
+  async function read(seen: Seen, position: Position): Promise<Frames> {
     const { projectId, version } = seen
-    const events = await next({ projectId, after, upTo: Math.min(version, after + mostAtOnce) })
+    const { seq: after, id: afterId } = position
+    const events = await next({ projectId, after, afterId, upTo: Math.min(version, after + mostAtOnce) })
     const framed = events.map((event) => {
       const data = JSON.stringify(eventView.of(event))
       return { type: event.type, text: `id: ${event.seq}\nevent: ${event.type}\ndata: ${data}\n\n` }
     })
     const bytes = encode(framed.map(({ text }) => text).join(''))
-    const upTo = events.at(-1)?.seq ?? after
-    return { events: framed, bytes, upTo, seenBy: seenIn(projectId, events.at(-1)) }
+    const last = events.at(-1)
+    const end = last ? { seq: last.seq, id: last.id } : position
+    return { events: framed, bytes, end, seenBy: seenIn(projectId, last) }
   }
 
-  return (seen: Seen, after: number): Promise<Frames> => {
-    if (means.followers.countOf(seen.projectId) < 2) return read(seen, after)
-    const key = `${seen.projectId} ${after}`
+  return (seen: Seen, position: Position): Promise<Frames> => {
+    if (means.followers.countOf(seen.projectId) < 2) return read(seen, position)
+    // By the event too: where some were lost, what another history goes on with is not theirs.
+    const key = `${seen.projectId} ${position.seq} ${position.id}`
     const known = kept.get(key)
     if (known) return known
-    const made = read(seen, after)
+    const made = read(seen, position)
     kept.set(key, made, { size: unread })
     made.then(
-      ({ bytes, upTo }) =>
-        upTo > after ? kept.set(key, made, { size: unread + 3 * bytes.length }) : kept.delete(key),
+      ({ bytes, events }) =>
+        events.length > 0 ? kept.set(key, made, { size: unread + 3 * bytes.length }) : kept.delete(key),
       () => kept.delete(key),
     )
     return made

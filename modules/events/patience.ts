@@ -36,7 +36,7 @@ export function openPatience(means: Means) {
         const leftMs = until - performance.now()
         if (leftMs <= 0 || followers.hasEnded() || request.signal.aborted) return seen
         await followers.moved([seen], leftMs, request.signal)
-        seen = await seeAgain(reading, first.projectId, asked.after)
+        seen = await seeAgain(reading, first.projectId, { seq: asked.after })
         if (await hasNews()) return seen
       }
     } finally {

@@ -6,6 +6,7 @@ import type { StoredEvent } from '../../src/facts/facts.ts'
 import { taskOf } from '../../src/facts/rows.ts'
 import type { Services } from '../../src/services.ts'
 import { eventColumns, type EventRow, eventRows, isCutAt, withPeople } from './queries.ts'
+import { ahead, lastEventIdHeader } from './parameters.ts'
 import { openPeople } from './people.ts'
 import type { People, ReadEvent } from './views.ts'
 
@@ -13,12 +14,17 @@ import type { People, ReadEvent } from './views.ts'
 export interface Range {
   projectId: string
   after: number
+  /** The event that was there, where it is known: in another history, another one is. */
+  afterId?: string | undefined
   upTo: number
 }
 
+/** An event with the number of its range, from 1; that which a range begins with tells the one before it, if that is kept. */
+type FoundRow = EventRow & { n: number; previousId: string | null }
+
 interface Found {
-  /** In the order in which they had room, each with the number of its range, from 1: of each range without a gap. */
-  rows: (EventRow & { n: number })[]
+  /** In the order in which they had room: of each range without a gap. */
+  rows: FoundRow[]
   /** Whether there was no room for more. */
   isCut: boolean
 }
@@ -32,14 +38,15 @@ async function rowsIn(sql: Sql, ranges: Range[], limit: number, mostBytes?: numb
   const [afters, ends] = [ranges.map(({ after }) => after), ranges.map(({ upTo }) => upTo)]
   const rows = (await eventRows(
     sql,
-    sql`select ${eventColumns(sql)}, e.n from (
-      select e.*, q.n::int4 as n from unnest(${ids}::uuid[], ${afters}::bigint[], ${ends}::bigint[])
+    sql`select ${eventColumns(sql)}, e.n, case when e.seq = e.begin + 1 then
+        (select p.id from events p where p.project_id = e.project_id and p.seq = e.begin) end as previous_id from (
+      select e.*, q.n::int4 as n, q.after as begin from unnest(${ids}::uuid[], ${afters}::bigint[], ${ends}::bigint[])
         with ordinality q(project_id, after, up_to, n)
       cross join lateral (select * from events e where e.project_id = q.project_id
         and e.seq > q.after and e.seq <= q.up_to order by e.seq limit ${limit}) e
       order by e.seq - q.after, random() limit ${limit}) e`,
     mostBytes,
-  )) as (EventRow & { n: number })[]
+  )) as FoundRow[]
   return { rows, isCut: isCutAt(rows, limit, mostBytes) }
 }
 
@@ -65,7 +72,10 @@ const bytesOfOne = 262_144
 
 const named = (event: StoredEvent, people: People) => ({ taskId: taskOf(event), ...event, people })
 
-/** What follows in a project: nothing, where there was no room for it beside others. @throws Refusal 410 */
+/**
+ * What follows in a project: nothing, where there was no room for it beside others.
+ * @throws Refusal 400 where another event came before it than was known, or 410
+ */
 export type Next = (range: Range) => Promise<ReadEvent[]>
 
 /** The same for many who ask at once, in one query; what was committed here just now is not read back. */
@@ -82,10 +92,14 @@ export function openNext(means: Means & Pick<Services, 'authenticate' | 'recent'
     const byRange = Map.groupBy(rows, ({ n }) => others[n - 1])
     const found = ranges.map((range, n) => known[n] ?? byRange.get(range) ?? [])
     const people = await peopleOf(found.flat())
-    return found.map((events) => ({ events: events.map((event) => named(event, people)), isCut }))
+    return found.map((events, n) => {
+      const previousId = byRange.get(ranges[n]!)?.[0]?.previousId
+      return { events: events.map((event) => named(event, people)), isCut, previousId }
+    })
   })
   return async (range) => {
-    const { events, isCut } = await read(range)
+    const { events, isCut, previousId } = await read(range)
+    if (range.afterId && previousId && previousId !== range.afterId) throw ahead(lastEventIdHeader)
     const first = events[0]?.seq
     const isWhole = first === undefined ? isCut : first === range.after + 1
     if (!isWhole) await requireKept(oldestKept, range.projectId, range.after)

@@ -16,6 +16,14 @@ interface Tail {
 /** A version of a project: after a standby took over, another event may have made one of the same number. */
 export type Made = Pick<Versioned, 'version' | 'lastEventId'>
 
+/** Events after a seq, and the one that stands there, where it is known, up to another. */
+interface Asked {
+  projectId: string
+  after: number
+  afterId?: string | undefined
+  upTo: number
+}
+
 /** How long it may be told without looking at the database again, as long as tokens are believed. */
 const freshMs = 500
 /** Of one project, and the weight of all together: beyond it all is forgotten. */
@@ -51,10 +59,11 @@ export class Recent {
     if (this.bytes > mostBytes) this.forgetAll()
   }
 
-  /** The events after a seq, up to another or fewer; none where they are not all known. */
-  after(range: { projectId: string; after: number; upTo: number }): StoredEvent[] | undefined {
+  /** The events after a seq, up to another or fewer; none where they are not all known, or another one stands there. */
+  after(range: Asked): StoredEvent[] | undefined {
     const tail = this.fresh(range.projectId)
     if (!tail || range.after < tail.from || range.after >= endOf(tail).version) return undefined
+    if (range.afterId !== undefined && eventAt(tail, range.after) !== range.afterId) return undefined
     const first = range.after - tail.from
     const most = Math.min(range.upTo - tail.from, tail.events.length)
     let end = first

@@ -74,6 +74,8 @@ test('what a standby did not have is not gone on from, though others made versio
   expect([seqsAfter(2), seqsAfter(4), plainSince(2)]).toEqual([undefined, [5], undefined])
   commit(3, 3, { by: 'anew' })
   expect(seqsAfter(3)).toEqual([4, 5, 6])
+  const after = (by: string) => recent.after({ projectId, after: 4, afterId: `${by}4`, upTo: 9 })?.length
+  expect([after('lost'), after('anew')]).toEqual([undefined, 2])
   for (const seq of [4, 5, 6])
     expect([plainSince(seq, 'lost'), plainSince(seq, 'anew')]).toEqual([undefined, 6])
   expect([plainSince(3, 'lost'), plainSince(3)]).toEqual([undefined, 6])

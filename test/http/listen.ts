@@ -22,14 +22,15 @@ export async function listen(
   return { answer, messages: messagesOf(answer.body!), stop: () => over.abort() }
 }
 
-/** Reads a project's stream in this very process, from now on. */
+/** Reads a project's stream in this very process, from now on unless told. */
 export async function listenIn(
   app: { fetch(request: Request): Response | Promise<Response> },
   who: Person,
   projectId: string,
+  query = '',
 ) {
   const headers = { authorization: `Bearer ${who.token}`, accept: 'text/event-stream' }
-  const url = `http://localhost/api/v1/projects/${projectId}/events`
+  const url = `http://localhost/api/v1/projects/${projectId}/events${query}`
   const { body } = await app.fetch(new Request(url, { headers }))
   const messages = messagesOf(body!)
   await messages.next()

@@ -9,8 +9,8 @@ let service: TestService
 let app: ReturnType<typeof createApp>
 let ada: Person
 let projectId: string
-/** How often it was looked for what comes next, and how often there is no room for that. */
-let [reads, without] = [0, 0]
+/** How often it was looked for what comes next, how often there is no room for that, and whether all is read back. */
+let [reads, without, isReadBack] = [0, 0, false]
 
 beforeAll(async () => {
   service = await openTestService()
@@ -18,6 +18,7 @@ beforeAll(async () => {
   const { after } = recent
   recent.after = (range) => {
     reads += 1
+    if (isReadBack) return undefined
     return reads > without ? after.call(recent, range) : []
   }
   app = createApp(service.services)
@@ -26,7 +27,7 @@ beforeAll(async () => {
 afterAll(() => service.close())
 beforeEach(async () => {
   projectId = (await make(ada, '/projects', { name: 'Engine' })).id
-  ;[reads, without] = [0, 0]
+  ;[reads, without, isReadBack] = [0, 0, false]
 })
 
 test('a stream that heard of a version that was lost looks for it once, and tells the one that takes its place', async () => {
@@ -61,4 +62,78 @@ test('a stream that is ahead of what was kept ends once it hears of more', async
     (select id from events where project_id = ${projectId} and seq = 1) where project_id = ${projectId}`
   service.services.hints.tell([{ projectId, version: 3 }])
   expect(await take(messages, 9)).toMatchObject([{ event: 'end', data: { statusCode: 400 } }])
+})
+
+const create = (title: string) => make(ada, '/tasks', { title, projectId })
+const ended = { event: 'end', data: { statusCode: 400, message: expect.stringContaining('is ahead') } }
+
+/** What a promoted standby has that lost the versions after the first, and made as many of its own. */
+async function otherHistory() {
+  const { reads: sql } = service.services.database
+  await sql`update events set id = gen_random_uuid() where project_id = ${projectId} and seq > 1`
+  await sql`update streams s set last_event_id = e.id from events e
+    where s.project_id = ${projectId} and e.project_id = s.project_id and e.seq = s.version`
+}
+
+for (const how of ['known here', 'read back'])
+  test(`a stream whose last event was lost ends before it is told a later one that is ${how}`, async () => {
+    const messages = await listenIn(app, ada, projectId)
+    for (const title of ['Draw', 'Cut']) await create(title)
+    expect(await take(messages, 2)).toMatchObject([{ id: '2' }, { id: '3' }])
+    await otherHistory()
+    isReadBack = how === 'read back'
+    await create('Bend')
+    expect(await take(messages, 1)).toMatchObject([ended])
+  })
+
+test('a stream of some types ends where an event was lost that it was not told', async () => {
+  const messages = await listenIn(app, ada, projectId, '?types=comment.created')
+  const told = take(messages, 1)
+  await create('Draw')
+  await eventually('a look at what it is not told', () => reads > 0)
+  await otherHistory()
+  const { id } = await create('Cut')
+  await make(ada, `/tasks/${id}/comments`, { text: 'Sharp' })
+  expect(await told).toMatchObject([ended])
+})
+
+test('a stream whose last event was lost ends where another one made the same version, and none came after', async () => {
+  await create('Draw')
+  const messages = await listenIn(app, ada, projectId)
+  await otherHistory()
+  service.services.hints.tell([{ projectId, version: 3 }])
+  expect(await take(messages, 1)).toMatchObject([ended])
+})
+
+test('a stream whose last event is not kept any more goes on', async () => {
+  const messages = await listenIn(app, ada, projectId)
+  await create('Draw')
+  expect(await take(messages, 1)).toMatchObject([{ id: '2' }])
+  isReadBack = true
+  await service.services.database.reads`delete from events where project_id = ${projectId}`
+  await create('Cut')
+  expect(await take(messages, 1)).toMatchObject([{ id: '3', event: 'task.created' }])
+  await messages.return()
+})
+
+test('who listens since a standby took over goes on, beside those who end', async () => {
+  const before = [await listenIn(app, ada, projectId), await listenIn(app, ada, projectId)]
+  await create('Draw')
+  for (const messages of before) expect(await take(messages, 1)).toMatchObject([{ id: '2' }])
+  await otherHistory()
+  const since = await listenIn(app, ada, projectId)
+  const told = Promise.all([...before, since].map((messages) => take(messages, 1)))
+  await create('Cut')
+  expect(await told).toMatchObject([[ended], [ended], [{ id: '3', event: 'task.created' }]])
+  await since.return()
+})
+
+test('a stream that resumes beside others is told what they are', async () => {
+  const others = [await listenIn(app, ada, projectId), await listenIn(app, ada, projectId)]
+  for (const title of ['Draw', 'Cut']) await create(title)
+  const messages = await listenIn(app, ada, projectId, '?after=1')
+  const told = take(messages, 3)
+  await create('Bend')
+  expect(await told).toMatchObject([{ id: '2' }, { id: '3' }, { id: '4' }])
+  for (const one of [...others, messages]) await one.return()
 })
