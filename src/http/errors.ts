@@ -3,7 +3,7 @@ import { isAway, refusalIn } from '../postgres/errors.ts'
 import { badRequest, errorResponse, type Refusal, unexpected } from '../wire/refusals.ts'
 import type { Share } from './limits/budget.ts'
 import { tell } from './limits/headers.ts'
-import { pathOf } from '../wire/answers.ts'
+import { pathnameOf } from '../wire/answers.ts'
 import { requestId } from '../wire/request-id.ts'
 import { asksForStream, endedStream } from '../wire/server-sent.ts'
 import { invalid } from '../schema/validation.ts'
@@ -48,7 +48,7 @@ interface Failed extends Known {
 }
 
 const mayStream = (request: Request): boolean =>
-  request.method === 'GET' && pathOf(request).replace(/\?.*/, '').endsWith('/events')
+  request.method === 'GET' && pathnameOf(request).endsWith('/events')
 
 function refusalOf(error: unknown, code: unknown): Refusal {
   const refusal = refusalIn(error)

@@ -1,4 +1,4 @@
-import { pathOf } from '../wire/answers.ts'
+import { pathnameOf } from '../wire/answers.ts'
 import { Refusal } from '../wire/refusals.ts'
 import { requestId } from '../wire/request-id.ts'
 
@@ -15,7 +15,7 @@ export function openMethods() {
 
   /** The methods of a path, or nothing for one that is not there. */
   function methodsAt(request: Request): string[] {
-    const path = pathOf(request).replace(/\?.*/, '')
+    const path = pathnameOf(request)
     const found = new Set(paths.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))
     if (found.has('GET')) found.add('HEAD')
     if (found.size > 0) found.add('OPTIONS')

@@ -56,6 +56,9 @@ export const pathOf = ({ url }: Pick<Request, 'url'>): string =>
 /** The same, taken apart; the host before it may be anything, also what no URL can have. */
 export const parsedPath = (request: Pick<Request, 'url'>): URL => new URL(`http://docket${pathOf(request)}`)
 
+/** A request's path alone. */
+export const pathnameOf = (request: Pick<Request, 'url'>): string => pathOf(request).replace(/\?.*/, '')
+
 /** "You have it", when `If-None-Match` names this ETag or that of its compressed form: no body. */
 export function notModified(request: Request, etag: string, version?: number): Response | undefined {
   const named = request.headers.get('if-none-match')
