@@ -29,7 +29,7 @@ test(`half of the files have at most ${medianLines} lines`, () => {
 })
 
 test('files are named in kebab case', () => {
-  const named = /^[a-z0-9]+(-[a-z0-9]+)*(\.test)?\.ts$/
+  const named = /^[a-z0-9]+(-[a-z0-9]+)*((\.deep)?\.test)?\.ts$/
   expect(paths(everything()).filter((path) => !named.test(basename(path)))).toEqual([])
 })
 

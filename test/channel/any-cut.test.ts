@@ -4,6 +4,7 @@ import { openPeers } from '../../src/channel/peers.ts'
 import { type Answer, Lost } from '../../src/channel/protocol.ts'
 import { openLine } from './line.ts'
 import { echo, limits, listeningLog, openPair, reply, soon } from './pair.ts'
+import { cases } from '../support/depth.ts'
 
 type Outcome = { answer: Answer } | { error: Error }
 
@@ -68,7 +69,7 @@ test('wherever a line is cut, each ask comes to an end, and what is told of it i
     }
     await peers.close()
   }
-  await fc.assert(fc.asyncProperty(cutAnywhere, isTrue), { numRuns: 60 })
+  await fc.assert(fc.asyncProperty(cutAnywhere, isTrue), { numRuns: cases(15) })
   // All three were seen, or it shows nothing.
   expect(Object.values(ends).every((count) => count > 0)).toBe(true)
   await pair.close()

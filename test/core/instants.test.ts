@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { parseInstant } from '../../src/schema/text.ts'
+import { cases } from '../support/depth.ts'
 
 const read: Record<string, string> = {
   '2030-02-01': '2030-02-01T00:00:00.000Z',
@@ -59,7 +60,7 @@ describe('a point in time', () => {
       expect(instant).toBe(date.toISOString())
       expect(parseInstant(instant ?? '')).toBe(instant)
     })
-    fc.assert(property, { numRuns: 2_000 })
+    fc.assert(property, { numRuns: cases(500) })
   })
 
   test('is the same seen from any offset', () => {
@@ -70,7 +71,7 @@ describe('a point in time', () => {
       const offset = `${minutes < 0 ? '-' : '+'}${two(hour)}:${two(minute)}`
       expect(parseInstant(local + offset)).toBe(date.toISOString())
     })
-    fc.assert(property, { numRuns: 2_000 })
+    fc.assert(property, { numRuns: cases(500) })
   })
 
   test('is read or refused, whatever the text, and what is read sorts as text', () => {
@@ -81,6 +82,6 @@ describe('a point in time', () => {
       const instant = parseInstant(text)
       if (instant !== null) expect(instant).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
     })
-    fc.assert(property, { numRuns: 3_000 })
+    fc.assert(property, { numRuns: cases(500) })
   })
 })

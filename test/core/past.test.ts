@@ -8,6 +8,7 @@ import { type Body, make, type Person, register } from '../support/client.ts'
 import { openTestService, type TestService } from '../support/service.ts'
 import { readEvents } from '../rules/history.ts'
 import { live, lives } from '../rules/random-life.ts'
+import { cases } from '../support/depth.ts'
 
 let service: TestService
 let people: Person[]
@@ -47,8 +48,8 @@ test('what hung on a task at any time is told by its events, also after it moved
       }
     }
   })
-  await fc.assert(property, { numRuns: 20 })
-  expect(compared).toBeGreaterThan(50)
+  await fc.assert(property, { numRuns: cases(5) })
+  expect(compared).toBeGreaterThan(10)
 })
 
 /** No id is later. */

@@ -4,6 +4,7 @@ import { type Body, invite, make, type Person, register } from '../support/clien
 import { openTestService, type TestService } from '../support/service.ts'
 import { apply, emptyModel, type Model, readFeed } from './feed.ts'
 import { nextOf, walk } from './walk.ts'
+import { cases } from '../support/depth.ts'
 
 let service: TestService
 let ada: Person
@@ -73,7 +74,7 @@ test('what the events say from the first on is what the lists say', async () => 
       expect(contentsOf(model)).toEqual(await listed(id))
     }
   })
-  await fc.assert(property, { numRuns: 8 })
+  await fc.assert(property, { numRuns: cases(3) })
 })
 
 test('who pages while others write, and then follows from the first page on, ends with what is there', async () => {
@@ -95,7 +96,7 @@ test('who pages while others write, and then follows from the first page on, end
       apply(model, event)
     expect(byId(model.task.values())).toEqual((await listed(projectId)).task!)
   })
-  await fc.assert(property, { numRuns: 8 })
+  await fc.assert(property, { numRuns: cases(3) })
 })
 
 test('every list and every single thing of one project says its version', async () => {

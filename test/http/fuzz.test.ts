@@ -14,9 +14,10 @@ import { absentId, expectRefusal } from './answers.ts'
 import { aBodyLike, anUnlikelyId, aQuery, someHeaders } from './hostile.ts'
 import { hostileBodies, hostileTexts } from './hostile-texts.ts'
 import { furnish, openPeople, type People, type Things } from './scene.ts'
+import { cases } from '../support/depth.ts'
 
 const seed = 20_270_131
-const runsPerOperation = 150
+const runsPerOperation = cases(20)
 const patienceMs = 40_000
 setDefaultTimeout(120_000)
 
@@ -140,7 +141,7 @@ test('a hostile Authorization is refused and nothing more', async () => {
       expectRefusal(await inTime(answer), 401)
     },
   )
-  await fc.assert(property, { seed, numRuns: 500 })
+  await fc.assert(property, { seed, numRuns: cases(60) })
 })
 
 test('afterwards the service works as before', async () => {

@@ -119,6 +119,7 @@ test('a change keeps what is absent and clears what is null', async () => {
   const set = { description: 'D', dueDate: '2027-01-01T00:00:00.000Z', assigneeId: people.viewer.id }
   const before = await add(set)
   const path = `/tasks/${before.id}`
+  await Bun.sleep(2) // so that the two times differ
   const { body } = await people.editor.patch(path, { title: 'New' })
   expectAnswer(await people.viewer.get(path), 200, { ...before, title: 'New', updatedAt: body.updatedAt })
   expect(body.updatedAt > before.updatedAt).toBeTrue()

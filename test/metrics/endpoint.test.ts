@@ -3,7 +3,7 @@ import { freePort } from '../../src/local/port.ts'
 import { eventually } from '../races/pair.ts'
 import { type Client, make, openClient, type Person, register } from '../support/client.ts'
 import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
-import { promtool, scrape } from './scrape.ts'
+import { scrape } from './scrape.ts'
 
 let fresh: Awaited<ReturnType<typeof freshEnv>>
 let service: ServiceProcess
@@ -87,11 +87,6 @@ test('open streams show, and leave', async () => {
   end.abort()
   await eventually('the stream is gone', async () => (await scrape(port)).of('docket_streams_open') === 0)
   expect((await scrape(port)).of('docket_followers_open')).toBe(0)
-})
-
-test('promtool finds nothing to say against it', async () => {
-  const { text } = await scrape(port)
-  expect(promtool(['check', 'metrics'], text)).toEqual({ status: 0, output: '' })
 })
 
 test('nothing else is on that port, and nothing of it on the other', async () => {

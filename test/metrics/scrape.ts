@@ -1,5 +1,3 @@
-import { spawnSync } from 'node:child_process'
-
 /** What an endpoint tells: each series with its labels in order, and its value. */
 export async function scrape(
   port: number,
@@ -12,14 +10,4 @@ export async function scrape(
     lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.split(' ').at(-1))]),
   )
   return { text, of: (series) => values.get(series) }
-}
-
-/** Runs Prometheus' own tool, and gives what it says. It is never done without: CI installs it, as README says. */
-export function promtool(words: string[], input = ''): { status: number | null; output: string } {
-  const { status, stdout, stderr, error } = spawnSync('promtool', words, { input, encoding: 'utf8' })
-  if (error)
-    throw new Error('promtool is missing: apt-get install --no-install-recommends prometheus', {
-      cause: error,
-    })
-  return { status, output: stdout + stderr }
 }

@@ -1,14 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { openCounts } from '../../src/metrics/counts.ts'
 import { jobFamilies } from '../../src/jobs/families.ts'
 import { openProcessFamilies } from '../../src/metrics/process-families.ts'
 import { serviceFamilies } from '../../src/process/families.ts'
-import { root } from '../architecture/source.ts'
 import { openTestService, type TestService } from '../support/service.ts'
 import { webhookFamilies } from '../../workers/webhooks/families.ts'
-import { promtool } from './scrape.ts'
+import { alerts, dashboard, targets } from './watched.ts'
 
 let service: TestService
 /** Every metric that there is, with the labels that its series have. */
@@ -27,32 +25,8 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-const alerts = join(root, 'ops/alerts.yml')
-const dashboard = JSON.parse(readFileSync(join(root, 'ops/dashboard.json'), 'utf8'))
-interface Panel {
-  title: string
-  targets?: { expr: string; legendFormat: string }[]
-}
-const targets = (dashboard.panels as Panel[]).flatMap(({ targets = [] }) => targets)
 /** What Prometheus and its configuration add to each series. */
 const added = ['job', 'instance', 'process']
-
-test('promtool takes the alerts', () => {
-  const { status, output } = promtool(['check', 'rules', '--lint=all', '--lint-fatal', alerts])
-  expect([status, output]).toEqual([0, expect.stringMatching(/SUCCESS: \d+ rules found/)])
-})
-
-test('each query of the dashboard is one that Prometheus understands', () => {
-  const rules = targets.map(({ expr }, n) => {
-    const known = expr.replaceAll('$__rate_interval', '5m').replaceAll('$job', 'docket')
-    return `      - record: docket:query${n}\n        expr: ${JSON.stringify(known)}\n`
-  })
-  const { status, output } = promtool(
-    ['check', 'rules', '/dev/stdin'],
-    `groups:\n  - name: dashboard\n    rules:\n${rules.join('')}`,
-  )
-  expect([status, output]).toEqual([0, expect.stringContaining(`SUCCESS: ${targets.length} rules found`)])
-})
 
 test('alerts and dashboard speak of metrics and labels that there are', () => {
   const asked = [readFileSync(alerts, 'utf8'), ...targets.map(({ expr }) => expr)]

@@ -13,9 +13,7 @@ export interface Place {
 
 const env = (place: Place) => ({ PATH: process.env.PATH, ...place })
 
-/** The proxy is never done without: CI installs it, as CONTRIBUTING says. */
-const missing = (cause: Error) =>
-  new Error('haproxy is missing: apt-get install --no-install-recommends haproxy', { cause })
+const missing = (cause: Error) => new Error('haproxy is missing: npm run test:all installs it', { cause })
 
 /** Has the proxy read its configuration, and gives what it says to it. */
 export function checked(place: Place) {

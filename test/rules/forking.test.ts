@@ -8,6 +8,7 @@ import type { Change } from '../../src/facts/facts.ts'
 import { busy, commentAdded, comment, fact, invited, memberOf, owner, project, stranger } from './facts.ts'
 import { subtask, subtaskAdded, task, taskCreated, taskOf, viewer } from './facts.ts'
 import { asking, contextOf, folded } from './given.ts'
+import { cases } from '../support/depth.ts'
 
 const upTo = (count: number) => Array.from({ length: count }, (_, i) => i)
 const users = [viewer, stranger, ...upTo(3).map((n) => `user ${n}`)]
@@ -58,7 +59,7 @@ test('facts that are tried on a fork leave the state as it was, and the fork as 
     expect(tried).toEqual(seen(folded([...busy, ...first, ...second])))
     expect(seen(further)).toEqual(seen(folded([...busy, ...first, ...second, ...third])))
   })
-  fc.assert(property, { numRuns: 500 })
+  fc.assert(property, { numRuns: cases(100) })
 })
 
 test('a rule that is asked on a fork sees what was tried there', () => {

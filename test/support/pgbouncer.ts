@@ -12,7 +12,7 @@ const readyTimeoutMs = 30_000
 /** A PgBouncer in transaction mode before the server of a URL, with few connections to it. */
 export async function openPgBouncer(databaseUrl: string, connections: number) {
   const program = Bun.which('pgbouncer')
-  if (!program) throw new Error('pgbouncer is missing: apt-get install --no-install-recommends pgbouncer')
+  if (!program) throw new Error('pgbouncer is missing: npm run test:all installs it')
   const { hostname, port, username, password } = new URL(databaseUrl)
   const dir = join(await realpath(process.env.TEST_DATA_DIR!), `pgbouncer-${randomBytes(4).toString('hex')}`)
   const own = await freePort()

@@ -136,9 +136,7 @@ test('a worker that is killed half-way leaves no gap, and the next one goes on',
   const half = await keptOf(projectId)
   expect(half.length).toBeGreaterThan(10)
   expect(half).toEqual(from(half[0]!, 200))
-  const second = await spawnService('worker', service.env)
-  await eventually('the end', async () => (await keptOf(projectId)).length === 10)
-  await second.stop()
+  await expire()
   expect(await keptOf(projectId)).toEqual(from(191, 200))
 })
 

@@ -4,7 +4,8 @@ import { run } from '../processes/launch.ts'
 import { type Several, spawnSeveral } from '../processes/several.ts'
 import { eventually } from '../races/pair.ts'
 import { freshEnv } from '../support/service.ts'
-import { promtool, scrape } from './scrape.ts'
+import { promtool } from './promtool.ts'
+import { scrape } from './scrape.ts'
 
 let fresh: Awaited<ReturnType<typeof freshEnv>>
 let several: Several | undefined

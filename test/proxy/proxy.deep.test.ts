@@ -4,6 +4,7 @@ import { freePort } from '../../src/local/port.ts'
 import { eventually, tally, upTo } from '../races/pair.ts'
 import { type Answer, type Client, make, openClient, type Person, register } from '../support/client.ts'
 import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
+import { composed } from './composed.ts'
 import { openNames } from './names.ts'
 import { checked, configuration, type Place, startProxy } from './proxy.ts'
 
@@ -38,8 +39,10 @@ afterAll(async () => {
 const processOf = ({ headers }: Answer) => headers.get('x-request-id')?.split('-')[0] ?? 'nobody'
 const whoAnswers = () => nobody.get('/auth/me', { connection: 'close' }).then(processOf, () => 'nobody')
 
-test('the configuration is as the proxy wants it', () => {
-  expect(checked(place)).toEqual({ status: 0, output: 'Configuration file is valid' })
+test('the proxy accepts its configuration, with the settings of docker-compose.yml too', () => {
+  const settings = { ...composed.proxy.environment, BIND: '127.0.0.1:3999' } as unknown as Place
+  for (const one of [place, settings])
+    expect(checked(one)).toEqual({ status: 0, output: 'Configuration file is valid' })
 })
 
 test('requests go to all processes alike', async () => {

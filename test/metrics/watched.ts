@@ -1,0 +1,19 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from '../architecture/source.ts'
+
+interface Panel {
+  title: string
+  targets?: { expr: string; legendFormat: string }[]
+}
+
+/** The file of the alerts. */
+export const alerts = join(root, 'ops/alerts.yml')
+
+/** The dashboard, with all that it holds. */
+export const dashboard = JSON.parse(readFileSync(join(root, 'ops/dashboard.json'), 'utf8')) as {
+  panels: Panel[]
+}
+
+/** The queries of the dashboard. */
+export const targets = dashboard.panels.flatMap(({ targets = [] }) => targets)

@@ -1,0 +1,54 @@
+import postgres from 'postgres'
+import { migrate } from '../../drizzle/migrate.ts'
+import { type Local, startLocal } from '../../src/local/start.ts'
+
+export const templateDatabase = 'docket_template'
+
+/** The servers of a test run, and the environment in which its tests find them. */
+export interface TestServers {
+  env: Record<string, string>
+  stop(): Promise<void>
+}
+
+/** Starts a Postgres and a Redis with their data in `dataDir`, and prepares the database that tests copy. */
+export async function startServers(dataDir: string): Promise<TestServers> {
+  const local = await startLocal({ dataDir, postgres: true, redis: true, log: logInstallation })
+  try {
+    const adminUrl = withDatabase(local.databaseUrl!, 'postgres')
+    await prepareTemplate(adminUrl)
+    const env = { TEST_DATABASE_URL: adminUrl, TEST_REDIS_URL: local.redisUrl!, TEST_DATA_DIR: dataDir }
+    return { env, stop: () => local.stop() }
+  } catch (error) {
+    await stopQuietly(local)
+    throw error
+  }
+}
+
+async function prepareTemplate(adminUrl: string): Promise<void> {
+  const sql = postgres(adminUrl, { max: 1, fetch_types: false, onnotice: () => {} })
+  try {
+    await sql`create database ${sql(templateDatabase)}`
+    // Each line of the log names its database.
+    await sql`alter system set log_line_prefix = '%m [%p] %q%d '`
+    // Only a crash of the machine can lose data now, not one of Postgres: commits are still written before they are answered.
+    for (const name of ['fsync', 'full_page_writes']) await sql.unsafe(`alter system set ${name} = off`)
+    await sql`select pg_reload_conf()`
+    await migrate(withDatabase(adminUrl, templateDatabase))
+    // A database cannot be copied while a session is connected to it.
+    await sql`alter database ${sql(templateDatabase)} with is_template true allow_connections false`
+  } finally {
+    await sql.end({ timeout: 5 })
+  }
+}
+
+function withDatabase(databaseUrl: string, name: string): string {
+  const url = new URL(databaseUrl)
+  url.pathname = name
+  return url.href
+}
+
+function logInstallation(message: string): void {
+  if (message.startsWith('Redis is missing')) console.error(message)
+}
+
+const stopQuietly = (local: Local) => local.stop().catch(console.error)
