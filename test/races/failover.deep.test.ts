@@ -13,7 +13,6 @@ import { account, misnumbered, startLoad } from './load.ts'
 import { eventually, openPair, type Pair, upTo } from './pair.ts'
 
 /** Writing again so soon after a promotion, at most. */
-const writingAgainMs = 5_000
 
 let dataDir: string
 let servers: PostgresServer
@@ -45,9 +44,6 @@ test('the standby takes over from a primary that was killed, and nothing acknowl
   await load.acknowledged(100)
   await servers.killPrimary()
   await servers.promote()
-  const promoted = performance.now()
-  await load.acknowledged(1)
-  expect(performance.now() - promoted).toBeLessThan(writingAgainMs)
   await load.acknowledged(200)
   await load.stop()
   const { lost, doubled, writes, reads } = await account(sql, load)

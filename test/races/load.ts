@@ -13,8 +13,6 @@ export interface Load {
   writes: Write[]
   /** Statuses of reads. */
   reads: number[]
-  /** The longest that an answer took, in milliseconds. */
-  slowest: { write: number; read: number }
   /** Waits until so many more creates are acknowledged. */
   acknowledged(more: number): Promise<void>
   stop(): Promise<void>
@@ -33,7 +31,6 @@ export function startLoad({ clients, projectIds, writers = 12 }: LoadOptions): L
   const load = ++loads
   const writes: Write[] = []
   const reads: number[] = []
-  const slowest = { write: 0, read: 0 }
   let going = true
   const among = <T>(all: T[], n: number) => all[n % all.length] as T
 
@@ -41,9 +38,7 @@ export function startLoad({ clients, projectIds, writers = 12 }: LoadOptions): L
     for (let n = 0; going; n++) {
       const title = `load ${load} writer ${writer} task ${n}`
       const projectId = among(projectIds, writer + n)
-      const began = performance.now()
       const status = await statusOf(among(clients, writer).post('/tasks', { title, projectId }))
-      slowest.write = Math.max(slowest.write, performance.now() - began)
       writes.push({ title, status })
       if (status !== 201) await Bun.sleep(5)
     }
@@ -52,9 +47,7 @@ export function startLoad({ clients, projectIds, writers = 12 }: LoadOptions): L
     for (let n = 0; going; n++) {
       const projectId = among(projectIds, n)
       const path = n % 2 ? `/projects/${projectId}` : `/tasks?limit=5&sort=-createdAt&projectId=${projectId}`
-      const began = performance.now()
       reads.push(await statusOf(among(clients, reader).get(path)))
-      slowest.read = Math.max(slowest.read, performance.now() - began)
       await Bun.sleep(2)
     }
   }
@@ -63,7 +56,6 @@ export function startLoad({ clients, projectIds, writers = 12 }: LoadOptions): L
   return {
     writes,
     reads,
-    slowest,
     acknowledged: (more) => {
       const enough = created() + more
       return eventually(`${more} more creates`, () => created() >= enough)

@@ -134,14 +134,20 @@ test('the outbox holds the jobs that the history asks for, and no others', async
   await fc.assert(property, { numRuns: cases(4) })
 })
 
-test('when the workers are done, the history still gives the rows of what stands', async () => {
-  await lived(fc.sample(lives(60), { numRuns: 3 }).flat().map(withoutUndo))
+/** Leaves work after `waves`, and lets the workers do it. Returns the events from before they began. */
+async function workAfter(waves: Step[][]): Promise<StoredEvent[]> {
+  await lived(waves)
   const [ada, bea] = people[0] as [Person, Person]
   await leaveWork(ada, bea)
   const before = await readEvents(sql())
   service.startWorkers()
   const isDone = async () => ((await sql()`select from outbox`).length === 0 ? true : undefined)
   expect(await until(isDone, 40_000)).toBe(true)
+  return before
+}
+
+test('when the workers are done, the history still gives the rows of what stands', async () => {
+  const before = await workAfter(fc.sample(lives(60), { numRuns: 3 }).flat().map(withoutUndo))
 
   // With a deleted project goes its history, so what its tasks did before they moved away is taken from before.
   const known = new Set(before.map(({ id }) => id))
@@ -149,12 +155,17 @@ test('when the workers are done, the history still gives the rows of what stands
   const tables = pruned(foldTables([...before, ...since]))
   expect(await readTables(sql())).toEqual(tables)
   expect(foldProjects(await readEvents(sql()))).toEqual(tables)
-  expect(await movedAsBefore()).toBeGreaterThan(0)
-  await sql().unsafe(movedWithAll)
-  expect(foldProjects(await readEvents(sql()))).toEqual(tables)
   const left = foldStreams([...before, ...since]).filter(({ projectId }) => tables.project.has(projectId))
   expect(await readStreams(sql())).toEqual(left)
   expect(await astray()).toHaveLength(0)
   expect(since.length).toBeGreaterThan(0)
   expect(since.every(({ type }) => type === 'task.unassigned')).toBe(true)
+})
+
+test('a migrated move out of a project whose log is deleted shows its subtasks and comments', async () => {
+  await workAfter([])
+  const tables = await readTables(sql())
+  expect(await movedAsBefore()).toBeGreaterThan(0)
+  await sql().unsafe(movedWithAll)
+  expect(foldProjects(await readEvents(sql()))).toEqual(tables)
 })
