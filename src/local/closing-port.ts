@@ -15,9 +15,13 @@ const filter: [code: number, ifTrue: number, ifFalse: number, value: number][] =
   [0x06, 0, 0, 0xffff_ffff],
 ]
 
+/** Some systems allow a socket filter to root alone. */
+export const noFilter = 'the system does not let this user filter the connections of a port'
+
 /**
  * Has no new connection come to this process on a port that others share: who asks for one asks again after a second,
  * and finds another. For Linux resets what waits to be accepted when its process closes the port.
+ * @throws Error where the system does not allow it
  */
 export function takeNoNewConnections(port: number): void {
   const code = new DataView(new ArrayBuffer(8 * filter.length))
@@ -37,7 +41,7 @@ function attach(socket: number, program: DataView<ArrayBuffer>): void {
   const { symbols, close } = openLibc()
   const answer = symbols.setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, ptr(program), program.byteLength)
   close()
-  if (answer !== 0) throw new Error('the system takes no filter for a port')
+  if (answer !== 0) throw new Error(noFilter)
 }
 
 function openLibc() {

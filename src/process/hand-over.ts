@@ -29,7 +29,7 @@ export async function handOver(app: Serving, delayMs: number, log: Log): Promise
   try {
     takeNoNewConnections(server.port)
   } catch (error) {
-    log.warn({ reason: String(error) }, 'who connects at this moment may have to do it again')
+    log.warn({ reason: String(error) }, 'clients that connect at this moment may have to connect again')
     return
   }
   await sleep(arrivalMs)

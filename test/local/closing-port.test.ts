@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { takeNoNewConnections } from '../../src/local/closing-port.ts'
+import { noFilter, takeNoNewConnections } from '../../src/local/closing-port.ts'
 import { eventually, upTo } from '../races/pair.ts'
 import { askWithoutEnd } from '../processes/strict-client.ts'
 
@@ -19,6 +19,18 @@ afterEach(async () => {
   await server.stop(true)
 })
 
+/** True once no new connection comes here. A system that allows it to root alone must say so, and change nothing. */
+function isAllowed(port: number): boolean {
+  try {
+    takeNoNewConnections(port)
+    return true
+  } catch (error) {
+    expect(String(error)).toBe(`Error: ${noFilter}`)
+    expect(process.getuid!()).not.toBe(0)
+    return false
+  }
+}
+
 const ask = async () =>
   (await fetch(server.url, { keepalive: false, headers: { connection: 'close' } })).text()
 
@@ -28,7 +40,11 @@ test('new connections come to the other process, and those that are open stay op
   const request = () => 'GET / HTTP/1.1\r\nHost: docket.test\r\n\r\n'
   const open = upTo(8).map(() => askWithoutEnd(server.url.href, request, true))
   await eventually('all are open', () => open.every(({ answered }) => answered > 0))
-  takeNoNewConnections(server.port!)
+  if (!isAllowed(server.port!)) {
+    await Promise.all(open.map((client) => client.stop()))
+    expect(new Set(await Promise.all(upTo(64).map(ask)))).toEqual(new Set(['here', 'beside']))
+    return
+  }
   const after = upTo(64).map(ask)
   await Promise.race(after)
   const answered = open.map((client) => client.answered)

@@ -36,15 +36,18 @@ test(
     several.signal('SIGHUP')
     await several.said('all processes are replaced')
     await Promise.all(clients.map((client) => client.stop()))
-    expect(clients.flatMap(({ failures }) => failures)).toEqual([])
+    // Where the system does not let this user filter connections, the service says that clients may be reset.
+    const mayReset = several.output.some((line) => line.includes('may have to connect again'))
+    if (mayReset) expect(process.getuid!()).not.toBe(0)
+    const failures = clients.flatMap(({ failures }) => failures)
+    expect(failures.filter((failure) => !mayReset || failure !== 'ECONNRESET')).toEqual([])
     for (const { answered } of clients) expect(answered).toBeGreaterThan(0)
 
     const after = several.pids()
     const all = [...before.web, ...before.worker, ...after.web, ...after.worker]
     expect([after.web.length, after.worker.length, new Set(all).size]).toEqual([2, 1, 6])
-    expect(await written(projectId)).toBe(
-      clients.reduce((sum, { answered }, i) => sum + (i % 2) * answered, 0),
-    )
+    const answered = clients.reduce((sum, { answered }, i) => sum + (i % 2) * answered, 0)
+    expect(await written(projectId)).toBeWithin(answered, answered + failures.length + 1)
     expect(await several.stop()).toBe(0)
     await several.gone()
   },
