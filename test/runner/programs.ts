@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
-import { chmod, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 
@@ -30,61 +30,62 @@ export async function installPrograms(programs: Program[], dir: string): Promise
   // Where there is no apt-get, the start of the servers installs Redis with the package manager that is there.
   const needed = isOnPath('apt-get') ? programs : programs.filter((program) => program !== redis)
   const absent = () => needed.filter(({ names }) => !names.some(isOnPath))
-  const packages = absent().map((program) => program.package)
-  if (packages.length === 0) return
-  console.error(`Installing ${packages.join(', ')}`)
-  const failure = await install(packages, dir).then(
+  const missing = absent()
+  if (missing.length === 0) return
+  console.error(`Installing ${namesOf(missing)}`)
+  const failure = await install(missing, dir).then(
     () => '',
     (error: Error & { stderr?: string }) => error.stderr?.trim() || error.message,
   )
-  const names = absent().map((program) => program.names[0])
-  if (names.length === 0) return
-  const command = `sudo apt-get install --no-install-recommends ${packages.join(' ')}`
-  throw new Error(`The tests need ${names.join(', ')}. Install with: ${command}\n${failure}`)
+  const left = absent()
+  if (left.length === 0) return
+  const packages = left.map((program) => program.package).join(' ')
+  throw new Error(
+    `The tests need ${namesOf(left)}. Install with: sudo apt-get install --no-install-recommends ${packages}\n${failure}`,
+  )
 }
 
-async function install(packages: string[], dir: string): Promise<void> {
+const namesOf = (programs: Program[]) => programs.map(({ names }) => names[0]).join(', ')
+
+async function install(programs: Program[], dir: string): Promise<void> {
   const isRoot = process.getuid?.() === 0
   const maySudo = !isRoot && (await run('sudo', ['-n', 'true']).then(...yesOrNo))
-  if (!isRoot && !maySudo) return unpack(packages, dir)
+  if (!isRoot && !maySudo) return unpack(programs, dir)
+  const packages = programs.map((program) => program.package)
   const command = [...(maySudo ? ['sudo', '-n'] : []), 'env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get']
   await execute([...command, 'update', '-qq'])
   await execute([...command, 'install', '-y', '-qq', '--no-install-recommends', ...packages])
 }
 
 /** Downloads the packages, and the libraries that this machine lacks for them, with package lists of our own. */
-async function unpack(packages: string[], dir: string): Promise<void> {
-  const work = `${dir}.new`
+async function unpack(programs: Program[], dir: string): Promise<void> {
+  const work = join(dir, 'download')
   await rm(work, { recursive: true, force: true })
-  for (const name of ['lists/partial', 'archives/partial', 'bin'])
-    await mkdir(join(work, name), { recursive: true })
+  for (const name of ['lists/partial', 'archives/partial']) await mkdir(join(work, name), { recursive: true })
   const own = { 'Dir::State::lists': 'lists', 'Dir::Cache': '', 'Dir::Cache::archives': 'archives' }
   const options = Object.entries(own).map(([name, folder]) => `${name}=${join(work, folder)}`)
   const apt = ['apt-get', '-qq', ...[...options, 'Debug::NoLocking=1'].flatMap((option) => ['-o', option])]
   await execute([...apt, 'update'])
-  await execute([...apt, 'install', '-y', '--download-only', '--no-install-recommends', ...packages])
+  const install = ['install', '-y', '--download-only', '--no-install-recommends']
+  await execute([...apt, ...install, ...programs.map((program) => program.package)])
   const archives = (await readdir(join(work, 'archives'))).filter((name) => name.endsWith('.deb'))
   for (const name of archives)
-    await execute(['dpkg-deb', '--extract', join(work, 'archives', name), join(work, 'root')])
-  for (const name of ['lists', 'archives']) await rm(join(work, name), { recursive: true })
-  await rm(dir, { recursive: true, force: true })
-  await rename(work, dir)
-  await writeStarters(dir)
+    await execute(['dpkg-deb', '--extract', join(work, 'archives', name), join(dir, 'root')])
+  await rm(work, { recursive: true })
+  await mkdir(join(dir, 'bin'), { recursive: true })
+  for (const name of programs.flatMap(({ names }) => names)) await writeStarter(name, dir)
 }
 
-/** Scripts in `bin` that start each unpacked program with the libraries that were unpacked beside it. */
-async function writeStarters(dir: string): Promise<void> {
-  const root = join(dir, 'root/usr')
-  const libraries = (await readdir(join(root, 'lib')).catch(() => []))
-    .filter((name) => name.includes('-linux-'))
-    .flatMap((name) => [join(root, 'lib', name), join(dir, 'root/lib', name)])
-  for (const folder of ['bin', 'sbin']) {
-    for (const name of await readdir(join(root, folder)).catch(() => [])) {
-      const script = `#!/bin/sh\nLD_LIBRARY_PATH='${libraries.join(':')}' exec '${join(root, folder, name)}' "$@"\n`
-      await writeFile(join(dir, 'bin', name), script)
-      await chmod(join(dir, 'bin', name), 0o755)
-    }
-  }
+/** Writes the script in `bin` that starts an unpacked program with the libraries that were unpacked beside it. */
+async function writeStarter(name: string, dir: string): Promise<void> {
+  const root = join(dir, 'root')
+  const found = ['usr/bin', 'usr/sbin'].map((folder) => join(root, folder, name)).find(isExecutable)
+  if (!found) return
+  const folders = (await readdir(join(root, 'usr/lib'))).filter((folder) => folder.includes('-linux-'))
+  const libraries = folders.flatMap((folder) => [join(root, 'usr/lib', folder), join(root, 'lib', folder)])
+  const starter = join(dir, 'bin', name)
+  await writeFile(starter, `#!/bin/sh\nLD_LIBRARY_PATH='${libraries.join(':')}' exec '${found}' "$@"\n`)
+  await chmod(starter, 0o755)
 }
 
 const execute = ([program = '', ...args]: string[]) =>
@@ -93,12 +94,14 @@ const execute = ([program = '', ...args]: string[]) =>
 const yesOrNo = [() => true, () => false] as const
 
 function isOnPath(program: string): boolean {
-  return (process.env.PATH ?? '').split(delimiter).some((folder) => {
-    try {
-      accessSync(join(folder, program), constants.X_OK)
-      return true
-    } catch {
-      return false
-    }
-  })
+  return (process.env.PATH ?? '').split(delimiter).some((folder) => isExecutable(join(folder, program)))
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
 }
