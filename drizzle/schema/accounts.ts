@@ -8,6 +8,8 @@ export const users = pgTable(
     id: uuid('id').primaryKey(),
     name: text('name').notNull(),
     email: text('email').notNull().unique(),
+    /** Null until the owner of the address has confirmed it. */
+    emailVerifiedAt: instant('email_verified_at'),
     /** Null for a service account. */
     passwordHash: text('password_hash'),
     /** Every token names the version it was made at; raising it revokes them all. */
@@ -59,4 +61,22 @@ export const revokedTokens = pgTable(
   'revoked_tokens',
   { jti: uuid('jti').primaryKey(), expiresAt: instant('expires_at').notNull() },
   (t) => [index('revoked_tokens_age').on(t.expiresAt)],
+)
+
+/** What a mail's token is good for. The token itself is in no column: it is computed from the id and the service's secret. */
+export const mailTokens = pgTable(
+  'mail_tokens',
+  {
+    /** Also the id of the job that sends the mail. */
+    id: uuid('id').primaryKey(),
+    userId: uuid('user_id').notNull(),
+    purpose: text('purpose').$type<'verify' | 'reset'>().notNull(),
+    /** The address that the mail was sent to. */
+    email: text('email').notNull(),
+    /** The account's token version at that time: a token for another version has expired. */
+    version: integer('version').notNull(),
+    expiresAt: instant('expires_at').notNull(),
+    usedAt: instant('used_at'),
+  },
+  (t) => [index('mail_tokens_account').on(t.userId), index('mail_tokens_age').on(t.expiresAt)],
 )
