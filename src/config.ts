@@ -42,13 +42,15 @@ const ofProcess = ({ isOn, oneOf, text, whole, ...special }: Settings) => ({
   drainTimeoutMs: whole('DRAIN_TIMEOUT_MS', 10_000, 100, 600_000),
 })
 
-const ofCallers = ({ isOn, origins, whole }: Settings) => ({
+const ofCallers = ({ isOn, origins, registration, whole }: Settings) => ({
+  registration: registration('REGISTRATION'),
   rateLimit: isOn('RATE_LIMIT', 'on'),
   readsPerMinute: whole('READS_PER_MINUTE', 6_000_000, 1, 1_000_000_000),
   writesPerMinute: whole('WRITES_PER_MINUTE', 3_000_000, 1, 1_000_000_000),
   signInsPerMinute: whole('SIGN_INS_PER_MINUTE', 6_000, 1, 1_000_000_000),
   signInFailures: whole('SIGN_IN_FAILURES', 20, 1, 1_000_000),
   signInFailureMinutes: whole('SIGN_IN_FAILURE_MINUTES', 15, 1, 1_440),
+  invitationsPerHour: whole('INVITATIONS_PER_HOUR', 60, 1, 1_000_000),
   corsOrigins: origins('CORS_ORIGINS'),
   logRequests: isOn('LOG_REQUESTS', 'off'),
   trustProxy: isOn('TRUST_PROXY', 'off'),

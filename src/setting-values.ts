@@ -27,6 +27,7 @@ export function settingsIn(env: Env) {
     databaseUrl: (name: string) => databaseUrl(name, text(name)),
     redisUrl: (name: string) => redisUrl(name, text(name)),
     origins: (name: string) => origins(name, text(name)),
+    registration: (name: string) => registration(name, text(name, 'open')),
     secrets: (name: string) => secrets(name, text(name)),
     duration: (name: string, fallback: string) => duration(name, text(name, fallback)),
   }
@@ -89,6 +90,18 @@ function origins(name: string, value: string): string[] {
   const isOrigin = (one: string) => one === '*' || (URL.canParse(one) && new URL(one).origin === one)
   if (all.every(isOrigin)) return all
   throw new ConfigError(`${name} must be * or origins such as https://app.example.com with commas between`)
+}
+
+/** Who may register: everybody, nobody, or the owners of addresses in these domains. */
+export type Registration = 'open' | 'closed' | string[]
+
+function registration(name: string, value: string): Registration {
+  if (value === 'open' || value === 'closed') return value
+  const domains = value.split(',').map((domain) => domain.trim().toLowerCase())
+  if (domains.every((domain) => /^[a-z0-9-]+(\.[a-z0-9-]+)+$/.test(domain))) return domains
+  throw new ConfigError(
+    `${name} must be open, closed or domains such as example.com,example.org, not "${value}"`,
+  )
 }
 
 /** The secrets in JWT_SECRET: the first signs tokens, all verify them. */

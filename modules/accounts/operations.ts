@@ -1,8 +1,9 @@
 import { operation } from '../../src/openapi/operation.ts'
 import { Message } from '../../src/schema/answer.ts'
 import { passwordMissing, wrongPassword } from './change.ts'
+import { closed, registered } from './registration.ts'
 import { ChangedMeView, messages, UpdateMeBody } from './schema.ts'
-import { registered, wrong } from './sign-in.ts'
+import { wrong } from './sign-in.ts'
 import { LoginBody, RegisterBody, SignedInView, UserView } from './user.ts'
 
 // What the document says of each route.
@@ -25,7 +26,7 @@ export const registering = operation({
     secret: true,
     madeAt: '/auth/me',
   },
-  refuses: [registered()],
+  refuses: [closed(), registered()],
   open: true,
 })
 

@@ -2,13 +2,14 @@ import { Elysia } from 'elysia'
 import type { Services } from '../../src/services.ts'
 import * as document from './operations.ts'
 import { openOwnAccount } from './own-account.ts'
+import { openRegister } from './registration.ts'
 import { UpdateMeBody } from './schema.ts'
 import { openSignIn } from './sign-in.ts'
 import { LoginBody, RegisterBody } from './user.ts'
 
 export function accountRoutes(services: Services) {
   const { claimed, guarded, signIn: strangers } = services.guards
-  const { register, signIn } = openSignIn(services)
+  const [register, signIn] = [openRegister(services), openSignIn(services)]
   const { read, change, close, signOut, signOutEverywhere } = openOwnAccount(services)
   const open = new Elysia()
     .use(strangers)

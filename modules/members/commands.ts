@@ -34,6 +34,7 @@ export const inviteMember = command('member.invite', {
   at: inProject(),
   least: 'ADMIN',
   whom: ({ email }) => ({ by: 'email', key: normalEmail(email) }),
+  invites: () => 1,
   decide(state, known, { role = 'VIEWER' }) {
     if (!known.person || known.person.serves) throw notFound('User')
     const { id: userId } = known.person

@@ -66,6 +66,7 @@ export function batchOf(commands: Command<never>[]) {
     }),
     needs: ({ operations }, found) => needsOf(kinds, operations, found),
     weight: ({ operations }) => operations.length,
+    invites: ({ operations }) => operations.filter(({ op }) => kinds.get(op)!.command.invites).length,
     keepsAnswer: true,
     decide(state, known, { ifVersion, operations, dryRun, return: wanted }: Static<typeof input>) {
       if (state.project) requireMatch(known, state.project)

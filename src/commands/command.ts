@@ -59,6 +59,8 @@ export interface Command<Input extends object = object, Row = unknown> {
   takesOwnId?: boolean
   /** How many writes it is, where it is more than one: a commit holds so many. */
   weight?(input: Input): number
+  /** How many accounts it looks up by their addresses: each is an invitation. */
+  invites?(input: Input): number
   /** Its answer is kept with its commit: its first event does not say all of it. */
   keepsAnswer?: boolean
   /** The answer from that event alone, where it says all of it and so was not kept. */

@@ -22,9 +22,14 @@ type TraceparentOf = (request: Request) => string | undefined
  * text to know what to prepare, so it takes its argument apart itself.
  */
 export const openRunCommand =
-  ({ useMore }: Pick<Limits, 'useMore'>, run: Run, write: Write, traceparentOf: TraceparentOf) =>
+  (
+    { invite, useMore }: Pick<Limits, 'invite' | 'useMore'>,
+    run: Run,
+    write: Write,
+    traceparentOf: TraceparentOf,
+  ) =>
   <Input extends object, Row>(path: string, command: Command<Input, Row>, summary: string) => {
-    const { name, madeAt, weight } = command
+    const { name, invites, madeAt, weight } = command
     const inputOf = readInput(path, command)
     const answer = ({ request, caller, params, body = null, query }: Asked): Promise<Response> => {
       const input = inputOf(params, body, query)
@@ -35,7 +40,10 @@ export const openRunCommand =
       const holder = holderOf(caller)
       const go = () => write(request, holder, body, work, where)
       const more = weight ? weight(input) - 1 : 0
-      return more > 0 ? useMore(holder, more).then(go) : go()
+      const invitations = invites ? invites(input) : 0
+      if (invitations === 0) return more > 0 ? useMore(holder, more).then(go) : go()
+      const invited = invite(caller.userId, invitations)
+      return more > 0 ? invited.then(() => useMore(holder, more)).then(go) : invited.then(go)
     }
     const hooks = commandHooks(path, command, summary)
     // Elysia would parse a body that the command has no use for.

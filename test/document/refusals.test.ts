@@ -115,6 +115,7 @@ const wrongs: Record<number, (path: string, operation: Operation) => Wrong | und
   401: (_, { operationId }) =>
     operationId === 'login' ? {} : { who: people.owner.as('not.a.token') as Person },
   403(_, { operationId, 'x-scope': scope }) {
+    if (operationId === 'register') return undefined // with another REGISTRATION
     if (!scope || operationId === 'createProject') return { who: people.owner.as(token.token) as Person }
     return { who: people.viewer }
   },

@@ -42,6 +42,8 @@ export async function freshEnv(overrides: Env = {}): Promise<{ env: Env; drop():
     // Receivers of tests are on loopback.
     WEBHOOK_ALLOW_HTTP: 'on',
     WEBHOOK_ALLOW_PRIVATE: 'on',
+    // Tests invite more often than people do.
+    INVITATIONS_PER_HOUR: '1000000',
     ...overrides,
   }
   return { env, drop: () => database.drop() }

@@ -2,6 +2,7 @@ import type { Config } from '../../config.ts'
 import { Budget, type Share } from './budget.ts'
 import { openCounter, type Policy } from './counter.ts'
 import { type Guess, openGuesses } from './guesses.ts'
+import { openInvitations } from './hourly.ts'
 import type { RedisClient } from '../../redis/connections.ts'
 
 export interface Limits {
@@ -12,6 +13,8 @@ export interface Limits {
   /** Takes from an address's budget of sign-ins and registrations. @throws Refusal 429 */
   enter(address: string): Share | null | Promise<Share>
   guess: Guess
+  /** Takes invitations from an account's budget. @throws Refusal 429, or 400 for more than an hour has */
+  invite(userId: string, invitations: number): Promise<void>
 }
 
 const none: Limits = {
@@ -19,6 +22,7 @@ const none: Limits = {
   useMore: async () => {},
   enter: () => null,
   guess: (_, isRight) => isRight(),
+  invite: async () => {},
 }
 
 /** The limits of each caller, shared by all processes through Redis. Off, they cost nothing. */
@@ -37,5 +41,6 @@ export function openLimits(redis: RedisClient, config: Config): Limits {
     useMore: (holder, count) => writes.takeMore(holder, count),
     enter: (address) => signIns.take(address),
     guess: openGuesses(counter(failures), failures),
+    invite: openInvitations(counter, config.invitationsPerHour),
   }
 }

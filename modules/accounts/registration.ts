@@ -1,0 +1,39 @@
+import type { Static } from '@sinclair/typebox'
+import { newId } from '../../src/ids.ts'
+import { normalEmail } from '../../src/schema/text.ts'
+import type { Services } from '../../src/services.ts'
+import type { Registration } from '../../src/setting-values.ts'
+import { conflict, forbidden } from '../../src/wire/refusals.ts'
+import { accountByEmail, insertAccount } from './queries.ts'
+import { keyOf, signedIn, type Stranger } from './sign-in.ts'
+import type { RegisterBody } from './user.ts'
+
+export const registered = () => conflict('This email address is registered already')
+export const closed = () =>
+  forbidden('Registration is closed: ask the operator of this service for an account')
+const otherDomain = (domains: string[]) => forbidden(`Registration takes addresses of ${domains.join(', ')}`)
+
+/** @throws Refusal 403 */
+function requireOpen(registration: Registration, email: string): void {
+  if (registration === 'open') return
+  if (registration === 'closed') throw closed()
+  if (!registration.includes(email.slice(email.lastIndexOf('@') + 1))) throw otherDomain(registration)
+}
+
+/** Makes an account and signs its owner in. */
+export const openRegister =
+  (services: Services) =>
+  async ({ request, address, body }: Stranger<Static<typeof RegisterBody>>) => {
+    const { config, database, once, passwords } = services
+    const sql = database.chores
+    const email = normalEmail(body.email)
+    requireOpen(config.registration, email)
+    return once(request, keyOf(services, address, email), body, async (keep) => {
+      if (await accountByEmail(sql, email)) throw registered()
+      const passwordHash = await passwords.hash(body.password)
+      const account = { id: newId(), name: body.name.trim(), email, passwordHash, tokenVersion: 0 }
+      const draft = await signedIn(services, account, 201)
+      if (!(await insertAccount(sql, account, keep(draft)))) throw registered()
+      return draft
+    })
+  }

@@ -1,0 +1,28 @@
+import { badRequest } from '../../wire/refusals.ts'
+import type { Counter, Policy } from './counter.ts'
+import { overdrawn } from './headers.ts'
+
+/** Counts what a key uses in an hour. @throws Refusal 429 when this is more than the policy allows */
+export const openHourly = (counterOf: (policy: Policy) => Counter, name: string, points: number) => {
+  const policy = { name, points, seconds: 3_600 }
+  const counter = counterOf(policy)
+  return async (key: string, count = 1): Promise<void> => {
+    const used = await counter.add(key, count)
+    if (used.points > points) throw overdrawn(policy, used.msToEnd)
+  }
+}
+
+export const tooManyInvitations = (most: number) =>
+  badRequest(`operations must hold at most ${most} invitations`)
+
+/**
+ * Counts the invitations of an account. A rejected invitation counts too: it looks up an account by its address, and
+ * its error says whether there is one.
+ */
+export function openInvitations(counterOf: (policy: Policy) => Counter, perHour: number) {
+  const use = openHourly(counterOf, 'invitations', perHour)
+  return async (userId: string, invitations: number): Promise<void> => {
+    if (invitations > perHour) throw tooManyInvitations(perHour)
+    await use(userId, invitations)
+  }
+}
