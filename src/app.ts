@@ -9,6 +9,7 @@ import { historyReads } from '../modules/history/reads.ts'
 import { historyRoutes } from '../modules/history/routes.ts'
 import { feedReads } from '../modules/feeds/reads.ts'
 import { feedRoutes } from '../modules/feeds/routes.ts'
+import { mailRoutes } from '../modules/mail/routes.ts'
 import { memberReads } from '../modules/members/reads.ts'
 import { memberRoutes } from '../modules/members/routes.ts'
 import { projectReads } from '../modules/projects/reads.ts'
@@ -58,6 +59,7 @@ export function createApp(services: Services) {
     .group('/api/v1', (api) =>
       api
         .use(accountRoutes(services))
+        .use(mailRoutes(services))
         .use(tokenRoutes(services))
         .use(projectRoutes(http, projectReads(services)))
         .use(batchRoutes(http))

@@ -20,6 +20,7 @@ export function readConfig(env: Record<string, string | undefined>) {
     ...ofWrites(settings),
     ...ofJobs(settings),
     ...ofWebhooks(settings),
+    ...ofMail(settings),
   }
 }
 
@@ -107,6 +108,13 @@ const ofWebhooks = ({ isOn, whole }: Settings) => ({
   webhookAllowPrivate: isOn('WEBHOOK_ALLOW_PRIVATE', 'off'),
   webhookConcurrency: whole('WEBHOOK_CONCURRENCY', 100, 1, 10_000),
   projectWebhooks: whole('PROJECT_WEBHOOKS', 100, 1, 1_000),
+})
+
+const ofMail = ({ mailbox, url, whole }: Settings) => ({
+  smtpUrl: url('SMTP_URL', ['smtp:', 'smtps:']),
+  mailFrom: mailbox('MAIL_FROM', 'Docket <docket@localhost>'),
+  publicUrl: url('PUBLIC_URL', ['http:', 'https:']),
+  mailsPerHour: whole('MAILS_PER_HOUR', 10, 1, 1_000_000),
 })
 
 /** @throws ConfigError when production leaves out what all its processes must share. */

@@ -31,7 +31,7 @@ export function openGround(config: Config, log: Log) {
     recent: new Recent((projectId) => followers.countOf(projectId) > 0),
     findKept: openFindKept(database.reads),
     versions: openVersions(database.reads, steps, counts.readWaits.versions),
-    findPerson: openFindPerson(database.reads),
+    findPerson: openFindPerson(database.reads, config.smtpUrl !== ''),
     oldestKept: openOldestKept(database.reads),
     async close() {
       await jobs.close()

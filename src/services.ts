@@ -23,6 +23,7 @@ import type { Tracing } from './tracing/tracing.ts'
 import { openWrite, type Write } from './http/write.ts'
 import { openOutbound, type Outbound } from './outbound/outbound.ts'
 import type { Sealing } from './identity/sealed.ts'
+import type { MailTokens } from './identity/mail-tokens.ts'
 import type { Tokens } from './identity/tokens.ts'
 import type { Versions } from './reads/versions.ts'
 import { openGround } from './ground.ts'
@@ -56,6 +57,7 @@ export interface Services {
   limits: Limits
   authenticate: Authenticate
   tokens: Tokens
+  mailTokens: MailTokens
   sealing: Sealing
   passwords: Passwords
   jobs: Jobs

@@ -27,6 +27,7 @@ export function settingsIn(env: Env) {
     databaseUrl: (name: string) => databaseUrl(name, text(name)),
     redisUrl: (name: string) => redisUrl(name, text(name)),
     origins: (name: string) => origins(name, text(name)),
+    mailbox: (name: string, fallback: string) => mailbox(name, text(name, fallback)),
     registration: (name: string) => registration(name, text(name, 'open')),
     secrets: (name: string) => secrets(name, text(name)),
     duration: (name: string, fallback: string) => duration(name, text(name, fallback)),
@@ -90,6 +91,17 @@ function origins(name: string, value: string): string[] {
   const isOrigin = (one: string) => one === '*' || (URL.canParse(one) && new URL(one).origin === one)
   if (all.every(isOrigin)) return all
   throw new ConfigError(`${name} must be * or origins such as https://app.example.com with commas between`)
+}
+
+/** A sender: an address, alone or as `Name <address>`. */
+function mailbox(name: string, value: string): { name: string; address: string } {
+  const [, called = '', bracketed] = /^([^<>"]*)<([^<>]*)>$/.exec(value) ?? []
+  const address = bracketed ?? value
+  if (/^[^\s<>",;:@]+@[^\s<>",;:@]+$/.test(address) && !/\p{C}/u.test(value))
+    return { name: called.trim(), address }
+  throw new ConfigError(
+    `${name} must be an address such as docket@example.com or Docket <docket@example.com>`,
+  )
 }
 
 /** Who may register: everybody, nobody, or the owners of addresses in these domains. */

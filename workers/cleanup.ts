@@ -28,3 +28,12 @@ export const expireRevokedTokens = (sql: Sql, pace: Pace): Promise<void> =>
         select jti from revoked_tokens where expires_at < now() order by expires_at limit ${pace.batchRows})`
     return count
   })
+
+/** Recurring: forgets the tokens of mails that have expired. */
+export const expireMailTokens = (sql: Sql, pace: Pace): Promise<void> =>
+  untilFewer(pace, async () => {
+    const { count } = await sql`
+      delete from mail_tokens where id in (
+        select id from mail_tokens where expires_at < now() order by expires_at limit ${pace.batchRows})`
+    return count
+  })

@@ -1,9 +1,10 @@
+import type { Job } from 'bullmq'
 import { nilId } from '../src/ids.ts'
-import { type JobData, queueName, queuePrefix } from '../src/jobs/queue.ts'
+import { type JobData, mailQueueName, queueName, queuePrefix } from '../src/jobs/queue.ts'
 import { disconnect, openBlocking } from '../src/redis/connections.ts'
 import type { Services } from '../src/services.ts'
 import { purgeProject, purgeTask, unassignMember } from './cascade.ts'
-import { expireApiTokens, expireKeys, expireRevokedTokens } from './cleanup.ts'
+import { expireApiTokens, expireKeys, expireMailTokens, expireRevokedTokens } from './cleanup.ts'
 import { closeAccount } from './close-account.ts'
 import { expireEvents } from './expire-events.ts'
 import { leftMembers, leftOwners, leftStreams, lookAfter, type Search } from './left-behind.ts'
@@ -16,6 +17,7 @@ import { openSweep } from './relay.ts'
 import { runJob, type Work } from './run-job.ts'
 import { repeatedly } from '../src/repeatedly.ts'
 import { expireDeliveries } from './webhooks/expire-deliveries.ts'
+import { openSendMail } from './mail/send-mail.ts'
 import { followForWebhooks } from './webhooks/follow.ts'
 import { resealSecrets } from './webhooks/reseal.ts'
 
@@ -34,15 +36,13 @@ export function startWorkers(services: Services): () => Promise<void> {
   const steps = stepsOf(services)
   const options = { ...habits, prefix: queuePrefix(config) }
   const workers = openWorkers(connection, log)
-  workers.open<JobData>(
-    queueName,
-    async (job, token) => {
-      // A schedule that an earlier release kept in this queue.
-      if (!job.data.outboxId) return void (await jobs.queue.removeJobScheduler(job.name))
-      return runJob(bench, job, token)
-    },
-    { ...options, concurrency: config.jobConcurrency },
-  )
+  const perform = async (job: Job<JobData>, token?: string) => {
+    // A schedule that an earlier release kept in this queue.
+    if (!job.data.outboxId) return void (await jobs.queue.removeJobScheduler(job.name))
+    return runJob(bench, job, token)
+  }
+  for (const name of [queueName, mailQueueName])
+    workers.open<JobData>(name, perform, { ...options, concurrency: config.jobConcurrency })
   workers.open<Place>(recurringQueue, (job, token) => runStep(steps, begin, log, job, token), {
     ...options,
     concurrency: Object.keys(steps).length,
@@ -71,13 +71,18 @@ const habits = {
   skipVersionCheck: true,
 }
 
-const workOf = ({ database: { chores: sql }, run }: Services): Record<JobName, Work[string]> => ({
-  'purge-project': ({ projectId = '' }, pace) => purgeProject(sql, projectId, pace),
-  'purge-task': (data, pace) => purgeTask(sql, data, pace),
-  'unassign-member': ({ projectId = '', userId = '' }, pace) =>
-    unassignMember(sql, run, { projectId, userId }, pace),
-  'close-account': ({ userId = '' }, pace) => closeAccount(sql, run, userId, pace),
-})
+const workOf = (services: Services): Record<JobName, Work[string]> => {
+  const { run } = services
+  const sql = services.database.chores
+  return {
+    'purge-project': ({ projectId = '' }, pace) => purgeProject(sql, projectId, pace),
+    'purge-task': (data, pace) => purgeTask(sql, data, pace),
+    'unassign-member': ({ projectId = '', userId = '' }, pace) =>
+      unassignMember(sql, run, { projectId, userId }, pace),
+    'close-account': ({ userId = '' }, pace) => closeAccount(sql, run, userId, pace),
+    'send-mail': openSendMail(services),
+  }
+}
 
 function stepsOf({ config, database: { chores: sql }, sealing }: Services): Steps {
   const look =
@@ -92,6 +97,7 @@ function stepsOf({ config, database: { chores: sql }, sealing }: Services): Step
     'expire-deliveries': (pace, after) => expireDeliveries(sql, pace, after),
     'expire-keys': (pace) => expireKeys(sql, config.idempotencyHours, pace),
     'expire-api-tokens': (pace) => expireApiTokens(sql, pace),
+    'expire-mail-tokens': (pace) => expireMailTokens(sql, pace),
     'expire-revoked-tokens': (pace) => expireRevokedTokens(sql, pace),
     ...(config.historyDays > 0 && {
       'expire-events': (pace, after) => expireEvents(sql, config.historyDays, pace, after),

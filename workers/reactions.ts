@@ -1,7 +1,7 @@
 import type { FactType, React, StoredEvent } from '../src/facts/facts.ts'
 
 type Reaction = (event: StoredEvent) => { name: JobName; data: Record<string, string> }
-export type JobName = 'purge-project' | 'purge-task' | 'unassign-member' | 'close-account'
+export type JobName = 'purge-project' | 'purge-task' | 'unassign-member' | 'close-account' | 'send-mail'
 
 /** Event → job: what happens later, and because of what. */
 const reactions: Partial<Record<FactType, Reaction>> = {

@@ -34,7 +34,13 @@ export function openSweep(sql: Sql, jobs: Jobs, { pageRows, pages } = bounds): (
 
 async function leftOf(jobs: Jobs, rows: OutboxRow[]): Promise<OutboxRow[]> {
   if (rows.length === 0) return rows
-  const ids = rows.map(({ id }) => id)
-  const absent = await jobs.absent(jobs.queue, ids)
-  return rows.filter(({ id }) => absent.has(id))
+  const absent = await Promise.all(
+    [...Map.groupBy(rows, jobs.queueOf)].map(([queue, queued]) =>
+      jobs.absent(
+        queue,
+        queued.map(({ id }) => id),
+      ),
+    ),
+  )
+  return rows.filter(({ id }) => absent.some((ids) => ids.has(id)))
 }

@@ -4,7 +4,7 @@ import { requireEtag } from '../../src/wire/if-match.ts'
 import { badRequest, badToken, forbidden } from '../../src/wire/refusals.ts'
 import type { Services } from '../../src/services.ts'
 import { type Account, accountById } from './queries.ts'
-import { userView } from './user.ts'
+import { accountView } from './user.ts'
 
 export interface WantedChanges {
   name?: string
@@ -13,7 +13,7 @@ export interface WantedChanges {
 }
 
 /** The ETag of an account: a digest of what it shows, for its version is not one of a project. */
-export const etagOfMe = (account: Account): string => digestOf(JSON.stringify(userView(account)))
+export const etagOfMe = (account: Account): string => digestOf(JSON.stringify(accountView(account)))
 
 /**
  * Reads the caller's account and gives what `write` makes of it; tries again when that is null, for somebody else

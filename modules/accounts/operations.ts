@@ -4,7 +4,7 @@ import { passwordMissing, wrongPassword } from './change.ts'
 import { closed, registered } from './registration.ts'
 import { ChangedMeView, messages, UpdateMeBody } from './schema.ts'
 import { wrong } from './sign-in.ts'
-import { LoginBody, RegisterBody, SignedInView, UserView } from './user.ts'
+import { AccountView, LoginBody, RegisterBody, SignedInView } from './user.ts'
 
 // What the document says of each route.
 const tag = 'Authentication'
@@ -49,7 +49,7 @@ export const reading = operation({
   description: 'The account that the token is of.',
   does: 'read',
   scope: 'read',
-  answers: { schema: UserView, description: 'The caller' },
+  answers: { schema: AccountView, description: 'The caller' },
 })
 
 export const changing = operation({

@@ -7,9 +7,9 @@ import type { Services } from '../../src/services.ts'
 import { changedAccount, etagOfMe, type WantedChanges, withMe } from './change.ts'
 import { accountById, deleteAccount, replaceAccount, revokeToken, revokeTokens } from './queries.ts'
 import { messages } from './schema.ts'
-import { userView } from './user.ts'
+import { accountView } from './user.ts'
 
-interface Me {
+export interface Me {
   request: Request
   claims: Session
   address: string
@@ -17,6 +17,7 @@ interface Me {
 type Work = Parameters<Services['once']>[3]
 type Guess = Parameters<Services['once']>[1]['guess']
 type Keep = Parameters<Work>[0]
+export type RunAsMe = (me: Me, body: unknown, work: Work) => Promise<Response>
 
 /** What callers may do about their own account. */
 export function openOwnAccount(services: Services) {
@@ -31,9 +32,9 @@ export function openOwnAccount(services: Services) {
 }
 
 /** Runs a write on the caller's own account; afterwards nothing that was seen of its tokens is believed. */
-const openAsMe =
-  ({ authenticate, limits, once }: Services) =>
-  ({ request, claims, address }: Me, body: unknown, work: Work) => {
+export const openAsMe =
+  ({ authenticate, limits, once }: Services): RunAsMe =>
+  ({ request, claims, address }, body, work) => {
     const guess: Guess = (isRight) => limits.guess({ address, email: claims.userId }, isRight)
     return once(request, { scope: claims.userId, guess, madeAt: () => '/auth/me' }, body, async (keep) => {
       await authenticate.require(claims)
@@ -48,7 +49,7 @@ const openAsMe =
 async function readMe({ database }: Services, request: Request, { userId }: Caller): Promise<Response> {
   const account = await accountById(database.reads, userId)
   if (!account) throw badToken()
-  return digested(request, { body: JSON.stringify(userView(account)), link: null })
+  return digested(request, { body: JSON.stringify(accountView(account)), link: null })
 }
 
 const change = (services: Services, { request, claims, address }: Me, body: WantedChanges, keep: Keep) =>
@@ -56,16 +57,16 @@ const change = (services: Services, { request, claims, address }: Me, body: Want
     const after = await changedAccount(services, address, before, { ...body, name: body.name?.trim() })
     const isNew = after.tokenVersion !== before.tokenVersion
     const token = isNew ? { claims: await services.tokens.issue(after.id, after.tokenVersion) } : {}
-    const draft = { status: 200, body: userView(after), etag: etagOfMe(after), ...token }
+    const draft = { status: 200, body: accountView(after), etag: etagOfMe(after), ...token }
     return (await replaceAccount(services.database.chores, before, after, keep(draft))) ? draft : null
   })
 
 const close = (services: Services, { request, claims }: Me, keep: Keep) =>
   withMe(services, claims, request, async (account) => {
     const draft = { status: 200, body: { message: messages.deleted } }
-    const closing = { id: newId(), name: 'close-account', data: { userId: account.id } } as const
+    const closing = { id: newId(), projectId: null, name: 'close-account', data: { userId: account.id } }
     if (!(await deleteAccount(services.database.chores, account, closing, keep(draft)))) return null
-    void services.jobs.handOver([{ ...closing, projectId: null }])
+    void services.jobs.handOver([closing])
     return draft
   })
 

@@ -1,41 +1,49 @@
 import type { Kept } from '../../src/commit/idempotency.ts'
-import type { Sql } from '../../src/postgres/database.ts'
+import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { newId } from '../../src/ids.ts'
 import { certainly, patiently } from '../../src/postgres/errors.ts'
 import type { Claims } from '../../src/identity/tokens.ts'
-import type { User } from './user.ts'
+import { owe } from '../../src/jobs/owe.ts'
+import type { OwedJob } from '../../src/jobs/queue.ts'
+import type { OwnUser } from './user.ts'
 
-export interface Account extends User {
+export interface Account extends OwnUser {
   passwordHash: string
   tokenVersion: number
 }
 
+const account = (sql: Sql) =>
+  sql`id, name, email, password_hash, token_version, email_verified_at is not null as email_verified`
+
 /** The account with this normalised email address, if it can sign in: stored so, or as it may be from before addresses were composed. */
 export async function accountByEmail(sql: Sql, email: string): Promise<Account | undefined> {
-  const [account] = await patiently(
+  const [found] = await patiently(
     () => sql<Account[]>`
-      select id, name, email, password_hash, token_version from users
+      select ${account(sql)} from users
       where email = any(${[email, email.normalize('NFD')]}::text[]) and project_id is null
       order by email = ${email} desc limit 1`,
   )
-  return account
+  return found
 }
 
 /** The account with this id. */
 export async function accountById(sql: Sql, id: string): Promise<Account | undefined> {
-  const [account] = await patiently(
-    () => sql<Account[]>`select id, name, email, password_hash, token_version from users where id = ${id}`,
-  )
-  return account
+  const [found] = await patiently(() => sql<Account[]>`select ${account(sql)} from users where id = ${id}`)
+  return found
 }
 
-/** Stores a new account and what is kept of its answer; false when the email address is taken. */
-export async function insertAccount(sql: Sql, account: Account, kept?: Kept): Promise<boolean> {
-  const { id, name, email, passwordHash, tokenVersion } = account
+/** Stores a new account, the job that it owes and what is kept of its answer; false when the email address is taken. */
+export async function insertAccount(
+  sql: Sql,
+  account: Account,
+  { kept, owed }: { kept?: Kept; owed?: OwedJob } = {},
+): Promise<boolean> {
+  const { id, name, email, passwordHash, tokenVersion, emailVerified } = account
   const insert = () => sql`
-    with done as (insert into users (id, name, email, password_hash, token_version, created_at)
-      values (${id}, ${name}, ${email}, ${passwordHash}, ${tokenVersion}, now())
+    with done as (insert into users (id, name, email, password_hash, token_version, email_verified_at, created_at)
+      values (${id}, ${name}, ${email}, ${passwordHash}, ${tokenVersion}, case when ${emailVerified} then now() end, now())
       on conflict (email) do nothing returning id),
+    owed as (${owe(sql, owed)}),
     noted as (${note(sql, kept)})
     select id from done`
   return certainly(
@@ -57,7 +65,7 @@ export async function replaceAccount(
       set name = ${after.name}, renamed_by = coalesce(${renamedBy}::uuid, renamed_by), password_hash = ${after.passwordHash}, token_version = ${after.tokenVersion}
       where ${isStill(sql, before)} returning id),
     told as (${renamedBy ? tellRenaming(sql, renamedBy) : sql`select`}),
-    ended as (${endTokens(sql, after.tokenVersion)}),
+    ended as (${endTokens(sql, sql`${after.tokenVersion}::int4`)}),
     noted as (${note(sql, kept)})
     select id from done`
   return certainly(
@@ -66,21 +74,14 @@ export async function replaceAccount(
   )
 }
 
-/** What the account leaves behind is for a job: the one that this very statement owes. */
-export interface Closing {
-  id: string
-  name: 'close-account'
-  data: { userId: string }
-}
-
 /** Removes the account and owes the job that ends what it leaves; false when the account is no longer as it was. */
-export async function deleteAccount(sql: Sql, account: Account, { id, name, data }: Closing, kept?: Kept) {
+export async function deleteAccount(sql: Sql, account: Account, closing: OwedJob, kept?: Kept) {
   const remove = () => sql`
     with done as (delete from users where ${isStill(sql, account)} returning id),
     told as (${tellRenaming(sql, newId())}),
-    ended as (${endTokens(sql, account.tokenVersion + 1)}),
-    owed as (insert into outbox (id, project_id, name, data, created_at)
-      select ${id}::uuid, null, ${name}, ${JSON.stringify(data)}::text::jsonb, now() from done),
+    ended as (${endTokens(sql, sql`${account.tokenVersion + 1}::int4`)}),
+    mailed as (delete from mail_tokens t using done where t.user_id = done.id),
+    owed as (${owe(sql, closing)}),
     noted as (${note(sql, kept)})
     select id from done`
   return certainly(
@@ -110,7 +111,7 @@ export async function revokeTokens(sql: Sql, { userId, version }: Claims, kept?:
   const revoke = () => sql`
     with done as (update users set token_version = token_version + 1
       where id = ${userId} and token_version = ${version} returning id),
-    ended as (${endTokens(sql, version + 1)}),
+    ended as (${endTokens(sql, sql`${version + 1}::int4`)}),
     noted as (${note(sql, kept)})
     select id from done`
   return certainly(
@@ -120,16 +121,17 @@ export async function revokeTokens(sql: Sql, { userId, version }: Claims, kept?:
 }
 
 /** All of an account that ever changes, compared and swapped. */
-const isStill = (sql: Sql, { id, name, passwordHash, tokenVersion }: Account) => sql`
-  id = ${id} and name = ${name} and password_hash = ${passwordHash} and token_version = ${tokenVersion}`
+const isStill = (sql: Sql, { id, name, passwordHash, tokenVersion, emailVerified }: Account) => sql`
+  id = ${id} and name = ${name} and password_hash = ${passwordHash} and token_version = ${tokenVersion}
+    and (email_verified_at is not null) = ${emailVerified}`
 
 /** The part of a statement that says that a name is no longer what it was, if the part named `done` did something. */
 export const tellRenaming = (sql: Sql, changeId: string) => sql`
   insert into people (change_id) select ${changeId}::uuid from done limit 1 on conflict (one) do update set change_id = excluded.change_id`
 
 /** The part of a statement that removes what API tokens ended with the account's earlier versions: none of them holds. */
-const endTokens = (sql: Sql, version: number) => sql`
-  delete from api_tokens t using done where t.user_id = done.id and t.version < ${version}::int4`
+export const endTokens = (sql: Sql, version: SqlPart) => sql`
+  delete from api_tokens t using done where t.user_id = done.id and t.version < ${version}`
 
 /** The part of a statement that keeps the answer under its Idempotency-Key, if the part named `done` did something. */
 export function note(sql: Sql, kept?: Kept) {

@@ -1,10 +1,11 @@
 import type { Static } from '@sinclair/typebox'
 import { newId } from '../../src/ids.ts'
+import { mailJob } from '../../src/jobs/mail-job.ts'
 import { normalEmail } from '../../src/schema/text.ts'
 import type { Services } from '../../src/services.ts'
 import type { Registration } from '../../src/setting-values.ts'
 import { conflict, forbidden } from '../../src/wire/refusals.ts'
-import { accountByEmail, insertAccount } from './queries.ts'
+import { type Account, accountByEmail, insertAccount } from './queries.ts'
 import { keyOf, signedIn, type Stranger } from './sign-in.ts'
 import type { RegisterBody } from './user.ts'
 
@@ -20,20 +21,27 @@ function requireOpen(registration: Registration, email: string): void {
   if (!registration.includes(email.slice(email.lastIndexOf('@') + 1))) throw otherDomain(registration)
 }
 
+/** The mail that verifies the address; none where the service sends no mail, or the address has had enough in this hour. */
+const verificationFor = async ({ config, limits }: Services, { id, email }: Account) =>
+  config.smtpUrl && (await limits.mayMail(email)) ? mailJob('verify', { userId: id }) : undefined
+
 /** Makes an account and signs its owner in. */
 export const openRegister =
   (services: Services) =>
   async ({ request, address, body }: Stranger<Static<typeof RegisterBody>>) => {
-    const { config, database, once, passwords } = services
+    const { config, database, jobs, once, passwords } = services
     const sql = database.chores
     const email = normalEmail(body.email)
     requireOpen(config.registration, email)
     return once(request, keyOf(services, address, email), body, async (keep) => {
       if (await accountByEmail(sql, email)) throw registered()
       const passwordHash = await passwords.hash(body.password)
-      const account = { id: newId(), name: body.name.trim(), email, passwordHash, tokenVersion: 0 }
+      const named = { id: newId(), name: body.name.trim(), email }
+      const account = { ...named, passwordHash, tokenVersion: 0, emailVerified: false }
       const draft = await signedIn(services, account, 201)
-      if (!(await insertAccount(sql, account, keep(draft)))) throw registered()
+      const owed = await verificationFor(services, account)
+      if (!(await insertAccount(sql, account, { kept: keep(draft), owed }))) throw registered()
+      if (owed) void jobs.handOver([owed])
       return draft
     })
   }

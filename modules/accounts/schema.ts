@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { Body } from '../../src/commands/input.ts'
 import { named } from '../../src/schema/named.ts'
 import { Secret, Text } from '../../src/schema/text.ts'
-import { Token, UserView } from './user.ts'
+import { AccountView, Password, Token } from './user.ts'
 
 export const messages = {
   deleted: 'Account deleted successfully',
@@ -13,7 +13,7 @@ export const messages = {
 /** With a token when the password was set, for that ends all others. */
 export const ChangedMeView = named(
   'ChangedUser',
-  Type.Object({ access_token: Type.Optional(Token), ...UserView.properties }),
+  Type.Object({ access_token: Type.Optional(Token), ...AccountView.properties }),
 )
 
 export const UpdateMeBody = named(
@@ -21,7 +21,7 @@ export const UpdateMeBody = named(
   Body(
     {
       name: Type.Optional(Text(1, 200, 'Ada King')),
-      password: Type.Optional(Secret(6, 1024, 'A password of 6 to 1024 characters', 'battery staple horse')),
+      password: Type.Optional(Password),
       currentPassword: Type.Optional(
         Secret(0, 1024, 'The password until now, to set another', 'correct horse battery'),
       ),

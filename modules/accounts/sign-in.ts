@@ -3,7 +3,7 @@ import { normalEmail } from '../../src/schema/text.ts'
 import type { Services } from '../../src/services.ts'
 import { unauthorized } from '../../src/wire/refusals.ts'
 import { type Account, accountByEmail, keepAnswer } from './queries.ts'
-import { type LoginBody, userView } from './user.ts'
+import { type LoginBody, accountView } from './user.ts'
 
 /** A request of a caller without a token. */
 export interface Stranger<Body> {
@@ -17,7 +17,7 @@ export const wrong = () => unauthorized('Wrong email or password')
 /** The answer to a caller who has just signed in. */
 export async function signedIn({ tokens }: Pick<Services, 'tokens'>, account: Account, status: number) {
   const claims = await tokens.issue(account.id, account.tokenVersion)
-  return { status, claims, body: { user: userView(account) } }
+  return { status, claims, body: { user: accountView(account) } }
 }
 
 /** Nobody is signed in yet: an Idempotency-Key is the email address's. */

@@ -13,10 +13,22 @@ export const UserView = named(
   }),
 )
 
-const Password = Secret(6, 1024, 'A password of 6 to 1024 characters', 'correct horse battery')
+/** An account as its owner sees it. */
+export const AccountView = named(
+  'Account',
+  Type.Object({
+    ...UserView.properties,
+    emailVerified: Type.Boolean({
+      description: 'Whether the owner of the address has confirmed it by a mail',
+      examples: [true],
+    }),
+  }),
+)
+
+export const Password = Secret(6, 1024, 'A password of 6 to 1024 characters', 'correct horse battery')
 export const RegisterBody = named(
   'Register',
-  Body({ name: Text(1, 200, 'Ada Lovelace'), email: Email(), password: Password }, UserView),
+  Body({ name: Text(1, 200, 'Ada Lovelace'), email: Email(), password: Password }, AccountView),
 )
 
 /** Any strings: what does not fit an account is a wrong email or password. */
@@ -27,7 +39,7 @@ export const LoginBody = named(
       email: Words(1024, 'The email address registered', 'ada@example.com'),
       password: Words(1024, 'The password', 'correct horse battery'),
     },
-    UserView,
+    AccountView,
   ),
 )
 
@@ -35,7 +47,7 @@ export const Token = Type.String({
   description: 'A JWT for the Authorization header',
   examples: ['eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIwMTlhIn0.c2lnbmF0dXJl'],
 })
-export const SignedInView = named('SignedIn', Type.Object({ access_token: Token, user: UserView }))
+export const SignedInView = named('SignedIn', Type.Object({ access_token: Token, user: AccountView }))
 
 export interface User {
   id: string
@@ -43,8 +55,16 @@ export interface User {
   email: string
 }
 
+/** A user with what only the user sees. */
+export interface OwnUser extends User {
+  emailVerified: boolean
+}
+
 /** Somebody as a project shows them: null once their account is gone. */
 export const PersonView = (description: string) => Type.Union([UserView, Type.Null()], { description })
 export const personView = (person: User | undefined): User | null => (person ? userView(person) : null)
 
 export const userView = ({ id, name, email }: User): User => ({ id, name, email })
+export const accountView = ({ id, name, email, emailVerified }: OwnUser): OwnUser => {
+  return { id, name, email, emailVerified }
+}

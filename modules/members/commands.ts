@@ -17,6 +17,8 @@ declare module '../../src/facts/facts.ts' {
 }
 
 const isMember = () => conflict('This user is a member already')
+const unverified = () =>
+  conflict('The user has not verified this email address: ask them to open the mail that they were sent')
 const ownsProject = () => conflict('This user owns the project')
 
 /** @throws Refusal 409 */
@@ -37,7 +39,8 @@ export const inviteMember = command('member.invite', {
   invites: () => 1,
   decide(state, known, { role = 'VIEWER' }) {
     if (!known.person || known.person.serves) throw notFound('User')
-    const { id: userId } = known.person
+    const { id: userId, isUnverified } = known.person
+    if (isUnverified) throw unverified()
     if (state.roleOf(userId) === 'OWNER') throw ownsProject()
     if (state.memberOf(userId)) throw isMember()
     const change = joined(state, known, userId, role)
@@ -46,7 +49,7 @@ export const inviteMember = command('member.invite', {
   shows: memberView,
   status: 201,
   madeAt: (id, { projectId }) => `/projects/${projectId}/members/${id}`,
-  refuses: [isMember(), ownsProject(), notFound('User')],
+  refuses: [isMember(), ownsProject(), unverified(), notFound('User')],
 })
 
 export const setRole = command('member.set_role', {

@@ -16,19 +16,26 @@ export interface Person {
   name: string
   email: string
   nameTag: string
+  /** Looked up by an address that nobody has confirmed, where mail can. */
+  isUnverified?: boolean
   /** Of a service account, the project that it is of. */
   serves?: string | null
 }
 
 export type FindPerson = (whom: Whom) => Promise<Person | undefined>
 
-/** Finds people, many in one query; undefined where there is no such account. */
-export function openFindPerson(sql: Sql): FindPerson {
+/**
+ * Finds people, many in one query; undefined where there is no such account.
+ * @param needsVerified whether an address says who somebody is only when it is verified
+ */
+export function openFindPerson(sql: Sql, needsVerified = false): FindPerson {
+  const isUnverified = needsVerified ? sql`u.email_verified_at is null` : sql`false`
   const finder = (from: SqlPart, key: SqlPart, list: 'uuid' | 'text') =>
     batched({ keys: 500, slots: 2 }, async (keys: string[]) => {
       const wanted = list === 'uuid' ? sql`${keys}::uuid[]` : sql`${keys}::text[]`
       const rows = await sql<(Person & { key: string })[]>`
-        select ${key} as key, u.id, u.name, u.email, u.project_id as serves, ${nameTag(sql)} as name_tag
+        select ${key} as key, u.id, u.name, u.email, u.project_id as serves, ${nameTag(sql)} as name_tag,
+          ${isUnverified} as is_unverified
         from ${from} where ${key} = any(${wanted})`
       return inOrder(keys, rows, (row) => row.key)
     })

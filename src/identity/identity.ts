@@ -4,6 +4,7 @@ import type { Counts } from '../metrics/counts.ts'
 import { clockOf } from '../postgres/clock.ts'
 import type { Database } from '../postgres/database.ts'
 import { secretsIn } from '../setting-values.ts'
+import { openMailTokens } from './mail-tokens.ts'
 import { openPasswords } from './passwords.ts'
 import { openSealing } from './sealed.ts'
 import { openAuthenticate } from './sessions.ts'
@@ -16,5 +17,6 @@ export function openIdentity(config: Config, { chores, reads }: Database, counts
   const tokens = openTokens(secrets, config.jwtExpirationSeconds, () => clockOf(chores))
   const tokenUse = openTokenUse(chores, log)
   const authenticate = openAuthenticate(reads, tokens, tokenUse.note, counts)
-  return { authenticate, tokens, tokenUse, sealing: openSealing(secrets), passwords: openPasswords() }
+  const keys = { tokens, mailTokens: openMailTokens(secrets), sealing: openSealing(secrets) }
+  return { authenticate, tokenUse, ...keys, passwords: openPasswords() }
 }

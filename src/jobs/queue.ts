@@ -7,6 +7,9 @@ import { disconnect, openRedis, type RedisClient } from '../redis/connections.ts
 import { within } from '../within.ts'
 
 export const queueName = 'work'
+/** Mails have a queue of their own: a mail server that does not answer holds up no other job. */
+export const mailQueueName = 'mail'
+export const mailJobName = 'send-mail'
 
 /** Where BullMQ keeps its keys, in a cluster all in one place; a prefix must not end in a colon. */
 export const queuePrefix = ({ redisPrefix, redisUrl }: Pick<Config, 'redisPrefix' | 'redisUrl'>): string =>
@@ -33,8 +36,12 @@ export function openJobs(config: Config, log: Log) {
     return queue
   }
   const queue = open<JobData>(queueName)
+  const mails = open<JobData>(mailQueueName)
+  const queueOf = ({ name }: Pick<OwedJob, 'name'>) => (name === mailJobName ? mails : queue)
   return {
     queue,
+    /** The queue that a job goes through. */
+    queueOf,
 
     /** Another queue on the same connection; whoever opens it closes it. */
     open,
@@ -42,7 +49,10 @@ export function openJobs(config: Config, log: Log) {
     /** Gives jobs to the workers, each once: the outbox id is the job's id. True when Redis took them. */
     async handOver(rows: OwedJob[]): Promise<boolean> {
       try {
-        await queue.addBulk(rows.map((row) => jobOf(row, config.jobAttempts)))
+        const queued = [...Map.groupBy(rows, queueOf)]
+        await Promise.all(
+          queued.map(([to, jobs]) => to.addBulk(jobs.map((row) => jobOf(row, config.jobAttempts)))),
+        )
         return true
       } catch (error) {
         log.debug({ reason: String(error), jobs: rows.length }, 'jobs stay in the outbox for the sweep')
@@ -53,10 +63,7 @@ export function openJobs(config: Config, log: Log) {
     absent: (of: Pick<Queue, 'toKey'>, ids: string[]) => absent(connection, of, ids),
 
     async close(): Promise<void> {
-      await within(
-        1_000,
-        queue.close().catch(() => {}),
-      )
+      await within(1_000, Promise.allSettled([queue.close(), mails.close()]))
       disconnect(connection)
     },
   }

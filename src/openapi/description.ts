@@ -49,6 +49,7 @@ const figuresOf = (config: Config, urlCharacters: number): Record<string, string
   reads: whole(config.readsPerMinute),
   writes: whole(config.writesPerMinute),
   signIns: whole(config.signInsPerMinute),
+  mails: whole(config.mailsPerHour),
   invitations: whole(config.invitationsPerHour),
   failures: whole(config.signInFailures),
   failureMinutes: String(config.signInFailureMinutes),

@@ -30,7 +30,7 @@ interface Operation {
 }
 
 interface Answer {
-  status?: 200 | 201 | 204
+  status?: 200 | 201 | 202 | 204
   description: string
   /** None of an answer without a body. */
   schema?: TSchema

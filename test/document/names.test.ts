@@ -93,6 +93,7 @@ test('the introduction tells of all that holds everywhere, in figures that are t
   const headings = [...description.matchAll(/^## (.*)$/gm)].map(([, heading]) => heading)
   expect(headings).toEqual([
     'A token in two requests',
+    'Email addresses',
     'Tokens for programs',
     'Roles',
     'Errors',

@@ -135,7 +135,9 @@ const wrongs: Record<number, (path: string, operation: Operation) => Wrong | und
     const own = ownIdOf(operationId)
     if (own) return { body: { ...bodyOf(operation), id: own } }
     if (operationId === 'updateTask') return { path: `/tasks/${full.id}`, body: { projectId: elsewhere.id } }
-    return operationId === 'register' ? {} : { body: { email: people.viewer.email } }
+    return /^(register|verifyEmail|resetPassword)$/.test(operationId)
+      ? {}
+      : { body: { email: people.viewer.email } }
   },
   410(path, { operationId, parameters }) {
     if (operationId === 'readEvents') return { body: { after: { [aged.projectId]: 0 } } }
@@ -151,7 +153,10 @@ const wrongs: Record<number, (path: string, operation: Operation) => Wrong | und
   413: () => ({ body: JSON.stringify({ title: 'x'.repeat(1_048_576) }) }),
   414: (path) => ({ path: `${fill(path)}?x=${'x'.repeat(8_192)}` }),
   415: () => ({ headers: { 'content-type': 'text/plain' } }),
-  422: () => ({ headers: { 'idempotency-key': 'used' } }),
+  422(path) {
+    if (/auth\/(email|password)\//.test(path)) return undefined // where the service sends mail
+    return { headers: { 'idempotency-key': 'used' } }
+  },
 }
 
 /** The id of one that is there already, of what the operation creates. */

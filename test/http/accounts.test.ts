@@ -28,7 +28,7 @@ async function twice() {
 test('a name is changed, trimmed and held to its limits', async () => {
   const ada = await register(service.client, 'Ada')
   for (const [name, stored] of rightTexts(200)) {
-    const user = { id: ada.id, name: stored, email: ada.email }
+    const user = { id: ada.id, name: stored, email: ada.email, emailVerified: false }
     const answer = await ada.patch('/auth/me', { name })
     expectAnswer(answer, 200, user)
     const read = await me(ada)

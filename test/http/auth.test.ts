@@ -15,7 +15,7 @@ const aToken = expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/)
 
 test('registering answers a token and the user, and nothing of the password', async () => {
   const answer = await enrol(account('ada@example.com'))
-  const user = { id: anId, name: 'Ada Lovelace', email: 'ada@example.com' }
+  const user = { id: anId, name: 'Ada Lovelace', email: 'ada@example.com', emailVerified: false }
   expectAnswer(answer, 201, { access_token: aToken, user })
   const ada = service.client.as(answer.body.access_token)
   expectAnswer(await ada.get('/auth/me'), 200, answer.body.user)
@@ -166,6 +166,9 @@ test('who registers cannot choose more than they are asked', async () => {
 
 test('who am I answers the caller, and only with a token', async () => {
   const ada = await register(service.client, 'Ada')
-  expectAnswer(await ada.get('/auth/me'), 200, { id: ada.id, name: 'Ada', email: ada.email })
+  expectAnswer(await ada.get('/auth/me'), 200, {
+    ...{ id: ada.id, name: 'Ada', email: ada.email },
+    emailVerified: false,
+  })
   expectRefusal(await service.client.get('/auth/me'), 401)
 })

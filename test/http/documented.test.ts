@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { type Answer, type Person, register } from '../support/client.ts'
 import { type OpenApi, operationOf, operationsOf, undocumented } from '../support/schema-check.ts'
 import { openTestService, type TestService } from '../support/service.ts'
+import { openMailScene } from '../mail/scene.ts'
 import { endpoints } from './endpoints.ts'
 import { furnish, openPeople, type People } from './scene.ts'
 
@@ -117,6 +118,22 @@ test('answers about an account are as documented', async () => {
     }
     for (const who of [someone.as(), someone, someone]) await call(who, method, path, body)
   }
+})
+
+test('answers about mails are as documented', async () => {
+  const scene = await openMailScene()
+  const { client, server } = scene
+  const ada = await register(client)
+  for (const who of [client, ada]) await call(who, 'POST', '/auth/email/resend')
+  const { token } = await server.mail(ada.email)
+  for (const _ of [1, 2]) await call(client, 'POST', '/auth/email/verify', { token })
+  await call(ada, 'POST', '/auth/email/resend')
+  for (const email of [ada.email, 'no address'])
+    await call(client, 'POST', '/auth/password/forgot', { email })
+  const reset = await server.mail(ada.email, 3)
+  for (const password of ['12345', 'secret-2', 'secret-3'])
+    await call(client, 'POST', '/auth/password/reset', { token: reset.token, password })
+  await scene.close()
 })
 
 test('answers about tokens are as documented', async () => {

@@ -44,6 +44,21 @@ test('a password that an operator resets opens the account, and nothing else doe
   await eventually('its token has ended', async () => (await before.get('/auth/me')).status === 401)
 })
 
+test('an address that an operator verifies counts as verified, and so does that of a new account', async () => {
+  const someone = await register(service.client)
+  const isVerified = async (email: string) =>
+    service.services.database
+      .chores`select email_verified_at is not null as is from users where email = ${email}`
+  const [no, yes] = [[{ is: false }], [{ is: true }]] as never[]
+  expect(await isVerified(someone.email)).toEqual(no!)
+  const said = { code: 0, text: `${someone.email} is verified` }
+  for (const _ of [1, 2]) expect(await admin('users', 'verify', someone.email)).toEqual(said)
+  expect(await isVerified(someone.email)).toEqual(yes!)
+  await admin('users', 'create', 'new@example.com', 'New')
+  expect(await isVerified('new@example.com')).toEqual(yes!)
+  expect((await admin('users', 'verify', 'nobody@example.com')).code).toBe(1)
+})
+
 test('who is signed out by an operator has no token any more', async () => {
   const someone = await register(service.client)
   expect((await someone.get('/auth/me')).status).toBe(200)

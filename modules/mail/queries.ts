@@ -1,0 +1,66 @@
+import type { Kept } from '../../src/commit/idempotency.ts'
+import { owe } from '../../src/jobs/owe.ts'
+import type { Purpose } from '../../src/jobs/mail-job.ts'
+import type { OwedJob } from '../../src/jobs/queue.ts'
+import type { Sql } from '../../src/postgres/database.ts'
+import { certainly, patiently } from '../../src/postgres/errors.ts'
+import { endTokens, note } from '../accounts/queries.ts'
+
+/** Owes a mail, and stores the answer under its Idempotency-Key. */
+export async function oweMail(sql: Sql, job: OwedJob, kept?: Kept): Promise<void> {
+  const insert = () => sql`
+    with done as (select), owed as (${owe(sql, job)}),
+    noted as (${note(sql, kept)})
+    select`
+  const stands = async () => (await sql`select from outbox where id = ${job.id}`).length === 1
+  await certainly(async () => (await insert(), true), stands)
+}
+
+/** A token is good while it is neither used nor expired, for the account and the address that it was made for. */
+const isGood = (sql: Sql, id: string, purpose: Purpose) => sql`
+  t.id = ${id} and t.purpose = ${purpose} and t.used_at is null and t.expires_at > now()
+    and u.id = t.user_id and u.email = t.email`
+
+/** Verifies the address that the token was sent to; false when the token is not good. */
+export async function verifyEmail(sql: Sql, id: string, kept?: Kept): Promise<boolean> {
+  const verify = () => sql`
+    with token as (update mail_tokens t set used_at = now() from users u
+      where ${isGood(sql, id, 'verify')} returning t.user_id, t.email),
+    done as (update users u set email_verified_at = coalesce(u.email_verified_at, now()) from token
+      where u.id = token.user_id and u.email = token.email returning u.id),
+    noted as (${note(sql, kept)})
+    select id from done`
+  return certainly(
+    async () => (await verify()).length === 1,
+    async () => (await sql`select from mail_tokens where id = ${id} and used_at is not null`).length === 1,
+  )
+}
+
+/** The account whose password this token sets; undefined when the token is not good. */
+export async function holderOfReset(sql: Sql, id: string): Promise<string | undefined> {
+  const [row] = await patiently(
+    () => sql<{ id: string }[]>`
+      select u.id from mail_tokens t, users u where ${isGood(sql, id, 'reset')} and u.token_version = t.version`,
+  )
+  return row?.id
+}
+
+/** Sets the password and ends all tokens of the account; false when the mail's token is not good any more. */
+export async function resetPassword(
+  sql: Sql,
+  { id, passwordHash }: { id: string; passwordHash: string },
+  kept?: Kept,
+): Promise<boolean> {
+  const reset = () => sql`
+    with token as (update mail_tokens t set used_at = now() from users u
+      where ${isGood(sql, id, 'reset')} and u.token_version = t.version returning t.user_id, t.version),
+    done as (update users u set password_hash = ${passwordHash}, token_version = u.token_version + 1 from token
+      where u.id = token.user_id and u.token_version = token.version returning u.id, u.token_version as version),
+    ended as (${endTokens(sql, sql`done.version`)}),
+    noted as (${note(sql, kept)})
+    select id from done`
+  return certainly(
+    async () => (await reset()).length === 1,
+    async () => (await sql`select from users where password_hash = ${passwordHash}`).length === 1,
+  )
+}

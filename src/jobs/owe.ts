@@ -1,0 +1,10 @@
+import type { Sql } from '../postgres/database.ts'
+import type { OwedJob } from './queue.ts'
+
+/** The part of a statement that owes a job, if there is one and the part named `done` did something. */
+export function owe(sql: Sql, job?: OwedJob) {
+  if (!job) return sql`select`
+  const { id, projectId, name, data } = job
+  return sql`insert into outbox (id, project_id, name, data, created_at)
+    select ${id}::uuid, ${projectId}::uuid, ${name}, ${JSON.stringify(data)}::text::jsonb, now() from done`
+}

@@ -1,0 +1,49 @@
+import { type Client, type Person, register } from '../support/client.ts'
+import { type MailServer, openMailServer } from '../support/mail.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+
+export interface MailScene {
+  service: TestService
+  server: MailServer
+  client: Client
+  close(): Promise<void>
+}
+
+/** A service that sends mail, with its mail server; its worker runs unless `isIdle`. */
+export async function openMailScene(
+  env: Record<string, string> = {},
+  { reject, isIdle }: { reject?: Parameters<typeof openMailServer>[0]; isIdle?: boolean } = {},
+): Promise<MailScene> {
+  const server = await openMailServer(reject)
+  const service = await openTestService({ SMTP_URL: server.url, ...env })
+  if (!isIdle) service.startWorkers()
+  return {
+    service,
+    server,
+    client: service.client,
+    async close() {
+      await service.close()
+      await server.close()
+    },
+  }
+}
+
+export const verifying = (client: Client, token: string) => client.post('/auth/email/verify', { token })
+export const forgetting = (client: Client, email: string) => client.post('/auth/password/forgot', { email })
+export const resetting = (client: Client, token: string, password: string) =>
+  client.post('/auth/password/reset', { token, password })
+
+/** Registers somebody and verifies their address. */
+export async function verified({ client, server }: MailScene, name?: string): Promise<Person> {
+  const person = await register(client, name)
+  const { status } = await verifying(client, (await server.mail(person.email)).token)
+  if (status !== 200) throw new Error(`verify answered ${status}`)
+  return person
+}
+
+/** Asks for a password reset and gives the token of the mail. */
+export async function resetToken({ client, server }: MailScene, { email }: Person): Promise<string> {
+  const before = server.to(email).length
+  await forgetting(client, email)
+  return (await server.mail(email, before + 1)).token
+}

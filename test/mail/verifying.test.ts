@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expectAnswer, expectRefusal } from '../http/answers.ts'
+import { tally, upTo } from '../races/pair.ts'
+import { type Body, type Client, make, register } from '../support/client.ts'
+import { type MailScene, openMailScene, verified, verifying } from './scene.ts'
+
+const notValid = /^token must be /
+const unverified = /^The user has not verified this email address/
+
+let scene: MailScene
+beforeAll(async () => void (scene = await openMailScene({ MAILS_PER_HOUR: '3' })))
+afterAll(() => scene.close())
+
+/** What a user shows of the own address. */
+const shown = (user: Body) => (user as unknown as { emailVerified: boolean }).emailVerified
+const isVerified = async (who: Client) => shown((await who.get('/auth/me')).body)
+
+test('registration sends a token that verifies the address', async () => {
+  const { client, server } = scene
+  const email = 'Ada.Verifying@Example.com'
+  const made = await client.post('/auth/register', { name: 'Ada', email, password: 'secret-1' })
+  expect([made.body.user.email as unknown, shown(made.body.user)]).toEqual([email.toLowerCase(), false])
+  const ada = client.as(made.body.access_token)
+  const before = await ada.get('/auth/me')
+  expect(shown(before.body)).toBe(false)
+  const { token } = await server.mail(email.toLowerCase())
+  expectAnswer(await verifying(client, token), 200, { message: 'Email address verified successfully' })
+  const after = await ada.get('/auth/me')
+  expect(shown(after.body)).toBe(true)
+  expect(after.headers.get('etag')).not.toBe(before.headers.get('etag'))
+  const login = await client.post('/auth/login', { email, password: 'secret-1' })
+  expect(shown(login.body.user)).toBe(true)
+})
+
+test('a token is used once, for its purpose, until it expires', async () => {
+  const { client, server, service } = scene
+  const ada = await register(client)
+  const { token } = await server.mail(ada.email)
+  const other = `${token.startsWith('A') ? 'B' : 'A'}${token.slice(1)}`
+  for (const wrong of ['', 'x', other, token.slice(1), token.repeat(2), ` ${token}`, 'a\0b'])
+    expectRefusal(await verifying(client, wrong), 400, notValid)
+  const reset = { token, password: 'secret-2' }
+  expectRefusal(await client.post('/auth/password/reset', reset), 400, notValid)
+  const sql = service.services.database.chores
+  await sql`update mail_tokens set expires_at = now() where user_id = ${ada.id}`
+  expectRefusal(await verifying(client, token), 400, notValid)
+  await sql`update mail_tokens set expires_at = now() + interval '1 minute' where user_id = ${ada.id}`
+  const answers = await Promise.all(upTo(8).map(() => verifying(client, token)))
+  expect(tally(answers.map(({ status }) => status))).toEqual({ 200: 1, 400: 7 })
+})
+
+test('a token verifies only the address that its mail was sent to', async () => {
+  const { client, server, service } = scene
+  const ada = await register(client)
+  const { token } = await server.mail(ada.email)
+  await service.services.database.chores`update users set email = ${`new-${ada.email}`} where id = ${ada.id}`
+  expectRefusal(await verifying(client, token), 400, notValid)
+  expect(await isVerified(ada)).toBe(false)
+})
+
+test('an unverified address is not invited, alone or in a batch, and its owner uses the service', async () => {
+  const { client, server } = scene
+  const [ada, ceo] = [await register(client), await register(client, 'The CEO')]
+  const { id } = await make(ada, '/projects', { name: 'P' })
+  const invitation = { email: ceo.email, role: 'EDITOR' }
+  const batch = { operations: [{ op: 'member.invite', ...invitation }] }
+  const inviting = () => ada.post(`/projects/${id}/members/invite`, invitation)
+  expectRefusal(await inviting(), 409, unverified)
+  for (const query of ['', '?dryRun=true'])
+    expectRefusal(await ada.post(`/projects/${id}/batch${query}`, batch), 409, /^operations\[0\]: The user/)
+  expect((await ceo.post('/projects', { name: 'Own' })).status).toBe(201)
+  await verifying(client, (await server.mail(ceo.email)).token)
+  expect((await ada.post(`/projects/${id}/batch?dryRun=true`, batch)).status).toBe(200)
+  expect((await inviting()).status).toBe(201)
+})
+
+test('a verification is sent again to the caller, a few times an hour', async () => {
+  const { client, server } = scene
+  const ada = await register(client)
+  const resend = () => ada.post('/auth/email/resend')
+  for (const _ of upTo(2)) expectAnswer(await resend(), 202, { message: 'A mail is on its way' })
+  expectRefusal(await resend(), 429, /^Too many requests; try again in \d+ seconds$/)
+  expectRefusal(await client.post('/auth/email/resend'), 401)
+  await server.mail(ada.email, 3)
+  const tokens = server.to(ada.email).map(({ token }) => token)
+  expect(new Set(tokens).size).toBe(3)
+  expect((await verifying(client, tokens[1]!)).status).toBe(200)
+  expect((await verifying(client, tokens[0]!)).status).toBe(200)
+  expectRefusal(await resend(), 409, 'This email address is verified already')
+})
+
+test('a mail is sent once for an Idempotency-Key', async () => {
+  const { client, server } = scene
+  const ada = await register(client)
+  const key = { 'idempotency-key': 'once' }
+  const replays = async (send: () => Promise<{ status: number; headers: Headers }>) => {
+    const answers = [await send(), await send()]
+    return answers.map(({ status, headers }) => [status, headers.get('idempotency-replayed')])
+  }
+  const resend = () => ada.post('/auth/email/resend', undefined, key)
+  expect(await replays(resend)).toEqual([
+    [202, null],
+    [202, 'true'],
+  ])
+  const { token } = await server.mail(ada.email, 2)
+  expect(await replays(() => client.post('/auth/email/verify', { token }, key))).toEqual([
+    [200, null],
+    [200, 'true'],
+  ])
+  expect(server.to(ada.email)).toHaveLength(2)
+})
+
+test('a deleted account leaves no token, and registering again brings an address no more mail than others', async () => {
+  const { client, server, service } = scene
+  const account = { name: 'Ada', email: 'again@example.com', password: 'secret-1' }
+  for (const n of upTo(4)) {
+    const { body, status } = await client.post('/auth/register', account)
+    expect(status).toBe(201)
+    if (n <= 3) await server.mail(account.email, n)
+    const ada = client.as(body.access_token)
+    expectAnswer(await ada.delete('/auth/me'), 200, { message: 'Account deleted successfully' })
+  }
+  const sql = service.services.database.chores
+  expect(await sql`select from mail_tokens where email = ${account.email}`).toHaveLength(0)
+  await verified(scene)
+  expect(server.to(account.email)).toHaveLength(3)
+})

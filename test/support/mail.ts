@@ -1,0 +1,106 @@
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { simpleParser } from 'mailparser'
+import { SMTPServer } from 'smtp-server'
+
+/** A mail as it arrived. */
+export interface Mail {
+  /** The address in the envelope. */
+  recipient: string
+  from: string
+  to: string
+  subject: string
+  text: string
+  messageId: string
+  /** The names and values of all header lines. */
+  headers: [name: string, value: string][]
+  source: string
+  /** The line that is a token. */
+  token: string
+}
+
+/** Answers a recipient with an SMTP status, or accepts it. */
+type Reject = (recipient: string, attempt: number) => number | undefined
+
+/** A real mail server of a test's own. */
+export async function openMailServer(reject: Reject = () => undefined) {
+  const mails: Mail[] = []
+  const attempts: string[] = []
+  const arrivals = new EventTarget()
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['AUTH', 'STARTTLS'],
+    onRcptTo({ address }, _session, done) {
+      attempts.push(address)
+      arrivals.dispatchEvent(new Event('attempt'))
+      const status = reject(address, attempts.filter((one) => one === address).length)
+      done(status ? Object.assign(new Error('Rejected by the test'), { responseCode: status }) : null)
+    },
+    async onData(stream, session, done) {
+      const source = Buffer.concat(await Array.fromAsync(stream as AsyncIterable<Buffer>))
+      mails.push(await mailOf(source, session.envelope.rcptTo[0]!.address))
+      done()
+      arrivals.dispatchEvent(new Event('attempt'))
+    },
+  })
+  const port = await listen(server)
+  const until = async <T>(found: () => T | undefined): Promise<T> => {
+    for (;;) {
+      const value = found()
+      if (value !== undefined) return value
+      await new Promise((resolve) => arrivals.addEventListener('attempt', resolve, { once: true }))
+    }
+  }
+  return {
+    url: `smtp://127.0.0.1:${port}`,
+    port,
+    mails,
+    /** The recipients that were named to the server, one for each attempt. */
+    attempts,
+    to: (email: string) => mails.filter(({ recipient }) => recipient === email),
+    /** The n-th mail to this address. */
+    mail: (email: string, n = 1): Promise<Mail> =>
+      until(() => mails.filter(({ recipient }) => recipient === email)[n - 1]),
+    attempted: (email: string, count: number) =>
+      until(() => attempts.filter((one) => one === email).length >= count || undefined),
+    close: () => new Promise<void>((resolve) => server.close(() => resolve())),
+  }
+}
+export type MailServer = Awaited<ReturnType<typeof openMailServer>>
+
+async function listen(server: SMTPServer): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()))
+  return (server.server.address() as AddressInfo).port
+}
+
+async function mailOf(source: Buffer, recipient: string): Promise<Mail> {
+  const { from, to, subject = '', text = '', messageId = '', headerLines } = await simpleParser(source)
+  const textOf = (one: typeof from | typeof to) => [one ?? []].flat()[0]?.text ?? ''
+  const headers = headerLines.map(({ key, line }): [string, string] => [
+    key,
+    line.slice(line.indexOf(':') + 1).trim(),
+  ])
+  const token = text.split('\n').find((line) => /^[\w-]{43}$/.test(line)) ?? ''
+  return {
+    ...{ recipient, from: textOf(from), to: textOf(to), subject, text, messageId, headers, token },
+    source: source.toString(),
+  }
+}
+
+/** A TCP server that accepts connections and never says anything. */
+export async function openSilentServer() {
+  const sockets = new Set<Socket>()
+  const { promise: connected, resolve } = Promise.withResolvers<void>()
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    resolve()
+  })
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', () => listening()))
+  return {
+    url: `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    connected,
+    close() {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+    },
+  }
+}
