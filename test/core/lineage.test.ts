@@ -1,28 +1,94 @@
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { type Body, make, type Person, register } from '../support/client.ts'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { commands } from '../../modules/commands.ts'
+import { createApp } from '../../src/app.ts'
+import { readConfig } from '../../src/config.ts'
+import { openLog } from '../../src/log.ts'
+import { openServices, type Services } from '../../src/services.ts'
+import { react } from '../../workers/reactions.ts'
+import { type Body, make, openClient, type Person, register } from '../support/client.ts'
+import { faultsOf } from '../support/history.ts'
 import { openTestService, type TestService } from '../support/service.ts'
 
 let service: TestService
+let other: Services
 let ada: Person
+let adaAtOther: Person
 let project: Body
+let task: Body
 beforeAll(async () => {
   service = await openTestService()
+  // Leases of its own: after a failover two processes may both believe that they alone write a project.
+  const config = readConfig({ ...service.env, REDIS_PREFIX: `${service.env.REDIS_PREFIX}-other` })
+  other = openServices(config, openLog('silent'), { commands, react })
+  const app = createApp(other)
   ada = await register(service.client)
-  project = await make(ada, '/projects', { name: 'Old' })
+  adaAtOther = { ...ada, ...openClient('http://localhost', ada.token, (request) => app.fetch(request)) }
 })
-afterAll(() => service.close())
+afterAll(async () => {
+  await other.close()
+  await service.close()
+})
+beforeEach(async () => {
+  project = await make(ada, '/projects', { name: 'Old' })
+  task = await createKnown(project)
+})
+
+/** A task that this process knows by its id from then on: a change that changes nothing is no event. */
+async function createKnown({ id: projectId }: Body): Promise<Body> {
+  const made = await make(ada, '/tasks', { title: 'Lost', projectId })
+  expect((await ada.patch(`/tasks/${made.id}`, { title: 'Lost' })).status).toBe(200)
+  return made
+}
 
 const migration = readFileSync(new URL('../../drizzle/migrations/0004_lineage.sql', import.meta.url), 'utf8')
+const sql = () => service.services.database.chores
 
 test('projects from before versions named their events are given the event of their version', async () => {
-  const sql = service.services.database.chores
-  await make(ada, '/tasks', { title: 'Old', projectId: project.id })
-  await sql`alter table streams drop column last_event_id`
-  for (const statement of migration.split('--> statement-breakpoint')) await sql.unsafe(statement)
+  await sql()`alter table streams drop column last_event_id`
+  for (const statement of migration.split('--> statement-breakpoint')) await sql().unsafe(statement)
   const wrong =
-    await sql`select s.* from streams s join events e on e.project_id = s.project_id and e.seq = s.version
+    await sql()`select s.* from streams s join events e on e.project_id = s.project_id and e.seq = s.version
     where s.last_event_id <> e.id`
   expect(wrong).toHaveLength(0)
   expect((await make(ada, '/tasks', { title: 'New', projectId: project.id })).number).toBe(2)
+})
+
+/** A failover loses the second event of a project, a created task; then another process makes another second one. */
+async function reuseVersion({ id }: Body): Promise<void> {
+  await sql().begin(async (sql) => {
+    await sql`delete from tasks where project_id = ${id}`
+    await sql`delete from events where project_id = ${id} and seq = 2`
+    await sql`update streams set version = 1, last_number = 0,
+      last_event_id = (select id from events where project_id = ${id}) where project_id = ${id}`
+  })
+  expect((await adaAtOther.patch(`/projects/${id}`, { name: 'Renamed' })).status).toBe(200)
+}
+
+test('a process that knows a lost event decides again on the one that took its version', async () => {
+  await reuseVersion(project)
+  expect((await ada.patch(`/tasks/${task.id}`, { title: 'Changed' })).status).toBe(404)
+  expect(await faultsOf(sql())).toEqual([])
+})
+
+test('so does a create', async () => {
+  await reuseVersion(project)
+  expect((await make(ada, '/tasks', { title: 'Next', projectId: project.id })).number).toBe(1)
+  expect(await faultsOf(sql())).toEqual([])
+})
+
+test('so does a move out of a project with a lost event', async () => {
+  const target = await make(ada, '/projects', { name: 'Target' })
+  await reuseVersion(project)
+  expect((await ada.patch(`/tasks/${task.id}`, { projectId: target.id })).status).toBe(404)
+  expect(await faultsOf(sql())).toEqual([])
+})
+
+test('so does a move into a project with a lost event', async () => {
+  const target = await make(ada, '/projects', { name: 'Target' })
+  await createKnown(target)
+  await reuseVersion(target)
+  const { status, body } = await ada.patch(`/tasks/${task.id}`, { projectId: target.id })
+  expect([status, body.number]).toEqual([200, 1])
+  expect(await faultsOf(sql())).toEqual([])
 })

@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { type Answer, Lost, type Peer } from '../../src/channel/protocol.ts'
+import type { Command } from '../../src/commands/command.ts'
+import { openDeliver } from '../../src/commands/deliver.ts'
+import type { Dispatch } from '../../src/commands/order.ts'
+import { openPerform, type Perform } from '../../src/commands/perform.ts'
+import { registryOf } from '../../src/commands/registry.ts'
+import { commands } from '../../modules/commands.ts'
+import { newId } from '../../src/ids.ts'
+import { type Body, make, type Person, register } from '../support/client.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+import { later } from '../support/works.ts'
+
+let service: TestService
+let ada: Person
+let stranger: Person
+let project: Body
+let perform: Perform
+beforeAll(async () => {
+  service = await openTestService()
+  const { actors, config } = service.services
+  perform = openPerform(actors, config)
+  ada = await register(service.client)
+  stranger = await register(service.client)
+})
+afterAll(() => service.close())
+beforeEach(async () => void (project = await make(ada, '/projects', { name: 'Routed' })))
+
+const home: Peer = { id: newId(), host: '127.0.0.1', port: 1 }
+const { command, form } = registryOf(commands).get('task.create')!
+const create = ({ id: userId }: Person): Dispatch => {
+  const input = { projectId: project.id, title: 'Once' }
+  return { name: command.name, form, id: newId(), projectId: project.id, input, caller: { userId } }
+}
+
+/** Sends a command to a home that is lost: after that the project is at home in this process. */
+function deliverPast(lost: (command: Command, dispatch: Dispatch) => Promise<Answer>, dispatch: Dispatch) {
+  const homes = [home]
+  const deliver = openDeliver({
+    homeOf: () => homes.shift() ?? 'here',
+    ask: (_, payload) => lost(command, payload as Dispatch),
+    perform,
+  })
+  return deliver(command, dispatch, later())
+}
+const losing = (sent: boolean) => () => Promise.reject(new Lost(sent, 'Killed'))
+const titles = async () => (await ada.get(`/tasks?projectId=${project.id}`)).body.map(({ title }) => title)
+
+test('a command that a lost home never got is rejected with the reason of the next one', async () => {
+  const rejected = deliverPast(losing(false), create(stranger))
+  expect(await rejected.catch((error) => error)).toMatchObject({ status: 404 })
+})
+
+test('a command that a lost home may still commit is not said to be rejected: 503', async () => {
+  const rejected = deliverPast(losing(true), create(stranger))
+  expect(await rejected.catch((error) => error)).toMatchObject({
+    status: 503,
+    headers: { 'retry-after': '1' },
+  })
+})
+
+for (const sent of [false, true])
+  test(`a command that its home lost ${sent ? 'after' : 'before'} it was sent is committed by the next one`, async () => {
+    expect(await deliverPast(losing(sent), create(ada))).toMatchObject({ status: 201 })
+    expect(await titles()).toEqual(['Once'])
+  })
+
+test('a command that a home committed before it was lost is answered, and not committed again', async () => {
+  let first: unknown
+  const committing = async (command: Command, dispatch: Dispatch): Promise<Answer> => {
+    first = await perform(command, dispatch, later())
+    throw new Lost(true, 'Killed')
+  }
+  expect(await deliverPast(committing, create(ada))).toEqual(first as never)
+  expect(await titles()).toEqual(['Once'])
+})
