@@ -36,7 +36,8 @@ export function openFollow(means: Means) {
     let position: Position = { seq: start.after, id: idAt(seen, start.after) }
     const following = followers.follow(seen, signal)
     let held: Made = seen
-    let [told, saidAt, lag] = [position.seq, performance.now(), followers.lags.begin(signal)]
+    const lag = followers.lags.begin(signal, following, position.seq)
+    let [told, saidAt] = [position.seq, performance.now()]
     yield beginning(idOf(position.seq))
     while (!signal.aborted) {
       lag.at(position.seq, seen.version) // what was yielded is taken by now

@@ -1,20 +1,32 @@
-/** What a stream was not sent yet, of what is known to be there, and since when. */
+/** What a stream's process was notified of: its project has this version by now. */
+interface Notified {
+  readonly beyond: number
+}
+
+/** The events that a stream has not sent yet, and since when it is behind. Counted when it is asked: a blocked stream counts nothing. */
 export class Lag {
-  private behind = 0
+  private version = 0
   private since = 0
 
+  constructor(
+    private readonly notified: Notified,
+    private position: number,
+  ) {}
+
   at(position: number, version: number): void {
-    this.behind = Math.max(0, version - position)
-    if (this.behind === 0) this.since = 0
-    else this.since ||= performance.now()
+    this.position = position
+    this.version = version
+    this.since = this.events > 0 ? this.since || performance.now() : 0
   }
 
   get events(): number {
-    return this.behind
+    return Math.max(0, this.version - this.position, this.notified.beyond - this.position)
   }
 
   get seconds(): number {
-    return this.since === 0 ? 0 : (performance.now() - this.since) / 1_000
+    if (this.events === 0) return 0
+    this.since ||= performance.now()
+    return (performance.now() - this.since) / 1_000
   }
 }
 
@@ -22,9 +34,9 @@ export class Lag {
 export class Lags {
   private readonly all = new Set<Lag>()
 
-  /** Of a stream that is open until the signal comes. */
-  begin(signal: AbortSignal): Lag {
-    const lag = new Lag()
+  /** Of a stream that begins after a position, and is open until the signal comes. */
+  begin(signal: AbortSignal, notified: Notified, position: number): Lag {
+    const lag = new Lag(notified, position)
     if (signal.aborted) return lag
     this.all.add(lag)
     signal.addEventListener('abort', () => this.all.delete(lag), { once: true })
