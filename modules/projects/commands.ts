@@ -3,6 +3,7 @@ import { appeared, differing, removed, updated } from '../../src/facts/facts.ts'
 import { requireMatch } from '../../src/actor/precondition.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import { command, inNewProject, inProject } from '../../src/commands/command.ts'
+import { isTaken } from '../../src/commands/decide.ts'
 import { idTaken, notFound } from '../../src/wire/refusals.ts'
 import { optionalText } from '../../src/schema/text.ts'
 import { CreateProject, ProjectId, projectView, UpdateProject } from './schema.ts'
@@ -23,7 +24,7 @@ export const createProject = command('project.create', {
   whom: (_, { userId }) => ({ by: 'id', key: userId }),
   takesOwnId: true,
   decide(state, known, { name, description }) {
-    if (state.version > 0 || known.found?.taken.includes(state.projectId)) throw idTaken()
+    if (state.version > 0 || isTaken(known, state.projectId)) throw idTaken()
     const change = appeared(state, known, 'project.created', {
       ...{ id: state.projectId, ownerId: known.caller.userId, createdAt: known.now },
       ...{ name: name.trim(), description: optionalText(description) ?? null },

@@ -2,7 +2,7 @@ import { clockAfter, newId } from '../ids.ts'
 import type { OwedJob } from '../jobs/queue.ts'
 import type { Unit } from '../commit/commit.ts'
 import type { NewAccount, React, StoredEvent } from '../facts/facts.ts'
-import { isOwn, type Kept, nameOf, replay } from '../commit/idempotency.ts'
+import { claimOf, isOwn, type Kept, nameOf, replay } from '../commit/idempotency.ts'
 import type { Past, ToldPast } from '../facts/past.ts'
 import { Refusal, unavailable } from '../wire/refusals.ts'
 import type { Reply } from '../wire/reply.ts'
@@ -32,12 +32,12 @@ export function decideBatch({ states, batch, kept: known, pasts }: Prepared, rea
     try {
       const { caller, ifMatch, guard } = work
       const answered = guard && (known.get(nameOf(guard)) ?? kept.get(nameOf(guard)))
-      if (answered) {
-        const reply = replay(answered, guard)
-        return () => resolve(reply)
-      }
+      const reply = answered && replay(answered, guard)
+      if (reply) return () => resolve(reply)
       const past = told(pasts.get(posted), events)
-      const context = { caller, ifMatch, now, newId, newEventId: idsFor(work.id), past }
+      const claims = work.ownIds?.map(claimOf)
+      const claimed = claims && keysIn(claims, known, kept)
+      const context = { caller, ifMatch, now, newId, newEventId: idsFor(work.id), past, claimed }
       const source = stateOf(states, work.projectId)
       const target = stateOf(states, work.otherProjectId ?? work.projectId)
       const { changes, accounts: opened, answer, isBatch, isTold } = work.decide(source, context, target)
@@ -48,6 +48,7 @@ export function decideBatch({ states, batch, kept: known, pasts }: Prepared, rea
         events.push({ ...change, seq, actorId: caller.userId, at: now, batch })
       }
       if (opened) accounts.push(...opened)
+      if (changes.length > 0) for (const claim of claims ?? []) kept.set(nameOf(claim), claim)
       const isRepeatable = guard && isOwn(guard) && (changes.length === 0 || isTold)
       if (guard && !isRepeatable) kept.set(nameOf(guard), { ...guard, ...(answer as unknown as Reply) })
       return () => (work.again && isNothing ? reject(mayComeYet()) : resolve(answer))
@@ -67,6 +68,10 @@ export function decideBatch({ states, batch, kept: known, pasts }: Prepared, rea
  * it is answered, when another copy of it joins.
  */
 const mayComeYet = () => unavailable('Nobody knows yet whether the write was done')
+
+/** The keys among these that are kept already, in the database or by a command before. */
+const keysIn = (claims: Kept[], ...all: ReadonlyMap<string, Kept>[]): string[] =>
+  claims.flatMap((claim) => (all.some((kept) => kept.has(nameOf(claim))) ? claim.key : []))
 
 const told = (past: Past | Refusal | undefined, decided: readonly StoredEvent[]): ToldPast | undefined =>
   past && (past instanceof Refusal ? past : { ...past, decided })

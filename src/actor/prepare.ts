@@ -1,4 +1,4 @@
-import { type FindKept, type Guard, isOwn, type Kept, nameOf } from '../commit/idempotency.ts'
+import { claimOf, type FindKept, type Guard, isOwn, type Kept, nameOf } from '../commit/idempotency.ts'
 import { type FindLanded, isSuspect, mayStand, withoutLanded } from './landed.ts'
 import type { Entity } from '../../drizzle/entities.ts'
 import type { Past, ReadPast } from '../facts/past.ts'
@@ -97,9 +97,12 @@ async function load(loader: Loader, holders: Holder[], batch: Posted[]): Promise
   return states
 }
 
-/** What the batch's Idempotency-Keys were answered before. */
+/** What the batch's Idempotency-Keys were answered before, and which ids of clients are claimed. */
 async function findKept(find: FindKept, states: State[], batch: Posted[]): Promise<Map<string, Kept>> {
-  const guards = batch.flatMap(({ work }) => guardOf(states, work) ?? [])
+  const guards = batch.flatMap(({ work }): Guard[] => {
+    const claims = work.ownIds?.map(claimOf) ?? []
+    return [...claims, ...(guardOf(states, work) ? [work.guard!] : [])]
+  })
   const kept = await Promise.all(guards.map(find))
   return new Map(kept.flatMap((answer) => (answer ? [[nameOf(answer), answer] as const] : [])))
 }

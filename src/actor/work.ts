@@ -19,6 +19,8 @@ export interface Work<T> {
   ifMatch?: string
   /** The caller's Idempotency-Key; the answer is kept with the commit. */
   guard?: T extends Reply ? Guard : never
+  /** Ids that its client made for what it creates: claimed with its commit. */
+  ownIds?: string[]
   /** How many writes it is, if more than one. */
   weight?: number
   /** The project is new: nothing to load, nobody to wait for. */

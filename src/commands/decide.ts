@@ -46,9 +46,13 @@ export const ownIdIn = ({ takesOwnId }: Command<never>, input: object): string |
 /** The id of what is created: the client's own, if nothing has it, else a new one. @throws Refusal 409 */
 export function idFor(state: ProjectState, known: Known, own?: string): string {
   if (own === undefined) return known.newId()
-  if (state.has(own) || known.found?.taken.includes(own)) throw idTaken()
+  if (state.has(own) || isTaken(known, own)) throw idTaken()
   return own
 }
+
+/** Whether something in another project has an id, or had it. */
+export const isTaken = ({ found, claimed }: Known, id: string): boolean =>
+  found?.taken.includes(id) === true || claimed?.includes(id) === true
 
 /** The id in a field of a command's input. */
 export const idIn = (input: object, key: string): string => String((input as Record<string, unknown>)[key])

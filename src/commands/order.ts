@@ -28,6 +28,7 @@ export interface Sought {
 export interface Found {
   people: (Person | null)[]
   taskIds: (string | null)[]
+  ownIds?: string[]
   /** Those of the own ids that something has, or had. */
   taken: string[]
 }

@@ -34,6 +34,7 @@ function workOf(command: Command, dispatch: Dispatch, limits: { projectMembers: 
     needs: needsOf(command, dispatch),
     ifMatch,
     guard: dispatch.guard ?? (command.keepsAnswer ? ownGuard(id) : undefined),
+    ownIds: found?.ownIds?.length ? found.ownIds : undefined,
     weight: command.weight?.(input),
     opens: command.at.kind === 'new',
     decide(state, context, other) {

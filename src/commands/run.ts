@@ -32,7 +32,7 @@ export function openRun({ registry, places, findPerson, deliver, timeoutMs }: Me
       Promise.all(parts.map((part) => places.taskOf(part))),
       Promise.all(ownIds.map((id) => places.isTaken(id))),
     ])
-    return { people: found, taskIds, taken: ownIds.filter((_, n) => taken[n]) }
+    return { people: found, taskIds, ownIds, taken: ownIds.filter((_, n) => taken[n]) }
   }
 
   type Known = Pick<Dispatch, 'person' | 'found'>

@@ -22,6 +22,16 @@ const orders = 'orders'
 export const ownGuard = (orderId: string): Guard => ({ scope: orders, key: orderId, fingerprint: '' })
 export const isOwn = ({ scope }: Guard): boolean => scope === orders
 
+/**
+ * Claims the id that a client made, as a key of its own that is committed with what gets the id. Of commits in several
+ * projects at once one gets it, whatever it is for. The claim outlives every command that was on its way meanwhile; commands
+ * after it find the id in the log.
+ */
+export const claimOf = (id: string): Kept => ({
+  ...{ scope: 'ids', key: id, fingerprint: '' },
+  ...{ status: 0, body: '', etag: null },
+})
+
 /** A key with the answer it was given, committed together with what it did. */
 export type Kept = Guard & Reply
 

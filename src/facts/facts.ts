@@ -42,6 +42,8 @@ export interface Context {
   ifMatch?: string
   /** What the command asked of the log. */
   past?: ToldPast
+  /** Ids that its client made, and that something else got meanwhile. */
+  claimed?: string[]
 }
 
 /** A service account, which comes with the fact that makes it a member of its project. */

@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import type { Command } from '../../src/commands/command.ts'
+import type { Dispatch } from '../../src/commands/order.ts'
+import { openFindPerson } from '../../src/commands/people.ts'
+import { openPerform, type Perform } from '../../src/commands/perform.ts'
+import { openPlaces } from '../../src/commands/places.ts'
+import { registryOf } from '../../src/commands/registry.ts'
+import { openRun } from '../../src/commands/run.ts'
+import { commands } from '../../modules/commands.ts'
+import { newId } from '../../src/ids.ts'
+import { type Body, make, type Person, register } from '../support/client.ts'
+import { faultsOf } from '../support/history.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+import { later } from '../support/works.ts'
+
+const taken = 'This id is taken: what is created needs a new one'
+let service: TestService
+let ada: Person
+let perform: Perform
+let project: Body
+let task: Body
+let elsewhere: Body
+beforeAll(async () => {
+  service = await openTestService()
+  const { actors, config } = service.services
+  perform = openPerform(actors, config)
+  ada = await register(service.client)
+})
+afterAll(() => service.close())
+beforeEach(async () => {
+  project = await make(ada, '/projects', { name: 'First' })
+  elsewhere = await make(ada, '/projects', { name: 'Second' })
+  task = await make(ada, '/tasks', { title: 'Parent', projectId: elsewhere.id })
+})
+
+/** A command that was found to have a free id, and is still on its way to its project. */
+async function send(name: string, input: object): Promise<() => ReturnType<Perform>> {
+  const { reads } = service.services.database
+  const sent = Promise.withResolvers<[Command, Dispatch]>()
+  const run = openRun({
+    registry: registryOf(commands),
+    places: openPlaces(reads),
+    findPerson: openFindPerson(reads),
+    deliver: (command, dispatch) => {
+      sent.resolve([command, dispatch])
+      return Promise.withResolvers<never>().promise
+    },
+    timeoutMs: 15_000,
+  })
+  void run({ name, input, caller: { userId: ada.id } })
+  const [command, dispatch] = await sent.promise
+  return () => perform(command, dispatch, later())
+}
+
+/** All that takes a client's id, in the other project. */
+const creates: Record<string, (id: string) => [name: string, input: object]> = {
+  project: (id) => ['project.create', { id, name: 'Own' }],
+  task: (id) => ['task.create', { id, projectId: elsewhere.id, title: 'Own' }],
+  subtask: (id) => ['subtask.create', { id, taskId: task.id, title: 'Own' }],
+  comment: (id) => ['comment.create', { id, taskId: task.id, text: 'Own' }],
+  batch: (id) => [
+    'project.batch',
+    { id: elsewhere.id, operations: [{ op: 'task.create', id, title: 'Own' }] },
+  ],
+}
+const status = (answer: Promise<{ status: number }>) =>
+  answer.catch((error: { status: number; message: string }) => error)
+
+for (const [what, createOf] of Object.entries(creates)) {
+  test(`a ${what} on its way does not get an id that another project gave and deleted meanwhile`, async () => {
+    const id = newId()
+    const create = await send(...createOf(id))
+    await make(ada, '/tasks', { id, title: 'Sooner', projectId: project.id })
+    expect((await ada.delete(`/tasks/${id}`)).status).toBe(200)
+    const answer = (await status(create())) as { status: number; message: string }
+    expect(answer.status).toBe(409)
+    expect(answer.message).toContain(taken)
+    expect(await faultsOf(service.services.database.reads)).toEqual([])
+  })
+
+  test(`a ${what} on its way does not get the id that another project gave to a task meanwhile`, async () => {
+    const id = newId()
+    const create = await send(...createOf(id))
+    await make(ada, '/tasks', { id, title: 'Sooner', projectId: project.id })
+    expect(await status(create())).toMatchObject({ status: 409 })
+    expect((await ada.get(`/tasks/${id}`)).body.title).toBe('Sooner')
+  })
+}
+
+test('of creates with one id that are committed together, one wins, and what is committed beside them stays', async () => {
+  const id = newId()
+  const kinds = Object.values(creates).filter((_, n) => n !== 4)
+  const sent = await Promise.all(kinds.map((createOf) => send(...createOf(id))))
+  const others = Promise.all(
+    kinds.map((_, n) => make(ada, '/tasks', { title: `T ${n}`, projectId: project.id })),
+  )
+  const answers = await Promise.all(sent.map((create) => status(create())))
+  expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409])
+  expect(await others).toHaveLength(4)
+  expect(await faultsOf(service.services.database.reads)).toEqual([])
+})
+
+test('an id of a create that was rejected stays free', async () => {
+  const id = newId()
+  const late = await send('task.create', { id, projectId: elsewhere.id, title: 'Own' })
+  const rejected = await ada.post('/tasks', { id, title: 'Own', projectId: project.id, assigneeId: newId() })
+  expect(rejected.status).toBe(400)
+  expect(await late()).toMatchObject({ status: 201 })
+})
