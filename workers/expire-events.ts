@@ -8,7 +8,8 @@ const lookRows = 5_000
 /**
  * Recurring: removes events older than `days` from the logs of the next projects by their ids, from each one's first on.
  * Rows need none of them: each holds all that it says, and an order is looked for among the newest (see landed.ts). The
- * newest of a project stays in any case: it made the version. Answers where it stopped; undefined at the end.
+ * newest of a project stays in any case: it made the version. An event whose time is still to come, from a clock that was
+ * ahead, is as old as the next one whose time has come. Answers where it stopped; undefined at the end.
  */
 export async function expireEvents(
   sql: Sql,
@@ -31,12 +32,14 @@ async function lookForOld(sql: Sql, days: number, after: string) {
     select count(*)::int4 as rows, (select project_id from page order by project_id desc limit 1) as last,
       (select string_agg(project_id::text, ' ') from page p
         where (select ${isOld(sql, days)} and e.seq < p.version
-          from events e where e.project_id = p.project_id order by e.seq limit 1)) as old
+          from events e where e.project_id = p.project_id and not ${isAhead(sql)} order by e.seq limit 1)) as old
     from page`
   return { old: page?.old?.split(' ') ?? [], last: page!.rows === lookRows ? page!.last! : undefined }
 }
 
 const isOld = (sql: Sql, days: number) => sql`e.at < now() - ${days}::int4 * interval '1 day'`
+
+const isAhead = (sql: Sql) => sql`e.at > now()`
 
 interface Removal {
   projectId: string
@@ -53,12 +56,18 @@ async function removeOldest(
 ): Promise<number | undefined> {
   const [row] = await sql<{ last: number | null }[]>`
     with next as materialized (
-      select e.seq, ${isOld(sql, days)} and e.seq < s.version as goes from events e, streams s
+      select e.seq, s.version, ${isOld(sql, days)} as is_old, ${isAhead(sql)} as is_ahead from events e, streams s
       where e.project_id = ${projectId} and e.seq > ${removed}::bigint and s.project_id = ${projectId}
       order by e.seq limit ${rows}),
-    stays as (select coalesce(min(seq) filter (where not goes), max(seq) + 1) as seq from next),
+    page as (
+      select count(*) as rows, max(seq) as last, min(seq) filter (where not is_old and not is_ahead) as stays from next),
+    removal as (
+      select rows, last, case when stays is null and (select ${isOld(sql, days)} from events e
+          where e.project_id = ${projectId} and e.seq >= last and not ${isAhead(sql)} order by e.seq limit 1) then last
+        else (select max(seq) from next where is_old and (seq < stays) is not false) end as up_to
+      from page),
     gone as (delete from events where project_id = ${projectId} and seq > ${removed}::bigint
-      and seq < (select seq from stays))
-    select max(seq)::float8 as last from next having count(*) = ${rows} and bool_and(goes)`
+      and seq <= (select up_to from removal) and seq < (select max(version) from next))
+    select last::float8 as last from removal where rows = ${rows} and up_to = last`
   return row?.last ?? undefined
 }

@@ -77,6 +77,38 @@ test('a stretch of time is found, both its ends within it', async () => {
   expect(await seqsOf(projectId, '?from=0001-01-01&to=9999-12-31')).toHaveLength(10)
 })
 
+test('events whose time is still to come do not hide those around them from a stretch of time', async () => {
+  const projectId = await openProject()
+  for (let n = 2; n <= 16; n++) await make(ada, '/tasks', { title: `T${n}`, projectId })
+  const { reads: sql } = service.services.database
+  const between = (to: number, from: number) => Array.from({ length: to - from + 1 }, (_, i) => to - i)
+  for (const [first, last] of [
+    ...[
+      [1, 1],
+      [8, 8],
+      [9, 9],
+      [16, 16],
+    ],
+    ...[
+      [3, 10],
+      [1, 15],
+      [12, 16],
+    ],
+  ] as [number, number][]) {
+    const isAhead = (seq: number) => seq >= first && seq <= last
+    const rows = await sql<{ seq: number; at: string }[]>`
+      update events set at = now() + (seq - 20) * interval '1 minute' + case
+        when seq between ${first} and ${last} then interval '1 year' else interval '0' end
+      where project_id = ${projectId} returning seq::float8 as seq, at`
+    const at = new Map(rows.map((event) => [event.seq, encodeURIComponent(event.at)]))
+    const known = between(16, 1).filter((seq) => !isAhead(seq))
+    for (const [n, seq] of known.entries()) {
+      expect(await seqsOf(projectId, `?to=${at.get(seq)}`)).toEqual(between(seq, 1))
+      expect(await seqsOf(projectId, `?from=${at.get(seq)}`)).toEqual(between(16, (known[n + 1] ?? 0) + 1))
+    }
+  }
+})
+
 test('what cannot be is refused', async () => {
   const { projectId, task } = await furnish(ada, grace)
   const stranger = await register(service.client)

@@ -59,6 +59,32 @@ test('what is older goes, of each project from its first on, and never its newes
   expect((await ada.get(`/tasks?projectId=${ids[2]}&limit=200`)).body).toHaveLength(50)
 })
 
+test('an event with a time that is still to come goes with those after it, however many have one', async () => {
+  await open()
+  const ahead: [count: number, old: number, from: number, to: number, kept: number][] = [
+    [50, 33, 5, 5, 34],
+    [50, 33, 1, 1, 34],
+    [50, 33, 5, 32, 34], // more than one statement removes
+    [50, 33, 30, 40, 30], // known only when its time has come: the next one after them is not old
+    [50, 33, 33, 33, 33],
+    [50, 0, 1, 10, 1],
+    [50, 50, 50, 50, 50],
+    [50, 40, 41, 50, 41],
+  ]
+  const ids = []
+  for (const [count, old, from, to] of ahead) {
+    const id = await openProject(count, old)
+    await sql()`update events set at = now() + interval '1 year'
+      where project_id = ${id} and seq between ${from} and ${to}`
+    ids.push(id)
+  }
+  for (const _ of ['once', 'again']) {
+    expect(await expire()).toBeUndefined()
+    const kept = await Promise.all(ids.map(keptOf))
+    expect(kept).toEqual(ahead.map(([count, , , , first]) => from(first, count)))
+  }
+})
+
 test('no statement removes more rows than it may', async () => {
   await open()
   await sql()`create table statements (rows int)`
