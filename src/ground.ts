@@ -4,6 +4,7 @@ import { openFindKept } from './commit/idempotency.ts'
 import { Hints } from './followers/hints.ts'
 import { openFollowers } from './followers/followers.ts'
 import type { Config } from './config.ts'
+import { openSharedClock } from './postgres/clock.ts'
 import { openDatabase } from './postgres/database.ts'
 import { openJobs } from './jobs/queue.ts'
 import type { Log } from './log.ts'
@@ -19,6 +20,7 @@ export type Ground = ReturnType<typeof openGround>
 export function openGround(config: Config, log: Log) {
   const counts = openCounts()
   const database = openDatabase(config, counts.queries)
+  const clock = openSharedClock(database.chores, log)
   const redis = openRedis(config.redisUrl, log)
   const subscriber = openSubscriber(config.redisUrl, log)
   const jobs = openJobs(config, log)
@@ -27,13 +29,14 @@ export function openGround(config: Config, log: Log) {
   const steps = new OwnSteps()
   const followers = openFollowers(database.reads, hints, config, log)
   return {
-    ...{ config, counts, database, redis, subscriber, hints, webhookHints, jobs, followers, steps },
+    ...{ config, counts, database, redis, subscriber, hints, webhookHints, jobs, followers, steps, clock },
     recent: new Recent((projectId) => followers.countOf(projectId) > 0),
     findKept: openFindKept(database.reads),
     versions: openVersions(database.reads, steps, counts.readWaits.versions),
     findPerson: openFindPerson(database.reads, config.smtpUrl !== ''),
     oldestKept: openOldestKept(database.reads),
     async close() {
+      await clock.close()
       await jobs.close()
       disconnect(redis)
       disconnect(subscriber)

@@ -5,6 +5,11 @@ let used = pool.length
 const hex = Array.from({ length: 256 }, (_, i) => i.toString(16).padStart(2, '0'))
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
+/** The nil UUID (RFC 9562, 5.9): what every id comes after, and nobody's own. */
+export const nilId = '00000000-0000-0000-0000-000000000000'
+/** The id that was made last. */
+let newest = nilId
+
 /** A place in the order of ids: a millisecond, and a count within it. */
 interface Tick {
   ms: number
@@ -15,15 +20,39 @@ const after = ({ ms, count }: Tick): Tick =>
   count < 0xfff ? { ms, count: count + 1 } : { ms: ms + 1, count: 0 }
 const isLater = (a: Tick, b: Tick) => a.ms > b.ms || (a.ms === b.ms && a.count > b.count)
 
+/** How far apart the clocks of two processes may be. */
+export const maxAheadMs = 5_000
+/** How far a project's time may be ahead and still not go back. Beyond that it was wrong. */
+const maxBelievedMs = 3_600_000
+
+/** The shared time at which performance.now() was 0. */
+let originMs = performance.timeOrigin
+
+/** The time that all processes share, in ms since 1970: the database's, as last heard. The machine's clock may be set at any moment. */
+export const nowMs = (): number => Math.floor(performance.now() + originMs)
+
+/** Corrects the shared time by the database's, which was read between two readings of performance.now(). */
+export function setClock(databaseMs: number, from: number, to: number): void {
+  originMs = Math.min(Math.max(originMs, databaseMs - to), databaseMs - from)
+  if (latest.ms > nowMs() + maxAheadMs) [latest, newest] = [{ ms: 0, count: 0 }, nilId]
+}
+
 let latest: Tick = { ms: 0, count: 0 }
 /** The time now, never the same twice in this process. */
 function tick(): Tick {
-  const ms = Date.now()
+  const ms = nowMs()
   return (latest = ms > latest.ms ? { ms, count: 0 } : after(latest))
 }
 
 /** A UUIDv7 (RFC 9562, 5.7) that sorts after those made before it in this process. */
-export const newId = (): string => idAt(tick())
+export const newId = (): string => (newest = idAt(tick()))
+
+/** True for an id that was made on a clock which is ahead of the shared one; never for one of this process. */
+export const isAhead = (id: string): boolean => id > newest && msOf(id) > nowMs() + maxAheadMs
+
+/** True for an id that was made after a reading of performance.now(), however far apart the two clocks were. */
+export const isMadeAfter = (id: string, at: number): boolean =>
+  msOf(id) > at + originMs + 2 * maxAheadMs && !isAhead(id)
 
 /** What every id made from then on sorts after. */
 export const firstIdAt = (ms: number): string => idAt({ ms, count: 0 }, '-8000-000000000000')
@@ -38,7 +67,8 @@ export interface Clock {
 
 /**
  * A clock that goes on from where these ids were made: its time is never before theirs, and its ids sort after them,
- * however the clocks of the machines stand that made them (a hybrid logical clock).
+ * however the clocks of the machines stand that made them (a hybrid logical clock). Only where they are ahead by hours does
+ * its time not follow theirs: it would be wrong for as long.
  */
 export function clockAfter(ids: string[]): Clock {
   let last = ids.reduce((a, b) => (a > b ? a : b))
@@ -52,7 +82,7 @@ export function clockAfter(ids: string[]): Clock {
   }
   const { ms } = tick()
   return {
-    now: instantAt(last < headAt(ms) ? ms : Math.max(ms, tickOf(last).ms)),
+    now: instantAt(last < headAt(ms) ? ms : timeAfter(ms, tickOf(last).ms)),
     newId: () => next(),
     idsFor(orderId) {
       let tail: string | undefined = tailOf(orderId)
@@ -73,8 +103,13 @@ const tailAt = '00000000-0000-7000'.length
 /** The end of the year 9999: no clock of ours, and no date has a place after it. */
 const endOfTime = 253_402_300_799_000
 
+const timeAfter = (own: number, last: number): number =>
+  last > own && last <= own + maxBelievedMs ? last : own
+
+const msOf = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
+
 function tickOf(id: string): Tick {
-  const ms = Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
+  const ms = msOf(id)
   return ms < endOfTime ? { ms, count: Number.parseInt(id.slice(15, 18), 16) } : { ms: 0, count: 0 }
 }
 
@@ -109,9 +144,7 @@ function randomTail(): string {
   return `-${variant}-${byte(2)}${byte(3)}${byte(4)}${byte(5)}${byte(6)}${byte(7)}`
 }
 
-/** The nil UUID (RFC 9562, 5.9): what every id comes after, and nobody's own. */
-export const nilId = '00000000-0000-0000-0000-000000000000'
-/** The max UUID (5.10): what every id comes before. */
+/** The max UUID (RFC 9562, 5.10): what every id comes before. */
 export const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 /** An id as this service writes it: in upper case it is the same one. What is no id stays. */

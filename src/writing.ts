@@ -29,7 +29,7 @@ export function openWriting(ground: Ground, domain: Domain, log: Log, tracing?: 
   const { config, counts, database, redis } = ground
   const actors = openActors(ground, domain.react)
   const registry = registryOf(domain.commands)
-  const named = openNaming(database.reads, openPerform(actors, config))
+  const named = openNaming(database.reads, openPerform(actors, config, log))
   const perform = withSpans(named, tracing)
   const isClosing = () => actors.isClosing
   const company = openCompany({ config, redis, registry, perform, isClosing, log, counts: counts.orders })
@@ -42,7 +42,10 @@ export function openWriting(ground: Ground, domain: Domain, log: Log, tracing?: 
       deliver: company.deliver,
       timeoutMs: config.writeTimeoutMs,
     }),
-    join: (asHome: boolean) => company.join(asHome),
+    async join(asHome: boolean) {
+      await ground.clock.known
+      await company.join(asHome)
+    },
     async close() {
       await company.leave(config.drainTimeoutMs / 4)
       await actors.close(config.drainTimeoutMs / 2)

@@ -1,4 +1,5 @@
 import type { Draft, Keep } from '../../src/http/once.ts'
+import { nowMs } from '../../src/ids.ts'
 import { newSecret } from '../../src/outbound/signature.ts'
 import { requireKept } from '../../src/reads/kept.ts'
 import type { Seen } from '../../src/reads/role-lookup.ts'
@@ -66,7 +67,7 @@ function wanted(webhook: Webhook, { url, types, maxEvents, enabled }: WantedWebh
 export const rotate = (services: Services, asked: Asked, keep: Keep) =>
   change(services, asked, keep, ({ secret: formerSecret }) => {
     const secret = services.sealing.seal(newSecret())
-    const formerUntil = new Date(Date.now() + formerMs).toISOString()
+    const formerUntil = new Date(nowMs() + formerMs).toISOString()
     return { fields: { secret, formerSecret, formerUntil }, sealed: { secret } }
   })
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Draft, Keep } from '../../src/http/once.ts'
-import { newId } from '../../src/ids.ts'
+import { newId, nowMs } from '../../src/ids.ts'
 import { patiently } from '../../src/postgres/errors.ts'
 import type { Services } from '../../src/services.ts'
 import { unavailable } from '../../src/wire/refusals.ts'
@@ -50,6 +50,6 @@ export function openTesting(services: Services) {
 const current = ({ formerSecret, formerUntil, ...webhook }: Webhook) => {
   return {
     ...webhook,
-    formerSecret: formerUntil && Date.parse(formerUntil) > Date.now() ? formerSecret : null,
+    formerSecret: formerUntil && Date.parse(formerUntil) > nowMs() ? formerSecret : null,
   }
 }

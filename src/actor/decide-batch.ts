@@ -4,8 +4,9 @@ import type { Unit } from '../commit/commit.ts'
 import type { NewAccount, React, StoredEvent } from '../facts/facts.ts'
 import { claimOf, isOwn, type Kept, nameOf, replay } from '../commit/idempotency.ts'
 import type { Past, ToldPast } from '../facts/past.ts'
-import { Refusal, unavailable } from '../wire/refusals.ts'
+import { Refusal } from '../wire/refusals.ts'
 import type { Reply } from '../wire/reply.ts'
+import { mayComeYet } from './landed.ts'
 import type { Prepared } from './prepare.ts'
 import { evolve, type State } from './state.ts'
 
@@ -61,13 +62,6 @@ export function decideBatch({ states, batch, kept: known, pasts }: Prepared, rea
   const unit = { heads, events, accounts, jobs, kept: [...kept.values()] }
   return { settle: () => settlements.forEach((tell) => tell()), unit }
 }
-
-/**
- * An order that was given to another process before may still be done there, once things are otherwise than they are now:
- * so that nothing comes of it here is not the end of it, and nobody is told so. It may turn out to be one as late as when
- * it is answered, when another copy of it joins.
- */
-const mayComeYet = () => unavailable('Nobody knows yet whether the write was done')
 
 /** The keys among these that are kept already, in the database or by a command before. */
 const keysIn = (claims: Kept[], ...all: ReadonlyMap<string, Kept>[]): string[] =>

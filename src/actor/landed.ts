@@ -1,28 +1,33 @@
 import type { StoredEvent } from '../facts/facts.ts'
-import { tailOf } from '../ids.ts'
+import { isAhead, isMadeAfter, tailOf } from '../ids.ts'
 import type { Sql } from '../postgres/database.ts'
+import { unavailable } from '../wire/refusals.ts'
 import type { State } from './state.ts'
 import type { Posted } from './work.ts'
 import { eventFields } from '../postgres/event-fields.ts'
 
 const pageEvents = 1_000
+/** Pages of events that are ahead of the clock. All commands that are under way are among them, or nearly all. */
+const mostPagesAhead = 5
 
-/** The event that each of these orders began with, if it stands in the project's log up to a version. */
+/** The event that each of these orders began with, if it stands in the project's log up to a version; null for not found so far. */
 export type FindLanded = (
   projectId: string,
   version: number,
   orderIds: string[],
-) => Promise<Map<string, StoredEvent>>
+) => Promise<Map<string, StoredEvent | null>>
 
 /**
  * Looks for orders in the log. Ids of events grow with their seq, and all that an order brought about sort after the
- * order: so the way back ends where events are older than the oldest order.
+ * order: so the way back ends where events are older than the oldest order. Where a clock was ahead all events since are newer
+ * than any order: there it ends after so many.
  */
 export function openFindLanded(sql: Sql): FindLanded {
   return async (projectId, version, orderIds) => {
     const oldest = orderIds.reduce((a, b) => (a < b ? a : b))
     const ordered = new Map(orderIds.map((id) => [tailOf(id), id]))
     const found = new Map<number, string>()
+    let pagesAhead = 0
     for (let upTo = version; upTo > 0; upTo -= pageEvents) {
       const page = await sql<{ seq: number; id: string }[]>`
         select seq::float8 as seq, id from events
@@ -33,12 +38,14 @@ export function openFindLanded(sql: Sql): FindLanded {
       }
       const earliest = page.at(-1)
       if (found.size === orderIds.length || !earliest || earliest.id < oldest) break
+      if (isAhead(earliest.id) && ++pagesAhead === mostPagesAhead) break
     }
-    if (found.size === 0) return new Map()
+    const unknown = pagesAhead === mostPagesAhead ? orderIds.map((id) => [id, null] as const) : []
+    if (found.size === 0) return new Map(unknown)
     const rows = await sql<StoredEvent[]>`
       select ${eventFields(sql)}, e.before, e.after from events e
       where e.project_id = ${projectId} and e.seq = any(${[...found.keys()]}::bigint[])`
-    return new Map(rows.map((event) => [found.get(event.seq)!, event]))
+    return new Map([...unknown, ...rows.map((event) => [found.get(event.seq)!, event] as const)])
   }
 }
 
@@ -49,20 +56,33 @@ export async function withoutLanded(find: FindLanded, states: State[], batch: Po
   const { projectId, version } = logOf(states, suspects[0]!.work)
   const ids = suspects.map(({ work }) => work.id)
   const landed = await find(projectId, version, ids)
-  return batch.filter(({ work, resolve }) => {
+  return batch.filter(({ work, resolve, reject }) => {
     const event = landed.get(work.id)
-    const answer = event && work.recall?.(event)
+    const answer = event ? work.recall?.(event) : undefined
     if (answer !== undefined) resolve(answer)
-    return answer === undefined
+    const isUnknown = event === null && work.again === true
+    if (isUnknown) reject(mayComeYet())
+    return answer === undefined && !isUnknown
   })
 }
+
+/**
+ * An order that was given to another process before may still be done there, once things are otherwise than they are now:
+ * so that nothing comes of it here is not the end of it, and nobody is told so. It may turn out to be one as late as when
+ * it is answered, when another copy of it joins.
+ */
+export const mayComeYet = () => unavailable('Nobody knows yet whether the write was done')
 
 /**
  * An order that stands is either older than the latest event that was found here, or came of this very state: and then
  * only an order that is given again is decided twice.
  */
 export const isSuspect = (states: State[], work: Posted['work']): boolean =>
-  work.again === true || logOf(states, work).loadedEventId >= work.id
+  work.again === true || mayBeIn(logOf(states, work), work.id)
+
+/** Where a log is ahead of the clock, its ids do not tell: then a command that was made after it was loaded is not in it. */
+const mayBeIn = ({ loaded }: State, id: string): boolean =>
+  loaded.eventId >= id && !(isMadeAfter(id, loaded.at) && isAhead(loaded.eventId))
 
 /** Of one that keeps its answer, that is looked for: see prepare.ts. */
 export const mayStand = (states: State[], work: Posted['work']): boolean =>

@@ -48,8 +48,8 @@ export interface ProjectState {
 export class State implements ProjectState {
   project: ProjectRow | null = null
   memberCount = 0
-  /** The last event there was when it was loaded: what came since, came of this state. */
-  readonly loadedEventId: string
+  /** The last event there was when it was loaded, and when that was (performance.now()): what came since, came of this state. */
+  readonly loaded: { eventId: string; at: number }
   leaving: Children | null = null
   private readonly rows: RowMaps
   /** The ids of what went while the rows were kept: who looked for them in the log may have looked before that. */
@@ -66,7 +66,7 @@ export class State implements ProjectState {
     public lastEventId = nilId,
     below?: State,
   ) {
-    this.loadedEventId = below?.loadedEventId ?? lastEventId
+    this.loaded = below?.loaded ?? { eventId: lastEventId, at: performance.now() }
     const over = (entity: Loadable) => [entity, new Overlay<Row>(below?.rows[entity])]
     this.rows = Object.fromEntries(loadable.map(over)) as RowMaps
     this.gone = new Overlay(below?.gone)

@@ -2,6 +2,9 @@ import type { Actors } from '../actor/actors.ts'
 import type { Needs } from '../actor/state.ts'
 import type { Work } from '../actor/work.ts'
 import { ownGuard } from '../commit/idempotency.ts'
+import { isAhead } from '../ids.ts'
+import type { Log } from '../log.ts'
+import { unavailable } from '../wire/refusals.ts'
 import type { Reply } from '../wire/reply.ts'
 import type { Command } from './command.ts'
 import { decide, idIn } from './decide.ts'
@@ -10,16 +13,34 @@ import type { Person } from './people.ts'
 import { replyOf } from './reply-of.ts'
 
 /**
- * Does in this process what was dispatched, and gives its answer once it is durable.
+ * Does in this process what was dispatched, and gives its answer once it is durable. Every event of a project sorts after
+ * the command that it came of: one command of a clock that is ahead would put all later ones ahead too.
  * @param deadline when to give up, on the clock of performance.now()
  * @throws Refusal what the rule refused, 503
  */
 export type Perform = (command: Command, dispatch: Dispatch, deadline: number) => Promise<Reply>
 
-export const openPerform =
-  (actors: Actors, limits: { projectMembers: number }): Perform =>
-  (command, dispatch, deadline) =>
-    actors.run(workOf(command, dispatch, limits), deadline)
+export function openPerform(actors: Actors, limits: { projectMembers: number }, log?: Log): Perform {
+  const warn = atMostEvery(warnEveryMs, (id: string) => log?.warn({ id }, aheadInLog))
+  return (command, dispatch, deadline) => {
+    if (!isAhead(dispatch.id)) return actors.run(workOf(command, dispatch, limits), deadline)
+    warn(dispatch.id)
+    return Promise.reject(unavailable('The clock of a process was ahead: send the write again'))
+  }
+}
+
+const warnEveryMs = 60_000
+const aheadInLog =
+  'a command was rejected: the clock of the process that sent it is ahead of that of the database'
+
+function atMostEvery<T>(ms: number, tell: (about: T) => void): (about: T) => void {
+  let told = -Infinity
+  return (about) => {
+    if (performance.now() < told + ms) return
+    told = performance.now()
+    tell(about)
+  }
+}
 
 function workOf(command: Command, dispatch: Dispatch, limits: { projectMembers: number }): Work<Reply> {
   const { id, projectId, input, caller, ifMatch, person, found } = dispatch

@@ -1,7 +1,12 @@
-import { expect, setSystemTime, test } from 'bun:test'
-import { clockAfter, isId, newId, nilId } from '../../src/ids.ts'
+import { afterEach, expect, setSystemTime, test } from 'bun:test'
+import { clockAfter, isAhead, isId, isMadeAfter, newId, nilId, nowMs, setClock } from '../../src/ids.ts'
 
 const many = 50_000
+const hour = 3_600_000
+/** What the database's clock shows: so much more than the machine's. */
+const setAhead = (ms: number) => setClock(Date.now() + ms, performance.now(), performance.now())
+afterEach(() => setAhead(0))
+
 const timeOf = (id: string) => Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16)
 
 test('an id is a UUID of version 7, in the form that this service gives out', () => {
@@ -15,7 +20,7 @@ test('an id is a UUID of version 7, in the form that this service gives out', ()
 test('an id begins with the millisecond it was made in', () => {
   const before = Date.now()
   const time = timeOf(newId())
-  expect(time).toBeGreaterThanOrEqual(before)
+  expect(time).toBeGreaterThanOrEqual(before - 50)
   expect(time).toBeLessThanOrEqual(Date.now() + 50) // those made before may have run ahead
 })
 
@@ -27,18 +32,60 @@ test('ids made in order sort in order, however many in a millisecond, and none c
   expect(timeOf(ids.at(-1)!)).toBeLessThanOrEqual(Date.now() + 50)
 })
 
-test('ids sort also while the clock stands still, and when it goes back', () => {
+test('ids sort also when the clock goes back a little', () => {
+  const ids = Array.from({ length: 100 }, newId)
+  setAhead(-1_000)
+  ids.push(...Array.from({ length: 100 }, newId))
+  expect(ids.toSorted()).toEqual(ids)
+  expect(new Set(ids).size).toBe(ids.length)
+})
+
+test('ids and times follow the clock of the database, also back from where it was wrong', () => {
+  for (const ahead of [hour, -hour, 0]) {
+    setAhead(ahead)
+    const { now } = clockAfter([nilId])
+    for (const ms of [nowMs(), timeOf(newId()), Date.parse(now)]) {
+      expect(Math.abs(ms - Date.now() - ahead)).toBeLessThanOrEqual(50)
+    }
+  }
+})
+
+test('ids and times stay right when the clock of the machine is set while the process runs', () => {
   const now = Date.now()
   try {
-    setSystemTime(now)
-    const ids = Array.from({ length: 100 }, newId)
-    setSystemTime(now - 60_000)
-    ids.push(...Array.from({ length: 100 }, newId))
-    expect(ids.toSorted()).toEqual(ids)
-    expect(new Set(ids).size).toBe(ids.length)
+    setSystemTime(now + 365 * 24 * hour)
+    for (const ms of [nowMs(), timeOf(newId())]) expect(Math.abs(ms - now)).toBeLessThan(hour)
   } finally {
     setSystemTime()
   }
+})
+
+test('an answer of the database that took long corrects only what is certain', () => {
+  const now = performance.now()
+  setClock(Date.now() - 500, now - 1_000, now)
+  expect(Math.abs(nowMs() - Date.now())).toBeLessThanOrEqual(50)
+  setClock(Date.now() - 5_000, now - 1_000, now)
+  expect(Math.abs(nowMs() - Date.now() + 4_000)).toBeLessThanOrEqual(50)
+})
+
+test('an id is ahead when its time is more than five seconds from now, and never an own one', () => {
+  const own = newId()
+  expect([-hour, 0, 4_000, 6_000, hour].map((ms) => isAhead(idOf(Date.now() + ms)))).toEqual([
+    ...[false, false, false],
+    ...[true, true],
+  ])
+  expect(isAhead(own)).toBe(false)
+  setAhead(hour)
+  const far = newId()
+  setAhead(0)
+  expect(isAhead(far)).toBe(true)
+})
+
+test('an id was made after a moment when its time is more than ten seconds later, and not ahead', () => {
+  const longAgo = performance.now() - 20_000
+  expect(
+    [-30_000, -11_000, -9_000, 0, 6_000].map((ms) => isMadeAfter(idOf(Date.now() + ms), longAgo)),
+  ).toEqual([...[false, false, true], ...[true, false]])
 })
 
 const idOf = (ms: number, count = '000') => {
@@ -46,14 +93,16 @@ const idOf = (ms: number, count = '000') => {
   return `${time.slice(0, 8)}-${time.slice(8)}-7${count}-bfff-ffffffffffff`
 }
 
-test('a clock goes on after the latest id it is given, also one from the future', () => {
-  for (const ahead of [0, 1, 3_600_000, 50 * 365 * 24 * 3_600_000]) {
+test('a clock goes on after the latest id it is given, also one from the future, whose time it does not believe', () => {
+  for (const ahead of [0, 1, hour - 1_000, 50 * 365 * 24 * 3_600_000]) {
     const last = idOf(Date.now() + ahead, 'ffe')
     const clock = clockAfter([newId(), last, nilId])
     const ids = Array.from({ length: many }, clock.newId)
     expect([last, ...ids].toSorted()).toEqual([last, ...ids])
     expect(ids.every(isId)).toBe(true)
-    expect(Date.parse(clock.now)).toBeGreaterThanOrEqual(timeOf(last))
+    const isBelieved = ahead < hour
+    if (isBelieved) expect(Date.parse(clock.now)).toBeGreaterThanOrEqual(timeOf(last))
+    else expect(Math.abs(Date.parse(clock.now) - Date.now())).toBeLessThan(hour)
     expect(timeOf(ids.at(-1)!)).toBeLessThanOrEqual(Math.max(timeOf(last), Date.now()) + 50)
   }
 })

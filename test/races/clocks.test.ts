@@ -1,15 +1,16 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { isAhead } from '../../src/ids.ts'
 import { writeCursor } from '../../src/reads/pages.ts'
 import { type Body, invite, make, type Person, register } from '../support/client.ts'
-import { clockShiftedBy } from '../support/service.ts'
-import { openPair, type Pair, upTo } from './pair.ts'
+import { clockShiftedBy, spawnService } from '../support/service.ts'
+import { at, openPair, type Pair, upTo } from './pair.ts'
 
 const hour = 3_600_000
 let pair: Pair
 let project: Body
 let turns: Person[]
 beforeAll(async () => {
-  // What is decided here and there in turns meets both: a clock behind the last one, and a clock ahead of it.
+  // One process with the right clock, one that corrects a wrong one: their times differ by what an answer takes.
   pair = await openPair({ WRITE_HOMES: '0' }, clockShiftedBy(-2 * hour))
   turns = upTo(3).flatMap(() => [pair.atA, pair.atB])
 })
@@ -82,6 +83,21 @@ test('the history of every project goes on in time', async () => {
       from events window by_seq as (partition by project_id order by seq)) e
     where id <= id_before or at < at_before`
   expect(wentBack).toEqual([] as never)
+})
+
+test('a process whose clock is a year ahead writes in the time of the database, and says so in its log', async () => {
+  const ahead = await spawnService('web', { ...pair.env, ...clockShiftedBy(365 * 24 * hour) })
+  try {
+    const task = await make(at(pair.atA, ahead), '/tasks', { title: 'Early', projectId: project.id })
+    const later = await make(pair.atA, '/tasks', { title: 'Later', projectId: project.id })
+    expect(Math.abs(Date.parse(task.createdAt) - Date.now())).toBeLessThan(hour)
+    expect([task.id, later.id].toSorted()).toEqual([task.id, later.id])
+    const events = await pair.sql<{ id: string }[]>`select id from events where project_id = ${project.id}`
+    for (const { id } of events) expect(isAhead(id)).toBe(false)
+    expect(ahead.output.join()).toContain("this machine's clock")
+  } finally {
+    await ahead.stop('SIGKILL')
+  }
 })
 
 test('what is kept for a time, or waits for one, has the time of the database', async () => {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { afterEach, expect, test } from 'bun:test'
+import { afterEach, expect, setSystemTime, test } from 'bun:test'
 import { openSealing } from '../../src/identity/sealed.ts'
 import { expireDeliveries } from '../../workers/webhooks/expire-deliveries.ts'
 import { resealSecrets } from '../../workers/webhooks/reseal.ts'
@@ -48,6 +48,19 @@ test('what was sent is forgotten after 30 days, and with its webhook', async () 
     expect(await expireDeliveries(sql(), pace)).toBeUndefined()
     expect(await kept()).toEqual({ [fresh.id]: 20, [mixed.id]: 10 })
   }
+})
+
+test('what was sent is kept though the clock of this machine is wrong', async () => {
+  const { hook } = await open()
+  const { id } = await hook()
+  await deliver(id, 5, 1)
+  try {
+    setSystemTime(Date.now() + 365 * 86_400_000)
+    await expireDeliveries(sql(), pace)
+  } finally {
+    setSystemTime()
+  }
+  expect(await kept()).toEqual({ [id]: 5 })
 })
 
 test('no statement removes more than it may', async () => {

@@ -1,5 +1,5 @@
 import type { Sql } from '../../src/postgres/database.ts'
-import { firstIdAt, nilId } from '../../src/ids.ts'
+import { firstIdAt, nilId, nowMs } from '../../src/ids.ts'
 import { type Pace, untilFewer } from '../pace.ts'
 
 /** How long it is known what was sent. */
@@ -15,7 +15,7 @@ export async function expireDeliveries(
   sql: Sql,
   pace: Pace,
   after = nilId,
-  now = Date.now(),
+  now = nowMs(),
 ): Promise<string | undefined> {
   const oldest = firstIdAt(now - keptMs)
   const seen = await sql<{ webhookId: string; isGone: boolean; hasOld: boolean }[]>`

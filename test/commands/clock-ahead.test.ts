@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { isSuspect, openFindLanded } from '../../src/actor/landed.ts'
+import { State } from '../../src/actor/state.ts'
+import type { Posted } from '../../src/actor/work.ts'
+import type { Sql } from '../../src/postgres/database.ts'
+import type { Dispatch } from '../../src/commands/order.ts'
+import { openPerform, type Perform } from '../../src/commands/perform.ts'
+import { registryOf } from '../../src/commands/registry.ts'
+import { commands } from '../../modules/commands.ts'
+import { newId, tailOf } from '../../src/ids.ts'
+import { openLog } from '../../src/log.ts'
+import { readConfig } from '../../src/config.ts'
+import { openServices, type Services } from '../../src/services.ts'
+import { react } from '../../workers/reactions.ts'
+import { type Body, make, type Person, register } from '../support/client.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+import { later } from '../support/works.ts'
+
+const yearMs = 365 * 86_400_000
+let service: TestService
+let other: Services
+let ada: Person
+let project: Body
+let perform: Perform
+let elsewhere: Perform
+const warnings: string[] = []
+beforeAll(async () => {
+  service = await openTestService()
+  other = openServices(readConfig(service.env), openLog('silent'), { commands, react })
+  const log = Object.assign(openLog('silent'), { warn: (_: object, text: string) => warnings.push(text) })
+  perform = openPerform(service.services.actors, service.services.config, log)
+  elsewhere = openPerform(other.actors, other.config)
+  ada = await register(service.client)
+})
+afterAll(async () => {
+  await other.close()
+  await service.close()
+})
+beforeEach(async () => void (project = await make(ada, '/projects', { name: 'Timely' })))
+
+const sql = () => service.services.database.chores
+const idAt = (ms: number) => {
+  const time = ms.toString(16).padStart(12, '0')
+  return `${time.slice(0, 8)}-${time.slice(8)}-7000${tailOf(newId())}`
+}
+const { command, form } = registryOf(commands).get('task.create')!
+const create = (id = newId()): Dispatch => {
+  const input = { projectId: project.id, title: 'Task' }
+  return { name: command.name, form, id, projectId: project.id, input, caller: { userId: ada.id } }
+}
+const eventCount = async () => (await sql()`select from events where project_id = ${project.id}`).length
+
+/** The log of a project that a clock which was a year ahead has written to: so many events since. */
+async function poison(events: number): Promise<void> {
+  const id = project.id
+  await sql()`update events set id = ${idAt(Date.now() + yearMs)}::uuid, at = now() + interval '1 year' where project_id = ${id}`
+  await sql()`insert into events (project_id, seq, id, type, entity, entity_id, actor_id, at, before, after)
+    select e.project_id, e.seq + n, (left(e.id::text, 8) || '-' || lpad(to_hex(n), 4, '0') || substr(e.id::text, 14, 6) || right(gen_random_uuid()::text, 17))::uuid, 'project.updated', 'project', e.project_id,
+      e.actor_id, e.at, e.after, e.after from events e, generate_series(1, ${events}::int4) n where e.project_id = ${id}`
+  await sql()`update streams s set version = e.seq, last_event_id = e.id from
+    (select project_id, seq, id from events where project_id = ${id} order by seq desc limit 1) e where s.project_id = e.project_id`
+  await sql()`update projects p set event_id = s.last_event_id from streams s where s.project_id = p.id and p.id = ${id}`
+}
+
+test('a command whose id is ahead of the shared clock is rejected, with a line in the log, and changes nothing', async () => {
+  for (const ms of [60_000, yearMs]) {
+    const rejected = perform(command, create(idAt(Date.now() + ms)), later())
+    expect(await rejected.catch((error) => error)).toMatchObject({ status: 503 })
+  }
+  expect(warnings).toEqual([expect.stringContaining('clock')])
+  expect(await eventCount()).toBe(1)
+  expect(await perform(command, create(), later())).toMatchObject({ status: 201 })
+})
+
+test('a command whose id is ahead by less than clocks may differ is committed', async () => {
+  const ahead = create(idAt(Date.now() + 2_000))
+  const answer = await perform(command, ahead, later())
+  expect(answer).toMatchObject({ status: 201 })
+  expect(await elsewhere(command, ahead, later())).toEqual(answer)
+  expect(await eventCount()).toBe(2)
+})
+
+test('the search for commands in a log that is ahead ends after so many events', async () => {
+  await poison(8_000)
+  let queries = 0
+  const counted = ((...args: Parameters<typeof ask>) => (queries++, ask(...args))) as unknown as Sql
+  const ask = sql() as unknown as (strings: TemplateStringsArray, ...values: unknown[]) => unknown
+  const id = newId()
+  const found = await openFindLanded(Object.assign(counted, sql()))(project.id, 8_001, [id])
+  expect(found.get(id)).toBeNull()
+  expect(queries).toBe(5)
+})
+
+test('a project whose log is ahead is written on in the right time, and each command once', async () => {
+  await poison(8_000)
+  const first = create()
+  const answer = await perform(command, first, later())
+  expect(answer).toMatchObject({ status: 201 })
+  const [row] = await sql()<{ age: number }[]>`
+    select extract(epoch from now() - created_at)::float8 as age from tasks where project_id = ${project.id}`
+  expect(Math.abs(row!.age)).toBeLessThan(60)
+  expect(await elsewhere(command, first, later())).toEqual(answer)
+  expect(await elsewhere(command, { ...first, again: true }, later())).toEqual(answer)
+  expect(await eventCount()).toBe(8_002)
+})
+
+test('a command that was sent again, and may be further back in a log that is ahead, is not said to be new', async () => {
+  await poison(8_000)
+  const again: Dispatch = { ...create(), again: true }
+  expect(await perform(command, again, later()).catch((error) => error)).toMatchObject({ status: 503 })
+  expect(await eventCount()).toBe(8_001)
+})
+
+test('a command that was made after a log that is ahead was loaded is not searched for', () => {
+  const loadedLongAgo = (ms: number) => {
+    const state = new State(project.id, 1, 0, idAt(Date.now() + ms))
+    return Object.assign(state, { loaded: { ...state.loaded, at: performance.now() - 20_000 } })
+  }
+  const isSearched = (state: State, work = create()) => isSuspect([state], work as unknown as Posted['work'])
+  expect(isSearched(loadedLongAgo(yearMs))).toBe(false)
+  expect(isSearched(loadedLongAgo(yearMs), { ...create(), again: true })).toBe(true)
+  expect(isSearched(loadedLongAgo(yearMs), create(idAt(Date.now() - 30_000)))).toBe(true)
+  // Made before the database's clock went back.
+  expect(isSearched(loadedLongAgo(yearMs), create(idAt(Date.now() + 3_600_000)))).toBe(true)
+  expect(isSearched(new State(project.id, 1, 0, idAt(Date.now() + yearMs)))).toBe(true)
+})
