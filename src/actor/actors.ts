@@ -1,13 +1,13 @@
 import type { Config } from '../config.ts'
 import { within } from '../within.ts'
-import { unavailable } from '../wire/refusals.ts'
+import { tooLate, unavailable } from '../wire/refusals.ts'
 import { isId, newId } from '../ids.ts'
 import type { Posted, Work } from './work.ts'
 import type { Leases } from '../home/lease.ts'
 import { Pass } from './pass.ts'
 import { ProjectActor } from './project-actor.ts'
 import { State } from './state.ts'
-import { tooLate, transact, type Transactor } from './transact.ts'
+import { transact, type Transactor } from './transact.ts'
 
 const tidyEveryMs = 250
 

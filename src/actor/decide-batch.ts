@@ -4,9 +4,8 @@ import type { Unit } from '../commit/commit.ts'
 import type { NewAccount, React, StoredEvent } from '../facts/facts.ts'
 import { claimOf, isOwn, type Kept, nameOf, replay } from '../commit/idempotency.ts'
 import type { Past, ToldPast } from '../facts/past.ts'
-import { Refusal } from '../wire/refusals.ts'
+import { outcomeUnknown, Refusal } from '../wire/refusals.ts'
 import type { Reply } from '../wire/reply.ts'
-import { mayComeYet } from './landed.ts'
 import type { Prepared } from './prepare.ts'
 import { evolve, type State } from './state.ts'
 
@@ -52,9 +51,11 @@ export function decideBatch({ states, batch, kept: known, pasts }: Prepared, rea
       if (changes.length > 0) for (const claim of claims ?? []) kept.set(nameOf(claim), claim)
       const isRepeatable = guard && isOwn(guard) && (changes.length === 0 || isTold)
       if (guard && !isRepeatable) kept.set(nameOf(guard), { ...guard, ...(answer as unknown as Reply) })
-      return () => (work.again && isNothing ? reject(mayComeYet()) : resolve(answer))
+      // A command that was sent to another process before may still be committed there, as late as when this one answers:
+      // so nobody is told that nothing came of it.
+      return () => (work.again && isNothing ? reject(outcomeUnknown()) : resolve(answer))
     } catch (error) {
-      return () => reject(work.again && error instanceof Refusal ? mayComeYet() : error)
+      return () => reject(work.again && error instanceof Refusal ? outcomeUnknown() : error)
     }
   })
   const heads = states.map((state, i) => headOf(state, before[i]!))

@@ -1,7 +1,7 @@
 import type { StoredEvent } from '../facts/facts.ts'
 import { isAhead, isMadeAfter, tailOf } from '../ids.ts'
 import type { Sql } from '../postgres/database.ts'
-import { unavailable } from '../wire/refusals.ts'
+import { outcomeUnknown } from '../wire/refusals.ts'
 import type { State } from './state.ts'
 import type { Posted } from './work.ts'
 import { eventFields } from '../postgres/event-fields.ts'
@@ -61,17 +61,10 @@ export async function withoutLanded(find: FindLanded, states: State[], batch: Po
     const answer = event ? work.recall?.(event) : undefined
     if (answer !== undefined) resolve(answer)
     const isUnknown = event === null && work.again === true
-    if (isUnknown) reject(mayComeYet())
+    if (isUnknown) reject(outcomeUnknown())
     return answer === undefined && !isUnknown
   })
 }
-
-/**
- * An order that was given to another process before may still be done there, once things are otherwise than they are now:
- * so that nothing comes of it here is not the end of it, and nobody is told so. It may turn out to be one as late as when
- * it is answered, when another copy of it joins.
- */
-export const mayComeYet = () => unavailable('Nobody knows yet whether the write was done')
 
 /**
  * An order that stands is either older than the latest event that was found here, or came of this very state: and then

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isPassing } from '../postgres/errors.ts'
-import { unavailable } from '../wire/refusals.ts'
+import { tooLate } from '../wire/refusals.ts'
 import type { Hits } from '../metrics/counts.ts'
 import type { Versions } from '../reads/versions.ts'
 import type { Commit, Outcome, Unit } from '../commit/commit.ts'
@@ -79,8 +79,6 @@ function inTime(batch: Posted[]): Posted[] {
   for (const { reject } of late) reject(tooLate())
   return batch.filter(({ deadline }) => deadline > now)
 }
-
-export const tooLate = () => unavailable('The write could not be finished in time')
 
 const forget = (holders: Holder[]) => holders.forEach((holder) => (holder.state = null))
 

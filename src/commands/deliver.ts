@@ -3,7 +3,7 @@ import type { Peers } from '../channel/peers.ts'
 import type { Home } from '../home/assignment.ts'
 import { isId } from '../ids.ts'
 import { noOrders } from '../metrics/counts.ts'
-import { Refusal } from '../wire/refusals.ts'
+import { outcomeUnknown, Refusal } from '../wire/refusals.ts'
 import type { Reply } from '../wire/reply.ts'
 import type { Command } from './command.ts'
 import type { Dispatch } from './order.ts'
@@ -16,6 +16,9 @@ import type { Perform } from './perform.ts'
  */
 export type Deliver = Perform
 
+/** Retries of a command whose home was lost while the command was under way there. */
+const maxRetries = 2
+
 interface Means {
   homeOf(projectId: string): Home | undefined
   ask: Peers['ask']
@@ -25,19 +28,22 @@ interface Means {
 
 /**
  * Where a project is at home is only a guess: any process does any order, and the commit's comparison keeps it right. An
- * order whose home was lost goes to the next one as the same order, by whose id the log says whether it stands.
+ * order whose home was lost goes to the next one as the same order, by whose id the log says whether it stands; at most
+ * twice, so that a command that ends its process does not end them all.
  */
 export function openDeliver({ homeOf, ask, perform, counts = noOrders() }: Means): Deliver {
-  const deliver: Deliver = (command, dispatch, deadline) => {
+  const deliver = (command: Command, dispatch: Dispatch, deadline: number, retries = 0): Promise<Reply> => {
     const home = isId(dispatch.projectId) ? homeOf(dispatch.projectId) : 'here'
     const isHere = home === undefined || home === 'here'
-    return isHere ? perform(command, dispatch, deadline) : send(home, command, dispatch, deadline)
+    return isHere
+      ? perform(command, dispatch, deadline)
+      : send({ home, retries }, command, dispatch, deadline)
   }
 
-  async function send(home: Peer, command: Command, dispatch: Dispatch, deadline: number): Promise<Reply> {
+  async function send(to: Destination, command: Command, dispatch: Dispatch, deadline: number) {
     counts.forwarded++
     try {
-      const answer = await ask(home, dispatch, deadline)
+      const answer = await ask(to.home, dispatch, deadline)
       if (answer.kind === 'reply') return answer
       if (answer.kind === 'refusal') throw new Refusal(answer.status, answer.message, answer.headers)
       if (answer.kind === 'failed') throw new Error(`${dispatch.name} failed at its home`)
@@ -45,8 +51,16 @@ export function openDeliver({ homeOf, ask, perform, counts = noOrders() }: Means
     } catch (error) {
       if (!(error instanceof Lost)) throw error
       counts.lost++
-      return deliver(command, error.sent ? { ...dispatch, again: true } : dispatch, deadline)
+      if (!error.sent) return deliver(command, dispatch, deadline, to.retries)
+      if (to.retries >= maxRetries) throw outcomeUnknown()
+      return deliver(command, { ...dispatch, again: true }, deadline, to.retries + 1)
     }
   }
   return deliver
+}
+
+/** Another process, and how many processes lost the command before. */
+interface Destination {
+  home: Peer
+  retries: number
 }

@@ -51,6 +51,9 @@ export const badKey = () =>
   badRequest('Idempotency-Key must be 1 to 255 printable ASCII characters, quoted or bare')
 /** Try again in a second: the load or the fault that caused it is expected to pass. */
 export const unavailable = (message: string) => new Refusal(503, message, { 'retry-after': '1' })
+/** The write was sent to a process that gave no answer, and may be committed there. */
+export const outcomeUnknown = () => unavailable('Nobody knows yet whether the write was done')
+export const tooLate = () => unavailable('The write could not be finished in time')
 export const databaseAway = () => unavailable('The database cannot be reached')
 
 /** The one error shape of the API. */
