@@ -13,7 +13,7 @@ interface Asking {
   role: Role | null
 }
 
-/** What takes a fact back, and who may: those who may do what it did. */
+/** The inverse of an event type, and the rights that it takes. */
 interface Inverse {
   by: FactType
   /** @throws Refusal 403 */
@@ -39,6 +39,17 @@ const authorOrAdmin: Inverse['admit'] = (asking, event) => {
 
 const [editor, admin] = [taking('EDITOR'), taking('ADMIN')]
 
+/** An undo is no way around moderation: what an ADMIN deleted, its author cannot restore. */
+const restoring: Inverse['admit'] = (asking, event) => {
+  const isOwn = event.actorId === asking.caller.userId
+  const admit = isOwn ? editor : admin
+  admit(asking, event)
+}
+const restoringComment: Inverse['admit'] = (asking, event) => {
+  restoring(asking, event)
+  authorOrAdmin(asking, event)
+}
+
 const removing: Inverse['admit'] = (asking, event) => {
   admin(asking, event)
   if ((event.after as MemberRow).userId === asking.caller.userId) requireFree(asking.caller)
@@ -58,15 +69,15 @@ export const inverses: Record<FactType, Inverse | (() => Refusal)> = {
   'member.removed': { by: 'member.invited', admit: admin },
   'task.created': { by: 'task.deleted', admit: editor },
   'task.updated': { by: 'task.updated', admit: editor },
-  'task.deleted': { by: 'task.created', admit: editor },
+  'task.deleted': { by: 'task.created', admit: restoring },
   'task.unassigned': { by: 'task.updated', admit: editor },
   'task.moved_in': notMovedBack,
   'task.moved_out': notMovedBack,
   'subtask.created': { by: 'subtask.deleted', admit: editor },
   'subtask.updated': { by: 'subtask.updated', admit: editor },
   'subtask.toggled': { by: 'subtask.toggled', admit: editor },
-  'subtask.deleted': { by: 'subtask.created', admit: editor },
+  'subtask.deleted': { by: 'subtask.created', admit: restoring },
   'comment.created': { by: 'comment.deleted', admit: authorOrAdmin },
   'comment.updated': { by: 'comment.updated', admit: author },
-  'comment.deleted': { by: 'comment.created', admit: authorOrAdmin },
+  'comment.deleted': { by: 'comment.created', admit: restoringComment },
 }

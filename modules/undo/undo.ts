@@ -10,7 +10,7 @@ import { UndoProject } from './schema.ts'
 import { notAssignable } from './strangers.ts'
 import { takeBack } from './take-back.ts'
 
-const about = `The inverse changes as one commit, the latest event first; each says in \`undoes\` which it takes back. Said is one of \`seq\`, \`batch\` (all that one request did) and \`seqs\` (up to ${mostUndone}). Allowed while all that an event changed still holds what it gave, whatever else has changed; else 409 names the seqs that changed it since. Each takes the role that the change took. A task comes back with its id, number, subtasks and comments, a member with the tasks that the removal took from them; what comes back is as it went last, what is set back has a new \`updatedAt\`. Undoing an undo does it again. Not undone are moves between projects and the project's own creation. With \`dryRun=true\` the same is answered and nothing is done: seqs, ids and times are as they would be.`
+const about = `The inverse changes as one commit, the latest event first; each says in \`undoes\` which it takes back. Said is one of \`seq\`, \`batch\` (all that one request did) and \`seqs\` (up to ${mostUndone}). Allowed while all that an event changed still holds what it gave, whatever else has changed; else 409 names the seqs that changed it since. Each takes the role that the change took; to restore something takes EDITOR, and ADMIN where somebody else deleted it. A task comes back with its id, number, subtasks and comments, a member with the tasks that the removal took from them; what comes back is as it went last, what is set back has a new \`updatedAt\`. Undoing an undo does it again. Not undone are moves between projects and the project's own creation. With \`dryRun=true\` the same is answered and nothing is done: seqs, ids and times are as they would be.`
 
 export const oneOfThree = () => badRequest('Say exactly one of seq, batch and seqs')
 
@@ -46,6 +46,7 @@ export const undoProject = command('project.undo', {
     ...[
       oneOfThree(),
       roleNeeded('EDITOR'),
+      roleNeeded('ADMIN'),
       neverBegun(),
       notMovedBack(),
       notAssignable(),

@@ -42,9 +42,17 @@ export function excusesOfUndo(
   ]
 }
 
-/** Editors write tasks and what hangs on them, admins the project and its people; a comment is its author's, or an admin's to remove. */
-export function mayUndo({ entity, type, before, after }: Fact, callerId: string, role: Role): boolean {
+/**
+ * Editors write tasks, subtasks and comments, admins the project and its members. An editor restores only what that editor
+ * deleted. A comment is its author's, or an admin's to delete.
+ */
+export function mayUndo(
+  { entity, type, before, after, actorId }: Fact,
+  callerId: string,
+  role: Role,
+): boolean {
   if (entity === 'project' || entity === 'member') return suffices(role, 'ADMIN')
+  if (!after && !suffices(role, actorId === callerId ? 'EDITOR' : 'ADMIN')) return false
   const isAuthor = (before ?? after)?.authorId === callerId
   if (type === 'comment.updated') return isAuthor
   return entity === 'comment' ? isAuthor || suffices(role, 'ADMIN') : suffices(role, 'EDITOR')
