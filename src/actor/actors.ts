@@ -63,6 +63,11 @@ export class Actors {
     if (this.open.size === 0) this.emptied?.()
   }
 
+  /** What is in memory of a project, maybe out of date. */
+  stateOf(projectId: string): State | null | undefined {
+    return this.actors.get(projectId)?.state
+  }
+
   /** How much there is to do here, and how much is kept in mind. */
   load() {
     let [deepest, stateBytes] = [0, 0]
@@ -91,13 +96,24 @@ export class Actors {
     else this.actorOf(projectId, opens).post(posted)
   }
 
-  /** One commit over two actors: both are held, always the lower id first, so that no two moves deadlock. */
+  /**
+   * One commit over two actors: both are held, always the lower id first, so that no two moves deadlock. The first one waits
+   * for the other no longer than the caller does.
+   */
   private postToBoth(posted: Posted, projectIds: [string, string]): void {
     const [firstId, secondId] = projectIds.sort() as [string, string]
     const first = this.actorOf(firstId)
-    const withFirst = () => {
+    const withFirst = async () => {
       const second = this.actorOf(secondId) // not before: until it has work it may be forgotten
-      return second.exclusively(() => transact(this.by, [first, second], [posted]))
+      let [hasBegun, isLate] = [false, false]
+      const done = second.exclusively(async () => {
+        hasBegun = !isLate
+        if (isLate) return
+        await transact(this.by, [first, second], [posted])
+      })
+      await within(posted.deadline - performance.now(), done)
+      isLate = !hasBegun
+      if (hasBegun) await done
     }
     first.exclusively(withFirst).catch(posted.reject)
   }

@@ -38,7 +38,7 @@ beforeEach(() => {
         underWay.push({ projectIds: heads.map(({ projectId }) => projectId), finish })
       }),
     findKept: async () => undefined,
-    readPast: async () => notFound('Event'),
+    readPast: () => Promise.reject(notFound('Event')),
     react: () => [],
     onCommitted: () => {},
   }
@@ -76,4 +76,26 @@ test('a project has one actor, also when its actor rested while a move waited fo
   await eventually('the next commit', () => commitsOf(second).length === 1)
   underWay[0]!.finish()
   await Promise.all([busy, move, next])
+})
+
+test('a project is free again when the caller of a move gives up while the other project is busy', async () => {
+  const [first, second] = [newId(), newId()]
+  const busy = actors.run(command(second), later())
+  await eventually('the commit', () => underWay.length === 1)
+  const move = actors.run(command(first, second), performance.now() + 300).catch((error) => error)
+  expect(await move).toMatchObject({ status: 503 })
+
+  const next = actors.run(command(first), later())
+  await eventually('the commit of the next command', () => commitsOf(first).length === 1)
+  expect(commitsOf(first).map(({ projectIds }) => projectIds)).toEqual([[first]])
+  commitsOf(first)[0]!.finish()
+  await next
+  commitsOf(second)[0]!.finish()
+  await busy
+  // The move that waited is not done any more.
+  const last = actors.run(command(second), later())
+  await eventually('the last commit', () => commitsOf(second).length === 1)
+  expect(commitsOf(second).map(({ projectIds }) => projectIds)).toEqual([[second]])
+  commitsOf(second)[0]!.finish()
+  await last
 })
