@@ -12,6 +12,7 @@ import { openCounts } from './metrics/counts.ts'
 import { disconnect, openRedis, openSubscriber } from './redis/connections.ts'
 import { openOldestKept } from './reads/kept.ts'
 import { OwnSteps } from './reads/own-steps.ts'
+import { openFindRole } from './reads/role-lookup.ts'
 import { openVersions } from './reads/versions.ts'
 
 export type Ground = ReturnType<typeof openGround>
@@ -27,12 +28,14 @@ export function openGround(config: Config, log: Log) {
   const hints = new Hints(redis, subscriber, `${config.redisPrefix}:versions`)
   const webhookHints = new Hints(redis, subscriber, `${config.redisPrefix}:webhooks`)
   const steps = new OwnSteps()
+  const versions = openVersions(database.reads, steps, counts.readWaits.versions)
   const followers = openFollowers(database.reads, hints, config, log)
   return {
     ...{ config, counts, database, redis, subscriber, hints, webhookHints, jobs, followers, steps, clock },
     recent: new Recent((projectId) => followers.countOf(projectId) > 0),
     findKept: openFindKept(database.reads),
-    versions: openVersions(database.reads, steps, counts.readWaits.versions),
+    versions,
+    findRole: openFindRole(database.reads, versions, counts.caches.roles, counts.readWaits.roles),
     findPerson: openFindPerson(database.reads, config.smtpUrl !== ''),
     oldestKept: openOldestKept(database.reads),
     async close() {

@@ -16,7 +16,7 @@ import type { Counts } from './metrics/counts.ts'
 import type { Passwords } from './identity/passwords.ts'
 import type { OldestKept } from './reads/kept.ts'
 import { openSeeMany, type SeeMany } from './reads/visible.ts'
-import { type FindRole, openFindRole } from './reads/role-lookup.ts'
+import type { FindRole } from './reads/role-lookup.ts'
 import { openServe, type Serve } from './reads/cached-bodies.ts'
 import { type Once, openOnce } from './http/once.ts'
 import type { Tracing } from './tracing/tracing.ts'
@@ -74,9 +74,9 @@ export interface Services {
 /** Opens everything; nothing here needs Redis to be up. */
 export function openServices(config: Config, log: Log, domain: Domain, tracing?: Tracing): Services {
   const ground = openGround(config, log)
-  const { counts, database, findKept, jobs, oldestKept, redis, versions, ...heard } = ground
+  const { counts, database, findKept, findRole, jobs, oldestKept, redis, versions, ...heard } = ground
   const { followers, recent, hints, webhookHints } = heard
-  const { caches, readWaits } = counts
+  const { caches } = counts
   const writing = openWriting(ground, domain, log, tracing)
   const { tokenUse, ...identity } = openIdentity(config, database, counts, log)
   const { authenticate, passwords } = identity
@@ -88,8 +88,7 @@ export function openServices(config: Config, log: Log, domain: Domain, tracing?:
     ...identity,
     outbound: openOutbound(config),
     ...writing,
-    findRole: openFindRole(database.reads, versions, caches.roles, readWaits.roles),
-    oldestKept,
+    ...{ findRole, oldestKept },
     seeMany: openSeeMany(database.reads),
     moments: openMoments(database.reads, oldestKept, config),
     write: openWrite(findKept),

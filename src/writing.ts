@@ -1,6 +1,7 @@
 import type { React } from './facts/facts.ts'
 import type { Command } from './commands/command.ts'
 import { openCompany } from './commands/company.ts'
+import { openLookUp } from './commands/look-up.ts'
 import { openPerform } from './commands/perform.ts'
 import { registryOf } from './commands/registry.ts'
 import { openPlaces } from './commands/places.ts'
@@ -29,19 +30,16 @@ export function openWriting(ground: Ground, domain: Domain, log: Log, tracing?: 
   const { config, counts, database, redis } = ground
   const actors = openActors(ground, domain.react)
   const registry = registryOf(domain.commands)
-  const named = openNaming(database.reads, openPerform(actors, config, log))
+  const places = openPlaces(database.reads, counts.caches.places)
+  const lookUp = openLookUp(ground.findPerson, places)
+  const performing = openPerform({ actors, findRole: ground.findRole, lookUp, limits: config, log })
+  const named = openNaming(database.reads, performing)
   const perform = withSpans(named, tracing)
   const isClosing = () => actors.isClosing
   const company = openCompany({ config, redis, registry, perform, isClosing, log, counts: counts.orders })
   return {
     actors,
-    run: openRun({
-      registry,
-      places: openPlaces(database.reads, counts.caches.places),
-      findPerson: ground.findPerson,
-      deliver: company.deliver,
-      timeoutMs: config.writeTimeoutMs,
-    }),
+    run: openRun({ registry, places, deliver: company.deliver, timeoutMs: config.writeTimeoutMs }),
     async join(asHome: boolean) {
       await ground.clock.known
       await company.join(asHome)

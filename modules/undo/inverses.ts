@@ -1,17 +1,11 @@
 import type { CommentRow, MemberRow } from '../../drizzle/rows.ts'
 import type { FactType, StoredEvent } from '../../src/facts/facts.ts'
-import type { Caller } from '../../src/identity/caller.ts'
+import type { Asking } from '../../src/identity/caller.ts'
 import { requireRole, type Role } from '../../src/identity/roles.ts'
 import { requireScope, scopeOfWrite } from '../../src/identity/scopes.ts'
 import { conflict, type Refusal } from '../../src/wire/refusals.ts'
 import { notAuthor, requireAdmin } from '../comments/commands.ts'
 import { requireFree } from '../members/commands.ts'
-
-/** Who asks, and their role. */
-interface Asking {
-  caller: Caller
-  role: Role | null
-}
 
 /** The inverse of an event type, and the rights that it takes. */
 interface Inverse {

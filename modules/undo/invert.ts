@@ -5,13 +5,12 @@ import { type Change, type FactType, removed, updated } from '../../src/facts/fa
 import type { LoggedEvent, ToldPast } from '../../src/facts/past.ts'
 import { rowAfter, rowBefore } from '../../src/facts/rows.ts'
 import { Overtaken } from '../../src/undo/overtaken.ts'
-import type { Refusal } from '../../src/wire/refusals.ts'
 
 /** What an undo is decided on: the state so far, and what the log says. */
 export interface Undoing {
   trial: State
   known: Known
-  past: Exclude<ToldPast, Refusal>
+  past: ToldPast
 }
 
 type Row = Record<string, unknown>

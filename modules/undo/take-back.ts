@@ -1,6 +1,8 @@
 import { evolve, type ProjectState } from '../../src/actor/state.ts'
 import type { Known } from '../../src/commands/command.ts'
-import type { Change } from '../../src/facts/facts.ts'
+import type { Change, FactType } from '../../src/facts/facts.ts'
+import type { LoggedEvent } from '../../src/facts/past.ts'
+import type { Asking } from '../../src/identity/caller.ts'
 import { Overtaken } from '../../src/undo/overtaken.ts'
 import { conflict, Refusal } from '../../src/wire/refusals.ts'
 import { comeBack } from './come-back.ts'
@@ -17,22 +19,13 @@ export function takeBack(state: ProjectState, known: Known, past: Undoing['past'
   const trial = state.fork()
   const undoing = { trial, known, past }
   const { caller } = known
-  const asking = { caller, role: state.roleOf(caller.userId) }
+  const by = authorizeUndo({ caller, role: state.roleOf(caller.userId) }, events)
   const changes: Change[] = []
   const put = (seq: number, change: Change) => {
     evolve(trial, change)
     changes.push({ ...change, undoes: seq })
   }
-  const inTurn = <R>(work: (event: (typeof events)[number]) => R): R[] =>
-    events.map((event) => saying(event.seq, events.length, () => work(event)))
-  const ways = inTurn((event) => {
-    const inverse = inverses[event.type]
-    if (typeof inverse === 'function') throw inverse()
-    inverse.admit(asking, event)
-    return [event.seq, inverse.by] as const
-  })
-  const by = new Map(ways)
-  inTurn((event) => {
+  eachOf(events, (event) => {
     const { seq } = event
     if (event.after) put(seq, invert(by.get(seq)!, event, undoing))
     else for (const [of, change] of comeBack(by.get(seq)!, event, undoing)) put(of, change)
@@ -42,15 +35,32 @@ export function takeBack(state: ProjectState, known: Known, past: Undoing['past'
   return changes
 }
 
-/** Of several events, a refusal says for which it is. */
-function saying<R>(seq: number, events: number, work: () => R): R {
-  try {
-    return work()
-  } catch (error) {
-    if (events === 1 || !(error instanceof Refusal) || error instanceof Overtaken) throw error
-    throw new Refusal(error.status, `Seq ${seq}: ${error.message}`)
-  }
+/**
+ * Checks that the caller may undo each of the events, and returns the types of their inverses by seq. Takes no more than the
+ * events, so that it comes before anything else is loaded.
+ * @throws Refusal 403, 409
+ */
+export function authorizeUndo(asking: Asking, events: LoggedEvent[]): Map<number, FactType> {
+  return new Map(
+    eachOf(events, (event) => {
+      const inverse = inverses[event.type]
+      if (typeof inverse === 'function') throw inverse()
+      inverse.admit(asking, event)
+      return [event.seq, inverse.by] as const
+    }),
+  )
 }
+
+/** Works on one event after another. Of several events, prefixes an error with the event's seq. */
+const eachOf = <R>(events: LoggedEvent[], work: (event: LoggedEvent) => R): R[] =>
+  events.map((event) => {
+    try {
+      return work(event)
+    } catch (error) {
+      if (events.length === 1 || !(error instanceof Refusal) || error instanceof Overtaken) throw error
+      throw new Refusal(error.status, `Seq ${event.seq}: ${error.message}`)
+    }
+  })
 
 /** One statement writes new members before the old ones are out of it. @throws Refusal 409 */
 function requireNotBack(changes: Change[]): void {

@@ -3,12 +3,12 @@ import { command, inProject } from '../../src/commands/command.ts'
 import { roleNeeded } from '../../src/identity/roles.ts'
 import { gone } from '../../src/reads/kept.ts'
 import { mostUndone, tooMany, tooMuch } from '../../src/undo/limits.ts'
-import { badRequest, notFound, Refusal } from '../../src/wire/refusals.ts'
+import { badRequest, notFound } from '../../src/wire/refusals.ts'
 import { isPlain, shownOf, toldAgain, undoneBy, undoneView } from './answer.ts'
 import { neverBegun, notMovedBack } from './inverses.ts'
 import { UndoProject } from './schema.ts'
 import { notAssignable } from './strangers.ts'
-import { takeBack } from './take-back.ts'
+import { authorizeUndo, takeBack } from './take-back.ts'
 
 const about = `The inverse changes as one commit, the latest event first; each says in \`undoes\` which it takes back. Said is one of \`seq\`, \`batch\` (all that one request did) and \`seqs\` (up to ${mostUndone}). Allowed while all that an event changed still holds what it gave, whatever else has changed; else 409 names the seqs that changed it since. Each takes the role that the change took; to restore something takes EDITOR, and ADMIN where somebody else deleted it. A task comes back with its id, number, subtasks and comments, a member with the tasks that the removal took from them; what comes back is as it went last, what is set back has a new \`updatedAt\`. Undoing an undo does it again. Not undone are moves between projects and the project's own creation. With \`dryRun=true\` the same is answered and nothing is done: seqs, ids and times are as they would be.`
 
@@ -25,7 +25,9 @@ export const undoProject = command('project.undo', {
     if (said.length !== 1) throw oneOfThree()
     return given
   },
-  needs: ({ seq, batch, seqs = seq === undefined ? undefined : [seq] }) => ({ past: { batch, seqs } }),
+  needs: ({ seq, batch, seqs = seq === undefined ? undefined : [seq] }) => ({
+    past: { batch, seqs, authorize: authorizeUndo },
+  }),
   weight: ({ seqs }) => seqs?.length ?? 1,
   whom: (_, { userId }) => ({ by: 'id', key: userId }),
   keepsAnswer: true,
@@ -34,7 +36,6 @@ export const undoProject = command('project.undo', {
     if (state.project) requireMatch(known, state.project)
     const { past } = known
     if (!past) throw new Error('The log was not asked')
-    if (past instanceof Refusal) throw past
     const all = takeBack(state, known, past)
     const isBatch = all.length > 1
     const changes = shownOf(all, state.version, known, past)

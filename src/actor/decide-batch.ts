@@ -3,11 +3,11 @@ import type { OwedJob } from '../jobs/queue.ts'
 import type { Unit } from '../commit/commit.ts'
 import type { NewAccount, React, StoredEvent } from '../facts/facts.ts'
 import { claimOf, isOwn, type Kept, nameOf, replay } from '../commit/idempotency.ts'
-import type { Past, ToldPast } from '../facts/past.ts'
 import { outcomeUnknown, Refusal } from '../wire/refusals.ts'
 import type { Reply } from '../wire/reply.ts'
 import type { Prepared } from './prepare.ts'
 import { evolve, type State } from './state.ts'
+import type { Posted } from './work.ts'
 
 /** What became of a batch: each command's answer or refusal, told once it is known to be true, and what to commit. */
 export interface Decided {
@@ -22,7 +22,8 @@ type Was = Pick<State, 'version' | 'lastEventId'>
  * The states run ahead of the database from here on: when the commit fails they are out of date, whatever was decided on
  * them, and must be thrown away. So they are not forked for each batch.
  */
-export function decideBatch({ states, batch, kept: known, pasts }: Prepared, react: React): Decided {
+export function decideBatch(prepared: Prepared, react: React): Decided {
+  const { states, batch, kept: known } = prepared
   const before = states.map(({ version, lastEventId }) => ({ version, lastEventId }))
   const { now, newId, idsFor } = clockAfter(before.map(({ lastEventId }) => lastEventId))
   const [events, accounts]: [StoredEvent[], NewAccount[]] = [[], []]
@@ -34,7 +35,7 @@ export function decideBatch({ states, batch, kept: known, pasts }: Prepared, rea
       const answered = guard && (known.get(nameOf(guard)) ?? kept.get(nameOf(guard)))
       const reply = answered && replay(answered, guard)
       if (reply) return () => resolve(reply)
-      const past = told(pasts.get(posted), events)
+      const past = toldTo(posted, prepared, events)
       const claims = work.ownIds?.map(claimOf)
       const claimed = claims && keysIn(claims, known, kept)
       const context = { caller, ifMatch, now, newId, newEventId: idsFor(work.id), past, claimed }
@@ -51,8 +52,6 @@ export function decideBatch({ states, batch, kept: known, pasts }: Prepared, rea
       if (changes.length > 0) for (const claim of claims ?? []) kept.set(nameOf(claim), claim)
       const isRepeatable = guard && isOwn(guard) && (changes.length === 0 || isTold)
       if (guard && !isRepeatable) kept.set(nameOf(guard), { ...guard, ...(answer as unknown as Reply) })
-      // A command that was sent to another process before may still be committed there, as late as when this one answers:
-      // so nobody is told that nothing came of it.
       return () => (work.again && isNothing ? reject(outcomeUnknown()) : resolve(answer))
     } catch (error) {
       return () => reject(work.again && error instanceof Refusal ? outcomeUnknown() : error)
@@ -68,8 +67,13 @@ export function decideBatch({ states, batch, kept: known, pasts }: Prepared, rea
 const keysIn = (claims: Kept[], ...all: ReadonlyMap<string, Kept>[]): string[] =>
   claims.flatMap((claim) => (all.some((kept) => kept.has(nameOf(claim))) ? claim.key : []))
 
-const told = (past: Past | Refusal | undefined, decided: readonly StoredEvent[]): ToldPast | undefined =>
-  past && (past instanceof Refusal ? past : { ...past, decided })
+/** @throws Refusal why the command was rejected while its batch was prepared */
+function toldTo(posted: Posted, { pasts, rejected }: Prepared, decided: readonly StoredEvent[]) {
+  const refusal = rejected.get(posted)
+  if (refusal) throw refusal
+  const past = pasts.get(posted)
+  return past && { ...past, decided }
+}
 
 const headOf = ({ projectId, version, lastNumber, lastEventId }: State, was: Was) => ({
   ...{ projectId, expected: was.version, expectedEventId: was.lastEventId },

@@ -33,6 +33,7 @@ export async function transact(by: Transactor, holders: Holder[], batch: Posted[
       const ready = warm(holders, batch)
       if (by.counts) by.counts[ready ? 'hits' : 'misses']++
       const prepared = ready ?? (await prepare(by, holders, batch))
+      if (!ready) prepared.batch = inTime(prepared.batch)
       batch = prepared.batch
       if (refused) return batch.forEach(({ reject }) => reject(refused))
       const outcome = await decideAndCommit(by, prepared)

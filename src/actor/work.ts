@@ -15,6 +15,11 @@ export interface Work<T> {
   otherProjectId?: string
   caller: Caller
   needs?: Needs
+  /**
+   * Checks role and scope before anything is loaded that `needs` names, on the state without it.
+   * @throws Refusal 404 for a stranger, 403
+   */
+  authorize?(state: ProjectState, other: ProjectState): void
   /** The caller's If-Match header. */
   ifMatch?: string
   /** The caller's Idempotency-Key; the answer is kept with the commit. */

@@ -5,13 +5,15 @@ import { type Command, command, inProject } from '../commands/command.ts'
 import { ownIdIn } from '../commands/decide.ts'
 import { IdOf, Input } from '../commands/input.ts'
 import type { Found } from '../commands/order.ts'
-import { roleNeeded } from '../identity/roles.ts'
+import type { Asking } from '../identity/caller.ts'
+import { requireRole, type Role, roleNeeded } from '../identity/roles.ts'
+import { requireScope } from '../identity/scopes.ts'
 import { OneOf } from '../schema/text.ts'
 import { changed } from '../wire/if-match.ts'
 import { Refusal } from '../wire/refusals.ts'
 import { DryRun } from './dry-run.ts'
 import { decideOperations, notAsWas, backAgain } from './decide-operations.ts'
-import { ofOperation } from './in-turn.ts'
+import { inTurn, ofOperation } from './in-turn.ts'
 import { type Kinds, kindsOf, type Operation } from './kinds.ts'
 import { operationsSchema } from './operation-schema.ts'
 import { notHere, openReadOperations } from './read-operations.ts'
@@ -59,6 +61,7 @@ export function batchOf(commands: Command<never>[]) {
     at: inProject('id'),
     least: 'VIEWER',
     reads: (given) => ({ ...given, operations: readOperations(given.id, given.operations) }),
+    authorize: (asking, { operations }) => authorizeEach(kinds, asking, operations),
     seeks: ({ operations }, caller) => ({
       people: operations.map(({ op, ...own }) => kinds.get(op)!.command.whom?.(own, caller)),
       parts: partsOf(kinds, operations),
@@ -84,6 +87,14 @@ export function batchOf(commands: Command<never>[]) {
     ],
   })
 }
+
+/** An operation cannot raise its caller's rights for those after it: what one of them takes, the caller needs now. */
+const authorizeEach = (kinds: Kinds, { caller, role }: Asking, operations: Operation[]): void =>
+  void inTurn(operations, ({ op }) => {
+    const { least, scope } = kinds.get(op)!.command
+    requireRole(role, least as Role, 'Project')
+    requireScope(caller, scope)
+  })
 
 /** Subtasks and comments that are named by their ids. */
 const partsOf = (kinds: Kinds, operations: Operation[]) =>

@@ -3,7 +3,7 @@ import type { Loadable } from '../../drizzle/entities.ts'
 import type { Context, Decision, StoredEvent } from '../facts/facts.ts'
 import type { Needs } from '../actor/state.ts'
 import type { ProjectState } from '../actor/state.ts'
-import type { Caller } from '../identity/caller.ts'
+import type { Asking, Caller } from '../identity/caller.ts'
 import type { Role } from '../identity/roles.ts'
 import { type Scope, scopeOfWrite } from '../identity/scopes.ts'
 import type { Refusal } from '../wire/refusals.ts'
@@ -51,6 +51,8 @@ export interface Command<Input extends object = object, Row = unknown> {
   inQuery?: string[]
   /** Holds the input to what its schema does not say, and completes it. @throws Refusal 400 */
   reads?(input: Input): object
+  /** Rights that the input takes beside role and scope, checked with them. @throws Refusal 403 */
+  authorize?(asking: Asking, input: Input): void
   /** What has to be looked up before it is known what to load. */
   seeks?(input: Input, caller: Caller): Sought
   /** Rows to load beside the one it runs at. */

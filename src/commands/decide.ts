@@ -2,7 +2,7 @@ import type { Decision } from '../facts/facts.ts'
 import type { ProjectState } from '../actor/state.ts'
 import type { Caller } from '../identity/caller.ts'
 import { requireRole } from '../identity/roles.ts'
-import { reaches, requireScope, requireUnbound } from '../identity/scopes.ts'
+import { type ProjectRoles, reaches, requireScope, requireUnbound, roleIn } from '../identity/scopes.ts'
 import { idTaken, notFound } from '../wire/refusals.ts'
 import type { Command, Known } from './command.ts'
 
@@ -19,18 +19,46 @@ export function decide<Input extends object, Row>(
   input: Input,
   other: ProjectState = state,
 ): Decision<Row> {
-  admit(command, state, known.caller, input)
+  requireHere(command, state, input)
+  authorize(command, state, known.caller, input, other)
   return command.decide(state, known, input, other)
 }
 
-function admit({ at, least, scope }: Command, state: ProjectState, caller: Caller, input: object): void {
+/** The project beside its own that a command writes: the one that a task moves to. */
+export function otherProject(command: Command, projectId: string, input: object): string | undefined {
+  const otherId = command.into?.(input)
+  return otherId === projectId ? undefined : otherId
+}
+
+/** False for what makes a project, and for the service's own work. */
+export const takesRole = ({ at, least }: Command): boolean => at.kind !== 'new' && least !== 'nobody'
+
+/**
+ * Checks role and scope in the project that a command runs in, and in the one that it moves something to. Takes no more than
+ * the roles of both, so that it comes before anything is looked up, loaded or locked.
+ * @throws Refusal 404 for a stranger, 403
+ */
+export function authorize(
+  command: Command,
+  roles: ProjectRoles,
+  caller: Caller,
+  input: object,
+  other = roles,
+): void {
+  const { at, least, scope } = command
   if (at.kind === 'new') requireUnbound(caller)
   if (at.kind === 'new' || least === 'nobody') return requireScope(caller, scope)
-  const role = reaches(caller, state.projectId) ? state.roleOf(caller.userId) : null
-  const isHere = at.kind === 'project' || taskOf(state, at.kind, idIn(input, at.key)) === state.projectId
-  if (!isHere) throw notFound(nouns[at.kind])
+  const role = reaches(caller, roles.projectId) ? roles.roleOf(caller.userId) : null
   requireRole(role, least, nouns[at.kind])
   requireScope(caller, scope)
+  command.authorize?.({ caller, role }, input)
+  if (other !== roles) requireRole(roleIn(other, caller), least, 'Project')
+}
+
+/** @throws Refusal 404 for a thing that is not in this project */
+function requireHere({ at }: Command, state: ProjectState, input: object): void {
+  if (at.kind === 'new' || at.kind === 'project') return
+  if (taskOf(state, at.kind, idIn(input, at.key)) !== state.projectId) throw notFound(nouns[at.kind])
 }
 
 /** The project of the task that a thing is or hangs on, as far as this state knows. */

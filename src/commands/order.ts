@@ -16,7 +16,7 @@ export interface Order {
   traceparent?: string
 }
 
-/** What a command has looked up before it is sent: people, and the tasks that parts hang on. */
+/** What a command has looked up once its caller is authorized: people, and the tasks that parts hang on. */
 export interface Sought {
   people: (Whom | undefined)[]
   parts: Part[]
@@ -33,7 +33,13 @@ export interface Found {
   taken: string[]
 }
 
-/** An order on its way to its project, with all that was looked up for it. Plain data as well. */
+/** What was looked up for a command beside its project. */
+export interface LookedUp {
+  person?: Person
+  found?: Found
+}
+
+/** An order on its way to its project. Plain data as well. */
 export interface Dispatch extends Order {
   /** Its own id: the log's first event of it ends alike, so that whoever takes it over can see whether it stands. */
   id: string
@@ -44,6 +50,4 @@ export interface Dispatch extends Order {
   projectId: string
   /** The task that the thing it runs at hangs on. */
   taskId?: string
-  person?: Person
-  found?: Found
 }

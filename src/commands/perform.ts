@@ -2,15 +2,17 @@ import type { Actors } from '../actor/actors.ts'
 import type { Needs } from '../actor/state.ts'
 import type { Work } from '../actor/work.ts'
 import { ownGuard } from '../commit/idempotency.ts'
-import { isAhead } from '../ids.ts'
+import { isAhead, isId } from '../ids.ts'
 import type { Log } from '../log.ts'
-import { unavailable } from '../wire/refusals.ts'
+import type { FindRole } from '../reads/role-lookup.ts'
+import { etagOf } from '../wire/answers.ts'
+import { idTaken, unavailable } from '../wire/refusals.ts'
 import type { Reply } from '../wire/reply.ts'
 import type { Command } from './command.ts'
-import { decide, idIn } from './decide.ts'
-import type { Dispatch } from './order.ts'
+import { authorize, decide, idIn, otherProject, takesRole } from './decide.ts'
+import { type LookUp, looksUp } from './look-up.ts'
+import type { Dispatch, Found, LookedUp } from './order.ts'
 import type { Person } from './people.ts'
-import { replyOf } from './reply-of.ts'
 
 /**
  * Does in this process what was dispatched, and gives its answer once it is durable. Every event of a project sorts after
@@ -20,12 +22,51 @@ import { replyOf } from './reply-of.ts'
  */
 export type Perform = (command: Command, dispatch: Dispatch, deadline: number) => Promise<Reply>
 
-export function openPerform(actors: Actors, limits: { projectMembers: number }, log?: Log): Perform {
+interface Means {
+  actors: Actors
+  findRole: FindRole
+  lookUp: LookUp
+  limits: { projectMembers: number }
+  log?: Log
+}
+
+/**
+ * Checks role and scope, looks up what the command needs, and runs the command in its actor. A rejected command looks up
+ * nothing, and reaches neither the actor nor its lease.
+ */
+export function openPerform({ actors, findRole, lookUp, limits, log }: Means): Perform {
   const warn = atMostEvery(warnEveryMs, (id: string) => log?.warn({ id }, aheadInLog))
+  /** By the roles in the database, in one query. @throws Refusal 404 for a stranger, 403 */
+  async function requireAuthorized(command: Command, { projectId, caller, input }: Dispatch): Promise<void> {
+    const rolesIn = async (id: string) => {
+      const seen = takesRole(command) && isId(id) ? await findRole(caller, id) : undefined
+      return { projectId: id, roleOf: () => seen?.role ?? null }
+    }
+    const otherId = otherProject(command, projectId, input)
+    const [roles, other] = await Promise.all([rolesIn(projectId), otherId && rolesIn(otherId)])
+    authorize(command, roles, caller, input, other || roles)
+  }
+
+  async function prepare(command: Command, dispatch: Dispatch, deadline: number): Promise<Reply> {
+    if (!isAuthorized(actors, command, dispatch))
+      await requireAuthorized(command, dispatch).catch((error: unknown) => {
+        // A command that was sent again may be committed already: its actor looks for it in the log.
+        if (!dispatch.again) throw error
+      })
+    const lookedUp = looksUp(command, dispatch.input) ? await lookUp(command, dispatch) : nothing
+    // The id of somebody else's project: that project's actor is not asked.
+    if (command.at.kind === 'new' && lookedUp.found?.taken.length && !dispatch.again) throw idTaken()
+    return actors.run(workOf(command, { dispatch, lookedUp, limits }), deadline)
+  }
+
   return (command, dispatch, deadline) => {
-    if (!isAhead(dispatch.id)) return actors.run(workOf(command, dispatch, limits), deadline)
-    warn(dispatch.id)
-    return Promise.reject(unavailable('The clock of a process was ahead: send the write again'))
+    if (isAhead(dispatch.id)) {
+      warn(dispatch.id)
+      return Promise.reject(unavailable('The clock of a process was ahead: send the write again'))
+    }
+    return isAuthorized(actors, command, dispatch) && !looksUp(command, dispatch.input)
+      ? actors.run(workOf(command, { dispatch, lookedUp: nothing, limits }), deadline)
+      : prepare(command, dispatch, deadline)
   }
 }
 
@@ -42,8 +83,32 @@ function atMostEvery<T>(ms: number, tell: (about: T) => void): (about: T) => voi
   }
 }
 
-function workOf(command: Command, dispatch: Dispatch, limits: { projectMembers: number }): Work<Reply> {
-  const { id, projectId, input, caller, ifMatch, person, found } = dispatch
+/** By the roles in memory, at no cost. They may be out of date: only "true" counts, and the actor checks again. */
+function isAuthorized(actors: Actors, command: Command, { projectId, caller, input }: Dispatch): boolean {
+  const otherId = otherProject(command, projectId, input)
+  const state = actors.stateOf(projectId)
+  const other = otherId === undefined ? state : actors.stateOf(otherId)
+  if (!state || !other) return false
+  try {
+    authorize(command, state, caller, input, other)
+    return true
+  } catch {
+    return false
+  }
+}
+
+const nothing: LookedUp = {}
+
+interface Asked {
+  dispatch: Dispatch
+  lookedUp: LookedUp
+  limits: Means['limits']
+}
+
+function workOf(command: Command, { dispatch, lookedUp, limits }: Asked): Work<Reply> {
+  const { id, projectId, input, caller, ifMatch } = dispatch
+  const { person, found } = lookedUp
+  const needs = needsOf(command, dispatch, found)
   return {
     id,
     get again() {
@@ -52,7 +117,8 @@ function workOf(command: Command, dispatch: Dispatch, limits: { projectMembers: 
     projectId,
     otherProjectId: command.into?.(input),
     caller,
-    needs: needsOf(command, dispatch),
+    needs,
+    authorize: needs && ((state, other) => authorize(command, state, caller, input, other)),
     ifMatch,
     guard: dispatch.guard ?? (command.keepsAnswer ? ownGuard(id) : undefined),
     ownIds: found?.ownIds?.length ? found.ownIds : undefined,
@@ -80,10 +146,21 @@ function recallOf(command: Command, person: Person | undefined): Work<Reply>['re
   )
 }
 
-function needsOf({ at, into, needs }: Command, dispatch: Dispatch): Needs | undefined {
-  const { projectId, taskId, input, found } = dispatch
+function needsOf(command: Command, { projectId, taskId, input }: Dispatch, found?: Found): Needs | undefined {
+  const { at, needs } = command
   if (at.kind === 'new') return undefined
   if (at.kind === 'project') return needs?.(input, found)
-  const leaves = (into?.(input) ?? projectId) !== projectId
+  const leaves = otherProject(command, projectId, input) !== undefined
   return { task: [taskId!], [at.kind]: [idIn(input, at.key)], leaving: leaves ? taskId : undefined }
+}
+
+/** What a command answers, from what its rule decided: the row's view and ETag, its message, or else the bare answer. */
+function replyOf<Row>(
+  { status, shows, says }: Command<object, Row>,
+  answer: unknown,
+  person: Person | undefined,
+): Reply {
+  const body = shows ? shows.of(answer as Row, person) : says ? { message: says } : answer
+  const etag = shows && !shows.untagged ? etagOf(answer as { eventId: string }, shows.tag?.(person)) : null
+  return { status, body: JSON.stringify(body), etag }
 }

@@ -24,6 +24,9 @@ export interface Part {
 
 export type Places = ReturnType<typeof openPlaces>
 
+/** Not found, or forbidden: in the project that a thing moved to, its caller may have another role. */
+const mayBeElsewhere = new Set([403, 404])
+
 /** Finds the project of what a path names by its id alone. Remembers, for the actor notices when a place is old. */
 export function openPlaces(sql: Sql, counts = noHits()) {
   // Apart by kind: the id of a task is not the id of a comment.
@@ -54,7 +57,7 @@ export function openPlaces(sql: Sql, counts = noHits()) {
         try {
           return await work(place)
         } catch (error) {
-          if (!(error instanceof Refusal) || error.status !== 404) throw error
+          if (!(error instanceof Refusal) || !mayBeElsewhere.has(error.status)) throw error
           known[kind].delete(id)
           const now = await find[kind](id)
           if (now?.projectId === place.projectId && now.number === place.number) throw error

@@ -16,5 +16,13 @@ export function registryOf(commands: Command[]): Registry {
   return registry
 }
 
+/** Counts changes of what is sent with a command: 2, since its home looks up what it needs. */
+const dispatchVersion = '2'
+
 const formOf = ({ input, scope }: Command): string =>
-  createHash('sha256').update(scope).update(JSON.stringify(input)).digest('base64url').slice(0, 8)
+  createHash('sha256')
+    .update(dispatchVersion)
+    .update(scope)
+    .update(JSON.stringify(input))
+    .digest('base64url')
+    .slice(0, 8)

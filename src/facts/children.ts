@@ -40,4 +40,4 @@ export function inParts(children: Children): Children[] {
 
 const empty = (): Children => ({ subtasks: [], comments: [] })
 
-const lengthOf = (row: Rows[ChildOfTask]): number => ('text' in row ? row.text : row.title).length
+export const lengthOf = (row: Rows[ChildOfTask]): number => ('text' in row ? row.text : row.title).length

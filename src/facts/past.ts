@@ -1,5 +1,5 @@
 import type { ChildOfTask } from '../../drizzle/entities.ts'
-import type { Refusal } from '../wire/refusals.ts'
+import type { Asking } from '../identity/caller.ts'
 import type { Children } from './children.ts'
 import type { StoredEvent } from './facts.ts'
 
@@ -7,6 +7,8 @@ import type { StoredEvent } from './facts.ts'
 export interface AskedOfLog {
   seqs?: number[]
   batch?: number
+  /** Checks the caller's rights by the events, before anything else is loaded for them. @throws Refusal 403, 409 */
+  authorize(asking: Asking, events: LoggedEvent[]): void
 }
 
 /** An event with the task that it is about, if it is about one. */
@@ -21,6 +23,12 @@ interface Account {
   serves?: string | null
 }
 
+/** An event that took a task from its assignee. */
+export interface Unassigned {
+  seq: number
+  entityId: string
+}
+
 /** What the log says of the events that a command asks for, and of what came of them. */
 export interface Past {
   /** The latest first. */
@@ -33,17 +41,24 @@ export interface Past {
   goneAgain: ReadonlySet<number>
   /** The seqs of what took tasks that are in another project now. */
   elsewhere: ReadonlySet<number>
-  /** How tasks were taken from members who were removed, by the seq of that. */
-  taken: ReadonlyMap<number, LoggedEvent[]>
+  /** How tasks were taken from members who were removed, the latest first, by the seq of the removal. */
+  taken: ReadonlyMap<number, Unassigned[]>
   /** The accounts that it names, by their ids. */
   people: ReadonlyMap<string, Account>
 }
 
-/** Reads what a command asks of its project's log, up to the version it is decided on; or why it cannot. */
-export type ReadPast = (
-  at: { projectId: string; version: number },
-  asked: AskedOfLog,
-) => Promise<Past | Refusal>
+/** A project at the version that a command is decided on, and when its caller gives up, on the clock of performance.now(). */
+export interface ReadingPast extends Asking {
+  projectId: string
+  version: number
+  deadline: number
+}
+
+/**
+ * Reads what a command asks of its project's log, up to the version it is decided on.
+ * @throws Refusal 403, 404, 409, 410, 503
+ */
+export type ReadPast = (at: ReadingPast, asked: AskedOfLog) => Promise<Past>
 
 /** As a rule sees it: with what its own commit holds before it, which no log tells yet. */
-export type ToldPast = (Past & { decided: readonly StoredEvent[] }) | Refusal
+export type ToldPast = Past & { decided: readonly StoredEvent[] }

@@ -22,6 +22,9 @@ export type Write = (
 /** The path below /api/v1 of what was made, for Location: where it is read, or at least changed and removed. */
 export type MadeAt = (id: string) => string
 
+/** How a repeat may be rejected because the first request took its own rights, its target or its id. */
+const mayBeRepeat = new Set([403, 404, 409])
+
 /**
  * Runs a write under its headers. The actor sees to it that a key's work is done once; looking first (and again when
  * there is nothing to work on) finds the answer also after the very thing was deleted.
@@ -36,7 +39,7 @@ export function openWrite(findKept: FindKept): Write {
     try {
       return send(await work(conditions), madeAt)
     } catch (error) {
-      if (!(error instanceof Refusal) || error.status !== 404) throw error
+      if (!(error instanceof Refusal) || !mayBeRepeat.has(error.status)) throw error
       const done = await findKept(guard)
       if (!done) throw error
       return send(replay(done, guard), madeAt)

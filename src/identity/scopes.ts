@@ -48,14 +48,15 @@ export function requireUnbound({ token }: Caller): void {
 export const reaches = ({ token }: Caller, projectId: string): boolean =>
   !token?.projects || token.projects.includes(projectId)
 
-interface Place {
+/** The roles of users in one project. */
+export interface ProjectRoles {
   readonly projectId: string
   roleOf(userId: string): Role | null
 }
 
 /** The caller's role in a project, no higher than their token's scope lets it; null where that does not reach. */
-export function roleIn(place: Place, caller: Caller): Role | null {
-  const role = reaches(caller, place.projectId) ? place.roleOf(caller.userId) : null
+export function roleIn(roles: ProjectRoles, caller: Caller): Role | null {
+  const role = reaches(caller, roles.projectId) ? roles.roleOf(caller.userId) : null
   const ceiling = caller.token && ceilings[caller.token.scope]
   return role && ceiling && suffices(role, ceiling) ? ceiling : role
 }

@@ -1,9 +1,10 @@
 import type { ChildOfTask, Rows } from '../../drizzle/entities.ts'
-import { type Children, isTooMuch, lists } from '../facts/children.ts'
+import { type Children, lengthOf, lists, mostMoved } from '../facts/children.ts'
 import type { StoredEvent } from '../facts/facts.ts'
 import { arrivedWith } from '../facts/rows.ts'
 import type { Sql } from '../postgres/database.ts'
 import { untilFull } from '../reads/pages.ts'
+import { tooLate } from '../wire/refusals.ts'
 
 const pageEvents = 500
 /** Events of one task that are looked at, at most. */
@@ -14,6 +15,15 @@ export interface JustBefore {
   projectId: string
   taskId: string
   eventId: string
+  /** How much was found so far: of one task, or of several that are read together. */
+  found?: Found
+  /** When the caller gives up, on the clock of performance.now(). */
+  deadline?: number
+}
+
+interface Found {
+  rows: number
+  characters: number
 }
 
 type Told = Pick<StoredEvent, 'type' | 'entity' | 'entityId' | 'after'> & { id: string; isFirst: boolean }
@@ -24,15 +34,21 @@ type Told = Pick<StoredEvent, 'type' | 'entity' | 'entityId' | 'after'> & { id: 
  * either; `forgotten`, where its coming is no longer told.
  */
 export async function childrenBefore(sql: Sql, at: JustBefore): Promise<Children | 'too much' | 'forgotten'> {
-  const found: Children = { subtasks: [], comments: [] }
+  const { found = { rows: 0, characters: 0 }, deadline = Infinity } = at
+  const children: Children = { subtasks: [], comments: [] }
   const known = new Set<string>()
   const put = (child: ChildOfTask, id: string, row: Rows[ChildOfTask] | null) => {
     if (known.has(id)) return
     known.add(id)
-    if (row) (found[`${child}s`] as unknown[]).push(row)
+    if (!row) return
+    ;(children[`${child}s`] as unknown[]).push(row)
+    found.rows++
+    found.characters += lengthOf(row)
   }
+  const isTooMuch = () => found.rows > mostMoved.rows || found.characters > mostMoved.characters
   let before = at.eventId
   for (let looked = 0; looked < mostLooked;) {
+    if (performance.now() > deadline) throw tooLate()
     const page = await pageBefore(sql, at, before)
     if (page.length === 0) return 'forgotten'
     for (const event of page) {
@@ -40,9 +56,9 @@ export async function childrenBefore(sql: Sql, at: JustBefore): Promise<Children
       if (entity !== 'task') put(entity as ChildOfTask, entityId, after as Rows[ChildOfTask] | null)
       const along = arrivedWith(event)
       for (const [list, child] of lists) for (const row of along?.[list] ?? []) put(child, row.id, row)
-      if (event.isFirst) return isTooMuch(found) ? 'too much' : inOrder(found)
+      if (event.isFirst) return isTooMuch() ? 'too much' : inOrder(children)
     }
-    if (isTooMuch(found)) break
+    if (isTooMuch()) break
     looked += page.length
     before = page.at(-1)!.id
   }

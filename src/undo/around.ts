@@ -1,7 +1,8 @@
-import type { LoggedEvent, Past } from '../facts/past.ts'
+import type { MemberRow } from '../../drizzle/rows.ts'
+import type { LoggedEvent, Past, Unassigned } from '../facts/past.ts'
 import type { Sql } from '../postgres/database.ts'
-import { eventColumns } from './asked-events.ts'
-import { mostAround } from './limits.ts'
+import { untilFull } from '../reads/pages.ts'
+import { mostAround, mostCharacters } from './limits.ts'
 
 // One row more than the limit says that it is too much.
 
@@ -65,18 +66,24 @@ interface Since {
   isElsewhere: boolean
 }
 
-/** How tasks were taken from members after they were removed. */
-export async function takenFrom(sql: Sql, removals: LoggedEvent[]): Promise<Past['taken']> {
-  const found = removals.map(async (event): Promise<[number, LoggedEvent[]]> => {
-    const { userId } = event.before as { userId: string }
-    return [event.seq, await takenSince(sql, event, userId)]
-  })
-  return new Map(await Promise.all(found))
+/**
+ * How tasks were taken from members after they were removed, the latest first. The limits hold for all removals together,
+ * and Postgres ends the query at them.
+ */
+export async function takenFrom(sql: Sql, removals: LoggedEvent[]): Promise<Past['taken'] | 'too much'> {
+  if (removals.length === 0) return new Map()
+  const rows = sql`
+    select r.seq::float8 as removal, e.seq::float8 as seq, e.entity_id,
+      coalesce(char_length(t.title) + coalesce(char_length(t.description), 0), 0) as characters
+    from unnest(${removals.map(({ seq }) => seq)}::bigint[],
+      ${removals.map(({ before }) => (before as MemberRow).userId)}::text[]) r(seq, user_id)
+    cross join lateral (
+      select seq, entity_id from events where project_id = ${removals[0]!.projectId} and type = 'task.unassigned'
+        and before ->> 'assigneeId' = r.user_id and seq > r.seq order by seq desc limit ${mostAround + 1}) e
+    left join tasks t on t.id = e.entity_id limit ${mostAround + 1}`
+  const read = await sql<(Unassigned & { removal: number; characters: number })[]>`
+    ${untilFull(sql, rows, sql`characters`, mostCharacters + 1)}`
+  const sum = read.reduce((all, { characters }) => all + characters, 0)
+  if (read.length > mostAround || sum > mostCharacters) return 'too much'
+  return Map.groupBy(read, ({ removal }) => removal)
 }
-
-/** The latest first. */
-const takenSince = (sql: Sql, { projectId, seq }: LoggedEvent, userId: string) => sql<LoggedEvent[]>`
-  select ${eventColumns(sql)} from events e
-  where e.project_id = ${projectId} and e.type = 'task.unassigned' and e.before ->> 'assigneeId' = ${userId}
-    and e.seq > ${seq}
-  order by e.seq desc limit ${mostAround + 1}`

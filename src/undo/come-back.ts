@@ -1,4 +1,4 @@
-import { type Children, isTooMuch } from '../facts/children.ts'
+import type { Children } from '../facts/children.ts'
 import type { LoggedEvent } from '../facts/past.ts'
 import { childrenBefore } from '../past/children.ts'
 import type { Sql } from '../postgres/database.ts'
@@ -10,23 +10,21 @@ const atOnce = 8
 export async function childrenOf(
   sql: Sql,
   deleted: LoggedEvent[],
+  deadline: number,
 ): Promise<Map<number, Children> | 'too much' | 'forgotten'> {
   const children = new Map<number, Children>()
-  const all: Children = { subtasks: [], comments: [] }
+  const found = { rows: 0, characters: 0 }
   for (let from = 0; from < deleted.length; from += atOnce) {
     const some = deleted.slice(from, from + atOnce)
-    const found = await Promise.all(
+    const read = await Promise.all(
       some.map(({ projectId, entityId: taskId, id: eventId }) =>
-        childrenBefore(sql, { projectId, taskId, eventId }),
+        childrenBefore(sql, { projectId, taskId, eventId, found, deadline }),
       ),
     )
-    for (const [i, one] of found.entries()) {
+    for (const [i, one] of read.entries()) {
       if (typeof one === 'string') return one
       children.set(some[i]!.seq, one)
-      all.subtasks.push(...one.subtasks)
-      all.comments.push(...one.comments)
     }
-    if (isTooMuch(all)) return 'too much'
   }
   return children
 }

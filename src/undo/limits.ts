@@ -5,6 +5,8 @@ import { conflict } from '../wire/refusals.ts'
 export const mostUndone = 500
 /** Rows that come or go with them, at most. */
 export const mostAround = mostMoved.rows
+/** Characters in the texts of events and rows, at most. */
+export const mostCharacters = mostMoved.characters
 
 export const tooMany = () => conflict(`At most ${mostUndone} events are undone at once`)
 export const tooMuch = () =>

@@ -1,10 +1,10 @@
 import type { FindPerson } from '../commands/people.ts'
-import type { AskedOfLog, LoggedEvent, Past, ReadPast } from '../facts/past.ts'
+import type { AskedOfLog, LoggedEvent, Past, ReadingPast, ReadPast } from '../facts/past.ts'
 import type { Sql } from '../postgres/database.ts'
 import { gone, type OldestKept } from '../reads/kept.ts'
-import { notFound, type Refusal } from '../wire/refusals.ts'
+import { notFound } from '../wire/refusals.ts'
 import { goneSince, hangingOn, takenFrom } from './around.ts'
-import { type At, openAskedEvents } from './asked-events.ts'
+import { askedEvents } from './asked-events.ts'
 import { childrenOf } from './come-back.ts'
 import { mostAround, mostUndone, tooMany, tooMuch } from './limits.ts'
 
@@ -14,41 +14,44 @@ interface Means {
   findPerson: FindPerson
 }
 
-/** Opens the way to what a command asks of the log. A single plain change costs the event and its people, no more. */
+/**
+ * Opens the way to what a command asks of the log. The events come first, then the rights that they take, and only then
+ * what they brought about. A single plain change costs the event and its people, no more.
+ */
 export function openReadPast({ sql, oldestKept, findPerson }: Means): ReadPast {
-  const askedEvents = openAskedEvents(sql)
   const person = (key: string) => findPerson({ by: 'id', key })
 
-  async function notTold({ projectId, version }: At, { seqs = [], batch }: AskedOfLog, told: LoggedEvent[]) {
-    const lost = batch ?? seqs.find((seq) => !told.some((event) => event.seq === seq))!
-    const oldest = await oldestKept(projectId)
-    if (oldest !== undefined && lost < oldest && lost <= version) return gone(oldest)
-    return notFound(batch === undefined ? `Event ${lost}` : `Batch ${batch}`)
+  /** @throws Refusal 404, 409, 410 */
+  async function eventsOf(at: ReadingPast, asked: AskedOfLog): Promise<LoggedEvent[]> {
+    const { events, missing, isTooMuch } = await askedEvents(sql, at, asked)
+    if (events.length > mostUndone) throw tooMany()
+    if (isTooMuch) throw tooMuch()
+    if (missing === undefined) return events.sort((a, b) => b.seq - a.seq)
+    const oldest = await oldestKept(at.projectId)
+    if (oldest !== undefined && missing < oldest && missing <= at.version) throw gone(oldest)
+    throw notFound(asked.batch === undefined ? `Event ${missing}` : `Batch ${missing}`)
   }
 
-  async function around(events: LoggedEvent[]): Promise<Omit<Past, 'people'> | Refusal> {
+  /** @throws Refusal 409, 410 */
+  async function around(events: LoggedEvent[], deadline: number): Promise<Omit<Past, 'people'>> {
     if (!events.some(isMore)) return { events, ...nothingMore }
     const of = (type: string) => events.filter((event) => event.type === type)
     const removals = events.filter(({ after }) => !after)
     const [children, since, hanging, taken] = await Promise.all([
-      childrenOf(sql, of('task.deleted')),
+      childrenOf(sql, of('task.deleted'), deadline),
       goneSince(sql, removals, events),
       hangingOn(sql, of('task.created')),
       takenFrom(sql, of('member.removed')),
     ])
-    if (children === 'forgotten') return gone((await oldestKept(events[0]!.projectId)) ?? events[0]!.seq)
-    const tasks = [...taken.values()].reduce((sum, { length }) => sum + length, 0)
-    if (children === 'too much' || hanging.length > mostAround || tasks > mostAround) return tooMuch()
+    if (children === 'forgotten') throw gone((await oldestKept(events[0]!.projectId)) ?? events[0]!.seq)
+    if (children === 'too much' || taken === 'too much' || hanging.length > mostAround) throw tooMuch()
     return { events, children, ...since, hanging, taken }
   }
 
   return async (at, asked) => {
-    const found = await askedEvents(at, asked)
-    const events = found.filter((event) => event !== null).sort((a, b) => b.seq - a.seq)
-    if (events.length < found.length) return notTold(at, asked, events)
-    if (events.length > mostUndone) return tooMany()
-    const past = await around(events)
-    if ('status' in past) return past
+    const events = await eventsOf(at, asked)
+    asked.authorize(at, events)
+    const past = await around(events, at.deadline)
     const people = await Promise.all([...whoIn(past)].map(person))
     return { ...past, people: new Map(people.flatMap((one) => (one ? [[one.id, one]] : []))) }
   }

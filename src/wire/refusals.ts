@@ -51,7 +51,7 @@ export const badKey = () =>
   badRequest('Idempotency-Key must be 1 to 255 printable ASCII characters, quoted or bare')
 /** Try again in a second: the load or the fault that caused it is expected to pass. */
 export const unavailable = (message: string) => new Refusal(503, message, { 'retry-after': '1' })
-/** The write was sent to a process that gave no answer, and may be committed there. */
+/** The write was sent to a home that did not answer. It may be committed there, even after this error. */
 export const outcomeUnknown = () => unavailable('Nobody knows yet whether the write was done')
 export const tooLate = () => unavailable('The write could not be finished in time')
 export const databaseAway = () => unavailable('The database cannot be reached')

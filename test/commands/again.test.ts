@@ -5,6 +5,7 @@ import { commands } from '../../modules/commands.ts'
 import type { Command } from '../../src/commands/command.ts'
 import type { Dispatch } from '../../src/commands/order.ts'
 import { openFindPerson } from '../../src/commands/people.ts'
+import { openLookUp } from '../../src/commands/look-up.ts'
 import { openPerform, type Perform } from '../../src/commands/perform.ts'
 import { openPlaces } from '../../src/commands/places.ts'
 import { registryOf } from '../../src/commands/registry.ts'
@@ -36,15 +37,15 @@ beforeAll(async () => {
   ada = await register(service.client)
   bea = await register(service.client)
   guest = await register(service.client)
-  here = openPerform(actors, config)
-  elsewhere = openPerform(other.actors, config)
+  const places = openPlaces(database.reads)
+  const lookUp = openLookUp(openFindPerson(database.reads), places)
+  here = openPerform({ actors, findRole: service.services.findRole, lookUp, limits: config })
+  elsewhere = openPerform({ actors: other.actors, findRole: other.findRole, lookUp, limits: config })
   const deliver: Perform = (command, dispatch, deadline) => {
     sent = { command, dispatch }
     return here(command, dispatch, deadline)
   }
-  const sql = database.reads
-  const [places, findPerson] = [openPlaces(sql), openFindPerson(sql)]
-  run = openRun({ registry: registryOf(commands), places, findPerson, deliver, timeoutMs: 15_000 })
+  run = openRun({ registry: registryOf(commands), places, deliver, timeoutMs: 15_000 })
 })
 afterAll(async () => {
   await other.close()

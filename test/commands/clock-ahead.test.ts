@@ -4,7 +4,7 @@ import { State } from '../../src/actor/state.ts'
 import type { Posted } from '../../src/actor/work.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import type { Dispatch } from '../../src/commands/order.ts'
-import { openPerform, type Perform } from '../../src/commands/perform.ts'
+import type { Perform } from '../../src/commands/perform.ts'
 import { registryOf } from '../../src/commands/registry.ts'
 import { commands } from '../../modules/commands.ts'
 import { newId, tailOf } from '../../src/ids.ts'
@@ -15,6 +15,7 @@ import { react } from '../../workers/reactions.ts'
 import { type Body, make, type Person, register } from '../support/client.ts'
 import { openTestService, type TestService } from '../support/service.ts'
 import { later } from '../support/works.ts'
+import { performOf } from './performing.ts'
 
 const yearMs = 365 * 86_400_000
 let service: TestService
@@ -28,8 +29,8 @@ beforeAll(async () => {
   service = await openTestService()
   other = openServices(readConfig(service.env), openLog('silent'), { commands, react })
   const log = Object.assign(openLog('silent'), { warn: (_: object, text: string) => warnings.push(text) })
-  perform = openPerform(service.services.actors, service.services.config, log)
-  elsewhere = openPerform(other.actors, other.config)
+  perform = performOf(service.services, { log })
+  elsewhere = performOf(other)
   ada = await register(service.client)
 })
 afterAll(async () => {

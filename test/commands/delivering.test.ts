@@ -3,13 +3,14 @@ import { type Answer, Lost, type Peer } from '../../src/channel/protocol.ts'
 import type { Command } from '../../src/commands/command.ts'
 import { openDeliver } from '../../src/commands/deliver.ts'
 import type { Dispatch } from '../../src/commands/order.ts'
-import { openPerform, type Perform } from '../../src/commands/perform.ts'
+import type { Perform } from '../../src/commands/perform.ts'
 import { registryOf } from '../../src/commands/registry.ts'
 import { commands } from '../../modules/commands.ts'
 import { newId } from '../../src/ids.ts'
 import { type Body, make, type Person, register } from '../support/client.ts'
 import { openTestService, type TestService } from '../support/service.ts'
 import { later } from '../support/works.ts'
+import { performOf } from './performing.ts'
 
 let service: TestService
 let ada: Person
@@ -18,8 +19,7 @@ let project: Body
 let perform: Perform
 beforeAll(async () => {
   service = await openTestService()
-  const { actors, config } = service.services
-  perform = openPerform(actors, config)
+  perform = performOf(service.services)
   ada = await register(service.client)
   stranger = await register(service.client)
 })

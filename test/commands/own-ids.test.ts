@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
 import type { Command } from '../../src/commands/command.ts'
 import type { Dispatch } from '../../src/commands/order.ts'
-import { openFindPerson } from '../../src/commands/people.ts'
-import { openPerform, type Perform } from '../../src/commands/perform.ts'
+import type { Perform } from '../../src/commands/perform.ts'
 import { openPlaces } from '../../src/commands/places.ts'
 import { registryOf } from '../../src/commands/registry.ts'
 import { openRun } from '../../src/commands/run.ts'
@@ -12,18 +11,16 @@ import { type Body, make, type Person, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { openTestService, type TestService } from '../support/service.ts'
 import { later } from '../support/works.ts'
+import { lookUpOf, performOf } from './performing.ts'
 
 const taken = 'This id is taken: what is created needs a new one'
 let service: TestService
 let ada: Person
-let perform: Perform
 let project: Body
 let task: Body
 let elsewhere: Body
 beforeAll(async () => {
   service = await openTestService()
-  const { actors, config } = service.services
-  perform = openPerform(actors, config)
   ada = await register(service.client)
 })
 afterAll(() => service.close())
@@ -40,7 +37,6 @@ async function send(name: string, input: object): Promise<() => ReturnType<Perfo
   const run = openRun({
     registry: registryOf(commands),
     places: openPlaces(reads),
-    findPerson: openFindPerson(reads),
     deliver: (command, dispatch) => {
       sent.resolve([command, dispatch])
       return Promise.withResolvers<never>().promise
@@ -49,6 +45,8 @@ async function send(name: string, input: object): Promise<() => ReturnType<Perfo
   })
   void run({ name, input, caller: { userId: ada.id } })
   const [command, dispatch] = await sent.promise
+  const lookedUp = await lookUpOf(service.services)(command, dispatch)
+  const perform = performOf(service.services, { lookUp: async () => lookedUp })
   return () => perform(command, dispatch, later())
 }
 

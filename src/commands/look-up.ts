@@ -1,0 +1,33 @@
+import type { Command } from './command.ts'
+import { ownIdIn } from './decide.ts'
+import type { Dispatch, Found, LookedUp, Sought } from './order.ts'
+import type { FindPerson } from './people.ts'
+import type { Places } from './places.ts'
+
+/** Looks up what a command needs beside its project, of each kind many in one query. */
+export type LookUp = (command: Command, dispatch: Dispatch) => Promise<LookedUp>
+
+export function openLookUp(findPerson: FindPerson, places: Pick<Places, 'taskOf' | 'isTaken'>): LookUp {
+  async function find({ people, parts, ownIds }: Sought): Promise<Found> {
+    const [found, taskIds, taken] = await Promise.all([
+      Promise.all(people.map(async (whom) => (whom && (await findPerson(whom))) ?? null)),
+      Promise.all(parts.map((part) => places.taskOf(part))),
+      Promise.all(ownIds.map((id) => places.isTaken(id))),
+    ])
+    return { people: found, taskIds, ownIds, taken: ownIds.filter((_, n) => taken[n]) }
+  }
+
+  return async (command, { input, caller }) => {
+    const { whom } = command
+    const person = whom && (await findPerson(whom(input, caller)))
+    const ownId = ownIdIn(command, input)
+    const sought = ownId === undefined ? command.seeks?.(input, caller) : ofOwnId(ownId)
+    return { person, found: sought && (await find(sought)) }
+  }
+}
+
+/** False for a command that needs nothing but its project: most of them. */
+export const looksUp = (command: Command, input: object): boolean =>
+  command.whom !== undefined || command.seeks !== undefined || ownIdIn(command, input) !== undefined
+
+const ofOwnId = (id: string): Sought => ({ people: [], parts: [], ownIds: [id] })

@@ -1,0 +1,49 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { type Answer, type Body, make, type Person, register } from '../support/client.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+
+let service: TestService
+let ada: Person
+let project: Body
+beforeAll(async () => {
+  // A read that the lock holds up goes on for far longer than its caller waits.
+  service = await openTestService({ WRITE_TIMEOUT_MS: '1000', READ_TIMEOUT_MS: '60000' })
+  ada = await register(service.client)
+  project = await make(ada, '/projects', { name: 'P' })
+})
+afterAll(() => service.close())
+
+/** Asks while nothing can be read from the comments, and then writes to the project, still without comments. */
+async function whileLocked(ask: () => Promise<Answer>): Promise<Answer[]> {
+  const locking = await service.services.database.chores.reserve()
+  try {
+    await locking`begin`
+    await locking`lock table comments in access exclusive mode`
+    const answer = await ask()
+    return [answer, await ada.post('/tasks', { title: 'Meanwhile', projectId: project.id })]
+  } finally {
+    await locking`rollback`
+    locking.release()
+  }
+}
+
+const newTask = () => make(ada, '/tasks', { title: 'T', projectId: project.id })
+const statuses = (answers: Answer[]) => answers.map(({ status }) => status)
+
+test('a project is free again when the caller of a move gives up while its comments are read', async () => {
+  const { id } = await newTask()
+  const other = await make(ada, '/projects', { name: 'Other' })
+  const move = () => ada.patch(`/tasks/${id}`, { projectId: other.id })
+  expect(statuses(await whileLocked(move))).toEqual([503, 201])
+  expect((await ada.get(`/tasks/${id}`)).body.projectId).toBe(project.id)
+  expect((await move()).status).toBe(200)
+})
+
+test('a project is free again when the caller of an undo gives up while its comments are read', async () => {
+  const { id } = await newTask()
+  const seq = Number((await ada.get(`/tasks/${id}`)).headers.get('docket-version'))
+  const undo = () => ada.post(`/projects/${project.id}/undo`, { seq })
+  expect(statuses(await whileLocked(undo))).toEqual([503, 201])
+  expect((await ada.get(`/tasks/${id}`)).status).toBe(200)
+  expect((await undo()).status).toBe(200)
+})
