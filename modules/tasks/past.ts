@@ -95,7 +95,8 @@ async function momentOf({ database, findRole, moments }: Means, asked: Asked): P
   const { id: taskId = '' } = params
   if (!isId(taskId)) throw notFound('Task')
   const at = readAsOf(asOf)
-  const place = { taskId, instant: typeof at === 'string' ? at : null, most: moments.most }
+  const instant = typeof at === 'string' ? at : null
+  const place = { taskId, userId: caller.userId, instant, most: moments.most }
   const told = query.projectId && canonicalId(query.projectId)
   const projectId = told ?? (await placeOf(database.reads, place))
   const seen = projectId && isId(projectId) && (await findRole(caller, projectId))

@@ -9,18 +9,38 @@ import { type Page, startOf } from '../../src/reads/pages.ts'
 
 type TaskThen = TaskRow & { isGone: boolean }
 
-/** The project that a task is in, or was in last; with an instant: then, as far as so many events of it tell. */
+interface AskedPlace {
+  taskId: string
+  userId: string
+  instant: string | null
+  /** Events of the task that are read for an instant, at most. */
+  most: number
+}
+
+/**
+ * The project that a task is in, or was in last; with an instant: then. Null for a stranger to all projects of the task: no
+ * event is read for them.
+ */
 export async function placeOf(
   sql: Sql,
-  { taskId, instant, most }: { taskId: string; instant: string | null; most: number },
+  { taskId, userId, instant, most }: AskedPlace,
 ): Promise<string | null> {
   const now = sql`(select project_id from tasks where id = ${taskId})`
   const last = sql`(select project_id from events where task_id = ${taskId} order by id desc limit 1)`
   const then = sql`(select project_id from
       (select project_id, id, at from events where task_id = ${taskId} order by id desc limit ${most}) e
     order by at <= ${instant}::timestamptz desc, case when at <= ${instant}::timestamptz then id end desc, id limit 1)`
-  const [found] = await unprepared(sql<{ projectId: string | null }[]>`
-    select ${instant === null ? sql`coalesce(${now}, ${last})` : sql`coalesce(${then}, ${now})`} as project_id`)
+  const first = sql`(select project_id from events where task_id = ${taskId} order by id limit 1)`
+  const left = sql`array(select project_id from events
+    where task_id = ${taskId} and type = 'task.moved_out' limit ${most})`
+  const isSeen = sql`exists (select from projects p
+    left join members m on m.project_id = p.id and m.user_id = ${userId}
+    where p.id = any(${left} || ${first} || coalesce(${now}, ${last})) and (p.owner_id = ${userId} or m.id is not null))`
+  const place =
+    instant === null
+      ? sql`coalesce(${now}, ${last})`
+      : sql`case when ${isSeen} then coalesce(${then}, ${now}) end`
+  const [found] = await unprepared(sql<{ projectId: string | null }[]>`select ${place} as project_id`)
   return found!.projectId
 }
 

@@ -173,3 +173,19 @@ test('an undo of many removals reads no more rows than may come back, for its ow
   )
   expect(cost.rows).toBeLessThan(3 * mostMoved.rows)
 })
+
+test('a stranger to every project of a task reads nothing of its events for an instant in the past', async () => {
+  const { owner, stranger, viewer } = people
+  const task = await make(owner, '/tasks', { title: 'T', projectId: things.projectId })
+  const instant = new Date().toISOString()
+  const operations = upTo(200).map((n) => ({ op: 'task.update', id: task.id, title: `T${n}` }))
+  await owner.post(`/projects/${things.projectId}/batch`, { operations })
+  const { id: otherId } = await make(owner, '/projects', { name: 'Other' })
+  await owner.patch(`/tasks/${task.id}`, { projectId: otherId })
+  const ask = (who: Person, list = '') => who.get(`/tasks/${task.id}${list}?asOf=${instant}`)
+  for (const list of ['', '/subtasks', '/comments']) {
+    const cost = await costOf(async () => expect((await ask(stranger, list)).status).toBe(404))
+    expect(cost.rows).toBeLessThan(20)
+  }
+  expect((await ask(viewer)).body).toMatchObject({ title: 'T', projectId: things.projectId })
+})
