@@ -2,6 +2,7 @@ import type { Actors } from '../actor/actors.ts'
 import type { Needs } from '../actor/state.ts'
 import type { Work } from '../actor/work.ts'
 import { ownGuard } from '../commit/idempotency.ts'
+import { atMostEvery } from '../at-most-every.ts'
 import { isAhead, isId } from '../ids.ts'
 import type { Log } from '../log.ts'
 import type { FindRole } from '../reads/role-lookup.ts'
@@ -73,15 +74,6 @@ export function openPerform({ actors, findRole, lookUp, limits, log }: Means): P
 const warnEveryMs = 60_000
 const aheadInLog =
   'a command was rejected: the clock of the process that sent it is ahead of that of the database'
-
-function atMostEvery<T>(ms: number, tell: (about: T) => void): (about: T) => void {
-  let told = -Infinity
-  return (about) => {
-    if (performance.now() < told + ms) return
-    told = performance.now()
-    tell(about)
-  }
-}
 
 /** By the roles in memory, at no cost. They may be out of date: only "true" counts, and the actor checks again. */
 function isAuthorized(actors: Actors, command: Command, { projectId, caller, input }: Dispatch): boolean {

@@ -16,6 +16,7 @@ const places = [
     'src/log.ts',
     'src/within.ts',
     'src/repeatedly.ts',
+    'src/at-most-every.ts',
     'src/metrics',
     'src/tracing',
   ],

@@ -1,0 +1,9 @@
+/** Passes a call on at most once in so many ms: the others are dropped. */
+export function atMostEvery<T>(ms: number, pass: (about: T) => void): (about: T) => void {
+  let passedAt = -Infinity
+  return (about) => {
+    if (performance.now() < passedAt + ms) return
+    passedAt = performance.now()
+    pass(about)
+  }
+}
