@@ -1,3 +1,4 @@
+import { Scheduler } from './admission/scheduler.ts'
 import { openFindPerson } from './commands/people.ts'
 import { Recent } from './commit/recent.ts'
 import { openFindKept } from './commit/idempotency.ts'
@@ -20,6 +21,7 @@ export type Ground = ReturnType<typeof openGround>
 /** What reads and writes both stand on. */
 export function openGround(config: Config, log: Log) {
   const counts = openCounts()
+  const scheduler = new Scheduler()
   const database = openDatabase(config, counts.queries)
   const clock = openSharedClock(database.chores, log)
   const redis = openRedis(config.redisUrl, log)
@@ -32,6 +34,7 @@ export function openGround(config: Config, log: Log) {
   const followers = openFollowers(database.reads, hints, config, log)
   return {
     ...{ config, counts, database, redis, subscriber, hints, webhookHints, jobs, followers, steps, clock },
+    scheduler,
     recent: new Recent((projectId) => followers.countOf(projectId) > 0),
     findKept: openFindKept(database.reads),
     versions,

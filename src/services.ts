@@ -74,7 +74,7 @@ export interface Services {
 /** Opens everything; nothing here needs Redis to be up. */
 export function openServices(config: Config, log: Log, domain: Domain, tracing?: Tracing): Services {
   const ground = openGround(config, log)
-  const { counts, database, findKept, findRole, jobs, oldestKept, redis, versions, ...heard } = ground
+  const { counts, database, findKept, findRole, jobs, oldestKept, redis, scheduler, versions, ...heard } = ground
   const { followers, recent, hints, webhookHints } = heard
   const { caches } = counts
   const writing = openWriting(ground, domain, log, tracing)
@@ -93,7 +93,7 @@ export function openServices(config: Config, log: Log, domain: Domain, tracing?:
     moments: openMoments(database.reads, oldestKept, config),
     write: openWrite(findKept),
     once: openOnce(findKept, passwords, identity),
-    guards: openGuards(authenticate, limits, config),
+    guards: openGuards(authenticate, limits, scheduler, config),
     serve: openServe(config.bodyCacheBytes, caches.bodies),
     redisStatus: () => redis.status,
     drain: () => void (draining = true),

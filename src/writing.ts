@@ -27,7 +27,7 @@ export interface Domain {
 
 /** The way of every write: to its project's home, and there through its actor. */
 export function openWriting(ground: Ground, domain: Domain, log: Log, tracing?: Tracing) {
-  const { config, counts, database, redis } = ground
+  const { config, counts, database, redis, scheduler } = ground
   const actors = openActors(ground, domain.react)
   const registry = registryOf(domain.commands)
   const places = openPlaces(database.reads, counts.caches.places)
@@ -36,7 +36,8 @@ export function openWriting(ground: Ground, domain: Domain, log: Log, tracing?: 
   const named = openNaming(database.reads, performing)
   const perform = withSpans(named, tracing)
   const isClosing = () => actors.isClosing
-  const company = openCompany({ config, redis, registry, perform, isClosing, log, counts: counts.orders })
+  const means = { config, redis, registry, perform, scheduler, isClosing, log }
+  const company = openCompany({ ...means, counts: counts.orders })
   return {
     actors,
     run: openRun({ registry, places, deliver: company.deliver, timeoutMs: config.writeTimeoutMs }),

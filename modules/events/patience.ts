@@ -31,6 +31,7 @@ export function openPatience(means: Means) {
 
     if (await hasNews()) return seen
     const leave = followers.take(holderOf(caller))
+    reading.turn.end()
     try {
       for (;;) {
         const leftMs = until - performance.now()

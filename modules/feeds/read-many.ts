@@ -61,12 +61,13 @@ const openLook =
 /** Holds who asks until there is something to tell them; what they may see is looked at whenever they are woken. */
 const openHold =
   ({ authenticate, followers }: Means, look: Look) =>
-  async ({ request, caller }: Reading, asked: AskedOfMany, first: Standing): Promise<Standing> => {
+  async ({ request, caller, turn }: Reading, asked: AskedOfMany, first: Standing): Promise<Standing> => {
     const until = performance.now() + asked.waitMs
     let standing = first
     if (hasNews(standing)) return standing
     const seats = Math.ceil(standing.places.length / projectsPerSeat)
     const leave = followers.take(holderOf(caller), Math.max(1, seats))
+    turn.end()
     try {
       while (!hasNews(standing)) {
         const leftMs = until - performance.now()

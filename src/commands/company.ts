@@ -1,3 +1,4 @@
+import type { Scheduler } from '../admission/scheduler.ts'
 import { openListener, type Listener } from '../channel/listener.ts'
 import { openPeers } from '../channel/peers.ts'
 import type { Config } from '../config.ts'
@@ -29,6 +30,7 @@ interface Means {
   redis: RedisClient
   registry: Registry
   perform: Perform
+  scheduler: Scheduler
   /** From then on this process begins nothing. */
   isClosing(): boolean
   log: Log

@@ -1,4 +1,5 @@
 import type { TObject, TSchema } from '@sinclair/typebox'
+import type { Turn } from '../admission/scheduler.ts'
 import type { Caller } from '../identity/caller.ts'
 import type { Scope } from '../identity/scopes.ts'
 import type { Refusal } from '../wire/refusals.ts'
@@ -11,6 +12,8 @@ export interface Reading {
   params: Record<string, string>
   query: Record<string, string | undefined>
   body?: unknown
+  /** Ended by a read that begins to wait for events. */
+  turn: Turn
 }
 
 /** Server-sent events that a read answers with: all of them as one text, and some. */

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import type { Scheduler, Turn } from '../admission/scheduler.ts'
 import type { Answer, Ask } from '../channel/protocol.ts'
 import type { Log } from '../log.ts'
 import { noOrders } from '../metrics/counts.ts'
@@ -15,6 +16,8 @@ const mostAgain = 100_000
 interface Means {
   registry: Registry
   perform: Perform
+  /** Accounts take turns here too: what another process forwards may be the flood of one. */
+  scheduler: Scheduler
   /** From then on nothing new is begun: who asks does it. */
   isClosing(): boolean
   /** The time that an order has, from when it was first sent. */
@@ -27,7 +30,8 @@ interface Means {
  * Does what other processes ask of this one as their projects' home. A copy of an order that comes over another connection
  * joins the one under way, which is then one that came again; whichever comes second, it looks into the log first.
  */
-export function openServeOrders({ registry, perform, isClosing, ttlMs, log, counts = noOrders() }: Means) {
+export function openServeOrders(means: Means) {
+  const { registry, perform, scheduler, isClosing, ttlMs, log, counts = noOrders() } = means
   const underway = new Map<string, { dispatch: Dispatch; done: Promise<Reply> }>()
   const cameAgain = new LRUCache<string, true>({ max: mostAgain, ttl: ttlMs })
 
@@ -39,7 +43,10 @@ export function openServeOrders({ registry, perform, isClosing, ttlMs, log, coun
     }
     if (dispatch.again) cameAgain.set(dispatch.id, true)
     else if (cameAgain.size > 0 && cameAgain.has(dispatch.id)) dispatch.again = true
-    const done = perform(command, dispatch, deadline).finally(() => underway.delete(dispatch.id))
+    const work = (turn: Turn) => perform(command, dispatch, deadline).finally(() => turn.end())
+    const turn = scheduler.enter(dispatch.caller.userId)
+    const answer = turn instanceof Promise ? turn.then(work) : work(turn)
+    const done = answer.finally(() => underway.delete(dispatch.id))
     underway.set(dispatch.id, { dispatch, done })
     return done
   }

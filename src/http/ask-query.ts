@@ -10,7 +10,8 @@ export function askQuery(path: string, query: Query, summary: string) {
     return read(reading)
   }
   const handle = query.body
-    ? ({ request, caller, params, query, body }: Reading) => answer({ request, caller, params, query, body })
-    : ({ request, caller, params, query }: Reading) => answer({ request, caller, params, query })
+    ? ({ request, caller, params, query, body, turn }: Reading) =>
+        answer({ request, caller, params, query, body, turn })
+    : ({ request, caller, params, query, turn }: Reading) => answer({ request, caller, params, query, turn })
   return [path, handle, queryHooks(query, summary)] as const
 }

@@ -1,6 +1,7 @@
 import { Elysia, ValidationError } from 'elysia'
 import { isAway, refusalIn } from '../postgres/errors.ts'
 import { badRequest, errorResponse, type Refusal, unexpected } from '../wire/refusals.ts'
+import type { Turn } from '../admission/scheduler.ts'
 import type { Share } from './limits/budget.ts'
 import { tell } from './limits/headers.ts'
 import { pathnameOf } from '../wire/answers.ts'
@@ -21,7 +22,8 @@ interface Watcher {
 export const errors = (log: RequestLog, methods: Methods, watchers: Watcher[]) =>
   // Named one by one: Elysia reads this text, and prepares for every route what it finds here.
   new Elysia({ name: 'errors' }).onError({ as: 'global' }, (failed: Failed) => {
-    const { error, code, request, route, params, caller, claims, share, began, set } = failed
+    const { error, code, request, route, params, caller, claims, share, turn, began, set } = failed
+    turn?.end()
     const refusal = code === 'NOT_FOUND' ? methods.answer(request) : refusalOf(error, code)
     for (const watcher of watchers) watcher.refused({ request, route, began }, refusal.status)
     if (refusal instanceof Response) return refusal
@@ -43,6 +45,7 @@ interface Failed extends Known {
   error: unknown
   code: unknown
   share?: Share | null
+  turn?: Turn
   set: { status?: number | string }
   began?: number
 }

@@ -8,6 +8,7 @@ import { addressOf } from './limits/address.ts'
 import type { Share } from './limits/budget.ts'
 import { tell } from './limits/headers.ts'
 import type { Limits } from './limits/limits.ts'
+import type { Scheduler, Turn } from '../admission/scheduler.ts'
 import { bodyReading } from './workarounds.ts'
 
 /** A request as its route is to see it. @throws Refusal 400 */
@@ -21,15 +22,23 @@ function sayLimits({ response, share }: { response: unknown; share: Share | null
   if (share && response instanceof Response) tell(response.headers, share)
 }
 
+/** The request is answered: the next one of its account may begin. */
+function finish({ response, share, turn }: { response: unknown; share: Share | null; turn: Turn }): void {
+  turn.end()
+  if (share && response instanceof Response) tell(response.headers, share)
+}
+
 type Means = ReturnType<typeof meansOf>
 
 const meansOf = (
   authenticate: Authenticate,
   limits: Limits,
+  scheduler: Scheduler,
   config: Pick<Config, 'bodyBytes' | 'bodyTimeoutMs' | 'rateLimit' | 'trustProxy'>,
 ) => ({
   authenticate,
   limits,
+  scheduler,
   trustProxy: config.trustProxy,
   open: bodyReading(config),
   told: config.rateLimit ? [sayLimits] : [],
@@ -61,7 +70,7 @@ const signInGuard = ({ limits, open, told, trustProxy }: Means) =>
 
 /** For signed-in callers: refuses others with 401 and gives routes the `caller`. */
 const callerGuard = (
-  { authenticate, limits, open, told }: Means,
+  { authenticate, limits, scheduler, open }: Means,
   name: string,
   methodOf: (request: Request) => string,
 ) =>
@@ -74,9 +83,10 @@ const callerGuard = (
       const taken = limits.use(holderOf(caller), methodOf(request))
       const share = taken instanceof Promise ? await taken : taken
       tidy(request, params)
-      return { caller, share }
+      const turn = scheduler.enter(caller.userId)
+      return { caller, share, turn: turn instanceof Promise ? await turn : turn }
     })
-    .onAfterHandle({ as: 'scoped' }, told)
+    .onAfterHandle({ as: 'scoped' }, finish)
 
 /**
  * For who has signed in: refuses API tokens with 403. For writes that end tokens: a repeat under an Idempotency-Key may

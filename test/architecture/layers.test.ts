@@ -25,6 +25,7 @@ const places = [
     'src/schema',
     'src/redis',
     'src/postgres',
+    'src/admission',
     'src/jobs',
     'src/identity',
     'src/outbound',

@@ -9,6 +9,7 @@ import { openLookUp } from '../../src/commands/look-up.ts'
 import { openPerform, type Perform } from '../../src/commands/perform.ts'
 import { openPlaces } from '../../src/commands/places.ts'
 import { registryOf } from '../../src/commands/registry.ts'
+import { Scheduler } from '../../src/admission/scheduler.ts'
 import { openServeOrders } from '../../src/commands/serve-orders.ts'
 import { openRun, type Run } from '../../src/commands/run.ts'
 import { readConfig } from '../../src/config.ts'
@@ -165,8 +166,8 @@ test('of an order whose first copy may still be done, nobody is told that nothin
 test('nor where a copy joins the first one under way', async () => {
   const { id: projectId } = await twice('project.create', { name: 'Joined' })
   const registry = registryOf(commands)
-  const means = { registry, perform: here, isClosing: () => false, ttlMs: 15_000, log: openLog('silent') }
-  const serve = openServeOrders(means)
+  const means = { registry, perform: here, scheduler: new Scheduler(), isClosing: () => false }
+  const serve = openServeOrders({ ...means, ttlMs: 15_000, log: openLog('silent') })
   const ask = (payload: Dispatch) =>
     new Promise<Answer>((answer) => serve([{ payload, deadline: later(), answer }]))
   const refused = { name: 'task.create', input: { projectId, title: 'T' }, caller: { userId: bea.id } }

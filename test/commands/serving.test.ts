@@ -1,7 +1,9 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { beforeEach, expect, test } from 'bun:test'
 import type { Answer } from '../../src/channel/protocol.ts'
 import type { Dispatch } from '../../src/commands/order.ts'
 import { registryOf } from '../../src/commands/registry.ts'
+import { Scheduler } from '../../src/admission/scheduler.ts'
 import { openServeOrders } from '../../src/commands/serve-orders.ts'
 import { commands } from '../../modules/commands.ts'
 import { newId } from '../../src/ids.ts'
@@ -28,6 +30,7 @@ beforeEach(() => {
   serve = openServeOrders({
     registry,
     perform,
+    scheduler: new Scheduler(),
     isClosing: () => closes,
     ttlMs: 15_000,
     log: openLog('silent'),
@@ -96,4 +99,16 @@ test('a process that closes begins nothing new', async () => {
   closes = true
   expect(await ask(order())).toEqual({ kind: 'unknown' })
   expect(done).toEqual([])
+})
+
+test('commands that another process forwards for one account leave room for other accounts', async () => {
+  const caller = { userId: newId() }
+  void ask(order())
+  const answers = Array.from({ length: 20 }, () => ask(order({ caller })))
+  expect(done).toHaveLength(1 + 16)
+  void ask(order())
+  expect(done).toHaveLength(1 + 16 + 1)
+  for (const { end } of done) end.resolve(reply)
+  await answers[0]
+  while (done.length < 1 + 20 + 1) await nextTurn()
 })

@@ -1,0 +1,68 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { expect, test } from 'bun:test'
+import { Scheduler, tooManyOfOne, type Turn } from '../../src/admission/scheduler.ts'
+
+/** Requests of accounts, each with its turn once it is admitted. */
+function openRequests() {
+  const scheduler = new Scheduler()
+  const turns: Record<string, Turn[]> = {}
+  const send = (account: string, count: number) => {
+    const own = (turns[account] ??= [])
+    for (let n = 0; n < count; n++) {
+      const turn = scheduler.enter(account)
+      if (turn instanceof Promise) void turn.then((one) => own.push(one))
+      else own.push(turn)
+    }
+  }
+  const admitted = (account: string) => turns[account]?.length ?? 0
+  return { scheduler, turns, send, admitted }
+}
+
+test('an account that is alone has as many requests in progress as it sends', () => {
+  const { send, admitted } = openRequests()
+  send('ada', 1_000)
+  expect(admitted('ada')).toBe(1_000)
+})
+
+test('beside another account it has few in progress, and the other is admitted at once', () => {
+  const { send, admitted } = openRequests()
+  send('bob', 1)
+  send('ada', 1_000)
+  send('bob', 1)
+  expect([admitted('ada'), admitted('bob')]).toEqual([16, 2])
+})
+
+test('what waits is admitted in order as others end, in the next turn of the event loop', async () => {
+  const { send, admitted, turns } = openRequests()
+  send('bob', 1)
+  send('ada', 20)
+  for (const turn of turns.ada!.slice(0, 3)) turn.end()
+  turns.ada![0]!.end() // once is enough
+  await Promise.resolve()
+  expect(admitted('ada')).toBe(16)
+  await nextTurn()
+  expect(admitted('ada')).toBe(19)
+  send('ada', 1)
+  expect(admitted('ada')).toBe(19) // not before those that wait
+})
+
+test('accounts whose requests wait share what one would have', async () => {
+  const { send, admitted, turns } = openRequests()
+  const accounts = ['ada', 'eve', 'joe', 'kim']
+  send('bob', 1)
+  for (const account of accounts) send(account, 40)
+  const before = accounts.map(admitted)
+  expect(before[0]).toBe(16) // alone in waiting at first
+  for (const account of accounts) for (const turn of turns[account]!.splice(0)) turn.end()
+  await nextTurn()
+  expect(accounts.map(admitted)).toEqual([4, 4, 4, 4])
+})
+
+test('rejects with 429 what does not fit into the queue of an account, and admits others', () => {
+  const { scheduler, send } = openRequests()
+  send('bob', 1)
+  send('ada', 16 + 5_000)
+  expect(scheduler.enter('ada')).rejects.toThrow(tooManyOfOne())
+  expect(tooManyOfOne()).toMatchObject({ status: 429, headers: { 'retry-after': '1' } })
+  send('bob', 1)
+})
