@@ -1,3 +1,4 @@
+import { openBodyBytes, tooLarge } from '../../src/http/json-body.ts'
 import { operation } from '../../src/openapi/operation.ts'
 import { Message } from '../../src/schema/answer.ts'
 import { passwordMissing, wrongPassword } from './change.ts'
@@ -26,7 +27,7 @@ export const registering = operation({
     secret: true,
     madeAt: '/auth/me',
   },
-  refuses: [closed(), registered()],
+  refuses: [closed(), registered(), tooLarge(openBodyBytes)],
   open: true,
 })
 
@@ -38,7 +39,7 @@ export const signingIn = operation({
   does: 'add',
   body: LoginBody,
   answers: { schema: SignedInView, description: 'Signed in', secret: true },
-  refuses: [wrong()],
+  refuses: [wrong(), tooLarge(openBodyBytes)],
   open: true,
 })
 

@@ -4,6 +4,7 @@ import type { Authenticate } from '../identity/sessions.ts'
 import type { Config } from '../config.ts'
 import { canonicalId } from '../ids.ts'
 import { requireShort, requireSingle } from '../wire/request-url.ts'
+import { openBodyBytes } from './json-body.ts'
 import { addressOf } from './limits/address.ts'
 import type { Share } from './limits/budget.ts'
 import { tell } from './limits/headers.ts'
@@ -40,7 +41,8 @@ const meansOf = (
   limits,
   scheduler,
   trustProxy: config.trustProxy,
-  open: bodyReading(config),
+  reads: bodyReading(config),
+  readsLittle: bodyReading({ ...config, bodyBytes: openBodyBytes }),
   told: config.rateLimit ? [sayLimits] : [],
 })
 
@@ -56,9 +58,9 @@ export function openGuards(...given: Parameters<typeof meansOf>) {
 }
 
 /** For who is about to sign in: gives routes the `address`. */
-const signInGuard = ({ limits, open, told, trustProxy }: Means) =>
+const signInGuard = ({ limits, readsLittle, told, trustProxy }: Means) =>
   new Elysia({ name: 'sign-in-guard' })
-    .use(open)
+    .use(readsLittle)
     .derive({ as: 'scoped' }, async ({ request, server }) => {
       requireShort(request)
       const address = addressOf(request, server, trustProxy)
@@ -70,12 +72,12 @@ const signInGuard = ({ limits, open, told, trustProxy }: Means) =>
 
 /** For signed-in callers: refuses others with 401 and gives routes the `caller`. */
 const callerGuard = (
-  { authenticate, limits, scheduler, open }: Means,
+  { authenticate, limits, scheduler, reads }: Means,
   name: string,
   methodOf: (request: Request) => string,
 ) =>
   new Elysia({ name })
-    .use(open)
+    .use(reads)
     .derive({ as: 'scoped' }, async ({ request, params }) => {
       requireShort(request)
       const found = authenticate.caller(request)
@@ -93,9 +95,9 @@ const callerGuard = (
  * come with a token that the first attempt ended. Gives routes what the token claims; they ask whether it holds before
  * they do anything new.
  */
-const claimsGuard = ({ authenticate, limits, open, told, trustProxy }: Means) =>
+const claimsGuard = ({ authenticate, limits, reads, told, trustProxy }: Means) =>
   new Elysia({ name: 'claimed-guard' })
-    .use(open)
+    .use(reads)
     .derive({ as: 'scoped' }, async ({ request, params, server }) => {
       requireShort(request)
       const claims = await authenticate.session(request)

@@ -1,8 +1,8 @@
 import { badRequest, Refusal } from '../wire/refusals.ts'
-import { isDeeper } from '../schema/validation.ts'
+import { requireBounded } from './json-bounds.ts'
 
-/** More than any body here needs, and far from what overflows a stack that follows it down. */
-const bodyLevels = 32
+/** Before sign-in: more than any body there needs. */
+export const openBodyBytes = 16_384
 
 /**
  * How much of a body the server takes in at all, past its limit only to throw it away: who sends it to its end gets
@@ -28,11 +28,9 @@ export const tooSlow = (timeoutMs: number) =>
  */
 export async function readBody(request: Request, limitBytes: number, timeoutMs: number): Promise<unknown> {
   requireJson(request.headers)
-  const body = parsed(await inTime(bytesOf(request, limitBytes), timeoutMs))
-  if (isDeeper(body, bodyLevels)) {
-    throw badRequest(`The body must not be nested deeper than ${bodyLevels} levels`)
-  }
-  return body
+  const bytes = await inTime(bytesOf(request, limitBytes), timeoutMs)
+  requireBounded(bytes)
+  return parsed(bytes)
 }
 
 /** @throws Refusal 415 */

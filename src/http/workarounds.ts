@@ -9,7 +9,7 @@ import { readBody } from './json-body.ts'
  * (https://elysiajs.com/essential/life-cycle): reading in `transform` keeps the order everybody expects: 401, 415, 413, 400.
  */
 export const bodyReading = ({ bodyBytes, bodyTimeoutMs }: Pick<Config, 'bodyBytes' | 'bodyTimeoutMs'>) =>
-  new Elysia({ name: 'body-reading' }).macro({
+  new Elysia({ name: 'body-reading', seed: bodyBytes }).macro({
     jsonBody: {
       parse: () => ({}),
       async transform(context: { request: Request; body: unknown }) {

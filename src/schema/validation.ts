@@ -18,14 +18,6 @@ export function invalid(errors: Iterable<ValueError>): Refusal {
   return badRequest([...wants.values()].join('; '))
 }
 
-/** True when a value from JSON has more than `levels` of lists and objects inside one another. */
-export function isDeeper(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  if (levels === 0) return true
-  for (const key in value) if (isDeeper((value as Record<string, unknown>)[key], levels - 1)) return true
-  return false
-}
-
 function sentence({ path, type, schema, value }: ValueError): string {
   if (!path) return 'The body must be a JSON object'
   const field = path.slice(1).replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~')

@@ -3,7 +3,8 @@ import { make, type Person, register } from '../support/client.ts'
 import { openTestService, type TestService } from '../support/service.ts'
 import { expectRefusal } from './answers.ts'
 
-const mostBytes = 1_048_576
+/** Before sign-in a body may have less. */
+const mostBytes = (path: string) => (/^\/auth\/(register|login)$/.test(path) ? 16_384 : 1_048_576)
 
 let service: TestService
 let ada: Person
@@ -76,7 +77,7 @@ test('what is not JSON, or not an object, is refused', async () => {
   }
 })
 
-test('a body may have 1 MiB and not a byte more', async () => {
+test('a body may have 1 MiB, before sign-in 16 KiB, and not a byte more', async () => {
   const padded = (path: string, body: object, bytes: number, filler: string) => {
     const ignored = path.startsWith('/auth') ? 'id' : 'createdAt'
     const free = bytes - Buffer.byteLength(JSON.stringify({ ...body, [ignored]: '' }))
@@ -87,16 +88,54 @@ test('a body may have 1 MiB and not a byte more', async () => {
   for (const { method, path, body } of writes) {
     for (const filler of ['x', 'é', '漢', '😀']) {
       expectRefusal(
-        await ada.call(method, path, padded(path, body, mostBytes + 1, filler)),
+        await ada.call(method, path, padded(path, body, mostBytes(path) + 1, filler)),
         413,
-        /1048576 bytes/,
+        `The body must be at most ${mostBytes(path)} bytes`,
       )
     }
   }
   for (const { method, path, body } of writes) {
-    const answer = await ada.call(method, path, padded(path, body, mostBytes, '漢'))
+    const answer = await ada.call(method, path, padded(path, body, mostBytes(path), '漢'))
     expect([path, answer.status]).toEqual([path, method === 'POST' && path !== '/auth/login' ? 201 : 200])
   }
+})
+
+test('a body may be nested 32 levels deep, whatever else is wrong with it', async () => {
+  const nested = (levels: number, end: string) =>
+    `{"name":${'['.repeat(levels - 1)}"]}\\""${']'.repeat(levels - 1)}${end}`
+  for (const { method, path } of writes) {
+    for (const end of ['}', '', ']]']) {
+      const answer = await ada.call(method, path, nested(33, end))
+      expectRefusal(answer, 400, 'The body must not be nested deeper than 32 levels')
+      expectRefusal(
+        await ada.call(method, path, nested(32, end)),
+        400,
+        end === '}' ? /^(?!The body)/ : /valid JSON/,
+      )
+    }
+  }
+})
+
+test('a body may have 50,000 keys and elements, counted before it is parsed', async () => {
+  const textIsNotCounted = JSON.stringify(',[{'.repeat(50_000))
+  // The object with its two keys, of which the list is one, and the elements.
+  const sent = (parts: number, end: string) =>
+    `{"text":${textIsNotCounted},"list":[${Array(parts - 2)
+      .fill('0')
+      .join()}]${end}`
+  const { parse } = JSON
+  let parsed = 0
+  JSON.parse = (...args) => (parsed++, parse(...args))
+  try {
+    for (const end of ['}', '']) {
+      const answer = await ada.post('/projects', sent(50_001, end))
+      expectRefusal(answer, 400, 'The body must have at most 50000 keys and elements')
+    }
+    expect(parsed).toBe(2) // the answers
+  } finally {
+    JSON.parse = parse
+  }
+  expectRefusal(await ada.post('/projects', sent(50_000, '}')), 400, /is not known here/)
 })
 
 test('a body in another charset or a coding of its own is refused', async () => {
