@@ -39,9 +39,9 @@ import { openTraced } from './tracing/traced.ts'
 
 /** The whole service as a function of a request: `app.fetch` runs wherever web standards do. */
 export function createApp(services: Services) {
-  const { database, guards, limits, run, versions, write } = services
+  const { database, expensive, guards, limits, run, versions, write } = services
   const traced = openTraced(services.tracing)
-  const http = openHttp(guards, limits, run, write, traced.traceparentOf)
+  const http = openHttp(guards, limits, expensive, run, write, traced.traceparentOf)
   const seeTask = openSeenTasks(database.reads, versions)
   const { config, counts } = services
   const log = openRequestLog(services.log, config.logRequests, traced.traceIdOf)

@@ -60,6 +60,7 @@ const ofCallers = ({ isOn, origins, registration, whole }: Settings) => ({
   bodyTimeoutMs: whole('BODY_TIMEOUT_MS', 15_000, 10, 600_000),
   followers: whole('FOLLOWERS', 20_000, 1, 1_000_000),
   followersPerCaller: whole('FOLLOWERS_PER_CALLER', 10_000, 1, 1_000_000),
+  expensiveRequestsPerAccount: whole('EXPENSIVE_REQUESTS_PER_ACCOUNT', 4, 1, 1_000),
   asOfEvents: whole('AS_OF_EVENTS', 10_000, 1, 1_000_000),
   idempotencyHours: whole('IDEMPOTENCY_HOURS', 24, 1, 8_760),
 })

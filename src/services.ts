@@ -1,3 +1,5 @@
+import { Expensive } from './admission/expensive.ts'
+import { openSpend, type Spend } from './admission/spend.ts'
 import type { Run } from './commands/run.ts'
 import { Actors } from './actor/actors.ts'
 import type { Recent } from './commit/recent.ts'
@@ -55,6 +57,8 @@ export interface Services {
   once: Once
   guards: Guards
   limits: Limits
+  spend: Spend
+  expensive: Expensive
   authenticate: Authenticate
   tokens: Tokens
   mailTokens: MailTokens
@@ -74,13 +78,16 @@ export interface Services {
 /** Opens everything; nothing here needs Redis to be up. */
 export function openServices(config: Config, log: Log, domain: Domain, tracing?: Tracing): Services {
   const ground = openGround(config, log)
-  const { counts, database, findKept, findRole, jobs, oldestKept, redis, scheduler, versions, ...heard } = ground
+  const { counts, database, findKept, findRole, jobs, oldestKept, redis, scheduler, versions, ...heard } =
+    ground
   const { followers, recent, hints, webhookHints } = heard
   const { caches } = counts
   const writing = openWriting(ground, domain, log, tracing)
   const { tokenUse, ...identity } = openIdentity(config, database, counts, log)
   const { authenticate, passwords } = identity
   const limits = openLimits(redis, config)
+  const expensive = new Expensive(config.expensiveRequestsPerAccount)
+  const spend = openSpend({ database, expensive, ...limits })
   let draining = false
   return {
     ...{ config, log, tracing, database, counts, versions, limits, jobs },
@@ -90,7 +97,9 @@ export function openServices(config: Config, log: Log, domain: Domain, tracing?:
     ...writing,
     ...{ findRole, oldestKept },
     seeMany: openSeeMany(database.reads),
-    moments: openMoments(database.reads, oldestKept, config),
+    moments: openMoments(database.reads, oldestKept, spend, config),
+    spend,
+    expensive,
     write: openWrite(findKept),
     once: openOnce(findKept, passwords, identity),
     guards: openGuards(authenticate, limits, scheduler, config),

@@ -17,7 +17,7 @@ export function commentReads(services: Services, seeTask: SeeTask) {
   const asList: ListOfTask<ListedComment> = {
     entity: 'comment',
     view: shown,
-    read: (taskId, page, comments) => commentsOf(database.reads, taskId, page, comments),
+    read: (sql, taskId, page, comments) => commentsOf(sql, taskId, page, comments),
   }
   // Under a digest, not under the project's version: what an author does to their account changes what the list
   // says, and no project.

@@ -1,12 +1,11 @@
 import type { Reading } from '../../src/commands/query.ts'
-import { holderOf } from '../../src/identity/caller.ts'
 import type { Seen } from '../../src/reads/role-lookup.ts'
 import type { Services } from '../../src/services.ts'
 import type { Asked } from './parameters.ts'
-import { eventsAt, lookedAt } from './queries.ts'
+import { costOfLooking, eventsAt, lookedAt } from './queries.ts'
 import { openSeeAgain } from './see-again.ts'
 
-type Means = Pick<Services, 'authenticate' | 'database' | 'findRole' | 'followers' | 'oldestKept'>
+type Means = Pick<Services, 'authenticate' | 'findRole' | 'followers' | 'oldestKept' | 'spend'>
 
 /**
  * Holds who asks for what has not happened yet: until there is something for them, or their time is up. Whether they may
@@ -24,13 +23,16 @@ export function openPatience(means: Means) {
 
     const hasNews = async (): Promise<boolean> => {
       if (!asked.types || seen.version - asked.after > lookedAt) return seen.version > asked.after
-      const { events } = await eventsAt(means, seen, { ...asked, after: quietUpTo, limit: 1 })
+      const cost = costOfLooking(seen.version - quietUpTo)
+      const { events } = await means.spend(caller, cost, (sql) =>
+        eventsAt({ ...means, sql }, seen, { ...asked, after: quietUpTo, limit: 1 }),
+      )
       quietUpTo = seen.version
       return events.length > 0
     }
 
     if (await hasNews()) return seen
-    const leave = followers.take(holderOf(caller))
+    const leave = followers.acquire(caller.userId)
     reading.turn.end()
     try {
       for (;;) {

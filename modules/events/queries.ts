@@ -11,6 +11,8 @@ import { type People, peopleIn, type ReadEvent } from './views.ts'
 
 /** Events of a project looked at for one page, at most, when only some types are wanted. */
 export const lookedAt = 10_000
+/** Of them, at the cost of a plain read. */
+const eventsOfRead = 500
 
 /** An event as it is read, and how long its rows are. */
 export type EventRow = StoredEvent & { taskId: string | null; bytes: number }
@@ -48,7 +50,7 @@ export interface Stretch {
   upTo: number
 }
 
-type Means = Pick<Services, 'database' | 'oldestKept'>
+type Means = Pick<Services, 'oldestKept'> & { sql: Sql }
 type Place = Pick<Seen, 'projectId' | 'version'>
 type Wanted = Omit<Asked, 'waitMs'>
 
@@ -60,7 +62,7 @@ type Wanted = Omit<Asked, 'waitMs'>
 export async function eventsAt(means: Means, { projectId, version }: Place, asked: Wanted): Promise<Stretch> {
   const { after, limit, types } = asked
   if (after >= version) return { events: [], upTo: version }
-  const sql = means.database.reads
+  const { sql } = means
   const end = lastLookedAt(version, after)
   const wanted = types ? sql`and e.type = any(${types}::text[])` : sql``
   const rows = await eventRows(
@@ -71,6 +73,9 @@ export async function eventsAt(means: Means, { projectId, version }: Place, aske
   const upTo = await reached(means, rows, { projectId, after, limit, end })
   return { events: await withPeople(sql, rows), upTo }
 }
+
+/** In plain reads, of events that are looked through for those that are wanted. */
+export const costOfLooking = (events: number): number => 1 + Math.min(events, lookedAt) / eventsOfRead
 
 export const lastLookedAt = (version: number, after: number): number => Math.min(version, after + lookedAt)
 

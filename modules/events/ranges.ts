@@ -53,16 +53,20 @@ async function rowsIn(sql: Sql, ranges: Range[], limit: number, mostBytes?: numb
 type Means = Pick<Services, 'database' | 'oldestKept'>
 
 /** Events of many projects, in the order in which they have room on a page. @throws Refusal 410 */
-export async function eventsOfMany(means: Means, ranges: Range[], limit: number): Promise<ReadEvent[]> {
-  const { rows, isCut } = await rowsIn(means.database.reads, ranges, limit)
+export async function eventsOfMany(
+  { sql, oldestKept }: Pick<Services, 'oldestKept'> & { sql: Sql },
+  ranges: Range[],
+  limit: number,
+): Promise<ReadEvent[]> {
+  const { rows, isCut } = await rowsIn(sql, ranges, limit)
   const firsts = new Map(rows.toReversed().map(({ n, seq }) => [n - 1, seq]))
   for (const [n, { projectId, after }] of ranges.entries()) {
     const first = firsts.get(n)
     if (first === undefined ? isCut : first === after + 1) continue
-    const oldest = (await means.oldestKept(projectId)) ?? 0
+    const oldest = (await oldestKept(projectId)) ?? 0
     if (oldest > after + 1) throw gone(oldest, projectId)
   }
-  return withPeople(means.database.reads, rows)
+  return withPeople(sql, rows)
 }
 
 /** Ranges read in one query, at most, and their events and bytes: at least so many for one that is alone. */

@@ -6,13 +6,13 @@ import { etagAt } from '../../src/reads/versions.ts'
 import { type CachedBody, pathOf, versionHeader } from '../../src/wire/answers.ts'
 import { notFound } from '../../src/wire/refusals.ts'
 import { asksForStream } from '../../src/wire/server-sent.ts'
-import type { Query } from '../../src/commands/query.ts'
+import type { Query, Reading } from '../../src/commands/query.ts'
 import type { Services } from '../../src/services.ts'
 import { openFollow } from './follow.ts'
 import { openPatience } from './patience.ts'
 import { ahead, badLastEventId, lastEventId, lastEventIdHeader } from './parameters.ts'
 import { type Asked, EventsQuery, readAsked } from './parameters.ts'
-import { eventsAt } from './queries.ts'
+import { costOfLooking, eventsAt } from './queries.ts'
 import { eventView } from './schema.ts'
 import { openStream } from './stream.ts'
 import { streamedEvents } from './streamed.ts'
@@ -56,7 +56,7 @@ export function eventReads(services: Services) {
         return stream(reading, (signal) => follow(reading, start, signal), more)
       }
       const seen = asked.waitMs > 0 ? await hold(reading, first, asked) : first
-      return answer(request, seen, asked)
+      return answer(reading, seen, asked)
     },
   }
   return { list }
@@ -65,9 +65,10 @@ export function eventReads(services: Services) {
 /** A page, which is not what a stream is: who keeps it must look at what is asked for. */
 function openAnswer(services: Services) {
   const pageOf = openPageOf(services)
-  return async (request: Request, seen: Seen, asked: Asked): Promise<Response> => {
+  return async (reading: Reading, seen: Seen, asked: Asked): Promise<Response> => {
+    const { request } = reading
     const etag = etagAt(seen, `.${seen.renaming}`)
-    const build = () => pageOf(request, seen, asked, etag)
+    const build = () => pageOf(reading, seen, asked, etag)
     const answer = await services.serve(request, pathOf(request), etag, build, seen.version)
     answer.headers.append('vary', 'Accept')
     return answer
@@ -75,9 +76,10 @@ function openAnswer(services: Services) {
 }
 
 const openPageOf =
-  (services: Services) =>
-  async (request: Request, seen: Seen, asked: Asked, etag: string): Promise<CachedBody> => {
-    const { events, upTo } = await eventsAt(services, seen, asked)
+  ({ oldestKept, spend }: Services) =>
+  async ({ request, caller }: Reading, seen: Seen, asked: Asked, etag: string): Promise<CachedBody> => {
+    const cost = asked.types ? costOfLooking(seen.version - asked.after) : 1
+    const { events, upTo } = await spend(caller, cost, (sql) => eventsAt({ sql, oldestKept }, seen, asked))
     const { body, count } = textOf(events, eventView.of)
     const end = count < events.length ? events[count - 1]!.seq : upTo
     return { etag, body, link: end < seen.version ? nextLink(request.url, 'after', String(end)) : null }

@@ -1,5 +1,4 @@
 import type { Reading } from '../../src/commands/query.ts'
-import { holderOf } from '../../src/identity/caller.ts'
 import type { Services } from '../../src/services.ts'
 import { type Chunks, sayingWhy, streamHeaders } from '../../src/wire/server-sent.ts'
 
@@ -12,7 +11,7 @@ export function openStream({ followers }: Pick<Services, 'followers'>) {
   return ({ request, caller }: Reading, chunksOf: (signal: AbortSignal) => Chunks, more = {}): Response => {
     const told = { ...streamHeaders(), ...more }
     if (request.method === 'HEAD') return new Response(null, { headers: told })
-    const leave = followers.take(holderOf(caller))
+    const leave = followers.acquire(caller.userId)
     const over = new AbortController()
     // That nobody reads any more is told by one or the other, not always by both.
     const { signal } = request

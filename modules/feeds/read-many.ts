@@ -1,5 +1,5 @@
 import type { Reading } from '../../src/commands/query.ts'
-import { type Caller, holderOf } from '../../src/identity/caller.ts'
+import type { Caller } from '../../src/identity/caller.ts'
 import { reaches } from '../../src/identity/scopes.ts'
 import { isId } from '../../src/ids.ts'
 import { firstOf } from '../../src/reads/pages.ts'
@@ -12,6 +12,9 @@ import { type ReadEvent, shownEvent } from '../events/views.ts'
 /** Projects that one seat of who waits is for, at most. */
 const projectsPerSeat = 100
 
+/** Projects that are looked at for the cost of a plain read. */
+const projectsOfRead = 10
+
 /** What there is of the projects asked for. */
 interface Standing {
   /** Those that the caller may see. */
@@ -19,10 +22,11 @@ interface Standing {
   gone: string[]
 }
 
-type Means = Pick<Services, 'authenticate' | 'database' | 'followers' | 'oldestKept' | 'seeMany'>
+type Means = Pick<Services, 'authenticate' | 'followers' | 'oldestKept' | 'seeMany' | 'spend'>
 
 /** Reads the feeds of many projects, each from a place of its own: in three statements, and two more after each wait. */
 export function openReadMany(means: Means) {
+  const { oldestKept, spend } = means
   const look = openLook(means)
   const hold = openHold(means, look)
   return async (reading: Reading, asked: AskedOfMany): Promise<string> => {
@@ -34,8 +38,11 @@ export function openReadMany(means: Means) {
     )
     const ranges = places.map(({ projectId, after }, n) => ({ projectId, after, upTo: after + shares[n]! }))
     const read = ranges.filter(({ after, upTo }) => upTo > after)
-    const events = read.length > 0 ? await eventsOfMany(means, read, asked.limit) : []
-    return bodyOf(places, events, gone)
+    const cost = 1 + asked.positions.length / projectsOfRead
+    return spend(reading.caller, cost, async (sql) => {
+      const events = read.length > 0 ? await eventsOfMany({ sql, oldestKept }, read, asked.limit) : []
+      return bodyOf(places, events, gone)
+    })
   }
 }
 
@@ -66,7 +73,7 @@ const openHold =
     let standing = first
     if (hasNews(standing)) return standing
     const seats = Math.ceil(standing.places.length / projectsPerSeat)
-    const leave = followers.take(holderOf(caller), Math.max(1, seats))
+    const leave = followers.acquire(caller.userId, Math.max(1, seats))
     turn.end()
     try {
       while (!hasNews(standing)) {

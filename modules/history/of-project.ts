@@ -1,6 +1,7 @@
+import type { Sql } from '../../src/postgres/database.ts'
+import type { OldestKept } from '../../src/reads/kept.ts'
 import { seqAt, seqBefore } from '../../src/reads/seq-at.ts'
 import type { Seen } from '../../src/reads/role-lookup.ts'
-import type { Services } from '../../src/services.ts'
 import { eventColumns, eventRows, isCutAt, lookedAt, withPeople } from '../events/queries.ts'
 import type { ReadEvent } from '../events/views.ts'
 import type { Wanted } from './parameters.ts'
@@ -16,7 +17,7 @@ export interface Back {
  * begins, so does the history.
  */
 export async function eventsBack(
-  { database: { reads: sql }, oldestKept }: Pick<Services, 'database' | 'oldestKept'>,
+  { sql, oldestKept }: { sql: Sql; oldestKept: OldestKept },
   seen: Seen,
   wanted: Wanted,
 ): Promise<Back> {

@@ -4,6 +4,7 @@ import { Parameters } from '../../src/commands/input.ts'
 import { canonicalId, isId } from '../../src/ids.ts'
 import { Cursor, isIdPart, Limit, readCursor, readLimit } from '../../src/reads/pages.ts'
 import { Instant, isCount, parseInstant } from '../../src/schema/text.ts'
+import { costOfLooking } from '../events/queries.ts'
 import { EventTypes } from '../events/parameters.ts'
 
 const isEntity = (text: string): text is Entity => (entityNames as string[]).includes(text)
@@ -58,6 +59,10 @@ export function readWanted({ entity, type, ...query }: Static<typeof ProjectHist
     to: instant(query.to),
   }
 }
+
+/** In plain reads: what is filtered is looked through. */
+export const costOf = ({ entity, entityId, actorId, types }: Wanted, version: number): number =>
+  entity || entityId || actorId || types ? costOfLooking(version) : 1
 
 /** @throws Refusal 400 */
 export function readTaskPage(query: Static<typeof TaskHistoryQuery>) {

@@ -11,7 +11,7 @@ import { eventView } from '../events/schema.ts'
 import type { ReadEvent } from '../events/views.ts'
 import { type Back, eventsBack } from './of-project.ts'
 import { taskEventsBack } from './of-task.ts'
-import { ProjectHistoryQuery, readTaskPage, readWanted, TaskHistoryQuery } from './parameters.ts'
+import { costOf, ProjectHistoryQuery, readTaskPage, readWanted, TaskHistoryQuery } from './parameters.ts'
 import { taskEventView } from './schema.ts'
 import { openSeeTrail } from './trails.ts'
 
@@ -26,7 +26,7 @@ export const historyReads = (services: Services) => ({
 })
 
 function projectHistory(services: Services): Query {
-  const { findRole, serve } = services
+  const { findRole, oldestKept, serve, spend } = services
   const tagOf = openTag(services)
   return {
     about: ofProject,
@@ -41,7 +41,9 @@ function projectHistory(services: Services): Query {
       if (!seen) throw notFound('Project')
       const etag = etagAt(seen, `.${seen.renaming}${await tagOf([id])}`)
       const build = async () => {
-        const found = await eventsBack(services, seen, wanted)
+        const found = await spend(caller, costOf(wanted, seen.version), (sql) =>
+          eventsBack({ sql, oldestKept }, seen, wanted),
+        )
         return pageOf(request, found, eventView.of, ({ seq }) => String(seq), etag)
       }
       return serve(request, pathOf(request), etag, build, seen.version)

@@ -26,7 +26,7 @@ export function memberReads({ database, findRole, moments, serve }: Services) {
       if (query.asOf !== undefined) {
         const moment = await moments.find(seen, query.asOf)
         if (!moment) throw notFound('Project')
-        const rows = await moments.read(moment, () => membersThen(database.reads, moment, asked))
+        const rows = await moments.read(caller, moment, (sql) => membersThen(sql, moment, asked))
         const shows = cut(rows, asked.limit)
         const page = pageOf(pinned(request, moment), shows, shown, (row) => [row.id])
         return digested(request, page, moment.version)

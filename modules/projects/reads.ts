@@ -6,7 +6,7 @@ import type { Moment } from '../../src/past/moments.ts'
 import { Cursor, Limit, idPage, pageOf } from '../../src/reads/pages.ts'
 import { etagOf, notModified, page, pathOf } from '../../src/wire/answers.ts'
 import { Parameters } from '../../src/commands/input.ts'
-import type { Query } from '../../src/commands/query.ts'
+import type { Query, Reading } from '../../src/commands/query.ts'
 import type { Services } from '../../src/services.ts'
 import { type ListedProject, openPageEtags, openProjects, projectsOf, projectThen } from './queries.ts'
 import { projectView } from './schema.ts'
@@ -49,7 +49,7 @@ function openGet(services: Services): Query {
     async read({ request, caller, params: { id = '' }, query: { asOf } }) {
       const seen = isId(id) && (await findRole(caller, id))
       if (!seen) throw notFound('Project')
-      if (asOf !== undefined) return showThen(services, request, await moments.find(seen, asOf))
+      if (asOf !== undefined) return showThen(services, { request, caller }, await moments.find(seen, asOf))
       const build = async () => {
         const project = await findProject(id)
         if (!project) throw notFound('Project')
@@ -61,11 +61,11 @@ function openGet(services: Services): Query {
 }
 
 async function showThen(
-  { database, moments }: Services,
-  request: Request,
+  { moments }: Services,
+  { request, caller }: Pick<Reading, 'request' | 'caller'>,
   moment: Moment | undefined,
 ): Promise<Response> {
-  const project = moment && (await moments.read(moment, () => projectThen(database.reads, moment)))
+  const project = moment && (await moments.read(caller, moment, (sql) => projectThen(sql, moment)))
   if (!project) throw notFound('Project')
   return tagged(request, bodyOf(project), moment.version)
 }

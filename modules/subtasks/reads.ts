@@ -11,11 +11,11 @@ import { subtaskView } from './schema.ts'
 
 /** What may be asked of subtasks. */
 export function subtaskReads(services: Services, seeTask: SeeTask) {
-  const { database, moments } = services
+  const { moments } = services
   const rowsOf = listOfTask(services, seeTask, {
     entity: 'subtask',
     view: subtaskView.of,
-    read: (taskId, page, subtasks) => subtasksOf(database.reads, taskId, page, subtasks),
+    read: (sql, taskId, page, subtasks) => subtasksOf(sql, taskId, page, subtasks),
   })
   const list: Query = {
     about: 'Oldest first.',

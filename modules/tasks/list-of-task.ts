@@ -1,7 +1,7 @@
 import type { ChildOfTask } from '../../drizzle/entities.ts'
 import { notFound } from '../../src/wire/refusals.ts'
 import { isId } from '../../src/ids.ts'
-import type { SqlPart } from '../../src/postgres/database.ts'
+import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { cut, idPage, type Page, pageOf } from '../../src/reads/pages.ts'
 import { etagAt } from '../../src/reads/versions.ts'
 import { pathOf } from '../../src/wire/answers.ts'
@@ -15,7 +15,7 @@ export interface ListOfTask<R extends { id: string }> {
   entity: ChildOfTask
   view(row: R): object
   /** A page of it, from its table or from what else is told to be in it. */
-  read(taskId: string, page: Page, rows?: SqlPart): PromiseLike<R[]>
+  read(sql: Sql, taskId: string, page: Page, rows?: SqlPart): PromiseLike<R[]>
 }
 
 /** Answers a page of what hangs on a task. */
@@ -24,7 +24,7 @@ export function listOfTask<R extends { id: string }>(
   seeTask: SeeTask,
   list: ListOfTask<R>,
 ) {
-  const { serve } = services
+  const { database, serve } = services
   return async (reading: Reading): Promise<Response> => {
     const { request, caller, params, query } = reading
     const { id: taskId = '' } = params
@@ -35,7 +35,13 @@ export function listOfTask<R extends { id: string }>(
     if (!task) throw notFound('Task')
     const etag = etagAt(task)
     const build = async () =>
-      pageOf(request, cut(await list.read(taskId, asked), asked.limit), list.view, ({ id }) => [id], etag)
+      pageOf(
+        request,
+        cut(await list.read(database.reads, taskId, asked), asked.limit),
+        list.view,
+        ({ id }) => [id],
+        etag,
+      )
     return serve(request, pathOf(request), etag, build, task.version)
   }
 }

@@ -5,9 +5,9 @@ import { canonicalId, isId } from '../../src/ids.ts'
 import { AsOfParameter, pinned, readAsOf } from '../../src/past/as-of.ts'
 import type { Moment } from '../../src/past/moments.ts'
 import { isArrivalTold } from '../../src/past/rows-told.ts'
-import type { SqlPart } from '../../src/postgres/database.ts'
+import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { unprepared } from '../../src/postgres/queries.ts'
-import { gone } from '../../src/reads/kept.ts'
+import { gone, type OldestKept } from '../../src/reads/kept.ts'
 import { cut, type Page, pageOf } from '../../src/reads/pages.ts'
 import type { Services } from '../../src/services.ts'
 import { etagOf } from '../../src/wire/answers.ts'
@@ -17,7 +17,10 @@ import type { ListOfTask } from './list-of-task.ts'
 import { childrenThen, placeOf, taskThen } from './queries-then.ts'
 import { taskView } from './schema.ts'
 
-type Means = Pick<Services, 'database' | 'findRole' | 'moments' | 'oldestKept'>
+/** In plain reads: by an instant, many events of the task may be looked through. */
+const costOfPlace = 10
+
+type Means = Pick<Services, 'findRole' | 'moments' | 'oldestKept' | 'spend'>
 type Asked = Reading & { asOf: string }
 
 /** The parameters by which what is asked of a task is asked of its past. */
@@ -43,9 +46,10 @@ export function askedThen(reading: Reading): Asked | undefined {
 
 /** Answers a task as it stood. */
 export async function showThen(means: Means, asked: Asked): Promise<Response> {
-  const { database, moments } = means
   const moment = await momentOf(means, asked)
-  const task = await moments.read(moment, () => taskThen(database.reads, moment, asked.params.id!))
+  const task = await means.moments.read(asked.caller, moment, (sql) =>
+    taskThen(sql, moment, asked.params.id!),
+  )
   if (!task) throw notFound('Task')
   const body = JSON.stringify(taskView.of(task))
   return tagged(asked.request, { etag: etagOf(task), body, link: null }, moment.version)
@@ -60,8 +64,8 @@ export async function listThen<R extends { id: string }>(
   list: ListThen<R>,
 ): Promise<Response> {
   const moment = await momentOf(means, asked)
-  const rows = await means.moments.read(moment, () =>
-    rowsOf(means, { ...list, moment, taskId: asked.params.id! }),
+  const rows = await means.moments.read(asked.caller, moment, (sql) =>
+    rowsOf(sql, means.oldestKept, { ...list, moment, taskId: asked.params.id! }),
   )
   if (!rows) throw notFound('Task')
   const page = cut(rows, list.page.limit)
@@ -71,11 +75,12 @@ export async function listThen<R extends { id: string }>(
 
 /** Undefined when there was no such task. @throws Refusal 410 */
 async function rowsOf<R extends { id: string }>(
-  { database: { reads: sql }, oldestKept }: Means,
+  sql: Sql,
+  oldestKept: OldestKept,
   about: ListThen<R> & { moment: Moment; taskId: string },
 ): Promise<R[] | undefined> {
   const { moment, taskId } = about
-  const read = (rows: SqlPart) => unprepared(about.read(taskId, about.page, rows))
+  const read = (rows: SqlPart) => unprepared(about.read(sql, taskId, about.page, rows))
   const then = childrenThen(sql, about)
   const standing = await read(then.standing())
   // Asked afterwards: when it had not gone by now, it had not by then.
@@ -90,7 +95,7 @@ async function rowsOf<R extends { id: string }>(
  * Unless told, a version is one of the project that the task is in, or was in last; by an instant it may have been in
  * another. The caller must be in that project today. @throws Refusal 400 or 404
  */
-async function momentOf({ database, findRole, moments }: Means, asked: Asked): Promise<Moment> {
+async function momentOf({ findRole, moments, spend }: Means, asked: Asked): Promise<Moment> {
   const { caller, params, query, asOf } = asked
   const { id: taskId = '' } = params
   if (!isId(taskId)) throw notFound('Task')
@@ -98,7 +103,8 @@ async function momentOf({ database, findRole, moments }: Means, asked: Asked): P
   const instant = typeof at === 'string' ? at : null
   const place = { taskId, userId: caller.userId, instant, most: moments.most }
   const told = query.projectId && canonicalId(query.projectId)
-  const projectId = told ?? (await placeOf(database.reads, place))
+  const projectId =
+    told ?? (await spend(caller, instant === null ? 1 : costOfPlace, (sql) => placeOf(sql, place)))
   const seen = projectId && isId(projectId) && (await findRole(caller, projectId))
   const moment = seen && (await moments.find(seen, asOf))
   if (!moment) throw notFound('Task')

@@ -39,7 +39,7 @@ function openList({ database, findRole, moments, serve }: Services): Query {
       if (query.asOf !== undefined) {
         if (!seen) throw ofOneProject()
         const moment = await moments.find(seen, query.asOf)
-        const found = moment && (await moments.read(moment, () => listTasks(database.reads, filter, moment)))
+        const found = moment && (await moments.read(caller, moment, (sql) => listTasks(sql, filter, moment)))
         if (!found) throw notFound('Project')
         const { version } = moment
         return digested(request, pageOf(pinned(request, moment), found, taskView.of, key), version)

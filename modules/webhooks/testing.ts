@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
+import { openConcurrencyLimit } from '../../src/admission/concurrency-limit.ts'
 import type { Draft, Keep } from '../../src/http/once.ts'
 import { newId, nowMs } from '../../src/ids.ts'
 import { patiently } from '../../src/postgres/errors.ts'
 import type { Services } from '../../src/services.ts'
-import { unavailable } from '../../src/wire/refusals.ts'
 import { note } from '../accounts/queries.ts'
 import { asColumns, deliveryColumns, deliveryRow } from './delivery-rows.ts'
 import { deliveryView } from './delivery-view.ts'
@@ -12,17 +12,16 @@ import { unreadable } from './operations.ts'
 import type { Webhook } from './queries.ts'
 import { openSend, UnreadableSecret } from './send.ts'
 
-/** Tests under way in one process: each may take as long as a receiver may. */
-const mostTests = 20
+/** In progress in one process: each test may take as long as a receiver may. */
+const tests = { what: 'tests of webhooks', ofAll: 20, ofAccount: 4 }
 
 /** Sends a test and tells what came back. Not by the worker: who asks waits for the answer. */
 export function openTesting(services: Services) {
   const sql = services.database.chores
   const send = openSend(services)
-  let underWay = 0
-  return async (webhook: Webhook, keep: Keep): Promise<Draft> => {
-    if (underWay >= mostTests) throw unavailable('Too many tests are under way')
-    underWay++
+  const limit = openConcurrencyLimit(tests)
+  return async (accountId: string, webhook: Webhook, keep: Keep): Promise<Draft> => {
+    const release = limit.acquire(accountId)
     try {
       const deliveryId = randomUUID()
       const outcome = await send(current(webhook), deliveryId, testMessage(webhook.projectId, webhook.id))
@@ -41,7 +40,7 @@ export function openTesting(services: Services) {
     } catch (error) {
       throw error instanceof UnreadableSecret ? unreadable() : error
     } finally {
-      underWay--
+      release()
     }
   }
 }

@@ -25,7 +25,7 @@ export function openWebhookWork(services: Services) {
       once(services, asked, body, (seen, keep) => replay(services, asked, { seen, ...body }, keep)),
     test: (asked: Asked) =>
       once(services, asked, null, async (_, keep) =>
-        test(await webhookAt(services.database.chores, asked.params), keep),
+        test(asked.caller.userId, await webhookAt(services.database.chores, asked.params), keep),
       ),
   }
 }

@@ -1,3 +1,4 @@
+import { type Line, placesOf, Turn } from './turn.ts'
 import { Refusal } from '../wire/refusals.ts'
 import { isOverloaded } from '../postgres/overload.ts'
 
@@ -9,35 +10,6 @@ const fewestRequests = 4
 const sharedMs = 10_000
 /** Requests of one account that may wait, at most: each keeps a few KiB. */
 const waitingRequests = 5_000
-
-interface Waiting {
-  since: number
-  admit: (turn: Turn) => void
-}
-
-/** One account's requests in this process. */
-interface Line {
-  accountId: string
-  inProgress: number
-  waiting: Waiting[]
-}
-
-/** A request in progress, until it ends. */
-export class Turn {
-  private isOver = false
-
-  constructor(
-    private readonly scheduler: Scheduler,
-    private readonly line: Line,
-  ) {}
-
-  /** The request is answered, or waits for something that costs nothing: others may go on. */
-  end(): void {
-    if (this.isOver) return
-    this.isOver = true
-    this.scheduler.leave(this.line)
-  }
-}
 
 /**
  * Lets accounts take turns. A request's latency grows with the requests in progress beside it, so an account may have few
@@ -52,19 +24,24 @@ export class Scheduler {
   private sharedUntil = -Infinity
 
   /** Admits a request: at once, unless too many of the same account are in progress. Rejects with 429 when too many wait. */
-  enter(accountId: string): Turn | Promise<Turn> {
+  enter(accountId: string, writes = 1): Turn | Promise<Turn> {
     if (accountId !== this.lastAccountId) this.see(accountId)
-    const line = this.lineOf(accountId)
-    if (line.waiting.length > 0 || (line.inProgress >= fewestRequests && !this.hasRoom(line)))
-      return this.wait(line)
-    line.inProgress++
-    return new Turn(this, line)
+    return this.admit(new Turn(this, this.lineOf(accountId)), placesOf(writes))
   }
 
-  leave(line: Line): void {
-    line.inProgress--
+  widen(turn: Turn, places: number): Turn | Promise<Turn> {
+    turn.line.places -= turn.places
+    turn.places = 0
+    return this.admit(turn, places)
+  }
+
+  leave(turn: Turn): void {
+    if (turn.places === 0) return // it has ended
+    const { line } = turn
+    line.places -= turn.places
+    turn.places = 0
     if (line.waiting.length > 0) this.pumpSoon()
-    else if (line.inProgress === 0) this.lines.delete(line.accountId)
+    else if (line.places === 0) this.lines.delete(line.accountId)
   }
 
   private see(accountId: string): void {
@@ -74,23 +51,36 @@ export class Scheduler {
 
   private lineOf(accountId: string): Line {
     let line = this.lines.get(accountId)
-    if (!line) this.lines.set(accountId, (line = { accountId, inProgress: 0, waiting: [] }))
+    if (!line) this.lines.set(accountId, (line = { accountId, places: 0, waiting: [] }))
     return line
   }
 
-  private hasRoom({ inProgress }: Line): boolean {
+  private admit(turn: Turn, places: number): Turn | Promise<Turn> {
+    const { line } = turn
+    if (line.waiting.length > 0 || !this.hasRoom(line, places)) return this.wait(turn, places)
+    line.places += places
+    turn.places = places
+    return turn
+  }
+
+  /** A request that is larger than all there is for its account is in progress alone. */
+  private hasRoom(line: Line, places: number): boolean {
+    if (line.places === 0 || line.places + places <= fewestRequests) return true
     const most = Math.max(fewestRequests, sharedRequests / Math.max(1, this.crowded.size))
-    return inProgress < most || performance.now() > this.sharedUntil
+    return line.places + places <= most || performance.now() > this.sharedUntil
   }
 
-  private wait(line: Line): Promise<Turn> {
-    const { waiting } = line
-    if (waiting.length >= waitingRequests || isOverloaded(waiting)) return Promise.reject(tooManyOfOne())
+  private wait(turn: Turn, places: number): Promise<Turn> {
+    const { line } = turn
+    if (line.places === 0) this.pumpSoon()
+    if (line.waiting.length >= waitingRequests || isOverloaded(line.waiting))
+      return Promise.reject(tooManyOfOne())
     this.crowded.add(line)
-    return new Promise((admit) => void waiting.push({ since: performance.now(), admit }))
+    const since = performance.now()
+    return new Promise((admit) => void line.waiting.push({ since, turn, places, admit }))
   }
 
-  /** In the next turn of the event loop: requests that are answered without any wait must not follow one another in this one. */
+  /** In the next turn of the event loop: requests that are answered without a wait must not follow one another in this one. */
   private pumpSoon(): void {
     if (this.isPumping) return
     this.isPumping = true
@@ -100,9 +90,11 @@ export class Scheduler {
   private readonly pump = (): void => {
     this.isPumping = false
     for (const line of this.crowded) {
-      while (line.waiting.length > 0 && this.hasRoom(line)) {
-        line.inProgress++
-        line.waiting.shift()!.admit(new Turn(this, line))
+      while (line.waiting.length > 0 && this.hasRoom(line, line.waiting[0]!.places)) {
+        const { turn, places, admit } = line.waiting.shift()!
+        line.places += places
+        turn.places = places
+        admit(turn)
       }
       if (line.waiting.length === 0) this.crowded.delete(line)
     }

@@ -63,6 +63,10 @@ export interface Command<Input extends object = object, Row = unknown> {
   weight?(input: Input): number
   /** How many accounts it looks up by their addresses: each is an invitation. */
   invites?(input: Input): number
+  /** What it costs in plain writes, where that is not its weight. */
+  cost?(input: Input): number
+  /** Whether few of an account may be in progress at once: it takes long however little it writes. */
+  isExpensive?(input: Input): boolean
   /** Its answer is kept with its commit: its first event does not say all of it. */
   keepsAnswer?: boolean
   /** The answer from that event alone, where it says all of it and so was not kept. */

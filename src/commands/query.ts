@@ -1,5 +1,5 @@
 import type { TObject, TSchema } from '@sinclair/typebox'
-import type { Turn } from '../admission/scheduler.ts'
+import type { Turn } from '../admission/turn.ts'
 import type { Caller } from '../identity/caller.ts'
 import type { Scope } from '../identity/scopes.ts'
 import type { Refusal } from '../wire/refusals.ts'

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import type { Scheduler, Turn } from '../admission/scheduler.ts'
+import type { Scheduler } from '../admission/scheduler.ts'
+import type { Turn } from '../admission/turn.ts'
 import type { Answer, Ask } from '../channel/protocol.ts'
 import type { Log } from '../log.ts'
 import { noOrders } from '../metrics/counts.ts'
@@ -44,7 +45,7 @@ export function openServeOrders(means: Means) {
     if (dispatch.again) cameAgain.set(dispatch.id, true)
     else if (cameAgain.size > 0 && cameAgain.has(dispatch.id)) dispatch.again = true
     const work = (turn: Turn) => perform(command, dispatch, deadline).finally(() => turn.end())
-    const turn = scheduler.enter(dispatch.caller.userId)
+    const turn = scheduler.enter(dispatch.caller.userId, command.weight?.(dispatch.input as never))
     const answer = turn instanceof Promise ? turn.then(work) : work(turn)
     const done = answer.finally(() => underway.delete(dispatch.id))
     underway.set(dispatch.id, { dispatch, done })

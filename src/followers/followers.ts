@@ -6,7 +6,7 @@ import { repeatedly } from '../repeatedly.ts'
 import type { Hints, Moved } from './hints.ts'
 import { Following } from './following.ts'
 import { Lags } from './lags.ts'
-import { openSeats } from './seats.ts'
+import { openConcurrencyLimit } from '../admission/concurrency-limit.ts'
 import { Standings } from './standings.ts'
 import { Waiting } from './waiting.ts'
 
@@ -28,6 +28,8 @@ export function openFollowers(
   const { waiting, standings, hear, look, stop } = openHearing(sql, hints, log)
   const lookSoon = openLookSoon(look)
   const moved = openMoved(waiting, lookSoon)
+  const { followers: ofAll, followersPerCaller: ofAccount } = config
+  const limit = openConcurrencyLimit({ what: 'requests that wait for events', ofAll, ofAccount })
   let isEnded = false
   return {
     /** The version that one of the projects has, when it is another than it was; none when the time is up or the signal comes. */
@@ -43,8 +45,7 @@ export function openFollowers(
       hints.listen(hear)
       return standings.join(userId)
     },
-    /** Places for who follows, until they are given back, and how many are taken. @throws Refusal 429 or 503 */
-    ...openSeats(config),
+    ...limit,
     lags: new Lags(),
     hasEnded: () => isEnded,
     /** Nobody waits here any more. */

@@ -1,7 +1,7 @@
 import { Elysia, ValidationError } from 'elysia'
 import { isAway, refusalIn } from '../postgres/errors.ts'
 import { badRequest, errorResponse, type Refusal, unexpected } from '../wire/refusals.ts'
-import type { Turn } from '../admission/scheduler.ts'
+import type { Turn } from '../admission/turn.ts'
 import type { Share } from './limits/budget.ts'
 import { tell } from './limits/headers.ts'
 import { pathnameOf } from '../wire/answers.ts'

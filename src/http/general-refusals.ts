@@ -1,3 +1,4 @@
+import { tooManyOfOne } from '../admission/scheduler.ts'
 import { full } from '../actor/mailbox.ts'
 import { usedOtherwise } from '../commit/idempotency.ts'
 import type { Config } from '../config.ts'
@@ -19,7 +20,7 @@ export const generalRefusals = ({
   [tooLong()],
   [notJson(), notUtf8(), encoded()],
   [usedOtherwise()],
-  [overdrawn({ name: 'reads', points: 6_000_000, seconds: 60 }, 2_000)],
+  [overdrawn({ name: 'reads', points: 6_000_000, seconds: 60 }, 2_000), tooManyOfOne()],
   [unexpected()],
   [full()],
 ]

@@ -1,5 +1,4 @@
 import { Elysia } from 'elysia'
-import { holderOf } from '../identity/caller.ts'
 import type { Authenticate } from '../identity/sessions.ts'
 import type { Config } from '../config.ts'
 import { canonicalId } from '../ids.ts'
@@ -8,8 +7,9 @@ import { openBodyBytes } from './json-body.ts'
 import { addressOf } from './limits/address.ts'
 import type { Share } from './limits/budget.ts'
 import { tell } from './limits/headers.ts'
-import type { Limits } from './limits/limits.ts'
-import type { Scheduler, Turn } from '../admission/scheduler.ts'
+import type { Kind, Limits } from './limits/limits.ts'
+import type { Scheduler } from '../admission/scheduler.ts'
+import type { Turn } from '../admission/turn.ts'
 import { bodyReading } from './workarounds.ts'
 
 /** A request as its route is to see it. @throws Refusal 400 */
@@ -51,11 +51,13 @@ export type Guards = ReturnType<typeof openGuards>
 /** The ways into the service, each a plugin for routes to use. */
 export function openGuards(...given: Parameters<typeof meansOf>) {
   const means = meansOf(...given)
-  const guarded = callerGuard(means, 'signed-in-guard', ({ method }) => method)
+  const guarded = callerGuard(means, 'signed-in-guard', kindOf)
   // Whatever its method, it takes from the budget of reads.
-  const reading = callerGuard(means, 'reading-guard', () => 'GET')
+  const reading = callerGuard(means, 'reading-guard', () => 'reads')
   return { signIn: signInGuard(means), guarded, reading, claimed: claimsGuard(means) }
 }
+
+const kindOf = ({ method }: Request): Kind => (method === 'GET' || method === 'HEAD' ? 'reads' : 'writes')
 
 /** For who is about to sign in: gives routes the `address`. */
 const signInGuard = ({ limits, readsLittle, told, trustProxy }: Means) =>
@@ -74,7 +76,7 @@ const signInGuard = ({ limits, readsLittle, told, trustProxy }: Means) =>
 const callerGuard = (
   { authenticate, limits, scheduler, reads }: Means,
   name: string,
-  methodOf: (request: Request) => string,
+  kindOf: (request: Request) => Kind,
 ) =>
   new Elysia({ name })
     .use(reads)
@@ -82,7 +84,7 @@ const callerGuard = (
       requireShort(request)
       const found = authenticate.caller(request)
       const caller = found instanceof Promise ? await found : found
-      const taken = limits.use(holderOf(caller), methodOf(request))
+      const taken = limits.use(caller, kindOf(request))
       const share = taken instanceof Promise ? await taken : taken
       tidy(request, params)
       const turn = scheduler.enter(caller.userId)
@@ -105,7 +107,7 @@ const claimsGuard = ({ authenticate, limits, reads, told, trustProxy }: Means) =
       const isHeld = isKeyed ? await authenticate.holdsInTime(claims) : true
       if (!isKeyed) await authenticate.require(claims)
       // Who was signed out takes nothing from who is signed in.
-      const share = await limits.use(isHeld ? claims.userId : claims.tokenId, request.method)
+      const share = await limits.useOwn(isHeld ? claims.userId : claims.tokenId, kindOf(request))
       tidy(request, params)
       return { claims, share, address: addressOf(request, server, trustProxy) }
     })

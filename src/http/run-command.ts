@@ -1,5 +1,7 @@
 import type { Command } from '../commands/command.ts'
 import type { Run } from '../commands/run.ts'
+import type { Expensive } from '../admission/expensive.ts'
+import type { Turn } from '../admission/turn.ts'
 import { type Caller, holderOf } from '../identity/caller.ts'
 import { commandHooks } from '../openapi/command-hooks.ts'
 import { readInput } from '../commands/read-input.ts'
@@ -13,6 +15,7 @@ export interface Asked {
   params: Record<string, string>
   body?: unknown
   query?: Record<string, unknown>
+  turn: Turn
 }
 
 type TraceparentOf = (request: Request) => string | undefined
@@ -24,35 +27,42 @@ type TraceparentOf = (request: Request) => string | undefined
 export const openRunCommand =
   (
     { invite, useMore }: Pick<Limits, 'invite' | 'useMore'>,
+    expensive: Expensive,
     run: Run,
     write: Write,
     traceparentOf: TraceparentOf,
   ) =>
   <Input extends object, Row>(path: string, command: Command<Input, Row>, summary: string) => {
-    const { name, invites, madeAt, weight } = command
+    const { name, invites, madeAt, weight, cost = weight, isExpensive } = command
     const inputOf = readInput(path, command)
-    const answer = ({ request, caller, params, body = null, query }: Asked): Promise<Response> => {
+    const answer = ({ request, caller, params, body = null, query, turn }: Asked): Promise<Response> => {
       const input = inputOf(params, body, query)
       const where = madeAt && ((id: string) => madeAt(id, input))
       const traceparent = traceparentOf(request)
       const work = ({ ifMatch, guard }: Conditions) =>
         run({ name, input, caller, ifMatch, guard, traceparent })
-      const holder = holderOf(caller)
-      const go = () => write(request, holder, body, work, where)
-      const more = weight ? weight(input) - 1 : 0
-      const invitations = invites ? invites(input) : 0
-      if (invitations === 0) return more > 0 ? useMore(holder, more).then(go) : go()
-      const invited = invite(caller.userId, invitations)
-      return more > 0 ? invited.then(() => useMore(holder, more)).then(go) : invited.then(go)
+      const go = () => write(request, holderOf(caller), body, work, where)
+      const writes = cost?.(input) ?? 1
+      const invitations = invites?.(input) ?? 0
+      if (writes === 1 && invitations === 0 && !isExpensive?.(input)) return go()
+      const paid = async () => {
+        if (invitations > 0) await invite(caller.userId, invitations)
+        if (writes > 1) await useMore(caller, 'writes', writes - 1)
+      }
+      if (isExpensive?.(input)) return expensive.run(caller.userId, () => paid().then(go))
+      return paid()
+        .then(() => turn.widen(writes))
+        .then(go)
     }
     const hooks = commandHooks(path, command, summary)
     // Elysia would parse a body that the command has no use for.
     const handle =
       'query' in hooks
-        ? ({ request, caller, params, body, query }: Asked) =>
-            answer({ request, caller, params, body, query })
+        ? ({ request, caller, params, body, query, turn }: Asked) =>
+            answer({ request, caller, params, body, query, turn })
         : 'body' in hooks
-          ? ({ request, caller, params, body }: Asked) => answer({ request, caller, params, body })
-          : ({ request, caller, params }: Asked) => answer({ request, caller, params })
+          ? ({ request, caller, params, body, turn }: Asked) =>
+              answer({ request, caller, params, body, turn })
+          : ({ request, caller, params, turn }: Asked) => answer({ request, caller, params, turn })
     return [path, handle, hooks] as const
   }

@@ -1,4 +1,6 @@
+import type { Spend } from '../admission/spend.ts'
 import type { Config } from '../config.ts'
+import type { Caller } from '../identity/caller.ts'
 import type { Sql } from '../postgres/database.ts'
 import { gone, type OldestKept, requireKept } from '../reads/kept.ts'
 import { seqAt } from '../reads/seq-at.ts'
@@ -6,10 +8,15 @@ import type { Versioned } from '../reads/versions.ts'
 import type { Refusal } from '../wire/refusals.ts'
 import { ahead, readAsOf, tooFarBack } from './as-of.ts'
 
+/** Events taken back at the cost of a plain read. */
+const eventsOfRead = 25
+
 /** A project at one of its versions. */
 export interface Moment {
   projectId: string
   version: number
+  /** The version that it has now: the events between are taken back. */
+  now: number
 }
 
 export interface Moments {
@@ -19,18 +26,21 @@ export interface Moments {
   refuses: Refusal[]
   /** The moment of a project that is meant; undefined when the project did not exist then. @throws Refusal 400 */
   find(seen: Versioned, asOf: string): Promise<Moment | undefined>
-  /** What was read of a moment, when all that came after it was there to be read. @throws Refusal 410 */
-  read<T>(moment: Moment, work: () => PromiseLike<T>): Promise<T>
+  /** What was read of a moment, when all that came after it was there to be read. @throws Refusal 410, or 429 by its cost */
+  read<T>(caller: Caller, moment: Moment, work: (sql: Sql) => PromiseLike<T>): Promise<T>
 }
+
+type Log = Pick<Versioned, 'projectId' | 'version'>
 
 /** Finds moments of projects that the caller was just seen to be in. */
 export function openMoments(
   sql: Sql,
   oldestKept: OldestKept,
+  spend: Spend,
   { asOfEvents: most }: Pick<Config, 'asOfEvents'>,
 ): Moments {
   /** 0 when it did not exist yet. @throws Refusal 410 */
-  async function versionAt(now: Moment, instant: string): Promise<number> {
+  async function versionAt(now: Log, instant: string): Promise<number> {
     const version = await seqAt(sql, now, instant)
     const oldest = (await oldestKept(now.projectId)) ?? 1
     if (version >= oldest || oldest === 1) return version
@@ -46,10 +56,10 @@ export function openMoments(
       if (version === 0) return undefined
       if (version > now) throw ahead()
       if (version < now - most) throw tooFarBack(most)
-      return { projectId, version }
+      return { projectId, version, now }
     },
-    async read({ projectId, version }, work) {
-      const found = await work()
+    async read(caller, { projectId, version, now }, work) {
+      const found = await spend(caller, 1 + (now - version) / eventsOfRead, work)
       await requireKept(oldestKept, projectId, version)
       return found
     },

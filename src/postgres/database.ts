@@ -15,6 +15,8 @@ export type SqlPart = postgres.PendingQuery<postgres.Row[]>
 export interface Database {
   /** Queries. Tagged templates are prepared by postgres.js: one round trip each, pipelined. */
   reads: Sql
+  /** Reads that take long: no other read is sent on a connection behind one. */
+  expensive: Sql
   /** Short writes by an index, the group commit's above all: no slow list delays them. */
   commits: Sql
   /** What no read waits for: accounts, the outbox, cascades, cleanup. */
@@ -46,14 +48,16 @@ export function openDatabase(config: Config, counts?: Counts['queries']): Databa
   const silence = new Silence()
   const writer = openWriter(config.databaseUrl, silence)
   const open = (pool: Pool) => openPool(config, { silence, writer }, pool)
-  const reads = open({
-    connections: config.readConnections,
+  const readPool = {
     // Within its time a read that fails in passing is asked once more.
     statementMs: Math.round(Math.max(config.readTimeoutMs / 2 - 800, config.readTimeoutMs / 4)),
     repeats: true,
     settings: byIndex,
     counts: counts?.reads,
-  })
+  }
+  const { readConnections } = config
+  const reads = open({ ...readPool, connections: Math.max(1, readConnections - 1) })
+  const expensive = readConnections > 1 ? open({ ...readPool, connections: 1 }) : reads
   const commits = open({
     connections: config.commitSlots,
     statementMs: config.commitTimeoutMs,
@@ -70,11 +74,12 @@ export function openDatabase(config: Config, counts?: Counts['queries']): Databa
   })
   return {
     reads,
+    expensive,
     commits,
     chores,
     // Everything is answered by now; what broke and was not used since would keep postgres.js waiting for its end.
     async close() {
-      await Promise.all([reads, commits, chores].map((sql) => sql.end({ timeout: 1 })))
+      await Promise.all([reads, expensive, commits, chores].map((sql) => sql.end({ timeout: 1 })))
       silence.close()
     },
   }

@@ -24,7 +24,7 @@ export function serviceFamilies({ actors, config, counts, followers }: Services)
     gauge(
       'followers_open',
       'Streams, and requests that are held until something happens.',
-      followers.seated(),
+      followers.inProgress(),
     ),
     gauge('follower_lag_events', 'What the last of the followers was not sent yet.', [
       [{ follower: 'stream' }, events],

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'bun:test'
-import { Scheduler, tooManyOfOne, type Turn } from '../../src/admission/scheduler.ts'
+import { Scheduler, tooManyOfOne } from '../../src/admission/scheduler.ts'
+import type { Turn } from '../../src/admission/turn.ts'
 
 /** Requests of accounts, each with its turn once it is admitted. */
 function openRequests() {
@@ -65,4 +66,37 @@ test('rejects with 429 what does not fit into the queue of an account, and admit
   expect(scheduler.enter('ada')).rejects.toThrow(tooManyOfOne())
   expect(tooManyOfOne()).toMatchObject({ status: 429, headers: { 'retry-after': '1' } })
   send('bob', 1)
+})
+
+test('a large batch is in progress alone, and smaller ones beside others as far as there is room', async () => {
+  const { scheduler, send, admitted, turns } = openRequests()
+  send('bob', 1)
+  send('ada', 3)
+  const [first, second, third] = turns.ada!
+  expect(first!.widen(32)).toBe(first!)
+  expect(first!.widen(100)).toBe(first!) // 4 of 16 places, and 2 others
+  const wide = scheduler.enter('ada', 500)
+  expect(wide).toBeInstanceOf(Promise)
+  send('ada', 1) // behind it
+  for (const turn of [first, second, third]) turn!.end()
+  expect((await wide).places).toBe(16)
+  expect(admitted('ada')).toBe(3)
+  ;(await wide).end()
+  await nextTurn()
+  expect(admitted('ada')).toBe(4)
+})
+
+test('a batch that becomes large waits for the others of its account', async () => {
+  const { send, turns } = openRequests()
+  send('bob', 1)
+  send('ada', 2)
+  const [first, second] = turns.ada!
+  const [one, other] = [first!.widen(500), second!.widen(500)]
+  expect([one instanceof Promise, other instanceof Promise]).toEqual([true, true])
+  expect((await one).places).toBe(16)
+  await nextTurn()
+  expect(second!.places).toBe(0)
+  first!.end()
+  first!.end()
+  expect((await other).places).toBe(16)
 })

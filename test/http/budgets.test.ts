@@ -21,6 +21,20 @@ test('budgets are not taken by who was signed out, though their repeats are answ
     expect(left(await client.as(signedIn.body.access_token).post('/projects', { name: 'P' }))).toBe(1)
   }))
 
+test('budgets are of a token, and four times that of all tokens of an account', () =>
+  within({ READS_PER_MINUTE: '5' }, async ({ client }) => {
+    const [ada, grace] = [await register(client), await register(client)]
+    const expiresAt = new Date(Date.now() + 3_600_000).toISOString()
+    const statuses: number[] = []
+    for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) {
+      const { token } = (await make(ada, '/tokens', { name, scopes: ['read'], expiresAt })) as never
+      for (const _ of upTo(6)) statuses.push((await client.as(token).get('/projects')).status)
+    }
+    expect(tally(statuses)).toEqual({ 200: 4 * 5, 429: 6 * 6 - 4 * 5 })
+    expect(tally(statuses.slice(0, 6))).toEqual({ 200: 5, 429: 1 })
+    for (const one of [ada, grace]) expect((await one.get('/projects')).status).toBe(200)
+  }))
+
 test('budgets count what a batch holds: the one that goes beyond the budget is the last', () =>
   within({ WRITES_PER_MINUTE: '10' }, async ({ client }) => {
     const ada = await register(client)

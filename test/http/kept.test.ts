@@ -61,7 +61,11 @@ for (const types of [null, ['task.created'], ['comment.created']]) {
     const projectId = await openProject(9)
     const seen = (await service.services.findRole({ userId: ada.id }, projectId))!
     await removeBefore(projectId, 5)
-    const reading = eventsAt(service.services, seen, { after: 2, limit: 100, types })
+    const reading = eventsAt({ ...service.services, sql: service.services.database.reads }, seen, {
+      after: 2,
+      limit: 100,
+      types,
+    })
     await expect(reading).rejects.toMatchObject({ status: 410, message: goneBefore(5).message })
   })
 }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { type Client, invite, make, type Person, register } from '../support/client.ts'
 import { openTestService, type TestService } from '../support/service.ts'
+import { expectRefusal } from './answers.ts'
 import { heldIn } from './held.ts'
 
 let service: TestService
@@ -75,6 +76,31 @@ test('a wait has bounds', async () => {
     expect((await ada.get(feedOf(projectId, `wait=${wait}`))).body.message).toStartWith(
       'wait must be the seconds',
     )
+})
+
+test('an account has so many places with all its tokens', async () => {
+  const small = await openTestService({ FOLLOWERS_PER_CALLER: '2' })
+  const [owner, other] = [await register(small.client), await register(small.client)]
+  const { id } = await make(owner, '/projects', { name: 'Engine' })
+  await invite(owner, id, other)
+  const expiresAt = new Date(Date.now() + 3_600_000).toISOString()
+  const tokens = await Promise.all(
+    [1, 2, 3].map(() => make(owner, '/tokens', { name: 'Reader', scopes: ['read'], expiresAt })),
+  )
+  const [one, two, three] = tokens.map((made) =>
+    small.client.as((made as unknown as { token: string }).token),
+  )
+  const path = feedOf(id, 'after=2&wait=25')
+  const waiting = [await held(one as Person, path, small), await held(two as Person, path, small)]
+  expectRefusal(
+    await three!.get(path),
+    429,
+    'Too many requests that wait for events of this account are in progress',
+  )
+  const beside = await held(other, path, small)
+  small.services.followers.end()
+  for (const { answer } of [...waiting, beside]) expect((await answer).text).toBe('[]')
+  await small.close()
 })
 
 test('so many wait and no more, and all are answered when the service ends', async () => {

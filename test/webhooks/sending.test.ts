@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from 'bun:test'
 import { expectRefusal } from '../http/answers.ts'
+import { type Client, invite, make, register } from '../support/client.ts'
 import { eventually } from '../races/pair.ts'
 import { verified } from './receiver.ts'
 import { type Hook, openScene, type Scene } from './scene.ts'
@@ -50,6 +51,35 @@ test('a test is sent at once, also to one that is disabled, and what came back i
   await receiver.close()
   const unheard = await ada.post(`${scene.path(id)}/test`)
   expect(unheard.body).toMatchObject({ status: null, error: 'No connection: ECONNREFUSED' } as never)
+})
+
+test('an account has four tests in progress with all its tokens, and others have theirs', async () => {
+  const answers: (() => void)[] = []
+  await open({}, (response) => void answers.push(() => response.end('ok')))
+  const { ada, service, projectId } = scene
+  const { id } = await scene.hook({ enabled: false })
+  const expiresAt = new Date(Date.now() + 3_600_000).toISOString()
+  const made = (await make(ada, '/tokens', { name: 'T', scopes: ['admin'], expiresAt })) as unknown
+  const withToken = service.client.as((made as { token: string }).token)
+  const test = (who: Client) => who.post(`${scene.path(id)}/test`)
+  const asked = [ada, withToken, ada, withToken].map(test)
+  await eventually('all of them', () => answers.length === 4)
+  for (const who of [ada, withToken]) {
+    const rejected = await test(who)
+    expectRefusal(rejected, 429, 'Too many tests of webhooks of this account are in progress')
+    expect(rejected.headers.get('retry-after')).toBe('1')
+  }
+  const grace = await register(service.client)
+  await invite(ada, projectId, grace, 'ADMIN')
+  asked.push(test(grace))
+  await eventually('one more', () => answers.length === 5)
+  for (const answer of answers) answer()
+  expect((await Promise.all(asked)).map(({ status }) => status)).toEqual(Array(5).fill(200))
+  answers.length = 0
+  const again = test(ada)
+  await eventually('one after them', () => answers.length === 1)
+  answers[0]!()
+  expect((await again).status).toBe(200)
 })
 
 test('a replay sends again what comes after a place, or leaves out what is before it', async () => {

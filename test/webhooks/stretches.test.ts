@@ -44,7 +44,9 @@ test('who asks beside others is read what it would be alone', async () => {
     (await Promise.allSettled(reads)).map((one) =>
       one.status === 'fulfilled' ? shown(one.value) : reasonOf(one),
     )
-  const alone = await told(places.map((one) => eventsAt(service.services, one, one)))
+  const alone = await told(
+    places.map((one) => eventsAt({ ...service.services, sql: service.services.database.reads }, one, one)),
+  )
   const stretchAt = openStretches(service.services)
   const values = await told([...places, some!, middle!].map((one) => stretchAt(one)))
   expect(values).toEqual([...alone, alone[1]!, alone[2]!])

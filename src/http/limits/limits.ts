@@ -1,3 +1,4 @@
+import { type Caller, holderOf } from '../../identity/caller.ts'
 import type { Config } from '../../config.ts'
 import { Budget, type Share } from './budget.ts'
 import { type Counter, openCounter, type Policy } from './counter.ts'
@@ -5,11 +6,16 @@ import { type Guess, openGuesses } from './guesses.ts'
 import { openInvitations, openMailLimit } from './hourly.ts'
 import type { RedisClient } from '../../redis/connections.ts'
 
+/** All API tokens of an account have as much as this many: one that runs wild leaves room for others, and many are no way around. */
+const accountTokens = 4
+
 export interface Limits {
-  /** Takes from a holder's budget of reads or of writes. @throws Refusal 429 */
-  use(holder: string, method: string): Share | null | Promise<Share>
-  /** Takes more writes for a request that is many. @throws Refusal 429 */
-  useMore(holder: string, writes: number): Promise<void>
+  /** Takes one from a caller's budgets, and returns that of which the caller is told. @throws Refusal 429 */
+  use(caller: Caller, kind: Kind): Share | null | Promise<Share>
+  /** Takes from the budget of a token alone. @throws Refusal 429 */
+  useOwn(holder: string, kind: Kind): Share | null | Promise<Share>
+  /** Takes more for a request that costs as much as many. @throws Refusal 429 */
+  useMore(caller: Caller, kind: Kind, count: number): Promise<void>
   /** Takes from an address's budget of sign-ins and registrations. @throws Refusal 429 */
   enter(address: string): Share | null | Promise<Share>
   guess: Guess
@@ -21,12 +27,21 @@ export interface Limits {
   mayMail(email: string): Promise<boolean>
 }
 
+export type Kind = 'reads' | 'writes'
+
 const none: Omit<Limits, 'mail' | 'mayMail'> = {
   use: () => null,
+  useOwn: () => null,
   useMore: async () => {},
   enter: () => null,
   guess: (_, isRight) => isRight(),
   invite: async () => {},
+}
+
+/** One that has used up its own budget takes nothing from that of its account. */
+const takeAlso = (budget: Budget, accountId: string, share: Share): Share | Promise<Share> => {
+  const taken = budget.take(accountId)
+  return taken instanceof Promise ? taken.then(() => share) : share
 }
 
 /**
@@ -39,19 +54,33 @@ export function openLimits(redis: RedisClient, config: Config): Limits {
   return { ...callers, ...openMailLimit(counter, config.mailsPerHour) }
 }
 
-function limitsOf(counter: (policy: Policy) => Counter, config: Config) {
+function limitsOf(counter: (policy: Policy) => Counter, config: Config): typeof none {
   const budget = (policy: Policy) => new Budget(counter(policy), policy)
   const perMinute = (name: string, points: number) => budget({ name, points, seconds: 60 })
-  const reads = perMinute('reads', config.readsPerMinute)
-  const writes = perMinute('writes', config.writesPerMinute)
+  const own = {
+    reads: perMinute('reads', config.readsPerMinute),
+    writes: perMinute('writes', config.writesPerMinute),
+  }
+  const ofAccount = {
+    reads: perMinute('account-reads', accountTokens * config.readsPerMinute),
+    writes: perMinute('account-writes', accountTokens * config.writesPerMinute),
+  }
   const signIns = perMinute('sign-ins', config.signInsPerMinute)
   const seconds = config.signInFailureMinutes * 60
   const failures = { name: 'sign-in-failures', points: config.signInFailures, seconds }
   return {
-    use: (holder: string, method: string) =>
-      (method === 'GET' || method === 'HEAD' ? reads : writes).take(holder),
-    useMore: (holder: string, count: number) => writes.takeMore(holder, count),
-    enter: (address: string) => signIns.take(address),
+    use(caller, kind) {
+      const share = own[kind].take(holderOf(caller))
+      if (!caller.token) return share
+      const andOfAccount = (own: Share) => takeAlso(ofAccount[kind], caller.userId, own)
+      return share instanceof Promise ? share.then(andOfAccount) : andOfAccount(share)
+    },
+    useOwn: (holder, kind) => own[kind].take(holder),
+    async useMore(caller, kind, count) {
+      await own[kind].takeMore(holderOf(caller), count)
+      if (caller.token) await ofAccount[kind].takeMore(caller.userId, count)
+    },
+    enter: (address) => signIns.take(address),
     guess: openGuesses(counter(failures), failures),
     invite: openInvitations(counter, config.invitationsPerHour),
   }

@@ -1,0 +1,36 @@
+import { Refusal, unavailable } from '../wire/refusals.ts'
+
+interface Bounds {
+  /** What is bounded, for messages: "Too many … are in progress". */
+  what: string
+  ofAll: number
+  ofAccount: number
+}
+
+/** Bounds what is in progress in this process at once: of all accounts together, and of each with all its tokens. */
+export function openConcurrencyLimit({ what, ofAll, ofAccount }: Bounds) {
+  const acquired = new Map<string, number>()
+  let all = 0
+
+  return {
+    /** Counts as in progress until the returned function is called. @throws Refusal 429 or 503 */
+    acquire(accountId: string, count = 1): () => void {
+      const own = acquired.get(accountId) ?? 0
+      if (own + count > ofAccount) throw tooManyOfAccount(what)
+      if (all + count > ofAll) throw tooMany(what)
+      acquired.set(accountId, own + count)
+      all += count
+      return () => {
+        all -= count
+        const left = acquired.get(accountId)! - count
+        if (left > 0) acquired.set(accountId, left)
+        else acquired.delete(accountId)
+      }
+    },
+    inProgress: () => all,
+  }
+}
+
+const tooMany = (what: string) => unavailable(`Too many ${what} are in progress here`)
+const tooManyOfAccount = (what: string) =>
+  new Refusal(429, `Too many ${what} of this account are in progress`, { 'retry-after': '1' })

@@ -1,0 +1,38 @@
+import { expect, test } from 'bun:test'
+import { Expensive } from '../../src/admission/expensive.ts'
+
+/** Work that is recorded when it begins, and lasts until it is told to end. */
+function openWork(ofAccount: number) {
+  const expensive = new Expensive(ofAccount)
+  const begun: string[] = []
+  const ends: (() => void)[] = []
+  const begin = (name: string) => async () => {
+    begun.push(name)
+    await new Promise<void>((resolve) => ends.push(resolve))
+    return name
+  }
+  return { begun, ends, ask: (account: string, name: string) => expensive.run(account, begin(name)) }
+}
+
+test('expensive operations run one after another, and accounts take turns', async () => {
+  const { begun, ends, ask } = openWork(4)
+  const all = [ask('ada', 'a1'), ask('ada', 'a2'), ask('ada', 'a3'), ask('bob', 'b1'), ask('eve', 'e1')]
+  for (const count of [1, 2, 3, 4, 5]) {
+    while (begun.length < count) await new Promise(setImmediate)
+    await new Promise(setImmediate)
+    expect(begun).toHaveLength(count)
+    ends[count - 1]!()
+  }
+  expect(begun).toEqual(['a1', 'a2', 'b1', 'e1', 'a3'])
+  expect(await Promise.all(all)).toEqual(['a1', 'a2', 'a3', 'b1', 'e1'])
+})
+
+test('an operation that fails makes room for the next one', async () => {
+  const expensive = new Expensive(1)
+  const run = <T>(account: string, work: () => Promise<T>) => expensive.run(account, work)
+  await expect(run('ada', () => Promise.reject(new Error('failed')))).rejects.toThrow('failed')
+  expect(await run('ada', async () => 'done')).toBe('done')
+  const first = run('ada', async () => 'first')
+  await expect(run('ada', async () => 'second')).rejects.toMatchObject({ status: 429 })
+  expect(await first).toBe('first')
+})
