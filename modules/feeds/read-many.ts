@@ -1,6 +1,7 @@
 import type { Reading } from '../../src/commands/query.ts'
 import type { Caller } from '../../src/identity/caller.ts'
 import { reaches } from '../../src/identity/scopes.ts'
+import type { Sql } from '../../src/postgres/database.ts'
 import { isId } from '../../src/ids.ts'
 import { firstOf } from '../../src/reads/pages.ts'
 import type { Services } from '../../src/services.ts'
@@ -29,20 +30,23 @@ export function openReadMany(means: Means) {
   const { oldestKept, spend } = means
   const look = openLook(means)
   const hold = openHold(means, look)
-  return async (reading: Reading, asked: AskedOfMany): Promise<string> => {
-    const first = await look(reading.caller, asked)
-    const { places, gone } = asked.waitMs > 0 ? await hold(reading, asked, first) : first
-    const shares = sharesOf(
-      places.map(({ after, version }) => version - after),
-      asked.limit,
-    )
+  const show = async (sql: Sql, { places, gone }: Standing, limit: number): Promise<string> => {
+    const waiting = places.map(({ after, version }) => version - after)
+    const shares = sharesOf(waiting, limit)
     const ranges = places.map(({ projectId, after }, n) => ({ projectId, after, upTo: after + shares[n]! }))
     const read = ranges.filter(({ after, upTo }) => upTo > after)
-    const cost = 1 + asked.positions.length / projectsOfRead
-    return spend(reading.caller, cost, async (sql) => {
-      const events = read.length > 0 ? await eventsOfMany({ sql, oldestKept }, read, asked.limit) : []
-      return bodyOf(places, events, gone)
+    return bodyOf(places, read.length > 0 ? await eventsOfMany({ sql, oldestKept }, read, limit) : [], gone)
+  }
+
+  return async (reading: Reading, asked: AskedOfMany): Promise<string> => {
+    const { caller } = reading
+    const first = await spend(caller, 1 + asked.positions.length / projectsOfRead, async (sql) => {
+      const standing = await look(caller, asked)
+      return asked.waitMs > 0 && !hasNews(standing) ? standing : show(sql, standing, asked.limit)
     })
+    if (typeof first === 'string') return first
+    const standing = await hold(reading, asked, first)
+    return spend(caller, 1, (sql) => show(sql, standing, asked.limit))
   }
 }
 
@@ -71,7 +75,6 @@ const openHold =
   async ({ request, caller, turn }: Reading, asked: AskedOfMany, first: Standing): Promise<Standing> => {
     const until = performance.now() + asked.waitMs
     let standing = first
-    if (hasNews(standing)) return standing
     const seats = Math.ceil(standing.places.length / projectsPerSeat)
     const leave = followers.acquire(caller.userId, Math.max(1, seats))
     turn.end()

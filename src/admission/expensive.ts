@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { unavailable } from '../wire/refusals.ts'
 import { openConcurrencyLimit } from './concurrency-limit.ts'
 import { RoundRobin } from './round-robin.ts'
@@ -6,6 +7,9 @@ import { RoundRobin } from './round-robin.ts'
 const ofAll = 1_000
 /** What has waited longer would be answered too late to be of use. */
 const patienceMs = 10_000
+
+/** A rejection takes so long, or clients that do not wait for Retry-After would keep a process busy with rejections. */
+const rejectMs = 100
 
 interface Waiting {
   since: number
@@ -28,7 +32,7 @@ export class Expensive {
 
   /** @throws Refusal 429 when too many of the account are in progress, 503 */
   async run<T>(accountId: string, work: () => PromiseLike<T>): Promise<T> {
-    const release = this.limit.acquire(accountId)
+    const release = await this.acquire(accountId)
     try {
       if (this.isBusy) await this.wait(accountId)
       this.isBusy = true
@@ -39,6 +43,15 @@ export class Expensive {
       }
     } finally {
       release()
+    }
+  }
+
+  private async acquire(accountId: string): Promise<() => void> {
+    try {
+      return this.limit.acquire(accountId)
+    } catch (error) {
+      await sleep(rejectMs)
+      throw error
     }
   }
 
