@@ -1,3 +1,4 @@
+import { openBodyBytes, tooLarge } from '../../src/http/json-body.ts'
 import { operation } from '../../src/openapi/operation.ts'
 import { Message } from '../../src/schema/answer.ts'
 import { badRequest, conflict } from '../../src/wire/refusals.ts'
@@ -22,7 +23,7 @@ export const verifying = operation({
   does: 'add',
   body: VerifyBody,
   answers: said(messages.verified),
-  refuses: [badMailToken(), noMail()],
+  refuses: [badMailToken(), noMail(), tooLarge(openBodyBytes)],
   open: true,
 })
 
@@ -45,7 +46,7 @@ export const forgetting = operation({
   does: 'add',
   body: ForgotBody,
   answers: said(messages.forgotten, 202),
-  refuses: [noMail()],
+  refuses: [noMail(), tooLarge(openBodyBytes)],
   open: true,
 })
 
@@ -58,6 +59,6 @@ export const resetting = operation({
   does: 'add',
   body: ResetBody,
   answers: said(messages.reset),
-  refuses: [badMailToken(), noMail()],
+  refuses: [badMailToken(), noMail(), tooLarge(openBodyBytes)],
   open: true,
 })

@@ -1,5 +1,5 @@
 import { type Line, placesOf, Turn } from './turn.ts'
-import { Refusal } from '../wire/refusals.ts'
+import { Refusal, unavailable } from '../wire/refusals.ts'
 import { isOverloaded } from '../postgres/overload.ts'
 
 /** Requests of one account in progress at once, while other accounts send requests too. */
@@ -7,9 +7,11 @@ const sharedRequests = 16
 /** The same for each of many accounts whose requests wait. */
 const fewestRequests = 4
 /** For so long after a request of another account, a process counts as shared. */
-const sharedMs = 10_000
+const sharedMs = 2_000
 /** Requests of one account that may wait, at most: each keeps a few KiB. */
 const waitingRequests = 5_000
+/** When no request of an account has ended for so long, those in progress wait for a fault, and hold up no others. */
+const stuckMs = 250
 
 /**
  * Lets accounts take turns. A request's latency grows with the requests in progress beside it, so an account may have few
@@ -20,6 +22,7 @@ export class Scheduler {
   /** Lines in which requests wait. */
   private readonly crowded = new Set<Line>()
   private isPumping = false
+  private stuckTimer: ReturnType<typeof setInterval> | undefined
   private lastAccountId = ''
   private sharedUntil = -Infinity
 
@@ -30,7 +33,7 @@ export class Scheduler {
   }
 
   widen(turn: Turn, places: number): Turn | Promise<Turn> {
-    turn.line.places -= turn.places
+    if (turn.round === turn.line.round) turn.line.places -= turn.places
     turn.places = 0
     return this.admit(turn, places)
   }
@@ -38,7 +41,8 @@ export class Scheduler {
   leave(turn: Turn): void {
     if (turn.places === 0) return // it has ended
     const { line } = turn
-    line.places -= turn.places
+    line.endedAt = performance.now()
+    if (turn.round === line.round) line.places -= turn.places
     turn.places = 0
     if (line.waiting.length > 0) this.pumpSoon()
     else if (line.places === 0) this.lines.delete(line.accountId)
@@ -51,15 +55,14 @@ export class Scheduler {
 
   private lineOf(accountId: string): Line {
     let line = this.lines.get(accountId)
-    if (!line) this.lines.set(accountId, (line = { accountId, places: 0, waiting: [] }))
+    if (!line) this.lines.set(accountId, (line = { accountId, places: 0, waiting: [], round: 0, endedAt: 0 }))
     return line
   }
 
   private admit(turn: Turn, places: number): Turn | Promise<Turn> {
     const { line } = turn
     if (line.waiting.length > 0 || !this.hasRoom(line, places)) return this.wait(turn, places)
-    line.places += places
-    turn.places = places
+    take(turn, places)
     return turn
   }
 
@@ -73,9 +76,10 @@ export class Scheduler {
   private wait(turn: Turn, places: number): Promise<Turn> {
     const { line } = turn
     if (line.places === 0) this.pumpSoon()
-    if (line.waiting.length >= waitingRequests || isOverloaded(line.waiting))
-      return Promise.reject(tooManyOfOne())
+    if (line.waiting.length >= waitingRequests) return Promise.reject(tooManyOfOne())
+    if (isOverloaded(line.waiting)) return Promise.reject(unavailable('Too many requests wait'))
     this.crowded.add(line)
+    this.stuckTimer ??= setInterval(this.freeStuck, stuckMs).unref()
     const since = performance.now()
     return new Promise((admit) => void line.waiting.push({ since, turn, places, admit }))
   }
@@ -87,18 +91,36 @@ export class Scheduler {
     setImmediate(this.pump)
   }
 
+  /** Gives the places of requests that are stuck to those that wait. */
+  private readonly freeStuck = (): void => {
+    const since = performance.now() - stuckMs
+    for (const line of this.crowded) {
+      if (line.endedAt > since || line.waiting[0]!.since > since) continue
+      line.round++
+      line.places = 0
+    }
+    if (this.crowded.size > 0) return this.pumpSoon()
+    clearInterval(this.stuckTimer)
+    this.stuckTimer = undefined
+  }
+
   private readonly pump = (): void => {
     this.isPumping = false
     for (const line of this.crowded) {
       while (line.waiting.length > 0 && this.hasRoom(line, line.waiting[0]!.places)) {
         const { turn, places, admit } = line.waiting.shift()!
-        line.places += places
-        turn.places = places
+        take(turn, places)
         admit(turn)
       }
       if (line.waiting.length === 0) this.crowded.delete(line)
     }
   }
+}
+
+function take(turn: Turn, places: number): void {
+  turn.line.places += places
+  turn.places = places
+  turn.round = turn.line.round
 }
 
 export const tooManyOfOne = () =>

@@ -8,6 +8,10 @@ export interface Line {
   /** Of all its requests in progress. */
   places: number
   waiting: Waiting[]
+  /** Grows when the places of requests that are stuck are given to others: what those took no longer counts. */
+  round: number
+  /** When a request ended last, on the clock of performance.now(). */
+  endedAt: number
 }
 
 interface Waiting {
@@ -25,6 +29,7 @@ interface Admission {
 /** A request in progress, until it ends. */
 export class Turn {
   places = 0
+  round = 0
 
   constructor(
     private readonly admission: Admission,

@@ -45,14 +45,13 @@ export const openRunCommand =
       const writes = cost?.(input) ?? 1
       const invitations = invites?.(input) ?? 0
       if (writes === 1 && invitations === 0 && !isExpensive?.(input)) return go()
-      const paid = async () => {
+      const pay = async () => {
         if (invitations > 0) await invite(caller.userId, invitations)
         if (writes > 1) await useMore(caller, 'writes', writes - 1)
       }
-      if (isExpensive?.(input)) return expensive.run(caller.userId, () => paid().then(go))
-      return paid()
-        .then(() => turn.widen(writes))
-        .then(go)
+      if (isExpensive?.(input)) return expensive.run(caller.userId, () => pay().then(go))
+      const widened = pay().then(() => turn.widen(writes))
+      return widened.then(go)
     }
     const hooks = commandHooks(path, command, summary)
     // Elysia would parse a body that the command has no use for.

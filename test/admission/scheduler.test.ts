@@ -100,3 +100,14 @@ test('a batch that becomes large waits for the others of its account', async () 
   first!.end()
   expect((await other).places).toBe(16)
 })
+
+test('requests that wait for a fault to pass give their places to others of their account', async () => {
+  const { send, admitted, turns } = openRequests()
+  send('bob', 1)
+  send('ada', 40)
+  const held = turns.ada!.slice(0, 16)
+  while (admitted('ada') < 32) await nextTurn()
+  for (const turn of held) turn.end()
+  await nextTurn()
+  expect(admitted('ada')).toBe(32) // those that gave their places up give up no others
+})

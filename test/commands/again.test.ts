@@ -171,11 +171,8 @@ test('nor where a copy joins the first one under way', async () => {
   const ask = (payload: Dispatch) =>
     new Promise<Answer>((answer) => serve([{ payload, deadline: later(), answer }]))
   const refused = { name: 'task.create', input: { projectId, title: 'T' }, caller: { userId: bea.id } }
-  const unchanged = {
-    name: 'project.update',
-    input: { id: projectId, name: 'Joined' },
-    caller: { userId: ada.id },
-  }
+  const input = { id: projectId, name: 'Joined' }
+  const unchanged = { name: 'project.update', input, caller: { userId: ada.id } }
   for (const order of [refused, unchanged]) {
     await run(order).catch(() => {})
     const one = { ...sent.dispatch, id: newId() }
