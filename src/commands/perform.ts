@@ -48,8 +48,8 @@ export function openPerform({ actors, findRole, lookUp, limits, log }: Means): P
     authorize(command, roles, caller, input, other || roles)
   }
 
-  async function prepare(command: Command, dispatch: Dispatch, deadline: number): Promise<Reply> {
-    if (!isAuthorized(actors, command, dispatch))
+  async function prepare(command: Command, dispatch: Dispatch, deadline: number, isKnown: boolean) {
+    if (!isKnown)
       await requireAuthorized(command, dispatch).catch((error: unknown) => {
         // A command that was sent again may be committed already: its actor looks for it in the log.
         if (!dispatch.again) throw error
@@ -65,9 +65,10 @@ export function openPerform({ actors, findRole, lookUp, limits, log }: Means): P
       warn(dispatch.id)
       return Promise.reject(unavailable('The clock of a process was ahead: send the write again'))
     }
-    return isAuthorized(actors, command, dispatch) && !looksUp(command, dispatch.input)
+    const isKnown = isAuthorized(actors, command, dispatch)
+    return isKnown && !looksUp(command, dispatch.input)
       ? actors.run(workOf(command, { dispatch, lookedUp: nothing, limits }), deadline)
-      : prepare(command, dispatch, deadline)
+      : prepare(command, dispatch, deadline, isKnown)
   }
 }
 
