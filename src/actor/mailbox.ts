@@ -11,6 +11,9 @@ interface Letter {
   since: number
 }
 
+/** Commands of one batch that read the log, each of which may load thousands of rows. */
+const maxLogReaders = 4
+
 export const full = () => unavailable('Too many writes wait for this project')
 
 /** The actor's queue: first in, first out, and bounded. */
@@ -32,11 +35,12 @@ export class Mailbox {
     const first = this.letters[0]?.content
     if (typeof first === 'function') this.letters.shift()
     if (!first || typeof first === 'function') return first
-    let weight = 0
+    let [weight, logReaders] = [0, 0]
     const stop = this.letters.findIndex(({ content }, i) => {
       if (typeof content === 'function') return true
       weight += content.work.weight ?? 1
-      return i > 0 && weight > most
+      if (content.work.needs?.past) logReaders++
+      return i > 0 && (weight > most || logReaders > maxLogReaders)
     })
     const taken = this.letters.splice(0, stop < 0 ? this.letters.length : stop)
     return taken.map(({ content }) => content as Posted)
