@@ -24,9 +24,7 @@ export class Mailbox {
 
   /** @throws Refusal 503 when it is full, or so slow that an answer would come too late. */
   put(content: Posted | Exclusive): void {
-    if (this.letters.length >= this.limit || isOverloaded(this.letters)) {
-      throw full()
-    }
+    if (this.letters.length >= this.limit || isOverloaded(this.letters)) throw full()
     this.letters.push({ content, since: performance.now() })
   }
 

@@ -1,8 +1,14 @@
 import type { Command } from './command.ts'
 import { ownIdIn } from './decide.ts'
-import type { Dispatch, Found, LookedUp, Sought } from './order.ts'
-import type { FindPerson } from './people.ts'
+import type { Dispatch, Found, Sought } from './order.ts'
+import type { FindPerson, Person } from './people.ts'
 import type { Places } from './places.ts'
+
+/** What was looked up for a command beside its project. */
+export interface LookedUp {
+  person?: Person
+  found?: Found
+}
 
 /** Looks up what a command needs beside its project, of each kind many in one query. */
 export type LookUp = (command: Command, dispatch: Dispatch) => Promise<LookedUp>

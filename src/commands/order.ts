@@ -33,12 +33,6 @@ export interface Found {
   taken: string[]
 }
 
-/** What was looked up for a command beside its project. */
-export interface LookedUp {
-  person?: Person
-  found?: Found
-}
-
 /** An order on its way to its project. Plain data as well. */
 export interface Dispatch extends Order {
   /** Its own id: the log's first event of it ends alike, so that whoever takes it over can see whether it stands. */

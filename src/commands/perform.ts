@@ -11,8 +11,8 @@ import { idTaken, unavailable } from '../wire/refusals.ts'
 import type { Reply } from '../wire/reply.ts'
 import type { Command } from './command.ts'
 import { authorize, decide, idIn, otherProject, takesRole } from './decide.ts'
-import { type LookUp, looksUp } from './look-up.ts'
-import type { Dispatch, Found, LookedUp } from './order.ts'
+import { type LookedUp, type LookUp, looksUp } from './look-up.ts'
+import type { Dispatch, Found } from './order.ts'
 import type { Person } from './people.ts'
 
 /**

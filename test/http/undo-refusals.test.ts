@@ -92,3 +92,18 @@ test('an undo takes the role of what it takes back, a comment its author', async
   expect((await bea.post('/tasks', { title: 'T', projectId: project.id })).status).toBe(201)
   expect(await faultsOf(scene.sql)).toEqual([])
 })
+
+test('rejects an undo of events with more than 4,000,000 characters in their texts, and takes back fewer', async () => {
+  const long = (letter: string) => letter.repeat(20_000)
+  for (let from = 0; from < 110; from += 40) {
+    const operations = Array.from({ length: 40 }, (_, n) => {
+      return { op: 'task.update', id: task.id, description: long('ab'[n % 2]!) }
+    })
+    expect((await ada.post(`/projects/${project.id}/batch`, { operations })).status).toBe(200)
+  }
+  const seqs = Array.from({ length: 120 }, (_, n) => n + 3)
+  const answer = await undo({ seqs })
+  expectRefusal(answer, 409, /^Too much would come or go: more than 5000 rows, or 4000000 characters/)
+  done(await undo({ seqs: seqs.slice(-90) }))
+  expect((await ada.get(`/tasks/${task.id}`)).body.description).toBe(long('b'))
+})
