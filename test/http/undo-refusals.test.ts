@@ -107,3 +107,24 @@ test('rejects an undo of events with more than 4,000,000 characters in their tex
   done(await undo({ seqs: seqs.slice(-90) }))
   expect((await ada.get(`/tasks/${task.id}`)).body.description).toBe(long('b'))
 })
+
+test('a task is not given back to somebody who has left', async () => {
+  const { id } = await invite(ada, project.id, bea) // 3
+  await ada.patch(`/tasks/${task.id}`, { assigneeId: bea.id }) // 4
+  await ada.patch(`/tasks/${task.id}`, { assigneeId: null }) // 5
+  await ada.delete(`/projects/${project.id}/members/${id}`) // 6
+  expectRefusal(await undo({ seq: 5 }), 409, 'Who had the task is not in the project any more')
+  done(await undo({ seqs: [5, 6] }))
+  expect((await ada.get(`/tasks/${task.id}`)).body.assigneeId).toBe(bea.id)
+})
+
+test('who was removed and invited again is not exchanged for the earlier member in one undo', async () => {
+  const { id } = await invite(ada, project.id, bea) // 3
+  await ada.delete(`/projects/${project.id}/members/${id}`) // 4
+  await invite(ada, project.id, bea) // 5
+  expectRefusal(await undo({ seqs: [4, 5] }), 409, /undo one, and then the other$/)
+  done(await undo({ seq: 5 }))
+  done(await undo({ seq: 4 }))
+  expect((await ada.get(`/projects/${project.id}/members`)).body).toMatchObject([{ id, userId: bea.id }])
+  expect(await faultsOf(scene.sql)).toEqual([])
+})
