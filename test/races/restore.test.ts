@@ -117,6 +117,31 @@ test('who has followed beyond the point that was restored is told, and follows o
   expect((await events(version)).body).toMatchObject([{ seq: 3, after: { title: 'Second' } }])
 })
 
+test('a write is decided on the history that is there, not on one of the same length that its actor remembers', async () => {
+  const { atA, atB } = pair
+  const path = `/tasks/${task.id}`
+  const restore = await copied()
+  expect((await atB.patch(path, { title: 'Other' })).status).toBe(200)
+  const toOther = await copied()
+  const version = async () => Number((await atA.get(path)).headers.get('docket-version'))
+  const remembered = await version()
+  /** An actor remembers a title that this history does not have. */
+  const remember = async () => {
+    await restore()
+    expect((await atA.patch(path, { title: 'Undone' })).body).toMatchObject({ title: 'Undone' })
+    await toOther()
+  }
+  await remember()
+  expect((await atA.patch(path, { title: 'Undone' })).body).toMatchObject({ title: 'Undone' })
+  expect([await version(), (await atB.get(path)).body.title]).toEqual([remembered + 1, 'Undone'])
+  await remember()
+  expect((await atA.patch(path, { description: 'More' })).body).toMatchObject({ title: 'Other' })
+  await remember()
+  const target = await make(atA, '/projects', { name: 'Target' })
+  expect((await atA.patch(path, { projectId: target.id })).body).toMatchObject({ title: 'Other' })
+  await sound()
+})
+
 test('a version whose event was made before, by a command that was sent again after a failover, is not the one that was seen', async () => {
   const { atA, sql } = pair
   const read = async () => (await atA.get(`/tasks/${task.id}`)).body

@@ -99,3 +99,22 @@ test('a project is free again when the caller of a move gives up while the other
   commitsOf(second)[0]!.finish()
   await last
 })
+
+test('an actor whose commit is under way is not forgotten, however long that takes', async () => {
+  const [slow, quick] = [newId(), newId()]
+  const busy = actors.run(command(slow), later())
+  await eventually('the commit', () => underWay.length === 1)
+  const done = actors.run(command(quick), later())
+  await eventually('the other commit', () => underWay.length === 2)
+  underWay[1]!.finish()
+  await done
+  // The actor used last is forgotten last.
+  await eventually('the end of an actor', () => actors.load().known < 2)
+  expect(actors.load().known).toBe(1)
+  const next = actors.run(command(slow), later())
+  expect(actors.load()).toMatchObject({ known: 1, deepest: 1 })
+  underWay[0]!.finish()
+  await eventually('the next commit', () => commitsOf(slow).length === 1)
+  underWay[0]!.finish()
+  await Promise.all([busy, next])
+})
