@@ -55,7 +55,9 @@ test('who leaves is replaced at once, at all others and at its own', async () =>
     const leaver = join(`leaver ${n}`)
     const view = await agreed([...others, leaver])
     await Bun.sleep(200) // what was told of who came is done with
-    await others[0]!.leave()
+    const leaving = others[0]!.leave()
+    expect(others[0]!.view()).not.toContain(others[0]!.id) // before Redis has said anything
+    await leaving
     await agreed([...others, leaver], [others[1]!, leaver])
     const lost = view.filter((home) => home === others[0]!.id).length
     expect(movedBetween(view, leaver.view())).toBe(lost)

@@ -109,6 +109,14 @@ test('who may not wait as long as a lease lasts goes on without it', async () =>
   expect(await holderOf(project)).toBe('somebody gone')
 })
 
+test('a lease that is handed to a process which no longer waits is given back', async () => {
+  const [first, second, project] = [await leasesOf(), await leasesOf({ writeTimeoutMs: 400 }), newId()]
+  await first.hold(project)
+  expect(await second.hold(project)).toBe(true) // goes on without it, and still stands in the queue
+  first.rest(project)
+  await eventually('the release', async () => (await holderOf(project)) === null)
+})
+
 test('a lease in use is renewed beyond its first life', async () => {
   const [leases, project] = [await leasesOf({ leaseTtlMs: 400 }), newId()]
   await leases.hold(project)
@@ -116,6 +124,25 @@ test('a lease in use is renewed beyond its first life', async () => {
   await redis.pexpire(key, 150)
   await eventually('the renewal', async () => (await redis.pttl(key)) > 200)
   expect(await holderOf(project)).toBe(holder)
+  await redis.set(key, 'the successor')
+  await eventually('the loss', () => leases.size === 0)
+})
+
+test('a process that is handed a lease is told that another one waits', async () => {
+  const [first, second, third] = [await leasesOf(), await leasesOf(), await leasesOf()]
+  const project = newId()
+  const queued = async () => redis.llen(`${prefix}:lease-queue:${project}`)
+  await first.hold(project)
+  const granted = second.hold(project)
+  await eventually('the second in the queue', async () => (await queued()) === 1)
+  const last = third.hold(project)
+  await eventually('the third in the queue', async () => (await queued()) === 2)
+  first.rest(project)
+  await granted
+  await eventually('the wish of the third', () => !second.holds(project))
+  second.rest(project)
+  await last
+  expect(third.holds(project)).toBe(true)
 })
 
 test("giving back what meanwhile is another's leaves it alone", async () => {
@@ -138,6 +165,7 @@ test('without Redis everybody goes on, and with it leases are leases again', asy
   const [first, second, project] = [await leasesOf({ leaseTtlMs: 400 }), await leasesOf(), newId()]
   await server.stop()
   await Promise.all([first.hold(project), second.hold(project)])
+  await eventually('the end of what nobody renews', () => !first.holds(project))
   first.rest(project)
   second.rest(project)
   await server.restart()
