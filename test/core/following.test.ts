@@ -1,6 +1,9 @@
 import { expect, test } from 'bun:test'
+import { setImmediate } from 'node:timers/promises'
+import { openFollowers } from '../../src/followers/followers.ts'
 import { Following } from '../../src/followers/following.ts'
 import { Waiting } from '../../src/followers/waiting.ts'
+import { openLog } from '../../src/log.ts'
 
 const longMs = 60_000
 
@@ -92,4 +95,22 @@ test('all who wait are woken at the end, and who left is told nothing', async ()
   const last = following.moved(3, longMs)
   following.end()
   expect(await last).toBeUndefined()
+})
+
+test('the version is read as soon as somebody waits or follows, for it may have moved just before', async () => {
+  const asked: string[][] = []
+  const sql = (_: unknown, ids: string[]) => Promise.resolve((asked.push(ids), []))
+  const hints = { listen: () => {}, areHeard: true }
+  const seats = { followers: 10, followersPerCaller: 10 }
+  const followers = openFollowers(sql as never, hints as never, seats, openLog('silent'))
+  const over = new AbortController()
+  const news = followers.moved([{ projectId: 'p', version: 3 }], longMs, over.signal)
+  for (let turn = 0; turn < 3; turn++) await setImmediate()
+  expect(asked).toEqual([['p']])
+  followers.follow({ projectId: 'q', version: 3 }, over.signal)
+  for (let turn = 0; turn < 3; turn++) await setImmediate()
+  expect(asked).toEqual([['p'], ['q']])
+  over.abort()
+  followers.end()
+  expect(await news).toBeUndefined()
 })

@@ -21,7 +21,7 @@ function open(count: number) {
     hints.listen((moved) => void heard.push(moved))
     return { hints, heard }
   })
-  return { processes, sent, tellAll: (message: string) => publish('versions', message) }
+  return { subscribers, processes, sent, tellAll: (message: string) => publish('versions', message) }
 }
 
 const [projectId, elsewhere, userId] = [newId(), newId(), newId()]
@@ -52,4 +52,16 @@ test('what says nothing of who tells it is heard as well: so told the release be
     { projectId, version: 7, comers: [] },
     { projectId: elsewhere, version: 2, comers: [userId] },
   ])
+})
+
+test('hints are known to be missed from the end of the connection until it is subscribed again', async () => {
+  const { subscribers, processes } = open(1)
+  const { hints } = processes[0]!
+  await turn()
+  expect(hints.areHeard).toBeTrue()
+  subscribers[0]!.emit('close')
+  expect(hints.areHeard).toBeFalse()
+  subscribers[0]!.emit('ready')
+  await turn()
+  expect(hints.areHeard).toBeTrue()
 })

@@ -1,6 +1,8 @@
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mostTold, SeenBy, Standing } from '../../src/followers/standing.ts'
+import { Standings } from '../../src/followers/standings.ts'
+import { eventually } from '../races/pair.ts'
 import { invite, make, register } from '../support/client.ts'
 import { openTestService, type TestService } from '../support/service.ts'
 
@@ -74,6 +76,19 @@ test('who is slow hears of each project once, as it is by then', () => {
     { projectId: idOf(1), version: 3 },
     { projectId: idOf(2), version: null },
   ])
+})
+
+test('a hint is enough for a member to see the project that they came into', async () => {
+  const [ada, grace] = [await register(service.client, 'Ada'), await register(service.client, 'Grace')]
+  const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
+  // Nothing looks at all projects here.
+  const standings = new Standings(service.services.database.reads)
+  const listener = await standings.join(grace.id)
+  await invite(ada, projectId, grace)
+  standings.hear({ projectId, version: 2, comers: [grace.id] })
+  await eventually('the project', () => listener.hasNews())
+  expect(listener.take()).toEqual([{ projectId, version: 2 }])
+  listener.leave()
 })
 
 test('a hint names who comes into a project, and nobody else', async () => {
