@@ -112,3 +112,39 @@ test('what was delivered before the change is not sent again', async () => {
   expect(next.seqs()).toEqual([3])
   await next.close()
 })
+
+for (const [what, change] of Object.entries({
+  maxEvents: { maxEvents: 2 },
+  types: { types: ['task.created'] },
+}))
+  test(`a delivery that failed is put together anew, as another one, after a change of ${what}`, async () => {
+    scene = await openScene({}, (response) => response.writeHead(500).end())
+    const { ada, receiver } = scene
+    const { id } = await scene.hook({ enabled: false })
+    await scene.work(3)
+    await ada.patch(scene.path(id), { enabled: true })
+    await eventually('a failure', async () => (await scene.state(id)).failures === 1)
+    receiver.manners = (response) => response.end()
+    await ada.patch(scene.path(id), change)
+    await scene.hurry()
+    await eventually('all of them', async () => (await scene.state(id)).cursor === 4)
+    const [before, after] = receiver.received
+    expect(before!.body.data.events).toHaveLength(3)
+    expect(after!.headers['webhook-id']).not.toBe(before!.headers['webhook-id'])
+    expect(receiver.seqs().slice(3)).toEqual([2, 3, 4])
+  })
+
+test('of two changes at once each is made on what the other one leaves', async () => {
+  scene = await openScene()
+  const { id } = await scene.hook()
+  const changed = await scene.service.services.database.reads.begin(async (sql) => {
+    await sql`select from webhooks where id = ${id} for update`
+    const changes = [{ maxEvents: 7 }, { types: ['task.created'] }].map((one) =>
+      scene.ada.patch(scene.path(id), one),
+    )
+    await eventually('both to wait', async () => (await waiting('max_events =')) === 2)
+    return { changes }
+  })
+  expect((await Promise.all(changed.changes)).map(({ status }) => status)).toEqual([200, 200])
+  expect(await scene.state(id)).toMatchObject({ maxEvents: 7, types: ['task.created'] } as never)
+})

@@ -1,4 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { DelayedError, type Job } from 'bullmq'
+import { newId } from '../../src/ids.ts'
+import type { JobData } from '../../src/jobs/queue.ts'
+import { openLog } from '../../src/log.ts'
+import { type Pace, SliceOver } from '../../workers/pace.ts'
+import { type Place, runStep } from '../../workers/recurring.ts'
+import { runJob } from '../../workers/run-job.ts'
 import { type Person, register } from '../support/client.ts'
 import { openTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../races/pair.ts'
@@ -13,6 +20,39 @@ beforeAll(async () => {
   ada = await register(service.client)
 })
 afterAll(() => service.close())
+
+const log = openLog('silent')
+const beginSlice = (): Pace => ({ batchRows: 1, pauseMs: 0 })
+
+test('a job has as many slices as it needs, however few tries it has', async () => {
+  const id = newId()
+  await sql()`insert into outbox (id, name, data, created_at) values (${id}, 'long', '{}', now())`
+  let slices = 0
+  const long = async () => {
+    if (++slices < 5) throw new SliceOver()
+  }
+  const by = { sql: sql(), log, work: { long }, beginSlice, attempts: 2 }
+  const data: JobData = { outboxId: id, projectId: null, data: {} }
+  const job = { name: 'long', data, moveToDelayed: async () => {} } as unknown as Job<JobData>
+  for (let slice = 1; slice < 5; slice++)
+    expect(await runJob(by, job).catch((error) => error)).toBeInstanceOf(DelayedError)
+  await runJob(by, job)
+  expect([slices, await owed(sql())]).toEqual([5, 0])
+})
+
+test('a recurring step whose slice is over goes on at once, and rests for a minute at its end', async () => {
+  const restOf = async (step: () => Promise<void>) => {
+    let at = 0
+    const moveToDelayed = async (time: number) => void (at = time)
+    const job = { name: 'step', data: {}, updateData: async () => {}, moveToDelayed } as unknown as Job<Place>
+    expect(await runStep({ step }, beginSlice, log, job).catch((error) => error)).toBeInstanceOf(DelayedError)
+    return at
+  }
+  const isOver = () => Promise.reject(new SliceOver())
+  expect(await restOf(isOver)).toBeLessThanOrEqual(Date.now())
+  const began = Date.now()
+  expect(await restOf(async () => {})).toBeGreaterThanOrEqual(began + 60_000)
+})
 
 test('large cascades let small ones pass', async () => {
   const large = await Promise.all([furnish(ada, 40), furnish(ada, 40)])

@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { Known } from '../../workers/webhooks/known.ts'
+import { Work } from '../../workers/webhooks/work.ts'
+import { eventually } from '../races/pair.ts'
+import { make, type Person, register } from '../support/client.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+import { openReceiver, type Receiver } from './receiver.ts'
+
+// Without a worker: nothing looks for what is due.
+let service: TestService
+let receiver: Receiver
+let ada: Person
+let projectId: string
+beforeAll(async () => {
+  service = await openTestService()
+  receiver = await openReceiver()
+})
+afterAll(async () => {
+  await receiver.close()
+  await service.close()
+})
+beforeEach(async () => {
+  ada = await register(service.client)
+  projectId = (await make(ada, '/projects', { name: 'Engine' })).id
+})
+const hook = (others = {}) =>
+  make(ada, `/projects/${projectId}/webhooks`, { url: `${receiver.url}/`, ...others })
+
+test('a webhook that was woken once is sent all that there is, delivery by delivery', async () => {
+  const { id } = await hook({ maxEvents: 1 })
+  for (const title of ['One', 'Two', 'Three']) await make(ada, '/tasks', { title, projectId })
+  const work = new Work(service.services)
+  work.wake([id])
+  await eventually('all of them', () => receiver.received.length === 3)
+  expect(receiver.seqs()).toEqual([2, 3, 4])
+  work.stop()
+  await work.end(60_000)
+})
+
+test('a webhook that is gone is no longer known after a look at all', async () => {
+  const known = new Known(service.services.database.chores)
+  const [kept, removed] = [await hook(), await hook()]
+  await known.lookAt([projectId])
+  expect([...known.of(projectId)].sort()).toEqual([kept.id, removed.id].sort())
+  await ada.delete(`/projects/${projectId}/webhooks/${removed.id}`)
+  for (let round = 0; round < 2; round++) await known.look()
+  expect([...known.of(projectId)]).toEqual([kept.id])
+})
+
+test('a webhook that is made while its project is deleted is not there', async () => {
+  const { reads } = service.services.database
+  let isDone = false
+  const { made } = await reads.begin(async (sql) => {
+    await sql`delete from projects where id = ${projectId}`
+    const answer = ada.post(`/projects/${projectId}/webhooks`, { url: `${receiver.url}/` })
+    const made = answer.finally(() => (isDone = true))
+    const waits = async () =>
+      (
+        await reads`select from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock' and query like '%insert into webhooks%'`
+      ).length > 0
+    await eventually('the end of the project to be waited for', async () => isDone || (await waits()))
+    return { made }
+  })
+  expect((await made).status).toBe(404)
+  expect(await reads`select from webhooks where project_id = ${projectId}`).toHaveLength(0)
+})
