@@ -124,6 +124,8 @@ test('conditions hold: was and ifMatch of an operation, ifVersion and If-Match o
   // What an operation before it did counts as well.
   const second = update({ was: { status: 'TODO' }, title: 'X' })
   expectRefusal(await send([first, second]), 409, 'operations[1]: Not as in was: status')
+  const other = update({ ifMatch: '"other"', title: 'X' })
+  expectRefusal(await send([first, other]), 412, /^operations\[1\]: The resource has changed/)
   expectRefusal(await send([first], { ifVersion: 1 }), 412, 'The project has another version than ifVersion')
   expect((await send([first], {}, '', { 'if-match': '"other"' })).status).toBe(412)
   expect(doneIn(await send([first], { ifVersion: 3 })).version).toBe(4)

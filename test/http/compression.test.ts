@@ -104,6 +104,7 @@ test('each form has an ETag of its own, and either is known again', async () => 
         const { status, headers, bytes } = await ask(path, { ...codings, 'if-none-match': tag })
         expect([path, tag, status, bytes.length]).toEqual([path, tag, 304, 0])
         expect(tag).toContain(headers.get('etag')!)
+        if (tag !== plain) expect(headers.get('vary')).toContain('Accept-Encoding')
       }
     }
     const other = await ask(path, { ...gzip, 'if-none-match': small.replace('-gzip', '-br') })

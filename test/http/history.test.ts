@@ -167,6 +167,8 @@ test('where events are no longer kept, a history begins with the oldest that is 
   ])
   expect(await seqsOf(projectId, '?type=project.updated,project.created')).toEqual([8])
   expect(await seqsOf(projectId, '?to=2000-01-01')).toEqual([])
+  const links = await Promise.all([2, 3].map((limit) => ada.get(`${paths[0]}?limit=${limit}`)))
+  expect(links.map(({ headers }) => headers.has('link'))).toEqual([true, false])
   await service.services.database.chores`delete from events where project_id = ${projectId} and seq < 8`
   expect((await ada.get(paths[1]!)).text).toBe('[]')
 })

@@ -152,4 +152,7 @@ test('what has expired is forgotten', async () => {
   await expireApiTokens(pair.sql, { batchRows: 100, pauseMs: 0 })
   expect(await pair.sql`select from api_tokens where id = ${made.id}`).toHaveLength(0)
   expect((await person.get('/tokens')).text).toBe('[]')
+  const living = await program()
+  await expireApiTokens(pair.sql, { batchRows: 100, pauseMs: 0 })
+  expect(await pair.sql`select from api_tokens where id = ${living.made.id}`).toHaveLength(1)
 })
