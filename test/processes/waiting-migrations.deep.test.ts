@@ -1,0 +1,37 @@
+import { afterAll, beforeAll, test } from 'bun:test'
+import postgres from 'postgres'
+import { migrate } from '../../drizzle/migrate.ts'
+import { eventually } from '../races/pair.ts'
+import { type FreshDatabase, freshDatabase } from '../support/database.ts'
+
+let fresh: FreshDatabase
+let sql: postgres.Sql
+beforeAll(async () => {
+  fresh = await freshDatabase()
+  sql = postgres(fresh.url, { max: 3, prepare: false, onnotice: () => {} })
+})
+afterAll(async () => {
+  await sql.end({ timeout: 1 })
+  await fresh.drop()
+})
+
+test('who waits for another to migrate is in no transaction meanwhile, whose end an index would wait for', async () => {
+  const [held, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const migrating = sql.begin(async (tx) => {
+    await tx`select pg_advisory_xact_lock(${0x646f636b})`
+    held.resolve()
+    await release.promise
+  })
+  await held.promise
+  const waiting = migrate(fresh.url)
+  const begun = new Set<string>()
+  await eventually('a transaction, and another one', async () => {
+    const asking = await sql<{ at: string }[]>`select xact_start::text as at from pg_stat_activity
+      where datname = current_database() and xact_start is not null and query like '%pg_try_advisory_xact_lock%'
+        and pid <> pg_backend_pid()`
+    for (const { at } of asking) begun.add(at)
+    return begun.size > 1
+  })
+  release.resolve()
+  await Promise.all([migrating, waiting])
+})
