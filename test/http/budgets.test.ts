@@ -50,3 +50,12 @@ test('budgets count what a batch holds: the one that goes beyond the budget is t
     expectRefusal(await ada.post('/projects', { name: 'Q' }), 429)
     expect((await ada.get(`/projects/${id}`)).headers.get('docket-version')).toBe('23')
   }))
+
+test('budgets count the events that an undo names', () =>
+  within({ WRITES_PER_MINUTE: '20' }, async ({ client }) => {
+    const ada = await register(client)
+    const { id: projectId } = await make(ada, '/projects', { name: 'P' })
+    for (const n of upTo(3)) await make(ada, '/tasks', { title: `T${n}`, projectId })
+    const undone = await ada.post(`/projects/${projectId}/undo`, { seqs: [2, 3, 4] })
+    expect([undone.status, left(undone)]).toEqual([200, 13])
+  }))

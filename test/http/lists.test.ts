@@ -18,11 +18,13 @@ beforeAll(async () => {
   ada = await register(service.client)
   projectId = (await make(ada, '/projects', { name: 'Lists' })).id
   const task = await make(ada, '/tasks', { title: 'T0', projectId })
+  const host = await register(service.client)
   for (let i = 1; i < rows; i++) {
     // Several tasks are due on the same day and several on none: ties that a cursor must break.
     const dueDate = i % 3 === 0 ? null : `2027-01-0${1 + (i % 2)}`
     await make(ada, '/tasks', { title: `T${i}`, projectId, dueDate })
-    await make(ada, '/projects', { name: `P${i}` })
+    const { id } = await make(i % 2 ? ada : host, '/projects', { name: `P${i}` })
+    if (i % 2 === 0) await invite(host, id, ada)
   }
   for (let i = 0; i < rows; i++) {
     await make(ada, `/tasks/${task.id}/subtasks`, { title: `S${i}` })

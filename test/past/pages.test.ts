@@ -76,7 +76,8 @@ test('a list of an instant leads on in the version that it had, also when more i
 
 test('by creation and due, a page ends where it ended when so many were looked at', async () => {
   const { id: projectId } = await make(ada, '/projects', { name: 'Many' })
-  const due = (n: number) => (n % 500 < 3 ? { dueDate: '2030-01-01' } : {})
+  // Of 2,000 that are looked at, the last one is due as well.
+  const due = (n: number) => ((n + 1) % 500 < 3 ? { dueDate: '2030-01-01' } : {})
   for (let n = 0; n < 2_500; n += 500) {
     const operations = Array.from({ length: 500 }, (_, i) => ({
       op: 'task.create',

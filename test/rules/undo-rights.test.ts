@@ -1,14 +1,11 @@
 import { expect, test } from 'bun:test'
-import { comeBack } from '../../modules/undo/come-back.ts'
 import { inverses } from '../../modules/undo/inverses.ts'
-import type { Undoing } from '../../modules/undo/invert.ts'
 import type { FactType, StoredEvent } from '../../src/facts/facts.ts'
-import type { LoggedEvent } from '../../src/facts/past.ts'
 import type { Caller } from '../../src/identity/caller.ts'
 import { roles } from '../../src/identity/roles.ts'
 import { scopes } from '../../src/identity/scopes.ts'
-import { editor, memberOf, owner, project, stranger, viewer } from './facts.ts'
-import { contextOf, folded, refusalOf } from './given.ts'
+import { editor, viewer } from './facts.ts'
+import { refusalOf } from './given.ts'
 
 /** The members that may undo each change, with a token of which scope, where the change was made by somebody else. */
 const expected: Partial<Record<FactType, string>> = {
@@ -51,26 +48,4 @@ test('a comment is given back, changed back and taken away by its author as a VI
       refusalOf(() => inverse.admit({ caller: { userId: viewer }, role: 'VIEWER' }, eventOf(type))),
     ).toBe(undefined)
   }
-})
-
-test('a member comes back where the project has room for another one', () => {
-  const trial = () => {
-    const state = folded([])
-    state.project = project
-    state.put('member', 'editor', memberOf(editor, 'EDITOR'))
-    return state
-  }
-  const before = memberOf(stranger, 'VIEWER')
-  const event = { type: 'member.removed', entity: 'member', entityId: before.id, seq: 4, before, after: null }
-  const past = {
-    ...{ events: [event], decided: [], goneAgain: new Set(), elsewhere: new Set(), children: new Map() },
-    ...{ taken: new Map(), people: new Map([[stranger, { id: stranger }]]) },
-  }
-  const back = (projectMembers: number) => {
-    const known = { ...contextOf(owner), limits: { projectMembers } }
-    const undoing = { trial: trial(), known, past } as unknown as Undoing
-    return [...comeBack('member.invited', event as unknown as LoggedEvent, undoing)]
-  }
-  expect(back(2)).toMatchObject([[4, { type: 'member.invited', after: { userId: stranger } }]])
-  expect(refusalOf(() => back(1))).toEqual({ status: 409, message: 'A project has at most 1 members' })
 })
