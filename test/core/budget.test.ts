@@ -19,3 +19,12 @@ test('one batch may exceed the budget, and no batch after it', async () => {
   expect(count.points).toBe(101)
   await expect(other.takeMore('k', 1)).rejects.toMatchObject({ status: 429 })
 })
+
+test('what a batch takes from its own share is given to nobody else', async () => {
+  const { count, one } = open()
+  await one.take('k')
+  await one.takeMore('k', 1)
+  expect(count.points).toBe(2)
+  await one.take('k')
+  expect(count.points).toBe(4)
+})

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import postgres from 'postgres'
-import { isPassing, noteUnanswered, unreached } from '../../src/postgres/errors.ts'
+import { certainly, isPassing, noteUnanswered, unreached } from '../../src/postgres/errors.ts'
 
 const said = (code: string, severity = 'ERROR') =>
   Object.assign(Object.create(postgres.PostgresError.prototype), { code, severity }) as Error
@@ -39,4 +39,20 @@ test('a defect of ours is none of it', () => {
     false,
     false,
   ])
+})
+
+test('a write without an answer is done again only where it does not stand', async () => {
+  const tried = async (stands: boolean, error?: Error) => {
+    let count = 0
+    const write = async () => {
+      if (++count === 1 && error) throw error
+      return false // done twice, it would find nothing to do
+    }
+    return [await certainly(write, async () => stands).catch(() => 'refused'), count]
+  }
+  const lost = unreached('QUERY_TIMEOUT', 'late')
+  expect(await tried(true, lost)).toEqual([true, 1])
+  expect(await tried(false, lost)).toEqual([false, 2])
+  expect(await tried(true)).toEqual([false, 1])
+  expect(await tried(true, said('23505'))).toEqual(['refused', 1])
 })

@@ -1,5 +1,5 @@
 import { afterEach, expect, setSystemTime, test } from 'bun:test'
-import { clockAfter, isAhead, isId, isMadeAfter, newId, nilId, nowMs, setClock } from '../../src/ids.ts'
+import { clockAfter, isAhead, isId, isMadeAfter, newId, nilId, nowMs, setClock, tailOf } from '../../src/ids.ts'
 
 const many = 50_000
 const hour = 3_600_000
@@ -111,6 +111,14 @@ test('what one clock meets in the future, others are not told', () => {
   clockAfter([idOf(Date.now() + 3_600_000)]).newId()
   expect(timeOf(newId())).toBeLessThanOrEqual(Date.now() + 50)
   expect(Math.abs(Date.parse(clockAfter([nilId]).now) - Date.now())).toBeLessThanOrEqual(50)
+})
+
+test('what a command brings about sorts after the command, also after one from the future', () => {
+  const commandId = idOf(Date.now() + 3_600_000)
+  const next = clockAfter([nilId]).idsFor(commandId)
+  const [first, second] = [next(), next()]
+  expect(tailOf(first)).toBe(tailOf(commandId))
+  expect([first, commandId, second].sort()).toEqual([commandId, first, second])
 })
 
 test('a clock has only times that a date can say', () => {

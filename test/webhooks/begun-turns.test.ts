@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { deliveryRow } from '../../modules/webhooks/delivery-rows.ts'
 import { openTurns } from '../../workers/webhooks/turns.ts'
 import { beginTurns } from '../../workers/webhooks/begin-turns.ts'
 import { newId } from '../../src/ids.ts'
@@ -49,4 +50,19 @@ test('of two workers that begin the same turn at once one has it', async () => {
     return { beginning }
   })
   expect(await second.beginning).toEqual([undefined])
+})
+
+test('nothing is noted of a delivery whose webhook was deleted meanwhile', async () => {
+  const { begin, end } = openTurns(sql, one)
+  const turn = (await begin(id))!
+  const outcome = { status: 200, error: null, answer: '', retryAfterMs: null, durationMs: 1 }
+  const seqs = { firstSeq: 2, lastSeq: 2, events: 1, attempt: 1 }
+  const attempt = () =>
+    deliveryRow({ webhookId: id, id: newId(), deliveryId: turn.deliveryId, type: 'events', ...seqs }, outcome)
+  const noted = async () => (await sql`select from webhook_deliveries where webhook_id = ${id}`).length
+  await end({ turn, attempt: attempt(), waitMs: 1 })
+  expect(await noted()).toBe(1)
+  await sql`delete from webhooks where id = ${id}`
+  expect(await end({ turn, upTo: 2, attempt: attempt() })).toBeFalse()
+  expect(await noted()).toBe(1)
 })

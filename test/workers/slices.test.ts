@@ -3,6 +3,7 @@ import { DelayedError, type Job } from 'bullmq'
 import { newId } from '../../src/ids.ts'
 import type { JobData } from '../../src/jobs/queue.ts'
 import { openLog } from '../../src/log.ts'
+import { begin, fail } from '../../workers/outbox.ts'
 import { type Pace, SliceOver } from '../../workers/pace.ts'
 import { type Place, runStep } from '../../workers/recurring.ts'
 import { runJob } from '../../workers/run-job.ts'
@@ -38,6 +39,15 @@ test('a job has as many slices as it needs, however few tries it has', async () 
     expect(await runJob(by, job).catch((error) => error)).toBeInstanceOf(DelayedError)
   await runJob(by, job)
   expect([slices, await owed(sql())]).toEqual([5, 0])
+})
+
+test('a job is parked as soon as its last try has failed', async () => {
+  const id = newId()
+  await sql()`insert into outbox (id, name, data, created_at) values (${id}, 'bad', '{}', now())`
+  const tried = async () => [await begin(sql(), id, 2), await fail(sql(), id, 2, new Error('no'))]
+  expect(await tried()).toEqual(['begun', false])
+  expect(await tried()).toEqual(['begun', true])
+  await sql()`delete from outbox where id = ${id}`
 })
 
 test('a recurring step whose slice is over goes on at once, and rests for a minute at its end', async () => {
