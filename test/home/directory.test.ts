@@ -1,4 +1,7 @@
 import { expect, test } from 'bun:test'
+import { Directory } from '../../src/home/directory.ts'
+import { openLog } from '../../src/log.ts'
+import { disconnect, openRedis } from '../../src/redis/connections.ts'
 import { eventually } from '../races/pair.ts'
 import { Circle, entryOf } from './circle.ts'
 import { agreed, type Member } from './member.ts'
@@ -75,4 +78,18 @@ test('what is no assignment of this version is replaced', async () => {
   await circle.command('RENAME', 'list', circle.assignment())
   await eventually('a text', async () => (await circle.command('TYPE', circle.assignment())) === 'string')
   await circle.unmoved(await agreed(circle.members))
+})
+
+test('of two assignments that were made from the same one the first is taken', async () => {
+  const log = openLog('silent')
+  const config = { redisUrl: circle.redis.url, redisPrefix: 'assigning', writeHomes: 2 }
+  const redis = openRedis(config.redisUrl, log)
+  await eventually('Redis', () => redis.status === 'ready')
+  const [one, other] = [1, 2].map(() => new Directory(redis, config, log, () => {})) as [Directory, Directory]
+  for (const directory of [one, other]) await directory.look(undefined)
+  expect([await one.assign(['p', 'q']), await other.assign(['q', 'q'])]).toEqual([true, false])
+  expect((await other.look(undefined)).assigned).toEqual(['p', 'q'])
+  expect(await other.assign(['q', 'q'])).toBeTrue()
+  for (const directory of [one, other]) directory.close()
+  disconnect(redis)
 })

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { withMe } from '../../modules/accounts/change.ts'
 import { openTokens } from '../../src/identity/tokens.ts'
 import { expireRevokedTokens } from '../../workers/cleanup.ts'
 import { type Client, register } from '../support/client.ts'
@@ -75,6 +76,14 @@ test('of many who set the password at once, one does', async () => {
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
   expect(answers.every(({ status }) => [200, 401, 403].includes(status))).toBeTrue()
   expect((await signIn(ada.email, `secret-1${won + 1}`)).status).toBe(200)
+})
+
+test('a token that ended since it was looked at changes nothing', async () => {
+  const { ada } = await twice()
+  const [request, write] = [new Request('http://localhost'), () => Promise.reject(new Error('written'))]
+  const claims = { userId: ada.id, tokenId: absentId, version: 1, expiresAt: 0 }
+  await expect(withMe(service.services, claims, request, write)).rejects.toMatchObject({ status: 401 })
+  await expect(withMe(service.services, { ...claims, version: 0 }, request, write)).rejects.toThrow('written')
 })
 
 test('signing out ends this token and no other', async () => {

@@ -31,6 +31,9 @@ test("a task's history tells of it and all that hangs on it, also once it is gon
   const own = feed.filter(({ taskId }) => taskId === task.id).map((event) => ({ projectId, ...event }))
   for (const query of ['', '?limit=2', '?limit=7'])
     expect(await ofTask(grace, task.id, query)).toEqual(own.toReversed())
+  const linkOf = async (limit: number) =>
+    nextOf((await ada.get(`/tasks/${task.id}/history?limit=${limit}`)).headers)
+  expect([await linkOf(own.length), await linkOf(own.length - 1)]).toEqual([undefined, expect.any(String)])
   await service.services.database.chores`delete from subtasks where task_id = ${task.id}`
   expect(await ofTask(ada, task.id)).toHaveLength(own.length)
 })

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { openPatience } from '../../modules/events/patience.ts'
 import { type Client, invite, make, type Person, register } from '../support/client.ts'
 import { openTestService, type TestService } from '../support/service.ts'
 import { expectRefusal } from './answers.ts'
@@ -37,6 +38,26 @@ test('who waits for some types is not answered with others', async () => {
   await ada.patch(`/tasks/${task.id}`, { status: 'DONE' })
   await make(ada, `/tasks/${task.id}/comments`, { text: 'Oil it' })
   expect(typesIn(await answer)).toEqual(['comment.created'])
+})
+
+test('who waits for some types is answered at the first wake-up after such an event', async () => {
+  const projectId = await openProject()
+  const { services } = service
+  const request = new Request('http://localhost', { headers: { authorization: `Bearer ${ada.token}` } })
+  const caller = await services.authenticate.caller(request)
+  const { id } = await make(ada, '/tasks', { title: 'Draw', projectId })
+  let wakeUps = 0
+  const moved = async () => {
+    if (++wakeUps > 2) throw new Error('The second event was of the type')
+    if (wakeUps === 1) await ada.patch(`/tasks/${id}`, { title: 'Other' })
+    else await make(ada, `/tasks/${id}/comments`, { text: 'Oil it' })
+    return undefined
+  }
+  const hold = openPatience({ ...services, followers: { ...services.followers, moved } })
+  const first = (await services.findRole(caller, projectId))!
+  const asked = { after: 0, limit: 10, types: ['comment.created'], waitMs: 60_000 }
+  const reading = { request, caller, params: {}, query: {} }
+  expect(await hold(reading as never, first, asked)).toMatchObject({ version: 4 })
 })
 
 test('where nothing comes the answer is empty when the time is up', async () => {
