@@ -1,5 +1,15 @@
 import { afterEach, expect, setSystemTime, test } from 'bun:test'
-import { clockAfter, isAhead, isId, isMadeAfter, newId, nilId, nowMs, setClock, tailOf } from '../../src/ids.ts'
+import {
+  clockAfter,
+  isAhead,
+  isId,
+  isMadeAfter,
+  newId,
+  nilId,
+  nowMs,
+  setClock,
+  tailOf,
+} from '../../src/ids.ts'
 
 const many = 50_000
 const hour = 3_600_000

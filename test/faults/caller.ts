@@ -25,6 +25,9 @@ interface Answer {
   reason: string
 }
 
+/** No answer, too many requests of the account, or unavailable: the request may be sent again. */
+const isTemporary = (status: number): boolean => [0, 429, 503].includes(status)
+
 /** Asks the web processes and records everything. */
 export class Caller {
   private keys = 0
@@ -45,7 +48,7 @@ export class Caller {
       const { status, text, headers, reason } = answer
       const flaw = flawOf(request.method, answer, asksForMany(request.kind) ? 200 : undefined)
       if (flaw) this.history.flaws.push(`${request.method} ${request.path}: ${flaw}`)
-      if (status !== 0 && status !== 503) {
+      if (!isTemporary(status)) {
         const replayed = headers.get('idempotency-replayed') === 'true'
         const kept = status === 200 && request.kind === 'task.list' ? digest(text) : text
         const told = { etag: headers.get('etag'), replayed, status, text: kept }
@@ -54,8 +57,7 @@ export class Caller {
       const failure = { path: request.path, web, start, end, status, reason }
       operation.failures.push(failure)
       if (reason !== 'TimeoutError' || timeoutMs >= patientMs) this.history.failures.push(failure)
-      const restMs =
-        status === 503 ? Number(headers.get('retry-after')) * 1_000 : this.random.between(20, 200)
+      const restMs = status !== 0 ? Number(headers.get('retry-after')) * 1_000 : this.random.between(20, 200)
       if (left > 1) await Bun.sleep(Math.min(restMs || 0, 2_000))
       if (this.random.chance(0.5)) web = this.random.below(this.urls.length)
     }
@@ -70,7 +72,7 @@ export class Caller {
       const answer = await send(url, asked, key, patientMs)
       const flaw = flawOf(asked.method, answer, success)
       if (flaw) this.history.flaws.push(`${asked.method} ${asked.path}: ${flaw}`)
-      if ((answer.status !== 0 && answer.status !== 503) || left === 1) return answer
+      if (!isTemporary(answer.status) || left === 1) return answer
       await Bun.sleep(this.random.between(20, 500))
     }
   }

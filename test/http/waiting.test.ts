@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { Scheduler } from '../../src/admission/scheduler.ts'
 import { openPatience } from '../../modules/events/patience.ts'
 import { type Client, invite, make, type Person, register } from '../support/client.ts'
 import { openTestService, type TestService } from '../support/service.ts'
@@ -56,7 +57,8 @@ test('who waits for some types is answered at the first wake-up after such an ev
   const hold = openPatience({ ...services, followers: { ...services.followers, moved } })
   const first = (await services.findRole(caller, projectId))!
   const asked = { after: 0, limit: 10, types: ['comment.created'], waitMs: 60_000 }
-  const reading = { request, caller, params: {}, query: {} }
+  const turn = new Scheduler().enter(caller.userId)
+  const reading = { request, caller, params: {}, query: {}, turn: await turn }
   expect(await hold(reading as never, first, asked)).toMatchObject({ version: 4 })
 })
 

@@ -11,10 +11,10 @@ import { refusalOf } from './given.ts'
 const expected: Partial<Record<FactType, string>> = {
   ...{ 'project.updated': 'ADMIN admin', 'member.invited': 'ADMIN admin' },
   ...{ 'member.role_set': 'ADMIN admin', 'member.removed': 'ADMIN admin' },
-  ...{ 'task.created': 'EDITOR write', 'task.updated': 'EDITOR write', 'task.deleted': 'EDITOR write' },
+  ...{ 'task.created': 'EDITOR write', 'task.updated': 'EDITOR write', 'task.deleted': 'ADMIN admin' },
   ...{ 'task.unassigned': 'EDITOR write', 'subtask.created': 'EDITOR write' },
   ...{ 'subtask.updated': 'EDITOR write', 'subtask.toggled': 'EDITOR write' },
-  ...{ 'subtask.deleted': 'EDITOR write', 'comment.created': 'ADMIN admin' },
+  ...{ 'subtask.deleted': 'ADMIN admin', 'comment.created': 'ADMIN admin' },
   ...{ 'comment.updated': 'nobody', 'comment.deleted': 'ADMIN admin' },
 }
 
@@ -40,8 +40,8 @@ test('an undo takes the role and the scope of the change that it takes back', ()
   expect(found).toEqual(expected)
 })
 
-test('a comment is given back, changed back and taken away by its author as a VIEWER', () => {
-  for (const type of ['comment.created', 'comment.updated', 'comment.deleted'] as const) {
+test('an author who is a VIEWER changes their own comment back and takes it away', () => {
+  for (const type of ['comment.created', 'comment.updated'] as const) {
     const inverse = inverses[type]
     if (typeof inverse === 'function') throw inverse()
     expect(
