@@ -97,7 +97,7 @@ const callerGuard = (
  * come with a token that the first attempt ended. Gives routes what the token claims; they ask whether it holds before
  * they do anything new.
  */
-const claimsGuard = ({ authenticate, limits, reads, told, trustProxy }: Means) =>
+const claimsGuard = ({ authenticate, limits, scheduler, reads, trustProxy }: Means) =>
   new Elysia({ name: 'claimed-guard' })
     .use(reads)
     .derive({ as: 'scoped' }, async ({ request, params, server }) => {
@@ -107,8 +107,10 @@ const claimsGuard = ({ authenticate, limits, reads, told, trustProxy }: Means) =
       const isHeld = isKeyed ? await authenticate.holdsInTime(claims) : true
       if (!isKeyed) await authenticate.require(claims)
       // Who was signed out takes nothing from who is signed in.
-      const share = await limits.useOwn(isHeld ? claims.userId : claims.tokenId, kindOf(request))
+      const holder = isHeld ? claims.userId : claims.tokenId
+      const share = await limits.useOwn(holder, kindOf(request))
       tidy(request, params)
-      return { claims, share, address: addressOf(request, server, trustProxy) }
+      const turn = await scheduler.enter(holder)
+      return { claims, share, turn, address: addressOf(request, server, trustProxy) }
     })
-    .onAfterHandle({ as: 'scoped' }, told)
+    .onAfterHandle({ as: 'scoped' }, finish)
