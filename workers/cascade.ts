@@ -10,8 +10,13 @@ import { removeDeliveries } from './webhooks/expire-deliveries.ts'
 /** Who the history names for what a worker does. */
 export const worker = nilId
 
-/** Removes what a deleted project left behind, its stream last: run again, it goes on where it stopped. */
+/**
+ * Removes what a deleted project left behind, its stream last: run again, it goes on where it stopped.
+ * @throws when the project still exists: the job is then parked for the operator, and nothing is removed
+ */
 export async function purgeProject(sql: Sql, projectId: string, pace: Pace): Promise<void> {
+  const [project] = await sql`select id from projects where id = ${projectId}`
+  if (project) throw new Error(`The project ${projectId} still exists: nothing of it is removed`)
   // Who is stopped between two statements, for long, finds what has the ids of its tasks since.
   const notOfAnother = sql`and not exists (
     select from tasks t where t.id = task_id and t.project_id <> ${projectId})`
@@ -56,8 +61,11 @@ export async function purgeTask(
   pace: Pace,
 ): Promise<void> {
   const last = eventId ?? (await lastDeletionOf(sql, taskId))
-  await purgeChildren(sql, [taskId], pace, last ? sql`and event_id < ${last}::uuid` : sql``)
+  await purgeChildren(sql, [taskId], pace, last ? sql`and event_id < ${last}::uuid` : taskIsGone(sql))
 }
+
+/** The log tells of no deletion any more, or never did. */
+const taskIsGone = (sql: Sql) => sql`and not exists (select from tasks t where t.id = task_id)`
 
 /** For jobs from before they named the event. */
 async function lastDeletionOf(sql: Sql, taskId: string): Promise<string | undefined> {

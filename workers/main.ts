@@ -1,6 +1,6 @@
+import { isId, nilId } from '../src/ids.ts'
 import type { Job } from 'bullmq'
-import { nilId } from '../src/ids.ts'
-import { type JobData, mailQueueName, queueName, queuePrefix } from '../src/jobs/queue.ts'
+import { mailQueueName, queueName, queuePrefix } from '../src/jobs/queue.ts'
 import { disconnect, openBlocking } from '../src/redis/connections.ts'
 import type { Services } from '../src/services.ts'
 import { purgeProject, purgeTask, unassignMember } from './cascade.ts'
@@ -36,13 +36,13 @@ export function startWorkers(services: Services): () => Promise<void> {
   const steps = stepsOf(services)
   const options = { ...habits, prefix: queuePrefix(config) }
   const workers = openWorkers(connection, log)
-  const perform = async (job: Job<JobData>, token?: string) => {
-    // A schedule that an earlier release kept in this queue.
-    if (!job.data.outboxId) return void (await jobs.queue.removeJobScheduler(job.name))
-    return runJob(bench, job, token)
+  const perform = async (job: Job, token?: string) => {
+    const { id = '', name } = job
+    if (isId(id)) return runJob(bench, job, id, token)
+    await jobs.queue.removeJobScheduler(name) // of an earlier release, which kept schedules in this queue
   }
   for (const name of [queueName, mailQueueName])
-    workers.open<JobData>(name, perform, { ...options, concurrency: config.jobConcurrency })
+    workers.open(name, perform, { ...options, concurrency: config.jobConcurrency })
   workers.open<Place>(recurringQueue, (job, token) => runStep(steps, begin, log, job, token), {
     ...options,
     concurrency: Object.keys(steps).length,

@@ -1,21 +1,25 @@
+import type { OutboxRow } from '../drizzle/rows.ts'
 import type { Sql } from '../src/postgres/database.ts'
 import { reasonOf } from './reason.ts'
 
 const died = 'The worker ended before the job did'
 
+/** What to do, as the commit that owes it wrote it down. */
+export type OwedWork = Pick<OutboxRow, 'name' | 'data'>
+
 /**
  * Counts a try before it begins, so that one whose worker dies counts too, and whatever Redis forgets. `gone` when there
  * is nothing to do: done, dropped or parked meanwhile. `parked` when the last try was begun and never ended.
  */
-export async function begin(sql: Sql, id: string, most: number): Promise<'begun' | 'parked' | 'gone'> {
-  const begun = await sql`
+export async function begin(sql: Sql, id: string, most: number) {
+  const [begun] = await sql<OwedWork[]>`
     update outbox set attempts = attempts + 1
-    where id = ${id} and parked_at is null and attempts < ${most} returning id`
-  if (begun.length > 0) return 'begun'
-  const parked = await sql`
+    where id = ${id} and parked_at is null and attempts < ${most} returning name, data`
+  if (begun) return { state: 'begun', ...begun } as const
+  const [parked] = await sql<OwedWork[]>`
     update outbox set parked_at = now(), error = coalesce(error, ${died})
-    where id = ${id} and parked_at is null and attempts >= ${most} returning id`
-  return parked.length > 0 ? 'parked' : 'gone'
+    where id = ${id} and parked_at is null and attempts >= ${most} returning name, data`
+  return parked ? ({ state: 'parked', ...parked } as const) : ({ state: 'gone' } as const)
 }
 
 /** The job is done: only now its row leaves the outbox. */

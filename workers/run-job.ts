@@ -1,6 +1,5 @@
 import { DelayedError, type Job, UnrecoverableError } from 'bullmq'
 import type { Sql } from '../src/postgres/database.ts'
-import type { JobData } from '../src/jobs/queue.ts'
 import type { Log } from '../src/log.ts'
 import { begin, fail, settle, toBeContinued } from './outbox.ts'
 import { type Pace, SliceOver } from './pace.ts'
@@ -18,18 +17,18 @@ export interface Bench {
 }
 
 /**
- * Runs one slice of a job that the outbox owes. A long one goes to the back of the queue when its slice is over; one that
- * fails is tried again, by the queue as long as it knows of it, else by the sweep; one that failed too often is parked.
+ * Runs one slice of the job that an outbox row owes, as the row says: of what the queue holds, only the id is used. A long job goes
+ * to the back of the queue when its slice is over. One that fails is retried, by the queue as long as it knows the job, else
+ * by the sweep; one that failed too often is parked.
  */
-export async function runJob(by: Bench, job: Job<JobData>, token?: string): Promise<void> {
-  const { outboxId: id, data } = job.data
-  const state = await begin(by.sql, id, by.attempts).catch(leave)
-  if (state === 'gone') return
-  if (state === 'parked') return tellParked(by.log, job, 'its worker ended each time')
+export async function runJob(by: Bench, job: Job, id: string, token?: string): Promise<void> {
+  const owed = await begin(by.sql, id, by.attempts).catch(leave)
+  if (owed.state === 'gone') return
+  if (owed.state === 'parked') return tellParked(by.log, id, owed.name, 'its worker ended each time')
   try {
-    const work = by.work[job.name]
-    if (!work) throw new Error(`There is no work called ${job.name}`)
-    await work(data, by.beginSlice())
+    const work = Object.hasOwn(by.work, owed.name) ? by.work[owed.name] : undefined
+    if (!work) throw new Error(`There is no work called ${owed.name}`)
+    await work(owed.data, by.beginSlice())
     await settle(by.sql, id)
   } catch (error) {
     if (error instanceof SliceOver) {
@@ -38,7 +37,8 @@ export async function runJob(by: Bench, job: Job<JobData>, token?: string): Prom
       throw new DelayedError()
     }
     const reason = reasonOf(error)
-    if (await fail(by.sql, id, by.attempts, error).catch(leave)) return tellParked(by.log, job, reason)
+    if (await fail(by.sql, id, by.attempts, error).catch(leave))
+      return tellParked(by.log, id, owed.name, reason)
     throw new Error(reason)
   }
 }
@@ -48,5 +48,5 @@ function leave(error: unknown): never {
   throw new UnrecoverableError(reasonOf(error))
 }
 
-const tellParked = (log: Log, { name, data }: Job<JobData>, reason: string) =>
-  log.error({ job: name, id: data.outboxId, reason }, 'job parked; see `npm run jobs`')
+const tellParked = (log: Log, id: string, job: string, reason: string) =>
+  log.error({ job, id, reason }, 'job parked; see `npm run jobs`')

@@ -34,7 +34,10 @@ export const undoProject = command('project.undo', {
   weight: ({ seqs }) => seqs?.length ?? 1,
   // How many events a batch has is not known yet.
   cost: ({ batch, seqs }) => (batch === undefined ? (seqs?.length ?? 1) : 100),
-  isExpensive: ({ dryRun, seqs = [] }) => dryRun === 'true' || seqs.length > manySeqs,
+  isExpensive({ dryRun, batch, seqs = [] }) {
+    if (seqs.length > manySeqs) return true
+    return dryRun === 'true' && (batch !== undefined || seqs.length > 10)
+  },
   whom: (_, { userId }) => ({ by: 'id', key: userId }),
   keepsAnswer: true,
   recalls: (event, person) => (isPlain(event) ? undoneBy([toldAgain(event, person)]) : undefined),

@@ -18,13 +18,6 @@ export const queuePrefix = ({ redisPrefix, redisUrl }: Pick<Config, 'redisPrefix
 /** Work that a commit owes; the database notes since when. */
 export type OwedJob = Pick<OutboxRow, 'id' | 'projectId' | 'name' | 'data'>
 
-export interface JobData {
-  /** The outbox row that stays until the job is done. */
-  outboxId: string
-  projectId: string | null
-  data: Record<string, string>
-}
-
 export type Jobs = ReturnType<typeof openJobs>
 
 /** The producer's side of the queue. It fails fast: what it cannot hand over, the sweep does later. */
@@ -35,8 +28,8 @@ export function openJobs(config: Config, log: Log) {
     queue.on('error', () => {}) // the connection itself reports that Redis is away
     return queue
   }
-  const queue = open<JobData>(queueName)
-  const mails = open<JobData>(mailQueueName)
+  const queue = open<object>(queueName)
+  const mails = open<object>(mailQueueName)
   const queueOf = ({ name }: Pick<OwedJob, 'name'>) => (name === mailJobName ? mails : queue)
   return {
     queue,
@@ -82,9 +75,10 @@ async function absent(
   return new Set(ids.filter((_, i) => told[i]?.[1] === 0))
 }
 
-const jobOf = ({ id, projectId, name, data }: OwedJob, attempts: number) => ({
-  name,
-  data: { outboxId: id, projectId, data },
+/** The queue carries the id of the outbox row alone: what is done is read from the row, which nobody can change in Redis. */
+const jobOf = ({ id }: OwedJob, attempts: number) => ({
+  name: 'job',
+  data: {},
   opts: { ...forgotten, jobId: id, attempts, backoff },
 })
 

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -6,6 +7,7 @@ import { giveToOwner } from './owner.ts'
 import { freePort } from './port.ts'
 import { end, launch, logTail, worksIn } from './process.ts'
 import { redisBinary } from './redis-binary.ts'
+import { keptText } from './secret.ts'
 import { until } from './wait.ts'
 import type { Say } from './say.ts'
 
@@ -21,20 +23,33 @@ const settings = {
   'maxmemory-policy': 'noeviction',
 }
 
+/** A configuration file for Redis with its password: an argument of the command line is shown to every local user. */
+interface Access {
+  file: string
+  password: string
+}
+
 /** A Redis at work. */
 export interface RunningRedis {
   pid: number
   port: number
 }
 
-/** Starts the Redis of `dataDir`, or attaches to it when it runs, and answers its URL. */
+/** Starts the Redis of `dataDir`, or attaches to it when it runs, and answers its URL, which holds its password. */
 export async function startRedis(dataDir: string, log: Say): Promise<string> {
   const dir = join(dataDir, 'redis')
   await mkdir(dir, { recursive: true, mode: 0o700 })
+  const access = await ownAccess(dir)
   await giveToOwner(dataDir, dir)
-  const { port } = (await attach(dir)) ?? (await startAnywhere(await redisBinary(log), dir))
+  const { port } = (await attach(dir, access)) ?? (await startAnywhere(await redisBinary(log), dir, access))
   log(`Redis listens on 127.0.0.1:${port}`)
-  return `redis://127.0.0.1:${port}`
+  return `redis://:${access.password}@127.0.0.1:${port}`
+}
+
+async function ownAccess(dir: string): Promise<Access> {
+  const file = join(dir, 'docket.conf')
+  const text = await keptText(file, () => `requirepass ${randomBytes(24).toString('base64url')}\n`)
+  return { file, password: /^requirepass (\S+)$/m.exec(text)?.[1] ?? '' }
 }
 
 /** Stops the Redis of `dataDir`, if it runs; what it holds stays on disk. */
@@ -50,34 +65,36 @@ export async function launchRedis(
   binary: string,
   dir: string,
   port: number,
+  access?: Access,
 ): Promise<RunningRedis | undefined> {
   const options = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value])
-  const command = [binary, '--port', String(port), '--dir', dir, ...options]
+  const configured = access ? [binary, access.file] : [binary]
+  const command = [...configured, '--port', String(port), '--dir', dir, ...options]
   const { uid, gid } = statSync(dir)
   const runAs = process.getuid?.() === 0 ? { uid, gid } : {} // root may run it for somebody else
   const server = launch({ command, cwd: dir, logFile: `${dir}.log`, ...runAs })
   writeFileSync(join(dir, 'server.json'), JSON.stringify({ pid: server.pid, port }))
   const accepted = await until(async () => {
     if (server.ended() !== undefined) return false
-    return (await answers(port)) ? true : undefined
+    return (await answers(port, access)) ? true : undefined
   }, readyTimeoutMs)
   if (accepted === undefined) await end(server.pid, dir, 'SIGKILL', stopTimeoutMs)
   return accepted ? { pid: server.pid, port } : undefined
 }
 
-async function startAnywhere(binary: string, dir: string): Promise<RunningRedis> {
+async function startAnywhere(binary: string, dir: string, access: Access): Promise<RunningRedis> {
   for (let attempt = 1; attempt <= attempts; attempt++) {
-    const server = await launchRedis(binary, dir, await freePort())
+    const server = await launchRedis(binary, dir, await freePort(), access)
     if (server) return server
   }
   throw new Error(`Redis does not start. ${await logTail(`${dir}.log`)}`)
 }
 
-async function attach(dir: string): Promise<RunningRedis | undefined> {
+async function attach(dir: string, access: Access): Promise<RunningRedis | undefined> {
   const found = await until(async () => {
     const server = await running(dir)
     if (!server) return null
-    return (await answers(server.port)) ? server : undefined
+    return (await answers(server.port, access)) ? server : undefined
   }, readyTimeoutMs)
   if (found === undefined) throw new Error(`Redis runs but does not answer. ${await logTail(`${dir}.log`)}`)
   return found ?? undefined
@@ -92,9 +109,13 @@ async function running(dir: string): Promise<RunningRedis | undefined> {
   }
 }
 
-async function answers(port: number): Promise<boolean> {
+async function answers(port: number, access?: Access): Promise<boolean> {
   const options = { lazyConnect: true, connectTimeout: 1000, commandTimeout: 1000, retryStrategy: () => null }
-  const client = new Redis(port, '127.0.0.1', { ...options, enableReadyCheck: false })
+  const client = new Redis(port, '127.0.0.1', {
+    ...options,
+    password: access?.password,
+    enableReadyCheck: false,
+  })
   client.on('error', () => {})
   const reply = await client.ping().catch(() => undefined)
   client.disconnect()

@@ -5,18 +5,23 @@ import { giveToOwner } from './owner.ts'
 
 /** The secret that signs tokens when none is configured: made once, kept in `dataDir` for this user only. */
 export async function localSecret(dataDir: string): Promise<string> {
-  const path = join(dataDir, 'jwt-secret')
-  await mkdir(dataDir, { recursive: true })
+  const secret = await keptText(join(dataDir, 'jwt-secret'), () => randomBytes(48).toString('base64url'))
+  await giveToOwner(dataDir, join(dataDir, 'jwt-secret'))
+  return secret
+}
+
+/** The text of a file that only this user can read; `make` writes it when there is none. */
+export async function keptText(path: string, make: () => string): Promise<string> {
+  await mkdir(join(path, '..'), { recursive: true })
   const kept = await read(path)
   if (kept) return kept
-  // Written whole beside its name, then linked: of two processes at once, both get the first one's secret.
+  // Written whole beside its name, then linked: of two processes at once, both get the first one's text.
   const draft = `${path}.${randomBytes(6).toString('hex')}`
-  await writeFile(draft, randomBytes(48).toString('base64url'), { mode: 0o600, flag: 'wx' })
+  await writeFile(draft, make(), { mode: 0o600, flag: 'wx' })
   await link(draft, path).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error
   })
   await unlink(draft)
-  await giveToOwner(dataDir, path)
   return readFile(path, 'utf8')
 }
 

@@ -124,10 +124,30 @@ test('a server that does not start is told by the line of its log that says why'
   await failure.catch(({ message }: Error) => expect(message.split('\n')).toHaveLength(1))
 })
 
+test('the own Redis rejects a client without its password, also after a restart', async () => {
+  for (let n = 0; n < 2; n++) {
+    const local = await start({ postgres: false, redis: true })
+    const { port, password } = new URL(local.redisUrl ?? '')
+    expect(password).toMatch(/^[\w-]{32}$/)
+    const stranger = { ...local, redisUrl: `redis://127.0.0.1:${port}` }
+    await expect(command(stranger, (redis) => redis.flushall())).rejects.toThrow('NOAUTH')
+    expect(await command(local, (redis) => redis.ping())).toBe('PONG')
+    await local.stop()
+  }
+})
+
+test('the password of the own Redis is shown in no list of processes', async () => {
+  const local = await start({ postgres: false, redis: true })
+  const { pid } = JSON.parse(await readFile(join(dataDir, 'redis/server.json'), 'utf8'))
+  const line = await readFile(`/proc/${pid}/cmdline`, 'utf8')
+  expect(line).not.toContain(new URL(local.redisUrl ?? '').password)
+})
+
 test('files of the own servers are closed to others', async () => {
   const local = await start()
   expect(await serves(local)).toEqual({ postgres: true, redis: true })
-  for (const name of ['postgres', 'redis', 'postgres.log', 'redis.log', 'postgres/docket.password'])
+  const names = ['postgres', 'redis', 'postgres.log', 'redis.log', 'postgres/docket.password']
+  for (const name of [...names, 'redis/docket.conf'])
     expect([name, (await stat(join(dataDir, name))).mode & 0o077]).toEqual([name, 0])
   await local.stop()
 })

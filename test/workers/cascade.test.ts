@@ -42,6 +42,15 @@ test('a deleted project takes its members, and jobs that were owed to it, along'
   expect(await rowsWith(sql(), [...ids, invited.body.id])).toEqual({})
 })
 
+test('nothing is purged of a project that still exists, nor of a task that was never deleted', async () => {
+  const kept = await furnish(ada, 2)
+  const before = await rowsWith(sql(), kept.ids)
+  const pace = { batchRows: 7, pauseMs: 0 }
+  await expect(purgeProject(sql(), kept.id, pace)).rejects.toThrow('still exists')
+  await purgeTask(sql(), { taskId: kept.taskIds[0] }, pace)
+  expect(await rowsWith(sql(), kept.ids)).toEqual(before)
+})
+
 test('a deleted task takes its subtasks and comments along, and nothing else', async () => {
   const { id, taskIds } = await furnish(ada, 3)
   const [doomed, ...kept] = taskIds as [string, ...string[]]
@@ -115,6 +124,7 @@ test('a worker that froze in the removal of a project takes nothing of who has t
   const [woken, frozen] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const slow = new Proxy(sql(), {
     apply(target, self, args: [TemplateStringsArray]) {
+      if (args[0][0] === 'select id from projects where id = ') return [] // as if it began after the deletion
       const query = Reflect.apply(target, self, args)
       if (!args[0][0]?.includes('with found as materialized (select id from ')) return query
       frozen.resolve()

@@ -44,6 +44,43 @@ test('a job that a crash left in the outbox, before it reached the queue, is don
   await gone()
 })
 
+test('a queued job that is changed in Redis does what its outbox row says', async () => {
+  const { queue } = service.services.jobs
+  const { id: projectId } = doomed
+  const task = doomed.taskIds[0]!
+  await ada.delete(`/tasks/${task}`)
+  await eventually('the job in the queue', async () => (await queue.getJobCountByTypes('wait')) === 1)
+  const [{ id }] = (await sql()`select id from outbox`) as unknown as [{ id: string }]
+  const client = new Redis(redis.url)
+  const data = JSON.stringify({ outboxId: id, projectId, data: { projectId } })
+  await client.hset(queue.toKey(id), { name: 'purge-project', data })
+  client.disconnect()
+  service.startWorkers()
+  await eventually('an empty outbox', () => isOwed(0))
+  expect((await ada.get(`/projects/${projectId}/events`)).body).not.toEqual([])
+  expect((await ada.get(`/tasks/${doomed.taskIds[1]}`)).status).toBe(200)
+  expect(await rowsWith(sql(), [task])).toEqual({ events: 5 })
+})
+
+test('the queue holds nothing of a job but its id', async () => {
+  const { queue } = service.services.jobs
+  await ada.delete(`/projects/${doomed.id}`)
+  await eventually('the job in the queue', async () => (await queue.getJobCountByTypes('wait')) === 1)
+  const [job] = await queue.getJobs('wait')
+  const [row] = await sql()<{ id: string }[]>`select id from outbox`
+  expect([job!.id, job!.name, job!.data]).toEqual([row!.id, 'job', {} as never])
+})
+
+test('a job with an id that no outbox row has leaves the queue, and nothing else happens', async () => {
+  const { queue } = service.services.jobs
+  const opts = { removeOnComplete: true, removeOnFail: true }
+  for (const jobId of [newId(), 'forged', nilId])
+    await queue.add('purge-project', { projectId: doomed.id } as never, { ...opts, jobId })
+  service.startWorkers()
+  await eventually('an empty queue', async () => (await queue.getJobCountByTypes()) === 0)
+  expect((await ada.get(`/tasks/${doomed.taskIds[0]}`)).status).toBe(200)
+})
+
 test('a job put into the outbox by hand is done', async () => {
   const taskId = doomed.taskIds[0]!
   await sql()`delete from tasks where id = ${taskId}`

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { DelayedError, type Job } from 'bullmq'
 import { newId } from '../../src/ids.ts'
-import type { JobData } from '../../src/jobs/queue.ts'
 import { openLog } from '../../src/log.ts'
 import { begin, fail } from '../../workers/outbox.ts'
 import { type Pace, SliceOver } from '../../workers/pace.ts'
@@ -33,18 +32,17 @@ test('a job has as many slices as it needs, however few tries it has', async () 
     if (++slices < 5) throw new SliceOver()
   }
   const by = { sql: sql(), log, work: { long }, beginSlice, attempts: 2 }
-  const data: JobData = { outboxId: id, projectId: null, data: {} }
-  const job = { name: 'long', data, moveToDelayed: async () => {} } as unknown as Job<JobData>
+  const job = { moveToDelayed: async () => {} } as unknown as Job
   for (let slice = 1; slice < 5; slice++)
-    expect(await runJob(by, job).catch((error) => error)).toBeInstanceOf(DelayedError)
-  await runJob(by, job)
+    expect(await runJob(by, job, id).catch((error) => error)).toBeInstanceOf(DelayedError)
+  await runJob(by, job, id)
   expect([slices, await owed(sql())]).toEqual([5, 0])
 })
 
 test('a job is parked as soon as its last try has failed', async () => {
   const id = newId()
   await sql()`insert into outbox (id, name, data, created_at) values (${id}, 'bad', '{}', now())`
-  const tried = async () => [await begin(sql(), id, 2), await fail(sql(), id, 2, new Error('no'))]
+  const tried = async () => [(await begin(sql(), id, 2)).state, await fail(sql(), id, 2, new Error('no'))]
   expect(await tried()).toEqual(['begun', false])
   expect(await tried()).toEqual(['begun', true])
   await sql()`delete from outbox where id = ${id}`
