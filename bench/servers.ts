@@ -41,7 +41,8 @@ export async function startServers(closers: Closers): Promise<Servers> {
   closers.unshift(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }))
   const starting = startLocal({ dataDir: folder, postgres: true, redis: true, log: () => {} })
   closers.unshift(async () => (await starting).stop())
-  const { databaseUrl = '', redisUrl = '' } = await starting
+  const { databaseUrl = '', redisUrl = '', withoutRedis } = await starting
+  if (withoutRedis) throw new Error(withoutRedis)
   await migrate(databaseUrl)
   const sql = postgres(databaseUrl, { max: 4, onnotice: () => {} })
   closers.unshift(() => sql.end({ timeout: 1 }))

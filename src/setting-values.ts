@@ -69,9 +69,9 @@ function databaseUrl(name: string, value: string): string {
 }
 const writing = ['read-write', 'primary']
 
-/** One server, the master that sentinels know by its name, or a cluster. */
+/** One server (by its socket, if it is on this machine), the master that sentinels know by its name, or a cluster. */
 function redisUrl(name: string, value: string): string {
-  const [first, second] = urlsIn(url(name, value, ['redis:', 'rediss:', ...ofMany]))
+  const [first, second] = urlsIn(url(name, value, ['redis:', 'rediss:', 'unix:', ...ofMany]))
   if (!first) return value
   const { protocol, pathname } = new URL(first)
   if (second && !ofMany.includes(protocol))

@@ -21,14 +21,20 @@ const advice =
   'Install Redis (Debian and Ubuntu: apt-get install redis-server, Fedora: dnf install valkey, ' +
   'macOS: brew install redis), or set REDIS_URL to a Redis that runs already.'
 
-/** Finds redis-server or valkey-server; without either, installs one with the system's package manager. */
+/** The machine has no Redis server, and none could be installed. The message says why and what to do. */
+export class NoRedisServer extends Error {}
+
+/**
+ * Finds redis-server or valkey-server; without either, installs one with the system's package manager.
+ * @throws NoRedisServer
+ */
 export async function redisBinary(log: Say): Promise<string> {
   const found = findServer()
   if (found) return found
   const problem = await install(log)
   const installed = findServer()
   if (installed) return installed
-  throw new Error(`There is neither redis-server nor valkey-server on the PATH. ${problem} ${advice}`)
+  throw new NoRedisServer(`There is neither redis-server nor valkey-server on the PATH. ${problem} ${advice}`)
 }
 
 async function install(log: Say): Promise<string> {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { type FileLock, tryLock } from './lock.ts'
 import { giveToOwner } from './owner.ts'
 import { startPostgres, stopPostgres } from './postgres.ts'
+import { NoRedisServer } from './redis-binary.ts'
 import { startRedis, stopRedis } from './redis.ts'
 import type { Say } from './say.ts'
 import { until } from './wait.ts'
@@ -26,6 +27,8 @@ export interface LocalOptions {
 export interface Local {
   databaseUrl?: string
   redisUrl?: string
+  /** Why no Redis was started, though one was wanted: the machine has none. */
+  withoutRedis?: string
   stop(): Promise<void>
 }
 
@@ -39,17 +42,27 @@ export async function startLocal(options: LocalOptions): Promise<Local> {
     const others = !isUnused(dir)
     use = await enter(dir)
     const databaseUrl = options.postgres ? await startPostgres(dir, others, options.log) : undefined
-    const redisUrl = options.redis ? await startRedis(dir, options.log) : undefined
+    const redis = options.redis ? await redisOf(dir, options.log) : {}
     await giveToOwner(dir, ...ourFiles.map((name) => join(dir, name)))
     const kept = use
     let stopped: Promise<void> | undefined
-    return { databaseUrl, redisUrl, stop: () => (stopped ??= stop(dir, kept)) }
+    return { databaseUrl, ...redis, stop: () => (stopped ??= stop(dir, kept)) }
   } catch (error) {
     use?.release()
     await stopUnused(dir).catch(() => {})
     throw explained(error, dir)
   } finally {
     gate.release()
+  }
+}
+
+/** Everything works without Redis, only slower: a machine without one still gets a service. */
+async function redisOf(dir: string, log: Say): Promise<Pick<Local, 'redisUrl' | 'withoutRedis'>> {
+  try {
+    return { redisUrl: await startRedis(dir, log) }
+  } catch (error) {
+    if (error instanceof NoRedisServer) return { withoutRedis: error.message }
+    throw error
   }
 }
 

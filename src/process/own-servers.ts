@@ -1,3 +1,5 @@
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import type { Config } from '../config.ts'
 import type { Say } from '../local/say.ts'
 import { localSecret } from '../local/secret.ts'
@@ -25,10 +27,17 @@ export async function withOwnServers(
     )
   stopping.closes('own servers', stop, { always: true })
   const servers = await stopping.unlessBegun(starting)
+  const { withoutRedis: reason } = servers
+  if (reason)
+    log.warn({ reason }, 'starting without Redis: writes are slower, and jobs wait until there is one')
   return {
     ...given,
     databaseUrl: databaseUrl || (servers.databaseUrl ?? ''),
-    redisUrl: redisUrl || (servers.redisUrl ?? ''),
+    redisUrl: redisUrl || (servers.redisUrl ?? absentRedis(dataDir)),
     jwtSecret: jwtSecret || (isErrand ? '' : await localSecret(dataDir)),
   }
 }
+
+/** The URL of a Redis that is away for good. An address would one day be that of some other program. */
+const absentRedis = (dataDir: string): string =>
+  `unix:${pathToFileURL(join(dataDir, 'redis', 'absent.sock')).href.slice('file:'.length)}`

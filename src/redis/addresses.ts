@@ -30,6 +30,10 @@ export function waysInto(url: string): RedisOptions {
   }
 }
 
+/** One server, as ioredis takes it: a URL, or the path of its socket. */
+export const serverOf = (url: string): string =>
+  url.startsWith('unix:') ? decodeURIComponent(new URL(url).pathname) + new URL(url).search : url
+
 const isSecure = (url: string) => url.startsWith('rediss')
 
 const nodesOf = (url: string, usualPort: number) =>

@@ -1,6 +1,6 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import type { Log } from '../log.ts'
-import { clusterOf, isCluster, sentinelsOf, waysInto } from './addresses.ts'
+import { clusterOf, isCluster, sentinelsOf, serverOf, waysInto } from './addresses.ts'
 
 /** Of all commands those are used that one server knows as a cluster does, and scripts whose keys are in one place. */
 export type RedisClient = Redis | Cluster
@@ -49,7 +49,7 @@ function connect(url: string, own: RedisOptions): RedisClient {
 
 function toOne(url: string, options: RedisOptions): Redis {
   const sentinels = sentinelsOf(url)
-  return sentinels ? new Redis({ ...sentinels, ...options }) : new Redis(url, options)
+  return sentinels ? new Redis({ ...sentinels, ...options }) : new Redis(serverOf(url), options)
 }
 
 /** All nodes of a cluster hear what is published at one: when that is lost, the next one is listened to. */

@@ -91,7 +91,13 @@ describe('an address', () => {
       expect(readConfig({ DATABASE_URL: url }).databaseUrl).toBe(url)
     const many = ['redis+sentinel://u:p@one:26379,two/main', 'redis+cluster://one:6379,two,[::1]:7000']
     const secure = many.map((url) => url.replace('redis', 'rediss'))
-    for (const url of ['redis://cache:6379/1', 'rediss://cache', ...many, ...secure])
+    for (const url of [
+      'redis://cache:6379/1',
+      'rediss://cache',
+      'unix:///run/redis.sock?db=1',
+      ...many,
+      ...secure,
+    ])
       expect(readConfig({ REDIS_URL: url }).redisUrl).toBe(url)
   })
 
@@ -104,7 +110,7 @@ describe('an address', () => {
         'DATABASE_URL wants the server that writes: target_session_attrs=read-write, or nothing',
       )
     expect(complaint({ REDIS_URL: 'http://cache' })).toBe(
-      `REDIS_URL must be a URL starting with ${['redis', 'rediss', 'redis+sentinel', 'redis+cluster', 'rediss+sentinel', 'rediss+cluster'].map((one) => `${one}://`).join(' or ')}`,
+      `REDIS_URL must be a URL starting with ${['redis', 'rediss', 'unix', 'redis+sentinel', 'redis+cluster', 'rediss+sentinel', 'rediss+cluster'].map((one) => `${one}://`).join(' or ')}`,
     )
     expect(complaint({ REDIS_URL: 'redis://one,two' })).toContain('redis+cluster://')
     for (const scheme of ['redis+sentinel', 'rediss+sentinel'])

@@ -14,6 +14,7 @@ export interface TestServers {
 export async function startServers(dataDir: string): Promise<TestServers> {
   const local = await startLocal({ dataDir, postgres: true, redis: true, log: logInstallation })
   try {
+    if (local.withoutRedis) throw new Error(local.withoutRedis)
     const adminUrl = withDatabase(local.databaseUrl!, 'postgres')
     await prepareTemplate(adminUrl)
     const env = { TEST_DATABASE_URL: adminUrl, TEST_REDIS_URL: local.redisUrl!, TEST_DATA_DIR: dataDir }
