@@ -5,7 +5,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { type RunAs, serverUser, type User, wayIn } from './postgres-user.ts'
-import type { Say } from './say.ts'
+import type { Starting } from './say.ts'
 
 const run = promisify(execFile)
 const initTimeoutMs = 120_000
@@ -26,7 +26,7 @@ export interface Cluster {
 export const databaseName = 'docket'
 
 /** Opens the cluster in `dataDir`, and makes it when there is none. */
-export async function openCluster(dataDir: string, log: Say): Promise<Cluster> {
+export async function openCluster(dataDir: string, { log, signal }: Starting): Promise<Cluster> {
   const dir = join(dataDir, 'postgres')
   const { initdb, postgres } = await findBinaries()
   const user = await serverUser(dir)
@@ -43,7 +43,7 @@ export async function openCluster(dataDir: string, log: Say): Promise<Cluster> {
   if (exists) await requireSameMajor(dir, postgres)
   if (!exists) {
     log(`Creating a Postgres cluster in ${dir}`, true)
-    await initialise(workDir, initdb, runAs, user)
+    await initialise(workDir, initdb, { runAs, user, signal })
     await rename(workDir, dir)
   }
   return { dir, postgres, runAs }
@@ -77,7 +77,13 @@ async function findBinaries(): Promise<Binaries> {
   }
 }
 
-async function initialise(dir: string, initdb: string, runAs: RunAs, user: User | undefined): Promise<void> {
+interface Initialising {
+  runAs: RunAs
+  user: User | undefined
+  signal: AbortSignal
+}
+
+async function initialise(dir: string, initdb: string, { runAs, user, signal }: Initialising): Promise<void> {
   const passwordFile = `${dir}.password`
   await writeFile(passwordFile, randomBytes(24).toString('base64url'), { mode: 0o600 })
   if (user) await give(user, passwordFile)
@@ -86,7 +92,12 @@ async function initialise(dir: string, initdb: string, runAs: RunAs, user: User 
   const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
   const [program = '', ...args] = [...runAs.prefix, initdb, `--pgdata=${dir}`, ...access, ...locale]
   const env = { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' }
-  await run(program, args, { uid: runAs.uid, gid: runAs.gid, cwd: '/', env, timeout: initTimeoutMs })
+  const { uid, gid } = runAs
+  signal.throwIfAborted()
+  const running = run(program, args, { uid, gid, cwd: '/', env, timeout: initTimeoutMs })
+  const interrupt = () => void running.child.kill() // and it removes what it has made
+  signal.addEventListener('abort', interrupt)
+  await running.finally(() => signal.removeEventListener('abort', interrupt))
   await rename(passwordFile, join(dir, 'docket.password'))
 }
 

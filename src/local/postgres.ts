@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import postgres from 'postgres'
 import { freePort } from './port.ts'
 import { type Cluster, clusterPassword, databaseName, openCluster } from './postgres-cluster.ts'
-import { end, launch, logTail, worksIn } from './process.ts'
+import { accepts, end, launch, logTail, worksIn } from './process.ts'
 import { until } from './wait.ts'
-import type { Say } from './say.ts'
+import type { Starting } from './say.ts'
 
 const attempts = 5
 // Long, because a server that crashed replays its log first.
@@ -27,14 +27,15 @@ interface Running {
 }
 
 /** Starts the Postgres of `dataDir`, or attaches to it when it runs, and answers the URL of its database. */
-export async function startPostgres(dataDir: string, others: boolean, log: Say): Promise<string> {
+export async function startPostgres(dataDir: string, others: boolean, starting: Starting): Promise<string> {
   const dir = join(dataDir, 'postgres')
-  let url = await attach(dir)
+  const { log, signal } = starting
+  let url = await attach(dir, signal)
   if (url === undefined) {
-    const cluster = await openCluster(dataDir, log)
+    const cluster = await openCluster(dataDir, starting)
     // Postgres itself refuses to start when a stranger has the pid of a server that crashed.
     if (!others) await rm(join(dir, 'postmaster.pid'), { force: true })
-    url = await start(cluster, `${dir}.log`)
+    url = await start(cluster, `${dir}.log`, signal)
   }
   log(`Postgres listens on 127.0.0.1:${new URL(url).port}`)
   await createDatabase(url)
@@ -49,10 +50,10 @@ export async function stopPostgres(dataDir: string): Promise<void> {
   throw new Error(`Postgres (pid ${server.pid}) did not stop within ${stopTimeoutMs} ms.`)
 }
 
-async function start(cluster: Cluster, logFile: string): Promise<string> {
+async function start(cluster: Cluster, logFile: string, signal: AbortSignal): Promise<string> {
   let reason = ''
   for (let attempt = 1; attempt <= attempts; attempt++) {
-    const url = await tryStart(cluster, logFile, await freePort())
+    const url = await tryStart(cluster, logFile, await freePort(), signal)
     if (url !== undefined) return url
     reason = await logTail(logFile)
     // The port was taken meanwhile, or processes of a killed server still leave.
@@ -61,30 +62,35 @@ async function start(cluster: Cluster, logFile: string): Promise<string> {
   throw new Error(`Postgres does not start. ${reason}`)
 }
 
-async function tryStart({ dir, postgres, runAs }: Cluster, logFile: string, port: number) {
+async function tryStart(
+  { dir, postgres, runAs }: Cluster,
+  logFile: string,
+  port: number,
+  signal: AbortSignal,
+) {
   const { prefix, uid, gid } = runAs
   const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
   const command = [...prefix, postgres, '-D', dir, '-p', String(port), ...options]
   const server = launch({ command, cwd: '/', logFile, uid, gid })
   const url = urlOf(port, await clusterPassword(dir))
-  const accepted = await until(async () => {
-    if (server.ended() !== undefined) return false
-    return (await probe(url)) === undefined ? true : undefined
-  }, readyTimeoutMs)
-  if (accepted === undefined) await end(server.pid, dir, 'SIGQUIT', stopTimeoutMs)
-  return accepted ? url : undefined
+  const answers = async () => (await probe(url)) === undefined
+  return (await accepts(server, { dir, answers, readyTimeoutMs, stopTimeoutMs, signal })) ? url : undefined
 }
 
-async function attach(dir: string): Promise<string | undefined> {
+async function attach(dir: string, signal: AbortSignal): Promise<string | undefined> {
   if (!(await running(dir))) return undefined
   const password = await clusterPassword(dir)
   let problem: string | undefined
-  const found = await until(async () => {
-    const server = await running(dir)
-    if (!server) return null
-    problem = await probe(urlOf(server.port, password))
-    return problem === undefined ? server : undefined
-  }, readyTimeoutMs)
+  const found = await until(
+    async () => {
+      const server = await running(dir)
+      if (!server) return null
+      problem = await probe(urlOf(server.port, password))
+      return problem === undefined ? server : undefined
+    },
+    readyTimeoutMs,
+    { signal },
+  )
   if (found === undefined)
     throw new Error(`Postgres runs but does not answer: ${problem}. ${await logTail(`${dir}.log`)}`)
   return found ? urlOf(found.port, password) : undefined

@@ -26,29 +26,29 @@ export class NoRedisServer extends Error {}
 
 /**
  * Finds redis-server or valkey-server; without either, installs one with the system's package manager.
- * @throws NoRedisServer
+ * @throws NoRedisServer; the reason of `signal` as soon as that is aborted
  */
-export async function redisBinary(log: Say): Promise<string> {
+export async function redisBinary(log: Say, signal?: AbortSignal): Promise<string> {
   const found = findServer()
   if (found) return found
-  const problem = await install(log)
+  const problem = await install(log, signal)
   const installed = findServer()
   if (installed) return installed
   throw new NoRedisServer(`There is neither redis-server nor valkey-server on the PATH. ${problem} ${advice}`)
 }
 
-async function install(log: Say): Promise<string> {
+async function install(log: Say, signal?: AbortSignal): Promise<string> {
   const manager = managers.find(({ name }) => onPath(name))
   if (!manager) return 'No known package manager was found to install one.'
   const rights = rightsFor(manager.name)
   if (!rights) return `Installing one with ${manager.name} needs root, and there is no sudo.`
   const command = [...rights, manager.name]
-  if (manager.prepare) await execute([...command, ...manager.prepare])
+  if (manager.prepare) await execute([...command, ...manager.prepare], signal)
   let problem = ''
   for (const name of packages[manager.name] ?? ['valkey', 'redis']) {
     const line = [...command, ...manager.install, name]
     log(`Redis is missing, installing it: ${line.join(' ')}`, true)
-    const failure = await execute(line)
+    const failure = await execute(line, signal)
     if (failure === undefined) return ''
     problem ||= `${line.join(' ')} failed: ${failure}`
   }
@@ -61,13 +61,18 @@ function rightsFor(manager: string): string[] | undefined {
   return onPath('sudo') ? ['sudo', '-n'] : undefined
 }
 
-async function execute([program = '', ...args]: string[]): Promise<string | undefined> {
+/** Why a step failed, if it did. A step that is given up goes on by itself: half an installation would be worse. */
+async function execute([program = '', ...args]: string[], signal?: AbortSignal): Promise<string | undefined> {
+  signal?.throwIfAborted()
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
-  return run(program, args, { env, timeout: stepTimeoutMs, maxBuffer: 64 * 1024 * 1024 }).then(
+  const done = run(program, args, { env, timeout: stepTimeoutMs, maxBuffer: 64 * 1024 * 1024 }).then(
     () => undefined,
     (error: Error & { stderr?: string }) =>
       (error.stderr?.trim() || error.message).split('\n').slice(-3).join(' '),
   )
+  const { promise: givenUp, reject } = Promise.withResolvers<never>()
+  signal?.addEventListener('abort', () => reject(signal.reason), { once: true })
+  return Promise.race([done, givenUp])
 }
 
 function findServer(): string | undefined {

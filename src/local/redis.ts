@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { giveToOwner } from './owner.ts'
 import { freePort } from './port.ts'
-import { end, launch, logTail, worksIn } from './process.ts'
+import { accepts, end, launch, logTail, worksIn } from './process.ts'
 import { redisBinary } from './redis-binary.ts'
 import { keptText } from './secret.ts'
 import { until } from './wait.ts'
-import type { Say } from './say.ts'
+import type { Starting } from './say.ts'
 
 const attempts = 5
 // Long, because a server with much data loads it first.
@@ -36,12 +36,15 @@ export interface RunningRedis {
 }
 
 /** Starts the Redis of `dataDir`, or attaches to it when it runs, and answers its URL, which holds its password. */
-export async function startRedis(dataDir: string, log: Say): Promise<string> {
+export async function startRedis(dataDir: string, starting: Starting): Promise<string> {
   const dir = join(dataDir, 'redis')
   await mkdir(dir, { recursive: true, mode: 0o700 })
   const access = await ownAccess(dir)
   await giveToOwner(dataDir, dir)
-  const { port } = (await attach(dir, access)) ?? (await startAnywhere(await redisBinary(log), dir, access))
+  const { log, signal } = starting
+  const binary = () => redisBinary(log, signal)
+  const { port } =
+    (await attach(dir, access, signal)) ?? (await startAnywhere(await binary(), dir, access, signal))
   log(`Redis listens on 127.0.0.1:${port}`)
   return `redis://:${access.password}@127.0.0.1:${port}`
 }
@@ -66,6 +69,7 @@ export async function launchRedis(
   dir: string,
   port: number,
   access?: Access,
+  signal?: AbortSignal,
 ): Promise<RunningRedis | undefined> {
   const options = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value])
   const configured = access ? [binary, access.file] : [binary]
@@ -74,28 +78,33 @@ export async function launchRedis(
   const runAs = process.getuid?.() === 0 ? { uid, gid } : {} // root may run it for somebody else
   const server = launch({ command, cwd: dir, logFile: `${dir}.log`, ...runAs })
   writeFileSync(join(dir, 'server.json'), JSON.stringify({ pid: server.pid, port }))
-  const accepted = await until(async () => {
-    if (server.ended() !== undefined) return false
-    return (await answers(port, access)) ? true : undefined
-  }, readyTimeoutMs)
-  if (accepted === undefined) await end(server.pid, dir, 'SIGKILL', stopTimeoutMs)
-  return accepted ? { pid: server.pid, port } : undefined
+  const how = { dir, answers: () => answers(port, access), readyTimeoutMs, stopTimeoutMs, signal }
+  return (await accepts(server, how)) ? { pid: server.pid, port } : undefined
 }
 
-async function startAnywhere(binary: string, dir: string, access: Access): Promise<RunningRedis> {
+async function startAnywhere(
+  binary: string,
+  dir: string,
+  access: Access,
+  signal: AbortSignal,
+): Promise<RunningRedis> {
   for (let attempt = 1; attempt <= attempts; attempt++) {
-    const server = await launchRedis(binary, dir, await freePort(), access)
+    const server = await launchRedis(binary, dir, await freePort(), access, signal)
     if (server) return server
   }
   throw new Error(`Redis does not start. ${await logTail(`${dir}.log`)}`)
 }
 
-async function attach(dir: string, access: Access): Promise<RunningRedis | undefined> {
-  const found = await until(async () => {
-    const server = await running(dir)
-    if (!server) return null
-    return (await answers(server.port, access)) ? server : undefined
-  }, readyTimeoutMs)
+async function attach(dir: string, access: Access, signal: AbortSignal): Promise<RunningRedis | undefined> {
+  const found = await until(
+    async () => {
+      const server = await running(dir)
+      if (!server) return null
+      return (await answers(server.port, access)) ? server : undefined
+    },
+    readyTimeoutMs,
+    { signal },
+  )
   if (found === undefined) throw new Error(`Redis runs but does not answer. ${await logTail(`${dir}.log`)}`)
   return found ?? undefined
 }

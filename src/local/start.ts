@@ -6,7 +6,7 @@ import { giveToOwner } from './owner.ts'
 import { startPostgres, stopPostgres } from './postgres.ts'
 import { NoRedisServer } from './redis-binary.ts'
 import { startRedis, stopRedis } from './redis.ts'
-import type { Say } from './say.ts'
+import type { Say, Starting } from './say.ts'
 import { until } from './wait.ts'
 
 // Long enough for another process that installs Redis meanwhile.
@@ -21,6 +21,8 @@ export interface LocalOptions {
   postgres: boolean
   redis: boolean
   log: Say
+  /** Has a start given up: what it has started by then is stopped. */
+  signal?: AbortSignal
 }
 
 /** The servers of a data folder, for as long as this process uses them. */
@@ -36,13 +38,16 @@ export interface Local {
 export async function startLocal(options: LocalOptions): Promise<Local> {
   if (!options.postgres && !options.redis) return { stop: async () => {} }
   const dir = await writable(options.dataDir)
-  const gate = await passGate(dir, startGateTimeoutMs).catch((error) => Promise.reject(explained(error, dir)))
+  const { log, signal = new AbortController().signal } = options
+  const gate = await passGate(dir, startGateTimeoutMs, signal).catch((error) =>
+    Promise.reject(explained(error, dir)),
+  )
   let use: FileLock | undefined
   try {
     const others = !isUnused(dir)
     use = await enter(dir)
-    const databaseUrl = options.postgres ? await startPostgres(dir, others, options.log) : undefined
-    const redis = options.redis ? await redisOf(dir, options.log) : {}
+    const databaseUrl = options.postgres ? await startPostgres(dir, others, { log, signal }) : undefined
+    const redis = options.redis ? await redisOf(dir, { log, signal }) : {}
     await giveToOwner(dir, ...ourFiles.map((name) => join(dir, name)))
     const kept = use
     let stopped: Promise<void> | undefined
@@ -57,9 +62,9 @@ export async function startLocal(options: LocalOptions): Promise<Local> {
 }
 
 /** Everything works without Redis, only slower: a machine without one still gets a service. */
-async function redisOf(dir: string, log: Say): Promise<Pick<Local, 'redisUrl' | 'withoutRedis'>> {
+async function redisOf(dir: string, starting: Starting): Promise<Pick<Local, 'redisUrl' | 'withoutRedis'>> {
   try {
-    return { redisUrl: await startRedis(dir, log) }
+    return { redisUrl: await startRedis(dir, starting) }
   } catch (error) {
     if (error instanceof NoRedisServer) return { withoutRedis: error.message }
     throw error
@@ -95,8 +100,8 @@ async function enter(dir: string): Promise<FileLock> {
   return use
 }
 
-async function passGate(dir: string, timeoutMs: number): Promise<FileLock> {
-  const gate = await until(() => tryLock(join(dir, 'gate.lock'), 'exclusive'), timeoutMs)
+async function passGate(dir: string, timeoutMs: number, signal?: AbortSignal): Promise<FileLock> {
+  const gate = await until(() => tryLock(join(dir, 'gate.lock'), 'exclusive'), timeoutMs, { signal })
   if (gate) return gate
   throw new Error(`Another process has been starting or stopping the servers in ${dir} for ${timeoutMs} ms.`)
 }

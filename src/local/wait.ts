@@ -1,15 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Asks every `stepMs` until the answer is not undefined; undefined when `timeoutMs` passed without one. */
+const stepMs = 50
+
+/**
+ * Asks until the answer is not undefined; undefined when `timeoutMs` passed without one.
+ * @throws the reason of `signal` as soon as that is aborted
+ */
 export async function until<T>(
   ask: () => T | undefined | Promise<T | undefined>,
   timeoutMs: number,
-  stepMs = 50,
+  { signal, everyMs = stepMs }: { signal?: AbortSignal; everyMs?: number } = {},
 ): Promise<T | undefined> {
   const deadline = performance.now() + timeoutMs
   for (;;) {
+    signal?.throwIfAborted()
     const answer = await ask()
     if (answer !== undefined || performance.now() > deadline) return answer
-    await sleep(stepMs)
+    await sleep(everyMs, undefined, { signal }).catch(() => signal?.throwIfAborted())
   }
 }

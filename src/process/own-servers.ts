@@ -7,6 +7,9 @@ import { startLocal } from '../local/start.ts'
 import type { Log } from '../log.ts'
 import type { Stopping } from './stopping.ts'
 
+/** How long own servers may take to stop: Postgres writes what it has in memory, and other processes may be starting. */
+const stopMs = 30_000
+
 /** Fills what the environment leaves open with servers and a secret of this machine's own. */
 export async function withOwnServers(
   given: Config,
@@ -18,14 +21,17 @@ export async function withOwnServers(
   const wanted = { postgres: !databaseUrl, redis: !redisUrl && !isErrand }
   const isHeld = command === 'start' && log.isLevelEnabled('info')
   const say: Say = (message, takesLong) => (takesLong && isHeld ? console.error(message) : log.info(message))
-  const starting = startLocal({ dataDir, ...wanted, log: say })
+  const givenUp = new AbortController()
+  const starting = startLocal({ dataDir, ...wanted, log: say, signal: givenUp.signal })
   // Also when they are still starting, or something fails later.
-  const stop = () =>
-    starting.then(
+  const stop = () => {
+    givenUp.abort()
+    return starting.then(
       (servers) => servers.stop(),
       () => {},
     )
-  stopping.closes('own servers', stop, { always: true })
+  }
+  stopping.closes('own servers', stop, { always: true, withinMs: stopMs })
   const servers = await stopping.unlessBegun(starting)
   const { withoutRedis: reason } = servers
   if (reason)

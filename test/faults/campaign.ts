@@ -112,7 +112,7 @@ async function settle({ webs, worker, postgres }: Stand) {
     const [row] = await postgres.ask((sql) => sql<{ n: number }[]>`select count(*)::int4 as n from outbox`)
     return row?.n === 0 ? true : undefined
   }
-  const drained = await until(isDone, drainTimeoutMs, 100)
+  const drained = await until(isDone, drainTimeoutMs, { everyMs: 100 })
   const drainedMs = drained && performance.now() - began
   if (!(await worker.stop()))
     violations.push({ check: 'a process stops when told', detail: 'the worker did not' })

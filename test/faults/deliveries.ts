@@ -37,7 +37,7 @@ export async function finishDeliveries(keeper: Keeper, { receivers, postgres }: 
     await Promise.all(known.filter((hook) => slow.has(hook.known!.id)).map(keeper.hurry))
     return undefined
   }
-  const areAll = await until(areDone, deliveryTimeoutMs, 300)
+  const areAll = await until(areDone, deliveryTimeoutMs, { everyMs: 300 })
   const deliveredMs = areAll && performance.now() - began
   if (!areAll) violations.push({ check: 'webhooks get all in the end', detail: JSON.stringify(left) })
   const projects = [...new Set(known.map(({ project }) => project))].filter(({ lasts }) => lasts)

@@ -59,7 +59,7 @@ async function untilWorkIsDone(scene: Scene, fault: Fault): Promise<void> {
       () => undefined,
     )
   // Not waited for: the next fault may strike in the middle of it.
-  void until(ask, workTimeoutMs, 100).then((done) =>
+  void until(ask, workTimeoutMs, { everyMs: 100 }).then((done) =>
     note(scene, done ? performance.now() - healed : undefined),
   )
 }

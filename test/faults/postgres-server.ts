@@ -31,7 +31,7 @@ interface Server {
 export type PostgresServer = Awaited<ReturnType<typeof openPostgres>>
 
 export async function openPostgres(dataDir: string) {
-  const cluster = await openCluster(dataDir, () => {})
+  const cluster = await openCluster(dataDir, { log: () => {}, signal: new AbortController().signal })
   const password = await clusterPassword(cluster.dir)
   const [one, other] = await Promise.all([freePort(), freePort()])
   let primary: Server = { dir: cluster.dir, port: one, pid: 0 }
@@ -109,10 +109,12 @@ async function started(cluster: Cluster, server: Server, answers: () => Promise<
   const tryStart = () => {
     const { pid, ended } = launch({ command, cwd: '/', logFile, uid, gid })
     server.pid = pid
-    return until(async () => (ended() ? false : (await answers()) || undefined), readyTimeoutMs, 20)
+    return until(async () => (ended() ? false : (await answers()) || undefined), readyTimeoutMs, {
+      everyMs: 20,
+    })
   }
   // Processes of the one that was torn down may still hold its memory.
-  if (await until(async () => (await tryStart()) || undefined, readyTimeoutMs, 100)) return
+  if (await until(async () => (await tryStart()) || undefined, readyTimeoutMs, { everyMs: 100 })) return
   throw new Error(`Postgres does not start. ${await logTail(logFile)}`)
 }
 
@@ -123,7 +125,7 @@ function ask<T>(url: string, database: string, work: (sql: postgres.Sql) => Prom
 }
 
 async function eventually(isSo: () => Promise<boolean>): Promise<void> {
-  if (!(await until(async () => (await isSo()) || undefined, readyTimeoutMs, 10)))
+  if (!(await until(async () => (await isSo()) || undefined, readyTimeoutMs, { everyMs: 10 })))
     throw new Error('The standby does not follow')
 }
 

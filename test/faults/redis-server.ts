@@ -46,14 +46,15 @@ export async function openRedis(dataDir: string) {
     async switch(): Promise<() => Promise<void>> {
       // Refused as long as the replica has not caught up.
       const begin = () => watcher.ask('SENTINEL', 'FAILOVER', masterName).then(...yesOrUndefined)
-      if (!(await until(begin, startTimeoutMs, 100))) throw new Error('The sentinel has no replica to take')
+      if (!(await until(begin, startTimeoutMs, { everyMs: 100 })))
+        throw new Error('The sentinel has no replica to take')
       ;[master, replica] = [replica, master]
       const isIn = async (one: Server, role: string) =>
         String(await ask(one.port, ['ROLE']).catch(() => '')).startsWith(role)
       const isDone = async () =>
         ((await isIn(master!, 'master')) && (await isIn(replica!, 'slave'))) || undefined
       return async () => {
-        if (!(await until(isDone, startTimeoutMs, 50)))
+        if (!(await until(isDone, startTimeoutMs, { everyMs: 50 })))
           throw new Error('The replica did not become the master')
       }
     },

@@ -47,7 +47,9 @@ export class ServiceProcess {
       createInterface({ input: stream }).on('line', (line) => this.complained(line))
     if (command === 'worker') return
     const lives = () => fetch(`${this.url}/health/live`).then(...yesOrUndefined)
-    const up = await until(async () => (child.exitCode !== null ? false : lives()), startTimeoutMs, 20)
+    const up = await until(async () => (child.exitCode !== null ? false : lives()), startTimeoutMs, {
+      everyMs: 20,
+    })
     if (!up) throw new Error(`${this.name} does not start: ${this.errors.join('\n')}`)
   }
 

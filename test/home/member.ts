@@ -59,7 +59,7 @@ export async function agreed(members: Member[], live = members): Promise<string[
     const views = members.map((member) => member.view())
     return new Set(views.map((view) => view.join())).size === 1 && isSettled(views[0]!) ? views[0] : undefined
   }
-  const view = await until(common, 40_000, 5)
+  const view = await until(common, 40_000, { everyMs: 5 })
   if (view) return view as string[]
   throw new Error(`Never of one mind: ${JSON.stringify(members.map((one) => [one.id, one.view()]))}`)
 }

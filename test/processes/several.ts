@@ -40,7 +40,7 @@ export async function spawnSeveral(
     lines,
     async said(what) {
       const find = () => lines().find(({ msg }) => msg === what)
-      if (!(await until(find, patienceMs, 10))) throw new Error(`It never said: ${what}`)
+      if (!(await until(find, patienceMs, { everyMs: 10 }))) throw new Error(`It never said: ${what}`)
       return find()
     },
     gone: () => eventually('all are gone', () => [service.pid, ...seen].every((pid) => !isAlive(pid))),

@@ -45,7 +45,7 @@ const everMs = 60_000
 
 /** Waits until `ask` is true. */
 export async function eventually(what: string, ask: () => boolean | Promise<boolean>): Promise<void> {
-  const found = await until(async () => ((await ask()) ? true : undefined), everMs, 10)
+  const found = await until(async () => ((await ask()) ? true : undefined), everMs, { everyMs: 10 })
   if (!found) throw new Error(`In vain waited for: ${what}`)
 }
 

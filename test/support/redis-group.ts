@@ -169,7 +169,7 @@ async function asked(ways: RedisOptions, [name = '', ...args]: string[]): Promis
 }
 
 async function waitFor(what: string, ask: () => Promise<boolean>): Promise<void> {
-  const found = await until(async () => ((await ask()) ? true : undefined), readyTimeoutMs, 20)
+  const found = await until(async () => ((await ask()) ? true : undefined), readyTimeoutMs, { everyMs: 20 })
   if (!found) throw new Error(`In vain waited for: ${what}`)
 }
 
