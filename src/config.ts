@@ -8,11 +8,11 @@ export type Config = ReturnType<typeof readConfig>
 
 /**
  * Reads the whole configuration once. Numbers carry their unit in the name.
- * @throws ConfigError naming the first variable that cannot be used.
+ * @throws ConfigError naming each variable that cannot be used.
  */
 export function readConfig(env: Record<string, string | undefined>) {
   const settings = settingsIn(env)
-  return {
+  const config = {
     production: env.NODE_ENV === 'production',
     ...ofProcess(settings),
     ...ofCallers(settings),
@@ -22,6 +22,15 @@ export function readConfig(env: Record<string, string | undefined>) {
     ...ofWebhooks(settings),
     ...ofMail(settings),
   }
+  settings.requireUsable()
+  return config
+}
+
+/** The names of all settings. */
+export function settingNames(): string[] {
+  const names = new Set<string>()
+  readConfig(new Proxy({}, { get: (_, name) => void names.add(String(name)) }))
+  return [...names]
 }
 
 const ofProcess = ({ isOn, oneOf, text, whole, ...special }: Settings) => ({
@@ -122,7 +131,10 @@ const ofMail = ({ mailbox, url, whole }: Settings) => ({
 export function requireForProduction({ production, databaseUrl, jwtSecret, redisUrl }: Config): void {
   if (!production || !databaseUrl) return
   const needed = (name: string, what: string) =>
-    new ConfigError(`${name} must be set when NODE_ENV is production: ${what}, the same everywhere`)
-  if (!jwtSecret) throw needed('JWT_SECRET', 'at least 32 bytes')
-  if (!redisUrl) throw needed('REDIS_URL', 'redis://…')
+    `${name} must be set when NODE_ENV is production: ${what}, the same everywhere`
+  const missing = [
+    ...(jwtSecret ? [] : [needed('JWT_SECRET', 'at least 32 bytes')]),
+    ...(redisUrl ? [] : [needed('REDIS_URL', 'redis://…')]),
+  ]
+  if (missing.length > 0) throw new ConfigError(missing.join('; '))
 }

@@ -19,7 +19,8 @@ import { serviceFamilies } from './process/families.ts'
 import { listen } from './process/listen.ts'
 import { type Measure, serveMetrics, together } from './process/measuring.ts'
 import { sharedPools } from './process/pools.ts'
-import { tellAddress } from './process/port.ts'
+import { warnOfMisspelt } from './process/misspelt.ts'
+import { requireFreePorts, tellAddress } from './process/port.ts'
 import { Stopping } from './process/stopping.ts'
 import { Supervisor } from './process/supervisor.ts'
 import { openProcessFamilies } from './metrics/process-families.ts'
@@ -46,7 +47,9 @@ async function main(command = 'start', ...words: string[]): Promise<void> {
   const { drainTimeoutMs } = given
   const stopping = new Stopping({ log, drainTimeoutMs, isErrand, isRunByNpm, isLed: led })
   if (led) return follow(command, given, log, stopping)
+  warnOfMisspelt(log)
   const run = async () => {
+    if (!isErrand) await requireFreePorts(command, given)
     const work = isAdmin && readAdmin(command === 'jobs' ? [command, ...words] : words)
     if (work && typeof work !== 'function') return stopping.stop(print(work))
     const config = await withOwnServers(given, { command, isErrand }, log, stopping)

@@ -5,18 +5,50 @@ import { urlsIn } from './hosts.ts'
 const day = 86_400
 const durationUnits: Record<string, number> = { s: 1, m: 60, h: 3600, d: day, w: 7 * day }
 
-/** Thrown at start: names the variable and what it wants. */
+/** Thrown at start: names the variable, or each of several, and what it must be. */
 export class ConfigError extends Error {}
 
 type Env = Record<string, string | undefined>
 
 export type Settings = ReturnType<typeof settingsIn>
 
-/** Reads settings as they are given, or else as they are by default. @throws ConfigError */
+/** Reads settings as they are given, or else as they are by default; `requireUsable` names all that cannot be used. */
 export function settingsIn(env: Env) {
   const text = (name: string, fallback = '') => env[name]?.trim() || fallback
+  const readers = readersOf(text)
+  const problems: string[] = []
+  const noted =
+    <A extends unknown[], T>(read: (...given: A) => T) =>
+    (...given: A): T => {
+      try {
+        return read(...given)
+      } catch (error) {
+        if (!(error instanceof ConfigError)) throw error
+        problems.push(error.message)
+        return undefined as T // never used: `requireUsable` throws
+      }
+    }
   return {
     text,
+    whole: noted(readers.whole),
+    concurrency: noted(readers.concurrency),
+    oneOf: noted(readers.oneOf),
+    isOn: noted(readers.isOn),
+    url: noted(readers.url),
+    databaseUrl: noted(readers.databaseUrl),
+    redisUrl: noted(readers.redisUrl),
+    origins: noted(readers.origins),
+    secrets: noted(readers.secrets),
+    duration: noted(readers.duration),
+    /** @throws ConfigError */
+    requireUsable(): void {
+      if (problems.length > 0) throw new ConfigError(problems.join('; '))
+    },
+  }
+}
+
+function readersOf(text: (name: string, fallback?: string) => string) {
+  return {
     whole: (name: string, fallback: number, min: number, max: number) =>
       whole(name, text(name, String(fallback)), min, max),
     concurrency: (name: string, fallback: number, max: number) =>

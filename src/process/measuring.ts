@@ -2,7 +2,7 @@ import type { Config } from '../config.ts'
 import { openEndpoint, type Tell } from '../metrics/endpoint.ts'
 import type { Family } from '../metrics/family.ts'
 import { within } from '../within.ts'
-import { unusable } from './port.ts'
+import { metricsSettings, unusable } from './port.ts'
 import type { Stopping } from './stopping.ts'
 
 /** Who asks has little time: Prometheus ten seconds. */
@@ -22,7 +22,7 @@ export async function serveMetrics(config: Config, stopping: Stopping, tell: Tel
   const { metricsHost: host, metricsPort: port } = config
   if (port === 0) return
   const close = await openEndpoint(host, port, tell).catch((error: unknown) => {
-    throw unusable(error, { host, port }, { host: 'METRICS_HOST', port: 'METRICS_PORT' })
+    throw unusable(error, { host, port }, metricsSettings)
   })
   stopping.closes('metrics', close)
 }

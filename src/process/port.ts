@@ -17,7 +17,8 @@ export function tellAddress(log: Log, place: Place, together: object = {}): void
 }
 
 /** Processes that share a port do not see who else has it. @throws ConfigError when somebody has. */
-export async function requireFree({ host, port }: Place): Promise<void> {
+export async function requireFree({ host, port }: Place, named = settings): Promise<void> {
+  if (port === 0) return // the system chooses one
   const server = createServer()
   try {
     await new Promise<void>((resolve, reject) => {
@@ -25,12 +26,26 @@ export async function requireFree({ host, port }: Place): Promise<void> {
       server.listen({ host, port, exclusive: true }, resolve)
     })
   } catch (error) {
-    throw unusable(error, { host, port })
+    throw unusable(error, { host, port }, named)
   }
   await new Promise((resolve) => server.close(resolve))
 }
 
+type Ports = Place & Pick<Config, 'homeHost' | 'homePort' | 'metricsHost' | 'metricsPort' | 'reusePort'>
+
+/** Looks before anything is started whether the ports of a command can be had. @throws ConfigError */
+export async function requireFreePorts(command: string, config: Ports): Promise<void> {
+  const { host, port, homeHost, homePort, metricsHost, metricsPort, reusePort } = config
+  if (command !== 'worker' && !reusePort) {
+    await requireFree({ host, port })
+    await requireFree({ host: homeHost, port: homePort }, homeSettings)
+  }
+  await requireFree({ host: metricsHost, port: metricsPort }, metricsSettings)
+}
+
 const settings = { host: 'HOST', port: 'PORT' }
+const homeSettings = { host: 'HOME_HOST', port: 'HOME_PORT' }
+export const metricsSettings = { host: 'METRICS_HOST', port: 'METRICS_PORT' }
 
 /** Why a port cannot be had, for who set it. */
 export function unusable(error: unknown, { host, port }: Place, named = settings): unknown {

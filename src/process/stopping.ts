@@ -63,8 +63,10 @@ export class Stopping {
   async stop(code: number): Promise<void> {
     if (this.stopping) return
     this.stopping = true
-    for (const closer of this.closers) if (!(await this.closed(closer))) code ||= 1
-    process.exit(code)
+    let isClean = true
+    for (const closer of this.closers) isClean = (await this.closed(closer)) && isClean
+    if (code === 0 && isClean && !this.options.isErrand) this.options.log.info('stopped')
+    process.exit(code || (isClean ? 0 : 1))
   }
 
   /** Ends in favour of another process, which is up. */

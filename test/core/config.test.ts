@@ -1,15 +1,9 @@
 import { describe, expect, test } from 'bun:test'
-import { readConfig } from '../../src/config.ts'
+import { readConfig, requireForProduction, settingNames } from '../../src/config.ts'
 import { ConfigError } from '../../src/setting-values.ts'
 
 /** The variables that take any text. */
 const free = ['HOST', 'REDIS_PREFIX', 'DATA_DIR', 'HOME_HOST', 'METRICS_HOST', 'NODE_ENV']
-
-function namesRead(): string[] {
-  const names = new Set<string>()
-  readConfig(new Proxy({}, { get: (_, name) => void names.add(String(name)) }))
-  return [...names]
-}
 
 function complaint(env: Record<string, string>): string | undefined {
   try {
@@ -56,14 +50,27 @@ describe('the configuration', () => {
     expect(readConfig({ NODE_ENV: 'test' }).production).toBe(false)
   })
 
-  for (const name of namesRead().filter((name) => !free.includes(name))) {
+  for (const name of settingNames().filter((name) => !free.includes(name))) {
     test(`names ${name} when it cannot be used`, () => {
       expect(complaint({ [name]: 'nonsense' })).toStartWith(`${name} must be `)
     })
   }
 
-  test('names the first of several', () => {
-    expect(complaint({ REUSE_PORT: 'yes', PORT: 'http' })).toStartWith('PORT ')
+  test('names all variables that cannot be used, in one line', () => {
+    expect(complaint({ REUSE_PORT: 'yes', PORT: 'http', JWT_SECRET: 'short' })).toBe(
+      [
+        'PORT must be a whole number from 0 to 65535, not "http"',
+        'JWT_SECRET must be at least 32 bytes long: one secret, or two with a comma between',
+        'REUSE_PORT must be one of on, off, not "yes"',
+      ].join('; '),
+    )
+  })
+
+  test('names all that production lacks', () => {
+    const config = readConfig({ NODE_ENV: 'production', DATABASE_URL: 'postgres://db' })
+    expect(() => requireForProduction(config)).toThrow(
+      /^JWT_SECRET must be set .*; REDIS_URL must be set .*$/,
+    )
   })
 })
 

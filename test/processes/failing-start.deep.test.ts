@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { type AddressInfo, connect, createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '../../src/local/port.ts'
-import { worksIn } from '../../src/local/process.ts'
 import { eventually } from '../races/pair.ts'
 import { freshEnv, spawnService, testSecret } from '../support/service.ts'
 import { begin, emptyDatabase, readiness, run } from './launch.ts'
@@ -34,16 +33,19 @@ async function listening(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-test('a PORT that is taken is named, and the servers that were started for it are stopped', async () => {
+test('a PORT that is taken is named before a server is started for it', async () => {
   const other = createServer()
   const port = String(await listening(other))
   const dataDir = await mkdtemp(join(tmpdir(), 'docket taken '))
   const own = { HOST: '127.0.0.1', PORT: port, DATA_DIR: dataDir, LOG_LEVEL: 'warn' }
   expectOneLine(await run('start', own), `PORT ${port} is taken`)
-  expect(await readFile(join(dataDir, 'postgres/postmaster.pid'), 'utf8').catch(() => 'none')).toBe('none')
-  const { pid } = JSON.parse(await readFile(join(dataDir, 'redis/server.json'), 'utf8'))
-  expect(await worksIn(pid, join(dataDir, 'redis'))).toBe(false)
+  const metrics = { ...own, PORT: '0', METRICS_PORT: port }
+  expectOneLine(await run('start', metrics), `METRICS_PORT ${port} is taken`)
+  expectOneLine(await run('start', { ...own, PORT: '0', HOME_PORT: port }), `HOME_PORT ${port} is taken`)
+  expectOneLine(await run('start', { ...own, WEB_CONCURRENCY: '2' }), `PORT ${port} is taken`)
+  expect(await readdir(dataDir)).toEqual([])
   expectOneLine(await run('web', { ...env, PORT: port }), `PORT ${port} is taken`)
+  expectOneLine(await run('worker', { ...env, METRICS_PORT: port }), `METRICS_PORT ${port} is taken`)
   await rm(dataDir, { recursive: true, force: true })
   other.close()
 })

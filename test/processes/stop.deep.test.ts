@@ -27,9 +27,10 @@ const spawn = async (command: (typeof commands)[number], over = {}) =>
 const said = (process: ServiceProcess, what: string) =>
   eventually(what, () => process.output.some((line) => line.includes(what)))
 
-test.each(commands)('%s says that it stops, and ends with 0', async (command) => {
+test.each(commands)('%s says that it stops, ends with 0, and its last line says so', async (command) => {
   const process = await spawn(command)
   expect(await process.stop('SIGINT')).toBe(0)
+  expect(JSON.parse(process.output.at(-1)!)).toMatchObject({ level: 30, msg: 'stopped' })
   expect(process.output.filter((line) => /not closed|error/i.test(line))).toEqual([])
 })
 

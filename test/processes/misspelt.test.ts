@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { settingNames } from '../../src/config.ts'
+import { misspelt } from '../../src/process/misspelt.ts'
+import { emptyDatabase } from './launch.ts'
+
+let dir: string
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'docket-misspelt-'))
+})
+afterAll(() => rm(dir, { recursive: true, force: true }))
+
+const said = (inFiles: string[], inEnvironment: string[] = []) =>
+  misspelt({ known: settingNames(), inFiles, inEnvironment }).map(({ name, meant }) => [name, meant])
+
+test('a variable of .env that no setting has is named with the nearest setting', () => {
+  expect(said(['WRITE_TIMEOUT', 'HISTORYDAYS', 'LOG_LEVL', 'PROT', 'COLOUR', 'PORT'])).toEqual([
+    ['WRITE_TIMEOUT', 'WRITE_TIMEOUT_MS'],
+    ['HISTORYDAYS', 'HISTORY_DAYS'],
+    ['LOG_LEVL', 'LOG_LEVEL'],
+    ['PROT', 'PORT'],
+    ['COLOUR', undefined],
+  ])
+})
+
+test('a variable of .env that another program reads is no mistake', () => {
+  const others = [
+    'POSTGRES_PASSWORD',
+    'POSTGRES_HOST',
+    'REDIS_PASSWORD',
+    'COMPOSE_PROJECT_NAME',
+    'PGPASSWORD',
+  ]
+  const runtime = [
+    'TZ',
+    'HTTPS_PROXY',
+    'http_proxy',
+    'NODE_EXTRA_CA_CERTS',
+    'BUN_OPTIONS',
+    'OTEL_SERVICE_NAME',
+  ]
+  expect(said([...others, ...runtime])).toEqual([])
+  expect(said(['NODE_ENVV'])).toEqual([['NODE_ENVV', 'NODE_ENV']])
+})
+
+test('a variable of the environment is named only when it is all but a setting', () => {
+  expect(said([], ['READ_CONECTIONS', 'LOGLEVEL'])).toEqual([
+    ['READ_CONECTIONS', 'READ_CONNECTIONS'],
+    ['LOGLEVEL', 'LOG_LEVEL'],
+  ])
+  const usual = [
+    'PATH',
+    'HOME',
+    'PWD',
+    'HOSTNAME',
+    'HOSTTYPE',
+    'LOGNAME',
+    'USER',
+    'LANG',
+    'TERM',
+    'SHLVL',
+    'EDITOR',
+  ]
+  const desktop = [
+    'XDG_DATA_DIRS',
+    'DATA_HOME',
+    'COLORTERM',
+    'npm_lifecycle_event',
+    'NODE',
+    'INIT_CWD',
+    'POST',
+  ]
+  expect(said([], [...usual, ...desktop, ...Object.keys(process.env), ...settingNames()])).toEqual([])
+})
+
+test.each(['start', 'web', 'worker', 'migrate'])('%s warns of what is misspelt in .env', async (command) => {
+  const database = await emptyDatabase()
+  await writeFile(
+    join(dir, '.env'),
+    `WRITE_TIMEOUT=2\nLOG_LEVEL=warn\nDATABASE_URL=${database.url}\nPORT=70000`,
+  )
+  const main = new URL('../../src/main.ts', import.meta.url).pathname
+  const env = { PATH: process.env.PATH, REDIS_URL: process.env.TEST_REDIS_URL, PORT: '0', HOST: '127.0.0.1' }
+  const child = Bun.spawn([process.execPath, main, command], {
+    cwd: dir,
+    env,
+    stdout: 'pipe',
+    stderr: 'inherit',
+  })
+  let output = ''
+  for await (const chunk of child.stdout) {
+    output += new TextDecoder().decode(chunk)
+    if (output.includes('\n')) child.kill()
+  }
+  await child.exited
+  const [first] = output.split('\n')
+  expect(JSON.parse(first!)).toMatchObject({
+    level: 40,
+    variable: 'WRITE_TIMEOUT',
+    msg: 'this variable is no setting; did you mean WRITE_TIMEOUT_MS?',
+  })
+  await database.drop()
+})
