@@ -21,8 +21,7 @@ export async function countApplied(sql: postgres.Sql): Promise<number> {
  * goes on where it stopped.
  */
 export async function applyMissing(sql: postgres.Sql, migrations: MigrationMeta[]): Promise<void> {
-  await sql`create schema if not exists drizzle`
-  await sql`create table if not exists drizzle.__drizzle_migrations (id serial primary key, hash text not null, created_at bigint)`
+  await makeRecord(sql)
   const rows = await sql<{ hash: string; at: string }[]>`
     select hash, created_at::text as at from drizzle.__drizzle_migrations order by created_at`
   const last = Number(rows.at(-1)?.at ?? -1)
@@ -38,11 +37,28 @@ export async function applyMissing(sql: postgres.Sql, migrations: MigrationMeta[
   }
 }
 
+/** Applies migrations to a database without tables, all in one transaction: there is no row that an index would wait for. */
+export async function applyToEmpty(tx: postgres.TransactionSql, migrations: MigrationMeta[]): Promise<void> {
+  await makeRecord(tx)
+  for (const { sql: statements, hash, folderMillis } of migrations) {
+    for (const statement of statements) await tx.unsafe(statement.replace(/\bconcurrently\b/i, ''))
+    await note(tx, hash, folderMillis)
+  }
+}
+
+async function makeRecord(sql: postgres.ISql): Promise<void> {
+  await sql`create schema if not exists drizzle`
+  await sql`create table if not exists drizzle.__drizzle_migrations (id serial primary key, hash text not null, created_at bigint)`
+}
+
+const note = (tx: postgres.TransactionSql, hash: string, at: number) =>
+  tx`insert into drizzle.__drizzle_migrations (hash, created_at) values (${hash}, ${at})`
+
 async function change(sql: postgres.Sql, statements: string[], hash: string, at: number): Promise<void> {
   await sql.begin(async (tx) => {
     await tx.unsafe(`set local lock_timeout = ${lockTimeoutMs}`)
     for (const statement of statements) await tx.unsafe(statement)
-    await tx`insert into drizzle.__drizzle_migrations (hash, created_at) values (${hash}, ${at})`
+    await note(tx, hash, at)
   })
 }
 

@@ -18,17 +18,20 @@ export const migrate = (databaseUrl: string): Promise<void> =>
     while (!(await hasMigrated(sql))) await sleep(100)
   })
 
+/** All migrations that this build knows, in order. */
+export const knownMigrations = () => readMigrationFiles({ migrationsFolder })
+
 /** False when somebody else is at it. */
 const hasMigrated = (sql: postgres.Sql): Promise<boolean> =>
   sql.begin(async (lock) => {
     await lock.unsafe('set local idle_in_transaction_session_timeout = 0')
     if (!(await isTaken(lock))) return false
-    await applyMissing(sql, readMigrationFiles({ migrationsFolder }))
+    await applyMissing(sql, knownMigrations())
     return true
   })
 
-/** Without parameters: a query that has some keeps its view of the database, which indexes wait for too. */
-async function isTaken(lock: postgres.TransactionSql): Promise<boolean> {
+/** Takes the lock of migrations until the transaction ends. Without parameters: a query that has some keeps its view of the database, which indexes wait for too. */
+export async function isTaken(lock: postgres.TransactionSql): Promise<boolean> {
   const [row] = await lock.unsafe<{ taken: boolean }[]>(
     `select pg_try_advisory_xact_lock(${lockKey}) as taken`,
   )
@@ -47,9 +50,13 @@ export const appliedIn = (sql: postgres.Sql): Promise<number> =>
   })
 
 /** The number of migrations this build knows; as many must stand in the database before it is ready. */
-export const migrationCount = (): number => readMigrationFiles({ migrationsFolder }).length
+export const migrationCount = (): number => knownMigrations().length
 
-async function withConnections<T>(databaseUrl: string, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
+/** Works on up to two connections to a database, and closes them. */
+export async function withConnections<T>(
+  databaseUrl: string,
+  work: (sql: postgres.Sql) => Promise<T>,
+): Promise<T> {
   // Without named statements, for there may be a pooler.
   const options = { max: 2, prepare: false, onnotice: () => {}, connect_timeout: 5, fetch_types: false }
   const sql = postgres(databaseUrl, options)

@@ -38,6 +38,8 @@ export function settingsIn(env: Env) {
     databaseUrl: noted(readers.databaseUrl),
     redisUrl: noted(readers.redisUrl),
     origins: noted(readers.origins),
+    mailbox: noted(readers.mailbox),
+    registration: noted(readers.registration),
     secrets: noted(readers.secrets),
     duration: noted(readers.duration),
     /** @throws ConfigError */

@@ -1,11 +1,17 @@
 import { badToken } from '../../src/wire/refusals.ts'
 import { digested } from '../../src/wire/etags.ts'
-import { newId } from '../../src/ids.ts'
 import type { Caller } from '../../src/identity/caller.ts'
 import type { Session } from '../../src/identity/validity.ts'
 import type { Services } from '../../src/services.ts'
 import { changedAccount, etagOfMe, type WantedChanges, withMe } from './change.ts'
-import { accountById, deleteAccount, replaceAccount, revokeToken, revokeTokens } from './queries.ts'
+import {
+  accountById,
+  closingOf,
+  deleteAccount,
+  replaceAccount,
+  revokeToken,
+  revokeTokens,
+} from './queries.ts'
 import { messages } from './schema.ts'
 import { accountView } from './user.ts'
 
@@ -64,7 +70,7 @@ const change = (services: Services, { request, claims, address }: Me, body: Want
 const close = (services: Services, { request, claims }: Me, keep: Keep) =>
   withMe(services, claims, request, async (account) => {
     const draft = { status: 200, body: { message: messages.deleted } }
-    const closing = { id: newId(), projectId: null, name: 'close-account', data: { userId: account.id } }
+    const closing = closingOf(account.id)
     if (!(await deleteAccount(services.database.chores, account, closing, keep(draft)))) return null
     void services.jobs.handOver([closing])
     return draft

@@ -74,6 +74,14 @@ export async function replaceAccount(
   )
 }
 
+/** The job that ends what an account leaves. */
+export const closingOf = (userId: string): OwedJob => ({
+  id: newId(),
+  projectId: null,
+  name: 'close-account',
+  data: { userId },
+})
+
 /** Removes the account and owes the job that ends what it leaves; false when the account is no longer as it was. */
 export async function deleteAccount(sql: Sql, account: Account, closing: OwedJob, kept?: Kept) {
   const remove = () => sql`

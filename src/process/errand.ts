@@ -9,14 +9,18 @@ interface Said {
 }
 
 /** Prints what comes of it, and gives the code to exit with. */
-export async function runOnDatabase(config: Config, work: (sql: Sql) => Promise<Said>): Promise<number> {
+export async function runOnDatabase(
+  config: Config,
+  work: (errand: { config: Config; sql: Sql }) => Promise<Said>,
+): Promise<number> {
   const database = openDatabase(config)
-  return work(database.chores)
+  return work({ config, sql: database.chores })
     .then(print, (error) => Promise.reject(explained(error)))
     .finally(() => database.close())
 }
 
 export function print({ code, text }: Said): number {
+  if (!text) return code
   if (code === 0) console.log(text)
   else console.error(text)
   return code

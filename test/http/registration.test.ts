@@ -17,9 +17,10 @@ test('closed registration rejects with 403, and an operator still makes accounts
     const closed = 'Registration is closed: ask the operator of this service for an account'
     expectRefusal(await registering(service, 'ada@example.com'), 403, closed)
     const create = readAdmin(['users', 'create', 'ada@example.com', 'Ada'])
-    const { text } = await (create as Exclude<typeof create, { code: number }>)(
-      service.services.database.chores,
-    )
+    const { text } = await (create as Exclude<typeof create, { code: number }>)({
+      config: service.services.config,
+      sql: service.services.database.chores,
+    })
     const password = / password (\S{20})/.exec(text)![1]!
     const { status } = await service.client.post('/auth/login', { email: 'ada@example.com', password })
     expect(status).toBe(200)

@@ -60,7 +60,7 @@ const parked = () => eventually('a parked job', async () => Boolean((await row()
 const done = () => eventually('an empty outbox', async () => (await owed(sql())) === 0)
 const manage = async (...words: string[]) => {
   const work = readAdmin(['jobs', ...words])
-  return typeof work === 'function' ? work(sql()) : work
+  return typeof work === 'function' ? work({ config: service.services.config, sql: sql() }) : work
 }
 
 async function park(): Promise<Row> {

@@ -1,12 +1,13 @@
-import type { Sql } from '../../src/postgres/database.ts'
+import { nearest } from '../../src/schema/nearest.ts'
 import { errorCode } from '../../src/postgres/errors.ts'
+import { backup, restore } from './backups.ts'
 import { jobs } from './jobs.ts'
 import { projects } from './projects.ts'
-import { type Topic, table, Wrong } from './topic.ts'
+import { type Errand, plain, type Topic, table, Wrong } from './topic.ts'
 import { users } from './users.ts'
 import { webhooks } from './webhooks.ts'
 
-const topics: Record<string, Topic> = { users, projects, jobs, webhooks }
+const topics: Record<string, Topic> = { users, projects, jobs, webhooks, backup, restore }
 const notMigrated = ['42P01', '42703']
 
 /** What to print, and the code to exit with. */
@@ -16,14 +17,31 @@ export interface Said {
 }
 
 /** What an operator asks for in words, or else the help that they need: no database is asked for it. */
-export function readAdmin(words: string[]): Said | ((sql: Sql) => Promise<Said>) {
+export function readAdmin(words: string[]): Said | ((errand: Errand) => Promise<Said>) {
   const [name = 'help', ...rest] = words
-  const topic = Object.hasOwn(topics, name) ? topics[name]! : undefined
-  if (!topic) return { code: ['help', '--help', '-h'].includes(name) ? 0 : 1, text: helpOf(topics) }
-  const [named = Object.keys(topic)[0]!, ...given] = rest
-  const verb = Object.hasOwn(topic, named) ? topic[named]! : undefined
-  if (!verb || !fits(verb.takes, given)) return { code: 1, text: helpOf({ [name]: topic }) }
-  return (sql) => done(verb.run(sql, ...given))
+  if (['help', '--help', '-h'].includes(name)) return { code: 0, text: helpOf(topics) }
+  const topic = ownOf(topics, name)
+  if (!topic) return wrong(notOne('command', name, Object.keys(topics)), topics)
+  const isVerb = Object.hasOwn(topic, '')
+  const [named = Object.keys(topic)[0]!, ...given] = isVerb ? ['', ...rest] : rest
+  const verb = ownOf(topic, named)
+  if (!verb) return wrong(notOne(`command of ${name}`, named, Object.keys(topic)), { [name]: topic })
+  const problem = misfit(verb.takes, given)
+  if (problem) return wrong(`${[name, named].filter(Boolean).join(' ')}: ${problem}`, { [name]: topic })
+  return (errand) => done(verb.run(errand, ...given))
+}
+
+const ownOf = <T>(some: Record<string, T>, name: string): T | undefined =>
+  Object.hasOwn(some, name) ? some[name] : undefined
+
+const wrong = (problem: string, help: Record<string, Topic>): Said => ({
+  code: 1,
+  text: `${problem}\n\n${helpOf(help)}`,
+})
+
+function notOne(what: string, word: string, known: string[]): string {
+  const meant = nearest(word, known)
+  return `"${plain(word)}" is no ${what}${meant ? `; did you mean ${meant}?` : ''}`
 }
 
 async function done(work: Promise<string>): Promise<Said> {
@@ -36,15 +54,21 @@ async function done(work: Promise<string>): Promise<Said> {
   }
 }
 
-function fits(takes: string, given: string[]): boolean {
+/** What is missing or too much; undefined when the words fit. */
+function misfit(takes: string, given: string[]): string | undefined {
   const wanted = takes.split(' ').filter(Boolean)
-  const needed = wanted.filter((word) => word.startsWith('<'))
-  return given.length >= needed.length && given.length <= wanted.length
+  const missing = wanted.filter((word, at) => word.startsWith('<') && given[at] === undefined)
+  if (missing.length > 0) return `${missing.join(' and ')} ${missing.length > 1 ? 'are' : 'is'} missing`
+  const extra = given[wanted.length]
+  return extra === undefined ? undefined : `"${plain(extra)}" is one word too many; quote a name with blanks`
 }
 
 function helpOf(some: Record<string, Topic>): string {
   const lines = Object.entries(some).flatMap(([name, topic]) =>
-    Object.entries(topic).map(([verb, { takes, does }]) => [`  ${name} ${verb} ${takes}`.trimEnd(), does]),
+    Object.entries(topic).map(([verb, { takes, does }]) => [
+      `  ${[name, verb, takes].filter(Boolean).join(' ')}`,
+      does,
+    ]),
   )
   return `npm run admin -- …\n${table(lines)}`
 }

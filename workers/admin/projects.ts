@@ -1,7 +1,12 @@
-import type { Sql } from '../../src/postgres/database.ts'
+import { commands } from '../../modules/commands.ts'
+import { deleteProject } from '../../modules/projects/commands.ts'
+import { openGround } from '../../src/ground.ts'
 import { isId } from '../../src/ids.ts'
+import { openLog } from '../../src/log.ts'
 import { normalEmail } from '../../src/schema/text.ts'
-import { plain, table, type Topic, Wrong } from './topic.ts'
+import { openWriting } from '../../src/writing.ts'
+import { react } from '../reactions.ts'
+import { type Errand, plain, table, type Topic, Wrong } from './topic.ts'
 
 const mostListed = 50
 
@@ -12,6 +17,7 @@ export const projects: Topic = {
     run: list,
   },
   show: { takes: '<id>', does: 'its owner, version and size', run: show },
+  delete: { takes: '<id>', does: 'a project for good, with everything inside, as its owner', run: remove },
 }
 
 interface Row {
@@ -21,7 +27,7 @@ interface Row {
   email: string | null
 }
 
-async function list(sql: Sql, email = ''): Promise<string> {
+async function list({ sql }: Errand, email = ''): Promise<string> {
   const rows = await sql<Row[]>`
     select p.id, p.name, s.version::float8 as version, u.email from streams s
     join projects p on p.id = s.project_id left join users u on u.id = p.owner_id
@@ -37,7 +43,7 @@ async function list(sql: Sql, email = ''): Promise<string> {
 
 type Project = Row & { ownerId: string; createdAt: string } & Record<string, unknown>
 
-async function show(sql: Sql, id = ''): Promise<string> {
+async function show({ sql }: Errand, id = ''): Promise<string> {
   const [project] = isId(id)
     ? await sql<Project[]>`
         select p.id, p.name, p.owner_id, u.email, p.created_at, s.version::float8 as version,
@@ -55,4 +61,22 @@ async function show(sql: Sql, id = ''): Promise<string> {
   const owner = `${plain(email ?? 'an account that is gone')} (${ownerId})`
   const told = { id: known, name: plain(name), owner, created: createdAt, version, ...rest }
   return table(Object.entries(told).map(([what, value]) => [what, String(value)]))
+}
+
+/** By the command of the API: processes that serve the project notice it as they do each other's writes. */
+async function remove({ sql, config }: Errand, id = ''): Promise<string> {
+  const [project] = isId(id)
+    ? await sql<{ name: string; ownerId: string }[]>`select name, owner_id from projects where id = ${id}`
+    : []
+  if (!project) throw new Wrong(`There is no project ${id}`)
+  const log = openLog('silent')
+  const ground = openGround(config, log)
+  const writing = openWriting(ground, { commands, react }, log)
+  try {
+    await writing.run({ name: deleteProject.name, input: { id }, caller: { userId: project.ownerId } })
+  } finally {
+    await writing.close()
+    await ground.close()
+  }
+  return `${plain(project.name)} (${id}) is deleted; a worker removes its rows`
 }

@@ -1,4 +1,11 @@
+import type { Config } from '../../src/config.ts'
 import type { Sql } from '../../src/postgres/database.ts'
+
+/** What a verb works with. */
+export interface Errand {
+  config: Config
+  sql: Sql
+}
 
 /** One thing that an operator may do; answers what to print. */
 export interface Verb {
@@ -6,10 +13,13 @@ export interface Verb {
   takes: string
   does: string
   /** @throws Wrong */
-  run(sql: Sql, ...words: string[]): Promise<string>
+  run(errand: Errand, ...words: string[]): Promise<string>
 }
 
-/** Things of one kind, and what may be done about them by its verb; the first is what is done when none is said. */
+/**
+ * Things of one kind, and what may be done about them by its verb; the first is what is done when none is said. A topic
+ * that is a verb itself has the one named by no word.
+ */
 export type Topic = Record<string, Verb>
 
 /** What was asked for cannot be done, and why. */

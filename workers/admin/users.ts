@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { Value } from '@sinclair/typebox/value'
 import {
   accountByEmail,
+  closingOf,
+  deleteAccount,
   insertAccount,
   replaceAccount,
   revokeTokens,
@@ -12,7 +14,7 @@ import { openPasswords } from '../../src/identity/passwords.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { normalEmail } from '../../src/schema/text.ts'
 import { invalid } from '../../src/schema/validation.ts'
-import { plain, table, type Topic, Wrong } from './topic.ts'
+import { type Errand, plain, table, type Topic, Wrong } from './topic.ts'
 
 const mostListed = 100
 
@@ -38,9 +40,14 @@ export const users: Topic = {
     does: 'ends all tokens of an account, everywhere within a second',
     run: signOut,
   },
+  delete: {
+    takes: '<email>',
+    does: 'an account for good, with the projects that it owns',
+    run: remove,
+  },
 }
 
-async function list(sql: Sql, part = ''): Promise<string> {
+async function list({ sql }: Errand, part = ''): Promise<string> {
   const rows = await sql<
     { id: string; email: string; name: string; projectId: string | null; projects: number }[]
   >`
@@ -55,7 +62,7 @@ async function list(sql: Sql, part = ''): Promise<string> {
   )
 }
 
-async function create(sql: Sql, email = '', name = ''): Promise<string> {
+async function create({ sql }: Errand, email = '', name = ''): Promise<string> {
   const password = newPassword()
   const body = { email, name, password }
   if (!Value.Check(RegisterBody, body)) throw new Wrong(invalid(Value.Errors(RegisterBody, body)).message)
@@ -66,7 +73,7 @@ async function create(sql: Sql, email = '', name = ''): Promise<string> {
   return `${account.email} has the account ${account.id} and the password ${password}`
 }
 
-async function reset(sql: Sql, email = ''): Promise<string> {
+async function reset({ sql }: Errand, email = ''): Promise<string> {
   const password = newPassword()
   const passwordHash = await openPasswords().hash(password)
   for (;;) {
@@ -79,17 +86,26 @@ async function reset(sql: Sql, email = ''): Promise<string> {
   }
 }
 
-async function verify(sql: Sql, email = ''): Promise<string> {
+async function verify({ sql }: Errand, email = ''): Promise<string> {
   const { id, email: known } = await find(sql, email)
   await sql`update users set email_verified_at = coalesce(email_verified_at, now()) where id = ${id}`
   return `${plain(known)} is verified`
 }
 
-async function signOut(sql: Sql, email = ''): Promise<string> {
+async function signOut({ sql }: Errand, email = ''): Promise<string> {
   for (;;) {
     const { id: userId, tokenVersion: version, email: known } = await find(sql, email)
     if (await revokeTokens(sql, { userId, version, tokenId: '', expiresAt: 0 }))
       return `${plain(known)} has no token any more`
+  }
+}
+
+/** As its own `DELETE /auth/me`: a job ends what it owned and belonged to. */
+async function remove({ sql }: Errand, email = ''): Promise<string> {
+  for (;;) {
+    const account = await find(sql, email)
+    if (await deleteAccount(sql, account, closingOf(account.id)))
+      return `${plain(account.email)} is deleted; a worker ends its projects and memberships`
   }
 }
 

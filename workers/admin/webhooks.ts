@@ -1,6 +1,5 @@
-import type { Sql } from '../../src/postgres/database.ts'
 import { isId } from '../../src/ids.ts'
-import { plain, table, type Topic, Wrong } from './topic.ts'
+import { type Errand, plain, table, type Topic, Wrong } from './topic.ts'
 
 const mostListed = 100
 const reason = 'An operator of the service disabled it'
@@ -29,7 +28,7 @@ interface Row {
   disabledReason: string | null
 }
 
-async function list(sql: Sql, projectId = ''): Promise<string> {
+async function list({ sql }: Errand, projectId = ''): Promise<string> {
   if (projectId && !isId(projectId)) throw new Wrong(`${projectId} is not the id of a project`)
   const rows = await sql<Row[]>`
     select w.id, w.project_id, w.url, (s.version - w.cursor)::float8 as behind, w.failures, w.failing_since,
@@ -51,7 +50,7 @@ function stateOf({ behind, failures, failingSince, disabledAt, disabledReason }:
   return `${state}, ${behind} events behind`
 }
 
-async function disable(sql: Sql, id = ''): Promise<string> {
+async function disable({ sql }: Errand, id = ''): Promise<string> {
   const { count } = isId(id)
     ? await sql`
         update webhooks set disabled_at = now(), disabled_reason = ${reason}, revision = revision + 1

@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { execFile } from 'node:child_process'
+import { copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { make, openClient, register } from '../support/client.ts'
+import { freshEnv, runtimeOptions, spawnService } from '../support/service.ts'
+import { run } from './launch.ts'
+
+let dir: string
+beforeAll(async () => void (dir = await mkdtemp(join(tmpdir(), 'docket-backup-'))))
+afterAll(() => rm(dir, { recursive: true, force: true, maxRetries: 3 }))
+
+test('the own Postgres is backed up while it serves; restored into another folder, it answers the same', async () => {
+  const [one, other] = [join(dir, 'one'), join(dir, 'other')]
+  const local = { HOST: '127.0.0.1', PORT: '0' }
+  const first = await spawnService('start', { ...local, DATA_DIR: one })
+  const ada = await register(openClient(first.url))
+  const { id: projectId } = await make(ada, '/projects', { name: 'Kept' })
+  await make(ada, '/tasks', { title: 'Kept', projectId })
+  const paths = ['/projects', `/projects/${projectId}/events`, `/tasks?projectId=${projectId}`]
+  const answers = async (url: string) =>
+    Promise.all(paths.map(async (path) => (await ada.at(url).get(path)).text))
+  const before = await answers(first.url)
+
+  // As npm runs it: in the folder of package.json, for somebody who is in another one.
+  const backup = await run('admin', { DATA_DIR: one, INIT_CWD: dir }, 'backup', 'docket.backup')
+  expect(backup).toEqual({
+    code: 0,
+    output: expect.stringContaining(`${join(dir, 'docket.backup')}. Keep ${join(one, 'jwt-secret')} too`),
+  })
+  await make(ada, '/tasks', { title: 'Later', projectId })
+  const restored = await run('admin', { DATA_DIR: other }, 'restore', join(dir, 'docket.backup'))
+  expect(restored).toEqual({ code: 0, output: 'The backup is restored\n' })
+  await mkdir(other, { recursive: true })
+  await copyFile(join(one, 'jwt-secret'), join(other, 'jwt-secret'))
+
+  const second = await spawnService('start', { ...local, DATA_DIR: other })
+  expect(await answers(second.url)).toEqual(before)
+  expect([await first.stop(), await second.stop()]).toEqual([0, 0])
+})
+
+test('a backup on standard output is nothing but the backup, as containers hand it on', async () => {
+  const { env, drop } = await freshEnv()
+  const main = new URL('../../src/main.ts', import.meta.url).pathname
+  const words = [...runtimeOptions, main, 'admin', 'backup', '-']
+  const output = await new Promise<Buffer>((resolve, reject) =>
+    execFile(process.execPath, words, { env, encoding: 'buffer' }, (error, stdout) =>
+      error ? reject(error) : resolve(stdout),
+    ),
+  )
+  expect(gunzipSync(output).toString()).toMatch(/^-- docket backup 1, .*\n-- end of the docket backup\n$/s)
+  const full = await run('admin', env, 'restore', 'none')
+  expect(full).toEqual({ code: 1, output: expect.stringContaining('none cannot be opened') })
+  await drop()
+})

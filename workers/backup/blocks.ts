@@ -1,0 +1,58 @@
+/** A table's rows in a backup: `COPY "users" ("id", …) FROM stdin;` and after its rows a line of its own, `\.` */
+const opening = /^COPY "(\w+)" \("\w+"(?:, "\w+")*\) FROM stdin;$/
+const closing = Buffer.from('\\.\n')
+const closingLine = Buffer.from('\n\\.\n')
+const newline = 0x0a
+
+export interface Block {
+  table: string
+  statement: string
+  rows: AsyncGenerator<Buffer>
+}
+
+/** Reads a backup from its beginning to its end. The rows of a block must be read before the next line is. */
+export class BackupReader {
+  private rest: Buffer = Buffer.alloc(0)
+  private readonly source: AsyncIterator<Buffer>
+
+  constructor(source: AsyncIterable<Buffer>) {
+    this.source = source[Symbol.asyncIterator]()
+  }
+
+  /** The next line; undefined at the end. */
+  async line(): Promise<string | undefined> {
+    while (!this.rest.includes(newline)) if (!(await this.more())) return undefined
+    return this.take(this.rest.indexOf(newline) + 1)
+      .toString()
+      .trimEnd()
+  }
+
+  /** The block that a line opens; undefined when it opens none. */
+  block(line: string): Block | undefined {
+    const [statement, table] = opening.exec(line) ?? []
+    return statement && table ? { table, statement, rows: this.rows() } : undefined
+  }
+
+  private async *rows(): AsyncGenerator<Buffer> {
+    for (;;) {
+      while (!this.rest.includes(newline))
+        if (!(await this.more())) throw new Error('the backup ends in the middle of a table')
+      if (this.rest.subarray(0, closing.length).equals(closing)) return void this.take(closing.length)
+      const end = this.rest.indexOf(closingLine)
+      yield this.take((end === -1 ? this.rest.lastIndexOf(newline) : end) + 1)
+    }
+  }
+
+  private take(bytes: number): Buffer {
+    const taken = this.rest.subarray(0, bytes)
+    this.rest = this.rest.subarray(bytes)
+    return taken
+  }
+
+  private async more(): Promise<boolean> {
+    const { done, value } = await this.source.next()
+    if (done) return false
+    this.rest = this.rest.length > 0 ? Buffer.concat([this.rest, value]) : value
+    return true
+  }
+}

@@ -1,0 +1,94 @@
+import type { EventEmitter } from 'node:events'
+import type { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { createGunzip } from 'node:zlib'
+import type { TransactionSql } from 'postgres'
+import { applyToEmpty } from '../../drizzle/apply.ts'
+import { isTaken, knownMigrations, migrate, withConnections } from '../../drizzle/migrate.ts'
+import { errorCode, isPassing } from '../../src/postgres/errors.ts'
+import { writerUrl } from '../../src/postgres/writer.ts'
+import { Wrong } from '../admin/topic.ts'
+import { BackupReader } from './blocks.ts'
+import { hashesIn, last, migrationsOf, tablesOf } from './format.ts'
+
+const lockTimeoutMs = 10_000
+const lockNotAvailable = '55P03'
+
+interface Wanted {
+  /** Removes what the database holds; else only an empty one is written. */
+  replaces: boolean
+}
+
+/**
+ * Makes the database what it was when the backup was written, in one transaction, and applies the migrations that came
+ * since. When anything is wrong, the database stays as it is.
+ * @throws Wrong
+ */
+export async function restoreBackup(
+  databaseUrl: string,
+  from: Readable,
+  { replaces }: Wanted,
+): Promise<void> {
+  const writer = await writerUrl(databaseUrl)
+  const unzipped = heard(createGunzip())
+  from.on('error', (error) => unzipped.destroy(error)).pipe(unzipped)
+  try {
+    await withConnections(writer, (sql) =>
+      sql.begin((tx) => restoreIn(tx, new BackupReader(unzipped), replaces)),
+    )
+  } catch (error) {
+    if (errorCode(error) === lockNotAvailable)
+      throw new Wrong('The database is in use: stop every process of Docket first')
+    throw error
+  }
+  await migrate(writer)
+}
+
+async function restoreIn(tx: TransactionSql, backup: BackupReader, replaces: boolean): Promise<void> {
+  await tx.unsafe(`set local statement_timeout = 0; set local lock_timeout = ${lockTimeoutMs}`)
+  const hashes = hashesIn(await backup.line().catch(() => undefined))
+  if (!hashes) throw new Wrong('This file is no backup of Docket')
+  const known = knownMigrations()
+  const migrations = migrationsOf(hashes, known)
+  if (!migrations) throw new Wrong('The backup is of a later release: restore it with that release')
+  if (!(await isTaken(tx))) throw new Wrong('A migration is under way: try again when it is done')
+  for (const table of tablesOf(known)) await remove(tx, table, replaces)
+  await tx.unsafe('drop table if exists drizzle.__drizzle_migrations')
+  await applyToEmpty(tx, migrations)
+  await fill(tx, backup, tablesOf(migrations)).catch((error) =>
+    Promise.reject(isPassing(error) ? error : damaged()),
+  )
+}
+
+async function remove(tx: TransactionSql, table: string, replaces: boolean): Promise<void> {
+  const [found] = await tx`select to_regclass(${`"${table}"`}) is not null as exists`
+  if (!found?.exists) return
+  const [row] = replaces ? [] : await tx.unsafe(`select from "${table}" limit 1`)
+  if (row)
+    throw new Wrong(
+      'The database is not empty: name an empty one, or add the word replace to remove what it holds',
+    )
+  await tx.unsafe(`drop table "${table}"`)
+}
+
+async function fill(tx: TransactionSql, backup: BackupReader, tables: string[]): Promise<void> {
+  for (let line = await backup.line(); line !== last; line = await backup.line()) {
+    const block = line === undefined ? undefined : backup.block(line)
+    if (!block || !tables.includes(block.table)) throw damaged()
+    const to = heard(await tx.unsafe(block.statement).writable())
+    await pipeline(block.rows, to, { end: false }).catch((error) => {
+      to.destroy() // has Postgres end the COPY, for the transaction cannot end before it
+      throw error
+    })
+    to.end()
+    // postgres.js never finishes the stream when Postgres rejects the last rows: the next statement tells of that.
+    await tx`select`
+  }
+}
+
+/** A stream whose reader or writer is told of its errors: an error that comes later ends nothing else. */
+function heard<S extends EventEmitter>(stream: S): S {
+  return stream.on('error', () => {})
+}
+
+const damaged = () => new Wrong('The backup is damaged or not complete: nothing was restored')

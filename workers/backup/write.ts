@@ -1,0 +1,60 @@
+import { Readable, type Writable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { createGzip } from 'node:zlib'
+import type { TransactionSql } from 'postgres'
+import { knownMigrations, withConnections } from '../../drizzle/migrate.ts'
+import { writerUrl } from '../../src/postgres/writer.ts'
+import { Wrong } from '../admin/topic.ts'
+import { firstLine, last, migrationsOf, tablesOf } from './format.ts'
+
+const blockBytes = 65_536
+
+/**
+ * Writes all tables as they are at one moment, while the service goes on.
+ * @throws Wrong when the database has other migrations than this release knows
+ */
+export async function writeBackup(databaseUrl: string, to: Writable): Promise<void> {
+  await withConnections(await writerUrl(databaseUrl), (sql) =>
+    sql.begin('isolation level repeatable read read only', async (tx) => {
+      await tx.unsafe('set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0')
+      const applied = await tx<{ hash: string }[]>`
+        select hash from drizzle.__drizzle_migrations order by created_at`
+      const hashes = applied.map(({ hash }) => hash)
+      const migrations = migrationsOf(hashes, knownMigrations())
+      if (!migrations)
+        throw new Wrong('The database is of another release: back it up with the release that serves')
+      await pipeline(Readable.from(contents(tx, hashes, tablesOf(migrations))), createGzip(), to)
+    }),
+  )
+}
+
+async function* contents(tx: TransactionSql, hashes: string[], tables: string[]) {
+  yield `${firstLine(hashes)}\n`
+  for (const table of tables) {
+    const found = await tx<{ name: string }[]>`
+      select attname as name from pg_attribute
+      where attrelid = to_regclass(${`"${table}"`}) and attnum > 0 and not attisdropped order by attnum`
+    if (found.length === 0) continue // a later migration dropped it
+    const columns = found.map(({ name }) => `"${name}"`).join(', ')
+    yield `COPY "${table}" (${columns}) FROM stdin;\n`
+    yield* inBlocks(await tx.unsafe(`copy "${table}" (${columns}) to stdout`).readable())
+    yield '\\.\n'
+  }
+  yield `${last}\n`
+}
+
+/** Collects rows, of which each is a chunk of its own. */
+async function* inBlocks(rows: Readable): AsyncGenerator<Buffer> {
+  let block: Buffer[] = []
+  let bytes = 0
+  for await (const row of rows as AsyncIterable<Buffer>) {
+    block.push(row)
+    bytes += row.length
+    // postgres.js may pause its socket after the stream has asked for more; then nobody else would resume it.
+    if (rows.readableLength === 0) rows._read(0)
+    if (bytes < blockBytes) continue
+    yield Buffer.concat(block)
+    ;[block, bytes] = [[], 0]
+  }
+  yield Buffer.concat(block)
+}
