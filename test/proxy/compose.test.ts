@@ -1,17 +1,44 @@
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
+import { read } from '../architecture/source.ts'
 import { readConfig } from '../../src/config.ts'
-import { composed } from './composed.ts'
+import { composed, composition, configs } from './composed.ts'
 import { configuration } from './proxy.ts'
 
-const { proxy, web, worker } = composed
+const services = composed
+const { proxy, web, worker } = services
 
 test('containers: one address, which leads through the proxy that is tested, told all that it asks for', () => {
-  const outside = Object.entries(composed).filter(([, { ports }]) => ports)
+  const outside = Object.entries(services).filter(([, { ports }]) => ports)
   expect(outside.map(([name]) => name)).toEqual(['proxy'])
   expect(proxy.volumes).toEqual(['./ops/haproxy.cfg:/usr/local/etc/haproxy/haproxy.cfg:ro'])
   const asked = [...readFileSync(configuration, 'utf8').matchAll(/\$\{(\w+)\}/g)].map(([, name]) => name!)
   expect(Object.keys(proxy.environment).sort()).toEqual(asked.sort())
+})
+
+test('containers: no password has a default, and each must be given', () => {
+  const passwords = [...composition.matchAll(/\$\{(\w*(?:PASSWORD|SECRET))([^}]*)\}/g)]
+  expect(new Set(passwords.map(([, name]) => name))).toEqual(
+    new Set(['JWT_SECRET', 'POSTGRES_PASSWORD', 'REDIS_PASSWORD']),
+  )
+  for (const [, name, rest] of passwords) expect([name, rest]).toEqual([name, expect.stringMatching(/^:\?./)])
+})
+
+test('containers: Redis wants the password that the service gives, and no command line shows it', () => {
+  const { redis } = services
+  const [, password] = /^requirepass (\$\{REDIS_PASSWORD[^}]*\})$/m.exec(configs.redis!.content)!
+  expect(password).toContain('REDIS_PASSWORD')
+  for (const { environment } of [web, worker])
+    expect(environment.REDIS_URL).toMatch(/^redis:\/\/:\$\{REDIS_PASSWORD[^}]*\}@redis:6379$/)
+  expect(redis!.environment.REDISCLI_AUTH).toContain('REDIS_PASSWORD')
+  for (const { command } of Object.values(services)) expect(command ?? '').not.toContain('PASSWORD')
+})
+
+test('containers: images are pinned to a minor version at least', () => {
+  const dockerfile = [...read('Dockerfile').text.matchAll(/^FROM (\S+)/gm)].map(([, image]) => image!)
+  const images = Object.values(services).flatMap(({ image, build }) => (build ? [] : image))
+  for (const image of [...images, ...dockerfile])
+    expect(image).toMatch(/(:\d+\.\d+(\.\d+)?-\w+|@sha256:[0-9a-f]{64})$/)
 })
 
 test('containers: what the service is told is understood, and it believes the proxy', () => {

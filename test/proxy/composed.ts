@@ -1,12 +1,23 @@
 import { read } from '../architecture/source.ts'
 
 interface Service {
+  image: string
+  build?: string
+  command?: string
   environment: Record<string, string | number>
   ports?: string[]
   volumes?: string[]
 }
 
-const { services } = Bun.YAML.parse(read('docker-compose.yml').text) as { services: Record<string, Service> }
+/** The text of docker-compose.yml. */
+export const composition = read('docker-compose.yml').text
+
+const parsed = Bun.YAML.parse(composition) as {
+  services: Record<string, Service>
+  configs: Record<string, { content: string }>
+}
+
+export const { configs } = parsed
 
 /** The services of docker-compose.yml. */
-export const composed = services as Record<'proxy' | 'web' | 'worker', Service>
+export const composed = parsed.services as Record<'proxy' | 'web' | 'worker' | 'redis', Service>
