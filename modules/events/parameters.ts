@@ -39,15 +39,19 @@ export const EventTypes = () =>
     Type.Unsafe<string>({
       [Kind]: 'DocketEventTypes',
       type: 'string',
-      description: `Only events of these types, with commas between: ${eventTypes.join(', ')}`,
+      description: `Event types with commas between: only events of these, of ${eventTypes.join(', ')}`,
       examples: ['task.created,task.updated'],
     }),
   )
 
 export const EventsQuery = Parameters({
-  after: Count(mostSeq, 'The seq of the last event that is known: a whole number, 0 for none', 41),
+  after: Count(mostSeq, 'A whole number: the seq of the last event that is known, 0 for none', 41),
   limit: Limit(100, 500),
-  wait: Count(mostSeconds, `The seconds to hold the answer while it would be []: 0 to ${mostSeconds}`, 25),
+  wait: Count(
+    mostSeconds,
+    `A whole number from 0 to ${mostSeconds}: the seconds to hold the answer while it would be []`,
+    25,
+  ),
   types: EventTypes(),
 })
 

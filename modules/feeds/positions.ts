@@ -31,7 +31,7 @@ export const ReadMany = named(
   'ReadEvents',
   Input({
     after: Positions(
-      `An object of at most ${mostProjects} ids of projects, each with the seq of the last event that is known of it, 0 for none`,
+      `An object of at most ${mostProjects} ids of projects, each with a seq: of the last event that is known of it, 0 for none`,
     ),
     limit: Type.Optional(
       Type.Integer({
@@ -45,7 +45,7 @@ export const ReadMany = named(
       Type.Integer({
         minimum: 0,
         maximum: mostSeconds,
-        description: `The seconds to hold an answer that has nothing to tell: a whole number from 0 to ${mostSeconds}`,
+        description: `A whole number from 0 to ${mostSeconds}: the seconds to hold an answer that has nothing to tell`,
         examples: [0],
       }),
     ),

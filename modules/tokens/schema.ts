@@ -26,7 +26,7 @@ const Scopes = Type.Unsafe<Scope[]>({
   minItems: 1,
   maxItems: scopes.length,
   items: OneOf('Scope', scopes),
-  description: `A list of ${scopes.join(', ')}, of which each holds those before it`,
+  description: `A list of ${scopes.join(', ')}: each holds those before it`,
   examples: [['read', 'write']],
 })
 const Projects = Type.Unsafe<string[]>({
@@ -40,7 +40,7 @@ const Projects = Type.Unsafe<string[]>({
 })
 const ExpiresAt = {
   ...Instant(),
-  description: 'A time in the coming year: an ISO 8601 date-time with offset, or a date (midnight UTC)',
+  description: 'An ISO 8601 date-time with offset, or a date (midnight UTC), in the coming year',
   examples: [`${new Date(Date.now() + 180 * day).toISOString().slice(0, 10)}T00:00:00.000Z`],
 }
 

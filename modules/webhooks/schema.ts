@@ -105,7 +105,7 @@ export const ReplayWebhookBody = named(
       after: Type.Integer({
         minimum: 0,
         maximum: 999_999_999_999_999,
-        description: 'The seq after which to send all again: a whole number, 0 for all',
+        description: 'A whole number: the seq after which to send all again, 0 for all',
         examples: [0],
       }),
     },

@@ -2,6 +2,7 @@ import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import type { TObject, TSchema } from '@sinclair/typebox'
 import { canonicalId } from '../ids.ts'
 import { parseInstant } from '../schema/text.ts'
+import { nearest } from '../schema/nearest.ts'
 import { invalid } from '../schema/validation.ts'
 import { badRequest } from '../wire/refusals.ts'
 import { inTurn } from './in-turn.ts'
@@ -27,7 +28,7 @@ export function openReadOperations(kinds: Kinds) {
   function kindOf(given: unknown): Kind {
     const { op } = (given ?? {}) as { op?: unknown }
     const kind = typeof op === 'string' && kinds.get(op)
-    if (!kind) throw badRequest(`op must be one of ${[...kinds.keys()].join(', ')}`)
+    if (!kind) throw unknownOp(op, [...kinds.keys()])
     const check = checkOf(kind)
     if (!check.Check(given)) throw invalid(check.Errors(given))
     return kind
@@ -93,4 +94,9 @@ function placeIn(projectId: string, { command, projectKey }: Kind, operation: Op
   if (!isNamed && said !== projectId) throw notHere(projectKey)
   if (command.at.kind === 'project') operation[projectKey] = projectId
   else delete operation[projectKey]
+}
+
+function unknownOp(op: unknown, known: string[]) {
+  const meant = typeof op === 'string' && op.length <= 100 ? nearest(op, known) : undefined
+  return badRequest(`op must be the name of a command${meant ? `; did you mean ${meant}?` : ''}`)
 }

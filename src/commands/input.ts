@@ -27,7 +27,7 @@ export const OwnId = () =>
       [Kind]: 'DocketOwnId',
       type: 'string',
       format: 'uuid',
-      description: 'A UUIDv7 that nothing has or had, made by the client; one is made here unless told',
+      description: 'A UUIDv7 that nothing has or had: made by the client, else one is made here',
       examples: ['019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5b'],
     }),
   )

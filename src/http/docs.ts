@@ -5,6 +5,7 @@ import { Elysia } from 'elysia'
 import type { Config } from '../config.ts'
 import { description } from '../openapi/description.ts'
 import { finished, type OpenApiDocument } from '../openapi/document.ts'
+import { typed } from '../wire/answers.ts'
 import { type Fixed, fixed } from '../wire/fixed.ts'
 import { urlCharacters } from '../wire/request-url.ts'
 import { generalRefusals } from './general-refusals.ts'
@@ -54,9 +55,11 @@ const shown = (read: Parameters<typeof fixed>[0], type: string) =>
     'cache-control': 'public, max-age=3600',
   })
 
-/** Who comes to the server without a path looks for this. */
+const links = { docs: path, openapi: `${path}/json`, live: '/health/live', ready: '/health/ready' }
+
+/** Leads to the page from above it; the body has the links for a program that does not follow. */
 const leadToPage = () =>
-  new Response(null, { status: 302, headers: { location: path, 'x-content-type-options': 'nosniff' } })
+  new Response(JSON.stringify(links), { status: 302, headers: { ...typed, location: path } })
 
 /** Swagger UI at /api/docs and the OpenAPI document at /api/docs/json. */
 export function docs(config: Config) {
@@ -77,7 +80,7 @@ export function docs(config: Config) {
   for (const [name, type] of Object.entries(assets)) {
     pages[`${path}/assets/${name}`] = shown(() => asset(name), type)
   }
-  const app = new Elysia({ detail: { hide: true } }).get('/', leadToPage)
+  const app = new Elysia({ detail: { hide: true } }).get('/', leadToPage).get('/api', leadToPage)
   for (const [at, send] of Object.entries(pages)) app.get(at, ({ request }) => send(request))
   const general = generalRefusals(config)
   let document: Fixed | undefined

@@ -21,14 +21,17 @@ export function health({ database, redisStatus, isDraining }: Watched) {
     return applied === undefined ? 'away' : applied < expected ? 'not migrated' : 'ok'
   }
 
+  async function readiness(): Promise<Response> {
+    const redis = redisStatus() === 'ready' ? 'ok' : 'away'
+    const postgres = await stateOfPostgres()
+    const ready = postgres === 'ok' && !isDraining()
+    const status = isDraining() ? 'draining' : ready ? 'ok' : 'unready'
+    // Without Redis everything works, only slower: it is reported and changes nothing.
+    return json({ status, postgres, redis }, ready ? 200 : 503)
+  }
+
   return new Elysia({ prefix: '/health', detail: { hide: true } })
     .get('/live', () => json({ status: 'ok' }))
-    .get('/ready', async () => {
-      const redis = redisStatus() === 'ready' ? 'ok' : 'away'
-      const postgres = await stateOfPostgres()
-      const ready = postgres === 'ok' && !isDraining()
-      const status = isDraining() ? 'draining' : ready ? 'ok' : 'unready'
-      // Without Redis everything works, only slower: it is reported and changes nothing.
-      return json({ status, postgres, redis }, ready ? 200 : 503)
-    })
+    .get('/ready', readiness)
+    .get('/', readiness)
 }

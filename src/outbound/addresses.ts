@@ -16,6 +16,10 @@ const globalIPv6 = ipaddr.parseCIDR('2000::/3')
 /** IPv6 networks whose last 32 bits are the IPv4 address that is meant: mapped, compatible, and by NAT64. */
 const withIPv4 = ['::ffff:0:0/96', '::/96', '64:ff9b::/96'].map((one) => ipaddr.parseCIDR(one))
 
+/** True for an address that may be connected to only where private ones are allowed. */
+export const isPrivate = (text: string): boolean =>
+  isReachable(text, { allowPrivate: true }) && !isReachable(text, { allowPrivate: false })
+
 /** True for an address that may be connected to. What is neither public nor the own network never is. */
 export function isReachable(text: string, { allowPrivate }: Pick<Reach, 'allowPrivate'>): boolean {
   if (!isIP(text)) return false

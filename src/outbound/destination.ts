@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { within } from '../within.ts'
-import { isReachable, type Reach } from './addresses.ts'
+import { isPrivate, isReachable, type Reach } from './addresses.ts'
 import { type Lookup, openLookup } from './lookup.ts'
 
 const mostCharacters = 2_048
@@ -21,12 +21,20 @@ export function openDestinations(reach: Reach, look: Lookup = openLookup()) {
     if (url.href.length > mostCharacters)
       throw new Forbidden(`must have at most ${mostCharacters} characters, as it is sent`)
     const isSecure = url.protocol === 'https:'
-    if (!isSecure && !(reach.allowHttp && url.protocol === 'http:'))
+    const isPlain = url.protocol === 'http:'
+    if (isPlain && !reach.allowHttp)
+      throw new Forbidden('must begin with https://, unless the operator sets WEBHOOK_ALLOW_HTTP=on')
+    if (!isSecure && !isPlain)
       throw new Forbidden(`must begin with https://${reach.allowHttp ? ' or http://' : ''}`)
     if (url.username || url.password) throw new Forbidden('must hold no user name and no password')
     const literal = literalIn(url)
-    if (literal !== null && !isReachable(literal, reach)) throw elsewhere()
+    if (literal !== null) requireReachable([literal])
     return url
+  }
+
+  function requireReachable(addresses: string[]): void {
+    const astray = addresses.filter((address) => !isReachable(address, reach))
+    if (astray.length > 0) throw astray.every(isPrivate) ? inside() : elsewhere()
   }
 
   /** The addresses to connect to, one at least, all of them looked at. @throws Forbidden when one may not be reached */
@@ -34,8 +42,9 @@ export function openDestinations(reach: Reach, look: Lookup = openLookup()) {
     const literal = literalIn(url)
     const found = literal === null ? await look(url.hostname) : [{ address: literal }]
     if (found.length === 0) throw nowhere() // without an address a request would go to this machine
-    if (!found.every(({ address }) => isReachable(address, reach))) throw elsewhere()
-    return found.map(({ address }) => address).slice(0, mostAddresses)
+    const addresses = found.map(({ address }) => address)
+    requireReachable(addresses)
+    return addresses.slice(0, mostAddresses)
   }
 
   return {
@@ -54,6 +63,8 @@ export function openDestinations(reach: Reach, look: Lookup = openLookup()) {
 }
 
 const nowhere = () => Object.assign(new Error('The name has no address'), { code: 'ENOTFOUND' })
+const inside = () =>
+  new Forbidden('must lead to a public address, unless the operator sets WEBHOOK_ALLOW_PRIVATE=on')
 const elsewhere = () => new Forbidden('must lead to an address that requests from here may go to')
 
 /** The address that stands in a URL; `URL` has brought all ways to write one into one form. */

@@ -134,8 +134,11 @@ export const OneOf = <const T extends readonly string[]>(name: string, values: T
   )
 
 /** The schema, or null to clear the field. */
+/** At the end of the description of what may be null. */
+export const orNull = ', or null'
+
 export const Nullable = <T extends TSchema>(schema: T) =>
-  Type.Union([schema, Type.Null()], { description: `${schema.description ?? 'A value'}, or null` })
+  Type.Union([schema, Type.Null()], { description: (schema.description ?? 'A value') + orNull })
 
 /** What to store for an optional text: trimmed, an empty one is none; undefined stays undefined ("keep"). */
 export const optionalText = (text: string | null | undefined): string | null | undefined =>

@@ -2,12 +2,13 @@ import type { TSchema } from '@sinclair/typebox'
 import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
 import { badRequest, notKnown, type Refusal } from '../wire/refusals.ts'
 import { nearest } from './nearest.ts'
+import { orNull } from './text.ts'
 
 const shown = 5
 
 /**
- * The 400 for a value that does not fit its schema: each field once, with what it wants (its description in the
- * schema, so that message and documentation say the same).
+ * The 400 for a value that does not fit its schema: each field once, with what it must be (what its description in the
+ * schema says first, so that message and documentation agree).
  */
 export function invalid(errors: Iterable<ValueError>): Refusal {
   const wants = new Map<string, string>()
@@ -22,9 +23,15 @@ function sentence({ path, type, schema, value }: ValueError): string {
   if (!path) return 'The body must be a JSON object'
   const field = path.slice(1).replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~')
   if (type === ValueErrorType.ObjectAdditionalProperties) return unknown(field.slice(0, 100), schema)
-  const wanted: string = schema.description ?? `a ${schema.type}`
+  const wanted = whatIs(schema.description ?? `a ${schema.type}`)
   const what = wanted.charAt(0).toLowerCase() + wanted.slice(1)
   return value === undefined ? `${field} is required: ${what}` : `${field} must be ${what}`
+}
+
+/** A description up to its explanation, which a colon begins: messages explain nothing. */
+function whatIs(description: string): string {
+  const [what = ''] = description.split(': ', 1)
+  return what.length < description.length && description.endsWith(orNull) ? what + orNull : what
 }
 
 /** Names what was likely meant, but not what is only ignored. */

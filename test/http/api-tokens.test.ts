@@ -61,7 +61,7 @@ test('what is wrong with a wish is said', async () => {
     ),
     ...[null, 7, 'soon', '2027-02-30', '2027-01-31T10:00:00'].map((expiresAt): [object, RegExp] => [
       { expiresAt },
-      /^expiresAt must be a time in the coming year/,
+      /^expiresAt must be an ISO 8601 date-time with offset, or a date \(midnight UTC\), in the coming year/,
     ]),
     ...[inDays(-1), inDays(0), inDays(367), '9999-12-31'].map((expiresAt): [object, RegExp] => [
       { expiresAt },

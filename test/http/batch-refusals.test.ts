@@ -74,14 +74,10 @@ test('the first refusal refuses all, in its own words and with its number', asyn
     expectRefusal(answer, status, `operations[1]: ${message}`)
   }
   for (const op of ['project.create', 'project.delete', 'task.unassign', 'project.batch', '__proto__', 7]) {
-    expectRefusal(
-      await send([{ op, name: 'X' }]),
-      400,
-      /^operations\[0\]: op must be one of project.update, /,
-    )
+    expectRefusal(await send([{ op, name: 'X' }]), 400, /^operations\[0\]: op must be the name of a command/)
   }
   for (const one of [null, 7, 'task.create', []]) {
-    expectRefusal(await send([one as never]), 400, /^operations\[0\]: op must be one of/)
+    expectRefusal(await send([one as never]), 400, /^operations\[0\]: op must be the name of a command$/)
   }
   expectRefusal(
     await send([create('X')], {}, '', {}, bea),
@@ -104,8 +100,8 @@ test('who is removed in a batch is not invited again in it', async () => {
 })
 
 test('a choice that is none of those there are is refused naming them', async () => {
-  expectRefusal(await send([create('X')], {}, '?dryRun=1'), 400, /^dryRun must be one of true, false: /)
-  expectRefusal(await send([create('X')], {}, '?return=x'), 400, /^return must be one of minimal, full: /)
+  expectRefusal(await send([create('X')], {}, '?dryRun=1'), 400, /^dryRun must be one of true, false$/)
+  expectRefusal(await send([create('X')], {}, '?return=x'), 400, /^return must be one of minimal, full$/)
   const undo = await ada.post(`/projects/${project.id}/undo?dryRun=`, { seq: 2 })
-  expectRefusal(undo, 400, /^dryRun must be one of true, false: /)
+  expectRefusal(undo, 400, /^dryRun must be one of true, false$/)
 })

@@ -91,10 +91,10 @@ test('what cannot be is refused', async () => {
   const stranger = await register(service.client)
   for (const query of ['?types=task.exploded', '?types=', '?types=task.created,', '?types=constructor'])
     expect(await said(ada, feedOf(projectId, query))).toStartWith(
-      '400 types must be only events of these types',
+      '400 types must be event types with commas between',
     )
   for (const query of ['?after=-1', '?after=x', '?after=1.5', '?after=1e3', '?after='])
-    expect(await said(ada, feedOf(projectId, query))).toStartWith('400 after must be the seq')
+    expect(await said(ada, feedOf(projectId, query))).toStartWith('400 after must be a whole number')
   for (const query of ['?limit=0', '?limit=501'])
     expect(await said(ada, feedOf(projectId, query))).toBe('400 limit must be a whole number from 1 to 500')
   expect(await said(ada, feedOf(projectId, '?after=2'))).toStartWith('400 after is ahead of the project')

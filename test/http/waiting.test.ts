@@ -97,7 +97,7 @@ test('a wait has bounds', async () => {
   const projectId = await openProject()
   for (const wait of ['26', '-1', '1.5', 'long', ''])
     expect((await ada.get(feedOf(projectId, `wait=${wait}`))).body.message).toStartWith(
-      'wait must be the seconds',
+      'wait must be a whole number from 0 to 25',
     )
 })
 

@@ -106,7 +106,10 @@ test('with nothing allowed, what is private is not connected to, whatever the re
   const url = `http://hooks.example.com:${portOf(inside)}/`
   await destinations.check(url, 1_000) // as when it is set: public
   const told = await openPost(destinations, { timeoutMs: 2_000 })(parcel(url))
-  expect(told).toMatchObject({ status: null, error: expect.stringContaining('must lead to an address') })
+  expect(told).toMatchObject({
+    status: null,
+    error: expect.stringContaining('must lead to a public address'),
+  })
   expect(inside.received).toEqual([])
 })
 

@@ -77,6 +77,17 @@ test('the URL is refused where it leads inside, when it is set and when it is ch
     expectRefusal(await bob.patch(`${path}/${body.id}`, { url }), 400, /^url must /)
   }
   expect((await bob.get(path)).body).toHaveLength(1)
+  const told = async (url: string) => (await bob.post(path, { url })).body.message
+  expect(await told('http://example.com/')).toBe(
+    'url must begin with https://, unless the operator sets WEBHOOK_ALLOW_HTTP=on',
+  )
+  for (const url of ['https://127.0.0.1/', 'https://10.0.0.1/', 'https://[fd12::1]/', 'https://localhost/'])
+    expect(await told(url)).toBe(
+      'url must lead to a public address, unless the operator sets WEBHOOK_ALLOW_PRIVATE=on',
+    )
+  // No setting allows these.
+  for (const url of ['https://169.254.169.254/', 'https://[fe80::1]/', 'ftp://example.com/'])
+    expect(await told(url)).not.toContain('WEBHOOK_')
   await strict.close()
 })
 

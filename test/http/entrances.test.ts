@@ -1,0 +1,39 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { createApp } from '../../src/app.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+
+let service: TestService
+let app: ReturnType<typeof createApp>
+beforeAll(async () => {
+  service = await openTestService()
+  app = createApp(service.services)
+})
+afterAll(() => service.close())
+
+const get = (path: string) => app.fetch(new Request(`http://localhost${path}`))
+
+const links = {
+  docs: '/api/docs',
+  openapi: '/api/docs/json',
+  live: '/health/live',
+  ready: '/health/ready',
+}
+
+test.each(['/', '/api', '/api/'])('%s leads to the docs, with links for programs', async (path) => {
+  const answer = await get(path)
+  expect([answer.status, answer.headers.get('location')]).toEqual([302, '/api/docs'])
+  expect(answer.headers.get('content-type')).toBe('application/json')
+  expect(await answer.json()).toEqual(links)
+})
+
+test('each link leads somewhere', async () => {
+  for (const path of Object.values(links)) expect([path, (await get(path)).status]).toEqual([path, 200])
+})
+
+test('/health answers as /health/ready', async () => {
+  const [health, ready] = [await get('/health'), await get('/health/ready')]
+  expect(health.status).toBe(200)
+  expect(await health.json()).toEqual(await ready.json())
+  service.services.drain()
+  expect((await get('/health')).status).toBe(503)
+})
