@@ -7,19 +7,19 @@ import { react } from '../workers/reactions.ts'
 import { createApp } from './app.ts'
 import { type Config, readConfig, requireForProduction } from './config.ts'
 import { print, runOnDatabase } from './process/errand.ts'
+import { givenNames } from './local/given-names.ts'
 import { mostReceivedBytes } from './http/json-body.ts'
 import type { Log } from './log.ts'
 import { withOwnServers } from './process/own-servers.ts'
 import { examineWhenReached, migrateWhenReached } from './process/database.ts'
 import { jobFamilies } from './jobs/families.ts'
-import { openFirstLines } from './process/first-lines.ts'
+import { openFirstLines, warnOfMisspelt } from './process/first-lines.ts'
 import { inOneLine } from './process/in-one-line.ts'
 import { isLed, obeyParent, tellParent } from './process/led.ts'
 import { serviceFamilies } from './process/families.ts'
 import { listen } from './process/listen.ts'
 import { type Measure, serveMetrics, together } from './process/measuring.ts'
 import { sharedPools } from './process/pools.ts'
-import { warnOfMisspelt } from './process/misspelt.ts'
 import { requireFreePorts, tellAddress } from './process/port.ts'
 import { Stopping } from './process/stopping.ts'
 import { Supervisor } from './process/supervisor.ts'
@@ -47,7 +47,7 @@ async function main(command = 'start', ...words: string[]): Promise<void> {
   const { drainTimeoutMs } = given
   const stopping = new Stopping({ log, drainTimeoutMs, isErrand, isRunByNpm, isLed: led })
   if (led) return follow(command, given, log, stopping)
-  warnOfMisspelt(log)
+  warnOfMisspelt(log, givenNames())
   const run = async () => {
     if (!isErrand) await requireFreePorts(command, given)
     const work = isAdmin && readAdmin(command === 'jobs' ? [command, ...words] : words)

@@ -17,9 +17,8 @@ export interface Bench {
 }
 
 /**
- * Runs one slice of the job that an outbox row owes, as the row says: of what the queue holds, only the id is used. A long job goes
- * to the back of the queue when its slice is over. One that fails is retried, by the queue as long as it knows the job, else
- * by the sweep; one that failed too often is parked.
+ * Runs one slice of the job that an outbox row owes, as the row says: the queue is believed no more than an id. A job that is
+ * not done goes to the back of the queue. One that fails is retried by the queue or the sweep, and parked in the end.
  */
 export async function runJob(by: Bench, job: Job, id: string, token?: string): Promise<void> {
   const owed = await begin(by.sql, id, by.attempts).catch(leave)
@@ -37,8 +36,8 @@ export async function runJob(by: Bench, job: Job, id: string, token?: string): P
       throw new DelayedError()
     }
     const reason = reasonOf(error)
-    if (await fail(by.sql, id, by.attempts, error).catch(leave))
-      return tellParked(by.log, id, owed.name, reason)
+    const isParked = await fail(by.sql, id, by.attempts, error).catch(leave)
+    if (isParked) return tellParked(by.log, id, owed.name, reason)
     throw new Error(reason)
   }
 }

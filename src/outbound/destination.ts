@@ -20,21 +20,11 @@ export function openDestinations(reach: Reach, look: Lookup = openLookup()) {
     // What is stored and sent is longer than what was written, where that is not plain ASCII.
     if (url.href.length > mostCharacters)
       throw new Forbidden(`must have at most ${mostCharacters} characters, as it is sent`)
-    const isSecure = url.protocol === 'https:'
-    const isPlain = url.protocol === 'http:'
-    if (isPlain && !reach.allowHttp)
-      throw new Forbidden('must begin with https://, unless the operator sets WEBHOOK_ALLOW_HTTP=on')
-    if (!isSecure && !isPlain)
-      throw new Forbidden(`must begin with https://${reach.allowHttp ? ' or http://' : ''}`)
+    requireProtocol(url, reach)
     if (url.username || url.password) throw new Forbidden('must hold no user name and no password')
     const literal = literalIn(url)
-    if (literal !== null) requireReachable([literal])
+    if (literal !== null) requireReachable([literal], reach)
     return url
-  }
-
-  function requireReachable(addresses: string[]): void {
-    const astray = addresses.filter((address) => !isReachable(address, reach))
-    if (astray.length > 0) throw astray.every(isPrivate) ? inside() : elsewhere()
   }
 
   /** The addresses to connect to, one at least, all of them looked at. @throws Forbidden when one may not be reached */
@@ -43,7 +33,7 @@ export function openDestinations(reach: Reach, look: Lookup = openLookup()) {
     const found = literal === null ? await look(url.hostname) : [{ address: literal }]
     if (found.length === 0) throw nowhere() // without an address a request would go to this machine
     const addresses = found.map(({ address }) => address)
-    requireReachable(addresses)
+    requireReachable(addresses, reach)
     return addresses.slice(0, mostAddresses)
   }
 
@@ -60,6 +50,18 @@ export function openDestinations(reach: Reach, look: Lookup = openLookup()) {
       return url
     },
   }
+}
+
+function requireProtocol({ protocol }: URL, { allowHttp }: Reach): void {
+  if (protocol === 'https:' || (allowHttp && protocol === 'http:')) return
+  if (protocol === 'http:')
+    throw new Forbidden('must begin with https://, unless the operator sets WEBHOOK_ALLOW_HTTP=on')
+  throw new Forbidden(`must begin with https://${allowHttp ? ' or http://' : ''}`)
+}
+
+function requireReachable(addresses: string[], reach: Reach): void {
+  const astray = addresses.filter((address) => !isReachable(address, reach))
+  if (astray.length > 0) throw astray.every(isPrivate) ? inside() : elsewhere()
 }
 
 const nowhere = () => Object.assign(new Error('The name has no address'), { code: 'ENOTFOUND' })

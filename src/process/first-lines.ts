@@ -1,6 +1,7 @@
 import process from 'node:process'
-import type { Config } from '../config.ts'
+import { type Config, settingNames } from '../config.ts'
 import { type Log, openLog, openPatientLog } from '../log.ts'
+import { misspelt, type Names } from '../schema/misspelt.ts'
 import { urlsOf } from './port.ts'
 
 export interface FirstLines {
@@ -26,4 +27,10 @@ export function openFirstLines(command: string, { host, logLevel }: Config, isLe
 function greet(host: string, port: number): void {
   const { api, docs } = urlsOf({ host, port })
   process.stdout.write(`API         ${api}\nSwagger UI  ${docs}\n`)
+}
+
+/** Warns of variables that nothing reads, so that a setting with a wrong name is not taken for one that holds. */
+export function warnOfMisspelt(log: Log, given: Omit<Names, 'known'>): void {
+  for (const { name: variable, meant } of misspelt({ known: settingNames(), ...given }))
+    log.warn({ variable }, `this variable is no setting${meant ? `; did you mean ${meant}?` : ''}`)
 }

@@ -100,7 +100,7 @@ test('every parameter of a path or query is described', () => {
       expect([name, description]).toEqual([name, expect.stringMatching(/^\w.{5,}/)])
       expect(required ?? false).toBe(place === 'path')
       const { type } = schema.$ref ? referred(api, schema.$ref) : schema
-      const isCount = /^(Rows in a page|The seq|The seconds)/.test(description!)
+      const isCount = /^(Rows in a page|A whole number|The seq)/.test(description!)
       expect([name, type]).toEqual([name, isCount ? 'integer' : 'string'])
     }
   }

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { settingNames } from '../../src/config.ts'
-import { misspelt } from '../../src/process/misspelt.ts'
+import { misspelt } from '../../src/schema/misspelt.ts'
 import { emptyDatabase } from './launch.ts'
 
 let dir: string

@@ -129,67 +129,6 @@ test('webhooks are listed without what their URL may hold in secret, and disable
   expect((await admin('webhooks', 'list', newId())).text).toBe('No webhook')
 })
 
-test('an account that an operator deletes ends as by its own wish, with its projects', async () => {
-  const someone = await register(service.client)
-  const { id: projectId } = await make(someone, '/projects', { name: 'Theirs' })
-  const { id: shared } = await make(ada, '/projects', { name: 'Shared' })
-  await ada.post(`/projects/${shared}/members/invite`, { email: someone.email })
-  expect(await admin('users', 'delete', someone.email.toUpperCase())).toEqual({
-    code: 0,
-    text: `${someone.email} is deleted; a worker ends its projects and memberships`,
-  })
-  await eventually('its token has ended', async () => (await someone.get('/auth/me')).status === 401)
-  expect((await signIn(someone.email, 'secret-1')).status).toBe(401)
-  service.startWorkers()
-  await eventually('its membership has ended', async () => {
-    const { body } = await ada.get(`/projects/${shared}/members`)
-    return !body.some(({ userId }) => userId === someone.id)
-  })
-  await eventually(
-    'its project has ended',
-    async () => (await admin('projects', 'show', projectId)).code === 1,
-  )
-  const nobody = { code: 1, text: `Nobody has the address ${someone.email}` }
-  expect(await admin('users', 'delete', someone.email)).toEqual(nobody)
-})
-
-test('a project that an operator deletes is gone at once, and its followers are told', async () => {
-  const { id } = await make(ada, '/projects', { name: 'Doomed' })
-  const task = await make(ada, '/tasks', { title: 'Doomed', projectId: id })
-  expect((await ada.get(`/tasks/${task.id}`)).status).toBe(200)
-  const held = ada.get(`/projects/${id}/events?after=2&wait=25`)
-  const deleted = await admin('projects', 'delete', id)
-  expect(deleted).toEqual({ code: 0, text: `Doomed (${id}) is deleted; a worker removes its rows` })
-  expect((await ada.get(`/tasks/${task.id}`)).status).toBe(404)
-  expect((await held).status).toBe(404)
-  for (const unknown of [id, newId(), 'x'])
-    expect(await admin('projects', 'delete', unknown)).toEqual({
-      code: 1,
-      text: `There is no project ${unknown}`,
-    })
-})
-
-const problems = [
-  [['sing'], '"sing" is no command'],
-  [['user'], '"user" is no command; did you mean users?'],
-  [['users', 'creat'], '"creat" is no command of users; did you mean create?'],
-  [['users', 'create', 'x'], 'users create: <name> is missing'],
-  [['users', 'create'], 'users create: <email> and <name> are missing'],
-  [
-    ['users', 'create', 'g@x.io', 'Grace', 'Hopper'],
-    'users create: "Hopper" is one word too many; quote a name',
-  ],
-  [['backup'], 'backup: <file> is missing'],
-  [['restore', 'a', 'replace', 'b'], 'restore: "b" is one word too many'],
-  [['constructor'], '"constructor" is no command'],
-] as const
-
-test.each(problems)('of a wrong command line %p it says: %s', async (words, problem) => {
-  const { code, text } = await admin(...words)
-  expect([code, text]).toEqual([1, expect.stringContaining(problem)])
-  expect(text).toContain('npm run admin -- …')
-})
-
 test('what is asked for wrongly is answered with help', async () => {
   const all = await admin('help')
   expect(all.code).toBe(0)

@@ -1,29 +1,13 @@
-import { once } from 'node:events'
-import { createReadStream, createWriteStream, type ReadStream, type WriteStream } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import process from 'node:process'
+import { calledIn } from '../../src/local/called-in.ts'
+import { openFile, openNewFile } from '../backup/files.ts'
 import { restoreBackup } from '../backup/restore.ts'
 import { writeBackup } from '../backup/write.ts'
 import { type Topic, Wrong } from './topic.ts'
 
 const standard = '-'
-
-/** npm runs a script in the folder of package.json, and says where it was called. */
-const pathOf = (file: string): string => resolve(process.env.INIT_CWD ?? '', file)
-
-/** @throws Wrong when the file cannot be had */
-const opened = (stream: ReadStream | WriteStream, file: string): Promise<unknown> =>
-  once(stream, 'open').catch(({ code, message }: NodeJS.ErrnoException) => {
-    if (code === 'EEXIST') throw new Wrong(`${file} exists already: name another file`)
-    throw new Wrong(`${file} cannot be opened: ${message}`)
-  })
-
-async function openedFor(file: string): Promise<ReadStream> {
-  const from = createReadStream(pathOf(file))
-  await opened(from, file)
-  return from
-}
 
 export const backup: Topic = {
   '': {
@@ -34,10 +18,8 @@ export const backup: Topic = {
         await writeBackup(config.databaseUrl, process.stdout)
         return ''
       }
-      const path = pathOf(file)
-      const to = createWriteStream(path, { flags: 'wx', mode: 0o600 })
-      await opened(to, file)
-      await writeBackup(config.databaseUrl, to).catch(async (error: unknown) => {
+      const path = calledIn(file)
+      await writeBackup(config.databaseUrl, await openNewFile(path)).catch(async (error: unknown) => {
         await rm(path)
         throw error
       })
@@ -54,7 +36,7 @@ export const restore: Topic = {
     run: async ({ config }, file = '', replace = '') => {
       if (replace && replace !== 'replace')
         throw new Wrong(`"${replace}" must be the word replace, or nothing`)
-      const from = file === standard ? process.stdin : await openedFor(file)
+      const from = file === standard ? process.stdin : await openFile(calledIn(file))
       await restoreBackup(config.databaseUrl, from, { replaces: replace !== '' })
       return 'The backup is restored'
     },

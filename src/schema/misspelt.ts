@@ -1,10 +1,5 @@
-import { readFileSync } from 'node:fs'
-import process from 'node:process'
-import { parseEnv } from 'node:util'
 import { distance } from 'fastest-levenshtein'
-import { settingNames } from '../config.ts'
-import type { Log } from '../log.ts'
-import { nearest } from '../schema/nearest.ts'
+import { nearest } from './nearest.ts'
 
 /** Variables that Compose, Postgres, OpenTelemetry and the runtime read, and that a `.env` may hold for them. */
 const foreign =
@@ -19,8 +14,9 @@ interface Misspelt {
   meant: string | undefined
 }
 
-interface Names {
+export interface Names {
   known: string[]
+  /** The variables that stand in `.env` files. */
   inFiles: string[]
   inEnvironment: string[]
 }
@@ -40,28 +36,4 @@ function close(name: string, known: string[]): Misspelt | undefined {
   if (name.length < longCharacters) return undefined
   const meant = known.find((one) => distance(name, one) <= closeEdits)
   return meant ? { name, meant } : undefined
-}
-
-/** Warns of variables that nothing reads, so that a setting with a wrong name is not taken for one that holds. */
-export function warnOfMisspelt(log: Log): void {
-  const inEnvironment = Object.keys(process.env)
-  const inFiles = namesInFiles().filter((name) => inEnvironment.includes(name))
-  for (const { name: variable, meant } of misspelt({ known: settingNames(), inFiles, inEnvironment }))
-    log.warn({ variable }, `this variable is no setting${meant ? `; did you mean ${meant}?` : ''}`)
-}
-
-/** What stands in the files that Bun has read into the environment, unless it was told not to. */
-function namesInFiles(): string[] {
-  if (process.execArgv.includes('--no-env-file')) return []
-  const mode = process.env.NODE_ENV || 'development'
-  const files = ['.env', `.env.${mode}`, '.env.local', `.env.${mode}.local`]
-  return [...new Set(files.flatMap((file) => Object.keys(parseEnv(textOf(file)))))]
-}
-
-function textOf(file: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch {
-    return '' // it is not there, or not for us
-  }
 }

@@ -1,0 +1,61 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { newId } from '../../src/ids.ts'
+import { readAdmin } from '../../workers/admin/admin.ts'
+import { eventually } from '../races/pair.ts'
+import { make, type Person, register } from '../support/client.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+
+let service: TestService
+let ada: Person
+beforeAll(async () => {
+  service = await openTestService()
+  ada = await register(service.client)
+})
+afterAll(() => service.close())
+
+async function admin(...words: string[]) {
+  const work = readAdmin(words)
+  const { config, database } = service.services
+  return typeof work === 'function' ? work({ config, sql: database.chores }) : work
+}
+const signIn = (email: string, password: string) => service.client.post('/auth/login', { email, password })
+
+test('an account that an operator deletes ends as by its own wish, with its projects', async () => {
+  const someone = await register(service.client)
+  const { id: projectId } = await make(someone, '/projects', { name: 'Theirs' })
+  const { id: shared } = await make(ada, '/projects', { name: 'Shared' })
+  await ada.post(`/projects/${shared}/members/invite`, { email: someone.email })
+  expect(await admin('users', 'delete', someone.email.toUpperCase())).toEqual({
+    code: 0,
+    text: `${someone.email} is deleted; a worker ends its projects and memberships`,
+  })
+  await eventually('its token has ended', async () => (await someone.get('/auth/me')).status === 401)
+  expect((await signIn(someone.email, 'secret-1')).status).toBe(401)
+  service.startWorkers()
+  await eventually('its membership has ended', async () => {
+    const { body } = await ada.get(`/projects/${shared}/members`)
+    return !body.some(({ userId }) => userId === someone.id)
+  })
+  await eventually(
+    'its project has ended',
+    async () => (await admin('projects', 'show', projectId)).code === 1,
+  )
+  const nobody = { code: 1, text: `Nobody has the address ${someone.email}` }
+  expect(await admin('users', 'delete', someone.email)).toEqual(nobody)
+})
+
+test('a project that an operator deletes is gone at once, and its followers are told', async () => {
+  const { id } = await make(ada, '/projects', { name: 'Doomed' })
+  const task = await make(ada, '/tasks', { title: 'Doomed', projectId: id })
+  expect((await ada.get(`/tasks/${task.id}`)).status).toBe(200)
+  const held = ada.get(`/projects/${id}/events?after=2&wait=25`)
+  const deleted = await admin('projects', 'delete', id)
+  expect(deleted).toEqual({ code: 0, text: `Doomed (${id}) is deleted; a worker removes its rows` })
+  expect((await ada.get(`/tasks/${task.id}`)).status).toBe(404)
+  expect((await held).status).toBe(404)
+  for (const unknown of [id, newId(), 'x'])
+    expect(await admin('projects', 'delete', unknown)).toEqual({
+      code: 1,
+      text: `There is no project ${unknown}`,
+    })
+})

@@ -1,0 +1,79 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { withConnections } from '../../drizzle/migrate.ts'
+import { readConfig } from '../../src/config.ts'
+import { readAdmin } from '../../workers/admin/admin.ts'
+import { emptyDatabase } from '../processes/launch.ts'
+import { make, register } from '../support/client.ts'
+import { openTestService } from '../support/service.ts'
+
+/** Texts that COPY must escape, or that look like the end of its rows. */
+const texts = [
+  'tab\tand\nline\r\nends',
+  '\\.',
+  'a\n\\.\nb',
+  '\\N',
+  '"quoted", {json}',
+  '𝄞 ünïcode',
+  'x'.repeat(20_000),
+]
+
+export type BackupScene = Awaited<ReturnType<typeof openBackupScene>>
+
+/** A service with something of each kind, other databases, and files for backups. */
+export async function openBackupScene() {
+  const dir = await mkdtemp(join(tmpdir(), 'docket-backup-'))
+  const service = await openTestService()
+  const ada = await register(service.client)
+  const databases: Awaited<ReturnType<typeof emptyDatabase>>[] = []
+  const { id: projectId } = await make(ada, '/projects', { name: 'Kept', description: texts[0] })
+  const project = `/projects/${projectId}`
+  const guest = await register(service.client)
+  await ada.post(`${project}/members/invite`, { email: guest.email, role: 'EDITOR' })
+  const { id: taskId } = await make(ada, '/tasks', { title: 'Kept', projectId, description: texts[1] })
+  for (const text of texts) await make(ada, `/tasks/${taskId}/comments`, { text })
+  await make(ada, `${project}/webhooks`, { url: 'http://127.0.0.1:9/' })
+  const expiresAt = new Date(Date.now() + 3_600_000)
+  await make(ada, '/tokens', { name: 'Kept', scopes: ['read'], expiresAt })
+  await ada.delete(`/tasks/${(await make(ada, '/tasks', { title: 'Deleted', projectId })).id}`)
+  const paths = [
+    ...['/auth/me', '/projects', '/tokens', project, `${project}?asOf=1`, `${project}/members`],
+    ...[`${project}/webhooks`, `${project}/events`, `${project}/history`, `/tasks?projectId=${projectId}`],
+    ...[`/tasks/${taskId}`, `/tasks/${taskId}/comments`, `/tasks/${taskId}/history`],
+  ]
+  return {
+    ...{ dir, service, ada },
+    own: service.env.DATABASE_URL!,
+    newFile: () => join(dir, crypto.randomUUID()),
+
+    /** A database without a table. */
+    async fresh(): Promise<string> {
+      const database = await emptyDatabase()
+      databases.push(database)
+      return database.url
+    },
+
+    async admin(databaseUrl: string, ...words: string[]) {
+      const work = readAdmin(words)
+      if (typeof work !== 'function') return work
+      const config = readConfig({ ...service.env, DATABASE_URL: databaseUrl })
+      return withConnections(databaseUrl, (sql) => work({ config, sql }))
+    },
+
+    /** What a service on a database answers to somebody who signed in before. */
+    async answersOn(databaseUrl: string) {
+      const other = await openTestService({ DATABASE_URL: databaseUrl })
+      const caller = other.client.as(ada.token)
+      const answers = await Promise.all(paths.map((path) => caller.get(path)))
+      await other.close()
+      return answers.map(({ status, text, headers }, at) => [paths[at], status, headers.get('etag'), text])
+    },
+
+    async close() {
+      await service.close()
+      await Promise.all(databases.map((database) => database.drop()))
+      await rm(dir, { recursive: true })
+    },
+  }
+}
