@@ -26,9 +26,7 @@ export function openWorkers(connection: RedisClient, log: Log) {
     open<T>(queueName: string, perform: Processor<T>, options: Options): void {
       const worker = new Worker<T>(queueName, noted(perform), { ...options, connection })
       worker.on('error', () => {}) // the connection itself reports that Redis is away
-      worker.on('failed', (job, { message }) =>
-        log.warn({ job: job?.name, id: job?.id, reason: message }, 'job failed'),
-      )
+      worker.on('failed', (job, { message }) => log.warn({ id: job?.id, reason: message }, 'job failed'))
       workers.push(worker)
     },
 

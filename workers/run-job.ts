@@ -38,7 +38,7 @@ export async function runJob(by: Bench, job: Job, id: string, token?: string): P
     const reason = reasonOf(error)
     const isParked = await fail(by.sql, id, by.attempts, error).catch(leave)
     if (isParked) return tellParked(by.log, id, owed.name, reason)
-    throw new Error(reason)
+    throw new Error(`${owed.name}: ${reason}`)
   }
 }
 
