@@ -28,23 +28,23 @@ export function openAuthenticate(
      * @throws Refusal 401, or 403 for an API token
      */
     async session(request: Request): Promise<Session> {
-      const header = headerOf(request)
-      const session = known(header) ?? (await verified(header))
+      const token = tokenOf(request)
+      const session = known(token) ?? (await verified(token))
       if (!isOfToken(session)) return session
-      await looked(header, session)
+      await looked(token, session)
       throw signInNeeded()
     },
 
     /** Who sends the request: at once where their token was seen to hold just now, as most were. @throws Refusal 401 */
     caller(request: Request): Caller | Promise<Caller> {
-      const header = headerOf(request)
-      const session = known(header)
+      const token = tokenOf(request)
+      const session = known(token)
       if (session && validity.isBelieved(session)) {
         counts.hits++
         return session.caller
       }
       counts.misses++
-      return looked(header, session)
+      return looked(token, session)
     },
   }
 }
@@ -54,32 +54,37 @@ type Looks = [validity: ReturnType<typeof openValidity>, apiTokens: ReturnType<t
 
 /** The sessions of this process. */
 function openSessions(tokens: Tokens, ...[validity, apiTokens]: Looks) {
-  // By the whole header. Verifying costs about 16 µs, a look-up less than one; 10,000 are about 8 MB.
+  // By the token: the spelling of its scheme is no part of it. Verifying costs about 16 µs, a look-up less than one; 10,000 are about 8 MB.
   const sessions = new LRUCache<string, AnySession>({ max: 10_000 })
 
-  async function verified(header: string): Promise<AnySession> {
-    if (!header) throw noToken()
-    const token = /^bearer +([\w.-]+)$/i.exec(header)?.[1] ?? ''
+  async function verified(token: string): Promise<AnySession> {
     if (isLikeApiToken(token)) return apiTokens.begin(token)
     const claims = /^[\w-]+\.[\w-]+\.[\w-]+$/.test(token) ? await tokens.verify(token) : null
     if (!claims) throw badToken()
     const session = { ...claims, caller: { userId: claims.userId }, ...notYetSeen }
-    sessions.set(header, session)
+    sessions.set(token, session)
     return session
   }
 
-  async function looked(header: string, known?: AnySession): Promise<Caller> {
-    const session = known ?? (await verified(header))
+  async function looked(token: string, known?: AnySession): Promise<Caller> {
+    const session = known ?? (await verified(token))
     if (!isOfToken(session)) await validity.require(session)
     else {
       await apiTokens.require(session)
-      if (!known) sessions.set(header, session) // not before: what anybody can make up takes nobody's place
+      if (!known) sessions.set(token, session) // not before: what anybody can make up takes nobody's place
     }
     return session.caller
   }
 
-  return { known: (header: string) => sessions.get(header), verified, looked }
+  return { known: (token: string) => sessions.get(token), verified, looked }
 }
 
 const isOfToken = (session: AnySession): session is TokenSession => 'digest' in session
-const headerOf = ({ headers }: Request): string => headers.get('authorization') ?? ''
+
+/** The bearer token of a request; empty for another scheme. @throws Refusal 401 without a header */
+function tokenOf({ headers }: Request): string {
+  const header = headers.get('authorization')
+  if (!header) throw noToken()
+  if (header.startsWith('Bearer ') && header[7] !== ' ') return header.slice(7)
+  return /^bearer +(\S+)$/i.exec(header)?.[1] ?? ''
+}

@@ -37,6 +37,21 @@ test('the scheme may be written in any case', async () => {
   expect((await me(`BEARER  ${ada.token}`)).status).toBe(200)
 })
 
+test('a token is verified once, however its scheme is written', async () => {
+  const grace = await register(service.client)
+  const { tokens } = service.services
+  const { verify } = tokens
+  let verified = 0
+  tokens.verify = (token) => {
+    verified++
+    return verify(token)
+  }
+  for (const scheme of ['Bearer ', 'bearer ', 'BEARER  ', 'bEARER   ', 'Bearer    '])
+    expect((await me(scheme + grace.token)).body.id).toBe(grace.id)
+  tokens.verify = verify
+  expect(verified).toBe(1)
+})
+
 test('no token is refused, and the answer names the scheme', async () => {
   for (const header of [undefined, '']) {
     const answer = await me(header)
