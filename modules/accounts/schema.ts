@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { Body } from '../../src/commands/input.ts'
 import { named } from '../../src/schema/named.ts'
-import { Secret, Text } from '../../src/schema/text.ts'
+import { Name, Secret } from '../../src/schema/text.ts'
 import { AccountView, Password, Token } from './user.ts'
 
 export const messages = {
@@ -20,7 +20,7 @@ export const UpdateMeBody = named(
   'UpdateMe',
   Body(
     {
-      name: Type.Optional(Text(1, 200, 'Ada King')),
+      name: Type.Optional(Name(200, 'Ada King')),
       password: Type.Optional(Password),
       currentPassword: Type.Optional(
         Secret(0, 1024, 'The password until now, to set another', 'correct horse battery'),

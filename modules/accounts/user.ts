@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { Id } from '../../src/schema/answer.ts'
 import { named } from '../../src/schema/named.ts'
 import { Body } from '../../src/commands/input.ts'
-import { Email, Secret, Text, Words } from '../../src/schema/text.ts'
+import { Email, Name, Secret, Words } from '../../src/schema/text.ts'
 
 export const UserView = named(
   'User',
@@ -28,7 +28,7 @@ export const AccountView = named(
 export const Password = Secret(6, 1024, 'A password of 6 to 1024 characters', 'correct horse battery')
 export const RegisterBody = named(
   'Register',
-  Body({ name: Text(1, 200, 'Ada Lovelace'), email: Email(), password: Password }, AccountView),
+  Body({ name: Name(200, 'Ada Lovelace'), email: Email(), password: Password }, AccountView),
 )
 
 /** Any strings: what does not fit an account is a wrong email or password. */

@@ -4,16 +4,20 @@ import { IdOf, Input, OwnId } from '../../src/commands/input.ts'
 import { view } from '../../src/commands/view.ts'
 import { Id, Timestamp } from '../../src/schema/answer.ts'
 import { goneTag } from '../../src/reads/names.ts'
-import { Nullable, Text } from '../../src/schema/text.ts'
+import { Name, Nullable, Text } from '../../src/schema/text.ts'
 import { PersonView, personView } from '../accounts/user.ts'
 
-const Name = Text(1, 200, 'Analytical Engine')
+const ProjectName = Name(200, 'Analytical Engine')
 const Description = Nullable(Text(0, 20_000, 'Everything about the engine'))
 
-export const CreateProject = Input({ id: OwnId(), name: Name, description: Type.Optional(Description) })
+export const CreateProject = Input({
+  id: OwnId(),
+  name: ProjectName,
+  description: Type.Optional(Description),
+})
 export const UpdateProject = Input({
   id: IdOf('project'),
-  name: Type.Optional(Name),
+  name: Type.Optional(ProjectName),
   description: Type.Optional(Description),
 })
 export const ProjectId = Input({ id: IdOf('project') })

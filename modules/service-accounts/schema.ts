@@ -3,12 +3,12 @@ import { IdOf, Input } from '../../src/commands/input.ts'
 import { view } from '../../src/commands/view.ts'
 import type { MemberRole } from '../../src/identity/roles.ts'
 import { Id, Timestamp } from '../../src/schema/answer.ts'
-import { Text } from '../../src/schema/text.ts'
+import { Name } from '../../src/schema/text.ts'
 import { Role } from '../members/schema.ts'
 
 export const CreateServiceAccount = Input({
   projectId: IdOf('project'),
-  name: Text(1, 200, 'Importer'),
+  name: Name(200, 'Importer'),
   role: Type.Optional(Role),
 })
 export const ServiceAccountId = Input({ projectId: IdOf('project'), accountId: IdOf('service account') })

@@ -3,9 +3,9 @@ import type { SubtaskRow } from '../../drizzle/rows.ts'
 import { Id, Timestamp } from '../../src/schema/answer.ts'
 import { IdOf, Input, OwnId } from '../../src/commands/input.ts'
 import { view } from '../../src/commands/view.ts'
-import { Text } from '../../src/schema/text.ts'
+import { Name } from '../../src/schema/text.ts'
 
-const Title = Text(1, 500, 'Sharpen the pencil')
+const Title = Name(500, 'Sharpen the pencil')
 const Completed = Type.Boolean({ description: 'True or false', examples: [true] })
 
 export const CreateSubtask = Input({ id: OwnId(), taskId: IdOf('task'), title: Title })

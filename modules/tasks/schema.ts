@@ -3,14 +3,14 @@ import type { TaskRow } from '../../drizzle/rows.ts'
 import { Id, Timestamp } from '../../src/schema/answer.ts'
 import { IdOf, Input, OwnId } from '../../src/commands/input.ts'
 import { view } from '../../src/commands/view.ts'
-import { Instant, Nullable, OneOf, Text } from '../../src/schema/text.ts'
+import { Instant, Name, Nullable, OneOf, Text } from '../../src/schema/text.ts'
 
 export const statuses = ['TODO', 'IN_PROGRESS', 'DONE'] as const
 export const Status = OneOf('TaskStatus', statuses)
 export const priorities = ['LOW', 'MEDIUM', 'HIGH'] as const
 export const Priority = OneOf('TaskPriority', priorities)
 
-const Title = Text(1, 500, 'Draw the second plate')
+const Title = Name(500, 'Draw the second plate')
 const optional = {
   description: Type.Optional(Nullable(Text(0, 20_000, 'In ink, with all wheels'))),
   status: Type.Optional(Status),

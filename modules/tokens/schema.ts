@@ -4,7 +4,7 @@ import { type Scope, scopes } from '../../src/identity/scopes.ts'
 import { canonicalId, isId } from '../../src/ids.ts'
 import { Id, sampleId, Timestamp } from '../../src/schema/answer.ts'
 import { named } from '../../src/schema/named.ts'
-import { Instant, Nullable, OneOf, Text } from '../../src/schema/text.ts'
+import { Instant, Name, Nullable, OneOf } from '../../src/schema/text.ts'
 
 /** Of one account, and projects of one token. */
 export const mostTokens = 100
@@ -74,7 +74,7 @@ export const CreateTokenBody = named(
   'CreateToken',
   Body(
     {
-      name: Text(1, 200, 'Importer'),
+      name: Name(200, 'Importer'),
       scopes: Scopes,
       projects: Type.Optional(Nullable(Projects)),
       expiresAt: ExpiresAt,

@@ -3,13 +3,13 @@ import type { Command } from '../commands/command.ts'
 import { Body, Input, isIdSchema, isOwnIdSchema } from '../commands/input.ts'
 import type { View } from '../commands/view.ts'
 import { named } from '../schema/named.ts'
-import { Text } from '../schema/text.ts'
+import { Name } from '../schema/text.ts'
 
 export const mostOperations = 500
 
 const besides = {
   as: Type.Optional({
-    ...Text(1, 64, 'plate'),
+    ...Name(64, 'plate'),
     description: 'A name of 1 to 64 characters for what it is about',
   }),
   ifMatch: Type.Optional(

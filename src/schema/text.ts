@@ -32,6 +32,24 @@ export const Text = (min: number, max: number, example: string) =>
     examples: [example],
   })
 
+/** Control characters, and those that show a text in another order than it is stored in (embeddings, overrides, isolates). */
+const unfit = '\\x00-\\x1f\\x7f-\\x9f\\u202a-\\u202e\\u2066-\\u2069'
+const UNFIT = new RegExp(`[${unfit}]`)
+
+TypeRegistry.Set<Bounds>('DocketName', (bounds, value) => {
+  if (!isStorable(value)) return false
+  const name = value.trim()
+  return hasLength(name, bounds) && SEEN.test(name) && !UNFIT.test(name)
+})
+
+/** A name or title of up to `max` characters once trimmed: it shows on one line what it is. */
+export const Name = (max: number, example: string) => ({
+  ...Text(1, max, example),
+  [Kind]: 'DocketName',
+  pattern: `^\\s*[^\\s${unfit}][^${unfit}]*\\s*$`,
+  description: `A text of 1 to ${max} characters, without control or bidirectional-override characters`,
+})
+
 TypeRegistry.Set<Bounds>('DocketSecret', (bounds, value) => isStorable(value) && hasLength(value, bounds))
 
 /** A text that is kept as it is sent, blanks and all. */

@@ -24,7 +24,8 @@ test('the service runs on Deno as it does on Bun', async () => {
   const { stdout } = await run(process.execPath, [deno, 'run', ...flags, script], options)
   const { deno: version, ...told } = JSON.parse(stdout.trim().split('\n').at(-1) ?? '')
   expect(version).toMatch(/^\d+\./)
-  const message = 'title is required: a text of 1 to 500 characters'
+  const message =
+    'title is required: a text of 1 to 500 characters, without control or bidirectional-override characters'
   expect(told).toEqual({
     number: 1,
     completed: true,

@@ -18,10 +18,30 @@ const task = { title: 'T', projectId: 'p' }
 
 describe('a refusal of a body or a query', () => {
   const cases: [string, TSchema, unknown, string][] = [
-    ['what is missing', NewTask, { projectId: 'p' }, 'title is required: a text of 1 to 500 characters'],
-    ['a blank', NewTask, { ...task, title: '  ' }, 'title must be a text of 1 to 500 characters'],
-    ['a wrong kind', NewTask, { ...task, title: 7 }, 'title must be a text of 1 to 500 characters'],
-    ['a null where none may be', ChangedTask, { title: null }, 'title must be a text of 1 to 500 characters'],
+    [
+      'what is missing',
+      NewTask,
+      { projectId: 'p' },
+      'title is required: a text of 1 to 500 characters, without control or bidirectional-override characters',
+    ],
+    [
+      'a blank',
+      NewTask,
+      { ...task, title: '  ' },
+      'title must be a text of 1 to 500 characters, without control or bidirectional-override characters',
+    ],
+    [
+      'a wrong kind',
+      NewTask,
+      { ...task, title: 7 },
+      'title must be a text of 1 to 500 characters, without control or bidirectional-override characters',
+    ],
+    [
+      'a null where none may be',
+      ChangedTask,
+      { title: null },
+      'title must be a text of 1 to 500 characters, without control or bidirectional-override characters',
+    ],
     ['a wrong choice', ChangedTask, { status: 'LATER' }, 'status must be one of TODO, IN_PROGRESS, DONE'],
     [
       'a wrong instant that may be null',

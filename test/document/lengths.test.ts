@@ -24,6 +24,7 @@ const textsAround = ({ minLength = 0, maxLength = 0 }: Schema) => [
     .filter((length) => length >= 0)
     .flatMap((length) => ['é', '🪐'].map((one) => one.repeat(length))),
   ...[' \t\n'.repeat(minLength), 'a\0b'.repeat(minLength || 1), `${' '.repeat(7)}ab cd ef${' '.repeat(7)}`],
+  ...['\tab\tcd\n', 'ab\u202ecd', '\u2066ab', 'ab\u009b', '\u0085ab'],
 ]
 
 test('a text is taken where the document says that it fits, at each of its bounds', async () => {
@@ -51,4 +52,24 @@ test('a text is taken where the document says that it fits, at each of its bound
     }
   }
   expect(taken).toBeGreaterThan(80)
+})
+
+test('no name or title of any operation takes a control or bidirectional-override character', async () => {
+  let rejected = 0
+  for (const [name, { requestBody }] of operationsOf(api)) {
+    const { schema, example } = requestBody?.content?.['application/json'] ?? {}
+    const properties = (schema && referred(api, schema.$ref!).properties) ?? {}
+    const fields = Object.keys(properties).filter((field) => !properties[field]!.readOnly)
+    const [method = '', path = ''] = name.replace('/api/v1', '').split(' ')
+    for (const field of fields.filter((one) => one === 'name' || one === 'title')) {
+      const sent = { ...(example as object), [field]: 'Plate\u202e\u0007' }
+      const at = path.replace(/\{\w+\}/g, absentId)
+      const { status, body } = await ada.call(method.toUpperCase(), at, sent)
+      const wanted =
+        /^(name|title) must be a text of .*, without control or bidirectional-override characters$/
+      expect([name, status, body.message]).toEqual([name, 400, expect.stringMatching(wanted)])
+      rejected += 1
+    }
+  }
+  expect(rejected).toBeGreaterThan(9)
 })

@@ -6,7 +6,7 @@ import { type Client, register } from '../support/client.ts'
 import { freshRedis } from '../support/redis.ts'
 import { openTestService, type TestService, testSecret } from '../support/service.ts'
 import { eventually, openPair, upTo } from '../races/pair.ts'
-import { absentId, expectAnswer, expectRefusal, rightTexts, wrongTexts } from './answers.ts'
+import { absentId, expectAnswer, expectRefusal, rightTexts, wrongNames } from './answers.ts'
 
 const password = 'secret-1'
 const other = 'secret-2'
@@ -36,7 +36,7 @@ test('a name is changed, trimmed and held to its limits', async () => {
     expectAnswer(read, 200, user)
     expect(answer.headers.get('etag')).toBe(read.headers.get('etag'))
   }
-  for (const name of wrongTexts(200)) expectRefusal(await ada.patch('/auth/me', { name }), 400, /^name /)
+  for (const name of wrongNames(200)) expectRefusal(await ada.patch('/auth/me', { name }), 400, /^name /)
 })
 
 test('nothing to change changes nothing, and ends no token', async () => {

@@ -62,12 +62,37 @@ export const wrongTexts = (most: number): unknown[] => [
   { x: 1 },
 ]
 
+/** What no name or title of at most `most` characters may be: it would break a line of a log, or show itself otherwise than it is. */
+export const wrongNames = (most: number): unknown[] => [
+  ...wrongTexts(most),
+  ...['a\nb', 'a\tb', 'a\rb', 'a\u001b[31mb', 'a\u007fb', 'a\u0085b', 'a\u009bb'],
+  ...[
+    'a\u202ab',
+    'a\u202bb',
+    'a\u202cb',
+    'a\u202db',
+    'a\u202eb',
+    'a\u2066b',
+    'a\u2067b',
+    'a\u2068b',
+    'a\u2069b',
+  ],
+]
+
 /** Texts of at most `most` characters at their limits, each with how it is stored. */
 export const rightTexts = (most: number): [sent: string, stored: string][] => [
   ['x', 'x'],
   ['x'.repeat(most), 'x'.repeat(most)],
   [`  ${'y'.repeat(most)}\n`, 'y'.repeat(most)],
-  ["Grüße, 漢字 😀 \u202e <b>'; drop table tasks; --", "Grüße, 漢字 😀 \u202e <b>'; drop table tasks; --"],
+  [
+    "Grüße, 漢字 😀 שלום\u200f <b>'; drop table tasks; --",
+    "Grüße, 漢字 😀 שלום\u200f <b>'; drop table tasks; --",
+  ],
+]
+
+/** Texts of several lines and with any format, each with how it is stored. */
+export const rightLines: [sent: string, stored: string][] = [
+  ['one\n\ttwo\r\n\u202ethree\u202c\n', 'one\n\ttwo\r\n\u202ethree\u202c'],
 ]
 
 /** How many facts the history of a project holds. */

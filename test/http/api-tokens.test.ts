@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { type Client, make, type Person, register } from '../support/client.ts'
 import { openTestService, type TestService } from '../support/service.ts'
 import { eventually, upTo } from '../races/pair.ts'
-import { absentId, anId, anInstant, expectRefusal, malformedIds, wrongTexts } from './answers.ts'
+import { absentId, anId, anInstant, expectRefusal, malformedIds, wrongNames } from './answers.ts'
 
 let service: TestService
 let ada: Person
@@ -51,7 +51,7 @@ test('of a token only the digest is stored', async () => {
 
 test('what is wrong with a wish is said', async () => {
   const wrongs: [object, RegExp][] = [
-    ...wrongTexts(200).map((name): [object, RegExp] => [{ name }, /^name /]),
+    ...wrongNames(200).map((name): [object, RegExp] => [{ name }, /^name /]),
     ...[[], ['all'], 'read', null, ['read', 'read', 'read', 'read'], [1]].map((scopes): [object, RegExp] => [
       { scopes },
       /^scopes must be a list of read, write, admin/,

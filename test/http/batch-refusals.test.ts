@@ -26,7 +26,11 @@ test('the first refusal refuses all, in its own words and with its number', asyn
   const step = await make(ada, `/tasks/${theirs.id}/subtasks`, { title: 'S' })
   const before = await facts()
   const wrong: [status: number, message: string, operation: object][] = [
-    [400, 'title is required: a text of 1 to 500 characters', { op: 'task.create' }],
+    [
+      400,
+      'title is required: a text of 1 to 500 characters, without control or bidirectional-override characters',
+      { op: 'task.create' },
+    ],
     [400, 'titel is not known here; did you mean title?', create('X', { titel: 'X' })],
     [400, 'assigneeId must be the owner or a member of the project', create('X', { assigneeId: absentId })],
     [

@@ -1,7 +1,16 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { type Body, invite, make, type Person, register } from '../support/client.ts'
 import { openTestService, type TestService } from '../support/service.ts'
-import { anId, anInstant, eventsOf, expectAnswer, expectRefusal, rightTexts, wrongTexts } from './answers.ts'
+import {
+  anId,
+  anInstant,
+  eventsOf,
+  expectAnswer,
+  expectRefusal,
+  rightLines,
+  rightTexts,
+  wrongTexts,
+} from './answers.ts'
 import { openPeople, openProject, type People } from './scene.ts'
 
 let service: TestService
@@ -43,7 +52,7 @@ test('the list holds them oldest first', async () => {
 
 test('a text is 1 to 20,000 characters once trimmed', async () => {
   const { id } = await say()
-  for (const [text, stored] of rightTexts(20_000)) {
+  for (const [text, stored] of [...rightTexts(20_000), ...rightLines]) {
     expect((await make(people.editor, `/tasks/${taskId}/comments`, { text })).text).toBe(stored)
     expect((await people.editor.patch(`/tasks/comments/${id}`, { text })).body.text).toBe(stored)
   }

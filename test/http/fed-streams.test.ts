@@ -57,7 +57,7 @@ const versionOf = async (who: Person, projectId: string) =>
 
 test('what is told without being read is what would be read, byte for byte, whatever happens', async () => {
   const [ada, grace, bea] = [
-    await register(service.client, 'Ada "the first"\n— ä'),
+    await register(service.client, 'Ada "the first"\\ — ä'),
     await register(service.client),
     await register(service.client),
   ]

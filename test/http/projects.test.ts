@@ -8,8 +8,9 @@ import {
   eventsOf,
   expectAnswer,
   expectRefusal,
+  rightLines,
   rightTexts,
-  wrongTexts,
+  wrongNames,
 } from './answers.ts'
 import { openPeople, openProject } from './scene.ts'
 
@@ -41,7 +42,7 @@ test('a name is 1 to 200 characters once trimmed', async () => {
     expect((await make(ada, '/projects', { name })).name).toBe(stored)
     expect((await ada.patch(`/projects/${id}`, { name })).body.name).toBe(stored)
   }
-  for (const name of wrongTexts(200)) {
+  for (const name of wrongNames(200)) {
     expectRefusal(await ada.post('/projects', { name }), 400, /^name must be/)
     expectRefusal(await ada.patch(`/projects/${id}`, { name }), 400, /^name must be/)
   }
@@ -50,7 +51,7 @@ test('a name is 1 to 200 characters once trimmed', async () => {
 
 test('a description has at most 20,000 characters', async () => {
   const { id } = await make(ada, '/projects', { name: 'Described' })
-  for (const [description, stored] of rightTexts(20_000)) {
+  for (const [description, stored] of [...rightTexts(20_000), ...rightLines]) {
     expect((await make(ada, '/projects', { name: 'P', description })).description).toBe(stored)
     expect((await ada.patch(`/projects/${id}`, { description })).body.description).toBe(stored)
   }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { type Body, make } from '../support/client.ts'
 import { openTestService, type TestService } from '../support/service.ts'
-import { anId, anInstant, eventsOf, expectAnswer, expectRefusal, rightTexts, wrongTexts } from './answers.ts'
+import { anId, anInstant, eventsOf, expectAnswer, expectRefusal, rightTexts, wrongNames } from './answers.ts'
 import { openPeople, openProject, type People } from './scene.ts'
 
 let service: TestService
@@ -63,7 +63,7 @@ test('a title is 1 to 500 characters once trimmed', async () => {
     expect((await make(people.editor, `/tasks/${taskId}/subtasks`, { title })).title).toBe(stored)
     expect((await people.editor.patch(`/tasks/subtasks/${id}`, { title })).body.title).toBe(stored)
   }
-  for (const title of wrongTexts(500)) {
+  for (const title of wrongNames(500)) {
     expectRefusal(await people.editor.post(`/tasks/${taskId}/subtasks`, { title }), 400, /^title must be/)
     expectRefusal(await people.editor.patch(`/tasks/subtasks/${id}`, { title }), 400, /^title must be/)
   }

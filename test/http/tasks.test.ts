@@ -9,8 +9,9 @@ import {
   expectAnswer,
   expectRefusal,
   malformedIds,
+  rightLines,
   rightTexts,
-  wrongTexts,
+  wrongNames,
 } from './answers.ts'
 import { openPeople, openProject, type People } from './scene.ts'
 
@@ -58,7 +59,7 @@ test('a title is 1 to 500 characters once trimmed', async () => {
     expect((await add({ title })).title).toBe(stored)
     expect((await people.editor.patch(`/tasks/${id}`, { title })).body.title).toBe(stored)
   }
-  for (const title of wrongTexts(500)) {
+  for (const title of wrongNames(500)) {
     expectRefusal(await people.editor.post('/tasks', { title, projectId }), 400, /^title must be/)
     expectRefusal(await people.editor.patch(`/tasks/${id}`, { title }), 400, /^title must be/)
   }
@@ -66,7 +67,7 @@ test('a title is 1 to 500 characters once trimmed', async () => {
 })
 
 test('a description has at most 20,000 characters', async () => {
-  for (const [description, stored] of rightTexts(20_000)) {
+  for (const [description, stored] of [...rightTexts(20_000), ...rightLines]) {
     expect((await add({ description })).description).toBe(stored)
   }
   for (const description of ['x'.repeat(20_001), 'a\0b', '\udfff', 7, {}]) {

@@ -10,7 +10,9 @@ let service: TestService
 let ada: Person
 beforeAll(async () => {
   service = await openTestService({ WEBHOOK_ALLOW_HTTP: 'on', WEBHOOK_ALLOW_PRIVATE: 'on' })
-  ada = await register(service.client, 'Ada\u001b[31m')
+  ada = await register(service.client, 'Ada')
+  // Names from before control characters were rejected.
+  await service.services.database.chores`update users set name = ${'Ada\u001b[31m'} where id = ${ada.id}`
 })
 afterAll(() => service.close())
 
@@ -73,7 +75,8 @@ test('who is signed out by an operator has no token any more', async () => {
 })
 
 test('accounts and projects are found, with what they are and hold', async () => {
-  const { id: projectId } = await make(ada, '/projects', { name: 'Line\nfeed' })
+  const { id: projectId } = await make(ada, '/projects', { name: 'Line feed' })
+  await service.services.database.chores`update projects set name = ${'Line\nfeed'} where id = ${projectId}`
   const task = await make(ada, '/tasks', { title: 'T', projectId })
   await make(ada, `/tasks/${task.id}/comments`, { text: 'C' })
   expect((await admin('users', 'list', ada.email)).text).toBe(`${ada.id}  ${ada.email}  Ada [31m  owns 1`)
