@@ -61,6 +61,8 @@ const ofCallers = ({ isOn, origins, registration, whole }: Settings) => ({
   signInFailures: whole('SIGN_IN_FAILURES', 20, 1, 1_000_000),
   signInFailureMinutes: whole('SIGN_IN_FAILURE_MINUTES', 15, 1, 1_440),
   invitationsPerHour: whole('INVITATIONS_PER_HOUR', 60, 1, 1_000_000),
+  passwordMinCharacters: whole('PASSWORD_MIN_CHARACTERS', 6, 6, 128),
+  passwordRejectCommon: isOn('PASSWORD_REJECT_COMMON', 'off'),
   corsOrigins: origins('CORS_ORIGINS'),
   logRequests: isOn('LOG_REQUESTS', 'off'),
   trustProxy: isOn('TRUST_PROXY', 'off'),

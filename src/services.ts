@@ -15,6 +15,7 @@ import type { Jobs } from './jobs/queue.ts'
 import { type Limits, openLimits } from './http/limits/limits.ts'
 import type { Log } from './log.ts'
 import type { Counts } from './metrics/counts.ts'
+import type { NewPasswords } from './identity/new-passwords.ts'
 import type { Passwords } from './identity/passwords.ts'
 import type { OldestKept } from './reads/kept.ts'
 import { openSeeMany, type SeeMany } from './reads/visible.ts'
@@ -64,6 +65,7 @@ export interface Services {
   mailTokens: MailTokens
   sealing: Sealing
   passwords: Passwords
+  newPasswords: NewPasswords
   jobs: Jobs
   redisStatus(): string
   /** From now on the process says that it is not ready, and serves on until it is closed. */

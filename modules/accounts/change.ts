@@ -42,10 +42,10 @@ export const wrongPassword = () => forbidden('The current password is wrong')
 
 /**
  * The account as it is wanted. Another password takes the current one, and ends every token.
- * @throws Refusal 400 without the current password, 403 when it is wrong, 429 when it was too often
+ * @throws Refusal 400 without the current password, or for one that may not be chosen, 403 when it is wrong, 429 when it was too often
  */
 export async function changedAccount(
-  { passwords, limits }: Pick<Services, 'passwords' | 'limits'>,
+  { passwords, newPasswords, limits }: Pick<Services, 'passwords' | 'newPasswords' | 'limits'>,
   address: string,
   account: Account,
   { name = account.name, password, currentPassword }: WantedChanges,
@@ -54,6 +54,7 @@ export async function changedAccount(
   if (currentPassword === undefined) {
     throw passwordMissing()
   }
+  newPasswords.require(password)
   const isRight = () => passwords.matches(currentPassword, account.passwordHash)
   if (!(await limits.guess({ address, email: account.email }, isRight))) {
     throw wrongPassword()

@@ -1,4 +1,5 @@
 import { openBodyBytes, tooLarge } from '../../src/http/json-body.ts'
+import { tooCommon } from '../../src/identity/new-passwords.ts'
 import { operation } from '../../src/openapi/operation.ts'
 import { Message } from '../../src/schema/answer.ts'
 import { passwordMissing, wrongPassword } from './change.ts'
@@ -27,7 +28,7 @@ export const registering = operation({
     secret: true,
     madeAt: '/auth/me',
   },
-  refuses: [closed(), registered(), tooLarge(openBodyBytes)],
+  refuses: [tooCommon(), closed(), registered(), tooLarge(openBodyBytes)],
   open: true,
 })
 
@@ -62,7 +63,7 @@ export const changing = operation({
   does: 'change',
   body: UpdateMeBody,
   answers: { schema: ChangedMeView, description: 'The caller as they are now', tagged: true, secret: true },
-  refuses: [passwordMissing(), wrongPassword()],
+  refuses: [passwordMissing(), tooCommon(), wrongPassword()],
 })
 
 export const deleting = operation({

@@ -29,11 +29,12 @@ const verificationFor = async ({ config, limits }: Services, { id, email }: Acco
 export const openRegister =
   (services: Services) =>
   async ({ request, address, body }: Stranger<Static<typeof RegisterBody>>) => {
-    const { config, database, jobs, once, passwords } = services
+    const { config, database, jobs, newPasswords, once, passwords } = services
     const sql = database.chores
     const email = normalEmail(body.email)
     requireOpen(config.registration, email)
     return once(request, keyOf(services, address, email), body, async (keep) => {
+      newPasswords.require(body.password)
       if (await accountByEmail(sql, email)) throw registered()
       const passwordHash = await passwords.hash(body.password)
       const named = { id: newId(), name: body.name.trim(), email }

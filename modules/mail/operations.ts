@@ -1,4 +1,5 @@
 import { openBodyBytes, tooLarge } from '../../src/http/json-body.ts'
+import { tooCommon } from '../../src/identity/new-passwords.ts'
 import { operation } from '../../src/openapi/operation.ts'
 import { Message } from '../../src/schema/answer.ts'
 import { badRequest, conflict } from '../../src/wire/refusals.ts'
@@ -59,6 +60,6 @@ export const resetting = operation({
   does: 'add',
   body: ResetBody,
   answers: said(messages.reset),
-  refuses: [badMailToken(), noMail(), tooLarge(openBodyBytes)],
+  refuses: [badMailToken(), tooCommon(), noMail(), tooLarge(openBodyBytes)],
   open: true,
 })

@@ -92,9 +92,10 @@ async function forgot(services: Services, { request, address, body }: Open<Stati
 /** The token is checked before the password is hashed: a wrong one costs no hash. */
 async function reset(services: Services, { request, address, body }: Open<Static<typeof ResetBody>>) {
   requireMail(services)
-  const { authenticate, database, once, passwords } = services
+  const { authenticate, database, newPasswords, once, passwords } = services
   const id = idIn(services, body.token)
   return once(request, keyOf(services, address, `mail:${id}`), body, async (keep) => {
+    newPasswords.require(body.password)
     const userId = await holderOfReset(database.chores, id)
     if (userId === undefined) throw badMailToken()
     const passwordHash = await passwords.hash(body.password)

@@ -5,6 +5,7 @@ import { clockOf } from '../postgres/clock.ts'
 import type { Database } from '../postgres/database.ts'
 import { secretsIn } from '../setting-values.ts'
 import { openMailTokens } from './mail-tokens.ts'
+import { openNewPasswords } from './new-passwords.ts'
 import { openPasswords } from './passwords.ts'
 import { openSealing } from './sealed.ts'
 import { openAuthenticate } from './sessions.ts'
@@ -18,5 +19,6 @@ export function openIdentity(config: Config, { chores, reads }: Database, counts
   const tokenUse = openTokenUse(chores, log)
   const authenticate = openAuthenticate(reads, tokens, tokenUse.note, counts)
   const keys = { tokens, mailTokens: openMailTokens(secrets), sealing: openSealing(secrets) }
-  return { authenticate, tokenUse, ...keys, passwords: openPasswords() }
+  const passwords = { passwords: openPasswords(), newPasswords: openNewPasswords(config) }
+  return { authenticate, tokenUse, ...keys, ...passwords }
 }

@@ -48,6 +48,8 @@ const figuresOf = (config: Config, urlCharacters: number): Record<string, string
   projectMembers: whole(config.projectMembers),
   reads: whole(config.readsPerMinute),
   writes: whole(config.writesPerMinute),
+  passwordCharacters: whole(config.passwordMinCharacters),
+  commonPasswords: config.passwordRejectCommon ? ', and is none of the 10,000 most common ones' : '',
   signIns: whole(config.signInsPerMinute),
   mails: whole(config.mailsPerHour),
   invitations: whole(config.invitationsPerHour),

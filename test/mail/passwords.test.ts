@@ -2,7 +2,15 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { expectAnswer, expectRefusal } from '../http/answers.ts'
 import { eventually, tally, upTo } from '../races/pair.ts'
 import { type Person, register } from '../support/client.ts'
-import { forgetting, type MailScene, openMailScene, resetting, resetToken, verified } from './scene.ts'
+import {
+  forgetting,
+  type MailScene,
+  openMailScene,
+  resetting,
+  resetToken,
+  verified,
+  verifying,
+} from './scene.ts'
 
 const notValid = /^token must be /
 const sent = { message: 'A mail is on its way if this address is verified' }
@@ -124,4 +132,23 @@ test('mails to one address are bounded per hour, whether it has an account or no
   } finally {
     await few.close()
   }
+})
+
+test('a reset holds the new password to what the operator asks, and leaves the token for another', async () => {
+  const strict = await openMailScene({ PASSWORD_MIN_CHARACTERS: '12', PASSWORD_REJECT_COMMON: 'on' })
+  const email = 'strict@example.com'
+  const { body } = await strict.client.post('/auth/register', {
+    name: 'A',
+    email,
+    password: 'a plate of brass',
+  })
+  await verifying(strict.client, (await strict.server.mail(email)).token)
+  const token = await resetToken(strict, { ...strict.client.as(body.access_token), id: body.user.id, email })
+  for (const [password, message] of [
+    ['too short', /^password must be a password of 12 to 1024 characters$/],
+    ['1QAZ2wsx3edc', /most common/],
+  ] as const)
+    expectRefusal(await resetting(strict.client, token, password), 400, message)
+  expect((await resetting(strict.client, token, 'another plate of brass')).status).toBe(200)
+  await strict.close()
 })

@@ -1,0 +1,38 @@
+import { createRequire } from 'node:module'
+import type { Config } from '../config.ts'
+import { hasLength } from '../schema/length.ts'
+import { badRequest } from '../wire/refusals.ts'
+
+/** NIST SP 800-63B rejects what is commonly used; a list of this size takes about 1 MB of memory. */
+const mostCommon = 10_000
+export const maxCharacters = 1_024
+
+const tooShort = (min: number) =>
+  badRequest(`password must be a password of ${min} to ${maxCharacters} characters`)
+export const tooCommon = () =>
+  badRequest(`password must not be one of the ${mostCommon.toLocaleString('en')} most common passwords`)
+
+export type NewPasswords = ReturnType<typeof openNewPasswords>
+
+/** What the operator asks of new passwords, beyond what the contract does. Those that are stored are never held to it. */
+export function openNewPasswords({
+  passwordMinCharacters: min,
+  passwordRejectCommon,
+}: Pick<Config, 'passwordMinCharacters' | 'passwordRejectCommon'>) {
+  const common = passwordRejectCommon ? commonPasswords() : undefined
+  return {
+    /** @throws Refusal 400 */
+    require(password: string): void {
+      if (!hasLength(password, { minLength: min, maxLength: maxCharacters })) throw tooShort(min)
+      if (common?.has(password.toLowerCase())) throw tooCommon()
+    },
+  }
+}
+
+/** In lower case, the most common first in the package; it is loaded only where it is wanted. */
+function commonPasswords(): Set<string> {
+  const { dictionary } = createRequire(import.meta.url)(
+    '@zxcvbn-ts/language-common',
+  ) as typeof import('@zxcvbn-ts/language-common')
+  return new Set(dictionary['passwords-common'].slice(0, mostCommon))
+}
