@@ -86,7 +86,7 @@ export function openServices(config: Config, log: Log, domain: Domain, tracing?:
   const { caches } = counts
   const writing = openWriting(ground, domain, log, tracing)
   const { tokenUse, ...identity } = openIdentity(config, database, counts, log)
-  const { authenticate, passwords } = identity
+  const { authenticate } = identity
   const limits = openLimits(redis, config)
   const expensive = new Expensive(config.expensiveRequestsPerAccount)
   const spend = openSpend({ database, expensive, ...limits })
@@ -103,7 +103,7 @@ export function openServices(config: Config, log: Log, domain: Domain, tracing?:
     spend,
     expensive,
     write: openWrite(findKept),
-    once: openOnce(findKept, passwords, identity),
+    once: openOnce(findKept, identity),
     guards: openGuards(authenticate, limits, scheduler, config),
     serve: openServe(config.bodyCacheBytes, caches.bodies),
     redisStatus: () => redis.status,

@@ -1,12 +1,13 @@
 import { type FindKept, type Guard, type Kept, replay } from '../commit/idempotency.ts'
 import type { Reply } from '../wire/reply.ts'
-import type { Passwords } from '../identity/passwords.ts'
+import type { Fingerprints } from '../identity/fingerprints.ts'
 import type { Claims, Tokens } from '../identity/tokens.ts'
 import type { Sealing } from '../identity/sealed.ts'
 import { conflict } from '../wire/refusals.ts'
 import { type MadeAt, readGuard, send } from './write.ts'
 
 interface Keys {
+  fingerprints: Fingerprints
   tokens: Tokens
   sealing: Sealing
 }
@@ -47,7 +48,7 @@ export type Once = (
 
 /** Tells an answer with its secret in it. */
 const openComplete =
-  ({ tokens, sealing }: Keys) =>
+  ({ tokens, sealing }: Pick<Keys, 'tokens' | 'sealing'>) =>
   async ({ claims, sealed, id, ...rest }: Secrets & { id?: string }): Promise<string> => {
     if (claims) return JSON.stringify({ access_token: await tokens.sign(claims), id, ...rest })
     if (sealed === undefined) return JSON.stringify({ id, ...rest })
@@ -57,19 +58,18 @@ const openComplete =
   }
 
 /**
- * Runs a write on an account under its Idempotency-Key. Bodies hold passwords here, so what tells a repeat from
- * another request is kept as argon2id, and tokens are not kept at all, or sealed.
+ * Runs a write on an account under its Idempotency-Key. Bodies may hold passwords here, so of the request only its
+ * fingerprint is kept, and tokens are not kept at all, or sealed.
  */
-export function openOnce(findKept: FindKept, passwords: Passwords, keys: Keys): Once {
+export function openOnce(findKept: FindKept, { fingerprints, ...keys }: Keys): Once {
   const complete = openComplete(keys)
 
   /** @throws Refusal 422 when the key was used for another request. */
   async function repeated(guard: Guard, { guess, madeAt }: By): Promise<Response | undefined> {
     const kept = await findKept(guard)
     if (!kept) return undefined
-    const isSlow = kept.fingerprint.startsWith('$argon2')
     // Who has the key and not the password would be guessing it.
-    const isSame = isSlow && (await guess(() => passwords.matches(guard.fingerprint, kept.fingerprint)))
+    const isSame = await fingerprints.isSame(guard.fingerprint, kept.fingerprint, guess)
     const reply = replay(kept, isSame ? kept : guard)
     return secret({ ...reply, body: await complete(JSON.parse(reply.body)) }, madeAt)
   }
@@ -84,7 +84,7 @@ export function openOnce(findKept: FindKept, passwords: Passwords, keys: Keys): 
     if (!guard) return answered(await work(() => undefined), by)
     const before = await repeated(guard, by)
     if (before) return before
-    const fingerprint = await passwords.hash(guard.fingerprint)
+    const fingerprint = await fingerprints.of(guard.fingerprint, body)
     try {
       return await answered(await work((draft) => keptOf({ ...guard, fingerprint }, draft)), by)
     } catch (error) {

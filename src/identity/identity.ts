@@ -4,6 +4,7 @@ import type { Counts } from '../metrics/counts.ts'
 import { clockOf } from '../postgres/clock.ts'
 import type { Database } from '../postgres/database.ts'
 import { secretsIn } from '../setting-values.ts'
+import { openFingerprints } from './fingerprints.ts'
 import { openMailTokens } from './mail-tokens.ts'
 import { openNewPasswords } from './new-passwords.ts'
 import { openPasswords } from './passwords.ts'
@@ -19,6 +20,7 @@ export function openIdentity(config: Config, { chores, reads }: Database, counts
   const tokenUse = openTokenUse(chores, log)
   const authenticate = openAuthenticate(reads, tokens, tokenUse.note, counts)
   const keys = { tokens, mailTokens: openMailTokens(secrets), sealing: openSealing(secrets) }
-  const passwords = { passwords: openPasswords(), newPasswords: openNewPasswords(config) }
-  return { authenticate, tokenUse, ...keys, ...passwords }
+  const passwords = openPasswords()
+  const fingerprints = openFingerprints(secrets, passwords)
+  return { authenticate, tokenUse, ...keys, passwords, newPasswords: openNewPasswords(config), fingerprints }
 }

@@ -1,0 +1,42 @@
+import { createHmac, hkdfSync } from 'node:crypto'
+import type { Passwords } from './passwords.ts'
+
+const slow = '$argon2'
+
+export type Fingerprints = ReturnType<typeof openFingerprints>
+
+/**
+ * What is stored of a request to compare its repeat with. Of a body with a password that is argon2id, as expensive to
+ * guess as the password's own hash; of any other HMAC-SHA-256 with a key that the database does not have. The first
+ * secret makes it, all compare it, so that a secret can be changed.
+ */
+export function openFingerprints(secrets: string[], passwords: Passwords) {
+  const keys = secrets.map((secret) => Buffer.from(hkdfSync('sha256', secret, '', 'docket fingerprint', 32)))
+  const keyed = (digest: string, key: Buffer) =>
+    `hmac-sha256:${createHmac('sha256', key).update(digest).digest('base64url')}`
+
+  return {
+    async of(digest: string, body: unknown): Promise<string> {
+      if (holdsPassword(body)) return passwords.hash(digest)
+      const [first] = keys
+      if (!first) throw new Error('There is no secret to make fingerprints with')
+      return keyed(digest, first)
+    },
+
+    /** Releases before stored argon2id for every body: `guess` limits how often a digest is compared with one. */
+    async isSame(
+      digest: string,
+      stored: string,
+      guess: (isRight: () => Promise<boolean>) => Promise<boolean>,
+    ): Promise<boolean> {
+      if (stored.startsWith(slow)) return guess(() => passwords.matches(digest, stored))
+      return keys.some((key) => keyed(digest, key) === stored)
+    },
+  }
+}
+
+/** The names by which bodies hold one. */
+const passwordFields = ['password', 'currentPassword']
+
+const holdsPassword = (body: unknown): boolean =>
+  typeof body === 'object' && body !== null && passwordFields.some((field) => field in body)

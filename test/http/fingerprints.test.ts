@@ -1,0 +1,90 @@
+import { createHash } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { hash } from '@node-rs/argon2'
+import { type Client, make, type Person, register } from '../support/client.ts'
+import { openTestService, type TestService, testSecret } from '../support/service.ts'
+import { absentId, expectRefusal } from './answers.ts'
+import { nowhere } from './scene.ts'
+
+let service: TestService
+let ada: Person
+let hashed = 0
+beforeAll(async () => {
+  service = await openTestService()
+  ada = await register(service.client)
+  const { passwords } = service.services
+  const { hash, matches } = passwords
+  passwords.hash = (...given) => (hashed++, hash(...given))
+  passwords.matches = (...given) => (hashed++, matches(...given))
+})
+afterAll(() => service.close())
+
+const used = 'This Idempotency-Key was used for another request'
+let keys = 0
+const newKey = () => ({ 'idempotency-key': `key ${++keys}` })
+const tomorrow = new Date(Date.now() + 86_400_000).toISOString()
+const token = { name: 'Importer', scopes: ['read'], expiresAt: tomorrow }
+const fingerprintOf = async (key: Record<string, string>) => {
+  const sql = service.services.database.reads
+  const [row] = await sql`select fingerprint from idempotency_keys where key = ${key['idempotency-key']!}`
+  return String(row?.fingerprint)
+}
+
+test('a write without a password hashes none, whatever its key, and its repeat neither', async () => {
+  const { id: projectId } = await make(ada, '/projects', { name: 'P' })
+  const webhook = await make(ada, `/projects/${projectId}/webhooks`, { url: nowhere })
+  const webhooks = `/projects/${projectId}/webhooks`
+  const writes: [number, (key: Record<string, string>) => ReturnType<Client['get']>][] = [
+    [404, (key) => ada.delete(`/tokens/${absentId}`, key)],
+    [201, (key) => ada.post('/tokens', token, key)],
+    [200, (key) => ada.patch('/auth/me', { name: 'King' }, key)],
+    [201, (key) => ada.post(webhooks, { url: nowhere }, key)],
+    [200, (key) => ada.patch(`${webhooks}/${webhook.id}`, { enabled: false }, key)],
+    [200, (key) => ada.post(`${webhooks}/${webhook.id}/rotate`, undefined, key)],
+    [200, (key) => ada.post('/auth/logout-all', undefined, key)],
+  ]
+  hashed = 0
+  for (const [status, write] of writes) {
+    const key = newKey()
+    const [first, again] = [await write(key), await write(key)]
+    expect([first.status, again.status, again.text]).toEqual([status, status, first.text])
+    if (status !== 404) expect(await fingerprintOf(key)).toMatch(/^hmac-sha256:[\w-]{43}$/)
+  }
+  expect(hashed).toBe(0)
+})
+
+test('a body with a password is kept as argon2id, and its repeat checked so', async () => {
+  const grace = await register(service.client)
+  const key = newKey()
+  const change = (currentPassword: string) => grace.patch('/auth/me', { name: 'G', currentPassword }, key)
+  expect((await change('secret-1')).status).toBe(200)
+  expect(await fingerprintOf(key)).toStartWith('$argon2id$')
+  expect((await change('secret-1')).headers.get('idempotency-replayed')).toBe('true')
+  expectRefusal(await change('secret-2'), 422, used)
+})
+
+test('a key that the release before kept as argon2id still answers its repeat', async () => {
+  const grace = await register(service.client)
+  const key = newKey()
+  const first = await grace.patch('/auth/me', { name: 'Before' }, key)
+  const said = `PATCH /api/v1/auth/me\n${JSON.stringify({ name: 'Before' })}`
+  const digest = createHash('sha256').update(said).digest('base64url')
+  await service.services.database.chores`update idempotency_keys
+    set fingerprint = ${await hash(digest)} where key = ${key['idempotency-key']}`
+  const again = await grace.patch('/auth/me', { name: 'Before' }, key)
+  expect([again.text, again.headers.get('idempotency-replayed')]).toEqual([first.text, 'true'])
+  expectRefusal(await grace.patch('/auth/me', { name: 'Other' }, key), 422, used)
+})
+
+test('a key is known after the secret was changed, while the old one verifies', async () => {
+  const grace = await register(service.client)
+  const key = newKey()
+  const first = await grace.patch('/auth/me', { name: 'Kept' }, key)
+  const secrets = `the next secret is long enough too, ${testSecret}`
+  const { DATABASE_URL, REDIS_URL } = service.env as Record<'DATABASE_URL' | 'REDIS_URL', string>
+  const rotated = await openTestService({ DATABASE_URL, REDIS_URL, JWT_SECRET: secrets })
+  const there = rotated.client.as(grace.token)
+  expect((await there.patch('/auth/me', { name: 'Kept' }, key)).text).toBe(first.text)
+  expectRefusal(await there.patch('/auth/me', { name: 'Other' }, key), 422, used)
+  await rotated.close()
+})
