@@ -57,7 +57,7 @@ const ofCallers = ({ isOn, origins, registration, whole }: Settings) => ({
   rateLimit: isOn('RATE_LIMIT', 'on'),
   readsPerMinute: whole('READS_PER_MINUTE', 6_000_000, 1, 1_000_000_000),
   writesPerMinute: whole('WRITES_PER_MINUTE', 3_000_000, 1, 1_000_000_000),
-  signInsPerMinute: whole('SIGN_INS_PER_MINUTE', 6_000, 1, 1_000_000_000),
+  signInsPerMinute: whole('SIGN_INS_PER_MINUTE', 2_400, 1, 1_000_000_000),
   signInFailures: whole('SIGN_IN_FAILURES', 20, 1, 1_000_000),
   signInFailureMinutes: whole('SIGN_IN_FAILURE_MINUTES', 15, 1, 1_440),
   invitationsPerHour: whole('INVITATIONS_PER_HOUR', 60, 1, 1_000_000),

@@ -55,10 +55,11 @@ export async function changedAccount(
     throw passwordMissing()
   }
   newPasswords.require(password)
-  const isRight = () => passwords.matches(currentPassword, account.passwordHash)
+  const by = { address, account: account.email }
+  const isRight = () => passwords.matches(currentPassword, account.passwordHash, by)
   if (!(await limits.guess({ address, email: account.email }, isRight))) {
     throw wrongPassword()
   }
-  const passwordHash = await passwords.hash(password)
+  const passwordHash = await passwords.hash(password, by)
   return { ...account, name, passwordHash, tokenVersion: account.tokenVersion + 1 }
 }

@@ -42,7 +42,9 @@ export const openAsMe =
   ({ authenticate, limits, once }: Services): RunAsMe =>
   ({ request, claims, address }, body, work) => {
     const guess: Guess = (isRight) => limits.guess({ address, email: claims.userId }, isRight)
-    return once(request, { scope: claims.userId, guess, madeAt: () => '/auth/me' }, body, async (keep) => {
+    const source = { address, account: claims.userId }
+    const by = { scope: claims.userId, guess, source, madeAt: () => '/auth/me' }
+    return once(request, by, body, async (keep) => {
       await authenticate.require(claims)
       try {
         return await work(keep)

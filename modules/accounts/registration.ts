@@ -33,10 +33,13 @@ export const openRegister =
     const sql = database.chores
     const email = normalEmail(body.email)
     requireOpen(config.registration, email)
-    return once(request, keyOf(services, address, email), body, async (keep) => {
+    const key = keyOf(services, address, email)
+    const admit = async () => {
       newPasswords.require(body.password)
       if (await accountByEmail(sql, email)) throw registered()
-      const passwordHash = await passwords.hash(body.password)
+    }
+    return once(request, { ...key, admit }, body, async (keep) => {
+      const passwordHash = await passwords.hash(body.password, key.source)
       const named = { id: newId(), name: body.name.trim(), email }
       const account = { ...named, passwordHash, tokenVersion: 0, emailVerified: false }
       const draft = await signedIn(services, account, 201)

@@ -24,6 +24,7 @@ export async function signedIn({ tokens }: Pick<Services, 'tokens'>, account: Ac
 export const keyOf = ({ limits }: Pick<Services, 'limits'>, address: string, email: string) => ({
   scope: `email:${email}`,
   guess: (isRight: () => Promise<boolean>) => limits.guess({ address, email }, isRight),
+  source: { address, account: email },
   madeAt: () => '/auth/me',
 })
 
@@ -35,11 +36,14 @@ export const openSignIn =
     const sql = database.chores
     const email = normalEmail(body.email).replaceAll('\0', '')
     const key = keyOf(services, address, email)
-    return once(request, key, body, async (keep) => {
-      const account = await accountByEmail(sql, email)
-      const isRight = () => passwords.matches(body.password, account?.passwordHash)
+    let account: Account | undefined
+    const admit = async () => {
+      account = await accountByEmail(sql, email)
+      const isRight = () => passwords.matches(body.password, account?.passwordHash, key.source)
       if (!(await key.guess(isRight)) || !account) throw wrong()
-      const draft = await signedIn(services, account, 200)
+    }
+    return once(request, { ...key, admit }, body, async (keep) => {
+      const draft = await signedIn(services, account!, 200)
       const kept = keep(draft)
       if (kept) await keepAnswer(sql, kept)
       return draft

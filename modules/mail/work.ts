@@ -42,6 +42,7 @@ function idIn({ mailTokens }: Services, token: string): string {
 const keyOf = ({ limits }: Services, address: string, scope: string) => ({
   scope,
   guess: (isRight: () => Promise<boolean>) => limits.guess({ address, email: scope }, isRight),
+  source: { address, account: scope },
   madeAt: () => '/auth/me',
 })
 
@@ -94,14 +95,18 @@ async function reset(services: Services, { request, address, body }: Open<Static
   requireMail(services)
   const { authenticate, database, newPasswords, once, passwords } = services
   const id = idIn(services, body.token)
-  return once(request, keyOf(services, address, `mail:${id}`), body, async (keep) => {
+  const key = keyOf(services, address, `mail:${id}`)
+  let userId: string | undefined
+  const admit = async () => {
     newPasswords.require(body.password)
-    const userId = await holderOfReset(database.chores, id)
+    userId = await holderOfReset(database.chores, id)
     if (userId === undefined) throw badMailToken()
-    const passwordHash = await passwords.hash(body.password)
+  }
+  return once(request, { ...key, admit }, body, async (keep) => {
+    const passwordHash = await passwords.hash(body.password, key.source)
     const draft = { status: 200, body: { message: messages.reset } }
     const isReset = await resetPassword(database.chores, { id, passwordHash }, keep(draft))
-    authenticate.changed(userId)
+    authenticate.changed(userId!)
     if (!isReset) throw badMailToken()
     return draft
   })

@@ -1,5 +1,6 @@
 import { type FindKept, type Guard, type Kept, replay } from '../commit/idempotency.ts'
 import type { Reply } from '../wire/reply.ts'
+import type { Source } from '../identity/fair-queue.ts'
 import type { Fingerprints } from '../identity/fingerprints.ts'
 import type { Claims, Tokens } from '../identity/tokens.ts'
 import type { Sealing } from '../identity/sealed.ts'
@@ -35,6 +36,10 @@ interface By {
   scope: string
   /** How a password that comes with it may be checked. */
   guess: (isRight: () => Promise<boolean>) => Promise<boolean>
+  /** In whose turn it is hashed; by default in that of the key's holder. */
+  source?: Source
+  /** Rejects, before its fingerprint is made, a request that is no repeat. */
+  admit?: () => Promise<void>
   /** Where what is made is read. */
   madeAt: MadeAt
 }
@@ -65,13 +70,16 @@ export function openOnce(findKept: FindKept, { fingerprints, ...keys }: Keys): O
   const complete = openComplete(keys)
 
   /** @throws Refusal 422 when the key was used for another request. */
-  async function repeated(guard: Guard, { guess, madeAt }: By): Promise<Response | undefined> {
+  async function repeated(guard: Guard, by: By): Promise<Response | undefined> {
     const kept = await findKept(guard)
     if (!kept) return undefined
     // Who has the key and not the password would be guessing it.
-    const isSame = await fingerprints.isSame(guard.fingerprint, kept.fingerprint, guess)
+    const isSame = await fingerprints.isSame(guard.fingerprint, kept.fingerprint, {
+      ...sourceOf(by),
+      guess: by.guess,
+    })
     const reply = replay(kept, isSame ? kept : guard)
-    return secret({ ...reply, body: await complete(JSON.parse(reply.body)) }, madeAt)
+    return secret({ ...reply, body: await complete(JSON.parse(reply.body)) }, by.madeAt)
   }
 
   async function answered(draft: Draft, { madeAt }: By): Promise<Response> {
@@ -81,20 +89,25 @@ export function openOnce(findKept: FindKept, { fingerprints, ...keys }: Keys): O
 
   return async (request, by, body, work) => {
     const guard = readGuard(request, by.scope, body)
-    if (!guard) return answered(await work(() => undefined), by)
-    const before = await repeated(guard, by)
+    const before = guard && (await repeated(guard, by))
     if (before) return before
-    const fingerprint = await fingerprints.of(guard.fingerprint, body)
     try {
-      return await answered(await work((draft) => keptOf({ ...guard, fingerprint }, draft)), by)
+      await by.admit?.()
+      const key = guard && {
+        ...guard,
+        fingerprint: await fingerprints.of(guard.fingerprint, body, sourceOf(by)),
+      }
+      return await answered(await work((draft) => key && keptOf(key, draft)), by)
     } catch (error) {
       // Somebody with the same key was faster, or the connection was cut after the commit.
-      const done = await repeated(guard, by)
+      const done = guard && (await repeated(guard, by))
       if (!done) throw error
       return done
     }
   }
 }
+
+const sourceOf = ({ source, scope }: By): Source => source ?? { address: scope, account: scope }
 
 export const unreadable = () =>
   conflict('What was answered under this Idempotency-Key cannot be read any more')

@@ -1,5 +1,8 @@
 import { createHmac, hkdfSync } from 'node:crypto'
+import type { Source } from './fair-queue.ts'
 import type { Passwords } from './passwords.ts'
+
+type Guess = (isRight: () => Promise<boolean>) => Promise<boolean>
 
 const slow = '$argon2'
 
@@ -16,20 +19,20 @@ export function openFingerprints(secrets: string[], passwords: Passwords) {
     `hmac-sha256:${createHmac('sha256', key).update(digest).digest('base64url')}`
 
   return {
-    async of(digest: string, body: unknown): Promise<string> {
-      if (holdsPassword(body)) return passwords.hash(digest)
+    async of(digest: string, body: unknown, by: Source): Promise<string> {
+      if (holdsPassword(body)) return passwords.hash(digest, by)
       const [first] = keys
       if (!first) throw new Error('There is no secret to make fingerprints with')
       return keyed(digest, first)
     },
 
-    /** Releases before stored argon2id for every body: `guess` limits how often a digest is compared with one. */
+    /** Releases before stored argon2id for every body. `guess` limits how often a digest is compared with one. */
     async isSame(
       digest: string,
       stored: string,
-      guess: (isRight: () => Promise<boolean>) => Promise<boolean>,
+      { guess, ...by }: Source & { guess: Guess },
     ): Promise<boolean> {
-      if (stored.startsWith(slow)) return guess(() => passwords.matches(digest, stored))
+      if (stored.startsWith(slow)) return guess(() => passwords.matches(digest, stored, by))
       return keys.some((key) => keyed(digest, key) === stored)
     },
   }

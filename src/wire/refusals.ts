@@ -49,6 +49,9 @@ export const notKnown = (name: string): string => `${name || '""'} is not known 
 export const unknownParameter = (name: string) => badRequest(notKnown(name.slice(0, 100)))
 export const badKey = () =>
   badRequest('Idempotency-Key must be 1 to 255 printable ASCII characters, quoted or bare')
+/** What too many of one sender wait for; the others are not affected. */
+export const tooMany = (what: string) =>
+  new Refusal(429, `Too many ${what}; try again in 1 second`, { 'retry-after': '1' })
 /** Try again in a second: the load or the fault that caused it is expected to pass. */
 export const unavailable = (message: string) => new Refusal(503, message, { 'retry-after': '1' })
 /** The write was sent to a home that did not answer. It may be committed there, even after this error. */

@@ -1,0 +1,76 @@
+import { describe, expect, test } from 'bun:test'
+import { FairQueue } from '../../src/identity/fair-queue.ts'
+import { upTo } from '../races/pair.ts'
+
+const bounds = { slots: 1, perAddress: 4, perAccount: 3, total: 6 }
+
+/** A queue whose slot is taken until `open` is called; `done` holds in order what was done since. */
+function busyQueue(over: Partial<typeof bounds> = {}) {
+  const queue = new FairQueue({ ...bounds, ...over })
+  const done: string[] = []
+  const rejected: string[] = []
+  let open = () => {}
+  const all = [
+    queue.run({ address: 'first', account: 'first' }, () => new Promise<void>((go) => (open = go))),
+  ]
+  return {
+    done,
+    rejected,
+    add(name: string, address: string, account: string) {
+      const work = queue.run({ address, account }, async () => void done.push(name))
+      const noted = (error: { status: number; headers: object }) =>
+        void rejected.push(`${name} ${error.status} ${JSON.stringify(error.headers)}`)
+      all.push(work.catch(noted))
+    },
+    async end() {
+      await null
+      open()
+      await Promise.all(all)
+      return done.join(' ')
+    },
+  }
+}
+
+describe('a fair queue', () => {
+  test('lets addresses take turns, and within each its accounts', async () => {
+    const queue = busyQueue()
+    for (const n of upTo(2)) queue.add(`a${n}`, 'a', 'eve')
+    queue.add('a-ada', 'a', 'ada')
+    queue.add('b', 'b', 'grace')
+    expect(await queue.end()).toBe('a1 b a-ada a2')
+  })
+
+  test('is bounded for each address and each account: 429 with Retry-After', async () => {
+    const queue = busyQueue({ total: 100 })
+    for (const n of upTo(5)) queue.add(`a${n}`, 'a', `invented-${n}`)
+    for (const address of ['b', 'c', 'd', 'e']) queue.add(`${address}-eve`, address, 'eve')
+    await queue.end()
+    const rejected = ['a5', 'e-eve'].map((name) => `${name} 429 {"retry-after":"1"}`)
+    expect([queue.rejected, queue.done.length]).toEqual([rejected, 7])
+  })
+
+  test('when it is full a newcomer takes the place of the newest in the longest line: 503', async () => {
+    const queue = busyQueue()
+    for (const n of upTo(4)) queue.add(`a${n}`, 'a', `a${n}`)
+    for (const n of upTo(2)) queue.add(`b${n}`, 'b', `b${n}`)
+    queue.add('c', 'c', 'ada')
+    expect(await queue.end()).toBe('a1 b1 c a2 b2 a3')
+    expect(queue.rejected).toEqual(['a4 503 {"retry-after":"1"}'])
+  })
+
+  test('rejects a newcomer when it is full of lines as short', async () => {
+    const queue = busyQueue({ total: 2 })
+    for (const address of ['a', 'b', 'c']) queue.add(address, address, address)
+    expect(await queue.end()).toBe('a b')
+    expect(queue.rejected).toEqual(['c 503 {"retry-after":"1"}'])
+  })
+
+  test('goes on after work that failed, and keeps nothing of what is done', async () => {
+    const queue = new FairQueue(bounds)
+    const by = { address: 'a', account: 'a' }
+    const works = upTo(4).map(() => queue.run(by, () => Promise.reject(new Error('no'))))
+    expect((await Promise.allSettled(works)).map(({ status }) => status)).toEqual(Array(4).fill('rejected'))
+    for (const _ of upTo(10)) expect(await queue.run(by, async () => 1)).toBe(1)
+    expect(queue.waiting).toBe(0)
+  })
+})
