@@ -87,7 +87,7 @@ export function openServices(config: Config, log: Log, domain: Domain, tracing?:
   const writing = openWriting(ground, domain, log, tracing)
   const { tokenUse, ...identity } = openIdentity(config, database, counts, log)
   const { authenticate } = identity
-  const limits = openLimits(redis, config)
+  const limits = openLimits(redis, config, log)
   const expensive = new Expensive(config.expensiveRequestsPerAccount)
   const spend = openSpend({ database, expensive, ...limits })
   let draining = false

@@ -57,7 +57,7 @@ export async function changedAccount(
   newPasswords.require(password)
   const by = { address, account: account.email }
   const isRight = () => passwords.matches(currentPassword, account.passwordHash, by)
-  if (!(await limits.guess({ address, email: account.email }, isRight))) {
+  if (!(await limits.guess({ address, email: account.email, accountId: account.id }, isRight))) {
     throw wrongPassword()
   }
   const passwordHash = await passwords.hash(password, by)

@@ -41,7 +41,8 @@ export function openOwnAccount(services: Services) {
 export const openAsMe =
   ({ authenticate, limits, once }: Services): RunAsMe =>
   ({ request, claims, address }, body, work) => {
-    const guess: Guess = (isRight) => limits.guess({ address, email: claims.userId }, isRight)
+    const who = { address, email: claims.userId, accountId: claims.userId }
+    const guess: Guess = (isRight) => limits.guess(who, isRight)
     const source = { address, account: claims.userId }
     const by = { scope: claims.userId, guess, source, madeAt: () => '/auth/me' }
     return once(request, by, body, async (keep) => {

@@ -32,7 +32,7 @@ export const keyOf = ({ limits }: Pick<Services, 'limits'>, address: string, ema
 export const openSignIn =
   (services: Services) =>
   ({ request, address, body }: Stranger<Static<typeof LoginBody>>) => {
-    const { database, once, passwords } = services
+    const { database, limits, once, passwords } = services
     const sql = database.chores
     const email = normalEmail(body.email).replaceAll('\0', '')
     const key = keyOf(services, address, email)
@@ -40,7 +40,8 @@ export const openSignIn =
     const admit = async () => {
       account = await accountByEmail(sql, email)
       const isRight = () => passwords.matches(body.password, account?.passwordHash, key.source)
-      if (!(await key.guess(isRight)) || !account) throw wrong()
+      const who = { address, email, accountId: account?.id }
+      if (!(await limits.guess(who, isRight)) || !account) throw wrong()
     }
     return once(request, { ...key, admit }, body, async (keep) => {
       const draft = await signedIn(services, account!, 200)

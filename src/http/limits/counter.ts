@@ -1,5 +1,7 @@
-import { RateLimiterMemory, RateLimiterRedis } from 'rate-limiter-flexible'
+import { LRUCache } from 'lru-cache'
+import { RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible'
 import type { RedisClient } from '../../redis/connections.ts'
+import { maxOwnKeys, openShared } from './shared.ts'
 
 /** How much of something in how much time (draft-ietf-httpapi-ratelimit-headers calls it a quota policy). */
 export interface Policy {
@@ -16,36 +18,43 @@ export interface Count {
 
 export type Counter = ReturnType<typeof openCounter>
 
-/** After Redis failed to answer, it is left alone this long: who comes meanwhile does not wait for it too. */
-const restMs = 1_000
-
 /** Counts in Redis, for all processes together; in this process alone while Redis is away. */
 export function openCounter(redis: RedisClient, prefix: string, { name, points, seconds }: Policy) {
   const options = { points, duration: seconds, keyPrefix: `${prefix}:limit:${name}` }
-  const shared = new RateLimiterRedis({ ...options, storeClient: redis, rejectIfRedisNotReady: true })
-  const own = new RateLimiterMemory(options)
-  let restsUntil = -Infinity
-
-  async function ask<T>(of: (limiter: RateLimiterRedis | RateLimiterMemory) => Promise<T>): Promise<T> {
-    if (performance.now() < restsUntil) return of(own)
-    try {
-      return await of(shared)
-    } catch {
-      restsUntil = performance.now() + restMs
-      return of(own)
-    }
-  }
+  const counts = new RateLimiterRedis({ ...options, storeClient: redis, rejectIfRedisNotReady: true })
+  const own = openOwnCounts(seconds * 1000)
+  const ask = openShared()
 
   return {
     /** Adds to a key's count, and gives it. */
-    async add(key: string, points: number): Promise<Count> {
-      const { consumedPoints, msBeforeNext } = await ask((limiter) => limiter.penalty(key, points))
-      return { points: consumedPoints, msToEnd: msBeforeNext > 0 ? msBeforeNext : seconds * 1000 }
-    },
+    add: (key: string, points: number): Promise<Count> =>
+      ask(
+        async () => countIn(await counts.penalty(key, points), seconds),
+        () => own(key, points),
+      ),
 
-    async read(key: string): Promise<Count> {
-      const found = await ask((limiter) => limiter.get(key))
-      return { points: found?.consumedPoints ?? 0, msToEnd: found?.msBeforeNext ?? seconds * 1000 }
-    },
+    read: (key: string): Promise<Count> =>
+      ask(
+        async () => countIn(await counts.get(key), seconds),
+        () => own(key, 0),
+      ),
+  }
+}
+
+const countIn = (found: RateLimiterRes | null, seconds: number): Count => {
+  const { consumedPoints = 0, msBeforeNext = 0 } = found ?? {}
+  return { points: consumedPoints, msToEnd: msBeforeNext > 0 ? msBeforeNext : seconds * 1000 }
+}
+
+/** Adds to a key's count in this process. */
+function openOwnCounts(windowMs: number) {
+  const counts = new LRUCache<string, { points: number; endsAt: number }>({ max: maxOwnKeys })
+  return (key: string, points: number): Count => {
+    const now = performance.now()
+    const known = counts.get(key)
+    const count = known && known.endsAt > now ? known : { points: 0, endsAt: now + windowMs }
+    count.points += points
+    if (points > 0) counts.set(key, count)
+    return { points: count.points, msToEnd: count.endsAt - now }
   }
 }

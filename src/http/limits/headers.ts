@@ -31,10 +31,20 @@ export function tell(headers: Headers, share: Share): void {
 
 /** The refusal for who has used up a budget: says when the next one begins. */
 export function overdrawn(policy: Policy, msToEnd: number): Refusal {
-  const seconds = Math.max(1, Math.ceil(msToEnd / 1000))
-  return new Refusal(429, `Too many requests; try again in ${seconds} second${seconds > 1 ? 's' : ''}`, {
+  const seconds = wholeSeconds(msToEnd)
+  return new Refusal(429, `Too many requests; ${tryAgainIn(seconds)}`, {
     'retry-after': String(seconds),
     'ratelimit-policy': policyHeader(policy),
     ratelimit: `"${policy.name}";r=0;t=${seconds}`,
   })
 }
+
+/** The refusal of an attempt before the delay after wrong passwords is over. */
+export function delayed(ms: number): Refusal {
+  const seconds = wholeSeconds(ms)
+  const message = `Too many wrong passwords for this account; ${tryAgainIn(seconds)}`
+  return new Refusal(429, message, { 'retry-after': String(seconds) })
+}
+
+const wholeSeconds = (ms: number): number => Math.max(1, Math.ceil(ms / 1000))
+const tryAgainIn = (seconds: number): string => `try again in ${seconds} second${seconds > 1 ? 's' : ''}`

@@ -1,9 +1,12 @@
 import { type Caller, holderOf } from '../../identity/caller.ts'
 import type { Config } from '../../config.ts'
+import type { Log } from '../../log.ts'
 import { Budget, type Share } from './budget.ts'
 import { type Counter, openCounter, type Policy } from './counter.ts'
+import { openDelays } from './delays.ts'
 import { type Guess, openGuesses } from './guesses.ts'
 import { openInvitations, openMailLimit } from './hourly.ts'
+import { logged } from './logged.ts'
 import type { RedisClient } from '../../redis/connections.ts'
 
 /** All API tokens of an account have as much as this many: one that runs wild leaves room for others, and many are no way around. */
@@ -29,14 +32,17 @@ export interface Limits {
 
 export type Kind = 'reads' | 'writes'
 
-const none: Omit<Limits, 'mail' | 'mayMail'> = {
+const none: Omit<Limits, 'guess' | 'mail' | 'mayMail'> = {
   use: () => null,
   useOwn: () => null,
   useMore: async () => {},
   enter: () => null,
-  guess: (_, isRight) => isRight(),
   invite: async () => {},
 }
+/** How long an address is known from which an account signed in. */
+const knownSeconds = 30 * 86_400
+
+type OpenCounter = (policy: Policy) => Counter
 
 /** One that has used up its own budget takes nothing from that of its account. */
 const takeAlso = (budget: Budget, accountId: string, share: Share): Share | Promise<Share> => {
@@ -48,13 +54,14 @@ const takeAlso = (budget: Budget, accountId: string, share: Share): Share | Prom
  * The limits of each caller, shared by all processes through Redis. Off, they cost nothing. What an address is sent is
  * bounded all the same: its owner may be no caller at all.
  */
-export function openLimits(redis: RedisClient, config: Config): Limits {
-  const counter = (policy: Policy) => openCounter(redis, config.redisPrefix, policy)
+export function openLimits(redis: RedisClient, config: Config, log: Log): Limits {
+  const counter: OpenCounter = (policy) => openCounter(redis, config.redisPrefix, policy)
+  const guess: Guess = config.rateLimit ? guessOf(counter, redis, config) : (_, isRight) => isRight()
   const callers = config.rateLimit ? limitsOf(counter, config) : none
-  return { ...callers, ...openMailLimit(counter, config.mailsPerHour) }
+  return { ...callers, guess: logged(log, guess), ...openMailLimit(counter, config.mailsPerHour) }
 }
 
-function limitsOf(counter: (policy: Policy) => Counter, config: Config): typeof none {
+function limitsOf(counter: OpenCounter, config: Config): typeof none {
   const budget = (policy: Policy) => new Budget(counter(policy), policy)
   const perMinute = (name: string, points: number) => budget({ name, points, seconds: 60 })
   const own = {
@@ -66,8 +73,6 @@ function limitsOf(counter: (policy: Policy) => Counter, config: Config): typeof 
     writes: perMinute('account-writes', accountTokens * config.writesPerMinute),
   }
   const signIns = perMinute('sign-ins', config.signInsPerMinute)
-  const seconds = config.signInFailureMinutes * 60
-  const failures = { name: 'sign-in-failures', points: config.signInFailures, seconds }
   return {
     use(caller, kind) {
       const share = own[kind].take(holderOf(caller))
@@ -81,7 +86,16 @@ function limitsOf(counter: (policy: Policy) => Counter, config: Config): typeof 
       if (caller.token) await ofAccount[kind].takeMore(caller.userId, count)
     },
     enter: (address) => signIns.take(address),
-    guess: openGuesses(counter(failures), failures),
     invite: openInvitations(counter, config.invitationsPerHour),
   }
+}
+
+function guessOf(counter: OpenCounter, redis: RedisClient, config: Config): Guess {
+  const seconds = config.signInFailureMinutes * 60
+  const policy = { name: 'sign-in-failures', points: config.signInFailures, seconds }
+  return openGuesses({
+    ...{ policy, failures: counter(policy) },
+    signedIn: counter({ name: 'signed-in', points: 1, seconds: knownSeconds }),
+    delays: openDelays(redis, config.redisPrefix, { free: policy.points, windowMs: seconds * 1000 }),
+  })
 }

@@ -1,0 +1,111 @@
+import { describe, expect, test } from 'bun:test'
+import { delaysMs } from '../../src/http/limits/delays.ts'
+import { eventually, tally, upTo } from '../races/pair.ts'
+import { type Answer, type Client, type Person, register } from '../support/client.ts'
+import { freshRedis } from '../support/redis.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+import { expectRefusal } from './answers.ts'
+
+type Work = (service: TestService, ada: Person) => Promise<void>
+
+/** A service in which the fourth wrong password for an account delays the next one. */
+async function within(env: Record<string, string>, work: Work): Promise<void> {
+  const service = await openTestService({ TRUST_PROXY: 'on', SIGN_IN_FAILURES: '3', ...env })
+  await work(service, await register(service.client)).finally(() => service.close())
+}
+
+const login = (client: Client, email: string, password: string, address: string) =>
+  client.post('/auth/login', { email, password }, { 'x-forwarded-for': address })
+const statuses = (answers: Answer[]) => tally(answers.map(({ status }) => status))
+/** So many wrong passwords, at once and each from an address of its own. */
+const guesses = (client: Client, email: string, count: number) =>
+  Promise.all(upTo(count).map((n) => login(client, email, `guess ${n}`, `10.1.0.${n}`)))
+
+function expectDelayed(answer: Answer): void {
+  expectRefusal(answer, 429, 'Too many wrong passwords for this account; try again in 1 second')
+  expect(answer.headers.get('retry-after')).toBe('1')
+}
+
+describe('wrong passwords for one account, from any address', () => {
+  test('delay the next attempt longer and longer, and a right one works after the delay', () =>
+    within({}, async ({ client }, ada) => {
+      expect(statuses(await guesses(client, ada.email, 4))).toEqual({ 401: 4 })
+      expectDelayed(await login(client, ada.email, 'secret-1', '10.2.0.1'))
+      let last: Answer
+      const wrong = async () => (last = await login(client, ada.email, 'wrong', '10.2.0.2')).status === 401
+      await eventually('the end of the first delay', wrong)
+      expect(last!.status).toBe(401)
+      const again = await login(client, ada.email, 'secret-1', '10.2.0.1')
+      expect(again.status).toBe(429)
+      expect(Number(again.headers.get('retry-after'))).toBeWithin(1, 3)
+      const right = async () => (await login(client, ada.email, 'secret-1', '10.2.0.1')).status === 200
+      await eventually('the end of the second delay', right)
+    }))
+
+  test('get no more checks by coming at once, at several processes', () =>
+    within({}, async ({ client, env }, ada) => {
+      const other = await openTestService(env)
+      const both = await Promise.all([client, other.client].map((one) => guesses(one, ada.email, 20)))
+      expect(statuses(both.flat())).toEqual({ 401: 4, 429: 36 })
+      await other.close()
+    }))
+
+  test('never delay an address from which the account signed in', () =>
+    within({}, async ({ client }, ada) => {
+      expect((await login(client, ada.email, 'secret-1', '10.2.0.1')).status).toBe(200)
+      expect(statuses(await guesses(client, ada.email, 9))).toEqual({ 401: 4, 429: 5 })
+      for (const _ of upTo(3))
+        expect((await login(client, ada.email, 'secret-1', '10.2.0.1')).status).toBe(200)
+      expectRefusal(await login(client, ada.email, 'wrong', '10.2.0.1'), 401)
+    }))
+
+  test('do not delay other accounts, and tell nothing about who has one', () =>
+    within({}, async ({ client }, ada) => {
+      const invented = 'nobody@example.com'
+      expect(statuses(await guesses(client, invented, 9))).toEqual({ 401: 4, 429: 5 })
+      expectDelayed(await login(client, invented, 'secret-1', '10.2.0.1'))
+      expect((await login(client, ada.email, 'secret-1', '10.2.0.1')).status).toBe(200)
+    }))
+
+  test('are counted while Redis is away', async () => {
+    const redis = await freshRedis()
+    await within({ REDIS_URL: redis.url }, async ({ client, services }, ada) => {
+      redis.kill()
+      await eventually('Redis is missed', () => services.redisStatus() !== 'ready')
+      expect(statuses(await guesses(client, ada.email, 9))).toEqual({ 401: 4, 429: 5 })
+      const right = async () => (await login(client, ada.email, 'secret-1', '10.2.0.1')).status === 200
+      await eventually('the end of the delay', right)
+    })
+    await redis.stop()
+  })
+
+  test('are delayed where a signed-in caller tries them, too', () =>
+    within({}, async ({ client }, ada) => {
+      const change = (n: number) =>
+        ada.patch(
+          '/auth/me',
+          { password: 'secret-2', currentPassword: `guess ${n}` },
+          { 'x-forwarded-for': `10.3.0.${n}` },
+        )
+      expect(statuses(await Promise.all(upTo(9).map(change)))).toEqual({ 403: 4, 429: 5 })
+      expectDelayed(await login(client, ada.email, 'secret-1', '10.2.0.1'))
+    }))
+})
+
+test('a failed sign-in is logged with its address and account, and nothing that was sent', () =>
+  within({ RATE_LIMIT: 'off' }, async ({ client, services }, ada) => {
+    const lines: unknown[] = []
+    services.log.warn = (...line: unknown[]) => void lines.push(line)
+    await login(client, ada.email, 'a wrong secret', '10.2.0.1')
+    await login(client, 'nobody@example.com', 'a wrong secret', '10.2.0.2')
+    await login(client, ada.email, 'secret-1', '10.2.0.1')
+    expect(lines).toEqual([
+      [{ address: '10.2.0.1', accountId: ada.id }, 'sign-in failed: wrong password'],
+      [{ address: '10.2.0.2', accountId: null }, 'sign-in failed: wrong password'],
+    ])
+  }))
+
+test('each delay is longer than the one before, and none longer than a minute', () => {
+  expect(delaysMs.toSorted((a, b) => a - b)).toEqual(delaysMs)
+  expect([new Set(delaysMs).size, delaysMs.at(-1)]).toEqual([delaysMs.length, 60_000])
+})
