@@ -3,6 +3,7 @@ import { digestOf } from '../../src/wire/etags.ts'
 import { requireEtag } from '../../src/wire/if-match.ts'
 import { badRequest, badToken, forbidden } from '../../src/wire/refusals.ts'
 import type { Services } from '../../src/services.ts'
+import { requirePassword } from './confirm.ts'
 import { type Account, accountById } from './queries.ts'
 import { accountView } from './user.ts'
 
@@ -45,7 +46,7 @@ export const wrongPassword = () => forbidden('The current password is wrong')
  * @throws Refusal 400 without the current password, or for one that may not be chosen, 403 when it is wrong, 429 when it was too often
  */
 export async function changedAccount(
-  { passwords, newPasswords, limits }: Pick<Services, 'passwords' | 'newPasswords' | 'limits'>,
+  means: Pick<Services, 'passwords' | 'newPasswords' | 'limits'>,
   address: string,
   account: Account,
   { name = account.name, password, currentPassword }: WantedChanges,
@@ -54,12 +55,8 @@ export async function changedAccount(
   if (currentPassword === undefined) {
     throw passwordMissing()
   }
-  newPasswords.require(password)
-  const by = { address, account: account.email }
-  const isRight = () => passwords.matches(currentPassword, account.passwordHash, by)
-  if (!(await limits.guess({ address, email: account.email, accountId: account.id }, isRight))) {
-    throw wrongPassword()
-  }
-  const passwordHash = await passwords.hash(password, by)
+  means.newPasswords.require(password)
+  await requirePassword(means, { account, address, password: currentPassword }, wrongPassword())
+  const passwordHash = await means.passwords.hash(password, { address, account: account.email })
   return { ...account, name, passwordHash, tokenVersion: account.tokenVersion + 1 }
 }

@@ -2,9 +2,10 @@ import { openBodyBytes, tooLarge } from '../../src/http/json-body.ts'
 import { tooCommon } from '../../src/identity/new-passwords.ts'
 import { operation } from '../../src/openapi/operation.ts'
 import { Message } from '../../src/schema/answer.ts'
+import { unconfirmed } from './confirm.ts'
 import { passwordMissing, wrongPassword } from './change.ts'
 import { closed, registered } from './registration.ts'
-import { ChangedMeView, messages, UpdateMeBody } from './schema.ts'
+import { ChangedMeView, DeleteMeBody, messages, UpdateMeBody } from './schema.ts'
 import { wrong } from './sign-in.ts'
 import { AccountView, LoginBody, RegisterBody, SignedInView } from './user.ts'
 
@@ -71,9 +72,11 @@ export const deleting = operation({
   tag,
   summary: 'Delete my account',
   description:
-    'At once and for good: its tokens, its projects and its memberships. Comments stay, their author shown as removed.',
+    'At once and for good: its tokens, its projects and its memberships. Comments stay, their author shown as removed. Takes the password, or a recent sign-in.',
   does: 'change',
+  body: DeleteMeBody,
   answers: said(messages.deleted, 'Deleted'),
+  refuses: unconfirmed,
 })
 
 export const signingOut = operation({

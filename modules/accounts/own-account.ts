@@ -3,6 +3,7 @@ import { digested } from '../../src/wire/etags.ts'
 import type { Caller } from '../../src/identity/caller.ts'
 import type { Session } from '../../src/identity/validity.ts'
 import type { Services } from '../../src/services.ts'
+import { confirm } from './confirm.ts'
 import { changedAccount, etagOfMe, type WantedChanges, withMe } from './change.ts'
 import {
   accountById,
@@ -23,7 +24,8 @@ export interface Me {
 type Work = Parameters<Services['once']>[3]
 type Guess = Parameters<Services['once']>[1]['guess']
 type Keep = Parameters<Work>[0]
-export type RunAsMe = (me: Me, body: unknown, work: Work) => Promise<Response>
+/** `check` rejects before the work, and before a fingerprint is made. */
+export type RunAsMe = (me: Me, body: unknown, work: Work, check?: () => Promise<void>) => Promise<Response>
 
 /** What callers may do about their own account. */
 export function openOwnAccount(services: Services) {
@@ -31,7 +33,11 @@ export function openOwnAccount(services: Services) {
   return {
     read: (request: Request, caller: Caller) => readMe(services, request, caller),
     change: (me: Me, body: WantedChanges) => asMe(me, body, (keep) => change(services, me, body, keep)),
-    close: (me: Me) => asMe(me, null, (keep) => close(services, me, keep)),
+    close(me: Me, { password }: { password?: string }) {
+      const body = password === undefined ? null : { password }
+      const check = () => confirm(services, me, password)
+      return asMe(me, body, (keep) => close(services, me, keep), check)
+    },
     signOut: (me: Me) => asMe(me, { token: me.claims.tokenId }, (keep) => signOut(services, me, keep)),
     signOutEverywhere: (me: Me) => asMe(me, null, (keep) => signOutEverywhere(services, me, keep)),
   }
@@ -40,13 +46,16 @@ export function openOwnAccount(services: Services) {
 /** Runs a write on the caller's own account; afterwards nothing that was seen of its tokens is believed. */
 export const openAsMe =
   ({ authenticate, limits, once }: Services): RunAsMe =>
-  ({ request, claims, address }, body, work) => {
+  ({ request, claims, address }, body, work, check) => {
     const who = { address, email: claims.userId, accountId: claims.userId }
     const guess: Guess = (isRight) => limits.guess(who, isRight)
     const source = { address, account: claims.userId }
-    const by = { scope: claims.userId, guess, source, madeAt: () => '/auth/me' }
-    return once(request, by, body, async (keep) => {
+    const admit = async () => {
       await authenticate.require(claims)
+      await check?.()
+    }
+    const by = { scope: claims.userId, guess, source, admit, madeAt: () => '/auth/me' }
+    return once(request, by, body, async (keep) => {
       try {
         return await work(keep)
       } finally {

@@ -98,9 +98,9 @@ export async function deleteAccount(sql: Sql, account: Account, closing: OwedJob
   )
 }
 
-/** Keeps the answer to a sign-in. */
-export async function keepAnswer(sql: Sql, kept: Kept): Promise<void> {
-  await patiently(() => sql`with done as (select) ${note(sql, kept)}`)
+/** Keeps the answer to a sign-in, if it has a key. */
+export async function keepAnswer(sql: Sql, kept?: Kept): Promise<void> {
+  if (kept) await patiently(() => sql`with done as (select) ${note(sql, kept)}`)
 }
 
 /** Refuses one token from now on: done twice, it is done. */

@@ -25,7 +25,6 @@ function requireOpen(registration: Registration, email: string): void {
 const verificationFor = async ({ config, limits }: Services, { id, email }: Account) =>
   config.smtpUrl && (await limits.mayMail(email)) ? mailJob('verify', { userId: id }) : undefined
 
-/** Makes an account and signs its owner in. */
 export const openRegister =
   (services: Services) =>
   async ({ request, address, body }: Stranger<Static<typeof RegisterBody>>) => {

@@ -2,27 +2,12 @@ import { Elysia } from 'elysia'
 import type { Services } from '../../src/services.ts'
 import * as document from './operations.ts'
 import { openOwnAccount } from './own-account.ts'
-import { openRegister } from './registration.ts'
-import { UpdateMeBody } from './schema.ts'
-import { openSignIn } from './sign-in.ts'
-import { LoginBody, RegisterBody } from './user.ts'
+import { DeleteMeBody, UpdateMeBody } from './schema.ts'
+import { signInRoutes } from './sign-in-routes.ts'
 
 export function accountRoutes(services: Services) {
-  const { claimed, guarded, signIn: strangers } = services.guards
-  const [register, signIn] = [openRegister(services), openSignIn(services)]
+  const { claimed, guarded } = services.guards
   const { read, change, close, signOut, signOutEverywhere } = openOwnAccount(services)
-  const open = new Elysia()
-    .use(strangers)
-    .post('/register', ({ request, address, body }) => register({ request, address, body }), {
-      jsonBody: true,
-      body: RegisterBody,
-      ...document.registering,
-    })
-    .post('/login', ({ request, address, body }) => signIn({ request, address, body }), {
-      jsonBody: true,
-      body: LoginBody,
-      ...document.signingIn,
-    })
   const reading = new Elysia()
     .use(guarded)
     .get('/me', ({ request, caller }) => read(request, caller), document.reading)
@@ -33,7 +18,11 @@ export function accountRoutes(services: Services) {
       body: UpdateMeBody,
       ...document.changing,
     })
-    .delete('/me', ({ request, address, claims }) => close({ request, address, claims }), document.deleting)
+    .delete('/me', ({ request, address, claims, body }) => close({ request, address, claims }, body), {
+      optionalJsonBody: true,
+      body: DeleteMeBody,
+      ...document.deleting,
+    })
     .post(
       '/logout',
       ({ request, address, claims }) => signOut({ request, address, claims }),
@@ -44,5 +33,5 @@ export function accountRoutes(services: Services) {
       ({ request, address, claims }) => signOutEverywhere({ request, address, claims }),
       document.signingOutEverywhere,
     )
-  return new Elysia({ prefix: '/auth' }).use(open).use(reading).use(writing)
+  return new Elysia({ prefix: '/auth' }).use(signInRoutes(services)).use(reading).use(writing)
 }

@@ -1,7 +1,8 @@
 import { Type } from '@sinclair/typebox'
-import { Body } from '../../src/commands/input.ts'
+import { Body, Input } from '../../src/commands/input.ts'
 import { named } from '../../src/schema/named.ts'
 import { Name, Secret } from '../../src/schema/text.ts'
+import { ConfirmingPassword } from './confirm.ts'
 import { AccountView, Password, Token } from './user.ts'
 
 export const messages = {
@@ -29,3 +30,9 @@ export const UpdateMeBody = named(
     ChangedMeView,
   ),
 )
+
+/** By its default it may be left away. */
+export const DeleteMeBody = named('DeleteMe', {
+  ...Input({ password: Type.Optional(ConfirmingPassword) }),
+  default: {},
+})

@@ -28,12 +28,11 @@ export const keyOf = ({ limits }: Pick<Services, 'limits'>, address: string, ema
   madeAt: () => '/auth/me',
 })
 
-/** Signs in with an email address and its password. */
 export const openSignIn =
   (services: Services) =>
   ({ request, address, body }: Stranger<Static<typeof LoginBody>>) => {
-    const { database, limits, once, passwords } = services
-    const sql = database.chores
+    const { limits, once, passwords } = services
+    const sql = services.database.chores
     const email = normalEmail(body.email).replaceAll('\0', '')
     const key = keyOf(services, address, email)
     let account: Account | undefined
@@ -45,8 +44,7 @@ export const openSignIn =
     }
     return once(request, { ...key, admit }, body, async (keep) => {
       const draft = await signedIn(services, account!, 200)
-      const kept = keep(draft)
-      if (kept) await keepAnswer(sql, kept)
+      await keepAnswer(sql, keep(draft))
       return draft
     })
   }

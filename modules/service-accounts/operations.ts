@@ -3,11 +3,11 @@ import { roleNeeded } from '../../src/identity/roles.ts'
 import { operation } from '../../src/openapi/operation.ts'
 import { sampleId } from '../../src/schema/answer.ts'
 import { notFound } from '../../src/wire/refusals.ts'
+import { unconfirmed } from '../accounts/confirm.ts'
 import { badExpiry, full, noToken } from '../tokens/operations.ts'
 import { ApiTokenView, CreateTokenBody, NewApiTokenView } from '../tokens/schema.ts'
 import { noAccount } from './commands.ts'
 
-// What the document says of each route of a service account's tokens.
 const tag = 'ServiceAccounts'
 const refuses = [roleNeeded('ADMIN'), noAccount(), notFound('Project')]
 
@@ -16,7 +16,7 @@ export const creating = operation({
   tag,
   summary: 'Make a token of a service account',
   description:
-    'As `POST /tokens`, for the service account. It reaches its project alone. Takes the role ADMIN.',
+    'As `POST /tokens`, for the service account; the password is that of the caller. It reaches its project alone. Takes the role ADMIN.',
   does: 'add',
   body: CreateTokenBody,
   answers: {
@@ -26,7 +26,7 @@ export const creating = operation({
     secret: true,
     madeAt: `/projects/${sampleId}/service-accounts/${sampleId}/tokens/${sampleId}`,
   },
-  refuses: [...refuses, full(), badExpiry()],
+  refuses: [...refuses, ...unconfirmed, full(), badExpiry()],
 })
 
 export const listing = operation({

@@ -23,15 +23,25 @@ export function serviceAccountTokenRoutes(services: Services) {
   const of = openLookingAfter(services)
   return new Elysia({ prefix: '/projects/:id/service-accounts/:accountId/tokens' })
     .use(services.guards.claimed)
-    .post('', ({ request, claims, params, body }) => tokens.create(of({ request, claims, params }), body), {
-      jsonBody: true,
-      body: CreateTokenBody,
-      ...document.creating,
-    })
-    .get('', ({ request, claims, params }) => tokens.list(of({ request, claims, params })), document.listing)
+    .post(
+      '',
+      ({ request, claims, address, params, body }) =>
+        tokens.create(of({ request, claims, address, params }), body),
+      {
+        jsonBody: true,
+        body: CreateTokenBody,
+        ...document.creating,
+      },
+    )
+    .get(
+      '',
+      ({ request, claims, address, params }) => tokens.list(of({ request, claims, address, params })),
+      document.listing,
+    )
     .delete(
       '/:tokenId',
-      ({ request, claims, params }) => tokens.delete(of({ request, claims, params }), params.tokenId),
+      ({ request, claims, address, params }) =>
+        tokens.delete(of({ request, claims, address, params }), params.tokenId),
       document.deleting,
     )
 }

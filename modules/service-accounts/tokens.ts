@@ -10,16 +10,18 @@ import { versionOf } from './queries.ts'
 interface Routed {
   request: Request
   claims: Session
+  address: string
   params: { id: string; accountId: string }
 }
 
 /** Who looks after the tokens of a service account: the admins of its project. */
 export function openLookingAfter({ database, findRole }: Pick<Services, 'database' | 'findRole'>) {
-  return ({ request, claims, params }: Routed): Asked => {
+  return ({ request, claims, address, params }: Routed): Asked => {
     const { id, accountId } = params
     return {
       request,
       claims,
+      address,
       path: `/projects/${id}/service-accounts/${accountId}/tokens`,
       /** @throws Refusal 404 or 403 */
       async holder(): Promise<Holder> {

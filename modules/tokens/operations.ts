@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { operation } from '../../src/openapi/operation.ts'
+import { unconfirmed } from '../accounts/confirm.ts'
 import { badRequest, conflict, notFound } from '../../src/wire/refusals.ts'
 import { ApiTokenView, CreateTokenBody, mostTokens, NewApiTokenView } from './schema.ts'
 
@@ -15,7 +16,7 @@ export const creating = operation({
   tag,
   summary: 'Make an API token',
   description:
-    'For a program, in the name of the account and with no more rights than it has. A scope is a ceiling on the role: `read` that of a VIEWER, `write` of an EDITOR, `admin` none; each operation names the one it takes. With `projects`, all others are as absent, and what is in no project is refused. The answer shows the token, and nothing ever again but a repeat under its Idempotency-Key.',
+    'For a program, in the name of the account and with no more rights than it has. A scope is a ceiling on the role: `read` that of a VIEWER, `write` of an EDITOR, `admin` none; each operation names the one it takes. With `projects`, all others are as absent, and what is in no project is refused. The answer shows the token, and nothing ever again but a repeat under its Idempotency-Key. Takes the password, or a recent sign-in.',
   does: 'add',
   body: CreateTokenBody,
   answers: {
@@ -25,7 +26,7 @@ export const creating = operation({
     secret: true,
     madeAt: '/tokens/019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5b',
   },
-  refuses: [full(), badExpiry()],
+  refuses: [...unconfirmed, full(), badExpiry()],
 })
 
 export const listing = operation({

@@ -6,23 +6,31 @@ import { CreateTokenBody } from './schema.ts'
 import { openTokenWork } from './work.ts'
 
 /** The tokens of the account that signed in. */
-const own = (request: Request, claims: Session) => {
-  return { request, claims, holder: () => Promise.resolve(claims), path: '/tokens' }
+const own = ({ request, claims, address }: { request: Request; claims: Session; address: string }) => {
+  return { request, claims, address, holder: () => Promise.resolve(claims), path: '/tokens' }
 }
 
 export function tokenRoutes(services: Services) {
   const tokens = openTokenWork(services)
   return new Elysia({ prefix: '/tokens' })
     .use(services.guards.claimed)
-    .post('', ({ request, claims, body }) => tokens.create(own(request, claims), body), {
-      jsonBody: true,
-      body: CreateTokenBody,
-      ...document.creating,
-    })
-    .get('', ({ request, claims }) => tokens.list(own(request, claims)), document.listing)
+    .post(
+      '',
+      ({ request, claims, address, body }) => tokens.create(own({ request, claims, address }), body),
+      {
+        jsonBody: true,
+        body: CreateTokenBody,
+        ...document.creating,
+      },
+    )
+    .get(
+      '',
+      ({ request, claims, address }) => tokens.list(own({ request, claims, address })),
+      document.listing,
+    )
     .delete(
       '/:id',
-      ({ request, claims, params }) => tokens.delete(own(request, claims), params.id),
+      ({ request, claims, address, params }) => tokens.delete(own({ request, claims, address }), params.id),
       document.deleting,
     )
 }

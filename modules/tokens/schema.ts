@@ -1,4 +1,5 @@
 import { Kind, type Static, Type, TypeRegistry } from '@sinclair/typebox'
+import { ConfirmingPassword } from '../accounts/confirm.ts'
 import { Body } from '../../src/commands/input.ts'
 import { type Scope, scopes } from '../../src/identity/scopes.ts'
 import { canonicalId, isId } from '../../src/ids.ts'
@@ -78,6 +79,7 @@ export const CreateTokenBody = named(
       scopes: Scopes,
       projects: Type.Optional(Nullable(Projects)),
       expiresAt: ExpiresAt,
+      password: Type.Optional(ConfirmingPassword),
     },
     NewApiTokenView,
   ),

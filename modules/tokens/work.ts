@@ -5,6 +5,7 @@ import { clockOf } from '../../src/postgres/clock.ts'
 import { parseInstant } from '../../src/schema/text.ts'
 import type { Draft, Keep } from '../../src/http/once.ts'
 import type { Services } from '../../src/services.ts'
+import { confirm } from '../accounts/confirm.ts'
 import { digested } from '../../src/wire/etags.ts'
 import { badToken } from '../../src/wire/refusals.ts'
 import { badExpiry, full, noToken } from './operations.ts'
@@ -17,6 +18,7 @@ type Work = (holder: Holder, keep: Keep) => Promise<Draft>
 export interface Asked {
   request: Request
   claims: Session
+  address: string
   /** @throws Refusal for who may not deal with its tokens */
   holder(): Promise<Holder>
   /** Where they are, below /api/v1. */
@@ -33,13 +35,18 @@ export function openTokenWork(services: Services) {
 }
 
 /** Nothing is answered to who was signed out, not even a repeat: it may hold a token. */
-async function once({ authenticate, once }: Services, asked: Asked, body: unknown, work: Work) {
-  const { request, claims, path } = asked
+async function once(services: Services, asked: Asked, body: WantedToken | null, work: Work) {
+  const { authenticate, limits, once } = services
+  const { request, claims, address, path } = asked
   await authenticate.require(claims)
   const holder = await asked.holder()
   const key = {
     scope: claims.userId,
-    guess: (isRight: () => Promise<boolean>) => isRight(), // there is no password in these bodies
+    guess: (isRight: () => Promise<boolean>) =>
+      limits.guess({ address, email: claims.userId, accountId: claims.userId }, isRight),
+    source: { address, account: claims.userId },
+    // To end a token takes nothing more than a sign-in.
+    ...(body && { admit: () => confirm(services, asked, body.password) }),
     madeAt: (id: string) => `${path}/${id}`,
   }
   return once(request, key, body, (keep) => work(holder, keep))

@@ -33,6 +33,10 @@ export async function readBody(request: Request, limitBytes: number, timeoutMs: 
   return parsed(bytes)
 }
 
+/** False for a request without a body, or with an empty one. */
+export const hasBody = ({ body, headers }: Request): boolean =>
+  body !== null && headers.get('content-length') !== '0'
+
 /** @throws Refusal 415 */
 function requireJson(headers: Headers): void {
   const type = headers.get('content-type') ?? ''

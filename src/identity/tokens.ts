@@ -15,6 +15,8 @@ export interface Claims {
   version: number
   /** Seconds since 1970. */
   expiresAt: number
+  /** When its owner signed in, likewise; unknown of a token from before this was said. */
+  issuedAt?: number
 }
 
 export type Tokens = ReturnType<typeof openTokens>
@@ -31,15 +33,19 @@ export function openTokens(secrets: string[], lifeSeconds: number, now: () => Pr
   return {
     /** The claims of a new token. */
     issue: async (userId: string, version: number): Promise<Claims> => {
-      const expiresAt = Math.floor(await now()) + lifeSeconds
-      return { userId, tokenId: crypto.randomUUID(), version, expiresAt }
+      const issuedAt = Math.floor(await now())
+      return { userId, tokenId: crypto.randomUUID(), version, expiresAt: issuedAt + lifeSeconds, issuedAt }
     },
 
-    /** The token for these claims: always the same one, for HS256 has no chance in it and the claims name no other time. */
-    sign({ userId, tokenId, version, expiresAt }: Claims): Promise<string> {
+    /**
+     * The token for these claims: always the same one, for HS256 has no chance in it and the claims name no other time.
+     * `auth_time` is OpenID Connect's; the package puts its own time into `iat`.
+     */
+    sign({ userId, tokenId, version, expiresAt, issuedAt }: Claims): Promise<string> {
       const [signer] = signers
       if (!signer) throw new Error('There is no secret to sign tokens with')
-      return signer.sign({ sub: userId, jti: tokenId, ver: version, exp: expiresAt, iat: false })
+      const authTime = issuedAt === undefined ? {} : { auth_time: issuedAt }
+      return signer.sign({ sub: userId, jti: tokenId, ver: version, exp: expiresAt, iat: false, ...authTime })
     },
 
     /** The token's claims; null when it is malformed or forged. */
@@ -55,12 +61,12 @@ export function openTokens(secrets: string[], lifeSeconds: number, now: () => Pr
 
 /** The claims of a payload that we could have signed; null for any other. */
 function claimsIn(
-  payload: false | { sub?: unknown; jti?: unknown; ver?: unknown; exp?: unknown },
+  payload: false | { sub?: unknown; jti?: unknown; ver?: unknown; exp?: unknown; auth_time?: unknown },
 ): Claims | null {
   if (!payload) return null
-  const { sub: userId, jti: tokenId, ver: version, exp: expiresAt } = payload
+  const { sub: userId, jti: tokenId, ver: version, exp: expiresAt, auth_time: issuedAt } = payload
   if (typeof userId !== 'string' || !isId(userId) || typeof tokenId !== 'string' || !isId(tokenId))
     return null
   if (typeof version !== 'number' || typeof expiresAt !== 'number') return null
-  return { userId, tokenId, version, expiresAt }
+  return { userId, tokenId, version, expiresAt, ...(typeof issuedAt === 'number' && { issuedAt }) }
 }

@@ -55,7 +55,7 @@ function operationOf(path: string, { parameters = [], requestBody, ...operation 
 }
 
 const bodyOf = (schema: TSchema) => ({
-  required: true,
+  required: schema.default === undefined,
   ...(schema.description && { description: schema.description }),
   content: { 'application/json': { schema, example: requestExample(schema) } },
 })

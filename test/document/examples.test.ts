@@ -64,7 +64,7 @@ test('every body works as it stands once the id is set', async () => {
   Object.assign(ids, { tasks: things.taskId, subtasks: things.subtaskId, comments: comment.body.id })
 
   for (const [name, { operationId, requestBody, security }] of operations) {
-    if (!requestBody || security.length === 0) continue
+    if (!requestBody || security.length === 0 || operationId === 'deleteMe') continue
     const [method = '', path = ''] = name.split(' ')
     const at = path.replace(/(\w+)\/\{\w+\}/g, (_, what: string) => `${what}/${ids[what]}`).slice(7)
     const example = exampleOf(operationId)
@@ -77,4 +77,5 @@ test('every body works as it stands once the id is set', async () => {
       text,
     ])
   }
+  expect((await ada.call('DELETE', '/auth/me', exampleOf('deleteMe'))).status).toBe(200)
 })

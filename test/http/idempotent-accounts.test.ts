@@ -91,6 +91,7 @@ const writes: [does: string, (who: Client) => Promise<Answer>][] = [
   ['signing out', (who) => who.post('/auth/logout', undefined, key)],
   ['signing out everywhere', (who) => who.post('/auth/logout-all', undefined, key)],
   ['deleting it', (who) => who.delete('/auth/me', key)],
+  ['deleting it by its password', (who) => who.call('DELETE', '/auth/me', { password }, key)],
 ]
 for (const [does, write] of writes) {
   test(`${does}: a repeat is answered, also with the token that the first one ended`, async () => {

@@ -1,0 +1,124 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { openTokens } from '../../src/identity/tokens.ts'
+import { tally, upTo } from '../races/pair.ts'
+import { type Answer, type Client, make, type Person, register } from '../support/client.ts'
+import { openTestService, type TestService, testSecret } from '../support/service.ts'
+import { expectRefusal } from './answers.ts'
+
+let service: TestService
+beforeAll(async () => void (service = await openTestService({ TRUST_PROXY: 'on', SIGN_IN_FAILURES: '3' })))
+afterAll(() => service.close())
+
+const needed = 'The sign-in is older than 5 minutes: send password in the body, or sign in again first'
+const wrong = 'The password is wrong'
+const expiresAt = new Date(Date.now() + 86_400_000).toISOString()
+const token = { name: 'Importer', scopes: ['read'], expiresAt }
+const asMinutesAgo = async (minutes: number, { id, as }: Person): Promise<Client> => {
+  const now = async () => Date.now() / 1000 - minutes * 60
+  const tokens = openTokens([testSecret], 86_400, now)
+  return as(await tokens.sign(await tokens.issue(id, 0)))
+}
+const from = (n: number) => ({ 'x-forwarded-for': `10.4.0.${n}` })
+
+type Write = (who: Client, body?: object, headers?: Record<string, string>) => Promise<Answer>
+const writes: [does: string, status: number, Write][] = [
+  ['deleting the account', 200, (who, body, headers) => who.call('DELETE', '/auth/me', body, headers)],
+  ['making a token', 201, (who, body, headers) => who.post('/tokens', { ...token, ...body }, headers)],
+]
+for (const [does, status, write] of writes) {
+  describe(does, () => {
+    test('takes nothing more within five minutes of the sign-in', async () => {
+      const ada = await register(service.client)
+      expect((await write(await asMinutesAgo(4.5, ada))).status).toBe(status)
+    })
+
+    test('takes the password later', async () => {
+      const ada = await register(service.client)
+      const later = await asMinutesAgo(5.5, ada)
+      expectRefusal(await write(later), 403, needed)
+      expectRefusal(await write(later, { password: 'secret-2' }), 403, wrong)
+      expectRefusal(await write(later, { password: 7 }), 400, /^password must be/)
+      expectRefusal(await write(later, { passwort: 'x' }), 400, /did you mean password/)
+      expect((await write(later, { password: 'secret-1' })).status).toBe(status)
+    })
+
+    test('takes the password of a token that does not say when it was issued', async () => {
+      const ada = await register(service.client)
+      const tokens = openTokens([testSecret], 86_400, async () => Date.now() / 1000)
+      const { issuedAt: _, ...before } = await tokens.issue(ada.id, 0)
+      expectRefusal(await write(ada.as(await tokens.sign(before))), 403, needed)
+    })
+
+    test('checks a password that is given, however recent the sign-in', async () => {
+      const ada = await register(service.client)
+      expectRefusal(await write(ada, { password: 'secret-2' }), 403, wrong)
+    })
+
+    test('lets nobody guess faster than signing in does', async () => {
+      const ada = await register(service.client)
+      const guess = (n: number) => write(ada, { password: `guess ${n}` }, from(n))
+      const answers = await Promise.all(upTo(9).map(guess))
+      expect(tally(answers.map((one) => one.status))).toEqual({ 403: 4, 429: 5 })
+    })
+
+    test('is answered to a repeat that comes later, and compares its password', async () => {
+      const ada = await register(service.client)
+      const key = { 'idempotency-key': does }
+      const first = await write(ada, { password: 'secret-1' }, key)
+      expect(first.status).toBe(status)
+      expectRefusal(await write(ada, { password: 'secret-2' }, key), 422)
+      const again = await write(ada, { password: 'secret-1' }, key)
+      expect([again.text, again.headers.get('idempotency-replayed')]).toEqual([first.text, 'true'])
+    })
+  })
+}
+
+test("a service account's token, which outlives sign-ins as well, takes the same", async () => {
+  const ada = await register(service.client)
+  const { id: projectId } = await make(ada, '/projects', { name: 'P' })
+  const { id } = await make(ada, `/projects/${projectId}/service-accounts`, { name: 'S' })
+  const path = `/projects/${projectId}/service-accounts/${id}/tokens`
+  const later = await asMinutesAgo(6, ada)
+  expectRefusal(await later.post(path, token), 403, needed)
+  expect((await later.post(path, { ...token, password: 'secret-1' })).status).toBe(201)
+  expect((await ada.post(path, token)).status).toBe(201)
+})
+
+test('a check of the password takes from the sign-ins of its address', async () => {
+  const limited = await openTestService({ TRUST_PROXY: 'on', SIGN_INS_PER_MINUTE: '3' })
+  const ada = await register(limited.client)
+  const check = (n: number) => ada.post('/tokens', { ...token, password: 'secret-1', name: `T${n}` }, from(1))
+  expect((await Promise.all(upTo(5).map(check))).map(({ status }) => status).sort()).toEqual([
+    201, 201, 201, 429, 429,
+  ])
+  await limited.close()
+})
+
+test('a password that was just given is a recent sign-in', async () => {
+  const ada = await register(service.client)
+  const later = await asMinutesAgo(60, ada)
+  const change = { password: 'secret-2', currentPassword: 'secret-1' }
+  const { body } = await later.patch('/auth/me', change)
+  expect((await ada.as(body.access_token).post('/tokens', token)).status).toBe(201)
+  const { body: signedIn } = await service.client.post('/auth/login', {
+    email: ada.email,
+    password: 'secret-2',
+  })
+  expect((await ada.as(signedIn.access_token).delete('/auth/me')).status).toBe(200)
+})
+
+test('a deletion takes an empty body, or none, with any headers of one', async () => {
+  const bodies: [body?: unknown, headers?: Record<string, string>][] = [
+    [],
+    [{}],
+    ['', { 'content-length': '0' }],
+    [undefined, { 'content-type': 'application/json' }],
+  ]
+  for (const [body, headers] of bodies) {
+    const ada = await register(service.client)
+    expect((await ada.call('DELETE', '/auth/me', body, headers)).status).toBe(200)
+  }
+  const ada = await register(service.client)
+  expectRefusal(await ada.call('DELETE', '/auth/me', '{', { 'content-type': 'application/json' }), 400)
+  expectRefusal(await ada.call('DELETE', '/auth/me', 'x', { 'content-type': 'text/plain' }), 415)
+})
