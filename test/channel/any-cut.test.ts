@@ -69,7 +69,7 @@ test('wherever a line is cut, each ask comes to an end, and what is told of it i
     }
     await peers.close()
   }
-  await fc.assert(fc.asyncProperty(cutAnywhere, isTrue), { numRuns: cases(15) })
+  await fc.assert(fc.asyncProperty(cutAnywhere, isTrue), { numRuns: cases(60) })
   // All three were seen, or it shows nothing.
   expect(Object.values(ends).every((count) => count > 0)).toBe(true)
   await pair.close()

@@ -48,7 +48,7 @@ test('what hung on a task at any time is told by its events, also after it moved
       }
     }
   })
-  await fc.assert(property, { numRuns: cases(5) })
+  await fc.assert(property, { numRuns: cases(12) })
   expect(compared).toBeGreaterThan(10)
 })
 
