@@ -7,11 +7,13 @@ import { serviceAccountCommands } from './service-accounts/commands.ts'
 import { subtaskCommands } from './subtasks/commands.ts'
 import { taskCommands } from './tasks/commands.ts'
 import { undoProject } from './undo/undo.ts'
+import { webhookCommands } from './webhooks/commands.ts'
 
 const single: Command<never>[] = [
   ...projectCommands,
   ...memberCommands,
   ...serviceAccountCommands,
+  ...webhookCommands,
   ...taskCommands,
   ...subtaskCommands,
   ...commentCommands,

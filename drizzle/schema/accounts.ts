@@ -18,6 +18,10 @@ export const users = pgTable(
     renamedBy: uuid('renamed_by'),
     /** The project that a service account is of, and goes with. */
     projectId: uuid('project_id'),
+    /** The account that created a service account; null where that is not known. */
+    createdBy: uuid('created_by'),
+    /** The last event of a service account, unless it is from before there were such events. */
+    eventId: uuid('event_id'),
     createdAt: instant('created_at').notNull(),
   },
   (t) => [
@@ -44,6 +48,10 @@ export const apiTokens = pgTable(
     /** The ids of the only projects that there are for it, with blanks between; null for all of its account's. */
     projects: text('projects'),
     expiresAt: instant('expires_at').notNull(),
+    /** Null where that is not known. */
+    createdBy: uuid('created_by'),
+    /** The last event of a service account's token, unless it is from before there were such events. */
+    eventId: uuid('event_id'),
     createdAt: instant('created_at').notNull(),
     lastUsedAt: instant('last_used_at'),
   },

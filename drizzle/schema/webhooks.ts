@@ -19,6 +19,10 @@ export const webhooks = pgTable(
     secret: text('secret').notNull(),
     formerSecret: text('former_secret'),
     formerUntil: instant('former_until'),
+    /** Null where that is not known. */
+    createdBy: uuid('created_by'),
+    /** The last event of it, unless it is from before there were such events. */
+    eventId: uuid('event_id'),
     createdAt: instant('created_at').notNull(),
     disabledAt: instant('disabled_at'),
     disabledReason: text('disabled_reason'),

@@ -4,7 +4,7 @@ import type { FactType } from '../../src/facts/facts.ts'
 import { Limit, readLimit } from '../../src/reads/pages.ts'
 import { isCount } from '../../src/schema/text.ts'
 import { badRequest } from '../../src/wire/refusals.ts'
-import { eventTypes } from './schema.ts'
+import { eventTypes } from '../event-types.ts'
 
 export const mostSeq = 999_999_999_999_999
 export const mostSeconds = 25

@@ -1,27 +1,17 @@
 import { type TObject, Type } from '@sinclair/typebox'
 import { entityNames } from '../../drizzle/entities.ts'
 import { view } from '../../src/commands/view.ts'
-import type { FactType } from '../../src/facts/facts.ts'
 import { Id, sampleId, Timestamp } from '../../src/schema/answer.ts'
 import { named } from '../../src/schema/named.ts'
 import { OneOf } from '../../src/schema/text.ts'
 import { commentView } from '../comments/schema.ts'
+import { serviceAccountSummary, tokenSummary, webhookSummary } from '../creations/schema.ts'
 import { memberView } from '../members/schema.ts'
 import { projectView } from '../projects/schema.ts'
 import { subtaskView } from '../subtasks/schema.ts'
 import { taskView } from '../tasks/schema.ts'
+import { eventTypes } from '../event-types.ts'
 import { type ReadEvent, shownEvent } from './views.ts'
-
-// Each by its name, so that none is left out: the compiler knows all.
-const types: Record<FactType, true> = {
-  ...{ 'project.created': true, 'project.updated': true, 'project.deleted': true },
-  ...{ 'member.invited': true, 'member.role_set': true, 'member.removed': true },
-  ...{ 'task.created': true, 'task.updated': true, 'task.deleted': true },
-  ...{ 'task.moved_in': true, 'task.moved_out': true, 'task.unassigned': true },
-  ...{ 'subtask.created': true, 'subtask.updated': true, 'subtask.toggled': true, 'subtask.deleted': true },
-  ...{ 'comment.created': true, 'comment.updated': true, 'comment.deleted': true },
-}
-export const eventTypes = Object.keys(types) as FactType[]
 
 const some = (of: string, { properties }: TObject) =>
   named(`${of}Fields`, Type.Partial(Type.Object(properties)))
@@ -32,6 +22,14 @@ const TaskWithAll = Type.Object({
   comments: Type.Array(commentView.schema, { description: 'Of a task that moved in: those that came along' }),
 })
 
+const WebhookWithChanged = Type.Object({
+  ...webhookSummary.schema.properties,
+  changed: Type.Array(Type.String(), {
+    description: 'Of an update: the names of the fields that it changed, `secret` and `cursor` among them',
+    examples: [['url']],
+  }),
+})
+
 const Side = (description: string, example: object) =>
   Type.Union(
     [
@@ -40,6 +38,9 @@ const Side = (description: string, example: object) =>
       some('Task', TaskWithAll),
       some('Subtask', subtaskView.schema),
       some('Comment', commentView.schema),
+      some('Webhook', WebhookWithChanged),
+      some('ServiceAccount', serviceAccountSummary.schema),
+      some('Token', tokenSummary.schema),
       Type.Null(),
     ],
     { description, examples: [example] },

@@ -2,7 +2,8 @@ import { Type } from '@sinclair/typebox'
 import type { Streamed } from '../../src/commands/query.ts'
 import { answerExample } from '../../src/openapi/example.ts'
 import { named } from '../../src/schema/named.ts'
-import { eventTypes, eventView } from './schema.ts'
+import { eventTypes } from '../event-types.ts'
+import { eventView } from './schema.ts'
 
 const frame = (event: string) => `id: 42\nevent: ${event}\ndata: `
 

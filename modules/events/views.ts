@@ -2,9 +2,10 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Entity, Rows } from '../../drizzle/entities.ts'
 import type { CommentRow, SubtaskRow } from '../../drizzle/rows.ts'
 import type { StoredEvent } from '../../src/facts/facts.ts'
-import { arrivedWith, rowAfter, rowBefore } from '../../src/facts/rows.ts'
+import { arrivedWith, type Changed, rowAfter, rowBefore } from '../../src/facts/rows.ts'
 import type { User } from '../accounts/user.ts'
 import { commentView } from '../comments/schema.ts'
+import { serviceAccountSummary, tokenSummary, webhookSummary } from '../creations/schema.ts'
 import { memberView } from '../members/schema.ts'
 import { projectView } from '../projects/schema.ts'
 import { subtaskView } from '../subtasks/schema.ts'
@@ -24,6 +25,13 @@ const known = (people: People, id: string) => {
   return user && { ...user, nameTag: '' }
 }
 
+interface Created {
+  createdBy: string | null
+}
+const creatorOf = ({ createdBy }: Created) => (createdBy === null ? [] : [createdBy])
+const byKnown = <R extends Created>(row: R, people: People): R =>
+  people.has(row.createdBy ?? '') ? row : { ...row, createdBy: null }
+
 /** How the API shows each row, and whom it shows with it. */
 const views: { [E in Entity]: { of(row: Rows[E], people: People): object; who(row: Rows[E]): string[] } } = {
   project: {
@@ -40,6 +48,9 @@ const views: { [E in Entity]: { of(row: Rows[E], people: People): object; who(ro
     of: (row, people) => commentView.of(row, known(people, row.authorId)),
     who: ({ authorId }) => [authorId],
   },
+  webhook: { of: (row, people) => webhookSummary.of(byKnown(row, people)), who: creatorOf },
+  service_account: { of: (row, people) => serviceAccountSummary.of(byKnown(row, people)), who: creatorOf },
+  token: { of: (row, people) => tokenSummary.of(byKnown(row, people)), who: creatorOf },
 }
 const viewOf = (entity: Entity) =>
   views[entity] as { of(row: unknown, people: People): object; who(row: unknown): string[] }
@@ -70,9 +81,10 @@ function sidesOf(event: ReadEvent): { before: object | null; after: object | nul
   return { before: had, after: has && withAlong(event, has) }
 }
 
-/** With what came with a task that moved in. */
+/** With what came with a task that moved in, and what was changed of a webhook. */
 function withAlong(event: ReadEvent, after: object): object {
   const came = arrivedWith(event)
+  if (event.type === 'webhook.updated') return { ...after, changed: (event.after as Changed).changed }
   if (!came) return after
   const { subtasks, comments } = came
   const shown = (entity: Entity, rows: (SubtaskRow | CommentRow)[]) =>

@@ -21,7 +21,7 @@ export const TaskHistoryQuery = Parameters({ limit: Limit(50, 200), cursor: Curs
 export const ProjectHistoryQuery = Parameters({
   entity: Only(
     'DocketEntity',
-    `One of ${entityNames.join(', ')}, or the id of one of them: what the events are about`,
+    `${entityNames.join(', ')}, or the id of one: what the events are about`,
     'task',
   ),
   actor: Only('DocketUserId', 'The id of the user who did it', '019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5b'),

@@ -1,4 +1,4 @@
-import { appeared, removed, updated } from '../../src/facts/facts.ts'
+import { appeared, updated } from '../../src/facts/facts.ts'
 import { requireMatch } from '../../src/actor/precondition.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import { command, inProject, type Known } from '../../src/commands/command.ts'
@@ -6,7 +6,9 @@ import type { Caller } from '../../src/identity/caller.ts'
 import { type MemberRole, requireRole, roleNeeded } from '../../src/identity/roles.ts'
 import { conflict, forbidden, notFound } from '../../src/wire/refusals.ts'
 import { normalEmail } from '../../src/schema/text.ts'
-import { InviteMember, MemberId, memberView, SetRole } from './schema.ts'
+import { departure, ownEnd, tooMuchToRevoke } from '../creations/creations.ts'
+import { departureView } from '../creations/schema.ts'
+import { InviteMember, memberView, RemoveMember, SetRole } from './schema.ts'
 
 declare module '../../src/facts/facts.ts' {
   interface Facts {
@@ -78,22 +80,26 @@ export function requireFree({ token }: Caller): void {
 }
 
 export const removeMember = command('member.remove', {
-  about: 'An admin removes anyone, everyone may leave. Tasks assigned to the user become unassigned.',
-  input: MemberId,
+  about:
+    'An admin removes anyone, everyone may leave. Tasks assigned to the user become unassigned. The answer lists the webhooks, service accounts and tokens that the member created and that still work; `revoke=true` ends them in the same commit, and takes the role ADMIN.',
+  input: RemoveMember,
+  inQuery: ['revoke'],
   at: inProject(),
   least: 'VIEWER',
   scope: 'admin',
-  decide(state, known, { memberId }) {
+  needs: ({ memberId }) => ({ integrations: [{ creator: memberId }] }),
+  keepsAnswer: true,
+  decide(state, known, { memberId, revoke }) {
     const member = state.member(memberId)
     const { userId } = known.caller
     if (member?.userId === userId) requireFree(known.caller)
     else requireRole(state.roleOf(userId), 'ADMIN', 'Project')
     if (!member) throw notFound('Member')
     requireMatch(known, member)
-    return { changes: [removed(state, known, 'member.removed', member)], answer: undefined }
+    return departure(state, known, member, { revoke, message: 'Member removed successfully' })
   },
-  says: 'Member removed successfully',
-  refuses: [roleNeeded('ADMIN'), staying(), notFound('Member')],
+  shows: departureView,
+  refuses: [roleNeeded('ADMIN'), staying(), ownEnd(), notFound('Member'), tooMuchToRevoke()],
 })
 
 export const memberCommands = [inviteMember, setRole, removeMember]

@@ -6,6 +6,7 @@ import { roles } from '../../src/identity/roles.ts'
 import { Id, Timestamp } from '../../src/schema/answer.ts'
 import { Email, OneOf } from '../../src/schema/text.ts'
 import { PersonView, personView } from '../accounts/user.ts'
+import { Revoke } from '../creations/schema.ts'
 
 export const Role = OneOf('Role', roles)
 
@@ -15,7 +16,7 @@ export const InviteMember = Input({
   role: Type.Optional(Role),
 })
 export const SetRole = Input({ projectId: IdOf('project'), memberId: IdOf('member'), role: Role })
-export const MemberId = Input({ projectId: IdOf('project'), memberId: IdOf('member') })
+export const RemoveMember = Input({ projectId: IdOf('project'), memberId: IdOf('member'), revoke: Revoke })
 
 export const memberView = view<MemberRow>({
   name: 'Member',

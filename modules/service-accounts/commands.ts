@@ -1,9 +1,31 @@
+import type { IntegrationRows } from '../../drizzle/entities.ts'
 import { requireMatch } from '../../src/actor/precondition.ts'
+import type { ProjectState } from '../../src/actor/state.ts'
 import { command, inProject } from '../../src/commands/command.ts'
-import { removed } from '../../src/facts/facts.ts'
+import { appeared, removed } from '../../src/facts/facts.ts'
+import { toldOf } from '../../src/facts/rows.ts'
 import { notFound } from '../../src/wire/refusals.ts'
+import { departure, ownEnd, tooMuchToRevoke } from '../creations/creations.ts'
+import { departureView } from '../creations/schema.ts'
 import { joined, requireFree, staying } from '../members/commands.ts'
-import { CreateServiceAccount, ServiceAccountId, serviceAccountView } from './schema.ts'
+import { full, maxTokens, noToken } from '../tokens/limits.ts'
+import {
+  CreateServiceAccount,
+  CreateToken,
+  DeleteServiceAccount,
+  DeleteToken,
+  sealedTokenView,
+  serviceAccountView,
+} from './schema.ts'
+
+declare module '../../src/facts/facts.ts' {
+  interface Facts {
+    'service_account.created': true
+    'service_account.deleted': true
+    'token.created': true
+    'token.deleted': true
+  }
+}
 
 export const noAccount = () => notFound('Service account')
 
@@ -20,11 +42,15 @@ export const createServiceAccount = command('serviceAccount.create', {
   decide(state, known, { name, role = 'VIEWER' }) {
     const { projectId } = state
     const id = known.newId()
-    const account = { id, projectId, name: name.trim(), email: addressOf(id), createdAt: known.now }
+    const account = {
+      ...{ id, projectId, name: name.trim(), email: addressOf(id) },
+      ...{ createdBy: known.caller.userId, createdAt: known.now },
+    }
+    const created = appeared(state, known, 'service_account.created', account)
     const change = joined(state, known, id, role)
     const { id: memberId, eventId } = change.after
     const answer = { ...account, memberId, role, eventId }
-    return { changes: [change], accounts: [account], answer }
+    return { changes: [{ ...created, untold: { tokenVersion: 0 } }, change], isBatch: true, answer }
   },
   shows: serviceAccountView,
   status: 201,
@@ -33,20 +59,72 @@ export const createServiceAccount = command('serviceAccount.create', {
 
 /** It is out of the project at once, and its tokens are refused; the account itself goes later. */
 export const deleteServiceAccount = command('serviceAccount.delete', {
-  about: 'With its tokens. What it did stays, by an account that is gone; its tasks become unassigned.',
-  input: ServiceAccountId,
+  about:
+    'With its tokens. What it did stays, by an account that is gone; its tasks become unassigned. The answer lists what the service account created and that still works; `revoke=true` ends it in the same commit.',
+  input: DeleteServiceAccount,
+  inQuery: ['revoke'],
   at: inProject(),
   least: 'ADMIN',
-  whom: ({ accountId }) => ({ by: 'id', key: accountId }),
-  decide(state, known, { accountId }) {
+  needs: ({ accountId }) => ({ integrations: [{ accountId, creator: accountId }] }),
+  keepsAnswer: true,
+  decide(state, known, { accountId, revoke }) {
     const member = state.memberOf(accountId)
-    if (!member || known.person?.serves !== state.projectId) throw noAccount()
+    if (!member || !state.integrations?.get('service_account', accountId)) throw noAccount()
     if (known.caller.userId === accountId) requireFree(known.caller)
     requireMatch(known, member)
-    return { changes: [removed(state, known, 'member.removed', member)], answer: undefined }
+    return departure(state, known, member, { revoke, message: 'Service account deleted successfully' })
   },
-  says: 'Service account deleted successfully',
-  refuses: [noAccount(), staying()],
+  shows: departureView,
+  refuses: [noAccount(), staying(), ownEnd(), tooMuchToRevoke()],
 })
 
-export const serviceAccountCommands = [createServiceAccount, deleteServiceAccount]
+/** @throws Refusal 404 */
+function accountIn({ integrations }: ProjectState, accountId: string): IntegrationRows['service_account'] {
+  const account = integrations?.get('service_account', accountId)
+  if (!account) throw noAccount()
+  return account
+}
+
+export const createToken = command('token.create', {
+  input: CreateToken,
+  at: inProject(),
+  least: 'ADMIN',
+  needs: ({ accountId }) => ({ integrations: [{ accountId }] }),
+  keepsAnswer: true,
+  decide(state, known, { projectId: _, accountId, digest, sealed, ...fields }) {
+    const { tokenVersion: version } = accountIn(state, accountId)
+    const all = state.integrations!.all('token').filter(({ userId }) => userId === accountId)
+    if (all.filter(({ expiresAt }) => expiresAt > known.now).length >= maxTokens) throw full()
+    const used = new Set(all.map((token) => token.slot))
+    let slot = 1
+    while (used.has(slot)) slot++ // expired tokens keep their slots until a worker deletes them
+    const told = { ...fields, userId: accountId, createdBy: known.caller.userId }
+    const change = appeared(state, known, 'token.created', told)
+    return {
+      changes: [{ ...change, untold: { version, slot, digest } }],
+      answer: { ...change.after, sealed },
+    }
+  },
+  shows: sealedTokenView,
+  status: 201,
+  madeAt: (id, { projectId, accountId }) =>
+    `/projects/${projectId}/service-accounts/${accountId}/tokens/${id}`,
+})
+
+export const deleteToken = command('token.delete', {
+  input: DeleteToken,
+  at: inProject(),
+  least: 'ADMIN',
+  needs: ({ accountId }) => ({ integrations: [{ accountId }] }),
+  status: 204,
+  decide(state, known, { accountId, tokenId }) {
+    accountIn(state, accountId)
+    const token = state.integrations!.get('token', tokenId)
+    if (token?.userId !== accountId) throw noToken()
+    const change = removed(state, known, 'token.deleted', toldOf('token', token))
+    return { changes: [{ ...change, untold: {} }], answer: undefined }
+  },
+  says: 'Token deleted successfully',
+})
+
+export const serviceAccountCommands = [createServiceAccount, deleteServiceAccount, createToken, deleteToken]

@@ -4,7 +4,7 @@ import { operation } from '../../src/openapi/operation.ts'
 import { sampleId } from '../../src/schema/answer.ts'
 import { notFound } from '../../src/wire/refusals.ts'
 import { unconfirmed } from '../accounts/confirm.ts'
-import { badExpiry, full, noToken } from '../tokens/operations.ts'
+import { badExpiry, full, noToken } from '../tokens/limits.ts'
 import { ApiTokenView, CreateTokenBody, NewApiTokenView } from '../tokens/schema.ts'
 import { noAccount } from './commands.ts'
 

@@ -4,7 +4,8 @@ import type { ServiceAccount } from './schema.ts'
 
 /** A page of a project's service accounts, oldest first, with one row more than asked. There are never many to sort. */
 export const serviceAccountsOf = (sql: Sql, projectId: string, page: Page) => sql<ServiceAccount[]>`
-  select u.id, u.name, m.project_id, m.id as member_id, m.role, u.created_at, m.event_id
+  select u.id, u.name, m.project_id, m.id as member_id, m.role, u.created_at, m.event_id,
+    (select c.id from users c where c.id = u.created_by) as created_by
   from users u join members m on m.project_id = u.project_id and m.user_id = u.id
   where u.project_id = ${projectId} and u.id > ${startOf(page)} order by u.id limit ${page.limit + 1}`
 

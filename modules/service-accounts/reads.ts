@@ -21,7 +21,7 @@ export function serviceAccountReads({ database, findRole, serve }: Services) {
       const asked = idPage(query, 50, 200)
       const seen = isId(id) && (await findRole(caller, id))
       if (!seen) throw notFound('Project')
-      const etag = etagAt(seen)
+      const etag = etagAt(seen, `.${seen.renaming}`)
       const build = async () => {
         const rows = await serviceAccountsOf(database.reads, id, asked)
         return pageOf(request, cut(rows, asked.limit), serviceAccountView.of, (row) => [row.id], etag)

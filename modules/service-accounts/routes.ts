@@ -2,11 +2,10 @@ import { Elysia } from 'elysia'
 import type { Http } from '../../src/http/http.ts'
 import type { Services } from '../../src/services.ts'
 import { CreateTokenBody } from '../tokens/schema.ts'
-import { openTokenWork } from '../tokens/work.ts'
 import { createServiceAccount, deleteServiceAccount } from './commands.ts'
 import * as document from './operations.ts'
 import type { serviceAccountReads } from './reads.ts'
-import { openLookingAfter } from './tokens.ts'
+import { openServiceAccountTokens } from './tokens.ts'
 
 export const serviceAccountRoutes = (
   { guarded, run, ask }: Http,
@@ -19,14 +18,13 @@ export const serviceAccountRoutes = (
     .delete(...run('/:id/service-accounts/:accountId', deleteServiceAccount, 'Delete a service account'))
 
 export function serviceAccountTokenRoutes(services: Services) {
-  const tokens = openTokenWork(services)
-  const of = openLookingAfter(services)
+  const tokens = openServiceAccountTokens(services)
   return new Elysia({ prefix: '/projects/:id/service-accounts/:accountId/tokens' })
     .use(services.guards.claimed)
     .post(
       '',
       ({ request, claims, address, params, body }) =>
-        tokens.create(of({ request, claims, address, params }), body),
+        tokens.create({ request, claims, address, params }, body),
       {
         jsonBody: true,
         body: CreateTokenBody,
@@ -35,13 +33,12 @@ export function serviceAccountTokenRoutes(services: Services) {
     )
     .get(
       '',
-      ({ request, claims, address, params }) => tokens.list(of({ request, claims, address, params })),
+      ({ request, claims, address, params }) => tokens.list({ request, claims, address, params }),
       document.listing,
     )
     .delete(
       '/:tokenId',
-      ({ request, claims, address, params }) =>
-        tokens.delete(of({ request, claims, address, params }), params.tokenId),
+      ({ request, claims, address, params }) => tokens.delete({ request, claims, address, params }),
       document.deleting,
     )
 }

@@ -1,9 +1,11 @@
 import { Type } from '@sinclair/typebox'
+import type { Rows } from '../../drizzle/entities.ts'
 import { IdOf, Input } from '../../src/commands/input.ts'
 import { view } from '../../src/commands/view.ts'
 import type { MemberRole } from '../../src/identity/roles.ts'
 import { Id, Timestamp } from '../../src/schema/answer.ts'
-import { Name } from '../../src/schema/text.ts'
+import { Name, Nullable } from '../../src/schema/text.ts'
+import { CreatedBy, Revoke } from '../creations/schema.ts'
 import { Role } from '../members/schema.ts'
 
 export const CreateServiceAccount = Input({
@@ -11,7 +13,33 @@ export const CreateServiceAccount = Input({
   name: Name(200, 'Importer'),
   role: Type.Optional(Role),
 })
-export const ServiceAccountId = Input({ projectId: IdOf('project'), accountId: IdOf('service account') })
+const ofAccount = { projectId: IdOf('project'), accountId: IdOf('service account') }
+export const DeleteServiceAccount = Input({ ...ofAccount, revoke: Revoke })
+
+/** A token as it is stored: scopes and projects as texts with blanks between, and the token itself only sealed. */
+export const CreateToken = Input({
+  ...ofAccount,
+  id: IdOf('token'),
+  name: Type.String(),
+  scopes: Type.String(),
+  projects: Nullable(Type.String()),
+  expiresAt: Type.String(),
+  createdAt: Type.String(),
+  digest: Type.String(),
+  sealed: Type.String(),
+})
+export const DeleteToken = Input({ ...ofAccount, tokenId: IdOf('token') })
+
+/** A new token with its sealed text, for the route to open. */
+export const sealedTokenView = view<Rows['token'] & { sealed: string }>({
+  name: 'SealedToken',
+  schema: Type.Object({}),
+  of: ({ id, name, scopes, projects, expiresAt, createdBy, createdAt, sealed: token }) => ({
+    ...{ sealed: { token }, id, name, scopes: scopes.split(' '), projects: projects?.split(' ') ?? null },
+    ...{ expiresAt, createdBy, createdAt, lastUsedAt: null },
+  }),
+  untagged: true,
+})
 
 /** A service account with its membership. */
 export interface ServiceAccount {
@@ -20,6 +48,7 @@ export interface ServiceAccount {
   projectId: string
   memberId: string
   role: MemberRole
+  createdBy: string | null
   createdAt: string
   /** What last touched the membership. */
   eventId: string
@@ -33,9 +62,10 @@ export const serviceAccountView = view<ServiceAccount>({
     projectId: Id('The project that it is of'),
     memberId: Id('Its membership, used in member paths'),
     role: Role,
+    createdBy: CreatedBy,
     createdAt: Timestamp('When it was made'),
   }),
-  of: ({ id, name, projectId, memberId, role, createdAt }) => {
-    return { id, name, projectId, memberId, role, createdAt }
+  of: ({ id, name, projectId, memberId, role, createdBy, createdAt }) => {
+    return { id, name, projectId, memberId, role, createdBy, createdAt }
   },
 })

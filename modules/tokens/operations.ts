@@ -1,15 +1,11 @@
 import { Type } from '@sinclair/typebox'
 import { operation } from '../../src/openapi/operation.ts'
 import { unconfirmed } from '../accounts/confirm.ts'
-import { badRequest, conflict, notFound } from '../../src/wire/refusals.ts'
-import { ApiTokenView, CreateTokenBody, mostTokens, NewApiTokenView } from './schema.ts'
+import { badExpiry, full, noToken } from './limits.ts'
+import { ApiTokenView, CreateTokenBody, NewApiTokenView } from './schema.ts'
 
 // What the document says of each route. None has a scope: tokens are made and ended by who signed in.
 const tag = 'Tokens'
-
-export const full = () => conflict(`An account has at most ${mostTokens} tokens`)
-export const badExpiry = () => badRequest('expiresAt must be a time in the coming year')
-export const noToken = () => notFound('Token')
 
 export const creating = operation({
   id: 'createToken',

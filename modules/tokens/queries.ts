@@ -3,7 +3,8 @@ import type { Scope } from '../../src/identity/scopes.ts'
 import { certainly } from '../../src/postgres/errors.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { note } from '../accounts/queries.ts'
-import { type ApiToken, mostTokens } from './schema.ts'
+import { maxTokens } from './limits.ts'
+import type { ApiToken } from './schema.ts'
 
 /** Whose tokens, at the version of the account that they hold for. */
 export interface Holder {
@@ -16,10 +17,11 @@ interface Row extends Omit<ApiToken, 'scopes' | 'projects'> {
   projects: string | null
 }
 
-/** The tokens of an account that hold, the oldest first. There are never many. */
+/** The tokens of an account that hold, the oldest first. There are never many. A person alone creates its own tokens. */
 export async function tokensOf(sql: Sql, { userId, version }: Holder): Promise<ApiToken[]> {
   const rows = await sql<Row[]>`
-    select id, name, scopes, projects, expires_at, created_at, last_used_at from api_tokens
+    select id, name, scopes, projects, expires_at, (select c.id from users c where c.id = coalesce(t.created_by, t.user_id)
+      and (t.created_by is not null or c.project_id is null)) as created_by, created_at, last_used_at from api_tokens t
     where user_id = ${userId} and version = ${version} and expires_at > now() order by id`
   return rows.map(({ scopes, projects, ...row }) => ({
     ...row,
@@ -41,17 +43,17 @@ export async function insertToken(
   token: ApiToken & { digest: string },
   kept?: Kept,
 ): Promise<Exclude<Made, 'taken'>> {
-  const { id, digest, name, scopes, projects, expiresAt, createdAt } = token
+  const { id, digest, name, scopes, projects, expiresAt, createdBy, createdAt } = token
   const insert = async (): Promise<Made> => {
     const [row] = await sql<{ isHeld: boolean; slot: number | null; id: string | null }[]>`
       with used as (select slot from api_tokens where user_id = ${userId} and version = ${version} and expires_at > now()),
-      free as (select min(n)::int4 as slot from generate_series(1, ${mostTokens}::int4) n where n not in (select slot from used)),
-      done as (insert into api_tokens as t (id, user_id, version, slot, digest, name, scopes, projects, expires_at, created_at)
+      free as (select min(n)::int4 as slot from generate_series(1, ${maxTokens}::int4) n where n not in (select slot from used)),
+      done as (insert into api_tokens as t (id, user_id, version, slot, digest, name, scopes, projects, expires_at, created_by, created_at)
         select ${id}::uuid, u.id, u.token_version, free.slot, ${digest}, ${name}, ${scopes.join(' ')},
-          ${projects?.join(' ') ?? null}::text, ${expiresAt}::text::timestamptz, ${createdAt}::text::timestamptz
+          ${projects?.join(' ') ?? null}::text, ${expiresAt}::text::timestamptz, ${createdBy}::uuid, ${createdAt}::text::timestamptz
         from users u, free where u.id = ${userId} and u.token_version = ${version} and free.slot is not null
-        on conflict (user_id, version, slot) do update set (id, digest, name, scopes, projects, expires_at, created_at, last_used_at)
-          = (excluded.id, excluded.digest, excluded.name, excluded.scopes, excluded.projects, excluded.expires_at, excluded.created_at, null)
+        on conflict (user_id, version, slot) do update set (id, digest, name, scopes, projects, expires_at, created_by, created_at, last_used_at)
+          = (excluded.id, excluded.digest, excluded.name, excluded.scopes, excluded.projects, excluded.expires_at, excluded.created_by, excluded.created_at, null)
           where t.expires_at <= now() returning t.id),
       noted as (${note(sql, kept)})
       select exists (select from users where id = ${userId} and token_version = ${version}) as is_held,

@@ -6,9 +6,9 @@ import { canonicalId, isId } from '../../src/ids.ts'
 import { Id, sampleId, Timestamp } from '../../src/schema/answer.ts'
 import { named } from '../../src/schema/named.ts'
 import { Instant, Name, Nullable, OneOf } from '../../src/schema/text.ts'
+import { CreatedBy } from '../creations/schema.ts'
 
-/** Of one account, and projects of one token. */
-export const mostTokens = 100
+/** Of one token. */
 const mostProjects = 100
 const day = 86_400_000
 
@@ -50,6 +50,7 @@ const shown = {
   scopes: Scopes,
   projects: Nullable(Projects),
   expiresAt: Timestamp('When it ends'),
+  createdBy: CreatedBy,
   createdAt: Timestamp('When it was made'),
   lastUsedAt: Type.Union([Timestamp('When it was last used'), Type.Null()], {
     description: 'When it was last used, to the minute; null before',
@@ -93,6 +94,7 @@ export interface ApiToken {
   scopes: Scope[]
   projects: string[] | null
   expiresAt: string
+  createdBy: string | null
   createdAt: string
   lastUsedAt: string | null
 }

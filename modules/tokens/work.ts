@@ -8,7 +8,7 @@ import type { Services } from '../../src/services.ts'
 import { confirm } from '../accounts/confirm.ts'
 import { digested } from '../../src/wire/etags.ts'
 import { badToken } from '../../src/wire/refusals.ts'
-import { badExpiry, full, noToken } from './operations.ts'
+import { badExpiry, full, noToken } from './limits.ts'
 import { deleteToken, type Holder, insertToken, tokensOf } from './queries.ts'
 import type { ApiToken, WantedToken } from './schema.ts'
 
@@ -35,7 +35,7 @@ export function openTokenWork(services: Services) {
 }
 
 /** Nothing is answered to who was signed out, not even a repeat: it may hold a token. */
-async function once(services: Services, asked: Asked, body: WantedToken | null, work: Work) {
+export async function once(services: Services, asked: Asked, body: WantedToken | null, work: Work) {
   const { authenticate, limits, once } = services
   const { request, claims, address, path } = asked
   await authenticate.require(claims)
@@ -55,7 +55,7 @@ async function once(services: Services, asked: Asked, body: WantedToken | null, 
 const create = (services: Services, asked: Asked, body: WantedToken) =>
   once(services, asked, body, async (holder, keep) => {
     const token = newApiToken()
-    const made = await wanted(services, body)
+    const made = await wanted(services, holder.userId, body)
     const draft = { status: 201, body: made, sealed: { token: services.sealing.seal(token) } }
     const stored = { ...made, digest: digestOfToken(token) }
     const outcome = await insertToken(services.database.chores, holder, stored, keep(draft))
@@ -80,7 +80,11 @@ const end = (services: Services, asked: Asked, id: string) =>
   })
 
 /** The token that is wanted. @throws Refusal 400 unless it ends within a year from now, by the database's clock */
-async function wanted({ database }: Services, body: WantedToken): Promise<ApiToken> {
+export async function wanted(
+  { database }: Services,
+  createdBy: string,
+  body: WantedToken,
+): Promise<ApiToken> {
   const now = new Date((await clockOf(database.chores)) * 1000)
   const inAYear = new Date(now)
   inAYear.setUTCFullYear(now.getUTCFullYear() + 1)
@@ -92,6 +96,7 @@ async function wanted({ database }: Services, body: WantedToken): Promise<ApiTok
     scopes: [...new Set(body.scopes)],
     projects: body.projects ? [...new Set(body.projects.map(canonicalId))] : null,
     expiresAt,
+    createdBy,
     createdAt: now.toISOString(),
     lastUsedAt: null,
   }

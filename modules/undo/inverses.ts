@@ -51,6 +51,8 @@ const removing: Inverse['admit'] = (asking, event) => {
 
 export const neverBegun = () => conflict("A project's creation cannot be undone: delete the project")
 export const notMovedBack = () => conflict('A move between projects cannot be undone: move the task back')
+export const notUndone = () =>
+  conflict('Changes of webhooks, service accounts and tokens cannot be undone: make the change again')
 const gone = () => conflict('A deleted project does not come back')
 
 /** Of every fact there is, what takes it back, or why nothing does. */
@@ -74,4 +76,11 @@ export const inverses: Record<FactType, Inverse | (() => Refusal)> = {
   'comment.created': { by: 'comment.deleted', admit: authorOrAdmin },
   'comment.updated': { by: 'comment.updated', admit: author },
   'comment.deleted': { by: 'comment.created', admit: restoringComment },
+  'webhook.created': notUndone,
+  'webhook.updated': notUndone,
+  'webhook.deleted': notUndone,
+  'service_account.created': notUndone,
+  'service_account.deleted': notUndone,
+  'token.created': notUndone,
+  'token.deleted': notUndone,
 }

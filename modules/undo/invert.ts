@@ -1,10 +1,12 @@
 import type { ChildOfTask, Entity, Rows } from '../../drizzle/entities.ts'
+import { isIntegration } from '../../drizzle/untold.ts'
 import type { State } from '../../src/actor/state.ts'
 import type { Known } from '../../src/commands/command.ts'
 import { type Change, type FactType, removed, updated } from '../../src/facts/facts.ts'
 import type { LoggedEvent, ToldPast } from '../../src/facts/past.ts'
 import { rowAfter, rowBefore } from '../../src/facts/rows.ts'
 import { Overtaken } from '../../src/undo/overtaken.ts'
+import { conflict } from '../../src/wire/refusals.ts'
 
 /** What an undo is decided on: the state so far, and what the log says. */
 export interface Undoing {
@@ -25,9 +27,12 @@ export const overtaken = (event: LoggedEvent, fields: string[], { past }: Undoin
     past.events.map(({ seq }) => seq),
   )
 
+export const notEnded = () =>
+  conflict('The invitation of a service account cannot be undone: delete the service account')
+
 /** Sets back what an event changed, or takes away what it made. @throws Refusal 409 where that is another since */
 export function invert(by: FactType, event: LoggedEvent, undoing: Undoing): Change {
-  const { trial, known } = undoing
+  const { trial, known, past } = undoing
   const row = rowNow(trial, event)
   const [was, left] = [rowBefore(event) as Row | null, rowAfter(event) as unknown as Row]
   const fields = Object.keys(left).filter((name) => !versions.includes(name) && left[name] !== was?.[name])
@@ -40,6 +45,7 @@ export function invert(by: FactType, event: LoggedEvent, undoing: Undoing): Chan
     return updated(trial, known, by, row as never, { ...set, ...at } as never)
   }
   if (event.entity === 'task' && hasOthers(event.entityId, undoing)) throw overtaken(event, [], undoing)
+  if (past.people.get((row as { userId?: string }).userId ?? '')?.serves) throw notEnded()
   return removed(trial, known, by, row as never)
 }
 
@@ -47,6 +53,7 @@ export function invert(by: FactType, event: LoggedEvent, undoing: Undoing): Chan
 function rowNow(trial: State, { entity, entityId, taskId }: LoggedEvent): Rows[Entity] | null {
   if (entity === 'project') return trial.project
   if (entity === 'member') return trial.member(entityId) ?? null
+  if (isIntegration(entity)) return null
   if (trial.row('task', taskId!)?.projectId !== trial.projectId) return null
   const row = trial.row(entity, entityId)
   // Found by its id, it may be another task's, in whatever project.

@@ -2,10 +2,11 @@ import { operation } from '../../src/openapi/operation.ts'
 import { roleNeeded } from '../../src/identity/roles.ts'
 import { gone } from '../../src/reads/kept.ts'
 import { Message, sampleId } from '../../src/schema/answer.ts'
-import { badRequest, conflict, notFound, type Refusal } from '../../src/wire/refusals.ts'
+import { notFound, type Refusal } from '../../src/wire/refusals.ts'
 import { ahead } from '../events/parameters.ts'
-import { noWebhook } from './access.ts'
+import { deleteWebhook } from './commands.ts'
 import { deliveryView } from './delivery-view.ts'
+import { badUrl, full, noWebhook, unreadable } from './errors.ts'
 import {
   CreateWebhookBody,
   ReplayWebhookBody,
@@ -15,10 +16,6 @@ import {
 } from './schema.ts'
 
 // What the document says of each route.
-export const messages = { deleted: 'Webhook deleted successfully' }
-export const full = (most: number) => conflict(`A project has at most ${most} webhooks`)
-export const unreadable = () => conflict('The secret cannot be read any more: rotate it')
-export const badUrl = (wants: string) => badRequest(`url ${wants}`)
 
 type Wanted = Omit<Parameters<typeof operation>[0], 'tag' | 'scope' | 'refuses'> & { refuses?: Refusal[] }
 
@@ -68,7 +65,12 @@ export const deleting = ofAdmins({
   summary: 'Delete a webhook',
   description: 'Nothing more is sent, and what it was sent is forgotten.',
   does: 'change',
-  answers: { schema: Message, example: { message: messages.deleted }, description: 'Deleted', secret: true },
+  answers: {
+    schema: Message,
+    example: { message: deleteWebhook.says },
+    description: 'Deleted',
+    secret: true,
+  },
 })
 
 export const rotating = ofAdmins({

@@ -1,12 +1,13 @@
 import { Kind, type Static, Type, TypeRegistry } from '@sinclair/typebox'
+import type { IntegrationRows } from '../../drizzle/entities.ts'
 import type { FactType } from '../../src/facts/facts.ts'
 import { Body } from '../../src/commands/input.ts'
 import { view } from '../../src/commands/view.ts'
 import { Id, Timestamp } from '../../src/schema/answer.ts'
 import { named } from '../../src/schema/named.ts'
 import { Nullable, OneOf } from '../../src/schema/text.ts'
-import { eventTypes } from '../events/schema.ts'
-import type { Webhook } from './queries.ts'
+import { CreatedBy } from '../creations/schema.ts'
+import { eventTypes } from '../event-types.ts'
 
 const mostEvents = 100
 
@@ -61,17 +62,37 @@ const shown = {
     description: 'When it is tried again; null unless it failed',
     examples: [null],
   }),
+  createdBy: CreatedBy,
   createdAt: Timestamp('When it was made'),
 }
 const id = Id('The webhook, used in its paths')
 
+type Stored = IntegrationRows['webhook']
+/** A webhook as people see it, and the sealed secrets that it signs with. */
+export type Webhook = Omit<
+  Stored,
+  'slot' | 'deliveryId' | 'head' | 'failingSince' | 'leaseBy' | 'leaseUntil' | 'eventId'
+>
+
+/** What an ETag says of a webhook beside its revision: how far deliveries are, and whether its creator exists. */
+const progressOf = ({ cursor, failures, nextAt, createdBy }: Webhook): string =>
+  `.${cursor}-${failures}-${nextAt === null ? 0 : Date.parse(nextAt)}-${createdBy === null ? 0 : 1}`
+
 export const webhookView = view<Webhook>({
   name: 'Webhook',
   schema: Type.Object({ id, ...shown }),
-  of: ({ id, projectId, url, types, maxEvents, createdAt, cursor, failures, ...row }) => ({
-    ...{ id, projectId, url, types, maxEvents, enabled: row.disabledAt === null },
-    ...{ disabledReason: row.disabledReason, cursor, failures, nextAttemptAt: row.nextAt, createdAt },
+  of: ({ id, projectId, url, types, maxEvents, createdBy, createdAt, cursor, failures, ...row }) => ({
+    ...{ id, projectId, url, types: types?.split(' ') ?? null, maxEvents, enabled: row.disabledAt === null },
+    ...{
+      disabledReason: row.disabledReason,
+      cursor,
+      failures,
+      nextAttemptAt: row.nextAt,
+      createdBy,
+      createdAt,
+    },
   }),
+  tag: (_, row) => (row ? progressOf(row) : ''),
 })
 
 export const WebhookWithSecret = named(
@@ -85,6 +106,13 @@ export const WebhookWithSecret = named(
     ...shown,
   }),
 )
+
+export const sealedWebhookView = view<Webhook>({
+  name: 'WebhookWithSecret',
+  schema: WebhookWithSecret,
+  of: (row) => ({ sealed: { secret: row.secret }, ...webhookView.of(row) }),
+  tag: webhookView.tag,
+})
 
 const optional = {
   types: Type.Optional(Nullable(Types)),

@@ -8,8 +8,8 @@ import { note } from '../accounts/queries.ts'
 import { asColumns, deliveryColumns, deliveryRow } from './delivery-rows.ts'
 import { deliveryView } from './delivery-view.ts'
 import { testMessage } from './message.ts'
-import { unreadable } from './operations.ts'
-import type { Webhook } from './queries.ts'
+import { unreadable } from './errors.ts'
+import type { Webhook } from './schema.ts'
 import { openSend, UnreadableSecret } from './send.ts'
 
 /** In progress in one process: each test may take as long as a receiver may. */

@@ -1,7 +1,7 @@
 import { clockAfter, newId } from '../ids.ts'
 import type { OwedJob } from '../jobs/queue.ts'
 import type { Unit } from '../commit/commit.ts'
-import type { NewAccount, React, StoredEvent } from '../facts/facts.ts'
+import type { React, StoredEvent } from '../facts/facts.ts'
 import { claimOf, isOwn, type Kept, nameOf, replay } from '../commit/idempotency.ts'
 import { outcomeUnknown, Refusal } from '../wire/refusals.ts'
 import type { Reply } from '../wire/reply.ts'
@@ -26,7 +26,7 @@ export function decideBatch(prepared: Prepared, react: React): Decided {
   const { states, batch, kept: known } = prepared
   const before = states.map(({ version, lastEventId }) => ({ version, lastEventId }))
   const { now, newId, idsFor } = clockAfter(before.map(({ lastEventId }) => lastEventId))
-  const [events, accounts]: [StoredEvent[], NewAccount[]] = [[], []]
+  const events: StoredEvent[] = []
   const kept = new Map<string, Kept>()
   const settlements = batch.map((posted) => {
     const { work, resolve, reject } = posted
@@ -41,14 +41,13 @@ export function decideBatch(prepared: Prepared, react: React): Decided {
       const context = { caller, ifMatch, now, newId, newEventId: idsFor(work.id), past, claimed }
       const source = stateOf(states, work.projectId)
       const target = stateOf(states, work.otherProjectId ?? work.projectId)
-      const { changes, accounts: opened, answer, isBatch, isTold } = work.decide(source, context, target)
+      const { changes, answer, isBatch, isTold } = work.decide(source, context, target)
       const isNothing = changes.length === 0 && (!guard || isOwn(guard))
       const batch = isBatch ? source.version + 1 : undefined
       for (const change of changes) {
         const { version: seq } = evolve(stateOf(states, change.projectId), change)
         events.push({ ...change, seq, actorId: caller.userId, at: now, batch })
       }
-      if (opened) accounts.push(...opened)
       if (changes.length > 0) for (const claim of claims ?? []) kept.set(nameOf(claim), claim)
       const isRepeatable = guard && isOwn(guard) && (changes.length === 0 || isTold)
       if (guard && !isRepeatable) kept.set(nameOf(guard), { ...guard, ...(answer as unknown as Reply) })
@@ -57,9 +56,10 @@ export function decideBatch(prepared: Prepared, react: React): Decided {
       return () => reject(work.again && error instanceof Refusal ? outcomeUnknown() : error)
     }
   })
+  for (const state of states) state.integrations = null // loaded for this batch alone
   const heads = states.map((state, i) => headOf(state, before[i]!))
   const jobs = events.flatMap((event) => react(event).map((job) => outboxRow(event, job)))
-  const unit = { heads, events, accounts, jobs, kept: [...kept.values()] }
+  const unit = { heads, events, jobs, kept: [...kept.values()] }
   return { settle: () => settlements.forEach((tell) => tell()), unit }
 }
 

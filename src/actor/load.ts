@@ -5,6 +5,7 @@ import { batched } from '../postgres/batch.ts'
 import type { Sql } from '../postgres/database.ts'
 import { inOrder } from '../postgres/in-order.ts'
 import { openLoadChildren } from './load-children.ts'
+import { loadIntegrations } from './load-integrations.ts'
 import { type Needs, State } from './state.ts'
 import { known } from '../postgres/known-columns.ts'
 
@@ -75,6 +76,7 @@ export function openLoader(sql: Sql) {
       missing.forEach(({ entity, id }, i) => state.put(entity, id, found[i] ?? null))
       const leaving = leavingFrom(state, needs)
       if (leaving) state.leaving = await loadChildren(leaving)
+      await loadIntegrations(sql, state, needs)
     },
   }
 }

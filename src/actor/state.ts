@@ -7,6 +7,8 @@ import type { Children } from '../facts/children.ts'
 import type { Change } from '../facts/facts.ts'
 import type { AskedOfLog } from '../facts/past.ts'
 import { rowAfter } from '../facts/rows.ts'
+import type { Integrations, WantedIntegrations } from '../facts/integrations.ts'
+import { goneBytes, weigh } from '../facts/weigh.ts'
 import { Overlay } from './overlay.ts'
 
 type Row = Rows[Entity]
@@ -18,6 +20,8 @@ export type Needs = Partial<Record<Loadable, string[]>> & {
   leaving?: string
   /** Events that it asks of the log; the rows that they are about are loaded too. */
   past?: AskedOfLog
+  /** Webhooks, service accounts and tokens to load. */
+  integrations?: WantedIntegrations[]
 }
 
 /** What rules read: a project at one version. Rows a command did not name may be missing. */
@@ -40,6 +44,8 @@ export interface ProjectState {
   roleOf(userId: string): Role | null
   /** What hangs on the task that is about to go to another project, as it is now; null for every other command. */
   readonly leaving: Children | null
+  /** What the commands of the batch asked for; null where none did. */
+  readonly integrations: Integrations | null
   /** A state to try facts on, which go with it. While it is in use this one must stay as it is. */
   fork(): State
 }
@@ -51,6 +57,7 @@ export class State implements ProjectState {
   /** The last event there was when it was loaded, and when that was (performance.now()): what came since, came of this state. */
   readonly loaded: { eventId: string; at: number }
   leaving: Children | null = null
+  integrations: Integrations | null = null
   private readonly rows: RowMaps
   /** The ids of what went while the rows were kept: who looked for them in the log may have looked before that. */
   private readonly gone: Overlay<true>
@@ -81,6 +88,7 @@ export class State implements ProjectState {
     fork.rowBytes = this.rowBytes
     fork.memberBytes = this.memberBytes
     fork.leaving = this.leaving
+    fork.integrations = this.integrations && this.integrations.fork()
     return fork
   }
 
@@ -112,7 +120,7 @@ export class State implements ProjectState {
   /** True when nothing that a command needs has to be loaded first. */
   knowsAll(needs: Needs | undefined): boolean {
     if (!needs) return true
-    if (needs.leaving || needs.past) return false // asked for each time
+    if (needs.leaving || needs.past || needs.integrations) return false // asked for each time
     for (const entity of loadable) {
       for (const id of needs[entity] ?? []) if (!this.knows(entity, id)) return false
     }
@@ -138,7 +146,8 @@ export class State implements ProjectState {
     if (entity === 'project') this.project = row as ProjectRow | null
     else if (entity === 'member') this.putMember(id, row as MemberRow | null)
     else {
-      const rows = this.rows[entity]
+      const rows = this.rows[entity as Loadable] as Overlay<Row> | undefined
+      if (!rows) return // integrations are never warm
       const old = rows.get(id)
       this.rowBytes += weigh(row) - (old === undefined ? 0 : weigh(old))
       rows.set(id, row)
@@ -171,14 +180,6 @@ export class State implements ProjectState {
   }
 }
 
-const goneBytes = 100
-
-/** A row's fields and map entries take about 700 bytes (measured), its long texts two bytes a character. */
-function weigh(row: Row | null | undefined): number {
-  const { description, text } = (row ?? {}) as { description?: string | null; text?: string }
-  return 700 + 2 * ((description?.length ?? 0) + (text?.length ?? 0))
-}
-
 /**
  * Applies one fact: the state takes the next version and the row as it stands after. Changes the state that it is given,
  * and answers it: who only tries gives it a fork. The only way a state changes.
@@ -189,6 +190,7 @@ export function evolve(state: State, change: Change): State {
   // Its subtasks and comments may have changed while the task lived in another project.
   if (change.type === 'task.moved_in') state.forgetRows()
   if (change.type === 'task.moved_out') state.leaving = null
+  if (change.untold) state.integrations?.apply(change)
   const after = rowAfter(change)
   if (after) state.put(change.entity, change.entityId, after)
   else state.drop(change.entity, change.entityId)

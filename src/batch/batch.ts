@@ -111,7 +111,11 @@ function needsOf(kinds: Kinds, operations: Operation[], found?: Found) {
   const parts = partsOf(kinds, operations).map((part, n) => ({ ...part, taskId: found?.taskIds[n] }))
   const present = parts.filter(({ taskId }) => taskId)
   const idsOf = (wanted: string) => present.filter(({ kind }) => kind === wanted).map(({ id }) => id)
+  const integrations = operations.flatMap(
+    ({ op, ...input }) => kinds.get(op)!.command.needs?.(input, found)?.integrations ?? [],
+  )
   return {
+    ...(integrations.length > 0 && { integrations }),
     task: [...tasks, ...present.map(({ taskId }) => taskId!)],
     ...{ subtask: idsOf('subtask'), comment: idsOf('comment') },
   }

@@ -6,7 +6,7 @@ import type { Person } from '../commands/people.ts'
 import type { Change } from '../facts/facts.ts'
 import { conflict } from '../wire/refusals.ts'
 import { inTurn } from './in-turn.ts'
-import { type Kinds, type Operation, subjectOf } from './kinds.ts'
+import { type Kind, type Kinds, type Operation, subjectOf } from './kinds.ts'
 import { isReference } from './read-operations.ts'
 import { resultOf } from './results.ts'
 
@@ -52,7 +52,7 @@ export function decideOperations(
 const namedBy = (names: ReadonlyMap<string, Named>, reference: unknown): Named | undefined =>
   isReference(reference) ? names.get(reference.slice(1)) : undefined
 
-function rowOf(state: State, noun: Entity, id: string): Rows[Entity] | null | undefined {
+function rowOf(state: State, noun: Kind['noun'], id: string): Rows[Entity] | null | undefined {
   if (noun === 'project') return state.project
   return noun === 'member' ? state.member(id) : state.row(noun, id)
 }

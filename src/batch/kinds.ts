@@ -1,5 +1,6 @@
 import type { TObject } from '@sinclair/typebox'
 import { type Entity, entityNames } from '../../drizzle/entities.ts'
+import { isIntegration, type Integration } from '../../drizzle/untold.ts'
 import type { Command } from '../commands/command.ts'
 import { isIdSchema } from '../commands/input.ts'
 import type { View } from '../commands/view.ts'
@@ -16,7 +17,7 @@ export interface Operation extends Record<string, unknown> {
 /** A command as an operation of a batch. */
 export interface Kind {
   command: Command
-  noun: Entity
+  noun: Exclude<Entity, Integration>
   /** The fields that name something, by its id or by what an earlier operation is called. */
   ids: string[]
   /** The field that the batch's own project is in, if there is one. */
@@ -26,17 +27,20 @@ export interface Kind {
 
 export type Kinds = ReadonlyMap<string, Kind>
 
-/** What is done to rows inside one project: not what makes or ends it, nor accounts, nor the service's own work. */
+/** What is done to rows inside one project: not what makes or ends it, nor integrations, nor the service's own work. */
 const isInside = (command: Command<never>): boolean =>
   command.at.kind !== 'new' &&
   command.least !== 'OWNER' &&
   command.least !== 'nobody' &&
-  entityNames.includes(nounOf(command))
+  entityNames.includes(nounOf(command)) &&
+  !isIntegration(nounOf(command))
 
-const nounOf = ({ name }: Command<never>) => name.slice(0, name.indexOf('.')) as Entity
+const nounOf = ({ name }: Command<never>) => name.slice(0, name.indexOf('.')) as Kind['noun']
 
 export function kindsOf(commands: Command<never>[]): Kinds {
-  const views = new Map(commands.flatMap((one) => (one.shows ? [[nounOf(one), one.shows as View]] : [])))
+  const views = new Map(
+    commands.flatMap((one) => (one.shows && !one.shows.untagged ? [[nounOf(one), one.shows as View]] : [])),
+  )
   const kinds = commands.filter(isInside).map((command): [string, Kind] => {
     const { at, into, input, name } = command
     const noun = nounOf(command)

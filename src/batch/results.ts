@@ -51,6 +51,7 @@ interface Row {
 export function resultOf({ shows }: Command, id: string, answer: unknown, person?: Person, whole = false) {
   if (!shows) return { id, etag: null }
   if (whole) return shows.of(answer, person)
+  if (shows.untagged) return { id, etag: null }
   const { number, ...row } = answer as Row
   return { id: row.id, etag: etagOf(row, shows.tag?.(person)), ...(number !== undefined && { number }) }
 }

@@ -26,7 +26,7 @@ export interface Known extends Context {
   person?: Person
   /** What the command had looked up beside that. */
   found?: Found
-  limits: { projectMembers: number }
+  limits: { projectMembers: number; projectWebhooks: number }
 }
 
 /**
@@ -78,7 +78,7 @@ export interface Command<Input extends object = object, Row = unknown> {
   /** The answer: the view of a row, or a message. */
   shows?: View<Row>
   says?: string
-  status: 200 | 201
+  status: 200 | 201 | 204
   /** The path below /api/v1 of what was made. */
   madeAt?(id: string, input: Input): string
   /** What its rule refuses beside what every command may: for the document. */
@@ -90,7 +90,7 @@ type Definition<S extends TObject, Row> = Omit<
   'name' | 'input' | 'status' | 'scope'
 > & {
   input: S
-  status?: 200 | 201
+  status?: 200 | 201 | 204
   scope?: Scope
 }
 

@@ -9,7 +9,7 @@ import type { FindRole } from '../reads/role-lookup.ts'
 import { etagOf } from '../wire/answers.ts'
 import { idTaken, unavailable } from '../wire/refusals.ts'
 import type { Reply } from '../wire/reply.ts'
-import type { Command } from './command.ts'
+import type { Command, Known } from './command.ts'
 import { authorize, decide, idIn, otherProject, takesRole } from './decide.ts'
 import { type LookedUp, type LookUp, looksUp } from './look-up.ts'
 import type { Dispatch, Found } from './order.ts'
@@ -27,7 +27,7 @@ interface Means {
   actors: Actors
   findRole: FindRole
   lookUp: LookUp
-  limits: { projectMembers: number }
+  limits: Known['limits']
   log?: Log
 }
 
@@ -154,6 +154,7 @@ function replyOf<Row>(
   person: Person | undefined,
 ): Reply {
   const body = shows ? shows.of(answer as Row, person) : says ? { message: says } : answer
-  const etag = shows && !shows.untagged ? etagOf(answer as { eventId: string }, shows.tag?.(person)) : null
+  const tag = shows?.tag?.(person, answer as Row)
+  const etag = shows && !shows.untagged ? etagOf(answer as { eventId: string }, tag) : null
   return { status, body: JSON.stringify(body), etag }
 }

@@ -7,8 +7,8 @@ export interface View<Row = unknown> {
   name: string
   schema: TObject
   of(row: Row, person?: Person): object
-  /** The name that a row's ETag stands for as well, where it shows one. */
-  tag?(person?: Person): string
+  /** What a row's ETag stands for beside its event: the name that it shows, or how far it is. */
+  tag?(person?: Person, row?: Row): string
   /** It is no row: without an ETag, and nothing that may be sent back. */
   untagged?: boolean
 }

@@ -9,7 +9,7 @@ import { type Choose, openShapes } from './shapes.ts'
 import { parametersOf, type Shape } from './statement.ts'
 import { type ChildOfTask, entities, entityNames } from '../../drizzle/entities.ts'
 import { idTaken } from '../wire/refusals.ts'
-import type { NewAccount, StoredEvent } from '../facts/facts.ts'
+import type { StoredEvent } from '../facts/facts.ts'
 import type { Kept } from './idempotency.ts'
 
 /** A project as it was decided on, and as it is then. */
@@ -26,7 +26,6 @@ export interface Head {
 export interface Unit {
   heads: Head[]
   events: StoredEvent[]
-  accounts: NewAccount[]
   jobs: OwedJob[]
   kept: Kept[]
 }
@@ -112,18 +111,18 @@ const primaryKeys = entityNames.map((name) => `${getTableName(entities[name].tab
 async function write({ sql, choose }: Writer, units: Unit[]): Promise<Outcome[]> {
   const heads = units.flatMap(({ heads }, unit) => heads.map((head) => ({ unit, ...head })))
   const facts = units.flatMap(({ events }, unit) => factsOf(events, unit))
-  const accounts = units.flatMap(({ accounts }, unit) => accounts.map((one) => ({ unit, ...one })))
+  const untold = untoldOf(facts)
   const jobs = units.flatMap(({ jobs }, unit) => jobs.map((job) => ({ unit, ...job })))
   const kept = units.flatMap(({ kept }, unit) => kept.map((answer) => ({ unit, ...answer })))
   const { shape, text } = choose({
     joint: heads.length > units.length,
     opens: heads.some(({ expected }) => expected === 0),
     ...entitiesOf(facts),
-    accounts: accounts.length > 0,
+    untold: untold.length > 0,
     jobs: jobs.length > 0,
     kept: kept.length > 0,
   })
-  const parameters = parametersOf(shape, { heads, facts, accounts, jobs, kept })
+  const parameters = parametersOf(shape, { heads, facts, untold, jobs, kept })
   const [row] = await sql.unsafe<{ won: string | null }[]>(text, parameters, { prepare: true })
   const winners = new Set(row?.won?.split(' '))
   return units.map((_, unit) => (winners.has(String(unit)) ? 'won' : 'lost'))
@@ -146,9 +145,19 @@ function factsOf(events: StoredEvent[], unit: number): Fact[] {
     // What hung on a task that was deleted and is back may still stand, until it is removed.
     const mayStand = !before && undoes != null && entities[entity].parent === 'task'
     const writes = event.after ? (mayStand ? 'put' : before ? 'set' : 'add') : null
-    const written = writes ?? (before || mayStand ? 'cut' : null)
+    // A worker deletes the account, in the statement that also updates `people`.
+    const isCut = before ? entity !== 'service_account' : mayStand
+    const written = writes ?? (isCut ? 'cut' : null)
     return { unit, how: last.get(row) === event ? written : null, ...event }
   })
+}
+
+/** The columns that no event holds, of each row once: only the last event of a row writes it. */
+function untoldOf(facts: Fact[]): object[] {
+  const rows = new Map<string, { unit: number; entityId: string; fields: object }>()
+  for (const { untold, unit, entityId } of facts)
+    if (untold) rows.set(entityId, { unit, entityId, fields: { ...rows.get(entityId)?.fields, ...untold } })
+  return [...rows.values()]
 }
 
 /** Ids are made by clients too: of things of two kinds they may be the same. */

@@ -44,3 +44,7 @@ const plain = (value: unknown) => value ?? 'null'
 
 const special = /["\\]/g
 const quoted = (value: unknown) => (value == null ? 'null' : `"${String(value).replace(special, '\\$&')}"`)
+
+/** Columns as the database names them, and as our rows do. */
+export const namesOf = (columns: Column[]) => columns.map(({ name }) => name).join(', ')
+export const keysOf = (columns: Column[]) => columns.map(({ key }) => `"${key}"`).join(', ')

@@ -3,9 +3,9 @@ import type { PgTable } from 'drizzle-orm/pg-core'
 import { type ChildOfTask, entities, type Entity, entityNames } from '../../drizzle/entities.ts'
 import { idempotencyKeys } from '../../drizzle/schema/idempotency.ts'
 import { outbox } from '../../drizzle/schema/jobs.ts'
-import { users } from '../../drizzle/schema/accounts.ts'
 import { events } from '../../drizzle/schema/log.ts'
-import { type Column, columnsOf, listsOf, rowsFrom } from './lists.ts'
+import { type Column, columnsOf, keysOf, listsOf, namesOf, rowsFrom } from './lists.ts'
+import { add, cut, put, set } from './projection.ts'
 
 /** What a batch contains beside the versions: the statement touches only these tables. */
 export interface Shape {
@@ -18,7 +18,8 @@ export interface Shape {
   puts: ChildOfTask[]
   sets: Entity[]
   cuts: Entity[]
-  accounts: boolean
+  /** Some rows have columns that no event holds. */
+  untold: boolean
   jobs: boolean
   kept: boolean
 }
@@ -27,7 +28,7 @@ export interface Shape {
 export interface Batch {
   heads: object[]
   facts: object[]
-  accounts: object[]
+  untold: object[]
   jobs: object[]
   kept: object[]
 }
@@ -54,15 +55,15 @@ const columns = {
     column('lastEventId', 'uuid'),
   ],
   facts: [unit, column('how', 'text'), ...logged],
-  accounts: [unit, ...givenOf(users)],
+  untold: [unit, column('entityId', 'uuid'), column('fields', 'jsonb')],
   jobs: [unit, ...givenOf(outbox)],
   kept: [unit, ...givenOf(idempotencyKeys)],
 }
 
 /** What the statement for a shape takes, in its order. */
-const partsOf = ({ accounts, jobs, kept }: Shape): (keyof Batch)[] => [
+const partsOf = ({ untold, jobs, kept }: Shape): (keyof Batch)[] => [
   ...(['heads', 'facts'] as const),
-  ...(accounts ? (['accounts'] as const) : []),
+  ...(untold ? (['untold'] as const) : []),
   ...(jobs ? (['jobs'] as const) : []),
   ...(kept ? (['kept'] as const) : []),
 ]
@@ -73,8 +74,8 @@ export const parametersOf = (shape: Shape, batch: Batch): string[] =>
 
 /**
  * The group commit as one statement. Its parameters are the lists of the heads (a unit's projects with the version they
- * were decided on and the one they take), of the events, and where there are any of new accounts, of the outbox rows and of
- * the answers kept under Idempotency-Key.
+ * were decided on and the one they take), of the events, and where there are any of columns that no event holds, of the outbox
+ * rows and of the answers kept under Idempotency-Key.
  *
  * A unit wins only when every one of its projects still has the expected version; what lost writes nothing. Projects
  * are locked in id order, so that two commits over the same ones never wait for each other in a circle. Rows are the
@@ -82,16 +83,16 @@ export const parametersOf = (shape: Shape, batch: Batch): string[] =>
  * Answers the numbers of the units that won, in one text.
  */
 export function commitStatement(shape: Shape): string {
-  const { joint, opens, adds, puts, sets, cuts, accounts, jobs, kept } = shape
+  const { joint, opens, adds, puts, sets, cuts, untold, jobs, kept } = shape
   return [
     ...(joint ? claimJointly : opens ? claimAndOpen : claim),
     `fact as materialized (${rowsOfWinners(shape, 'facts')})`,
     `logged as (insert into events (${namesOf(logged)}, task_id) select ${keysOf(logged)}, ${taskOfEvent} from fact)`,
+    ...(untold ? [`untold as materialized (${rowsOfWinners(shape, 'untold')})`] : []),
     ...adds.map(add),
     ...puts.map(put),
     ...sets.map(set),
     ...cuts.map(cut),
-    ...(accounts ? [insert('opened_accounts', users, rowsOfWinners(shape, 'accounts'))] : []),
     ...(jobs ? [insert('posted', outbox, rowsOfWinners(shape, 'jobs'))] : []),
     ...(kept ? [insert('noted', idempotencyKeys, rowsOfWinners(shape, 'kept'))] : []),
   ]
@@ -144,51 +145,6 @@ const claimJointly = [
   `opened as (${open('won')})`,
 ]
 
-/** What the event of a row says of it already. */
-const told: Record<string, string> = { id: 'f."entityId"', projectId: 'f."projectId"', eventId: 'f.id' }
-const valueOf = ({ key }: Column) => told[key] ?? `r."${key}"`
-
-/** The rows of an entity that end like this, as they are in the end. */
-function rowsOf(entity: Entity, how: string): string {
-  const others = columnsOf(entities[entity].table).filter(({ key }) => !(key in told))
-  const record = others.map(({ key, type }) => `"${key}" ${type}`).join(', ')
-  return `fact f, jsonb_to_record(f.after) as r(${record}) where f.entity = '${entity}' and f.how = '${how}'`
-}
-
-const inserted = (entity: Entity, how: string) => {
-  const columns = columnsOf(entities[entity].table)
-  return `insert into ${getTableName(entities[entity].table)} as t (${namesOf(columns)})
-    select ${columns.map(valueOf).join(', ')} from ${rowsOf(entity, how)}`
-}
-
-const add = (entity: Entity) => `add_${entity} as (${inserted(entity, 'add')})`
-
-/** In the order of ids, as who removes such rows goes. One of another task has only the id in common: null is refused. */
-const put = (entity: ChildOfTask) => {
-  const others = columnsOf(entities[entity].table).filter(({ key }) => key !== 'id' && key !== 'taskId')
-  const assignments = others.map(({ name }) => `${name} = excluded.${name}`).join(', ')
-  return `put_${entity} as (${inserted(entity, 'put')} order by f."entityId" on conflict (id) do update
-    set ${assignments}, task_id = case when t.task_id = excluded.task_id then t.task_id end)`
-}
-
-const set = (entity: Entity) => {
-  const { table } = entities[entity]
-  const others = columnsOf(table).filter(({ key }) => key !== 'id')
-  const assignments = others.map((column) => `${column.name} = ${valueOf(column)}`).join(', ')
-  return `set_${entity} as (update ${getTableName(table)} t set ${assignments}
-    from ${rowsOf(entity, 'set')} and t.id = f."entityId")`
-}
-
-const cut = (entity: Entity) =>
-  `cut_${entity} as (delete from ${getTableName(entities[entity].table)} where id = any(array(
-    select "entityId" from fact where entity = '${entity}' and how = 'cut')))`
-
 const insert = (name: string, table: PgTable, rows: string) =>
   `${name} as (insert into ${getTableName(table)} (${namesOf(givenOf(table))})
     select ${keysOf(givenOf(table))} from (${rows}) r)`
-
-/** Column names as the database has them. */
-const namesOf = (columns: Column[]) => columns.map(({ name }) => name).join(', ')
-
-/** The same columns as our rows have them. */
-const keysOf = (columns: Column[]) => columns.map(({ key }) => `"${key}"`).join(', ')

@@ -26,6 +26,8 @@ export interface Change<E extends Entity = Entity> {
   after: Rows[E] | null
   /** The seq of the event in this project that it takes back. */
   undoes?: number | null
+  /** Of an integration: values for the columns of its row that no event holds. Absent columns stay as they are. */
+  untold?: object
 }
 
 /** A fact at its place in a project's history. */
@@ -46,19 +48,9 @@ export interface Context {
   claimed?: string[]
 }
 
-/** A service account, which comes with the fact that makes it a member of its project. */
-export interface NewAccount {
-  id: string
-  projectId: string
-  name: string
-  email: string
-  createdAt: string
-}
-
 /** What a rule answers: the facts it wants committed (none when nothing changes) and the caller's answer. */
 export interface Decision<T> {
   changes: Change[]
-  accounts?: NewAccount[]
   answer: T
   /** They are what many commands decided one after another: the history shows that they belong together. */
   isBatch?: boolean

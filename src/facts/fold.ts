@@ -13,7 +13,7 @@ type Folded = Pick<StoredEvent, 'type' | 'entity' | 'entityId' | 'after'>
 
 /**
  * What a project's events say is in it, one after another from its first: a row is what its last event left, a task
- * comes with what hangs on it and goes with it, and all goes with the project. Pure but for the contents, which it changes.
+ * comes with what hangs on it and goes with it, so do tokens with their service account, and all goes with the project. Pure but for the contents, which it changes.
  */
 export function fold(contents: Contents, event: Folded): Contents {
   const { entity, entityId } = event
@@ -22,6 +22,7 @@ export function fold(contents: Contents, event: Folded): Contents {
   if (row) rows.set(entityId, row)
   else rows.delete(entityId)
   if (!row && entity === 'task') for (const [, child] of lists) dropOf(contents[child], entityId)
+  if (!row && entity === 'service_account') dropTokensOf(contents, entityId)
   if (!row && entity === 'project') for (const name of entityNames) contents[name].clear()
   const along = arrivedWith(event)
   for (const [list, child] of lists) {
@@ -29,6 +30,10 @@ export function fold(contents: Contents, event: Folded): Contents {
     for (const one of along?.[list] ?? []) known.set(one.id, one)
   }
   return contents
+}
+
+function dropTokensOf({ token }: Contents, accountId: string): void {
+  for (const [id, { userId }] of token) if (userId === accountId) token.delete(id)
 }
 
 function dropOf(rows: Map<string, Rows[ChildOfTask]>, taskId: string): void {

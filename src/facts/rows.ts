@@ -1,4 +1,5 @@
-import type { Entity, Rows } from '../../drizzle/entities.ts'
+import type { Entity, Rows, IntegrationRows } from '../../drizzle/entities.ts'
+import { type Integration, untold } from '../../drizzle/untold.ts'
 import { type Children, lists } from './children.ts'
 import type { Change } from './facts.ts'
 
@@ -15,12 +16,23 @@ export function taskOf({ entity, entityId, before, after }: Omit<Change, 'id' | 
   return entity === 'task' ? entityId : taskId
 }
 
-/** The row that a fact leaves; null when it is gone. */
+/** The names of the fields that an event changed, where its row does not show them. */
+export type Changed = { changed?: string[] }
+
+/** The row that an event leaves, without what else the event carries; null when the row is deleted. */
 export function rowAfter<E extends Entity>({ type, after }: Pick<Change<E>, 'type' | 'after'>) {
-  if (type !== 'task.moved_in' || !after) return after
-  const row = { ...after } as Carrying
+  if (!after || (type !== 'task.moved_in' && type !== 'webhook.updated')) return after
+  const row = { ...after } as Carrying & Changed
   for (const [list] of lists) delete row[list]
+  delete row.changed
   return row as Rows[E]
+}
+
+/** The part of an integration's row that events hold. */
+export function toldOf<E extends Integration>(entity: E, row: IntegrationRows[E]): Rows[E] {
+  const told = { ...row } as Record<string, unknown>
+  for (const name of untold[entity]) delete told[name]
+  return told as unknown as Rows[E]
 }
 
 /** The row that a fact found; null when there was none. Of a row that stays, `before` says only what has changed. */

@@ -10,9 +10,7 @@ export class Waiting {
   private readonly waiters = new Map<string, Set<Waiter>>()
 
   /** The projects that somebody waits for. */
-  projects(): string[] {
-    return [...this.waiters.keys()]
-  }
+  projects = (): string[] => [...this.waiters.keys()]
 
   /** How many wait for a project. */
   countOf(projectId: string): number {

@@ -51,6 +51,18 @@ export type Once = (
   work: (keep: Keep) => Promise<Draft>,
 ) => Promise<Response>
 
+/** The Idempotency-Key for a command that keeps its reply in its own commit. */
+export function guardOf(keep: Keep): Guard | undefined {
+  const { scope, key, fingerprint } = keep({ status: 200, body: {} }) ?? {}
+  return key === undefined ? undefined : { scope: scope!, key, fingerprint: fingerprint! }
+}
+
+/** The reply of a command whose view shows secrets as `sealed`. */
+export function draftOf({ status, body, etag }: Reply): Draft {
+  const { sealed, ...rest } = JSON.parse(body) as Secrets
+  return { status, body: rest, sealed, ...(etag && { etag }) }
+}
+
 /** Tells an answer with its secret in it. */
 const openComplete =
   ({ tokens, sealing }: Pick<Keys, 'tokens' | 'sealing'>) =>

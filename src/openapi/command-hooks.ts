@@ -41,7 +41,7 @@ export function commandHooks<Row>(path: string, command: Command<never, Row>, su
   }
 }
 
-const done = { 200: 'Done: as it is now', 201: 'Made' }
+const done = { 200: 'Done: as it is now', 201: 'Made', 204: 'Done' }
 
 function bodyOf<Row>(command: Command<never, Row>, given: [string, string][], name: string) {
   const { input, shows } = command

@@ -21,6 +21,7 @@ import { faultsOf } from '../support/history.ts'
 import { openTestService, type TestService } from '../support/service.ts'
 import { upTo } from '../races/pair.ts'
 import { later } from '../support/works.ts'
+import { orderIntegrations } from './order-integrations.ts'
 
 let service: TestService
 let other: Services
@@ -91,6 +92,7 @@ test('whatever is ordered stands once, and is answered alike wherever it is give
   const member = await order('member.invite', { projectId, email: bea.email, role: 'VIEWER' })
   await order('member.set_role', { projectId, memberId: member.id, role: 'EDITOR' })
   const robot = await order('serviceAccount.create', { projectId, name: 'Robot' })
+  await orderIntegrations(order, projectId, robot.id)
   await order('serviceAccount.delete', { projectId, accountId: robot.id })
   const task = await order('task.create', { projectId, title: 'One', assigneeId: bea.id })
   await order('task.update', { id: task.id, title: 'Two' })

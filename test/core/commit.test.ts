@@ -6,7 +6,7 @@ import { unreached } from '../../src/postgres/errors.ts'
 
 const unit = (): Unit => {
   const head = { projectId: newId(), expected: 0, expectedEventId: nilId, version: 1, lastNumber: 0 }
-  return { heads: [{ ...head, lastEventId: newId() }], events: [], accounts: [], jobs: [], kept: [] }
+  return { heads: [{ ...head, lastEventId: newId() }], events: [], jobs: [], kept: [] }
 }
 
 test('of a commit without an answer nobody knows whether it stands', async () => {

@@ -59,7 +59,7 @@ const creating = (titles: string[], isBatch: boolean): Work<void> =>
   workOf(ada.id, {
     projectId: project!.id,
     decide(state, context) {
-      const known = { ...context, limits: { projectMembers: 1 } }
+      const known = { ...context, limits: { projectMembers: 1, projectWebhooks: 100 } }
       const input = (title: string) => ({ projectId: project!.id, title })
       const decisions = titles.map((title) => decide(createTask, state, known, input(title)))
       const changes = decisions.flatMap(({ changes }) => changes)

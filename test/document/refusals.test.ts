@@ -108,6 +108,7 @@ const wrongs: Record<number, (path: string, operation: Operation) => Wrong | und
   400(path, { requestBody, parameters }) {
     if (requestBody) return { body: wrongBody(requestBody.content!['application/json']!.schema) }
     if (parameters.some(({ name }) => name === 'limit')) return { path: `${fill(path)}?limit=0` }
+    if (parameters.some(({ name }) => name === 'revoke')) return { path: `${fill(path)}?revokes=true` }
     if (parameters.some(({ name }) => name === 'Idempotency-Key'))
       return { headers: { 'idempotency-key': '""' } }
     return { path: `${fill(path)}?x=1&x=2` }
@@ -130,6 +131,7 @@ const wrongs: Record<number, (path: string, operation: Operation) => Wrong | und
     const { operationId } = operation
     if (operationId === 'batchProject') return { body: { operations: [notAsWas(things)] } }
     if (/^create.*(Token|Webhook)$/.test(operationId)) return undefined // after a hundred
+    if (/^(removeMember|deleteServiceAccount)$/.test(operationId)) return undefined // after 5,000 integrations
     if (operationId === 'testWebhook') return undefined // after another secret of the service
     if (operationId === 'undoProject') return { body: { seq: 1 } }
     const own = ownIdOf(operationId)

@@ -4,6 +4,7 @@ import { projectView } from '../../modules/projects/schema.ts'
 import { subtaskView } from '../../modules/subtasks/schema.ts'
 import { taskView } from '../../modules/tasks/schema.ts'
 import type { Entity, Rows } from '../../drizzle/entities.ts'
+import type { Integration } from '../../drizzle/untold.ts'
 import type { Fact, Row } from './evidence.ts'
 import type { Operation } from './history.ts'
 
@@ -29,7 +30,7 @@ export const eventTypes: Record<string, string[]> = {
   'comment.delete': ['comment.deleted'],
 }
 
-const views: { [E in Entity]: (row: Rows[E]) => object } = {
+const views: { [E in Exclude<Entity, Integration>]: (row: Rows[E]) => object } = {
   project: (row) => projectView.of(row),
   member: (row) => memberView.of(row),
   task: (row) => taskView.of(row),
@@ -49,7 +50,7 @@ export function withoutPeople(text: string): string {
 
 /** A row as its readers get it, people apart. */
 export const viewOf = (entity: Entity, row: Row): string =>
-  JSON.stringify((views[entity] as (row: unknown) => object)(row))
+  JSON.stringify((views[entity as Exclude<Entity, Integration>] as (row: unknown) => object)(row))
 
 /** Where an event is not what this request asked for, in words. */
 export function mismatch(operation: Operation, fact: Fact): string | undefined {

@@ -5,6 +5,7 @@ import { rowAfter, rowBefore } from '../../src/facts/rows.ts'
 import { readConfig } from '../../src/config.ts'
 import { openDatabase, type Sql } from '../../src/postgres/database.ts'
 import { eventFields } from '../../src/postgres/event-fields.ts'
+import { storedRows } from '../support/stored-rows.ts'
 
 export type Row = Record<string, unknown> & { id: string; eventId: string }
 
@@ -65,7 +66,7 @@ export async function gather(env: Record<string, string>): Promise<Evidence> {
 async function read(sql: Sql): Promise<Evidence> {
   const rows: Evidence['rows'] = []
   for (const entity of entityNames)
-    for (const row of await sql<Row[]>`select * from ${sql(`${entity}s`)}`) rows.push({ entity, row })
+    for (const row of await storedRows<Row>(sql, entity)) rows.push({ entity, row })
   const kept = await sql<
     (KeptAnswer & { key: string })[]
   >`select key, k.status, k.etag, k.body, f.xact::text as xact

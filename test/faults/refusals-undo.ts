@@ -1,3 +1,4 @@
+import { isIntegration } from '../../drizzle/untold.ts'
 import type { StoredEvent } from '../../src/facts/facts.ts'
 import { fold, nothing } from '../../src/facts/fold.ts'
 import { suffices, type Role } from '../../src/identity/roles.ts'
@@ -31,6 +32,10 @@ export function excusesOfUndo(
     ...isFor(
       /creation cannot be undone/,
       targets.some(({ type }) => type === 'project.created'),
+    ),
+    ...isFor(
+      /make the change again/,
+      targets.some(({ entity }) => isIntegration(entity)),
     ),
     ...isFor(
       /move between projects/,

@@ -32,6 +32,7 @@ test('a token is answered whole once, and listed without its secret', async () =
   expect(answer.status).toBe(201)
   const { token, ...rest } = answer.body as unknown as Token
   expect(rest).toStrictEqual({
+    createdBy: grace.id,
     ...{ id: anId, name: 'Importer', scopes: ['write'], projects: null },
     ...{ expiresAt: `${date}T00:00:00.000Z`, createdAt: anInstant, lastUsedAt: null },
   } as never)

@@ -1,5 +1,5 @@
 import { EventSource } from 'eventsource'
-import { eventTypes } from '../../modules/events/schema.ts'
+import { eventTypes } from '../../modules/event-types.ts'
 import type { FeedEvent } from './feed.ts'
 
 /** Follows a project as any client does; `seen` grows, and `until` resolves when it has so many. */

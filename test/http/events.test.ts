@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { eventTypes } from '../../modules/events/schema.ts'
+import { eventTypes } from '../../modules/event-types.ts'
 import { type Body, invite, make, type Person, register } from '../support/client.ts'
 import { openTestService, type TestService } from '../support/service.ts'
 import { said } from './answers.ts'

@@ -106,7 +106,9 @@ test('removing says so; the user is out and may be invited again', async () => {
   const guest = await register(service.client)
   const member = await invite(people.owner, projectId, guest)
   const message = 'Member removed successfully'
-  expectAnswer(await people.owner.delete(`${path}/${member.id}`), 200, { message })
+  const none = { webhooks: [], serviceAccounts: [], tokens: [] }
+  const removed = { message, stillWorking: none, revoked: none }
+  expectAnswer(await people.owner.delete(`${path}/${member.id}`), 200, removed)
   expectRefusal(await guest.get(`/projects/${projectId}`), 404, 'Project not found')
   expectAnswer(await guest.get('/projects'), 200, [])
   expectRefusal(await people.owner.delete(`${path}/${member.id}`), 404, 'Member not found')

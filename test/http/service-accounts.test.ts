@@ -32,6 +32,7 @@ test('a service account is a member with a role, shown as one and named by event
     projectId,
     memberId: anId,
     role: 'VIEWER',
+    createdBy: people.admin.id,
     createdAt: anInstant,
   })
   expect(answer.headers.get('location')).toBe(`/api/v1${accountsAt(projectId)}/${account.id}`)

@@ -26,21 +26,20 @@ test('webhooks show by how they are, and how far the last one is behind unless i
   })
   const ada = await register(service.client)
   const { id: projectId } = await make(ada, '/projects', { name: 'Hooked' })
-  const hooks = ['a', 'b', 'c'].map((path) =>
-    make(ada, `/projects/${projectId}/webhooks`, { url: `http://127.0.0.1:9/${path}` }),
-  )
-  const [, failing, ended] = await Promise.all(hooks)
+  const hook = (path: string) =>
+    make(ada, `/projects/${projectId}/webhooks`, { url: `http://127.0.0.1:9/${path}` })
+  const [, failing, ended] = [await hook('a'), await hook('b'), await hook('c')]
   for (const title of ['One', 'Two']) await make(ada, '/tasks', { title, projectId })
   const { chores: sql } = service.services.database
   await sql`update webhooks set failures = 3, cursor = 0 where id = ${failing!.id}`
   await sql`update webhooks set disabled_at = now(), cursor = 0 where id = ${ended!.id}`
-  await sql`update events set at = now() - interval '90 s' where project_id = ${projectId} and seq = 2`
+  await sql`update events set at = now() - interval '90 s' where project_id = ${projectId} and seq = 3`
   const now = await told()
   expect(now).toMatchObject({
     'docket_webhooks enabled': 1,
     'docket_webhooks failing': 1,
     'docket_webhooks disabled': 1,
-    'docket_follower_lag_events webhook': 2,
+    'docket_follower_lag_events webhook': 4,
   })
   expect(now['docket_follower_lag_seconds webhook']).toBeGreaterThanOrEqual(90)
 })

@@ -21,7 +21,7 @@ afterAll(() => service.close())
 
 const create = (state: ProjectState, context: Context, title: string) => {
   const input = { projectId: state.projectId, title, priority: 'LOW' } as const
-  return decide(createTask, state, { ...context, limits: { projectMembers: 1 } }, input)
+  return decide(createTask, state, { ...context, limits: { projectMembers: 1, projectWebhooks: 100 } }, input)
 }
 
 const sound = (projectId: string, title: string): Work<TaskRow> =>

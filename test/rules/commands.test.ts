@@ -8,7 +8,8 @@ test('every command has a name of its own, noun.verb', () => {
   expect(new Set(names).size).toBe(names.length)
   expect(
     names.filter(
-      (name) => !/^(project|member|serviceAccount|task|subtask|comment)\.[a-z]+(_[a-z]+)?$/.test(name),
+      (name) =>
+        !/^(project|member|serviceAccount|token|webhook|task|subtask|comment)\.[a-z]+(_[a-z]+)?$/.test(name),
     ),
   ).toEqual([])
 })

@@ -26,7 +26,13 @@ export const asking =
 export function contextOf(userId: string): Known {
   let ids = 0
   const newId = () => `new-${++ids}`
-  return { caller: { userId }, now, newId, newEventId: newId, limits: { projectMembers: 10 } }
+  return {
+    caller: { userId },
+    now,
+    newId,
+    newEventId: newId,
+    limits: { projectMembers: 10, projectWebhooks: 100 },
+  }
 }
 
 /** The project that these facts make. */

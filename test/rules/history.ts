@@ -5,19 +5,13 @@ import { fold, nothing } from '../../src/facts/fold.ts'
 import { rowAfter, rowBefore } from '../../src/facts/rows.ts'
 import { evolve, State } from '../../src/actor/state.ts'
 import type { Sql } from '../../src/postgres/database.ts'
+import { storedRows } from '../support/stored-rows.ts'
 
 type Row = { id: string }
 type Tables = Record<Entity, Map<string, Row>>
 /** A project's place in its own history. */
 type Stream = { projectId: string; version: number; lastNumber: number }
 
-const tableOf = {
-  project: 'projects',
-  member: 'members',
-  task: 'tasks',
-  subtask: 'subtasks',
-  comment: 'comments',
-}
 const tablesOf = (rowsOf: (entity: Entity) => Map<string, Row>) =>
   Object.fromEntries(names.map((entity) => [entity, rowsOf(entity)])) as Tables
 
@@ -29,7 +23,7 @@ export const readEvents = (sql: Sql) =>
 export async function readTables(sql: Sql): Promise<Tables> {
   const tables = tablesOf(() => new Map())
   for (const entity of names) {
-    const rows = await sql<Row[]>`select * from ${sql(tableOf[entity])} order by id`
+    const rows = await storedRows<Row>(sql, entity)
     tables[entity] = new Map(rows.map((row) => [row.id, { ...row }]))
   }
   return tables
@@ -93,8 +87,9 @@ export function numbersGiven(events: StoredEvent[], projectId: string): number[]
 
 /** What is left of the rows once the workers have removed what deleted projects and tasks held. */
 export function pruned(tables: Tables): Tables {
-  const { project, task } = tables
-  const stands = (row: Partial<Record<'id' | 'projectId' | 'taskId', string>>) => {
+  const { project, task, service_account } = tables
+  const stands = (row: Partial<Record<'id' | 'projectId' | 'taskId' | 'userId' | 'scopes', string>>) => {
+    if (row.scopes) return service_account.has(row.userId!)
     const home = row.taskId ? task.get(row.taskId) : row
     return project.has((home as { projectId?: string } | undefined)?.projectId ?? row.id ?? '')
   }

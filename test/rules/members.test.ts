@@ -9,7 +9,7 @@ const invite = (userId: string | undefined, role: MemberRole = 'VIEWER', project
   asking(
     inviteMember,
     { projectId, email: 'someone@example.com', role },
-    { person: userId ? personOf(userId) : undefined, limits: { projectMembers } },
+    { person: userId ? personOf(userId) : undefined, limits: { projectMembers, projectWebhooks: 100 } },
   )
 const personOf = (id: string) => ({ id, name: 'Someone', email: 'someone@example.com', nameTag: '' })
 const give = (memberId: string, role: MemberRole) => asking(setRole, { projectId, memberId, role })
@@ -105,9 +105,11 @@ describe('setting a role', () => {
 describe('removing a member', () => {
   const member = memberOf(editor, 'EDITOR')
   const left = fact('member.removed', 'member', member, null)
+  const none = { webhooks: [], accounts: [], tokens: [] }
+  const nothingCreated = { message: 'Member removed successfully', stillWorking: none, revoked: none }
 
   test('takes an admin', () => {
-    given(staffed).when(admin, remove(member.id)).then(left).answering(undefined)
+    given(staffed).when(admin, remove(member.id)).then(left).answering(nothingCreated)
   })
 
   test('is open to the member itself: everyone may leave', () => {

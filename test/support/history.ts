@@ -3,6 +3,7 @@ import type { StoredEvent } from '../../src/facts/facts.ts'
 import { fold, nothing } from '../../src/facts/fold.ts'
 import { arrivedWith, rowAfter, rowBefore } from '../../src/facts/rows.ts'
 import type { Sql } from '../../src/postgres/database.ts'
+import { storedRows as rowsIn } from './stored-rows.ts'
 
 type Row = Record<string, unknown> & { id: string }
 type Fact = Omit<StoredEvent, 'before' | 'after'> & { before: Row | null; after: Row | null }
@@ -106,8 +107,7 @@ function compare(stored: Map<string, Row>, expected: Map<string, Row>): string[]
 async function storedRows(sql: Sql): Promise<Map<string, Row>> {
   const stored = new Map<string, Row>()
   for (const entity of entityNames)
-    for (const row of await sql<Row[]>`select * from ${sql(`${entity}s`)}`)
-      stored.set(key(entity, row.id), row)
+    for (const row of await rowsIn<Row>(sql, entity)) stored.set(key(entity, row.id), row)
   return stored
 }
 
@@ -115,6 +115,7 @@ function visibleIn(stored: Map<string, Row>) {
   const isAlive = (projectId: unknown) => stored.has(key('project', projectId as string))
   return (id: string, row: Row): boolean => {
     if (id.startsWith('project ')) return true
+    if (id.startsWith('token ')) return stored.has(key('service_account', row.userId as string))
     if (row.projectId) return isAlive(row.projectId)
     return isAlive(stored.get(key('task', row.taskId as string))?.projectId)
   }

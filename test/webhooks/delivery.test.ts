@@ -16,8 +16,8 @@ test('every event comes once, in order and as the feed shows it, each delivery s
   const { secret } = await scene.hook()
   await scene.work(30)
   await eventually('all events', () => receiver.seqs().length >= 30)
-  expect(receiver.seqs()).toEqual(from(2, 31))
-  const feed = await readFeed(ada, `/projects/${projectId}/events?after=1`)
+  expect(receiver.seqs()).toEqual(from(3, 32))
+  const feed = await readFeed(ada, `/projects/${projectId}/events?after=2`)
   expect(receiver.received.flatMap(({ body }) => body.data.events)).toEqual(feed as never)
   for (const one of receiver.received) {
     expect(verified(secret, one)).toEqual(one.body)
@@ -43,7 +43,7 @@ test('what comes while the receiver is slow comes together, as many as it takes'
   answer()
   await eventually('the others', () => receiver.seqs().length >= 11)
   expect(receiver.received.map(({ body }) => body.data.events.length)).toEqual([1, 4, 4, 2])
-  expect(receiver.seqs()).toEqual(from(2, 12))
+  expect(receiver.seqs()).toEqual(from(3, 13))
 })
 
 test('only some types, where they are asked for, and the place moves on over the others', async () => {
@@ -55,8 +55,8 @@ test('only some types, where they are asked for, and the place moves on over the
   await scene.work(3)
   const cursor = async () =>
     (await ada.get(`/projects/${projectId}/webhooks/${id}`)).body as never as { cursor: number }
-  await eventually('the end of the log', async () => (await cursor()).cursor === 6)
-  expect(receiver.seqs()).toEqual([3])
+  await eventually('the end of the log', async () => (await cursor()).cursor === 7)
+  expect(receiver.seqs()).toEqual([4])
 })
 
 test('a receiver that hangs delays nobody else, however many hang', async () => {
@@ -71,7 +71,7 @@ test('a receiver that hangs delays nobody else, however many hang', async () => 
   await scene.work(5)
   await eventually('the others', () => receiver.seqs().length >= 5)
   expect(over).toBe(0) // all of them hang on
-  expect(receiver.seqs()).toEqual(from(3, 7))
+  expect(receiver.seqs()).toEqual(from(16, 20))
   await silent.close()
 })
 
@@ -87,7 +87,7 @@ test('a failed delivery is tried again as it was: the same id and the same event
   const state = () => scene.state(id)
   await eventually('it to be known', async () => (await state()).failures === 1)
   const { nextAttemptAt, cursor } = await state()
-  expect(cursor).toBe(1)
+  expect(cursor).toBe(2)
   expect(Date.parse(nextAttemptAt!)).toBeWithin(before + 4_000, Date.now() + 5_500)
   await scene.hurry()
   await eventually('another', () => receiver.received.length === 2)
@@ -96,15 +96,15 @@ test('a failed delivery is tried again as it was: the same id and the same event
   await scene.hurry()
   await eventually('all', () => receiver.seqs().length >= 6)
   expect(receiver.received.map(({ body }) => body.data.events.map(({ seq }) => seq))).toEqual([
-    [2],
-    [2],
-    [2],
-    [3, 4, 5],
+    [3],
+    [3],
+    [3],
+    [4, 5, 6],
   ])
   const ids = receiver.received.map(({ headers }) => headers['webhook-id'])
   expect([new Set(ids.slice(0, 3)).size, new Set(ids).size]).toEqual([1, 2])
   for (const one of receiver.received) expect(verified(secret, one)).toEqual(one.body)
-  await eventually('the last to be noted', async () => (await state()).cursor === 5)
+  await eventually('the last to be noted', async () => (await state()).cursor === 6)
   expect(await state()).toMatchObject({ failures: 0, nextAttemptAt: null })
 })
 
@@ -134,14 +134,17 @@ test('410 disables, with the reason; enabled again it goes on where it stopped',
     disabledReason: 'The receiver answered 410 Gone',
     failures: 1,
   })
+  const feed = await readFeed(ada, `/projects/${scene.projectId}/events?after=4`)
+  const after = { enabled: false, changed: ['enabled'] }
+  expect(feed).toMatchObject([{ entityId: id, actor: { name: null }, after }] as never)
   const before = receiver.seqs().length
   await scene.work(3)
   status = 200
   expect(receiver.seqs().length).toBe(before)
   const { body } = await ada.patch(scene.path(id), { enabled: true })
   expect(body).toMatchObject({ enabled: true, disabledReason: null, failures: 0 })
-  await eventually('the rest', () => receiver.seqs().at(-1) === 6)
-  expect(receiver.seqs().slice(before)).toEqual(from(2, 6))
+  await eventually('the rest', () => receiver.seqs().at(-1) === 9)
+  expect(receiver.seqs().slice(before)).toEqual(from(3, 9))
 })
 
 test('five days of failures disable, with the reason', async () => {
@@ -169,14 +172,14 @@ test('events that are gone before they were delivered are not passed over: it is
   const { disabledReason, cursor } = await scene.state(id)
   expect([disabledReason, cursor]).toEqual([
     'Events before 6 are no longer kept: replay after one that is',
-    1,
+    2,
   ])
   expect(receiver.received).toEqual([])
   expect((await ada.post(`${scene.path(id)}/replay`, { after: 1 })).status).toBe(410)
   expect((await ada.post(`${scene.path(id)}/replay`, { after: 5 })).status).toBe(200)
   await ada.patch(scene.path(id), { enabled: true })
-  await eventually('the rest', () => receiver.seqs().length === 5)
-  expect(receiver.seqs()).toEqual(from(6, 10))
+  await eventually('the rest', () => receiver.seqs().length === 10)
+  expect(receiver.seqs()).toEqual(from(6, 15))
 })
 
 test('what its project is deleted with is sent no more, and the webhook goes with all it was sent', async () => {
@@ -192,5 +195,5 @@ test('what its project is deleted with is sent no more, and the webhook goes wit
       select (select count(*) from webhooks)::int4 + (select count(*) from webhook_deliveries)::int4 as n`
     return rows!.n === 0
   })
-  expect(receiver.seqs()).toEqual([2, 3])
+  expect(receiver.seqs()).toEqual([3, 4])
 })

@@ -20,7 +20,8 @@ test('a webhook is made, shown without its secret, changed and deleted', async (
   expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)
   expect(shown).toEqual({
     ...{ id: expect.any(String), projectId, url, types: ['task.created'], maxEvents: 7, enabled: true },
-    ...{ disabledReason: null, cursor: 1, failures: 0, nextAttemptAt: null, createdAt: expect.any(String) },
+    ...{ disabledReason: null, cursor: 2, failures: 0, nextAttemptAt: null, createdBy: ada.id },
+    createdAt: expect.any(String),
   } as never)
   expect(made.headers.get('location')).toBe(`/api/v1${scene.path(shown.id)}`)
   expect(made.headers.get('cache-control')).toBe('no-store')
@@ -159,14 +160,14 @@ test('a repeat under its key gets the same secret, which stands nowhere as it is
 test('If-Match holds a change to what was read, and not to how far it has got', async () => {
   await open()
   const { ada, receiver } = scene
-  const { id } = await scene.hook()
+  const { id } = await scene.hook({ types: ['task.created'] })
   const etag = (await ada.get(scene.path(id))).headers.get('etag')!
   await scene.work(1)
-  await eventually('a delivery', async () => (await scene.state(id)).cursor === 2)
+  await eventually('a delivery', async () => (await scene.state(id)).cursor === 3)
   expect((await ada.get(scene.path(id), { 'if-none-match': etag })).status).toBe(200)
   const changes = [1, 2, 3].map((n) => ada.patch(scene.path(id), { maxEvents: n }, { 'if-match': etag }))
   const statuses = (await Promise.all(changes)).map(({ status }) => status)
   expect(statuses.sort()).toEqual([200, 412, 412])
   expectRefusal(await ada.delete(scene.path(id), { 'if-match': etag }), 412)
-  expect(receiver.seqs()).toEqual([2])
+  expect(receiver.seqs()).toEqual([3])
 })

@@ -32,7 +32,7 @@ test('a webhook that was woken once is sent all that there is, delivery by deliv
   const work = new Work(service.services)
   work.wake([id])
   await eventually('all of them', () => receiver.received.length === 3)
-  expect(receiver.seqs()).toEqual([2, 3, 4])
+  expect(receiver.seqs()).toEqual([3, 4, 5])
   work.stop()
   await work.end(60_000)
 })
@@ -49,19 +49,17 @@ test('a webhook that is gone is no longer known after a look at all', async () =
 
 test('a webhook that is made while its project is deleted is not there', async () => {
   const { reads } = service.services.database
-  let isDone = false
-  const { made } = await reads.begin(async (sql) => {
-    await sql`delete from projects where id = ${projectId}`
-    const answer = ada.post(`/projects/${projectId}/webhooks`, { url: `${receiver.url}/` })
-    const made = answer.finally(() => (isDone = true))
+  const { deleted, made } = await reads.begin(async (sql) => {
+    await sql`select from streams where project_id = ${projectId} for update`
+    const deleted = ada.delete(`/projects/${projectId}`)
     const waits = async () =>
       (
         await reads`select from pg_stat_activity
-        where datname = current_database() and wait_event_type = 'Lock' and query like '%insert into webhooks%'`
+        where datname = current_database() and wait_event_type = 'Lock' and query like '%update streams%'`
       ).length > 0
-    await eventually('the end of the project to be waited for', async () => isDone || (await waits()))
-    return { made }
+    await eventually('the end of the project to be waited for', waits)
+    return { deleted, made: ada.post(`/projects/${projectId}/webhooks`, { url: `${receiver.url}/` }) }
   })
-  expect((await made).status).toBe(404)
+  expect([(await deleted).status, (await made).status]).toEqual([200, 404])
   expect(await reads`select from webhooks where project_id = ${projectId}`).toHaveLength(0)
 })

@@ -126,6 +126,8 @@ test('webhooks are listed without what their URL may hold in secret, and disable
     enabled: false,
     disabledReason: 'An operator of the service disabled it',
   })
+  const { body } = await ada.get(`/projects/${projectId}/history?limit=1`)
+  expect(body).toMatchObject([{ type: 'webhook.updated', entityId: hook.id, actor: { name: null } }] as never)
   const refused = { code: 1, text: `No webhook that is enabled has the id ${hook.id}` }
   expect(await admin('webhooks', 'disable', hook.id)).toEqual(refused)
   expect((await admin('webhooks', 'list', 'x')).code).toBe(1)

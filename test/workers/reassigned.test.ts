@@ -106,9 +106,9 @@ test('who is a member again, or has no account any more, does not come back', as
 
 test('a service account does not come back', async () => {
   const path = `/projects/${project.id}/service-accounts`
-  const { id } = await make(ada, path, { name: 'Robot' }) // 12
-  await ada.delete(`${path}/${id}`) // 13
-  const { status, body } = await ada.post(`/projects/${project.id}/undo`, { seq: 13 })
+  const { id } = await make(ada, path, { name: 'Robot' }) // 12 and 13
+  await ada.delete(`${path}/${id}`) // 14 and 15
+  const { status, body } = await ada.post(`/projects/${project.id}/undo`, { seq: 15 })
   expect([status, body.message]).toEqual([409, 'A service account does not come back: create another one'])
 })
 

@@ -1,11 +1,7 @@
-import { commands } from '../../modules/commands.ts'
 import { deleteProject } from '../../modules/projects/commands.ts'
-import { openGround } from '../../src/ground.ts'
 import { isId } from '../../src/ids.ts'
-import { openLog } from '../../src/log.ts'
 import { normalEmail } from '../../src/schema/text.ts'
-import { openWriting } from '../../src/writing.ts'
-import { react } from '../reactions.ts'
+import { runCommand } from './run-command.ts'
 import { type Errand, plain, table, type Topic, Wrong } from './topic.ts'
 
 const mostListed = 50
@@ -63,20 +59,14 @@ async function show({ sql }: Errand, id = ''): Promise<string> {
   return table(Object.entries(told).map(([what, value]) => [what, String(value)]))
 }
 
-/** By the command of the API: processes that serve the project notice it as they do each other's writes. */
-async function remove({ sql, config }: Errand, id = ''): Promise<string> {
+async function remove(errand: Errand, id = ''): Promise<string> {
   const [project] = isId(id)
-    ? await sql<{ name: string; ownerId: string }[]>`select name, owner_id from projects where id = ${id}`
+    ? await errand.sql<
+        { name: string; ownerId: string }[]
+      >`select name, owner_id from projects where id = ${id}`
     : []
   if (!project) throw new Wrong(`There is no project ${id}`)
-  const log = openLog('silent')
-  const ground = openGround(config, log)
-  const writing = openWriting(ground, { commands, react }, log)
-  try {
-    await writing.run({ name: deleteProject.name, input: { id }, caller: { userId: project.ownerId } })
-  } finally {
-    await writing.close()
-    await ground.close()
-  }
+  const caller = { userId: project.ownerId }
+  await runCommand(errand, { name: deleteProject.name, input: { id }, caller })
   return `${plain(project.name)} (${id}) is deleted; a worker removes its rows`
 }

@@ -1,4 +1,7 @@
 import { isId } from '../../src/ids.ts'
+import { disableWebhook } from '../../modules/webhooks/commands.ts'
+import { worker } from '../cascade.ts'
+import { runCommand } from './run-command.ts'
 import { type Errand, plain, table, type Topic, Wrong } from './topic.ts'
 
 const mostListed = 100
@@ -50,12 +53,14 @@ function stateOf({ behind, failures, failingSince, disabledAt, disabledReason }:
   return `${state}, ${behind} events behind`
 }
 
-async function disable({ sql }: Errand, id = ''): Promise<string> {
-  const { count } = isId(id)
-    ? await sql`
-        update webhooks set disabled_at = now(), disabled_reason = ${reason}, revision = revision + 1
-        where id = ${id} and disabled_at is null`
-    : { count: 0 }
-  if (count === 0) throw new Wrong(`No webhook that is enabled has the id ${id}`)
+async function disable(errand: Errand, id = ''): Promise<string> {
+  const [found] = isId(id)
+    ? await errand.sql<
+        { projectId: string }[]
+      >`select project_id from webhooks where id = ${id} and disabled_at is null`
+    : []
+  if (!found) throw new Wrong(`No webhook that is enabled has the id ${id}`)
+  const input = { projectId: found.projectId, webhookId: id, reason }
+  await runCommand(errand, { name: disableWebhook.name, input, caller: { userId: worker } })
   return `${id} is disabled`
 }

@@ -1,4 +1,4 @@
-import { typesIn } from '../../modules/webhooks/queries.ts'
+import type { FactType } from '../../src/facts/facts.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { inOrder } from '../../src/postgres/in-order.ts'
 import type { Turn } from './turn.ts'
@@ -8,7 +8,7 @@ export const leaseMs = 5_000
 
 /** What is sent again keeps its id and its end, so that a receiver knows it again. */
 export async function beginTurns(sql: Sql, workerId: string, ids: string[]): Promise<(Turn | undefined)[]> {
-  const rows = await sql<Turn[]>`
+  const rows = await sql<(Omit<Turn, 'types'> & { types: string | null })[]>`
     with due as (
       select w.id, s.version from webhooks w join streams s on s.project_id = w.project_id
       where w.id = any(${ids}::uuid[]) and ${isDue(sql)} and exists (select from projects p where p.id = w.project_id)
@@ -20,7 +20,10 @@ export async function beginTurns(sql: Sql, workerId: string, ids: string[]): Pro
       w.delivery_id, w.head::float8 as head,
       case when w.former_until > now() then w.former_secret end as former_secret,
       coalesce(extract(epoch from now() - w.failing_since) * 1000, 0)::float8 as failing_ms`
-  const turns = rows.map((row) => ({ ...row, types: typesIn(row.types) }))
+  const turns = rows.map(({ types, ...row }): Turn => ({
+    ...row,
+    types: (types?.split(' ') as FactType[]) ?? null,
+  }))
   return inOrder(ids, turns, ({ id }) => id)
 }
 

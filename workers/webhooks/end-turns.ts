@@ -3,6 +3,9 @@ import type { Sql } from '../../src/postgres/database.ts'
 import { patiently } from '../../src/postgres/errors.ts'
 import type { Ending } from './turn.ts'
 
+/** When a webhook that is to be disabled is tried again, if disabling it failed. */
+const disablingMs = 60_000
+
 /**
  * Ends deliveries: says of which there is more. What somebody changed meanwhile stays: of another delivery nothing is
  * ended, and a failure is held against nobody but the webhook that was sent to. Where another worker has the turn by
@@ -11,17 +14,17 @@ import type { Ending } from './turn.ts'
 export async function endTurns(sql: Sql, workerId: string, endings: Ending[]): Promise<boolean[]> {
   const rows = endings.map(({ turn, upTo = null, waitMs = null, disabled = null }) => ({
     ...{ id: turn.id, delivery_id: turn.deliveryId, revision: turn.revision },
-    ...{ up_to: upTo, wait_ms: waitMs, disabled },
+    ...{ up_to: upTo, wait_ms: disabled === null ? waitMs : disablingMs },
   }))
   const attempts = endings.flatMap(({ attempt }) => (attempt ? [asColumns(attempt)] : []))
   const found = await patiently(
     () => sql<{ id: string }[]>`
     with r as materialized (select * from jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb)
-      as r(id uuid, delivery_id uuid, revision int4, up_to bigint, wait_ms int4, disabled text)),
+      as r(id uuid, delivery_id uuid, revision int4, up_to bigint, wait_ms int4)),
     ended as (
       update webhooks w set lease_by = null, lease_until = null, ${outcome(sql)} from r, streams s
       where w.id = r.id and w.lease_by = ${workerId} and s.project_id = w.project_id
-      returning w.id, coalesce(r.up_to, r.wait_ms) is not null or r.disabled is not null as was_tried,
+      returning w.id, coalesce(r.up_to, r.wait_ms) is not null as was_tried,
         w.disabled_at is null and w.next_at is null and w.cursor < s.version as has_more),
     noted as (
       insert into webhook_deliveries
@@ -44,13 +47,9 @@ const outcome = (sql: Sql) => sql`
   failures = case when ${isDelivered(sql)} then 0 when ${hasFailed(sql)} then w.failures + 1 else w.failures end,
   failing_since = case when ${isDelivered(sql)} then null when ${hasFailed(sql)} then coalesce(w.failing_since, now())
     else w.failing_since end,
-  next_at = case when ${hasFailed(sql)} then now() + r.wait_ms * interval '1 ms' end,
-  revision = w.revision + case when ${isEnded(sql)} then 1 else 0 end,
-  disabled_reason = case when ${isEnded(sql)} then r.disabled else w.disabled_reason end,
-  disabled_at = case when ${isEnded(sql)} then now() else w.disabled_at end`
+  next_at = case when ${hasFailed(sql)} then now() + r.wait_ms * interval '1 ms' end`
 
 const isDelivered = (sql: Sql) => sql`(w.delivery_id = r.delivery_id and r.up_to is not null)`
 /** It says nothing of a URL, a secret or a beginning that the webhook has got since. */
 const hasFailed = (sql: Sql) => sql`(w.delivery_id = r.delivery_id and w.revision = r.revision
-  and (r.wait_ms is not null or r.disabled is not null))`
-const isEnded = (sql: Sql) => sql`(${hasFailed(sql)} and r.disabled is not null)`
+  and r.wait_ms is not null)`

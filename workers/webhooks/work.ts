@@ -1,7 +1,9 @@
 import { LRUCache } from 'lru-cache'
+import { disableWebhook } from '../../modules/webhooks/commands.ts'
 import { newId } from '../../src/ids.ts'
 import type { Services } from '../../src/services.ts'
 import { within } from '../../src/within.ts'
+import { worker } from '../cascade.ts'
 import { openDeliver } from './deliver.ts'
 import { Lanes, slowMs } from './lanes.ts'
 import type { Ending, Turn } from './turn.ts'
@@ -23,6 +25,7 @@ export class Work {
   private readonly deliver
   private readonly lanes
   private readonly log
+  private readonly run
   private readonly jobs = new Map<string, Job>()
   /** Who is wanted again as soon as what is under way is done. */
   private readonly again = new Set<string>()
@@ -36,6 +39,7 @@ export class Work {
     this.deliver = openDeliver(services)
     this.lanes = new Lanes(services.config.webhookConcurrency)
     this.log = services.log
+    this.run = services.run
   }
 
   /** There may be something for them. */
@@ -80,11 +84,11 @@ export class Work {
     if (this.isStopping) return
     for (const id of this.lanes.next()) {
       const over = new AbortController()
-      this.jobs.set(id, { began: performance.now(), over, done: this.run(id, over.signal) })
+      this.jobs.set(id, { began: performance.now(), over, done: this.deliverTo(id, over.signal) })
     }
   }
 
-  private async run(id: string, signal: AbortSignal): Promise<void> {
+  private async deliverTo(id: string, signal: AbortSignal): Promise<void> {
     try {
       const turn = await this.turns.begin(id)
       if (turn) await this.note(id, await this.take(turn, signal))
@@ -110,6 +114,14 @@ export class Work {
     return ending
   }
 
+  /** By a command of the project, so that its history shows it. If that fails, the next attempt disables the webhook. */
+  private async disable({ turn, disabled: reason }: Ending): Promise<void> {
+    if (reason === undefined) return
+    const { projectId, id: webhookId, revision } = turn
+    const input = { projectId, webhookId, revision, reason }
+    await this.run({ name: disableWebhook.name, input, caller: { userId: worker } })
+  }
+
   /** Who is delivered to leaves the lane for the next one, and is begun again only when the end is noted. */
   private async note(id: string, ending: Ending): Promise<void> {
     if (this.ending < mostEnding) {
@@ -119,6 +131,7 @@ export class Work {
     this.ending++
     try {
       if (await this.turns.end(ending)) this.again.add(id)
+      await this.disable(ending)
     } finally {
       this.ending--
     }

@@ -1,0 +1,90 @@
+import type { MemberRow } from '../../drizzle/rows.ts'
+import type { IntegrationRows } from '../../drizzle/entities.ts'
+import type { ProjectState } from '../../src/actor/state.ts'
+import type { Known } from '../../src/commands/command.ts'
+import { type Change, removed } from '../../src/facts/facts.ts'
+import { toldOf } from '../../src/facts/rows.ts'
+import { requireRole } from '../../src/identity/roles.ts'
+import { conflict, forbidden } from '../../src/wire/refusals.ts'
+import type { Departure } from './schema.ts'
+
+/** Events of one removal, at most. */
+const maxEvents = 5_000
+
+/** The integrations that one account created, also through service accounts that it created. */
+export interface Creations {
+  webhooks: IntegrationRows['webhook'][]
+  accounts: IntegrationRows['service_account'][]
+  tokens: IntegrationRows['token'][]
+}
+const none: Creations = { webhooks: [], accounts: [], tokens: [] }
+
+export const tooMuchToRevoke = () =>
+  conflict(
+    `More than ${maxEvents} integrations would end at once: delete service accounts of the member first`,
+  )
+export const ownEnd = () => forbidden('A service account cannot end itself')
+
+/** @param now tokens that expired before do not count */
+function creationsOf({ integrations }: ProjectState, userId: string, now: string): Creations {
+  if (!integrations) return none
+  const creators = new Set([userId])
+  const isCreated = ({ createdBy }: { createdBy: string | null }) =>
+    createdBy !== null && creators.has(createdBy)
+  const all = integrations.all('service_account')
+  for (let size = 0; size < creators.size;) {
+    size = creators.size
+    for (const account of all) if (isCreated(account)) creators.add(account.id)
+  }
+  return {
+    webhooks: integrations.all('webhook').filter(isCreated),
+    accounts: all.filter((account) => account.id !== userId && isCreated(account)),
+    tokens: integrations.all('token').filter((token) => isCreated(token) && token.expiresAt > now),
+  }
+}
+
+interface Wish {
+  revoke?: string
+  message: string
+}
+
+/**
+ * Removes a member, with the service account that it may be. With `revoke`, what the member created ends too.
+ * @throws Refusal 403, 409
+ */
+export function departure(state: ProjectState, known: Known, member: MemberRow, { revoke, message }: Wish) {
+  const created = creationsOf(state, member.userId, known.now)
+  const own = state.integrations?.get('service_account', member.userId)
+  const changes = own ? endAccount(state, known, own) : [removed(state, known, 'member.removed', member)]
+  const isRevoked = revoke === 'true'
+  if (isRevoked) {
+    requireRole(state.roleOf(known.caller.userId), 'ADMIN', 'Project')
+    if (created.accounts.some(({ id }) => id === known.caller.userId)) throw ownEnd()
+    changes.push(...endAll(state, known, created))
+    if (changes.length > maxEvents) throw tooMuchToRevoke()
+  }
+  const [stillWorking, revoked] = isRevoked ? [none, created] : [created, none]
+  const answer: Departure = { message, stillWorking, revoked }
+  return { changes, isBatch: changes.length > 1, answer }
+}
+
+function endAll(state: ProjectState, known: Known, { webhooks, accounts, tokens }: Creations): Change[] {
+  const ended = new Set(accounts.map(({ id }) => id))
+  const others = tokens.filter(({ userId }) => !ended.has(userId)) // the tokens of an account end with it
+  return [
+    ...accounts.flatMap((account) => endAccount(state, known, account)),
+    ...webhooks.map((row) => end(removed(state, known, 'webhook.deleted', toldOf('webhook', row)))),
+    ...others.map((row) => end(removed(state, known, 'token.deleted', toldOf('token', row)))),
+  ]
+}
+
+function endAccount(state: ProjectState, known: Known, row: IntegrationRows['service_account']): Change[] {
+  const member = state.memberOf(row.id)
+  return [
+    end(removed(state, known, 'service_account.deleted', toldOf('service_account', row))),
+    ...(member ? [removed(state, known, 'member.removed', member)] : []),
+  ]
+}
+
+/** Marks a change of an integration that has no columns to write. */
+const end = (change: Change): Change => ({ ...change, untold: {} })

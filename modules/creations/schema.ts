@@ -1,0 +1,106 @@
+import { type TSchema, Type } from '@sinclair/typebox'
+import type { Rows } from '../../drizzle/entities.ts'
+import { view } from '../../src/commands/view.ts'
+import { Id, sampleId, Timestamp } from '../../src/schema/answer.ts'
+import { named } from '../../src/schema/named.ts'
+import { OneOf } from '../../src/schema/text.ts'
+import type { Creations } from './creations.ts'
+
+/** Integrations listed in an answer, at most of each kind. */
+const maxListed = 100
+
+export const CreatedBy = Type.Union([Id('The account that created it'), Type.Null()], {
+  description: 'The id of the account that created it; null if it is unknown or deleted',
+  examples: [sampleId],
+})
+
+// Summaries of integrations, as events show them to every member: no URL, no secret, and nothing else that only an ADMIN reads.
+
+export const webhookSummary = view<Omit<Rows['webhook'], 'eventId'>>({
+  name: 'WebhookSummary',
+  schema: Type.Object({
+    id: Id('The webhook'),
+    projectId: Id('The project'),
+    enabled: Type.Boolean({ description: 'Whether events are sent', examples: [true] }),
+    disabledReason: Type.Union([Type.String(), Type.Null()], {
+      description: 'Why the service disabled it; null unless it did',
+      examples: [null],
+    }),
+    createdBy: CreatedBy,
+    createdAt: Timestamp('When it was created'),
+  }),
+  of: ({ id, projectId, disabledAt, disabledReason, createdBy, createdAt }) => {
+    return { id, projectId, enabled: disabledAt === null, disabledReason, createdBy, createdAt }
+  },
+})
+
+export const serviceAccountSummary = view<Omit<Rows['service_account'], 'eventId'>>({
+  name: 'ServiceAccountSummary',
+  schema: Type.Object({
+    id: Id('The service account'),
+    projectId: Id('The project'),
+    name: Type.String({ description: 'The name of the service account', examples: ['Importer'] }),
+    createdBy: CreatedBy,
+    createdAt: Timestamp('When it was created'),
+  }),
+  of: ({ id, projectId, name, createdBy, createdAt }) => ({ id, projectId, name, createdBy, createdAt }),
+})
+
+export const tokenSummary = view<Omit<Rows['token'], 'eventId'>>({
+  name: 'TokenSummary',
+  schema: Type.Object({
+    id: Id('The token'),
+    serviceAccountId: Id('The service account that the token is of'),
+    createdBy: CreatedBy,
+    createdAt: Timestamp('When it was created'),
+  }),
+  of: ({ id, userId, createdBy, createdAt }) => ({ id, serviceAccountId: userId, createdBy, createdAt }),
+})
+
+const some = (schema: TSchema) => Type.Array(schema, { maxItems: maxListed })
+const Lists = named(
+  'Creations',
+  Type.Object(
+    {
+      webhooks: some(webhookSummary.schema),
+      serviceAccounts: some(serviceAccountSummary.schema),
+      tokens: some(tokenSummary.schema),
+    },
+    { description: `The first ${maxListed} of each kind` },
+  ),
+)
+
+const listsOf = ({ webhooks, accounts, tokens }: Creations) => ({
+  webhooks: webhooks.slice(0, maxListed).map((row) => webhookSummary.of(row)),
+  serviceAccounts: accounts.slice(0, maxListed).map((row) => serviceAccountSummary.of(row)),
+  tokens: tokens.slice(0, maxListed).map((row) => tokenSummary.of(row)),
+})
+
+/** The removal of a member, and what the member created. */
+export interface Departure {
+  message: string
+  stillWorking: Creations
+  revoked: Creations
+}
+
+export const departureView = view<Departure>({
+  name: 'Departure',
+  schema: Type.Object({
+    message: Type.String({ description: 'What was done', examples: ['Member removed successfully'] }),
+    stillWorking: Lists,
+    revoked: Lists,
+  }),
+  of: ({ message, stillWorking, revoked }) => {
+    return { message, stillWorking: listsOf(stillWorking), revoked: listsOf(revoked) }
+  },
+  untagged: true,
+})
+
+/** Asks to end what a member created. */
+export const Revoke = Type.Optional(
+  OneOf(
+    'Revoke',
+    ['true', 'false'],
+    'where `true`, all webhooks, service accounts and tokens that the member created end with the membership',
+  ),
+)

@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { eventually } from '../races/pair.ts'
+import { make, type Person, register } from '../support/client.ts'
+import { faultsOf } from '../support/history.ts'
+import { openTestService, type TestService } from '../support/service.ts'
+import { expectAnswer, expectRefusal } from './answers.ts'
+import { idsIn, openCreations, type Removed, wantedToken } from './creations-scene.ts'
+import { nowhere } from './scene.ts'
+import { accountsAt, type Account, type Token, tokensOf } from './service-account-scene.ts'
+
+let service: TestService
+let owner: Person
+beforeAll(async () => {
+  service = await openTestService()
+  owner = await register(service.client, 'Owner')
+})
+afterAll(() => service.close())
+
+test('removing a member answers what the member created, which goes on working', async () => {
+  const { projectId, member, webhook, account, token, webhooks } = await openCreations(owner)
+  const { status, body } = await owner.delete(member)
+  const { message, stillWorking, revoked } = body as Removed
+  expect([status, message]).toEqual([200, 'Member removed successfully'])
+  expect(idsIn(stillWorking)).toEqual([[webhook.id], [account.id], [token.id]])
+  expect(idsIn(revoked)).toEqual([[], [], []])
+  expect(JSON.stringify(body)).not.toContain('secret')
+  expect((await owner.get(`${webhooks}/${webhook.id}`)).status).toBe(200)
+  expect((await owner.as(token.token).get(`/projects/${projectId}`)).status).toBe(200)
+})
+
+test('with revoke=true everything that the member created ends in the commit of the removal', async () => {
+  const { projectId, member, admin, account, token, webhooks, events } = await openCreations(owner)
+  const program = owner.as(token.token)
+  const second = await make(program, webhooks, { url: nowhere })
+  const other = (await make(owner, accountsAt(projectId), { name: 'Other' })) as Account
+  const kept = (await make(owner, tokensOf(other), wantedToken)) as Token
+  const lent = (await make(admin, tokensOf(other), wantedToken)) as Token
+  const ours = await make(owner, webhooks, { url: nowhere })
+  const before = (await events()).length
+  const { status, body } = await owner.delete(`${member}?revoke=true`)
+  const { stillWorking, revoked } = body as Removed
+  expect([status, idsIn(stillWorking)]).toEqual([200, [[], [], []]])
+  expect(revoked.webhooks.map(({ id }) => id)).toContain(second.id)
+  expect([revoked.webhooks, revoked.serviceAccounts, revoked.tokens].map((list) => list.length)).toEqual([
+    2, 1, 2,
+  ])
+  const made = (await events()).slice(before)
+  expect(made.map(({ type }) => type).sort()).toEqual([
+    ...['member.removed', 'member.removed', 'service_account.deleted'],
+    ...['token.deleted', 'webhook.deleted', 'webhook.deleted'],
+  ])
+  expect(new Set(made.map(({ batch }) => batch)).size).toBe(1)
+  expectRefusal(
+    await program.post(`/projects/${projectId}/members/invite`, { email: admin.email, role: 'ADMIN' }),
+    404,
+  )
+  for (const gone of [token, lent])
+    await eventually('the token to be refused', async () => {
+      return (await owner.as(gone.token).get('/auth/me')).status === 401
+    })
+  expect((await owner.as(kept.token).get(`/projects/${projectId}`)).status).toBe(200)
+  expect((await owner.get(webhooks)).body.map(({ id }) => id)).toEqual([ours.id])
+  expect((await owner.get(accountsAt(projectId))).body.map(({ id }) => id)).toEqual([other.id])
+  expect(account.id).not.toBe(other.id)
+})
+
+test('deleting a service account answers and revokes what it created in the same way', async () => {
+  const { projectId, account, token, webhooks, webhook } = await openCreations(owner)
+  const second = await make(owner.as(token.token), webhooks, { url: nowhere })
+  const path = `${accountsAt(projectId)}/${account.id}?revoke=true`
+  const { revoked } = (await owner.delete(path)).body as Removed
+  expect(idsIn(revoked)).toEqual([[second.id], [], []])
+  expect((await owner.get(webhooks)).body.map(({ id }) => id)).toEqual([webhook.id])
+})
+
+test('revoking takes the role ADMIN, also from a member who leaves', async () => {
+  const { admin, projectId, member, webhooks } = await openCreations(owner)
+  await owner.patch(`${member}/role`, { role: 'VIEWER' })
+  expectRefusal(await admin.delete(`${member}?revoke=true`), 403, 'This needs the role ADMIN in the project')
+  expectRefusal(await admin.delete(`${member}?revoke=1`), 400, /^revoke must be/)
+  const { stillWorking } = (await admin.delete(member)).body as Removed
+  expect(stillWorking.webhooks).toHaveLength(1)
+  expect((await owner.get(webhooks)).body).toHaveLength(1)
+  expect((await owner.get(`/projects/${projectId}/members`)).status).toBe(200)
+})
+
+test('a batch removes a member with what the member created', async () => {
+  const { projectId, memberId, webhooks } = await openCreations(owner)
+  const operations = [{ op: 'member.remove', memberId, revoke: 'true' }]
+  const answer = await owner.post(`/projects/${projectId}/batch?return=full`, { operations })
+  expect(answer.status).toBe(200)
+  expect((await owner.get(webhooks)).body).toHaveLength(0)
+  expect((await owner.get(accountsAt(projectId))).body).toHaveLength(0)
+})
+
+test('a repeated removal under its Idempotency-Key answers the same lists', async () => {
+  const { member } = await openCreations(owner)
+  const key = { 'idempotency-key': 'once' }
+  const first = await owner.delete(`${member}?revoke=true`, key)
+  expectAnswer(await owner.delete(`${member}?revoke=true`, key), 200, first.body)
+})
+
+test('folding the events of everything that was revoked gives the stored rows', async () => {
+  expect(await faultsOf(service.services.database.reads)).toEqual([])
+})

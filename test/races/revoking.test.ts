@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { accountsAt, type Account, expiresAt, tokensOf } from '../http/service-account-scene.ts'
+import { nowhere } from '../http/scene.ts'
+import { invite, make, openClient, register } from '../support/client.ts'
+import { faultsOf } from '../support/history.ts'
+import { at, openPair, type Pair, upTo } from './pair.ts'
+
+let pair: Pair
+// Each process keeps its lease but for a moment, so that both write.
+beforeAll(async () => {
+  const hooks = { WEBHOOK_ALLOW_HTTP: 'on', WEBHOOK_ALLOW_PRIVATE: 'on' }
+  pair = await openPair({ LEASE_SLICE_MS: '0', ...hooks })
+})
+afterAll(() => pair.close())
+
+test('a member who creates things while being removed with revoke=true leaves none of them', async () => {
+  for (const _ of upTo(5)) {
+    const { id: projectId } = await make(pair.atA, '/projects', { name: 'Contended' })
+    const admin = await register(openClient(pair.a.url))
+    const admins = [admin, at(admin, pair.b)]
+    const { id: memberId } = await invite(pair.atA, projectId, admin, 'ADMIN')
+    const account = (await make(admin, accountsAt(projectId), { name: 'First' })) as Account
+    const wanted = { name: 'T', scopes: ['admin'], expiresAt }
+    const creations = upTo(8).flatMap((n) => {
+      const by = admins[n % 2]!
+      return [
+        by.post(`/projects/${projectId}/webhooks`, { url: nowhere }),
+        by.post(accountsAt(projectId), { name: 'More' }),
+        by.post(tokensOf(account), wanted),
+      ]
+    })
+    const removal = pair.atB.delete(`/projects/${projectId}/members/${memberId}?revoke=true`)
+    const answers = await Promise.all(creations)
+    expect((await removal).status).toBe(200)
+    for (const { status } of answers) expect([201, 404]).toContain(status)
+    expect((await pair.atA.get(`/projects/${projectId}/webhooks`)).body).toHaveLength(0)
+    expect((await pair.atA.get(accountsAt(projectId))).body).toHaveLength(0)
+    expect((await pair.atA.get(`/projects/${projectId}/members`)).body).toHaveLength(0)
+  }
+  expect(await faultsOf(pair.sql)).toEqual([])
+})
+
+test('webhooks made at once in two processes have each another place, and none is made beyond the limit', async () => {
+  const { id: projectId } = await make(pair.atA, '/projects', { name: 'Full' })
+  const path = `/projects/${projectId}/webhooks`
+  const made = await Promise.all(
+    upTo(120).map((n) => [pair.atA, pair.atB][n % 2]!.post(path, { url: nowhere })),
+  )
+  expect(made.filter(({ status }) => status === 201)).toHaveLength(100)
+  expect(made.filter(({ status }) => status === 409)).toHaveLength(20)
+  const [row] = await pair.sql<{ n: number }[]>`
+    select count(distinct slot)::int4 as n from webhooks where project_id = ${projectId}`
+  expect(row!.n).toBe(100)
+  expect(await faultsOf(pair.sql)).toEqual([])
+})

@@ -1,0 +1,17 @@
+import { entities, type Entity } from '../../drizzle/entities.ts'
+import { untoldOf } from '../../drizzle/untold.ts'
+import { columnsOf } from '../../src/commit/lists.ts'
+import type { Sql } from '../../src/postgres/database.ts'
+import { getTableName } from 'drizzle-orm'
+
+/** The rows of an entity, with the columns that events hold. Accounts and tokens of people are in no project. */
+export function storedRows<Row extends object>(sql: Sql, entity: Entity) {
+  const { table } = entities[entity]
+  const untold = untoldOf(entity)
+  const columns = columnsOf(table).filter(({ key }) => !untold.includes(key))
+  const account = { service_account: sql`t.id`, token: sql`t.user_id` }[entity as 'token']
+  return sql<Row[]>`
+    select ${sql.unsafe(columns.map(({ name }) => `t.${name}`).join(', '))} from ${sql(getTableName(table))} t
+    ${account ? sql`where exists (select from users u join members m on m.user_id = u.id where u.id = ${account} and u.project_id = m.project_id)` : sql``}
+    order by t.id`
+}
