@@ -71,7 +71,7 @@ export const revokedTokens = pgTable(
   (t) => [index('revoked_tokens_age').on(t.expiresAt)],
 )
 
-/** What a mail's token is good for. The token itself is in no column: it is computed from the id and the service's secret. */
+/** The purpose and the expiry of a mail's token. No column holds the token: it is computed from the id and the service's secret. */
 export const mailTokens = pgTable(
   'mail_tokens',
   {

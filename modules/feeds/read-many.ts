@@ -13,7 +13,7 @@ import { type ReadEvent, shownEvent } from '../events/views.ts'
 /** Projects that one seat of who waits is for, at most. */
 const projectsPerSeat = 100
 
-/** Projects that are looked at for the cost of a plain read. */
+/** As many projects are read for the cost of a plain read. */
 const projectsOfRead = 10
 
 /** What there is of the projects asked for. */

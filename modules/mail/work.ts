@@ -16,7 +16,7 @@ interface Open<Body> {
   body: Body
 }
 
-/** What mails are for: to verify an address, and to set a forgotten password. */
+/** The requests behind mails: verify an address, and set a forgotten password. */
 export function openMailWork(services: Services, asMe: RunAsMe) {
   return {
     verify: (asked: Open<Static<typeof VerifyBody>>) => verify(services, asked),

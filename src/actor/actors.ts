@@ -63,7 +63,7 @@ export class Actors {
     if (this.open.size === 0) this.emptied?.()
   }
 
-  /** What is in memory of a project, maybe out of date. */
+  /** The project's state in memory, which may be out of date. */
   stateOf(projectId: string): State | null | undefined {
     return this.actors.get(projectId)?.state
   }

@@ -1,7 +1,7 @@
 import { Refusal, unavailable } from '../wire/refusals.ts'
 
 interface Bounds {
-  /** What is bounded, for messages: "Too many … are in progress". */
+  /** The bounded operations, as messages name them: "Too many … are in progress". */
   what: string
   ofAll: number
   ofAccount: number

@@ -5,7 +5,7 @@ import { RoundRobin } from './round-robin.ts'
 
 /** Expensive operations of all accounts in progress at once. */
 const ofAll = 1_000
-/** What has waited longer would be answered too late to be of use. */
+/** A request that has waited longer is rejected: its answer would come too late. */
 const patienceMs = 10_000
 
 /** A rejection takes so long, or clients that do not wait for Retry-After would keep a process busy with rejections. */

@@ -63,7 +63,7 @@ export interface Command<Input extends object = object, Row = unknown> {
   weight?(input: Input): number
   /** How many accounts it looks up by their addresses: each is an invitation. */
   invites?(input: Input): number
-  /** What it costs in plain writes, where that is not its weight. */
+  /** Its cost in plain writes, where that differs from its weight. */
   cost?(input: Input): number
   /** Whether few of an account may be in progress at once: it takes long however little it writes. */
   isExpensive?(input: Input): boolean
