@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -11,9 +11,7 @@ const timeoutMs = 100_000
 const deno = join(root, 'node_modules/deno/bin.cjs')
 // The packages that are installed, nothing from the network and nothing written beside them.
 const flags = ['--node-modules-dir=manual', '--no-lock', '--cached-only', '--no-config', '--allow-all']
-
-let fresh: Awaited<ReturnType<typeof freshEnv>>
-beforeAll(async () => void (fresh = await freshEnv()))
+const fresh = await freshEnv()
 afterAll(() => fresh.drop())
 
 test('the service runs on Deno as it does on Bun', async () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -9,13 +9,8 @@ import { copyWith, newCommand, newField } from './newcomer.ts'
 import { read } from './source.ts'
 
 const run = promisify(execFile)
-
-let fresh: Awaited<ReturnType<typeof freshEnv>>
-let folder: string
-beforeAll(async () => {
-  fresh = await freshEnv()
-  folder = await mkdtemp(join(tmpdir(), 'docket-newcomer-'))
-})
+const fresh = await freshEnv()
+const folder = await mkdtemp(join(tmpdir(), 'docket-newcomer-'))
 afterAll(async () => {
   await fresh.drop()
   await rm(folder, { recursive: true })

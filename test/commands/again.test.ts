@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
 import type { Answer } from '../../src/channel/protocol.ts'
 import { newId } from '../../src/ids.ts'
 import { commands } from '../../modules/commands.ts'
@@ -11,44 +11,34 @@ import { openPlaces } from '../../src/commands/places.ts'
 import { registryOf } from '../../src/commands/registry.ts'
 import { Scheduler } from '../../src/admission/scheduler.ts'
 import { openServeOrders } from '../../src/commands/serve-orders.ts'
-import { openRun, type Run } from '../../src/commands/run.ts'
+import { openRun } from '../../src/commands/run.ts'
 import { readConfig } from '../../src/config.ts'
 import { openLog } from '../../src/log.ts'
-import { openServices, type Services } from '../../src/services.ts'
+import { openServices } from '../../src/services.ts'
 import { react } from '../../workers/reactions.ts'
-import { type Person, register } from '../support/client.ts'
+import { register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { openTestService } from '../support/service.ts'
 import { upTo } from '../races/pair.ts'
 import { later } from '../support/works.ts'
 import { orderIntegrations } from './order-integrations.ts'
 
-let service: TestService
-let other: Services
-let ada: Person
-let bea: Person
-let guest: Person
-let here: Perform
-let elsewhere: Perform
-let run: Run
 let sent: { command: Command; dispatch: Dispatch }
-beforeAll(async () => {
-  service = await openTestService()
-  const { config, database, actors } = service.services
-  other = openServices(readConfig(service.env), openLog('silent'), { commands, react })
-  ada = await register(service.client)
-  bea = await register(service.client)
-  guest = await register(service.client)
-  const places = openPlaces(database.reads)
-  const lookUp = openLookUp(openFindPerson(database.reads), places)
-  here = openPerform({ actors, findRole: service.services.findRole, lookUp, limits: config })
-  elsewhere = openPerform({ actors: other.actors, findRole: other.findRole, lookUp, limits: config })
-  const deliver: Perform = (command, dispatch, deadline) => {
-    sent = { command, dispatch }
-    return here(command, dispatch, deadline)
-  }
-  run = openRun({ registry: registryOf(commands), places, deliver, timeoutMs: 15_000 })
-})
+const service = await openTestService()
+const { config, database, actors } = service.services
+const other = openServices(readConfig(service.env), openLog('silent'), { commands, react })
+const ada = await register(service.client)
+const bea = await register(service.client)
+const guest = await register(service.client)
+const places = openPlaces(database.reads)
+const lookUp = openLookUp(openFindPerson(database.reads), places)
+const here = openPerform({ actors, findRole: service.services.findRole, lookUp, limits: config })
+const elsewhere = openPerform({ actors: other.actors, findRole: other.findRole, lookUp, limits: config })
+const deliver: Perform = (command, dispatch, deadline) => {
+  sent = { command, dispatch }
+  return here(command, dispatch, deadline)
+}
+const run = openRun({ registry: registryOf(commands), places, deliver, timeoutMs: 15_000 })
 afterAll(async () => {
   await other.close()
   await service.close()

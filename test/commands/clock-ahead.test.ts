@@ -1,38 +1,30 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { afterAll, beforeEach, expect, test } from 'bun:test'
 import { isSuspect, openFindLanded } from '../../src/actor/landed.ts'
 import { State } from '../../src/actor/state.ts'
 import type { Posted } from '../../src/actor/work.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import type { Dispatch } from '../../src/commands/order.ts'
-import type { Perform } from '../../src/commands/perform.ts'
 import { registryOf } from '../../src/commands/registry.ts'
 import { commands } from '../../modules/commands.ts'
 import { newId, tailOf } from '../../src/ids.ts'
 import { openLog } from '../../src/log.ts'
 import { readConfig } from '../../src/config.ts'
-import { openServices, type Services } from '../../src/services.ts'
+import { openServices } from '../../src/services.ts'
 import { react } from '../../workers/reactions.ts'
-import { type Body, make, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { type Body, make, register } from '../support/client.ts'
+import { openTestService } from '../support/service.ts'
 import { later } from '../support/works.ts'
 import { performOf } from './performing.ts'
 
 const yearMs = 365 * 86_400_000
-let service: TestService
-let other: Services
-let ada: Person
 let project: Body
-let perform: Perform
-let elsewhere: Perform
 const warnings: string[] = []
-beforeAll(async () => {
-  service = await openTestService()
-  other = openServices(readConfig(service.env), openLog('silent'), { commands, react })
-  const log = Object.assign(openLog('silent'), { warn: (_: object, text: string) => warnings.push(text) })
-  perform = performOf(service.services, { log })
-  elsewhere = performOf(other)
-  ada = await register(service.client)
-})
+const service = await openTestService()
+const other = openServices(readConfig(service.env), openLog('silent'), { commands, react })
+const log = Object.assign(openLog('silent'), { warn: (_: object, text: string) => warnings.push(text) })
+const perform = performOf(service.services, { log })
+const elsewhere = performOf(other)
+const ada = await register(service.client)
 afterAll(async () => {
   await other.close()
   await service.close()

@@ -1,29 +1,21 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { beforeEach, expect, test } from 'bun:test'
 import { type Answer, Lost, type Peer } from '../../src/channel/protocol.ts'
 import type { Command } from '../../src/commands/command.ts'
 import { openDeliver } from '../../src/commands/deliver.ts'
 import type { Dispatch } from '../../src/commands/order.ts'
-import type { Perform } from '../../src/commands/perform.ts'
 import { registryOf } from '../../src/commands/registry.ts'
 import { commands } from '../../modules/commands.ts'
 import { newId } from '../../src/ids.ts'
 import { type Body, make, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import { later } from '../support/works.ts'
 import { performOf } from './performing.ts'
 
-let service: TestService
-let ada: Person
-let stranger: Person
 let project: Body
-let perform: Perform
-beforeAll(async () => {
-  service = await openTestService()
-  perform = performOf(service.services)
-  ada = await register(service.client)
-  stranger = await register(service.client)
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService())
+const perform = performOf(service.services)
+const ada = await register(service.client)
+const stranger = await register(service.client)
 beforeEach(async () => void (project = await make(ada, '/projects', { name: 'Routed' })))
 
 const home: Peer = { id: newId(), host: '127.0.0.1', port: 1 }

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { beforeEach, expect, test } from 'bun:test'
 import type { Command } from '../../src/commands/command.ts'
 import type { Dispatch } from '../../src/commands/order.ts'
 import type { Perform } from '../../src/commands/perform.ts'
@@ -7,23 +7,18 @@ import { registryOf } from '../../src/commands/registry.ts'
 import { openRun } from '../../src/commands/run.ts'
 import { commands } from '../../modules/commands.ts'
 import { newId } from '../../src/ids.ts'
-import { type Body, make, type Person, register } from '../support/client.ts'
+import { type Body, make, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import { later } from '../support/works.ts'
 import { lookUpOf, performOf } from './performing.ts'
 
 const taken = 'This id is taken: what is created needs a new one'
-let service: TestService
-let ada: Person
 let project: Body
 let task: Body
 let elsewhere: Body
-beforeAll(async () => {
-  service = await openTestService()
-  ada = await register(service.client)
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService())
+const ada = await register(service.client)
 beforeEach(async () => {
   project = await make(ada, '/projects', { name: 'First' })
   elsewhere = await make(ada, '/projects', { name: 'Second' })

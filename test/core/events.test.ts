@@ -1,22 +1,17 @@
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { createTask } from '../../modules/tasks/commands.ts'
 import type { Work } from '../../src/actor/work.ts'
 import { decide } from '../../src/commands/decide.ts'
-import { type Body, make, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { type Body, make, register } from '../support/client.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import { later, workOf } from '../support/works.ts'
 
-let service: TestService
-let ada: Person
 let [project, other]: Body[] = []
-beforeAll(async () => {
-  service = await openTestService()
-  ada = await register(service.client)
-  project = await make(ada, '/projects', { name: 'Engine' })
-  other = await make(ada, '/projects', { name: 'Mill' })
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService())
+const ada = await register(service.client)
+project = await make(ada, '/projects', { name: 'Engine' })
+other = await make(ada, '/projects', { name: 'Mill' })
 
 const sql = () => service.services.database.chores
 const tasksOf = () => sql()<{ type: string; taskId: string | null }[]>`

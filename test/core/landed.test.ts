@@ -1,11 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { openFindLanded } from '../../src/actor/landed.ts'
 import { newId } from '../../src/ids.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { forFile, openTestService } from '../support/service.ts'
 
-let service: TestService
-beforeAll(async () => void (service = await openTestService()))
-afterAll(() => service.close())
+const service = await forFile(openTestService())
 
 test('a command is found wherever its first event is in the log, which is read in pages', async () => {
   const { chores: sql } = service.services.database

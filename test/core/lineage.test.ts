@@ -1,30 +1,24 @@
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { afterAll, beforeEach, expect, test } from 'bun:test'
 import { commands } from '../../modules/commands.ts'
 import { createApp } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
 import { openLog } from '../../src/log.ts'
-import { openServices, type Services } from '../../src/services.ts'
+import { openServices } from '../../src/services.ts'
 import { react } from '../../workers/reactions.ts'
-import { type Body, make, openClient, type Person, register } from '../support/client.ts'
+import { type Body, make, openClient, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { openTestService } from '../support/service.ts'
 
-let service: TestService
-let other: Services
-let ada: Person
-let adaAtOther: Person
 let project: Body
 let task: Body
-beforeAll(async () => {
-  service = await openTestService()
-  // Leases of its own: after a failover two processes may both believe that they alone write a project.
-  const config = readConfig({ ...service.env, REDIS_PREFIX: `${service.env.REDIS_PREFIX}-other` })
-  other = openServices(config, openLog('silent'), { commands, react })
-  const app = createApp(other)
-  ada = await register(service.client)
-  adaAtOther = { ...ada, ...openClient('http://localhost', ada.token, (request) => app.fetch(request)) }
-})
+const service = await openTestService()
+// Leases of its own: after a failover two processes may both believe that they alone write a project.
+const config = readConfig({ ...service.env, REDIS_PREFIX: `${service.env.REDIS_PREFIX}-other` })
+const other = openServices(config, openLog('silent'), { commands, react })
+const app = createApp(other)
+const ada = await register(service.client)
+const adaAtOther = { ...ada, ...openClient('http://localhost', ada.token, (request) => app.fetch(request)) }
 afterAll(async () => {
   await other.close()
   await service.close()

@@ -1,22 +1,19 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { mostMoved } from '../../src/facts/children.ts'
 import type { StoredEvent } from '../../src/facts/facts.ts'
 import { fold, nothing } from '../../src/facts/fold.ts'
 import { childrenBefore } from '../../src/past/children.ts'
 import { type Body, make, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import { readEvents } from '../rules/history.ts'
 import { live, lives } from '../rules/random-life.ts'
 import { cases } from '../support/depth.ts'
 
-let service: TestService
-let people: Person[]
-beforeAll(async () => {
-  service = await openTestService()
-  people = await Promise.all(['Ada', 'Bea', 'Cyd', 'Dan'].map((name) => register(service.client, name)))
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService())
+const people: Person[] = await Promise.all(
+  ['Ada', 'Bea', 'Cyd', 'Dan'].map((name) => register(service.client, name)),
+)
 const sql = () => service.services.database.reads
 
 /** What hangs on the tasks that a project's events are about, just before each. */

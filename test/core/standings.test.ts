@@ -1,14 +1,12 @@
 import { Redis } from 'ioredis'
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { mostTold, SeenBy, Standing } from '../../src/followers/standing.ts'
 import { Standings } from '../../src/followers/standings.ts'
 import { eventually } from '../races/pair.ts'
 import { invite, make, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { forFile, openTestService } from '../support/service.ts'
 
-let service: TestService
-beforeAll(async () => void (service = await openTestService()))
-afterAll(() => service.close())
+const service = await forFile(openTestService())
 
 const idOf = (n: number) => `019a0000-0000-7000-8000-${String(n).padStart(12, '0')}`
 const listOf = (count: number, from = 1) =>

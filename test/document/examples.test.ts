@@ -1,20 +1,14 @@
 import Ajv from 'ajv/dist/2020'
 import addFormats from 'ajv-formats'
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { furnish, openPeople, seqOf } from '../http/scene.ts'
 import { type Person, register } from '../support/client.ts'
 import { type OpenApi, type Operation, operationsOf } from '../support/schema-check.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { forFile, openTestService } from '../support/service.ts'
 
-let service: TestService
-let api: OpenApi
-let operations: Map<string, Operation>
-beforeAll(async () => {
-  service = await openTestService()
-  api = (await service.client.get('/../docs/json')).body as unknown as OpenApi
-  operations = operationsOf(api)
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService())
+const api = (await service.client.get('/../docs/json')).body as unknown as OpenApi
+const operations: Map<string, Operation> = operationsOf(api)
 
 test('every example fits its schema', () => {
   const ajv = addFormats(new Ajv({ strict: false, allErrors: true }))

@@ -1,12 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { read } from '../architecture/source.ts'
 import { walk } from '../http/walk.ts'
 import { type Body, make } from '../support/client.ts'
-import { openOwnWeb, type OwnWeb } from '../support/own-web.ts'
+import { openOwnWeb } from '../support/own-web.ts'
+import { forFile } from '../support/service.ts'
 
-let own: OwnWeb
-beforeAll(async () => void (own = await openOwnWeb()))
-afterAll(() => own.close())
+const own = await forFile(openOwnWeb())
 
 type GoOn = (tasks: Map<string, Body>, seen: number) => boolean | Promise<boolean>
 type Follow = (server: string, token: string, projectId: string, goOn: GoOn) => Promise<void>

@@ -1,19 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import Ajv from 'ajv/dist/2020'
 import { absentId } from '../http/answers.ts'
-import { type Person, register } from '../support/client.ts'
+import { register } from '../support/client.ts'
 import { type OpenApi, operationsOf, referred, type Schema } from '../support/schema-check.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { forFile, openTestService } from '../support/service.ts'
 
-let service: TestService
-let api: OpenApi
-let ada: Person
-beforeAll(async () => {
-  service = await openTestService()
-  api = (await service.client.get('/../docs/json')).body as unknown as OpenApi
-  ada = await register(service.client)
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService())
+const api = (await service.client.get('/../docs/json')).body as unknown as OpenApi
+const ada = await register(service.client)
 
 const isText = ({ maxLength, format }: Schema) =>
   maxLength !== undefined && format !== 'email' && format !== 'uri'

@@ -1,11 +1,10 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import spectral from '@stoplight/spectral-core'
 import { oas } from '@stoplight/spectral-rulesets'
-import { beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { openDocument } from './open-document.ts'
 
-let text: string
-beforeAll(async () => void (text = await openDocument()))
+const text = await openDocument()
 
 /** The contract has subtasks and comments both below a task and beside one: `/tasks/{id}/comments`, `/tasks/comments/{id}`. */
 const givenByContract = ['no-ambiguous-paths']

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { make, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { forFile, openTestService } from '../support/service.ts'
 
 const mostCharacters = 110
 /** Paths that end what the test needs. */
@@ -18,14 +18,8 @@ interface Document {
   paths: Record<string, Record<string, Operation>>
   components: { parameters: Record<string, Parameter>; schemas: Record<string, { properties?: object }> }
 }
-
-let service: TestService
-let ada: Person
-beforeAll(async () => {
-  service = await openTestService()
-  ada = await register(service.client)
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService())
+const ada = await register(service.client)
 
 const lastOf = (ref: string) => ref.slice(ref.lastIndexOf('/') + 1)
 

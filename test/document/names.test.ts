@@ -1,9 +1,8 @@
-import { beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { type OpenApi, operationsOf } from '../support/schema-check.ts'
 import { openDocument } from './open-document.ts'
 
-let api: OpenApi & { info: { description: string } }
-beforeAll(async () => void (api = JSON.parse(await openDocument())))
+const api: OpenApi & { info: { description: string } } = JSON.parse(await openDocument())
 
 test('operations are called by what they do', () => {
   const ids = [...operationsOf(api).values()].map(({ operationId }) => operationId)

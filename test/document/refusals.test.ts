@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { furnish, nowhere, openPeople, type People, seqOf, type Things } from '../http/scene.ts'
+import { expect, test } from 'bun:test'
+import { furnish, nowhere, openPeople, seqOf, type Things } from '../http/scene.ts'
 import { mostMoved } from '../../src/facts/children.ts'
 import { type Answer, type Body, make, type Person, register } from '../support/client.ts'
 import {
@@ -10,42 +10,14 @@ import {
   type Schema,
   undocumented,
 } from '../support/schema-check.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { forFile, openTestService } from '../support/service.ts'
 
-let service: TestService
-let people: People
-let things: Things
-let api: OpenApi
 /** A task with more than can go along with it, and where it cannot go. */
 let full: Body
 let elsewhere: Body
-/** One that may only read, and one project. */
-let token: Body & { token: string }
-let accountId: string
 /** A project whose first 16 events are gone. */
 let aged: Body
 let agedWebhook: Body
-let operations: [name: string, operation: Operation][]
-beforeAll(async () => {
-  service = await openTestService({ HISTORY_DAYS: '30' })
-  api = (await service.client.get('/../docs/json')).body as unknown as OpenApi
-  operations = [...operationsOf(api)]
-  people = await openPeople(service.client)
-  things = await furnish(people, await register(service.client))
-  await fillTask()
-  await ageProject()
-  const expiresAt = new Date(Date.now() + 86_400_000).toISOString()
-  const reading = { name: 'Reader', scopes: ['read'], projects: [things.projectId], expiresAt }
-  token = (await make(people.owner, '/tokens', reading)) as Body & { token: string }
-  const { id } = await make(people.owner, `/projects/${things.projectId}/service-accounts`, {
-    name: 'Importer',
-  })
-  accountId = id
-  for (const one of [people.owner, people.editor]) {
-    await one.post('/projects', { name: 'Engine' }, { 'idempotency-key': 'used' })
-  }
-})
-afterAll(() => service.close())
 
 async function fillTask(): Promise<void> {
   elsewhere = await make(people.owner, '/projects', { name: 'Elsewhere' })
@@ -89,6 +61,27 @@ const fill = (path: string, { projectId, memberId, taskId, subtaskId, commentId 
   Object.assign(ids, { subtasks: subtaskId, comments: commentId, tokens: token.id, accounts: accountId })
   ids.webhooks = things.webhookId
   return path.replace(/(\w+)\/\{\w+\}/g, (_, what: string) => `${what}/${ids[what]}`).slice('/api/v1'.length)
+}
+
+const service = await forFile(openTestService({ HISTORY_DAYS: '30' }))
+const api = (await service.client.get('/../docs/json')).body as unknown as OpenApi
+const operations: [name: string, operation: Operation][] = [...operationsOf(api)]
+const people = await openPeople(service.client)
+const things = await furnish(people, await register(service.client))
+await fillTask()
+await ageProject()
+const expiresAt = new Date(Date.now() + 86_400_000).toISOString()
+const reading = { name: 'Reader', scopes: ['read'], projects: [things.projectId], expiresAt }
+/** One that may only read, and one project. */
+const token: Body & { token: string } = (await make(people.owner, '/tokens', reading)) as Body & {
+  token: string
+}
+const { id } = await make(people.owner, `/projects/${things.projectId}/service-accounts`, {
+  name: 'Importer',
+})
+const accountId = id
+for (const one of [people.owner, people.editor]) {
+  await one.post('/projects', { name: 'Engine' }, { 'idempotency-key': 'used' })
 }
 
 function bodyOf({ requestBody, operationId }: Operation): Record<string, unknown> | undefined {

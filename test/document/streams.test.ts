@@ -1,9 +1,8 @@
-import { beforeAll, expect, test } from 'bun:test'
-import { differences, type OpenApi, operationsOf, referred } from '../support/schema-check.ts'
+import { expect, test } from 'bun:test'
+import { differences, operationsOf, referred } from '../support/schema-check.ts'
 import { openDocument } from './open-document.ts'
 
-let api: OpenApi
-beforeAll(async () => void (api = JSON.parse(await openDocument())))
+const api = JSON.parse(await openDocument())
 
 test('what a reader had last is a parameter where a stream goes on after it', () => {
   const taking = [...operationsOf(api)].flatMap(([name, { parameters }]) => {

@@ -1,25 +1,20 @@
 import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
 import openapiTypescript, { astToString } from 'openapi-typescript'
 import ts from 'typescript'
 import { right, wrong } from './client-code.ts'
 import { openDocument } from './open-document.ts'
 
-let folder: string
+const folder = await mkdtemp(join(tmpdir(), 'docket-client-'))
+await symlink(resolve(import.meta.dirname, '../../node_modules'), join(folder, 'node_modules'))
+const types = astToString(await openapiTypescript(await openDocument()))
+const codes = { 'right.ts': right, ...Object.fromEntries(wrong.map((code, i) => [`wrong-${i}.ts`, code])) }
+await writeFile(join(folder, 'api.d.ts'), types)
+for (const [name, code] of Object.entries(codes)) await writeFile(join(folder, name), code)
 /** What the compiler says of each file, by its name. */
-let said: Map<string, string[]>
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'docket-client-'))
-  await symlink(resolve(import.meta.dirname, '../../node_modules'), join(folder, 'node_modules'))
-  const types = astToString(await openapiTypescript(await openDocument()))
-  const codes = { 'right.ts': right, ...Object.fromEntries(wrong.map((code, i) => [`wrong-${i}.ts`, code])) }
-  await writeFile(join(folder, 'api.d.ts'), types)
-  for (const [name, code] of Object.entries(codes)) await writeFile(join(folder, name), code)
-  said = compiled(Object.keys(codes).map((name) => join(folder, name)))
-})
+const said: Map<string, string[]> = compiled(Object.keys(codes).map((name) => join(folder, name)))
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 function compiled(files: string[]): Map<string, string[]> {

@@ -1,18 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { make, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { expect, test } from 'bun:test'
+import { make, register } from '../support/client.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import { expectRefusal } from './answers.ts'
 
 const [json, stream] = ['application/json', 'text/event-stream']
-let service: TestService
-let ada: Person
-let path: string
-beforeAll(async () => {
-  service = await openTestService()
-  ada = await register(service.client)
-  path = `/projects/${(await make(ada, '/projects', { name: 'Engine' })).id}/events`
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService())
+const ada = await register(service.client)
+const path = `/projects/${(await make(ada, '/projects', { name: 'Engine' })).id}/events`
 
 /** Without its body, which does not end where it is a stream. */
 const headersOf = async (accept?: string) =>

@@ -1,22 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { type Client, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { expect, test } from 'bun:test'
+import { type Client, register } from '../support/client.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import { absentId, expectRefusal, malformedIds } from './answers.ts'
 import { type Endpoint, endpoints } from './endpoints.ts'
-import { furnish, openPeople, type People, callers, type Things } from './scene.ts'
+import { furnish, openPeople, callers, type Things } from './scene.ts'
 
-let service: TestService
-let people: People
-let guest: Person
-let untouched: Things
-
-beforeAll(async () => {
-  service = await openTestService()
-  people = await openPeople(service.client)
-  guest = await register(service.client)
-  untouched = await furnish(people, guest)
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService())
+const people = await openPeople(service.client)
+const guest = await register(service.client)
+const untouched = await furnish(people, guest)
 
 const call = (who: Client, { method, path, body }: Endpoint, things: Things) =>
   who.call(method, path(things), body?.(things))

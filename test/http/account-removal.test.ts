@@ -1,19 +1,15 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { nilId } from '../../src/ids.ts'
 import { closeAccount } from '../../workers/close-account.ts'
 import { leftMembers, leftOwners, lookAfter } from '../../workers/left-behind.ts'
 import { eventually } from '../races/pair.ts'
 import { invite, make, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import { expectAnswer, expectRefusal } from './answers.ts'
 
-let service: TestService
-beforeAll(async () => {
-  service = await openTestService()
-  service.startWorkers()
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService())
+service.startWorkers()
 
 const sql = () => service.services.database.reads
 const settled = () =>

@@ -1,20 +1,17 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { withMe } from '../../modules/accounts/change.ts'
 import { openTokens } from '../../src/identity/tokens.ts'
 import { expireRevokedTokens } from '../../workers/cleanup.ts'
 import { type Client, register } from '../support/client.ts'
 import { freshRedis } from '../support/redis.ts'
-import { openTestService, type TestService, testSecret } from '../support/service.ts'
+import { forFile, openTestService, testSecret } from '../support/service.ts'
 import { eventually, openPair, upTo } from '../races/pair.ts'
 import { absentId, expectAnswer, expectRefusal, rightTexts, wrongNames } from './answers.ts'
 
 const password = 'secret-1'
 const other = 'secret-2'
 const invalid = 'The bearer token is not valid'
-
-let service: TestService
-beforeAll(async () => void (service = await openTestService()))
-afterAll(() => service.close())
+const service = await forFile(openTestService())
 
 const signIn = (email: string, secret = password, client: Client = service.client) =>
   client.post('/auth/login', { email, password: secret })

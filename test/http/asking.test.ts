@@ -1,22 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { type Body, invite, make, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { expect, test } from 'bun:test'
+import { invite, make, register } from '../support/client.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import { absentId, expectRefusal } from './answers.ts'
 
-let service: TestService
-let ada: Person
-let grace: Person
-let project: Body
-let task: Body
-beforeAll(async () => {
-  service = await openTestService()
-  ada = await register(service.client, 'Ada')
-  grace = await register(service.client, 'Grace')
-  project = await make(ada, '/projects', { name: 'P' })
-  await invite(ada, project.id, grace, 'EDITOR')
-  task = await make(ada, '/tasks', { title: 'T', projectId: project.id })
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService())
+const ada = await register(service.client, 'Ada')
+const grace = await register(service.client, 'Grace')
+const project = await make(ada, '/projects', { name: 'P' })
+await invite(ada, project.id, grace, 'EDITOR')
+const task = await make(ada, '/tasks', { title: 'T', projectId: project.id })
 
 test('a query parameter given twice is refused by its name, wherever it is given', async () => {
   const paths = ['/projects', '/tasks', `/projects/${project.id}`, `/tasks/${task.id}/comments`, '/auth/me']

@@ -1,11 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import { absentId, anId, expectAnswer, expectRefusal, rightTexts, wrongNames, wrongTexts } from './answers.ts'
 
-let service: TestService
-beforeAll(async () => void (service = await openTestService()))
-afterAll(() => service.close())
+const service = await forFile(openTestService())
 
 const password = 'secret-1'
 const account = (email: string) => ({ name: 'Ada Lovelace', email, password })

@@ -1,17 +1,12 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
-import { type Body, invite, make, type Person, register } from '../support/client.ts'
+import { afterAll, beforeEach, expect, test } from 'bun:test'
+import { type Body, invite, make, register } from '../support/client.ts'
 import { absentId, expectRefusal } from './answers.ts'
 import { create, openScene } from './batch-scene.ts'
 
-let scene: Awaited<ReturnType<typeof openScene>>
-let ada: Person
-let bea: Person
 let project: Body
 let task: Body
-beforeAll(async () => {
-  scene = await openScene()
-  ;({ ada, bea } = scene)
-})
+const scene = await openScene()
+const { ada, bea } = scene
 afterAll(() => scene.service.close())
 beforeEach(async () => void ({ project, task } = await scene.furnish()))
 

@@ -1,18 +1,13 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
-import type { Body, Person } from '../support/client.ts'
+import { afterAll, beforeEach, expect, test } from 'bun:test'
+import type { Body } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { anId, expectRefusal } from './answers.ts'
 import { create, doneIn, openScene } from './batch-scene.ts'
 
-let scene: Awaited<ReturnType<typeof openScene>>
-let ada: Person
-let bea: Person
 let project: Body
 let task: Body
-beforeAll(async () => {
-  scene = await openScene()
-  ;({ ada, bea } = scene)
-})
+const scene = await openScene()
+const { ada, bea } = scene
 afterAll(() => scene.service.close())
 beforeEach(async () => void ({ project, task } = await scene.furnish()))
 

@@ -1,15 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { expect, test } from 'bun:test'
+import { register } from '../support/client.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import { expectRefusal } from './answers.ts'
 
-let service: TestService
-let ada: Person
-beforeAll(async () => {
-  service = await openTestService()
-  ada = await register(service.client)
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService())
+const ada = await register(service.client)
 
 test('a body may have 50,000 keys and elements, counted before it is parsed', async () => {
   const textIsNotCounted = JSON.stringify(',[{'.repeat(50_000))

@@ -1,31 +1,22 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { createApp } from '../../src/app.ts'
 import { type Body, invite, make, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import { expectRefusal } from './answers.ts'
 import { endpoints } from './endpoints.ts'
-import { furnish, openPeople, type People, type Things } from './scene.ts'
+import { furnish, openPeople } from './scene.ts'
 import { walk } from './walk.ts'
 
-let service: TestService
-let people: People
-let guest: Person
-/** What a token reaches, and what else its account has. */
-let mine: Things
-let other: Things
-/** The owner's, with every scope and one project. */
-let bound: Person
-beforeAll(async () => {
-  service = await openTestService()
-  people = await openPeople(service.client)
-  guest = await register(service.client)
-  mine = await furnish(people, guest)
-  other = await furnish(people, guest)
-  bound = await boundTo(people.owner, [mine.projectId])
-})
-afterAll(() => service.close())
-
 const expiresAt = new Date(Date.now() + 86_400_000).toISOString()
+
+const service = await forFile(openTestService())
+const people = await openPeople(service.client)
+const guest = await register(service.client)
+/** What a token reaches, and what else its account has. */
+const mine = await furnish(people, guest)
+const other = await furnish(people, guest)
+/** The owner's, with every scope and one project. */
+const bound = await boundTo(people.owner, [mine.projectId])
 async function boundTo(who: Person, projects: string[]): Promise<Person> {
   const wanted = { name: 'Bound', scopes: ['admin'], projects, expiresAt }
   const { token } = (await make(who, '/tokens', wanted)) as Body & { token: string }

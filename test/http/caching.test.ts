@@ -1,37 +1,29 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { invite, make, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import { nextOf } from './walk.ts'
 
-let service: TestService
-let ada: Person
-let grace: Person
+const service = await forFile(openTestService())
+const ada = await register(service.client, 'Ada')
+const grace = await register(service.client, 'Grace')
+const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
+await invite(ada, projectId, grace, 'EDITOR')
+await make(ada, '/projects', { name: "Ada's own" })
+for (const assigneeId of [ada.id, grace.id, ada.id, grace.id])
+  await make(ada, '/tasks', { title: 'Wheels', projectId, assigneeId, dueDate: '2030-01-01' })
+const task = await make(ada, '/tasks', { title: 'Talk', projectId })
+await make(grace, `/tasks/${task.id}/comments`, { text: 'Slow' })
+await make(grace, `/tasks/${task.id}/subtasks`, { title: 'Oil' })
+const mine = `/tasks?projectId=${projectId}&assigneeId=me`
+const second = nextOf((await ada.get(`${mine}&limit=1`)).headers)!
 /** Everything that can be read; both may read all of it. */
-let paths: string[]
-
-beforeAll(async () => {
-  service = await openTestService()
-  ada = await register(service.client, 'Ada')
-  grace = await register(service.client, 'Grace')
-  const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
-  await invite(ada, projectId, grace, 'EDITOR')
-  await make(ada, '/projects', { name: "Ada's own" })
-  for (const assigneeId of [ada.id, grace.id, ada.id, grace.id])
-    await make(ada, '/tasks', { title: 'Wheels', projectId, assigneeId, dueDate: '2030-01-01' })
-  const task = await make(ada, '/tasks', { title: 'Talk', projectId })
-  await make(grace, `/tasks/${task.id}/comments`, { text: 'Slow' })
-  await make(grace, `/tasks/${task.id}/subtasks`, { title: 'Oil' })
-  const mine = `/tasks?projectId=${projectId}&assigneeId=me`
-  const second = nextOf((await ada.get(`${mine}&limit=1`)).headers)!
-  paths = [
-    ...['/auth/me', '/projects', '/projects?limit=1', `/projects/${projectId}`],
-    ...[`/projects/${projectId}/members`, `/projects/${projectId}/events`],
-    ...['/tasks', '/tasks?assigneeId=me', `/tasks?projectId=${projectId}`, `/tasks/${task.id}`],
-    ...[mine, `${mine}&status=TODO`, `${mine}&sort=-dueDate`, `${mine}&dueAfter=2029-01-01`, second],
-    ...[`/tasks/${task.id}/subtasks`, `/tasks/${task.id}/comments`],
-  ]
-})
-afterAll(() => service.close())
+const paths: string[] = [
+  ...['/auth/me', '/projects', '/projects?limit=1', `/projects/${projectId}`],
+  ...[`/projects/${projectId}/members`, `/projects/${projectId}/events`],
+  ...['/tasks', '/tasks?assigneeId=me', `/tasks?projectId=${projectId}`, `/tasks/${task.id}`],
+  ...[mine, `${mine}&status=TODO`, `${mine}&sort=-dueDate`, `${mine}&dueAfter=2029-01-01`, second],
+  ...[`/tasks/${task.id}/subtasks`, `/tasks/${task.id}/comments`],
+]
 
 test('the ETag of one caller never hides from another what they would see', async () => {
   for (const path of paths) {

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { type Body, invite, make, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import {
   anId,
   anInstant,
@@ -11,19 +11,12 @@ import {
   rightTexts,
   wrongTexts,
 } from './answers.ts'
-import { openPeople, openProject, type People } from './scene.ts'
+import { openPeople, openProject } from './scene.ts'
 
-let service: TestService
-let people: People
-let projectId: string
-let taskId: string
-beforeAll(async () => {
-  service = await openTestService()
-  people = await openPeople(service.client)
-  projectId = await openProject(people)
-  taskId = (await make(people.owner, '/tasks', { title: 'Wheels', projectId })).id
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService())
+const people = await openPeople(service.client)
+const projectId = await openProject(people)
+const taskId = (await make(people.owner, '/tasks', { title: 'Wheels', projectId })).id
 
 const say = (who: Person = people.editor): Promise<Body> =>
   make(who, `/tasks/${taskId}/comments`, { text: 'Slow' })

@@ -1,35 +1,27 @@
 import { gunzipSync } from 'node:zlib'
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { createApp } from '../../src/app.ts'
-import { make, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { make, register } from '../support/client.ts'
+import { forFile, openTestService } from '../support/service.ts'
 
-let service: TestService
-let app: ReturnType<typeof createApp>
-let ada: Person
-/** Reads whose answers are large, and one of each kind: a list, a page without a project, a single resource. */
-let large: string[]
-let taskPath: string
 const description = 'Grüße, 漢字 😀 '.repeat(900)
 
-beforeAll(async () => {
-  service = await openTestService()
-  app = createApp(service.services)
-  ada = await register(service.client)
-  const { id: projectId } = await make(ada, '/projects', { name: 'P', description })
-  const { id } = await make(ada, '/tasks', { title: 'T', projectId, description })
-  await make(ada, `/tasks/${id}/comments`, { text: description })
-  taskPath = `/tasks/${id}`
-  large = [
-    taskPath,
-    `/projects/${projectId}`,
-    '/projects',
-    '/tasks',
-    `/tasks?projectId=${projectId}`,
-    `${taskPath}/comments`,
-  ]
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService())
+const app = createApp(service.services)
+const ada = await register(service.client)
+const { id: projectId } = await make(ada, '/projects', { name: 'P', description })
+const { id } = await make(ada, '/tasks', { title: 'T', projectId, description })
+await make(ada, `/tasks/${id}/comments`, { text: description })
+const taskPath = `/tasks/${id}`
+/** Reads whose answers are large, and one of each kind: a list, a page without a project, a single resource. */
+const large: string[] = [
+  taskPath,
+  `/projects/${projectId}`,
+  '/projects',
+  '/tasks',
+  `/tasks?projectId=${projectId}`,
+  `${taskPath}/comments`,
+]
 
 async function ask(path: string, headers: Record<string, string> = {}, method = 'GET') {
   const all = { authorization: `Bearer ${ada.token}`, ...headers }

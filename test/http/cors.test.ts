@@ -1,10 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { forFile, openTestService } from '../support/service.ts'
 
-let closed: TestService
-beforeAll(async () => void (closed = await openTestService()))
-afterAll(() => closed.close())
+const closed = await forFile(openTestService())
 
 const origin = 'https://app.example.com'
 const from = (origin: string) => ({ origin })

@@ -1,19 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { faultsOf } from '../support/history.ts'
-import { type Body, make, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { type Body, make, register } from '../support/client.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import { expectRefusal } from './answers.ts'
 import { createdBy, openCreations, wantedToken } from './creations-scene.ts'
 import { nowhere } from './scene.ts'
 import { accountsAt, tokensOf } from './service-account-scene.ts'
 
-let service: TestService
-let owner: Person
-beforeAll(async () => {
-  service = await openTestService()
-  owner = await register(service.client, 'Owner')
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService())
+const owner = await register(service.client, 'Owner')
 
 test('webhooks, service accounts and tokens show the id of the account that created them', async () => {
   const { admin, projectId, webhook, webhooks, account, token } = await openCreations(owner)

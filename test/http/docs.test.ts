@@ -1,25 +1,15 @@
 import { gunzipSync } from 'node:zlib'
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { createApp } from '../../src/app.ts'
 import { differences, type OpenApi, type Operation, operationsOf, referred } from '../support/schema-check.ts'
-import { openTestService, type TestService } from '../support/service.ts'
-
-type App = ReturnType<typeof createApp>
-
-let service: TestService
-let app: App
-let api: OpenApi
-let operations: Map<string, Operation>
-
-beforeAll(async () => {
-  service = await openTestService()
-  app = createApp(service.services)
-  api = (await (await get('/api/docs/json')).json()) as OpenApi
-  operations = operationsOf(api)
-})
-afterAll(() => service.close())
+import { forFile, openTestService } from '../support/service.ts'
 
 const get = async (path: string) => app.fetch(new Request('http://localhost' + path))
+
+const service = await forFile(openTestService())
+const app = createApp(service.services)
+const api = (await (await get('/api/docs/json')).json()) as OpenApi
+const operations: Map<string, Operation> = operationsOf(api)
 
 test('the page and everything it loads come from here, under a policy that allows no other place', async () => {
   const page = await get('/api/docs')

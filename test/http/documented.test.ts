@@ -1,25 +1,18 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { type Answer, type Person, register } from '../support/client.ts'
 import { type OpenApi, operationOf, operationsOf, undocumented } from '../support/schema-check.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { forFile, openTestService, type TestService } from '../support/service.ts'
 import { openMailScene } from '../mail/scene.ts'
 import { endpoints } from './endpoints.ts'
-import { furnish, openPeople, type People } from './scene.ts'
+import { furnish, openPeople } from './scene.ts'
 
-let service: TestService
-let api: OpenApi
-let people: People
-let guest: Person
 /** Operations that succeeded and that refused. */
 const seen = new Set<string>()
 
-beforeAll(async () => {
-  service = await openTestService()
-  api = (await service.client.get('/../docs/json')).body as unknown as OpenApi
-  people = await openPeople(service.client)
-  guest = await register(service.client)
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService())
+const api = (await service.client.get('/../docs/json')).body as unknown as OpenApi
+const people = await openPeople(service.client)
+const guest = await register(service.client)
 
 /** Calls, and holds the answer to what the document says of the operation. */
 async function call(

@@ -1,17 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { make, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { expect, test } from 'bun:test'
+import { make, register } from '../support/client.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import { expectRefusal } from './answers.ts'
 
-let service: TestService
-let ada: Person
-let projectId: string
-beforeAll(async () => {
-  service = await openTestService()
-  ada = await register(service.client)
-  projectId = (await make(ada, '/projects', { name: 'Calendar' })).id
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService())
+const ada = await register(service.client)
+const projectId = (await make(ada, '/projects', { name: 'Calendar' })).id
 
 const forms: Record<string, string> = {
   '2027-01-31T17:00:00.000Z': '2027-01-31T17:00:00.000Z',

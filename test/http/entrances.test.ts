@@ -1,14 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { createApp } from '../../src/app.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { forFile, openTestService } from '../support/service.ts'
 
-let service: TestService
-let app: ReturnType<typeof createApp>
-beforeAll(async () => {
-  service = await openTestService()
-  app = createApp(service.services)
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService())
+const app = createApp(service.services)
 
 const get = (path: string) => app.fetch(new Request(`http://localhost${path}`))
 

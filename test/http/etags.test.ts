@@ -1,32 +1,22 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { invite, make } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import { eventsOf, expectRefusal } from './answers.ts'
-import { openPeople, openProject, type People } from './scene.ts'
+import { openPeople, openProject } from './scene.ts'
 
-let service: TestService
-let people: People
-let projectId: string
-let taskId: string
-let subtaskId: string
-let paths: Record<string, string>
-
-beforeAll(async () => {
-  service = await openTestService()
-  people = await openPeople(service.client)
-  projectId = await openProject(people)
-  taskId = (await make(people.owner, '/tasks', { title: 'Wheels', projectId })).id
-  subtaskId = (await make(people.owner, `/tasks/${taskId}/subtasks`, { title: 'Oil' })).id
-  paths = {
-    project: `/projects/${projectId}`,
-    task: `/tasks/${taskId}`,
-    members: `/projects/${projectId}/members`,
-    tasks: `/tasks?projectId=${projectId}`,
-    subtasks: `/tasks/${taskId}/subtasks`,
-    comments: `/tasks/${taskId}/comments`,
-  }
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService())
+const people = await openPeople(service.client)
+const projectId = await openProject(people)
+const taskId = (await make(people.owner, '/tasks', { title: 'Wheels', projectId })).id
+const subtaskId = (await make(people.owner, `/tasks/${taskId}/subtasks`, { title: 'Oil' })).id
+const paths: Record<string, string> = {
+  project: `/projects/${projectId}`,
+  task: `/tasks/${taskId}`,
+  members: `/projects/${projectId}/members`,
+  tasks: `/tasks?projectId=${projectId}`,
+  subtasks: `/tasks/${taskId}/subtasks`,
+  comments: `/tasks/${taskId}/comments`,
+}
 
 const tagOf = async (path: string, who = people.viewer) => (await who.get(path)).headers.get('etag')!
 const ask = (path: string, tag: string, who = people.viewer) => who.get(path, { 'if-none-match': tag })

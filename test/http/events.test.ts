@@ -1,17 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { eventTypes } from '../../modules/event-types.ts'
-import { type Body, invite, make, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { type Body, invite, make, register } from '../support/client.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import { said } from './answers.ts'
 import { type FeedEvent, readFeed } from './feed.ts'
 
-let service: TestService
-let ada: Person
-beforeAll(async () => {
-  service = await openTestService()
-  ada = await register(service.client, 'Ada')
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService())
+const ada = await register(service.client, 'Ada')
 
 const openProject = async () => (await make(ada, '/projects', { name: 'Engine' })).id
 const feedOf = (projectId: string, query = '') => `/projects/${projectId}/events${query}`

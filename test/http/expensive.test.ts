@@ -1,23 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import postgres from 'postgres'
 import { eventually, tally, upTo } from '../races/pair.ts'
-import { type Answer, type Client, invite, make, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { type Answer, type Client, invite, make, register } from '../support/client.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import { expectRefusal } from './answers.ts'
 
-let service: TestService
-let ada: Person
-let bob: Person
-let projectId: string
-let bobsTask: string
-
-beforeAll(async () => {
-  service = await openTestService()
-  ;[ada, bob] = [await register(service.client), await register(service.client)]
-  projectId = await projectWith(ada, 500)
-  bobsTask = (await make(bob, '/tasks', { title: 'T', projectId: await projectWith(bob, 300) })).id
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService())
+const [ada, bob] = [await register(service.client), await register(service.client)]
+const projectId = await projectWith(ada, 500)
+const bobsTask = (await make(bob, '/tasks', { title: 'T', projectId: await projectWith(bob, 300) })).id
 
 async function projectWith(owner: Client, tasks: number): Promise<string> {
   const { id } = await make(owner, '/projects', { name: 'P' })

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { createApp } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
 import { openLog } from '../../src/log.ts'
@@ -9,24 +9,19 @@ import { react } from '../../workers/reactions.ts'
 import { Random } from '../faults/random.ts'
 import { beginLife, liveOn } from '../past/life.ts'
 import { invite, make, openClient, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { forFile, openTestService } from '../support/service.ts'
 
-let service: TestService
-let app: ReturnType<typeof createApp>
 /** The types of the events that were told without being read. */
 const fed = new Set<string>()
-beforeAll(async () => {
-  service = await openTestService()
-  const { recent } = service.services
-  const { after } = recent
-  recent.after = (range) => {
-    const events = after.call(recent, range)
-    for (const { type } of events ?? []) fed.add(type)
-    return events
-  }
-  app = createApp(service.services)
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService())
+const { recent } = service.services
+const { after } = recent
+recent.after = (range) => {
+  const events = after.call(recent, range)
+  for (const { type } of events ?? []) fed.add(type)
+  return events
+}
+const app = createApp(service.services)
 
 /** Listens in the very process that writes, and gives what was heard after a seq up to another, byte for byte. */
 async function listen(who: Person, projectId: string) {

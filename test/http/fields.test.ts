@@ -1,20 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { invite, make, type Person, register } from '../support/client.ts'
+import { expect, test } from 'bun:test'
+import { invite, make, register } from '../support/client.ts'
 import { type OpenApi, operationsOf, referred } from '../support/schema-check.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import { absentId, expectRefusal } from './answers.ts'
 
-let service: TestService
-let ada: Person
-let projectId: string
-let taskId: string
-beforeAll(async () => {
-  service = await openTestService()
-  ada = await register(service.client, 'Ada')
-  projectId = (await make(ada, '/projects', { name: 'P' })).id
-  taskId = (await make(ada, '/tasks', { title: 'T', projectId })).id
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService())
+const ada = await register(service.client, 'Ada')
+const projectId = (await make(ada, '/projects', { name: 'P' })).id
+const taskId = (await make(ada, '/tasks', { title: 'T', projectId })).id
 
 test('a field that a resource does not have is refused with the one that was meant, and nothing is done', async () => {
   const { id: subtaskId } = await make(ada, `/tasks/${taskId}/subtasks`, { title: 'S' })

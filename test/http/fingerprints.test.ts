@@ -1,23 +1,18 @@
 import { createHash } from 'node:crypto'
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { hash } from '@node-rs/argon2'
-import { type Client, make, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService, testSecret } from '../support/service.ts'
+import { type Client, make, register } from '../support/client.ts'
+import { forFile, openTestService, testSecret } from '../support/service.ts'
 import { absentId, expectRefusal } from './answers.ts'
 import { nowhere } from './scene.ts'
 
-let service: TestService
-let ada: Person
 let hashed = 0
-beforeAll(async () => {
-  service = await openTestService()
-  ada = await register(service.client)
-  const { passwords } = service.services
-  const { hash, matches } = passwords
-  passwords.hash = (...given) => (hashed++, hash(...given))
-  passwords.matches = (...given) => (hashed++, matches(...given))
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService())
+const ada = await register(service.client)
+const { passwords } = service.services
+const own = { ...passwords }
+passwords.hash = (...given) => (hashed++, own.hash(...given))
+passwords.matches = (...given) => (hashed++, own.matches(...given))
 
 const used = 'This Idempotency-Key was used for another request'
 let keys = 0

@@ -1,20 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { type Body, invite, make, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { type Body, invite, make, register } from '../support/client.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import { apply, emptyModel, type Model, readFeed } from './feed.ts'
 import { nextOf, walk } from './walk.ts'
 import { cases } from '../support/depth.ts'
 
-let service: TestService
-let ada: Person
-let grace: Person
-beforeAll(async () => {
-  service = await openTestService()
-  ada = await register(service.client, 'Ada')
-  grace = await register(service.client, 'Grace')
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService())
+const ada = await register(service.client, 'Ada')
+const grace = await register(service.client, 'Grace')
 
 const byId = (things: Iterable<object>) =>
   [...things].sort((a, b) => ((a as Body).id < (b as Body).id ? -1 : 1))

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { expect, setDefaultTimeout, test } from 'bun:test'
 import fc from 'fast-check'
 import { createApp } from '../../src/app.ts'
-import { type Answer, invite, make, openClient, type Person, register } from '../support/client.ts'
+import { type Answer, invite, make, openClient, register } from '../support/client.ts'
 import {
   type OpenApi,
   type Operation,
@@ -9,29 +9,21 @@ import {
   referred,
   undocumented,
 } from '../support/schema-check.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import { absentId, expectRefusal } from './answers.ts'
 import { aBodyLike, anUnlikelyId, aQuery, someHeaders } from './hostile.ts'
 import { hostileBodies, hostileTexts } from './hostile-texts.ts'
-import { furnish, openPeople, type People, type Things } from './scene.ts'
+import { furnish, openPeople, type Things } from './scene.ts'
 import { cases } from '../support/depth.ts'
 
 const seed = 20_270_131
 const runsPerOperation = cases(20)
 const patienceMs = 40_000
 setDefaultTimeout(120_000)
-
-let service: TestService
-let api: OpenApi
-let people: People
-let guest: Person
-beforeAll(async () => {
-  service = await openTestService()
-  api = (await service.client.get('/../docs/json')).body as unknown as OpenApi
-  people = await openPeople(service.client)
-  guest = await register(service.client)
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService())
+const api = (await service.client.get('/../docs/json')).body as unknown as OpenApi
+const people = await openPeople(service.client)
+const guest = await register(service.client)
 
 /** The answer, or a failure when there is none in time. */
 async function inTime(answer: Promise<Answer>): Promise<Answer> {

@@ -1,17 +1,16 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { afterAll, beforeEach, expect, test } from 'bun:test'
 import { newId } from '../../src/ids.ts'
 import { upTo } from '../races/pair.ts'
-import type { Body, Person } from '../support/client.ts'
+import type { Body } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { expectRefusal } from './answers.ts'
 import { openScene } from './batch-scene.ts'
 
 const taken = 'This id is taken: what is created needs a new one'
 let scene: Awaited<ReturnType<typeof openScene>>
-let ada: Person
 let project: Body
 let task: Body
-beforeAll(async () => void ({ ada } = scene = await openScene()))
+const { ada } = (scene = await openScene())
 afterAll(() => scene.service.close())
 beforeEach(async () => void ({ project, task } = await scene.furnish()))
 

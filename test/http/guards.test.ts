@@ -1,20 +1,12 @@
 import { connect } from 'node:net'
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import type { Client, Person } from '../support/client.ts'
+import { describe, expect, test } from 'bun:test'
 import { openOwnWeb } from '../support/own-web.ts'
-import type { ServiceProcess } from '../support/service.ts'
 import { expectRefusal } from './answers.ts'
 import { exchange, head } from './raw.ts'
+import { forFile } from '../support/service.ts'
 
-let web: ServiceProcess
-let nobody: Client
-let ada: Person
-let close: () => Promise<void>
-beforeAll(async () => {
-  ;({ web, ada, close } = await openOwnWeb({ BODY_TIMEOUT_MS: '300' }))
-  nobody = ada.as()
-})
-afterAll(() => close())
+const { web, ada } = await forFile(openOwnWeb({ BODY_TIMEOUT_MS: '300' }))
+const nobody = ada.as()
 
 const bearer = () => ({ Authorization: `Bearer ${ada.token}` })
 const json = { 'Content-Type': 'application/json' }

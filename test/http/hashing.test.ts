@@ -1,17 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { upTo } from '../races/pair.ts'
-import { type Answer, type Client, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { type Answer, register } from '../support/client.ts'
+import { forFile, openTestService } from '../support/service.ts'
 
-let service: TestService
-let client: Client
-let ada: Person
-beforeAll(async () => {
-  service = await openTestService({ TRUST_PROXY: 'on' })
-  client = service.client
-  ada = await register(client)
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService({ TRUST_PROXY: 'on' }))
+const client = service.client
+const ada = await register(client)
 
 const login = (email: string, password: string, address: string) =>
   client.post('/auth/login', { email, password }, { 'x-forwarded-for': address })

@@ -1,22 +1,16 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { newId } from '../../src/ids.ts'
-import { type Body, invite, make, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { type Body, invite, make, register } from '../support/client.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import { said } from './answers.ts'
 import { type FeedEvent, readFeed } from './feed.ts'
 import { furnish } from './history-scene.ts'
 import { nextOf } from './walk.ts'
 
-let service: TestService
-let ada: Person
-let grace: Person
-beforeAll(async () => {
-  service = await openTestService({ HISTORY_DAYS: '30' })
-  ada = await register(service.client, 'Ada')
-  grace = await register(service.client, 'Grace')
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService({ HISTORY_DAYS: '30' }))
+const ada = await register(service.client, 'Ada')
+const grace = await register(service.client, 'Grace')
 
 const openProject = async () => (await make(ada, '/projects', { name: 'Engine' })).id
 const historyOf = (projectId: string, query = '') => `/projects/${projectId}/history${query}`

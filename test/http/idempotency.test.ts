@@ -1,19 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { expireKeys } from '../../workers/cleanup.ts'
-import { openPair, type Pair, upTo } from '../races/pair.ts'
-import { type Answer, type Client, invite, make, type Person, register } from '../support/client.ts'
+import { openPair, upTo } from '../races/pair.ts'
+import { type Answer, type Client, invite, make, register } from '../support/client.ts'
 import { expectRefusal } from './answers.ts'
+import { forFile } from '../support/service.ts'
 
 const used = 'This Idempotency-Key was used for another request'
-let pair: Pair
-let ada: Person
-let atB: Client
-beforeAll(async () => {
-  pair = await openPair()
-  ada = pair.atA
-  atB = pair.atB
-})
-afterAll(() => pair.close())
+const pair = await forFile(openPair())
+const ada = pair.atA
+const atB = pair.atB
 
 let keys = 0
 const newKey = () => `key-${++keys}`

@@ -1,19 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { eventually, openPair, type Pair, upTo } from '../races/pair.ts'
+import { expect, test } from 'bun:test'
+import { eventually, openPair, upTo } from '../races/pair.ts'
 import { type Answer, type Client, openClient, register } from '../support/client.ts'
 import { expectRefusal } from './answers.ts'
+import { forFile } from '../support/service.ts'
 
 const used = 'This Idempotency-Key was used for another request'
 const password = 'secret-1'
-let pair: Pair
-let a: Client
-let b: Client
-beforeAll(async () => {
-  pair = await openPair()
-  a = openClient(pair.a.url)
-  b = openClient(pair.b.url)
-})
-afterAll(() => pair.close())
+const pair = await forFile(openPair())
+const a = openClient(pair.a.url)
+const b = openClient(pair.b.url)
 
 let people = 0
 const account = () => ({ name: 'Ada', email: `keyed-${++people}@example.com`, password })

@@ -1,21 +1,16 @@
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { make, openClient, type Person, register } from '../support/client.ts'
-import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
+import { freshEnv, spawnService } from '../support/service.ts'
 import { head } from './raw.ts'
 import { listen, take } from './listen.ts'
 
 // The server takes a connection for idle after 30 s, and looks every few seconds.
 const silenceMs = 36_000
 setDefaultTimeout(4 * silenceMs)
-
-let env: Awaited<ReturnType<typeof freshEnv>>
-let web: ServiceProcess
-beforeAll(async () => {
-  env = await freshEnv({ FOLLOWERS_PER_CALLER: '3' })
-  web = await spawnService('web', env.env)
-})
+const env = await freshEnv({ FOLLOWERS_PER_CALLER: '3' })
+const web = await spawnService('web', env.env)
 afterAll(async () => {
   await web.stop()
   await env.drop()

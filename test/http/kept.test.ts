@@ -1,17 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { eventsAt } from '../../modules/events/queries.ts'
 import { createApp } from '../../src/app.ts'
-import { make, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { make, register } from '../support/client.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import { readFeed } from './feed.ts'
 
-let service: TestService
-let ada: Person
-beforeAll(async () => {
-  service = await openTestService({ HISTORY_DAYS: '30' })
-  ada = await register(service.client, 'Ada')
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService({ HISTORY_DAYS: '30' }))
+const ada = await register(service.client, 'Ada')
 
 /** A project with so many events. */
 async function openProject(count: number): Promise<string> {

@@ -1,46 +1,38 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { type Body, invite, make, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { expect, test } from 'bun:test'
+import { type Body, invite, make, register } from '../support/client.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import { absentId, expectRefusal } from './answers.ts'
 import { nextOf, walk } from './walk.ts'
 
 const rows = 7
 const sorts = ['createdAt', '-createdAt', 'dueDate', '-dueDate']
 
-let service: TestService
-let ada: Person
-let projectId: string
+const service = await forFile(openTestService())
+const ada = await register(service.client)
+const projectId = (await make(ada, '/projects', { name: 'Lists' })).id
+const task = await make(ada, '/tasks', { title: 'T0', projectId })
+const host = await register(service.client)
+for (let i = 1; i < rows; i++) {
+  // Several tasks are due on the same day and several on none: ties that a cursor must break.
+  const dueDate = i % 3 === 0 ? null : `2027-01-0${1 + (i % 2)}`
+  await make(ada, '/tasks', { title: `T${i}`, projectId, dueDate })
+  const { id } = await make(i % 2 ? ada : host, '/projects', { name: `P${i}` })
+  if (i % 2 === 0) await invite(host, id, ada)
+}
+for (let i = 0; i < rows; i++) {
+  await make(ada, `/tasks/${task.id}/subtasks`, { title: `S${i}` })
+  await make(ada, `/tasks/${task.id}/comments`, { text: `C${i}` })
+  await invite(ada, projectId, await register(service.client))
+}
+const paths = [
+  `/projects/${projectId}/members?`,
+  `/tasks/${task.id}/subtasks?`,
+  `/tasks/${task.id}/comments?`,
+]
+for (const sort of sorts) paths.push(`/tasks?projectId=${projectId}&sort=${sort}&`, `/tasks?sort=${sort}&`)
 /** Every list of the service: its path and the most rows in a page. */
-let lists: { path: string; most: number }[]
-
-beforeAll(async () => {
-  service = await openTestService()
-  ada = await register(service.client)
-  projectId = (await make(ada, '/projects', { name: 'Lists' })).id
-  const task = await make(ada, '/tasks', { title: 'T0', projectId })
-  const host = await register(service.client)
-  for (let i = 1; i < rows; i++) {
-    // Several tasks are due on the same day and several on none: ties that a cursor must break.
-    const dueDate = i % 3 === 0 ? null : `2027-01-0${1 + (i % 2)}`
-    await make(ada, '/tasks', { title: `T${i}`, projectId, dueDate })
-    const { id } = await make(i % 2 ? ada : host, '/projects', { name: `P${i}` })
-    if (i % 2 === 0) await invite(host, id, ada)
-  }
-  for (let i = 0; i < rows; i++) {
-    await make(ada, `/tasks/${task.id}/subtasks`, { title: `S${i}` })
-    await make(ada, `/tasks/${task.id}/comments`, { text: `C${i}` })
-    await invite(ada, projectId, await register(service.client))
-  }
-  const paths = [
-    `/projects/${projectId}/members?`,
-    `/tasks/${task.id}/subtasks?`,
-    `/tasks/${task.id}/comments?`,
-  ]
-  for (const sort of sorts) paths.push(`/tasks?projectId=${projectId}&sort=${sort}&`, `/tasks?sort=${sort}&`)
-  lists = paths.map((path) => ({ path, most: 200 }))
-  lists.push({ path: '/projects?', most: 1_000 })
-})
-afterAll(() => service.close())
+const lists: { path: string; most: number }[] = paths.map((path) => ({ path, most: 200 }))
+lists.push({ path: '/projects?', most: 1_000 })
 
 const idsOf = (bodies: Body[]) => bodies.map(({ id }) => id)
 

@@ -1,22 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { readConfig } from '../../src/config.ts'
 import { openDatabase } from '../../src/postgres/database.ts'
 import { eventually } from '../races/pair.ts'
-import { type Client, make, type Person } from '../support/client.ts'
+import { make } from '../support/client.ts'
 import { openOwnWeb } from '../support/own-web.ts'
-import type { ServiceProcess } from '../support/service.ts'
 import { expectRefusal } from './answers.ts'
+import { forFile } from '../support/service.ts'
 
-let web: ServiceProcess
-let nobody: Client
-let ada: Person
-let env: Record<string, string>
-let close: () => Promise<void>
-beforeAll(async () => {
-  ;({ web, env, ada, close } = await openOwnWeb({ LOG_REQUESTS: 'on' }))
-  nobody = ada.as()
-})
-afterAll(() => close())
+const { web, env, ada } = await forFile(openOwnWeb({ LOG_REQUESTS: 'on' }))
+const nobody = ada.as()
 
 /** The lines that the process logged about requests, once it has logged one that says `last`. */
 async function logged(last: string): Promise<Record<string, unknown>[]> {

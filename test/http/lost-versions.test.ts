@@ -1,30 +1,24 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { beforeEach, expect, test } from 'bun:test'
 import { createApp } from '../../src/app.ts'
 import { eventually, upTo } from '../races/pair.ts'
-import { make, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { make, register } from '../support/client.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import { listenIn, take } from './listen.ts'
 
-let service: TestService
-let app: ReturnType<typeof createApp>
-let ada: Person
 let projectId: string
 /** How often it was looked for what comes next, how often there is no room for that, and whether all is read back. */
 let [reads, without, isReadBack] = [0, 0, false]
 
-beforeAll(async () => {
-  service = await openTestService()
-  const { recent } = service.services
-  const { after } = recent
-  recent.after = (range) => {
-    reads += 1
-    if (isReadBack) return undefined
-    return reads > without ? after.call(recent, range) : []
-  }
-  app = createApp(service.services)
-  ada = await register(service.client)
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService())
+const { recent } = service.services
+const { after } = recent
+recent.after = (range) => {
+  reads += 1
+  if (isReadBack) return undefined
+  return reads > without ? after.call(recent, range) : []
+}
+const app = createApp(service.services)
+const ada = await register(service.client)
 beforeEach(async () => {
   projectId = (await make(ada, '/projects', { name: 'Engine' })).id
   ;[reads, without, isReadBack] = [0, 0, false]

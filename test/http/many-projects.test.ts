@@ -1,17 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { createApp } from '../../src/app.ts'
 import { mostTold } from '../../src/followers/standing.ts'
-import { make, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { make, register } from '../support/client.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import { type Message, messagesOf } from './listen.ts'
 
-let service: TestService
-let ada: Person
-beforeAll(async () => {
-  service = await openTestService()
-  ada = await register(service.client)
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService())
+const ada = await register(service.client)
 
 /** Projects that go before all that are made from now on. */
 async function own(count: number): Promise<void> {

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { invite, make, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import {
   absentId,
   anId,
@@ -11,19 +11,12 @@ import {
   malformedIds,
   wrongTexts,
 } from './answers.ts'
-import { openPeople, openProject, type People } from './scene.ts'
+import { openPeople, openProject } from './scene.ts'
 
-let service: TestService
-let people: People
-let projectId: string
-let path: string
-beforeAll(async () => {
-  service = await openTestService()
-  people = await openPeople(service.client)
-  projectId = await openProject(people)
-  path = `/projects/${projectId}/members`
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService())
+const people = await openPeople(service.client)
+const projectId = await openProject(people)
+const path = `/projects/${projectId}/members`
 
 test('inviting answers the member, a viewer unless said otherwise', async () => {
   const guest = await register(service.client)

@@ -1,18 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { createApp } from '../../src/app.ts'
-import { make, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { make, register } from '../support/client.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import { absentId, expectRefusal } from './answers.ts'
 
-let service: TestService
-let app: ReturnType<typeof createApp>
-let ada: Person
-beforeAll(async () => {
-  service = await openTestService()
-  app = createApp(service.services)
-  ada = await register(service.client)
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService())
+const app = createApp(service.services)
+const ada = await register(service.client)
 
 const ask = async (method: string, path: string) => {
   const answer = await app.fetch(new Request('http://localhost' + path, { method }))

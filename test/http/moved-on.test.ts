@@ -1,26 +1,19 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { beforeEach, expect, test } from 'bun:test'
 import { createApp } from '../../src/app.ts'
 import { invite, make, openClient, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import { noteQueries } from './noting.ts'
 
-let service: TestService
-/** What modules asked of the database. */
-let texts: string[]
-let ada: Person
-let grace: Person
 let projectId: string
 let [wheel, axle, memberId] = ['', '', '']
 
-beforeAll(async () => {
-  service = await openTestService()
-  texts = noteQueries(service.services)
-  const app = createApp(service.services)
-  const client = openClient('http://localhost', undefined, (request) => app.fetch(request))
-  ada = await register(client)
-  grace = await register(client)
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService())
+/** What modules asked of the database. */
+const texts: string[] = noteQueries(service.services)
+const app = createApp(service.services)
+const client = openClient('http://localhost', undefined, (request) => app.fetch(request))
+const ada = await register(client)
+const grace = await register(client)
 beforeEach(async () => {
   projectId = (await make(ada, '/projects', { name: 'Engine' })).id
   wheel = (await make(ada, '/tasks', { title: 'Wheel', projectId })).id

@@ -1,18 +1,15 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
 import { type Body, invite, make, openClient, type Person, register } from '../support/client.ts'
 import { openOwnWeb } from '../support/own-web.ts'
 import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
 import { listen, type Message } from './listen.ts'
 
-let env: Awaited<ReturnType<typeof freshEnv>>
 let [writing, listening, alone]: ServiceProcess[] = []
-beforeAll(async () => {
-  env = await freshEnv()
-  writing = await spawnService('web', env.env)
-  listening = await spawnService('web', env.env)
-  // What it hears it has asked for itself.
-  alone = await spawnService('web', { ...env.env, REDIS_URL: 'redis://127.0.0.1:1' })
-})
+const env = await freshEnv()
+writing = await spawnService('web', env.env)
+listening = await spawnService('web', env.env)
+// What it hears it has asked for itself.
+alone = await spawnService('web', { ...env.env, REDIS_URL: 'redis://127.0.0.1:1' })
 afterAll(async () => {
   await Promise.all([writing, listening, alone].map((one) => one!.stop()))
   await env.drop()

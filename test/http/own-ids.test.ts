@@ -1,21 +1,17 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { beforeEach, expect, test } from 'bun:test'
 import { newId } from '../../src/ids.ts'
 import { purgeProject, purgeTask } from '../../workers/cascade.ts'
-import { openPair, type Pair, upTo } from '../races/pair.ts'
-import { type Body, invite, make, type Person, register } from '../support/client.ts'
+import { openPair, upTo } from '../races/pair.ts'
+import { type Body, invite, make, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { absentId, expectRefusal } from './answers.ts'
+import { forFile } from '../support/service.ts'
 
 const taken = 'This id is taken: what is created needs a new one'
-let pair: Pair
-let ada: Person
 let project: Body
 let task: Body
-beforeAll(async () => {
-  pair = await openPair()
-  ada = pair.atA
-})
-afterAll(() => pair.close())
+const pair = await forFile(openPair())
+const ada = pair.atA
 beforeEach(async () => {
   project = await make(ada, '/projects', { name: 'P' })
   task = await make(ada, '/tasks', { title: 'T', projectId: project.id })

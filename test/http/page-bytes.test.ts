@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { listTasks } from '../../modules/tasks/list.ts'
 import { projectsOf } from '../../modules/projects/queries.ts'
 import { pageBytes } from '../../src/reads/pages.ts'
-import { type Body, make, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { type Body, make, register } from '../support/client.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import { nextOf } from './walk.ts'
 
 const rows = 60
@@ -12,48 +12,41 @@ const texts = ['x', 'é', '字', '🪐', '\u0001'].map((unit) => unit.repeat(20_
 /** The longest row as JSON. */
 const mostRowBytes = 6 * 20_000 + 2_000
 
-let service: TestService
-let ada: Person
-let lists: { path: string; ids: string[] }[]
-
-beforeAll(async () => {
-  service = await openTestService()
-  ada = await register(service.client)
-  const project = await make(ada, '/projects', { name: 'Small' })
-  const task = await make(ada, '/tasks', { title: 'Small', projectId: project.id })
-  const sql = service.services.database.commits
-  const long = sql`(${texts}::text[])[1 + n % ${texts.length}::int]`
-  const series = sql`generate_series(1, ${rows}::int) n`
-  await sql`with p as (insert into projects (id, owner_id, name, description, created_at, event_id)
-      select uuidv7(), ${ada.id}, 'Large', ${long}, now(), uuidv7() from ${series} returning id)
-    insert into streams (project_id, version, last_number) select id, 1, 0 from p`
-  await sql`insert into tasks
-      (id, project_id, number, title, description, status, priority, due_date, created_at, updated_at, event_id)
-    select uuidv7(), ${project.id}, 1 + n, 'Large', ${long}, 'TODO', 'LOW',
-      case when n % 3 = 0 then '2030-01-01'::timestamptz end, now(), now(), uuidv7() from ${series}`
-  await sql`insert into comments (id, task_id, author_id, text, created_at, updated_at, event_id)
-    select uuidv7(), ${task.id}, ${ada.id}, ${long}, now(), now(), uuidv7() from ${series}`
-  const idsOf = async (table: string, order = 'id') =>
-    (await sql<{ id: string }[]>`select id from ${sql(table)} order by ${sql.unsafe(order)}`).map(
-      ({ id }) => id,
-    )
-  const tasks = await idsOf('tasks')
-  const inProject = `/tasks?projectId=${project.id}&limit=200`
-  lists = [
-    { path: '/projects', ids: await idsOf('projects') },
-    { path: inProject, ids: tasks },
-    { path: `${inProject}&sort=-createdAt`, ids: tasks.toReversed() },
-    { path: `${inProject}&sort=dueDate`, ids: await idsOf('tasks', 'due_date nulls last, id') },
-    { path: '/tasks?limit=200', ids: tasks },
-    { path: '/tasks?limit=200&sort=createdAt&dueAfter=2029-01-01', ids: await dated() },
-    { path: `/tasks/${task.id}/comments?limit=200`, ids: await idsOf('comments') },
-  ]
-  async function dated() {
-    const found = await sql<{ id: string }[]>`select id from tasks where due_date is not null order by id`
-    return found.map(({ id }) => id)
-  }
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService())
+const ada = await register(service.client)
+const project = await make(ada, '/projects', { name: 'Small' })
+const task = await make(ada, '/tasks', { title: 'Small', projectId: project.id })
+const sql = service.services.database.commits
+const long = sql`(${texts}::text[])[1 + n % ${texts.length}::int]`
+const series = sql`generate_series(1, ${rows}::int) n`
+await sql`with p as (insert into projects (id, owner_id, name, description, created_at, event_id)
+    select uuidv7(), ${ada.id}, 'Large', ${long}, now(), uuidv7() from ${series} returning id)
+  insert into streams (project_id, version, last_number) select id, 1, 0 from p`
+await sql`insert into tasks
+    (id, project_id, number, title, description, status, priority, due_date, created_at, updated_at, event_id)
+  select uuidv7(), ${project.id}, 1 + n, 'Large', ${long}, 'TODO', 'LOW',
+    case when n % 3 = 0 then '2030-01-01'::timestamptz end, now(), now(), uuidv7() from ${series}`
+await sql`insert into comments (id, task_id, author_id, text, created_at, updated_at, event_id)
+  select uuidv7(), ${task.id}, ${ada.id}, ${long}, now(), now(), uuidv7() from ${series}`
+const idsOf = async (table: string, order = 'id') =>
+  (await sql<{ id: string }[]>`select id from ${sql(table)} order by ${sql.unsafe(order)}`).map(
+    ({ id }) => id,
+  )
+const tasks = await idsOf('tasks')
+const inProject = `/tasks?projectId=${project.id}&limit=200`
+const lists: { path: string; ids: string[] }[] = [
+  { path: '/projects', ids: await idsOf('projects') },
+  { path: inProject, ids: tasks },
+  { path: `${inProject}&sort=-createdAt`, ids: tasks.toReversed() },
+  { path: `${inProject}&sort=dueDate`, ids: await idsOf('tasks', 'due_date nulls last, id') },
+  { path: '/tasks?limit=200', ids: tasks },
+  { path: '/tasks?limit=200&sort=createdAt&dueAfter=2029-01-01', ids: await dated() },
+  { path: `/tasks/${task.id}/comments?limit=200`, ids: await idsOf('comments') },
+]
+async function dated() {
+  const found = await sql<{ id: string }[]>`select id from tasks where due_date is not null order by id`
+  return found.map(({ id }) => id)
+}
 
 test('a page ends where it is large enough, and the links lead to every row once, in order', async () => {
   for (const { path, ids } of lists) {

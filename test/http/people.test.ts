@@ -1,11 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { type Answer, invite, make, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import { expectAnswer, expectRefusal } from './answers.ts'
 
-let service: TestService
-beforeAll(async () => void (service = await openTestService()))
-afterAll(() => service.close())
+const service = await forFile(openTestService())
 
 const tagOf = ({ headers }: Answer) => headers.get('etag')!
 const rename = (who: Person, name: string) => who.patch('/auth/me', { name })

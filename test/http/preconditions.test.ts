@@ -1,20 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { openPair, type Pair, upTo } from '../races/pair.ts'
-import { type Client, invite, make, type Person, register } from '../support/client.ts'
+import { expect, test } from 'bun:test'
+import { openPair, upTo } from '../races/pair.ts'
+import { type Client, invite, make, register } from '../support/client.ts'
 import { expectRefusal } from './answers.ts'
+import { forFile } from '../support/service.ts'
 
 const changed = 'The resource has changed: its ETag is not the one in If-Match'
-let pair: Pair
-let ada: Person
-let projectId: string
-let taskId: string
-beforeAll(async () => {
-  pair = await openPair()
-  ada = pair.atA
-  projectId = (await make(ada, '/projects', { name: 'P' })).id
-  taskId = (await make(ada, '/tasks', { title: 'T', projectId })).id
-})
-afterAll(() => pair.close())
+const pair = await forFile(openPair())
+const ada = pair.atA
+const projectId = (await make(ada, '/projects', { name: 'P' })).id
+const taskId = (await make(ada, '/tasks', { title: 'T', projectId })).id
 
 /** A fresh thing that is changed and deleted at its path. */
 interface Thing {

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { make, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { expect, test } from 'bun:test'
+import { make, register } from '../support/client.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import {
   absentId,
   anId,
@@ -14,13 +14,8 @@ import {
 } from './answers.ts'
 import { openPeople, openProject } from './scene.ts'
 
-let service: TestService
-let ada: Person
-beforeAll(async () => {
-  service = await openTestService()
-  ada = await register(service.client)
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService())
+const ada = await register(service.client)
 
 test('creating answers the project with its caller as owner', async () => {
   const wanted = { name: 'Engine', description: 'With wheels' }

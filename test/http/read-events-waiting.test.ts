@@ -1,18 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { invite, make, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { expect, test } from 'bun:test'
+import { invite, make, register } from '../support/client.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import { heldIn } from './held.ts'
 import { bodyOf } from './read-events.ts'
 
-let service: TestService
-let ada: Person
-let grace: Person
-beforeAll(async () => {
-  service = await openTestService()
-  ada = await register(service.client, 'Ada')
-  grace = await register(service.client, 'Grace')
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService())
+const ada = await register(service.client, 'Ada')
+const grace = await register(service.client, 'Grace')
 
 const openProject = async () => (await make(ada, '/projects', { name: 'Engine' })).id
 const addTask = (projectId: string) => make(ada, '/tasks', { title: 'Draw', projectId })

@@ -1,13 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { openTokens } from '../../src/identity/tokens.ts'
 import { tally, upTo } from '../races/pair.ts'
 import { type Answer, type Client, make, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService, testSecret } from '../support/service.ts'
+import { forFile, openTestService, testSecret } from '../support/service.ts'
 import { expectRefusal } from './answers.ts'
 
-let service: TestService
-beforeAll(async () => void (service = await openTestService({ TRUST_PROXY: 'on', SIGN_IN_FAILURES: '3' })))
-afterAll(() => service.close())
+const service = await forFile(openTestService({ TRUST_PROXY: 'on', SIGN_IN_FAILURES: '3' }))
 
 const needed = 'The sign-in is older than 5 minutes: send password in the body, or sign in again first'
 const wrong = 'The password is wrong'

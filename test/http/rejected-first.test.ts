@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
 import { createApp } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
 import { openLog } from '../../src/log.ts'
 import { mostMoved } from '../../src/facts/children.ts'
 import { newId } from '../../src/ids.ts'
-import { openServices, type Services } from '../../src/services.ts'
+import { openServices } from '../../src/services.ts'
 import { commands } from '../../modules/commands.ts'
 import { worker } from '../../workers/cascade.ts'
 import { react } from '../../workers/reactions.ts'
@@ -12,27 +12,19 @@ import { costOf, explained } from '../large/plans.ts'
 import { upTo } from '../races/pair.ts'
 import { type Answer, invite, make, openClient, type Person, register } from '../support/client.ts'
 import { freshDatabase } from '../support/database.ts'
-import { openTestService, type TestService } from '../support/service.ts'
-import { furnish, openPeople, type People, type Things } from './scene.ts'
+import { openTestService } from '../support/service.ts'
+import { furnish, openPeople } from './scene.ts'
 
+const database = await freshDatabase()
+const drop: () => Promise<void> = database.drop
 /** The process where the project is at work, and one that has written nothing yet. */
-let service: TestService
-let idle: Services
-let drop: () => Promise<void>
-let people: People
-let things: Things
-let own: { projectId: string; taskId: string }
-beforeAll(async () => {
-  const database = await freshDatabase()
-  drop = database.drop
-  service = await openTestService({ DATABASE_URL: explained(database.url) })
-  people = await openPeople(service.client)
-  things = await furnish(people, await register(service.client))
-  const { id: projectId } = await make(people.stranger, '/projects', { name: 'Own' })
-  const { id: taskId } = await make(people.stranger, '/tasks', { title: 'Own', projectId })
-  own = { projectId, taskId }
-  idle = openServices(readConfig(service.env), openLog('silent'), { commands, react })
-})
+const service = await openTestService({ DATABASE_URL: explained(database.url) })
+const people = await openPeople(service.client)
+const things = await furnish(people, await register(service.client))
+const { id: projectId } = await make(people.stranger, '/projects', { name: 'Own' })
+const { id: taskId } = await make(people.stranger, '/tasks', { title: 'Own', projectId })
+const own: { projectId: string; taskId: string } = { projectId, taskId }
+const idle = openServices(readConfig(service.env), openLog('silent'), { commands, react })
 afterAll(async () => {
   await idle.close()
   await service.close()

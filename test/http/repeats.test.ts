@@ -1,18 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { newId } from '../../src/ids.ts'
 import { upTo } from '../races/pair.ts'
-import { type Answer, invite, make, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { type Answer, invite, make, register } from '../support/client.ts'
+import { forFile, openTestService } from '../support/service.ts'
 
-let service: TestService
-let ada: Person
-let bea: Person
-beforeAll(async () => {
-  service = await openTestService()
-  ada = await register(service.client)
-  bea = await register(service.client)
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService())
+const ada = await register(service.client)
+const bea = await register(service.client)
 
 /** Sends the same write with one key, later and later while the first is under way. */
 async function repeatedly(ask: (key: Record<string, string>) => Promise<Answer>): Promise<Answer[]> {

@@ -1,20 +1,15 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { eventually } from '../races/pair.ts'
-import { make, type Person, register } from '../support/client.ts'
+import { make, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import { expectAnswer, expectRefusal } from './answers.ts'
 import { idsIn, openCreations, type Removed, wantedToken } from './creations-scene.ts'
 import { nowhere } from './scene.ts'
 import { accountsAt, type Account, type Token, tokensOf } from './service-account-scene.ts'
 
-let service: TestService
-let owner: Person
-beforeAll(async () => {
-  service = await openTestService()
-  owner = await register(service.client, 'Owner')
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService())
+const owner = await register(service.client, 'Owner')
 
 test('removing a member answers what the member created, which goes on working', async () => {
   const { projectId, member, webhook, account, token, webhooks } = await openCreations(owner)

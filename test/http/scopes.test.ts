@@ -1,30 +1,23 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { type Scope, scopes } from '../../src/identity/scopes.ts'
-import { type Answer, type Body, invite, make, type Person, register } from '../support/client.ts'
+import { type Answer, type Body, invite, make, register } from '../support/client.ts'
 import { type OpenApi, type Operation, operationsOf } from '../support/schema-check.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import { expectRefusal } from './answers.ts'
 import { nowhere } from './scene.ts'
-
-let service: TestService
-let api: OpenApi
-let owner: Person
-let tokens: Record<Scope, Body & { token: string }>
-beforeAll(async () => {
-  service = await openTestService()
-  api = (await service.client.get('/../docs/json')).body as unknown as OpenApi
-  owner = await register(service.client)
-  tokens = Object.fromEntries(
-    await Promise.all(scopes.map(async (scope) => [scope, await tokenWith([scope])])),
-  )
-})
-afterAll(() => service.close())
 
 const expiresAt = new Date(Date.now() + 86_400_000).toISOString()
 const tokenWith = async (some: Scope[], over: object = {}) =>
   (await make(owner, '/tokens', { name: 'Importer', scopes: some, expiresAt, ...over })) as Body & {
     token: string
   }
+
+const service = await forFile(openTestService())
+const api = (await service.client.get('/../docs/json')).body as unknown as OpenApi
+const owner = await register(service.client)
+const tokens: Record<Scope, Body & { token: string }> = Object.fromEntries(
+  await Promise.all(scopes.map(async (scope) => [scope, await tokenWith([scope])])),
+)
 
 /** Things of the owner's own, so that no role is in the way; a fresh project for each request. */
 async function furnish(): Promise<Record<string, string>> {

@@ -1,19 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { eventually, upTo } from '../races/pair.ts'
 import { invite, make, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import { expectRefusal } from './answers.ts'
-import { openPeople, openProject, type People } from './scene.ts'
+import { openPeople, openProject } from './scene.ts'
 import { accountsAt, openServiceAccount } from './service-account-scene.ts'
 
-let service: TestService
-let people: People
-beforeAll(async () => {
-  service = await openTestService({ PROJECT_MEMBERS: '6' })
-  service.startWorkers()
-  people = await openPeople(service.client)
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService({ PROJECT_MEMBERS: '6' }))
+service.startWorkers()
+const people = await openPeople(service.client)
 
 const sql = () => service.services.database.reads
 

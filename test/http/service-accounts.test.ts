@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { type Body, type Client, make } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import { absentId, anId, anInstant, expectAnswer, expectRefusal, malformedIds } from './answers.ts'
-import { openPeople, openProject, type People } from './scene.ts'
+import { openPeople, openProject } from './scene.ts'
 import {
   type Account,
   accountsAt,
@@ -13,13 +13,8 @@ import {
   tokensOf,
 } from './service-account-scene.ts'
 
-let service: TestService
-let people: People
-beforeAll(async () => {
-  service = await openTestService()
-  people = await openPeople(service.client)
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService())
+const people = await openPeople(service.client)
 
 test('a service account is a member with a role, shown as one and named by events and comments', async () => {
   const projectId = await openProject(people)

@@ -1,49 +1,21 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
 import { createApp } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
 import { openLog } from '../../src/log.ts'
-import { openServices, type Services } from '../../src/services.ts'
+import { openServices } from '../../src/services.ts'
 import { commands } from '../../modules/commands.ts'
 import { react } from '../../workers/reactions.ts'
-import { type Client, invite, make, openClient, type Person, register } from '../support/client.ts'
+import { type Client, invite, make, openClient, register } from '../support/client.ts'
 import { freshEnv } from '../support/service.ts'
 import { listenIn, take } from './listen.ts'
 import { noteQueries } from './noting.ts'
 
 const listeners = 40
 const rounds = 10
-let env: Awaited<ReturnType<typeof freshEnv>>
-let services: Services
-let other: Services
-let app: ReturnType<typeof createApp>
-let ada: Person
-let texts: string[] = []
 /** How often it was asked whether somebody may see a project. */
 let looks = 0
 /** How often it was asked whether a project is as it was. */
 let comparisons = 0
-
-beforeAll(async () => {
-  env = await freshEnv()
-  const config = readConfig(env.env)
-  services = openServices(config, openLog(config.logLevel), { commands, react })
-  texts = noteQueries(services)
-  const { findRole } = services
-  services.findRole = (...asked) => {
-    looks += 1
-    return findRole(...asked)
-  }
-  const { isCurrent } = services.versions
-  services.versions.isCurrent = (one) => {
-    comparisons += 1
-    return isCurrent(one)
-  }
-  // What was seen of names is believed however long a round takes.
-  services.authenticate = { ...services.authenticate, isBelieved: () => true }
-  app = createApp(services)
-  other = openServices(config, openLog(config.logLevel), { commands, react })
-  ada = await register(clientOf(app))
-})
 afterAll(async () => {
   await Promise.all([services.close(), other.close()])
   await env.drop()
@@ -51,6 +23,26 @@ afterAll(async () => {
 
 const clientOf = (one: Pick<typeof app, 'fetch'>) =>
   openClient('http://localhost', undefined, (request) => one.fetch(request))
+
+const env = await freshEnv()
+const config = readConfig(env.env)
+const services = openServices(config, openLog(config.logLevel), { commands, react })
+const texts: string[] = noteQueries(services)
+const { findRole } = services
+services.findRole = (...asked) => {
+  looks += 1
+  return findRole(...asked)
+}
+const { isCurrent } = services.versions
+services.versions.isCurrent = (one) => {
+  comparisons += 1
+  return isCurrent(one)
+}
+// What was seen of names is believed however long a round takes.
+services.authenticate = { ...services.authenticate, isBelieved: () => true }
+const app = createApp(services)
+const other = openServices(config, openLog(config.logLevel), { commands, react })
+const ada = await register(clientOf(app))
 
 /** Has many listen to a project, and gives what was asked of the database for each of some writes by one of the processes. */
 async function askedFor(writer: Client) {

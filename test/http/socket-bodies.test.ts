@@ -1,22 +1,14 @@
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { type IncomingMessage, request } from 'node:http'
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { openClient } from '../support/client.ts'
 import { expectRefusal } from './answers.ts'
 import { openOverSocket } from './over-socket.ts'
 import { chunk, exchange, expectRaw, head } from './raw.ts'
+import { forFile } from '../support/service.ts'
 
-type Service = Awaited<ReturnType<typeof openOverSocket>>
-
-let web: Service['web']
-let ada: Service['ada']
-let projectId: string
-let withToken: Service['withToken']
-let ask: Service['ask']
-let close: Service['close']
-beforeAll(async () => void ({ web, ada, projectId, withToken, ask, close } = await openOverSocket()))
-afterAll(() => close())
+const { web, ada, projectId, withToken, ask } = await forFile(openOverSocket())
 
 const mebi = 1_048_576
 const json = { 'Content-Type': 'application/json' }

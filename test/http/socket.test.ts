@@ -1,22 +1,14 @@
 import { once } from 'node:events'
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { gunzipSync } from 'node:zlib'
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { make } from '../support/client.ts'
 import { expectRefusal } from './answers.ts'
 import { openOverSocket } from './over-socket.ts'
 import { exchange, expectRaw } from './raw.ts'
+import { forFile } from '../support/service.ts'
 
-type Service = Awaited<ReturnType<typeof openOverSocket>>
-
-let web: Service['web']
-let ada: Service['ada']
-let projectId: string
-let withToken: Service['withToken']
-let ask: Service['ask']
-let close: Service['close']
-beforeAll(async () => void ({ web, ada, projectId, withToken, ask, close } = await openOverSocket()))
-afterAll(() => close())
+const { web, ada, projectId, withToken, ask } = await forFile(openOverSocket())
 
 const json = { 'Content-Type': 'application/json' }
 

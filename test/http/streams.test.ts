@@ -1,22 +1,18 @@
 import { execFileSync } from 'node:child_process'
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
 import { invite, make, type Person, register } from '../support/client.ts'
 import { openOwnWeb } from '../support/own-web.ts'
 import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
 import { openClient } from '../support/client.ts'
 import { listen, type Message, take } from './listen.ts'
 
-let env: Awaited<ReturnType<typeof freshEnv>>
 let [one, other]: ServiceProcess[] = []
-let ada: Person
-beforeAll(async () => {
-  env = await freshEnv()
-  one = await spawnService('web', env.env)
-  other = await spawnService('web', env.env)
-  ada = await register(openClient(one.url), 'Ada')
-})
+const env = await freshEnv()
+one = await spawnService('web', env.env)
+other = await spawnService('web', env.env)
+const ada = await register(openClient(one.url), 'Ada')
 afterAll(async () => {
   await Promise.all([one!.stop(), other!.stop()])
   await env.drop()

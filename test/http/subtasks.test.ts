@@ -1,20 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { type Body, make } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import { anId, anInstant, eventsOf, expectAnswer, expectRefusal, rightTexts, wrongNames } from './answers.ts'
-import { openPeople, openProject, type People } from './scene.ts'
+import { openPeople, openProject } from './scene.ts'
 
-let service: TestService
-let people: People
-let projectId: string
-let taskId: string
-beforeAll(async () => {
-  service = await openTestService()
-  people = await openPeople(service.client)
-  projectId = await openProject(people)
-  taskId = (await make(people.owner, '/tasks', { title: 'Wheels', projectId })).id
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService())
+const people = await openPeople(service.client)
+const projectId = await openProject(people)
+const taskId = (await make(people.owner, '/tasks', { title: 'Wheels', projectId })).id
 
 const add = (): Promise<Body> => make(people.editor, `/tasks/${taskId}/subtasks`, { title: 'Oil' })
 

@@ -1,40 +1,33 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { type Body, invite, make, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import { absentId, expectAnswer, expectRefusal, malformedIds } from './answers.ts'
 import { walk } from './walk.ts'
 
-let service: TestService
-let ada: Person
-let bob: Person
-let first: string
-let second: string
-let all: Body[]
-
 const dues = [null, '2027-01-01T00:00:00.000Z', '2027-01-02T12:00:00.000Z', '2027-01-03T00:00:00.000Z']
 
-beforeAll(async () => {
-  service = await openTestService()
-  ;[ada, bob] = (await Promise.all([register(service.client), register(service.client)])) as [Person, Person]
-  first = (await make(ada, '/projects', { name: 'First' })).id
-  second = (await make(ada, '/projects', { name: 'Second' })).id
-  await invite(ada, first, bob, 'EDITOR')
-  let n = 0
-  for (const status of ['TODO', 'IN_PROGRESS', 'DONE']) {
-    for (const priority of ['LOW', 'MEDIUM', 'HIGH']) {
-      for (const dueDate of dues) {
-        const projectId = n++ % 2 ? second : first
-        const assigneeId = [null, ada.id, bob.id][n % 3]
-        const free = projectId === second && assigneeId === bob.id ? null : assigneeId
-        await make(ada, '/tasks', { title: `T${n}`, projectId, status, priority, dueDate, assigneeId: free })
-      }
+const service = await forFile(openTestService())
+const [ada, bob] = (await Promise.all([register(service.client), register(service.client)])) as [
+  Person,
+  Person,
+]
+const first = (await make(ada, '/projects', { name: 'First' })).id
+const second = (await make(ada, '/projects', { name: 'Second' })).id
+await invite(ada, first, bob, 'EDITOR')
+let n = 0
+for (const status of ['TODO', 'IN_PROGRESS', 'DONE']) {
+  for (const priority of ['LOW', 'MEDIUM', 'HIGH']) {
+    for (const dueDate of dues) {
+      const projectId = n++ % 2 ? second : first
+      const assigneeId = [null, ada.id, bob.id][n % 3]
+      const free = projectId === second && assigneeId === bob.id ? null : assigneeId
+      await make(ada, '/tasks', { title: `T${n}`, projectId, status, priority, dueDate, assigneeId: free })
     }
   }
-  all = (await walk(ada, '/tasks?limit=200')).flat()
-  const others = await make(bob, '/projects', { name: "Bob's own" })
-  await make(bob, '/tasks', { title: 'Hidden from Ada', projectId: others.id, assigneeId: bob.id })
-})
-afterAll(() => service.close())
+}
+const all: Body[] = (await walk(ada, '/tasks?limit=200')).flat()
+const others = await make(bob, '/projects', { name: "Bob's own" })
+await make(bob, '/tasks', { title: 'Hidden from Ada', projectId: others.id, assigneeId: bob.id })
 
 type Fits = (task: Body) => boolean
 const idsOf = (tasks: Body[]) => tasks.map(({ id }) => id).sort()

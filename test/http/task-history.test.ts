@@ -1,20 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { type Body, invite, make, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import { said } from './answers.ts'
 import { type FeedEvent, readFeed } from './feed.ts'
 import { furnish } from './history-scene.ts'
 import { nextOf } from './walk.ts'
 
-let service: TestService
-let ada: Person
-let grace: Person
-beforeAll(async () => {
-  service = await openTestService()
-  ada = await register(service.client, 'Ada')
-  grace = await register(service.client, 'Grace')
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService())
+const ada = await register(service.client, 'Ada')
+const grace = await register(service.client, 'Grace')
 
 type TaskEvent = FeedEvent & { projectId: string }
 const openProject = async () => (await make(ada, '/projects', { name: 'Engine' })).id

@@ -1,20 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { type Body, invite, make } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import { absentId, anInstant, eventsOf, expectAnswer, expectRefusal, malformedIds } from './answers.ts'
-import { openPeople, openProject, type People } from './scene.ts'
+import { openPeople, openProject } from './scene.ts'
 
-let service: TestService
-let people: People
-let from: string
-let to: string
-beforeAll(async () => {
-  service = await openTestService()
-  people = await openPeople(service.client)
-  from = await openProject(people, 'From')
-  to = await openProject(people, 'To')
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService())
+const people = await openPeople(service.client)
+const from = await openProject(people, 'From')
+const to = await openProject(people, 'To')
 
 const add = (fields: object = {}): Promise<Body> =>
   make(people.owner, '/tasks', { title: 'Wheels', projectId: from, ...fields })

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { make } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import {
   absentId,
   anId,
@@ -13,17 +13,11 @@ import {
   rightTexts,
   wrongNames,
 } from './answers.ts'
-import { openPeople, openProject, type People } from './scene.ts'
+import { openPeople, openProject } from './scene.ts'
 
-let service: TestService
-let people: People
-let projectId: string
-beforeAll(async () => {
-  service = await openTestService()
-  people = await openPeople(service.client)
-  projectId = await openProject(people)
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService())
+const people = await openPeople(service.client)
+const projectId = await openProject(people)
 
 const add = (fields: object = {}) => make(people.editor, '/tasks', { title: 'Wheels', projectId, ...fields })
 const optional = { description: null, dueDate: null, assigneeId: null }

@@ -1,16 +1,11 @@
 import { createHmac } from 'node:crypto'
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { type Client, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService, testSecret } from '../support/service.ts'
+import { expect, test } from 'bun:test'
+import { type Client, register } from '../support/client.ts'
+import { forFile, openTestService, testSecret } from '../support/service.ts'
 import { absentId, expectRefusal } from './answers.ts'
 
-let service: TestService
-let ada: Person
-beforeAll(async () => {
-  service = await openTestService()
-  ada = await register(service.client)
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService())
+const ada = await register(service.client)
 
 const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 const now = () => Math.floor(Date.now() / 1000)

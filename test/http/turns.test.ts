@@ -1,19 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { type Client, make, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { expect, test } from 'bun:test'
+import { type Client, make, register } from '../support/client.ts'
+import { forFile, openTestService } from '../support/service.ts'
 
-let service: TestService
-let busy: Person
-let calm: Person
-let busyTask: string
-let calmTask: string
-
-beforeAll(async () => {
-  service = await openTestService()
-  ;[busy, calm] = [await register(service.client), await register(service.client)]
-  ;[busyTask, calmTask] = [await taskOf(busy), await taskOf(calm)]
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService())
+const [busy, calm] = [await register(service.client), await register(service.client)]
+const [busyTask, calmTask] = [await taskOf(busy), await taskOf(calm)]
 
 async function taskOf(owner: Client): Promise<string> {
   const { id: projectId } = await make(owner, '/projects', { name: 'P' })

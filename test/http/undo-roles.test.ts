@@ -1,21 +1,15 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
-import { type Body, invite, make, type Person, register } from '../support/client.ts'
+import { afterAll, beforeEach, expect, test } from 'bun:test'
+import { type Body, invite, make, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { expectRefusal } from './answers.ts'
 import { done, openScene } from './undo-scene.ts'
 
-let scene: Awaited<ReturnType<typeof openScene>>
-let ada: Person
-let bea: Person
-let cyd: Person
 let task: Body
 /** Ada owns the project; the member is Bea (event 3). */
 let member: Body
-beforeAll(async () => {
-  scene = await openScene()
-  ;({ ada, bea } = scene)
-  cyd = await register(scene.service.client, 'Cyd')
-})
+const scene = await openScene()
+const { ada, bea } = scene
+const cyd = await register(scene.service.client, 'Cyd')
 afterAll(async () => {
   expect(await faultsOf(scene.sql)).toEqual([])
   await scene.service.close()

@@ -1,18 +1,13 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
-import { type Body, make, type Person } from '../support/client.ts'
+import { afterAll, beforeEach, expect, test } from 'bun:test'
+import { type Body, make } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { expectRefusal } from './answers.ts'
 import { done, openScene, told } from './undo-scene.ts'
 
-let scene: Awaited<ReturnType<typeof openScene>>
-let ada: Person
-let bea: Person
 let project: Body
 let task: Body
-beforeAll(async () => {
-  scene = await openScene()
-  ;({ ada, bea } = scene)
-})
+const scene = await openScene()
+const { ada, bea } = scene
 afterAll(() => scene.service.close())
 beforeEach(async () => {
   await scene.furnish()

@@ -1,18 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { Scheduler } from '../../src/admission/scheduler.ts'
 import { openPatience } from '../../modules/events/patience.ts'
 import { type Client, invite, make, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import { expectRefusal } from './answers.ts'
 import { heldIn } from './held.ts'
 
-let service: TestService
-let ada: Person
-beforeAll(async () => {
-  service = await openTestService()
-  ada = await register(service.client, 'Ada')
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService())
+const ada = await register(service.client, 'Ada')
 
 const openProject = async () => (await make(ada, '/projects', { name: 'Engine' })).id
 const feedOf = (projectId: string, query: string) => `/projects/${projectId}/events?${query}`

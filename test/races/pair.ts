@@ -2,10 +2,10 @@ import { readConfig } from '../../src/config.ts'
 import { openDatabase, type Sql } from '../../src/postgres/database.ts'
 import { until } from '../../src/local/wait.ts'
 import { openClient, type Person, register } from '../support/client.ts'
-import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
+import { closing, freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
 
 /** Two web processes on one database and one Redis, and somebody signed in at both. */
-export interface Pair {
+export interface Pair extends AsyncDisposable {
   env: Record<string, string>
   a: ServiceProcess
   b: ServiceProcess
@@ -23,7 +23,7 @@ export async function openPair(
   const [a, b] = await Promise.all([spawnService('web', env), spawnService('web', { ...env, ...onlyB })])
   const atA = await register(openClient(a.url))
   const database = openDatabase(readConfig(env))
-  return {
+  return closing({
     env,
     a,
     b,
@@ -34,7 +34,7 @@ export async function openPair(
       await Promise.all([a.stop('SIGKILL'), b.stop('SIGKILL'), database.close()])
       await drop()
     },
-  }
+  })
 }
 
 /** The same person at another process. */

@@ -1,7 +1,7 @@
 import { openClient, type Person, register } from './client.ts'
-import { freshEnv, type ServiceProcess, spawnService } from './service.ts'
+import { closing, freshEnv, type ServiceProcess, spawnService } from './service.ts'
 
-export interface OwnWeb {
+export interface OwnWeb extends AsyncDisposable {
   env: Record<string, string>
   web: ServiceProcess
   ada: Person
@@ -12,12 +12,12 @@ export interface OwnWeb {
 export async function openOwnWeb(overrides: Parameters<typeof freshEnv>[0] = {}): Promise<OwnWeb> {
   const { env, drop } = await freshEnv(overrides)
   const web = await spawnService('web', env)
-  return {
+  return closing({
     ...{ env, web },
     ada: await register(openClient(web.url), 'Ada'),
     async close() {
       await web.stop('SIGKILL')
       await drop()
     },
-  }
+  })
 }

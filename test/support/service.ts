@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
+import { afterAll } from 'bun:test'
 import { createApp } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
 import { openLog } from '../../src/log.ts'
@@ -17,21 +18,23 @@ type Env = Record<string, string>
 export const runtimeOptions = ['--no-env-file']
 
 /** Everything a test needs of the service in its own process: no socket, a database of its own. */
-export interface TestService {
+export interface TestService extends AsyncDisposable {
   services: Services
   client: Client
   env: Env
+  /** Answers a request as it is, to a path from the root. */
+  fetch(this: void, path: string, init?: RequestInit): Promise<Response>
   /** Starts the workers too; they stop with the service. */
   startWorkers(): void
   close(): Promise<void>
 }
 
-/** The environment of a service with a database of its own and a corner of the shared Redis. */
+/** The environment of a service with a database of its own, unless it names one, and a corner of the shared Redis. */
 export async function freshEnv(overrides: Env = {}): Promise<{ env: Env; drop(): Promise<void> }> {
-  const database = await freshDatabase()
+  const database = overrides.DATABASE_URL ? undefined : await freshDatabase()
   const redis = sharedRedisPrefix()
   const env = {
-    DATABASE_URL: database.url,
+    DATABASE_URL: database?.url ?? '',
     REDIS_URL: redis.url,
     REDIS_PREFIX: redis.prefix,
     JWT_SECRET: testSecret,
@@ -46,27 +49,47 @@ export async function freshEnv(overrides: Env = {}): Promise<{ env: Env; drop():
     INVITATIONS_PER_HOUR: '1000000',
     ...overrides,
   }
-  return { env, drop: () => database.drop() }
+  return { env, drop: async () => database?.drop() }
 }
 
-/** Opens the service inside the test's process. */
+/** Opens the service inside the test's process; with the `env` of another one, a second process beside it. */
 export async function openTestService(overrides: Env = {}): Promise<TestService> {
   const { env, drop } = await freshEnv(overrides)
   const config = readConfig(env)
   const services = openServices(config, openLog(config.logLevel), { commands, react })
-  const app = createApp(services)
+  let app: ReturnType<typeof createApp>
+  // Made for the first request: until then a test may change the services.
+  const answer = async (request: Request) => (app ??= createApp(services)).fetch(request)
   const stops: (() => Promise<void>)[] = []
-  return {
+  return closing({
     services,
     env,
-    client: openClient('http://localhost', undefined, (request) => app.fetch(request)),
+    client: openClient('http://localhost', undefined, answer),
+    fetch: (path: string, init?: RequestInit) => answer(new Request(`http://localhost${path}`, init)),
     startWorkers: () => void stops.push(startWorkers(services)),
     async close() {
       for (const stop of stops) await stop()
       await services.close()
       await drop()
     },
-  }
+  })
+}
+
+/** Lets `await using` close it. */
+export const closing = <T extends { close(): Promise<void> }>(one: T): T & AsyncDisposable =>
+  Object.assign(one, { [Symbol.asyncDispose]: () => one.close() })
+
+const opened: { close(): unknown }[] = []
+
+/** Opens something for all tests of a file; the last one that was opened is closed first. */
+export async function forFile<T extends { close(): unknown }>(opening: T | Promise<T>): Promise<T> {
+  const one = await opening
+  if (opened.push(one) === 1) afterAll(closeAll)
+  return one
+}
+
+async function closeAll(): Promise<void> {
+  while (opened.length > 0) await opened.pop()!.close()
 }
 
 /** What makes the clock of a process wrong. */
