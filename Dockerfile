@@ -5,7 +5,7 @@ RUN bun install --frozen-lockfile --production --ignore-scripts
 
 FROM oven/bun:1.4.5-slim
 LABEL org.opencontainers.image.title="Docket"
-ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 DRAIN_DELAY_MS=5000
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 DRAIN_DELAY_MS=5000 BUN_JSC_forceRAMSize=402653184
 WORKDIR /app
 COPY --from=packages /app/node_modules ./node_modules
 COPY package.json tsconfig.json bunfig.toml ./

@@ -67,4 +67,10 @@ if ! is_installed; then
   fi
   rm -f "$lock" "$lock".after-*
 fi
+
+# Bun's heap grows by what memory the machine has: bounded to this many bytes, a web process under lists of all kinds takes
+# 330 MiB instead of 560, at the same rate.
+if [ "${1:-}" = src/main.ts ]; then
+  export BUN_JSC_forceRAMSize="${BUN_JSC_forceRAMSize:-402653184}"
+fi
 [ $# -eq 0 ] || exec "$bun" "$@"

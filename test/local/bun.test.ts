@@ -55,6 +55,19 @@ test('the first command installs the packages with the pinned Bun and runs with 
   expect(await calls()).toEqual(['pinned src/main.ts worker'])
 })
 
+test('bounds the heap of the service unless the operator has, and not that of other programs', async () => {
+  await launch()
+  await calls()
+  await program('pinned', 'echo "${BUN_JSC_forceRAMSize:-none}" >>calls')
+  await copyFile(join(dir, 'path/pinned'), join(dir, 'node_modules/.bin/bun'))
+  await launch('src/main.ts', 'web')
+  await launch('test/run.ts')
+  expect(await calls()).toEqual(['402653184', 'none'])
+  await writeFile(join(dir, 'run.sh'), 'BUN_JSC_forceRAMSize=1 sh src/local/bun.sh src/main.ts web')
+  await new Promise((resolve) => execFile('sh', ['run.sh'], { cwd: dir }, resolve))
+  expect(await calls()).toEqual(['1'])
+})
+
 test('without a command it only installs', async () => {
   await launch()
   expect(await calls()).toEqual([`npx --yes bun@${pinned} ${options}`])
