@@ -1,5 +1,5 @@
 import { Scheduler } from './admission/scheduler.ts'
-import { openFindPerson } from './commands/people.ts'
+import { openFindPerson } from './reads/people.ts'
 import { Recent } from './commit/recent.ts'
 import { openFindKept } from './commit/idempotency.ts'
 import { Hints } from './followers/hints.ts'

@@ -1,4 +1,7 @@
+import { getTableName } from 'drizzle-orm'
+import type { PgTable } from 'drizzle-orm/pg-core'
 import { tellRenaming } from '../modules/accounts/queries.ts'
+import { model } from '../modules/model.ts'
 import { unassignTasks } from '../modules/tasks/commands.ts'
 import { Refusal } from '../src/wire/refusals.ts'
 import type { Run } from '../src/commands/run.ts'
@@ -28,7 +31,9 @@ export async function purgeProject(sql: Sql, projectId: string, pace: Pace): Pro
     await sql`delete from tasks where id = any(${ids}::uuid[]) and project_id = ${projectId}`
     return ids.at(-1)
   })
-  await purgeRows(sql, 'members', sql`project_id = ${projectId}`, pace)
+  for (const { name, table, parent, load } of model.all)
+    if (parent === 'project' && load !== 'on demand' && name !== 'task')
+      await purgeRows(sql, table, sql`project_id = ${projectId}`, pace)
   await removeServiceAccounts(sql, projectId, pace)
   await purgeWebhooks(sql, projectId, pace)
   await perPage(pace, 0, async (after) => {
@@ -74,10 +79,10 @@ async function lastDeletionOf(sql: Sql, taskId: string): Promise<string | undefi
   return row?.id
 }
 
-/** Removes the subtasks and comments of deleted tasks: of them, those that are `left`. */
+/** Removes the children of deleted tasks: of them, those that are `left`. */
 async function purgeChildren(sql: Sql, taskIds: string[], pace: Pace, left: SqlPart): Promise<void> {
   if (taskIds.length === 0) return
-  for (const table of ['comments', 'subtasks'] as const)
+  for (const { table } of model.ofTask)
     await purgeRows(sql, table, sql`task_id = any(${taskIds}::uuid[]) ${left}`, pace)
 }
 
@@ -85,11 +90,12 @@ async function purgeChildren(sql: Sql, taskIds: string[], pace: Pace, left: SqlP
  * Deletes rows until none is found. Found, not deleted: what another run deletes at the same time is waited for, and
  * says nothing of what comes after it. What had to be waited for is looked at again: it may have come back.
  */
-const purgeRows = (sql: Sql, table: 'members' | 'comments' | 'subtasks', where: SqlPart, pace: Pace) =>
+const purgeRows = (sql: Sql, table: PgTable, where: SqlPart, pace: Pace) =>
   untilFewer(pace, async () => {
+    const name = sql(getTableName(table))
     const [row] = await sql<{ count: number }[]>`
-      with found as materialized (select id from ${sql(table)} where ${where} limit ${pace.batchRows}),
-      gone as (delete from ${sql(table)} where id = any(array(select id from found)) and ${where})
+      with found as materialized (select id from ${name} where ${where} limit ${pace.batchRows}),
+      gone as (delete from ${name} where id = any(array(select id from found)) and ${where})
       select count(*)::int4 as count from found`
     return row!.count
   })

@@ -1,10 +1,12 @@
-import type { FactType, React, StoredEvent } from '../src/facts/facts.ts'
+import type { StoredEvent } from '../src/model/events.ts'
+import type { EventType } from '../src/model/entities.ts'
+import type { React } from '../src/log/rule.ts'
 
 type Reaction = (event: StoredEvent) => { name: JobName; data: Record<string, string> }
 export type JobName = 'purge-project' | 'purge-task' | 'unassign-member' | 'close-account' | 'send-mail'
 
 /** Event → job: what happens later, and because of what. */
-const reactions: Partial<Record<FactType, Reaction>> = {
+const reactions: Partial<Record<EventType, Reaction>> = {
   'project.deleted': ({ projectId }) => ({ name: 'purge-project', data: { projectId } }),
   'task.deleted': ({ entityId, id }) => ({ name: 'purge-task', data: { taskId: entityId, eventId: id } }),
   'member.removed': (event) => {

@@ -3,7 +3,7 @@ import type { Sql } from '../src/postgres/database.ts'
 import { nilId } from '../src/ids.ts'
 import type { Jobs } from '../src/jobs/queue.ts'
 import { outbox } from '../drizzle/schema/jobs.ts'
-import { known } from '../src/postgres/known-columns.ts'
+import { known } from '../src/postgres/columns.ts'
 
 // A page is handed over within the time that Redis has for an answer; a sweep looks at 10,000 rows.
 const bounds = { pageRows: 200, pages: 50 }

@@ -19,6 +19,13 @@ export const streams = pgTable('streams', {
  */
 export const goneProjects = pgTable('gone_projects', { projectId: uuid('project_id').primaryKey() })
 
+/** The entities whose events other indexes find. */
+const indexed = ['project', 'member', 'task', 'subtask', 'comment', 'webhook', 'service_account', 'token']
+
+/** Whether an event is of another entity: the condition of the index `events_entity`, word for word. */
+export const isOfLaterEntity = (alias = '') =>
+  `${alias && `${alias}.`}entity not in (${indexed.map((name) => `'${name}'`).join(', ')})`
+
 /** The history: what each commit changed, with the row before and after. Folding it gives the rows above. */
 export const events = pgTable(
   'events',
@@ -50,6 +57,8 @@ export const events = pgTable(
     index('events_made')
       .on(t.entityId)
       .where(sql`entity in ('subtask', 'comment') and before is null`),
+    // Whether the id of a row was ever given, and its last deletion.
+    index('events_entity').on(t.entityId, t.seq).where(sql.raw(isOfLaterEntity())),
     // Which projects a task came through.
     index('events_left')
       .on(t.taskId, t.projectId)

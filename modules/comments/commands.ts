@@ -1,24 +1,12 @@
-import { appeared, removed, updated } from '../../src/facts/facts.ts'
+import { appeared, removed, updated } from '../../src/model/events.ts'
 import { requireMatch } from '../../src/actor/precondition.ts'
-import { command, ofComment, ofTask } from '../../src/commands/command.ts'
+import { atRow, command, ofTask } from '../../src/commands/command.ts'
 import { idFor } from '../../src/commands/decide.ts'
-import type { Whom } from '../../src/commands/people.ts'
+import type { Whom } from '../../src/reads/people.ts'
 import type { Caller } from '../../src/identity/caller.ts'
-import { type Role, suffices } from '../../src/identity/roles.ts'
-import { requireScope } from '../../src/identity/scopes.ts'
-import { forbidden, idTaken } from '../../src/wire/refusals.ts'
+import { idTaken } from '../../src/wire/refusals.ts'
+import { neitherAuthorNorAdmin, notAuthor, requireAdmin } from './entity.ts'
 import { CommentId, commentView, CreateComment, UpdateComment } from './schema.ts'
-
-declare module '../../src/facts/facts.ts' {
-  interface Facts {
-    'comment.created': true
-    'comment.updated': true
-    'comment.deleted': true
-  }
-}
-
-export const notAuthor = () => forbidden('Only its author may edit a comment')
-const neitherAuthorNorAdmin = () => forbidden('Only its author or an admin may delete a comment')
 
 /** Who writes or edits a comment is its author. */
 const author = (_: object, { userId }: Caller): Whom => ({ by: 'id', key: userId })
@@ -47,7 +35,7 @@ export const createComment = command('comment.create', {
 export const updateComment = command('comment.update', {
   about: 'Only its author may.',
   input: UpdateComment,
-  at: ofComment,
+  at: atRow('comment'),
   least: 'VIEWER',
   whom: author,
   decide(state, known, { id, text }) {
@@ -63,16 +51,10 @@ export const updateComment = command('comment.update', {
   refuses: [notAuthor()],
 })
 
-/** For somebody else's comment. @throws Refusal 403 */
-export function requireAdmin(role: Role | null, caller: Caller): void {
-  if (!role || !suffices(role, 'ADMIN')) throw neitherAuthorNorAdmin()
-  requireScope(caller, 'admin')
-}
-
 export const deleteComment = command('comment.delete', {
   about: 'Its author may, and an admin of the project (with the scope admin, of an API token).',
   input: CommentId,
-  at: ofComment,
+  at: atRow('comment'),
   least: 'VIEWER',
   decide(state, known, { id }) {
     const comment = state.present('comment', id)

@@ -2,7 +2,7 @@ import type { CommentRow } from '../../drizzle/rows.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { type Page, startOf, untilFull } from '../../src/reads/pages.ts'
 import { comments as table } from '../../drizzle/schema/comments.ts'
-import { known } from '../../src/postgres/known-columns.ts'
+import { known } from '../../src/postgres/columns.ts'
 
 /** A comment with its author's name, who has none once the account is gone. */
 export type ListedComment = CommentRow & { authorName: string | null }

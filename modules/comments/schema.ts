@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import type { CommentRow } from '../../drizzle/rows.ts'
 import { IdOf, Input, OwnId } from '../../src/commands/input.ts'
-import { view } from '../../src/commands/view.ts'
+import { view } from '../../src/model/view.ts'
 import { Id, Timestamp } from '../../src/schema/answer.ts'
 import { named } from '../../src/schema/named.ts'
 import { Text } from '../../src/schema/text.ts'

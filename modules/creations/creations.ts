@@ -1,9 +1,9 @@
 import type { MemberRow } from '../../drizzle/rows.ts'
-import type { IntegrationRows } from '../../drizzle/entities.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import type { Known } from '../../src/commands/command.ts'
-import { type Change, removed } from '../../src/facts/facts.ts'
-import { toldOf } from '../../src/facts/rows.ts'
+import type { StoredRows } from '../../src/model/entities.ts'
+import { type Change, removed } from '../../src/model/events.ts'
+import { toldOf } from '../../src/log/rows.ts'
 import { requireRole } from '../../src/identity/roles.ts'
 import { conflict, forbidden } from '../../src/wire/refusals.ts'
 import type { Departure } from './schema.ts'
@@ -13,9 +13,9 @@ const maxEvents = 5_000
 
 /** The integrations that one account created, also through service accounts that it created. */
 export interface Creations {
-  webhooks: IntegrationRows['webhook'][]
-  accounts: IntegrationRows['service_account'][]
-  tokens: IntegrationRows['token'][]
+  webhooks: StoredRows['webhook'][]
+  accounts: StoredRows['service_account'][]
+  tokens: StoredRows['token'][]
 }
 const none: Creations = { webhooks: [], accounts: [], tokens: [] }
 
@@ -26,20 +26,19 @@ export const tooMuchToRevoke = () =>
 export const ownEnd = () => forbidden('A service account cannot end itself')
 
 /** @param now tokens that expired before do not count */
-function creationsOf({ integrations }: ProjectState, userId: string, now: string): Creations {
-  if (!integrations) return none
+function creationsOf(state: ProjectState, userId: string, now: string): Creations {
   const creators = new Set([userId])
   const isCreated = ({ createdBy }: { createdBy: string | null }) =>
     createdBy !== null && creators.has(createdBy)
-  const all = integrations.all('service_account')
+  const all = state.all('service_account')
   for (let size = 0; size < creators.size;) {
     size = creators.size
     for (const account of all) if (isCreated(account)) creators.add(account.id)
   }
   return {
-    webhooks: integrations.all('webhook').filter(isCreated),
+    webhooks: state.all('webhook').filter(isCreated),
     accounts: all.filter((account) => account.id !== userId && isCreated(account)),
-    tokens: integrations.all('token').filter((token) => isCreated(token) && token.expiresAt > now),
+    tokens: state.all('token').filter((token) => isCreated(token) && token.expiresAt > now),
   }
 }
 
@@ -54,7 +53,7 @@ interface Wish {
  */
 export function departure(state: ProjectState, known: Known, member: MemberRow, { revoke, message }: Wish) {
   const created = creationsOf(state, member.userId, known.now)
-  const own = state.integrations?.get('service_account', member.userId)
+  const own = state.row('service_account', member.userId)
   const changes = own ? endAccount(state, known, own) : [removed(state, known, 'member.removed', member)]
   const isRevoked = revoke === 'true'
   if (isRevoked) {
@@ -73,18 +72,15 @@ function endAll(state: ProjectState, known: Known, { webhooks, accounts, tokens 
   const others = tokens.filter(({ userId }) => !ended.has(userId)) // the tokens of an account end with it
   return [
     ...accounts.flatMap((account) => endAccount(state, known, account)),
-    ...webhooks.map((row) => end(removed(state, known, 'webhook.deleted', toldOf('webhook', row)))),
-    ...others.map((row) => end(removed(state, known, 'token.deleted', toldOf('token', row)))),
+    ...webhooks.map((row) => removed(state, known, 'webhook.deleted', toldOf('webhook', row))),
+    ...others.map((row) => removed(state, known, 'token.deleted', toldOf('token', row))),
   ]
 }
 
-function endAccount(state: ProjectState, known: Known, row: IntegrationRows['service_account']): Change[] {
+function endAccount(state: ProjectState, known: Known, row: StoredRows['service_account']): Change[] {
   const member = state.memberOf(row.id)
   return [
-    end(removed(state, known, 'service_account.deleted', toldOf('service_account', row))),
+    removed(state, known, 'service_account.deleted', toldOf('service_account', row)),
     ...(member ? [removed(state, known, 'member.removed', member)] : []),
   ]
 }
-
-/** Marks a change of an integration that has no columns to write. */
-const end = (change: Change): Change => ({ ...change, untold: {} })

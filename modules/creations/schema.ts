@@ -1,6 +1,6 @@
 import { type TSchema, Type } from '@sinclair/typebox'
-import type { Rows } from '../../drizzle/entities.ts'
-import { view } from '../../src/commands/view.ts'
+import type { Rows } from '../../src/model/entities.ts'
+import { view } from '../../src/model/view.ts'
 import { Id, sampleId, Timestamp } from '../../src/schema/answer.ts'
 import { named } from '../../src/schema/named.ts'
 import { OneOf } from '../../src/schema/text.ts'

@@ -1,10 +1,10 @@
 import { Kind, type Static, Type, TypeRegistry } from '@sinclair/typebox'
 import { Parameters } from '../../src/commands/input.ts'
-import type { FactType } from '../../src/facts/facts.ts'
+import type { EventType } from '../../src/model/entities.ts'
 import { Limit, readLimit } from '../../src/reads/pages.ts'
 import { isCount } from '../../src/schema/text.ts'
 import { badRequest } from '../../src/wire/refusals.ts'
-import { eventTypes } from '../event-types.ts'
+import { model } from '../model.ts'
 
 export const mostSeq = 999_999_999_999_999
 export const mostSeconds = 25
@@ -19,7 +19,8 @@ TypeRegistry.Set(
   (_schema, value) => typeof value === 'string' && value.split(',').every(isType),
 )
 
-const isType = (name: string): name is FactType => (eventTypes as string[]).includes(name)
+const { eventTypes } = model
+const isType = (name: string): name is EventType => (eventTypes as string[]).includes(name)
 
 const Count = (maximum: number, description: string, example: number) =>
   Type.Optional(

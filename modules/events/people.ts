@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { StoredEvent } from '../../src/facts/facts.ts'
+import type { StoredEvent } from '../../src/model/events.ts'
 import type { Authenticate } from '../../src/identity/sessions.ts'
 import { believe, notYetSeen, type Seen } from '../../src/identity/validity.ts'
 import type { Sql } from '../../src/postgres/database.ts'

@@ -1,6 +1,6 @@
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { eventFields } from '../../src/postgres/event-fields.ts'
-import type { StoredEvent } from '../../src/facts/facts.ts'
+import type { StoredEvent } from '../../src/model/events.ts'
 import { requireKept } from '../../src/reads/kept.ts'
 import { pageBytes, untilFull } from '../../src/reads/pages.ts'
 import type { Seen } from '../../src/reads/role-lookup.ts'

@@ -1,58 +1,46 @@
-import { type TObject, Type } from '@sinclair/typebox'
-import { entityNames } from '../../drizzle/entities.ts'
-import { view } from '../../src/commands/view.ts'
+import { type TProperties, Type } from '@sinclair/typebox'
+import type { Entity } from '../../src/model/entities.ts'
+import { view } from '../../src/model/view.ts'
 import { Id, sampleId, Timestamp } from '../../src/schema/answer.ts'
 import { named } from '../../src/schema/named.ts'
 import { OneOf } from '../../src/schema/text.ts'
-import { commentView } from '../comments/schema.ts'
-import { serviceAccountSummary, tokenSummary, webhookSummary } from '../creations/schema.ts'
-import { memberView } from '../members/schema.ts'
-import { projectView } from '../projects/schema.ts'
-import { subtaskView } from '../subtasks/schema.ts'
-import { taskView } from '../tasks/schema.ts'
-import { eventTypes } from '../event-types.ts'
+import { model } from '../model.ts'
 import { type ReadEvent, shownEvent } from './views.ts'
 
-const some = (of: string, { properties }: TObject) =>
-  named(`${of}Fields`, Type.Partial(Type.Object(properties)))
+/** What events show beside the row of an entity. */
+const besides: Partial<Record<Entity, TProperties>> = {
+  task: Object.fromEntries(
+    model.ofTask.map(({ plural, view }) => [
+      plural,
+      Type.Array(view.schema, { description: 'Of a task that moved in: those that came along' }),
+    ]),
+  ),
+  webhook: {
+    changed: Type.Array(Type.String(), {
+      description: 'Of an update: the names of the fields that it changed, `secret` and `cursor` among them',
+      examples: [['url']],
+    }),
+  },
+}
 
-const TaskWithAll = Type.Object({
-  ...taskView.schema.properties,
-  subtasks: Type.Array(subtaskView.schema, { description: 'Of a task that moved in: those that came along' }),
-  comments: Type.Array(commentView.schema, { description: 'Of a task that moved in: those that came along' }),
-})
+/** `service_account` is ServiceAccount. */
+const camel = (name: string): string =>
+  name.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())
 
-const WebhookWithChanged = Type.Object({
-  ...webhookSummary.schema.properties,
-  changed: Type.Array(Type.String(), {
-    description: 'Of an update: the names of the fields that it changed, `secret` and `cursor` among them',
-    examples: [['url']],
-  }),
-})
+const sides = model.all.map(({ name, view }) =>
+  named(`${camel(name)}Fields`, Type.Partial(Type.Object({ ...view.schema.properties, ...besides[name] }))),
+)
 
 const Side = (description: string, example: object) =>
-  Type.Union(
-    [
-      some('Project', projectView.schema),
-      some('Member', memberView.schema),
-      some('Task', TaskWithAll),
-      some('Subtask', subtaskView.schema),
-      some('Comment', commentView.schema),
-      some('Webhook', WebhookWithChanged),
-      some('ServiceAccount', serviceAccountSummary.schema),
-      some('Token', tokenSummary.schema),
-      Type.Null(),
-    ],
-    { description, examples: [example] },
-  )
+  Type.Union([...sides, Type.Null()], { description, examples: [example] })
 
 export const eventView = view<ReadEvent>({
   name: 'Event',
   schema: Type.Object({
     seq: Type.Integer({ minimum: 1, description: 'Counts up in its project: 1, 2, 3 …', examples: [42] }),
     id: Id('The event'),
-    type: OneOf('EventType', eventTypes),
-    entity: OneOf('Entity', entityNames),
+    type: OneOf('EventType', model.eventTypes),
+    entity: OneOf('Entity', model.names),
     entityId: Id('What it happened to'),
     taskId: Type.Union([Id('The task that it is about'), Type.Null()], {
       description: 'The task that it is about, or null',

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import type { Streamed } from '../../src/commands/query.ts'
 import { answerExample } from '../../src/openapi/example.ts'
 import { named } from '../../src/schema/named.ts'
-import { eventTypes } from '../event-types.ts'
+import { model } from '../model.ts'
 import { eventView } from './schema.ts'
 
 const frame = (event: string) => `id: 42\nevent: ${event}\ndata: `
@@ -16,5 +16,5 @@ export const streamedEvents: Streamed = {
         'Server-sent events: `id` is the seq, `event` the type, `data` an Event. One of type `end` says as an Error why the stream ends. Comments come when there is nothing to tell.',
     }),
   ),
-  example: `retry: 1700\nid: 41\n\n${frame(eventTypes[0]!)}${JSON.stringify(answerExample(eventView.schema))}\n\n`,
+  example: `retry: 1700\nid: 41\n\n${frame(model.eventTypes[0]!)}${JSON.stringify(answerExample(eventView.schema))}\n\n`,
 }

@@ -1,15 +1,8 @@
-import { isDeepStrictEqual } from 'node:util'
-import type { Entity, Rows } from '../../drizzle/entities.ts'
-import type { CommentRow, SubtaskRow } from '../../drizzle/rows.ts'
-import type { StoredEvent } from '../../src/facts/facts.ts'
-import { arrivedWith, type Changed, rowAfter, rowBefore } from '../../src/facts/rows.ts'
+import type { ChildOfTask, Entity, Rows } from '../../src/model/entities.ts'
+import { isSame, type StoredEvent } from '../../src/model/events.ts'
+import { definitionOf } from '../../src/model/model.ts'
+import { arrivedWith, type Changed, rowAfter, rowBefore } from '../../src/log/rows.ts'
 import type { User } from '../accounts/user.ts'
-import { commentView } from '../comments/schema.ts'
-import { serviceAccountSummary, tokenSummary, webhookSummary } from '../creations/schema.ts'
-import { memberView } from '../members/schema.ts'
-import { projectView } from '../projects/schema.ts'
-import { subtaskView } from '../subtasks/schema.ts'
-import { taskView } from '../tasks/schema.ts'
 
 /** The accounts that events name, by their ids, as they are called now. */
 export type People = ReadonlyMap<string, User>
@@ -20,47 +13,22 @@ export interface ReadEvent extends StoredEvent {
   people: People
 }
 
-const known = (people: People, id: string) => {
-  const user = people.get(id)
-  return user && { ...user, nameTag: '' }
-}
+/** The account whose name the view of a row shows. */
+const personIn = (entity: Entity, row: Rows[Entity]): string | null =>
+  definitionOf(entity).person?.(row) ?? null
 
-interface Created {
-  createdBy: string | null
+function shownRow(entity: Entity, row: Rows[Entity], people: People): object {
+  const user = people.get(personIn(entity, row) ?? '')
+  return definitionOf(entity).view.of(row, user && { ...user, nameTag: '' })
 }
-const creatorOf = ({ createdBy }: Created) => (createdBy === null ? [] : [createdBy])
-const byKnown = <R extends Created>(row: R, people: People): R =>
-  people.has(row.createdBy ?? '') ? row : { ...row, createdBy: null }
-
-/** How the API shows each row, and whom it shows with it. */
-const views: { [E in Entity]: { of(row: Rows[E], people: People): object; who(row: Rows[E]): string[] } } = {
-  project: {
-    of: (row, people) => projectView.of(row, known(people, row.ownerId)),
-    who: ({ ownerId }) => [ownerId],
-  },
-  member: {
-    of: (row, people) => memberView.of(row, known(people, row.userId)),
-    who: ({ userId }) => [userId],
-  },
-  task: { of: (row) => taskView.of(row), who: () => [] },
-  subtask: { of: (row) => subtaskView.of(row), who: () => [] },
-  comment: {
-    of: (row, people) => commentView.of(row, known(people, row.authorId)),
-    who: ({ authorId }) => [authorId],
-  },
-  webhook: { of: (row, people) => webhookSummary.of(byKnown(row, people)), who: creatorOf },
-  service_account: { of: (row, people) => serviceAccountSummary.of(byKnown(row, people)), who: creatorOf },
-  token: { of: (row, people) => tokenSummary.of(byKnown(row, people)), who: creatorOf },
-}
-const viewOf = (entity: Entity) =>
-  views[entity] as { of(row: unknown, people: People): object; who(row: unknown): string[] }
 
 /** Whose names an event shows. */
 export function peopleIn(event: StoredEvent): string[] {
+  const { entity, actorId } = event
   const row = event.before ? rowBefore(event) : rowAfter(event)
-  const comments = arrivedWith(event)?.comments ?? []
-  const shown = row ? viewOf(event.entity).who(row) : []
-  return [event.actorId, ...shown, ...comments.map(({ authorId }) => authorId)]
+  const along = Object.entries(arrivedWith(event) ?? {}) as [ChildOfTask, Rows[ChildOfTask][]][]
+  const shown = along.flatMap(([child, rows]) => rows.map((one) => personIn(child, one)))
+  return [actorId, row && personIn(entity, row), ...shown].filter((id) => id !== null)
 }
 
 /** An event as the API shows it: views of what was and is, never the rows themselves. */
@@ -75,7 +43,7 @@ export function shownEvent(event: ReadEvent): object {
 
 function sidesOf(event: ReadEvent): { before: object | null; after: object | null } {
   const { people, entity } = event
-  const shown = (row: object | null) => row && viewOf(entity).of(row, people)
+  const shown = (row: Rows[Entity] | null) => row && shownRow(entity, row, people)
   const [before, after] = [shown(rowBefore(event)), shown(rowAfter(event))]
   const [had, has] = before && after ? differences(before, after) : [before, after]
   return { before: had, after: has && withAlong(event, has) }
@@ -83,26 +51,20 @@ function sidesOf(event: ReadEvent): { before: object | null; after: object | nul
 
 /** With what came with a task that moved in, and what was changed of a webhook. */
 function withAlong(event: ReadEvent, after: object): object {
-  const came = arrivedWith(event)
   if (event.type === 'webhook.updated') return { ...after, changed: (event.after as Changed).changed }
-  if (!came) return after
-  const { subtasks, comments } = came
-  const shown = (entity: Entity, rows: (SubtaskRow | CommentRow)[]) =>
-    rows.map((row) => viewOf(entity).of(row, event.people))
-  return {
-    ...after,
-    ...(subtasks && { subtasks: shown('subtask', subtasks) }),
-    ...(comments && { comments: shown('comment', comments) }),
-  }
+  const came = Object.entries(arrivedWith(event) ?? {}) as [ChildOfTask, Rows[ChildOfTask][]][]
+  const lists = came.map(([child, rows]) => [
+    definitionOf(child).plural,
+    rows.map((row) => shownRow(child, row, event.people)),
+  ])
+  return came.length > 0 ? { ...after, ...Object.fromEntries(lists) } : after
 }
 
 /** The fields in which two views of one thing differ, as each has them. */
 function differences(before: object, after: object): [object, object] {
   const had = Object.entries(before)
   const has = after as Record<string, unknown>
-  // Most are texts, and the same: to compare those in depth is what an event would cost most.
-  const isChanged = ([name, value]: [string, unknown]) =>
-    value !== has[name] && !isDeepStrictEqual(value, has[name])
+  const isChanged = ([name, value]: [string, unknown]) => !isSame(value, has[name])
   const changed = had.filter(isChanged).map(([name]) => name)
   const only = (all: object) =>
     Object.fromEntries(Object.entries(all).filter(([name]) => changed.includes(name)))

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import type { Streamed } from '../../src/commands/query.ts'
-import { view } from '../../src/commands/view.ts'
+import { view } from '../../src/model/view.ts'
 import { Id, sampleId } from '../../src/schema/answer.ts'
 import { named } from '../../src/schema/named.ts'
 import { Positions } from './positions.ts'

@@ -1,13 +1,14 @@
 import { Kind, type Static, Type, TypeRegistry } from '@sinclair/typebox'
-import { type Entity, entityNames } from '../../drizzle/entities.ts'
 import { Parameters } from '../../src/commands/input.ts'
 import { canonicalId, isId } from '../../src/ids.ts'
 import { Cursor, isIdPart, Limit, readCursor, readLimit } from '../../src/reads/pages.ts'
+import type { Entity } from '../../src/model/entities.ts'
 import { Instant, isCount, parseInstant } from '../../src/schema/text.ts'
 import { costOfLooking } from '../events/queries.ts'
 import { EventTypes } from '../events/parameters.ts'
+import { model } from '../model.ts'
 
-const isEntity = (text: string): text is Entity => (entityNames as string[]).includes(text)
+const isEntity = (text: string): text is Entity => (model.names as string[]).includes(text)
 const isSomeId = (value: unknown) => typeof value === 'string' && isId(canonicalId(value))
 
 TypeRegistry.Set('DocketEntity', (_schema, value) => isEntity(value as string) || isSomeId(value))
@@ -21,7 +22,7 @@ export const TaskHistoryQuery = Parameters({ limit: Limit(50, 200), cursor: Curs
 export const ProjectHistoryQuery = Parameters({
   entity: Only(
     'DocketEntity',
-    `${entityNames.join(', ')}, or the id of one: what the events are about`,
+    `${model.names.join(', ')}, or the id of one: what the events are about`,
     'task',
   ),
   actor: Only('DocketUserId', 'The id of the user who did it', '019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5b'),

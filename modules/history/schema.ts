@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { view } from '../../src/commands/view.ts'
+import { view } from '../../src/model/view.ts'
 import { Id } from '../../src/schema/answer.ts'
 import { eventView } from '../events/schema.ts'
 import { type ReadEvent, shownEvent } from '../events/views.ts'

@@ -1,22 +1,14 @@
-import { appeared, updated } from '../../src/facts/facts.ts'
+import { appeared, updated } from '../../src/model/events.ts'
 import { requireMatch } from '../../src/actor/precondition.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import { command, inProject, type Known } from '../../src/commands/command.ts'
-import type { Caller } from '../../src/identity/caller.ts'
 import { type MemberRole, requireRole, roleNeeded } from '../../src/identity/roles.ts'
-import { conflict, forbidden, notFound } from '../../src/wire/refusals.ts'
+import { conflict, notFound } from '../../src/wire/refusals.ts'
 import { normalEmail } from '../../src/schema/text.ts'
 import { departure, ownEnd, tooMuchToRevoke } from '../creations/creations.ts'
 import { departureView } from '../creations/schema.ts'
+import { requireFree, staying } from './entity.ts'
 import { InviteMember, memberView, RemoveMember, SetRole } from './schema.ts'
-
-declare module '../../src/facts/facts.ts' {
-  interface Facts {
-    'member.invited': true
-    'member.role_set': true
-    'member.removed': true
-  }
-}
 
 const isMember = () => conflict('This user is a member already')
 const unverified = () =>
@@ -61,7 +53,7 @@ export const setRole = command('member.set_role', {
   least: 'ADMIN',
   whom: ({ memberId }) => ({ by: 'member', key: memberId }),
   decide(state, known, { memberId, role }) {
-    const member = state.member(memberId)
+    const member = state.row('member', memberId)
     if (!member) throw notFound('Member')
     requireMatch(known, member)
     if (member.role === role) return { changes: [], answer: member }
@@ -71,13 +63,6 @@ export const setRole = command('member.set_role', {
   shows: memberView,
   refuses: [notFound('Member')],
 })
-
-export const staying = () => forbidden('A service account cannot leave its project')
-
-/** @throws Refusal 403 */
-export function requireFree({ token }: Caller): void {
-  if (token?.isService) throw staying()
-}
 
 export const removeMember = command('member.remove', {
   about:
@@ -90,7 +75,7 @@ export const removeMember = command('member.remove', {
   needs: ({ memberId }) => ({ integrations: [{ creator: memberId }] }),
   keepsAnswer: true,
   decide(state, known, { memberId, revoke }) {
-    const member = state.member(memberId)
+    const member = state.row('member', memberId)
     const { userId } = known.caller
     if (member?.userId === userId) requireFree(known.caller)
     else requireRole(state.roleOf(userId), 'ADMIN', 'Project')

@@ -1,11 +1,11 @@
 import type { MemberRow } from '../../drizzle/rows.ts'
 import type { Sql } from '../../src/postgres/database.ts'
-import type { Moment } from '../../src/past/moments.ts'
-import { firstThen, rowsThen } from '../../src/past/rows-then.ts'
+import type { Moment } from '../../src/log/moments.ts'
+import { firstThen, rowsThen } from '../../src/log/rows-then.ts'
 import { unprepared } from '../../src/postgres/queries.ts'
 import { type Page, startOf } from '../../src/reads/pages.ts'
 import { members as table } from '../../drizzle/schema/members.ts'
-import { known } from '../../src/postgres/known-columns.ts'
+import { known } from '../../src/postgres/columns.ts'
 
 /** A member with its user, who has no name once the account is gone. */
 export interface ListedMember extends MemberRow {

@@ -1,6 +1,6 @@
 import { notFound } from '../../src/wire/refusals.ts'
 import { isId } from '../../src/ids.ts'
-import { AsOfParameter, pinned } from '../../src/past/as-of.ts'
+import { AsOfParameter, pinned } from '../../src/log/as-of.ts'
 import { digested } from '../../src/wire/etags.ts'
 import { Cursor, Limit, cut, idPage, pageOf } from '../../src/reads/pages.ts'
 import { etagAt } from '../../src/reads/versions.ts'

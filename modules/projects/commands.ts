@@ -1,5 +1,5 @@
 import type { ProjectRow } from '../../drizzle/rows.ts'
-import { appeared, differing, removed, updated } from '../../src/facts/facts.ts'
+import { appeared, differing, removed, updated } from '../../src/model/events.ts'
 import { requireMatch } from '../../src/actor/precondition.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import { command, inNewProject, inProject } from '../../src/commands/command.ts'
@@ -7,14 +7,6 @@ import { isTaken } from '../../src/commands/decide.ts'
 import { idTaken, notFound } from '../../src/wire/refusals.ts'
 import { optionalText } from '../../src/schema/text.ts'
 import { CreateProject, ProjectId, projectView, UpdateProject } from './schema.ts'
-
-declare module '../../src/facts/facts.ts' {
-  interface Facts {
-    'project.created': true
-    'project.updated': true
-    'project.deleted': true
-  }
-}
 
 export const createProject = command('project.create', {
   about: 'The caller becomes its owner.',

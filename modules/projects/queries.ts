@@ -6,12 +6,12 @@ import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { inOrder } from '../../src/postgres/in-order.ts'
 import { readRows } from '../../src/postgres/delimited-rows.ts'
 import { type Cut, cut, hasRoom, type Page, startOf } from '../../src/reads/pages.ts'
-import type { Moment } from '../../src/past/moments.ts'
-import { firstThen, rowsThen } from '../../src/past/rows-then.ts'
+import type { Moment } from '../../src/log/moments.ts'
+import { firstThen, rowsThen } from '../../src/log/rows-then.ts'
 import { unprepared } from '../../src/postgres/queries.ts'
 import { goneTag, nameTag } from '../../src/reads/names.ts'
 import { projects } from '../../drizzle/schema/projects.ts'
-import { known } from '../../src/postgres/known-columns.ts'
+import { known } from '../../src/postgres/columns.ts'
 
 /** A project with its owner, who has no name once the account is gone. */
 export interface ListedProject extends ProjectRow {

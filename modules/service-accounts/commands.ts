@@ -1,13 +1,13 @@
-import type { IntegrationRows } from '../../drizzle/entities.ts'
 import { requireMatch } from '../../src/actor/precondition.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import { command, inProject } from '../../src/commands/command.ts'
-import { appeared, removed } from '../../src/facts/facts.ts'
-import { toldOf } from '../../src/facts/rows.ts'
+import { appeared, removed } from '../../src/model/events.ts'
+import { toldOf } from '../../src/log/rows.ts'
 import { notFound } from '../../src/wire/refusals.ts'
 import { departure, ownEnd, tooMuchToRevoke } from '../creations/creations.ts'
 import { departureView } from '../creations/schema.ts'
-import { joined, requireFree, staying } from '../members/commands.ts'
+import { joined } from '../members/commands.ts'
+import { requireFree, staying } from '../members/entity.ts'
 import { full, maxTokens, noToken } from '../tokens/limits.ts'
 import {
   CreateServiceAccount,
@@ -17,15 +17,6 @@ import {
   sealedTokenView,
   serviceAccountView,
 } from './schema.ts'
-
-declare module '../../src/facts/facts.ts' {
-  interface Facts {
-    'service_account.created': true
-    'service_account.deleted': true
-    'token.created': true
-    'token.deleted': true
-  }
-}
 
 export const noAccount = () => notFound('Service account')
 
@@ -69,7 +60,7 @@ export const deleteServiceAccount = command('serviceAccount.delete', {
   keepsAnswer: true,
   decide(state, known, { accountId, revoke }) {
     const member = state.memberOf(accountId)
-    if (!member || !state.integrations?.get('service_account', accountId)) throw noAccount()
+    if (!member || !state.row('service_account', accountId)) throw noAccount()
     if (known.caller.userId === accountId) requireFree(known.caller)
     requireMatch(known, member)
     return departure(state, known, member, { revoke, message: 'Service account deleted successfully' })
@@ -79,8 +70,8 @@ export const deleteServiceAccount = command('serviceAccount.delete', {
 })
 
 /** @throws Refusal 404 */
-function accountIn({ integrations }: ProjectState, accountId: string): IntegrationRows['service_account'] {
-  const account = integrations?.get('service_account', accountId)
+function accountIn(state: ProjectState, accountId: string) {
+  const account = state.row('service_account', accountId)
   if (!account) throw noAccount()
   return account
 }
@@ -93,7 +84,7 @@ export const createToken = command('token.create', {
   keepsAnswer: true,
   decide(state, known, { projectId: _, accountId, digest, sealed, ...fields }) {
     const { tokenVersion: version } = accountIn(state, accountId)
-    const all = state.integrations!.all('token').filter(({ userId }) => userId === accountId)
+    const all = state.all('token').filter(({ userId }) => userId === accountId)
     if (all.filter(({ expiresAt }) => expiresAt > known.now).length >= maxTokens) throw full()
     const used = new Set(all.map((token) => token.slot))
     let slot = 1
@@ -119,10 +110,9 @@ export const deleteToken = command('token.delete', {
   status: 204,
   decide(state, known, { accountId, tokenId }) {
     accountIn(state, accountId)
-    const token = state.integrations!.get('token', tokenId)
+    const token = state.row('token', tokenId)
     if (token?.userId !== accountId) throw noToken()
-    const change = removed(state, known, 'token.deleted', toldOf('token', token))
-    return { changes: [{ ...change, untold: {} }], answer: undefined }
+    return { changes: [removed(state, known, 'token.deleted', toldOf('token', token))], answer: undefined }
   },
   says: 'Token deleted successfully',
 })

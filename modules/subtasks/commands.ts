@@ -1,19 +1,10 @@
 import type { SubtaskRow } from '../../drizzle/rows.ts'
-import { appeared, differing, removed, updated } from '../../src/facts/facts.ts'
+import { appeared, differing, removed, updated } from '../../src/model/events.ts'
 import { requireMatch } from '../../src/actor/precondition.ts'
-import { command, ofSubtask, ofTask } from '../../src/commands/command.ts'
+import { atRow, command, ofTask } from '../../src/commands/command.ts'
 import { idFor } from '../../src/commands/decide.ts'
 import { idTaken } from '../../src/wire/refusals.ts'
 import { CreateSubtask, SubtaskId, subtaskView, UpdateSubtask } from './schema.ts'
-
-declare module '../../src/facts/facts.ts' {
-  interface Facts {
-    'subtask.created': true
-    'subtask.updated': true
-    'subtask.toggled': true
-    'subtask.deleted': true
-  }
-}
 
 export const createSubtask = command('subtask.create', {
   about: 'Not completed at first.',
@@ -36,7 +27,7 @@ export const createSubtask = command('subtask.create', {
 export const updateSubtask = command('subtask.update', {
   about: 'Absent fields stay.',
   input: UpdateSubtask,
-  at: ofSubtask,
+  at: atRow('subtask'),
   least: 'EDITOR',
   decide(state, known, { id, title, completed }) {
     const subtask = state.present('subtask', id)
@@ -52,7 +43,7 @@ export const updateSubtask = command('subtask.update', {
 export const toggleSubtask = command('subtask.toggle', {
   about: 'Not safe to retry; PATCH the subtask with `completed` is.',
   input: SubtaskId,
-  at: ofSubtask,
+  at: atRow('subtask'),
   least: 'EDITOR',
   decide(state, known, { id }) {
     const subtask = state.present('subtask', id)
@@ -65,7 +56,7 @@ export const toggleSubtask = command('subtask.toggle', {
 
 export const deleteSubtask = command('subtask.delete', {
   input: SubtaskId,
-  at: ofSubtask,
+  at: atRow('subtask'),
   least: 'EDITOR',
   decide(state, known, { id }) {
     const subtask = state.present('subtask', id)

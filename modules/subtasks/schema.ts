@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import type { SubtaskRow } from '../../drizzle/rows.ts'
 import { Id, Timestamp } from '../../src/schema/answer.ts'
 import { IdOf, Input, OwnId } from '../../src/commands/input.ts'
-import { view } from '../../src/commands/view.ts'
+import { view } from '../../src/model/view.ts'
 import { Name } from '../../src/schema/text.ts'
 
 const Title = Name(500, 'Sharpen the pencil')

@@ -1,5 +1,5 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
-import { appeared, differing, removed, updated } from '../../src/facts/facts.ts'
+import { appeared, differing, removed, updated } from '../../src/model/events.ts'
 import { requireMatch } from '../../src/actor/precondition.ts'
 import { command, inProject, ofTask } from '../../src/commands/command.ts'
 import { idFor } from '../../src/commands/decide.ts'
@@ -7,17 +7,6 @@ import { conflict, idTaken } from '../../src/wire/refusals.ts'
 import { blank, type Editable, fieldsOf, notAssignable, requireAssignable } from './fields.ts'
 import { move, tooMuchToMove } from './move.ts'
 import { CreateTask, TaskId, taskView, UnassignTasks, UpdateTask } from './schema.ts'
-
-declare module '../../src/facts/facts.ts' {
-  interface Facts {
-    'task.created': true
-    'task.updated': true
-    'task.deleted': true
-    'task.moved_in': true
-    'task.moved_out': true
-    'task.unassigned': true
-  }
-}
 
 export const createTask = command('task.create', {
   about: 'Its status is TODO and its priority MEDIUM unless told. It takes the next number in its project.',

@@ -1,4 +1,4 @@
-import type { ChildOfTask } from '../../drizzle/entities.ts'
+import type { ChildOfTask } from '../../src/model/entities.ts'
 import { notFound } from '../../src/wire/refusals.ts'
 import { isId } from '../../src/ids.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'

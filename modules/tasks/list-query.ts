@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { IdOf, Parameters } from '../../src/commands/input.ts'
-import { AsOfParameter } from '../../src/past/as-of.ts'
+import { AsOfParameter } from '../../src/log/as-of.ts'
 import type { Caller } from '../../src/identity/caller.ts'
 import { badRequest } from '../../src/wire/refusals.ts'
 import { canonicalId, isId } from '../../src/ids.ts'

@@ -1,14 +1,14 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
-import type { Moment } from '../../src/past/moments.ts'
-import { rowsThen, type Then } from '../../src/past/rows-then.ts'
+import type { Moment } from '../../src/log/moments.ts'
+import { rowsThen, type Then } from '../../src/log/rows-then.ts'
 import { type Cut, cut, untilFull } from '../../src/reads/pages.ts'
 import { unprepared } from '../../src/postgres/queries.ts'
 import { lastId, nilId } from '../../src/ids.ts'
 import type { sorts } from './list-query.ts'
 import { priorities, statuses } from './schema.ts'
-import { entities } from '../../drizzle/entities.ts'
-import { known } from '../../src/postgres/known-columns.ts'
+import { tasks } from '../../drizzle/schema/tasks.ts'
+import { known } from '../../src/postgres/columns.ts'
 
 export interface TaskFilter {
   caller: string
@@ -93,8 +93,8 @@ function merged(sql: Sql, { then, ...filter }: From, by: SqlPart, rows: number):
   const order = orderOf(sql, filter, dueKey(sql))
   const due = filter.sort.endsWith('dueDate') ? sql`, ${dueKey(sql)} as due` : sql``
   const table = then?.kept ?? sql`tasks`
-  const branch = ([status, priority]: Branch, tasks = table) => sql`
-    (select ${known(sql, entities.task.table, 't')} ${due} from ${tasks} t where t.project_id = v.id
+  const branch = ([status, priority]: Branch, from = table) => sql`
+    (select ${known(sql, tasks, 't')} ${due} from ${from} t where t.project_id = v.id
       ${status ? sql`and t.status = ${status}` : sql``} ${priority ? sql`and t.priority = ${priority}` : sql``}
       ${filter.assigneeId ? sql`and t.assignee_id = ${filter.assigneeId}` : sql``}
       ${isSieved(filter) ? sql`` : sql`and ${isDue(sql, filter)}`} ${order.after} order by ${order.by} limit ${rows})`

@@ -1,8 +1,9 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import type { Known } from '../../src/commands/command.ts'
-import { type Children, inParts, isTooMuch, mostMoved } from '../../src/facts/children.ts'
-import { appeared, type Change, removed, updated } from '../../src/facts/facts.ts'
+import { type Children, inParts, isTooMuch, mostMoved } from '../../src/log/children.ts'
+import { carrying } from '../../src/log/rows.ts'
+import { appeared, removed, updated } from '../../src/model/events.ts'
 import { conflict } from '../../src/wire/refusals.ts'
 import { type Editable, requireAssignable } from './fields.ts'
 
@@ -47,8 +48,4 @@ function alongWith({ leaving }: ProjectState): Children[] {
   if (!leaving) throw new Error('What hangs on the task is not loaded')
   if (isTooMuch(leaving)) throw tooMuchToMove()
   return inParts(leaving)
-}
-
-const carrying = (change: Change<'task'>, along: Children): Change<'task'> => {
-  return { ...change, after: { ...change.after!, ...along } as TaskRow }
 }

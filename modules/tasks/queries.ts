@@ -7,7 +7,7 @@ import { byOrdinal } from '../../src/postgres/in-order.ts'
 import { readRows } from '../../src/postgres/delimited-rows.ts'
 import { type Versioned, type Versions, whileUnchanged } from '../../src/reads/versions.ts'
 import { tasks } from '../../drizzle/schema/tasks.ts'
-import { known } from '../../src/postgres/known-columns.ts'
+import { known } from '../../src/postgres/columns.ts'
 
 /** What of a task a read must know before it looks for a body: where it is, and what it and its project are at. */
 export interface SeenTask extends Versioned {

@@ -2,7 +2,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import type { TaskRow } from '../../drizzle/rows.ts'
 import { Id, Timestamp } from '../../src/schema/answer.ts'
 import { IdOf, Input, OwnId } from '../../src/commands/input.ts'
-import { view } from '../../src/commands/view.ts'
+import { view } from '../../src/model/view.ts'
 import { Instant, Name, Nullable, OneOf, Text } from '../../src/schema/text.ts'
 
 export const statuses = ['TODO', 'IN_PROGRESS', 'DONE'] as const

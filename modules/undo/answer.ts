@@ -1,10 +1,11 @@
 import { Type } from '@sinclair/typebox'
 import type { Known } from '../../src/commands/command.ts'
-import { view } from '../../src/commands/view.ts'
-import type { Person } from '../../src/commands/people.ts'
-import type { Change, StoredEvent } from '../../src/facts/facts.ts'
-import { taskOf } from '../../src/facts/rows.ts'
-import type { Past } from '../../src/facts/past.ts'
+import { view } from '../../src/model/view.ts'
+import type { Person } from '../../src/reads/people.ts'
+import type { Change, StoredEvent } from '../../src/model/events.ts'
+import { taskOf } from '../../src/log/rows.ts'
+import { definitionOf } from '../../src/model/model.ts'
+import type { Past } from '../../src/log/past.ts'
 import { eventView } from '../events/schema.ts'
 import type { ReadEvent } from '../events/views.ts'
 
@@ -61,7 +62,7 @@ export function shownOf(all: Change[], version: number, { caller, now, person }:
 
 /** What says by itself all that is shown of it: alone, and about nobody but who did it. */
 export const isPlain = ({ entity, batch }: Change & { batch?: number | null }): boolean =>
-  batch == null && (entity === 'task' || entity === 'subtask')
+  batch == null && !definitionOf(entity).person
 
 /** Such an event, as it was shown. */
 export const toldAgain = (event: StoredEvent, person?: Person): ReadEvent => ({

@@ -1,9 +1,10 @@
 import type { MemberRow, TaskRow } from '../../drizzle/rows.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import type { Known } from '../../src/commands/command.ts'
-import { lists } from '../../src/facts/children.ts'
-import { appeared, type Change, type FactType, updated } from '../../src/facts/facts.ts'
-import type { LoggedEvent } from '../../src/facts/past.ts'
+import { eachOf } from '../../src/log/children.ts'
+import { appeared, type Change, updated } from '../../src/model/events.ts'
+import type { EventType } from '../../src/model/entities.ts'
+import type { LoggedEvent } from '../../src/log/past.ts'
 import { conflict, idTaken } from '../../src/wire/refusals.ts'
 import { overtaken, type Undoing } from './invert.ts'
 
@@ -12,7 +13,7 @@ export const noService = () => conflict('A service account does not come back: c
 export const noRoom = (most: number) => conflict(`A project has at most ${most} members`)
 
 /** Brings back what an event took, as it was: with what hung on a task, and the tasks of a member. @throws Refusal 409 */
-export function* comeBack(by: FactType, event: LoggedEvent, undoing: Undoing): Generator<[number, Change]> {
+export function* comeBack(by: EventType, event: LoggedEvent, undoing: Undoing): Generator<[number, Change]> {
   const { trial, known, past } = undoing
   const { entity, entityId, taskId, seq } = event
   const task = taskId === null ? undefined : trial.row('task', taskId)
@@ -22,12 +23,11 @@ export function* comeBack(by: FactType, event: LoggedEvent, undoing: Undoing): G
   else if (entity === 'task') {
     if (isHere) throw overtaken(event, [], undoing)
     if (task || past.elsewhere.has(seq)) throw idTaken()
-  } else if (!isHere || trial.row(entity as 'subtask', entityId)) throw overtaken(event, [], undoing)
-  const again = (type: FactType, row: object) => appeared(trial, known, type, row as never) as Change
+  } else if ((taskId && !isHere) || trial.row(entity, entityId)) throw overtaken(event, [], undoing)
+  const again = (type: EventType, row: object) => appeared(trial, known, type, row as never) as Change
   yield [seq, again(by, event.before!)]
   const children = past.children.get(seq)
-  for (const [list, child] of lists)
-    for (const row of children?.[list] ?? []) yield [seq, again(`${child}.created`, row)]
+  for (const [child, row] of children ? eachOf(children) : []) yield [seq, again(`${child}.created`, row)]
   if (entity === 'member') yield* assignedAgain(trial, known, undoing, event)
 }
 

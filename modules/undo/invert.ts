@@ -1,11 +1,10 @@
-import type { ChildOfTask, Entity, Rows } from '../../drizzle/entities.ts'
-import { isIntegration } from '../../drizzle/untold.ts'
 import type { State } from '../../src/actor/state.ts'
 import type { Known } from '../../src/commands/command.ts'
-import { type Change, type FactType, removed, updated } from '../../src/facts/facts.ts'
-import type { LoggedEvent, ToldPast } from '../../src/facts/past.ts'
-import { rowAfter, rowBefore } from '../../src/facts/rows.ts'
-import { Overtaken } from '../../src/undo/overtaken.ts'
+import { type Change, isSame, removed, updated } from '../../src/model/events.ts'
+import type { EventType } from '../../src/model/entities.ts'
+import type { LoggedEvent, ToldPast } from '../../src/log/past.ts'
+import { rowAfter, rowBefore } from '../../src/log/rows.ts'
+import { Overtaken } from '../../src/log/overtaken.ts'
 import { conflict } from '../../src/wire/refusals.ts'
 
 /** What an undo is decided on: the state so far, and what the log says. */
@@ -31,13 +30,15 @@ export const notEnded = () =>
   conflict('The invitation of a service account cannot be undone: delete the service account')
 
 /** Sets back what an event changed, or takes away what it made. @throws Refusal 409 where that is another since */
-export function invert(by: FactType, event: LoggedEvent, undoing: Undoing): Change {
+export function invert(by: EventType, event: LoggedEvent, undoing: Undoing): Change {
   const { trial, known, past } = undoing
   const row = rowNow(trial, event)
   const [was, left] = [rowBefore(event) as Row | null, rowAfter(event) as unknown as Row]
-  const fields = Object.keys(left).filter((name) => !versions.includes(name) && left[name] !== was?.[name])
+  const fields = Object.keys(left).filter(
+    (name) => !versions.includes(name) && !isSame(left[name], was?.[name]),
+  )
   const now = row as Row | null
-  const others = fields.filter((name) => now?.[name] !== left[name])
+  const others = fields.filter((name) => !isSame(now?.[name], left[name]))
   if (!row || others.length > 0) throw overtaken(event, row ? others : [], undoing)
   if (was) {
     const at = 'updatedAt' in row ? { updatedAt: known.now } : {}
@@ -50,14 +51,13 @@ export function invert(by: FactType, event: LoggedEvent, undoing: Undoing): Chan
 }
 
 /** The row as it is here; null when it is gone, or with its task in another project. */
-function rowNow(trial: State, { entity, entityId, taskId }: LoggedEvent): Rows[Entity] | null {
+function rowNow(trial: State, { entity, entityId, taskId }: LoggedEvent): object | null {
   if (entity === 'project') return trial.project
-  if (entity === 'member') return trial.member(entityId) ?? null
-  if (isIntegration(entity)) return null
-  if (trial.row('task', taskId!)?.projectId !== trial.projectId) return null
   const row = trial.row(entity, entityId)
+  if (!row || !taskId) return row ?? null
+  if (trial.row('task', taskId)?.projectId !== trial.projectId) return null
   // Found by its id, it may be another task's, in whatever project.
-  return row && (entity === 'task' || taskOf(row) === taskId) ? row : null
+  return entity === 'task' || taskOf(row) === taskId ? row : null
 }
 
 /** Whether anything hangs on a task that did not come back with it: as it was read, and as this commit has it. */
@@ -66,8 +66,7 @@ function hasOthers(taskId: string, { trial, past }: Undoing): boolean {
   const read = past.hanging.filter((one) => one.taskId === taskId)
   const all = [...read, ...added.map(({ entity, entityId }) => ({ entity, id: entityId }))]
   return all.some(({ entity, id }) => {
-    const child = entity as ChildOfTask
-    return !trial.knows(child, id) || trial.row(child, id) !== undefined
+    return !trial.knows(entity, id) || trial.row(entity, id) !== undefined
   })
 }
 

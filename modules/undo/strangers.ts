@@ -1,5 +1,5 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
-import { type Change, updated } from '../../src/facts/facts.ts'
+import { type Change, updated } from '../../src/model/events.ts'
 import { conflict } from '../../src/wire/refusals.ts'
 import type { Undoing } from './invert.ts'
 

@@ -1,12 +1,14 @@
-import { evolve, type ProjectState } from '../../src/actor/state.ts'
+import { evolve } from '../../src/actor/evolve.ts'
+import type { ProjectState } from '../../src/actor/state.ts'
 import type { Known } from '../../src/commands/command.ts'
-import type { Change, FactType } from '../../src/facts/facts.ts'
-import type { LoggedEvent } from '../../src/facts/past.ts'
+import type { Change } from '../../src/model/events.ts'
+import type { EventType } from '../../src/model/entities.ts'
+import type { LoggedEvent } from '../../src/log/past.ts'
 import type { Asking } from '../../src/identity/caller.ts'
-import { Overtaken } from '../../src/undo/overtaken.ts'
+import { undoOf } from '../../src/model/model.ts'
+import { Overtaken } from '../../src/log/overtaken.ts'
 import { conflict, Refusal } from '../../src/wire/refusals.ts'
 import { comeBack } from './come-back.ts'
-import { inverses } from './inverses.ts'
 import { invert, type Undoing } from './invert.ts'
 import { strangersTasks } from './strangers.ts'
 
@@ -40,13 +42,13 @@ export function takeBack(state: ProjectState, known: Known, past: Undoing['past'
  * events, so that it comes before anything else is loaded.
  * @throws Refusal 403, 409
  */
-export function authorizeUndo(asking: Asking, events: LoggedEvent[]): Map<number, FactType> {
+export function authorizeUndo(asking: Asking, events: LoggedEvent[]): Map<number, EventType> {
   return new Map(
     eachOf(events, (event) => {
-      const inverse = inverses[event.type]
+      const inverse = undoOf(event.type)
       if (typeof inverse === 'function') throw inverse()
       inverse.admit(asking, event)
-      return [event.seq, inverse.by] as const
+      return [event.seq, `${event.entity}.${inverse.by}` as EventType] as const
     }),
   )
 }

@@ -1,9 +1,9 @@
-import type { Rows, IntegrationRows } from '../../drizzle/entities.ts'
+import type { Rows, StoredRows } from '../../src/model/entities.ts'
 import { requireMatch } from '../../src/actor/precondition.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import { command, inProject, type Known } from '../../src/commands/command.ts'
-import { appeared, differing, removed, updated } from '../../src/facts/facts.ts'
-import { toldOf } from '../../src/facts/rows.ts'
+import { appeared, differing, removed, updated } from '../../src/model/events.ts'
+import { toldOf } from '../../src/log/rows.ts'
 import { full, noWebhook } from './errors.ts'
 import {
   CreateWebhook,
@@ -15,15 +15,7 @@ import {
 } from './inputs.ts'
 import { sealedWebhookView, type Webhook, webhookView } from './schema.ts'
 
-declare module '../../src/facts/facts.ts' {
-  interface Facts {
-    'webhook.created': true
-    'webhook.updated': true
-    'webhook.deleted': true
-  }
-}
-
-type Row = IntegrationRows['webhook']
+type Row = StoredRows['webhook']
 
 /** How long the previous secret signs too. */
 const formerMs = 24 * 3_600_000
@@ -31,20 +23,16 @@ const needs = () => ({ integrations: [{ webhooks: true as const }] })
 const ofAdmins = { at: inProject(), least: 'ADMIN', needs, keepsAnswer: true } as const
 
 /** @throws Refusal 404 */
-function webhookIn({ integrations }: ProjectState, webhookId: string): Row {
-  const row = integrations?.get('webhook', webhookId)
+function webhookIn(state: ProjectState, webhookId: string): Row {
+  const row = state.row('webhook', webhookId)
   if (!row) throw noWebhook()
   return row
 }
 
 /** A webhook for its answer: its ETag is that of the revision. */
-function answered(
-  { integrations }: ProjectState,
-  { caller }: Known,
-  row: Row,
-): Webhook & { eventId: string } {
-  const { createdBy } = row
-  const isThere = createdBy === caller.userId || integrations!.creators.has(createdBy ?? '')
+function answered({ caller }: Known, row: Row): Webhook & { eventId: string } {
+  const { createdBy, hasCreator } = row
+  const isThere = hasCreator || createdBy === caller.userId
   return { ...row, createdBy: isThere ? createdBy : null, eventId: `${row.id}-${row.revision}` }
 }
 
@@ -52,7 +40,7 @@ export const createWebhook = command('webhook.create', {
   ...ofAdmins,
   input: CreateWebhook,
   decide(state, known, { url, types, maxEvents, enabled, secret }) {
-    const all = state.integrations!.all('webhook')
+    const all = state.all('webhook')
     const { projectWebhooks } = known.limits
     if (all.length >= projectWebhooks) throw full(projectWebhooks)
     const used = new Set(all.map((row) => row.slot))
@@ -76,7 +64,7 @@ export const createWebhook = command('webhook.create', {
       },
     }
     const change = appeared(state, known, 'webhook.created', told)
-    const answer = answered(state, known, { ...change.after, ...untold })
+    const answer = answered(known, { ...change.after, ...untold })
     return { changes: [{ ...change, untold }], answer }
   },
   shows: sealedWebhookView,
@@ -95,7 +83,7 @@ function change(state: ProjectState, known: Known, row: Row, { told = {}, untold
   const revision = row.revision + 1
   const event = updated(state, known, 'webhook.updated', toldOf('webhook', row), { ...told, revision })
   const after = { ...event.after, changed }
-  const answer = answered(state, known, { ...row, ...told, ...untold, revision })
+  const answer = answered(known, { ...row, ...told, ...untold, revision })
   return { changes: [{ ...event, after, untold }], answer }
 }
 
@@ -109,7 +97,7 @@ export const updateWebhook = command('webhook.update', {
   input: UpdateWebhook,
   decide(state, known, { webhookId, url, types, maxEvents, enabled }) {
     const row = webhookIn(state, webhookId)
-    requireMatch(known, answered(state, known, row))
+    requireMatch(known, answered(known, row))
     const isEnabled = row.disabledAt === null
     const told: Partial<Row> = { types, maxEvents }
     if (enabled !== undefined && enabled !== isEnabled)
@@ -118,7 +106,7 @@ export const updateWebhook = command('webhook.update', {
     const isTriedAgain = enabled === true && (row.failures > 0 || row.nextAt !== null)
     const changed = Object.keys(shown).filter((name) => name !== 'disabledReason')
     if (disabledAt !== undefined || isTriedAgain) changed.push('enabled')
-    if (changed.length === 0) return { changes: [], answer: answered(state, known, row) }
+    if (changed.length === 0) return { changes: [], answer: answered(known, row) }
     const { url: newUrl, ...fields } = shown
     const untold = {
       ...(newUrl !== undefined && { url: newUrl }),
@@ -136,7 +124,7 @@ export const rotateWebhook = command('webhook.rotate', {
   input: RotateWebhook,
   decide(state, known, { webhookId, secret }) {
     const row = webhookIn(state, webhookId)
-    requireMatch(known, answered(state, known, row))
+    requireMatch(known, answered(known, row))
     const formerUntil = new Date(Date.parse(known.now) + formerMs).toISOString()
     const untold = { secret, formerSecret: row.secret, formerUntil }
     return change(state, known, row, { untold, changed: ['secret'] })
@@ -149,7 +137,7 @@ export const replayWebhook = command('webhook.replay', {
   input: ReplayWebhook,
   decide(state, known, { webhookId, after }) {
     const row = webhookIn(state, webhookId)
-    requireMatch(known, answered(state, known, row))
+    requireMatch(known, answered(known, row))
     return change(state, known, row, { untold: { cursor: after, ...anew, ...atOnce }, changed: ['cursor'] })
   },
   shows: webhookView,
@@ -161,9 +149,9 @@ export const deleteWebhook = command('webhook.delete', {
   input: WebhookId,
   decide(state, known, { webhookId }) {
     const row = webhookIn(state, webhookId)
-    requireMatch(known, answered(state, known, row))
+    requireMatch(known, answered(known, row))
     const event = removed(state, known, 'webhook.deleted', toldOf('webhook', row))
-    return { changes: [{ ...event, untold: {} }], answer: undefined }
+    return { changes: [event], answer: undefined }
   },
   says: 'Webhook deleted successfully',
 })
@@ -175,7 +163,7 @@ export const disableWebhook = command('webhook.disable', {
   least: 'nobody',
   needs,
   decide(state, known, { webhookId, revision, reason }) {
-    const row = state.integrations?.get('webhook', webhookId)
+    const row = state.row('webhook', webhookId)
     if (
       !state.project ||
       !row ||

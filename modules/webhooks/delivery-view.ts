@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { view } from '../../src/commands/view.ts'
+import { view } from '../../src/model/view.ts'
 import { Id, Timestamp } from '../../src/schema/answer.ts'
 import { OneOf } from '../../src/schema/text.ts'
 import type { DeliveryRow } from './delivery-rows.ts'

@@ -1,19 +1,20 @@
 import { Kind, type Static, Type, TypeRegistry } from '@sinclair/typebox'
-import type { IntegrationRows } from '../../drizzle/entities.ts'
-import type { FactType } from '../../src/facts/facts.ts'
+import type { StoredRows } from '../../src/model/entities.ts'
+import type { EventType } from '../../src/model/entities.ts'
 import { Body } from '../../src/commands/input.ts'
-import { view } from '../../src/commands/view.ts'
+import { view } from '../../src/model/view.ts'
 import { Id, Timestamp } from '../../src/schema/answer.ts'
 import { named } from '../../src/schema/named.ts'
 import { Nullable, OneOf } from '../../src/schema/text.ts'
 import { CreatedBy } from '../creations/schema.ts'
-import { eventTypes } from '../event-types.ts'
+import { model } from '../model.ts'
 
 const mostEvents = 100
+const { eventTypes } = model
 
 TypeRegistry.Set('DocketUrl', (_schema, value) => typeof value === 'string' && URL.canParse(value))
 TypeRegistry.Set('DocketEventTypeList', (_schema, value) => {
-  const isType = (one: unknown) => eventTypes.includes(one as FactType)
+  const isType = (one: unknown) => eventTypes.includes(one as EventType)
   return Array.isArray(value) && value.length >= 1 && value.length <= eventTypes.length && value.every(isType)
 })
 
@@ -25,7 +26,7 @@ const Url = Type.Unsafe<string>({
   description: 'A URL that begins with https://, and leads to a public address',
   examples: ['https://hooks.example.com/docket'],
 })
-const Types = Type.Unsafe<FactType[]>({
+const Types = Type.Unsafe<EventType[]>({
   [Kind]: 'DocketEventTypeList',
   type: 'array',
   minItems: 1,
@@ -67,7 +68,7 @@ const shown = {
 }
 const id = Id('The webhook, used in its paths')
 
-type Stored = IntegrationRows['webhook']
+type Stored = StoredRows['webhook']
 /** A webhook as people see it, and the sealed secrets that it signs with. */
 export type Webhook = Omit<
   Stored,

@@ -1,12 +1,14 @@
 import { clockAfter, newId } from '../ids.ts'
 import type { OwedJob } from '../jobs/queue.ts'
 import type { Unit } from '../commit/commit.ts'
-import type { React, StoredEvent } from '../facts/facts.ts'
+import type { StoredEvent } from '../model/events.ts'
+import type { React } from '../log/rule.ts'
 import { claimOf, isOwn, type Kept, nameOf, replay } from '../commit/idempotency.ts'
 import { outcomeUnknown, Refusal } from '../wire/refusals.ts'
 import type { Reply } from '../wire/reply.ts'
 import type { Prepared } from './prepare.ts'
-import { evolve, type State } from './state.ts'
+import { evolve } from './evolve.ts'
+import type { State } from './state.ts'
 import type { Posted } from './work.ts'
 
 /** What became of a batch: each command's answer or refusal, told once it is known to be true, and what to commit. */
@@ -56,7 +58,7 @@ export function decideBatch(prepared: Prepared, react: React): Decided {
       return () => reject(work.again && error instanceof Refusal ? outcomeUnknown() : error)
     }
   })
-  for (const state of states) state.integrations = null // loaded for this batch alone
+  for (const state of states) state.forgetDemanded()
   const heads = states.map((state, i) => headOf(state, before[i]!))
   const jobs = events.flatMap((event) => react(event).map((job) => outboxRow(event, job)))
   const unit = { heads, events, jobs, kept: [...kept.values()] }

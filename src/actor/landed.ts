@@ -1,4 +1,4 @@
-import type { StoredEvent } from '../facts/facts.ts'
+import type { StoredEvent } from '../model/events.ts'
 import { isAhead, isMadeAfter, tailOf } from '../ids.ts'
 import type { Sql } from '../postgres/database.ts'
 import { outcomeUnknown } from '../wire/refusals.ts'

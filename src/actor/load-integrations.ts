@@ -1,9 +1,10 @@
-import { entities, type IntegrationRows } from '../../drizzle/entities.ts'
-import { Integrations, type WantedIntegrations } from '../facts/integrations.ts'
+import type { StoredRows } from '../model/entities.ts'
+import { definitionOf } from '../model/model.ts'
 import { isId } from '../ids.ts'
+import { known } from '../postgres/columns.ts'
 import type { Sql } from '../postgres/database.ts'
-import { known } from '../postgres/known-columns.ts'
-import type { Needs, State } from './state.ts'
+import type { Needs, WantedIntegrations } from './needs.ts'
+import type { State } from './state.ts'
 
 /** Tokens that are loaded at once: one more than one command may end. */
 const maxTokens = 5_001
@@ -13,16 +14,18 @@ export async function loadIntegrations(sql: Sql, state: State, needs: Needs[]): 
   const wanted = needs.flatMap((named) => named.integrations ?? [])
   if (wanted.length === 0) return
   const { projectId } = state
-  const [webhooks, people, accounts, tokens] = await Promise.all([
-    ...webhooksOf(sql, projectId, wanted),
+  const [webhooks, accounts, tokens] = await Promise.all([
+    webhooksOf(sql, projectId, wanted),
     ...accountsOf(sql, projectId, wanted),
   ])
-  const integrations = new Integrations(new Set(people.map(({ id }) => id)))
-  for (const row of webhooks) integrations.put('webhook', { ...row, cursor: Number(row.cursor) })
-  for (const row of accounts) integrations.put('service_account', row)
-  for (const row of tokens) integrations.put('token', row)
-  state.integrations = integrations
+  state.hasDemanded = true
+  for (const row of webhooks) state.put('webhook', row.id, withCursor(row))
+  for (const row of accounts) state.put('service_account', row.id, row)
+  for (const row of tokens) state.put('token', row.id, row)
 }
+
+/** The driver returns a bigint as text. */
+const withCursor = (row: StoredRows['webhook']) => ({ ...row, cursor: Number(row.cursor) })
 
 const idsOf = (wanted: WantedIntegrations[], name: 'accountId' | 'creator'): string[] =>
   wanted.flatMap(({ [name]: id }) => (id !== undefined && isId(id) ? id : []))
@@ -36,29 +39,26 @@ const withCreators = (sql: Sql, projectId: string, wanted: WantedIntegrations[])
     union select u.id from users u join creators c on c.id = u.created_by where u.project_id = ${projectId})`
 }
 
-/** Webhooks, and those of their creators whose accounts exist. */
+/** Webhooks, each with whether the account that created it exists. */
 function webhooksOf(sql: Sql, projectId: string, wanted: WantedIntegrations[]) {
   const needsAll = wanted.some(({ webhooks }) => webhooks)
-  return [
-    sql<IntegrationRows['webhook'][]>`${withCreators(sql, projectId, wanted)}
-      select ${known(sql, entities.webhook.table, 'w')} from webhooks w
-      where w.project_id = ${projectId} and (${needsAll} or w.created_by in (select id from creators)) order by w.id`,
-    sql<{ id: string }[]>`
-      select id from users where id = any(array(select created_by from webhooks where project_id = ${projectId}))`,
-  ] as const
+  return sql<StoredRows['webhook'][]>`${withCreators(sql, projectId, wanted)}
+    select ${known(sql, definitionOf('webhook').table, 'w')},
+      exists (select from users where id = w.created_by) as has_creator from webhooks w
+    where w.project_id = ${projectId} and (${needsAll} or w.created_by in (select id from creators)) order by w.id`
 }
 
 /** Service accounts that are members, and tokens of such accounts. */
 function accountsOf(sql: Sql, projectId: string, wanted: WantedIntegrations[]) {
   const ids = idsOf(wanted, 'accountId')
   return [
-    sql<IntegrationRows['service_account'][]>`${withCreators(sql, projectId, wanted)}
-      select ${known(sql, entities.service_account.table, 'u')} from users u
+    sql<StoredRows['service_account'][]>`${withCreators(sql, projectId, wanted)}
+      select ${known(sql, definitionOf('service_account').table, 'u')} from users u
       join members m on m.project_id = u.project_id and m.user_id = u.id
       where u.project_id = ${projectId} and (u.id = any(${ids}::uuid[]) or u.id in (select id from creators))
       order by u.id`,
-    sql<IntegrationRows['token'][]>`${withCreators(sql, projectId, wanted)}
-      select ${known(sql, entities.token.table, 't')} from api_tokens t
+    sql<StoredRows['token'][]>`${withCreators(sql, projectId, wanted)}
+      select ${known(sql, definitionOf('token').table, 't')} from api_tokens t
       join users u on u.id = t.user_id and u.token_version = t.version
       where u.project_id = ${projectId} and (u.id = any(${ids}::uuid[]) or t.created_by in (select id from creators))
       order by t.id limit ${maxTokens}`,

@@ -1,38 +1,27 @@
 import { getTableName } from 'drizzle-orm'
-import { entities, type Loadable, loadable, type Rows } from '../../drizzle/entities.ts'
-import type { MemberRow, ProjectRow } from '../../drizzle/rows.ts'
+import type { PgTable } from 'drizzle-orm/pg-core'
+import type { ProjectRow } from '../../drizzle/rows.ts'
+import type { Entity, Rows } from '../model/entities.ts'
+import { definitionOf, model } from '../model/model.ts'
+import { type Children, mostMoved } from '../log/children.ts'
 import { batched } from '../postgres/batch.ts'
+import { columnsOf, known } from '../postgres/columns.ts'
 import type { Sql } from '../postgres/database.ts'
 import { inOrder } from '../postgres/in-order.ts'
-import { openLoadChildren } from './load-children.ts'
 import { loadIntegrations } from './load-integrations.ts'
-import { type Needs, State } from './state.ts'
-import { known } from '../postgres/known-columns.ts'
+import type { Needs } from './needs.ts'
+import { State } from './state.ts'
 
 const limits = { keys: 500, slots: 2 }
-type Finders = Record<Loadable, (id: string) => Promise<Rows[Loadable] | undefined>>
 
-/** A project with its version and its members, as they are in one moment. */
+/** A project with its version and the rows that are loaded with it, as they are in one moment. */
 interface Head extends ProjectRow {
   projectId: string
   version: number
   lastNumber: number
   lastEventId: string
-  members: MemberRow[] | null
+  contents: Partial<Record<Entity, Rows[Entity][] | null>>
 }
-
-/** A member's columns as JSON, every one of them: what was left out would be lost when the member next changes. */
-const memberJson: Record<keyof MemberRow, string> = {
-  id: 'm.id',
-  projectId: 'm.project_id',
-  userId: 'm.user_id',
-  role: 'm.role',
-  createdAt: `to_char(m.created_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
-  eventId: 'm.event_id',
-}
-const memberPairs = Object.entries(memberJson)
-  .map(([key, value]) => `'${key}', ${value}`)
-  .join(', ')
 
 export type Loader = ReturnType<typeof openLoader>
 
@@ -41,31 +30,28 @@ export type Loader = ReturnType<typeof openLoader>
  * that is newer than its version makes the commit fail its comparison, an older one would not.
  */
 export function openLoader(sql: Sql) {
+  const { table: projects } = definitionOf('project')
   const heads = batched(limits, async (ids: string[]) => {
     const rows = await sql<Head[]>`
-      select s.project_id, s.version::float8 as version, s.last_number, s.last_event_id, ${known(sql, entities.project.table, 'p')},
-        (select jsonb_agg(jsonb_build_object(${sql.unsafe(memberPairs)}))
-          from members m where m.project_id = p.id) as members
+      select s.project_id, s.version::float8 as version, s.last_number, s.last_event_id, ${known(sql, projects, 'p')},
+        ${sql.unsafe(contents())} as contents
       from streams s left join projects p on p.id = s.project_id where s.project_id = any(${ids}::uuid[])`
     return inOrder(ids, rows, (row) => row.projectId)
   })
-  const finder = (entity: Loadable) =>
-    batched(limits, async (ids: string[]) => {
-      const rows = await rowsOf(sql, entity, ids)
-      return inOrder(ids, rows, (row) => row.id)
-    })
-  const loadChildren = openLoadChildren(sql)
-  const find = Object.fromEntries(loadable.map((entity) => [entity, finder(entity)])) as Finders
+  const find = Object.fromEntries(
+    model().byRow.map((entity) => [entity, finder(sql, definitionOf(entity).table)]),
+  ) as Record<Entity, ReturnType<typeof finder>>
 
   return {
-    /** The project with its members. */
+    /** The project with its members, and what else is loaded with it. */
     async state(projectId: string): Promise<State> {
       const head = await heads(projectId)
       const state = new State(projectId, head?.version, head?.lastNumber, head?.lastEventId)
       if (!head?.id) return state
-      const { id, ownerId, name, description, createdAt, eventId, members } = head
+      const { id, ownerId, name, description, createdAt, eventId } = head
       state.project = { id, ownerId, name, description, createdAt, eventId }
-      for (const member of members ?? []) state.put('member', member.id, member)
+      for (const [entity, rows] of Object.entries(head.contents))
+        for (const row of rows ?? []) state.put(entity as Entity, row.id, row)
       return state
     },
 
@@ -75,16 +61,32 @@ export function openLoader(sql: Sql) {
       const found = await Promise.all(missing.map(({ entity, id }) => find[entity](id)))
       missing.forEach(({ entity, id }, i) => state.put(entity, id, found[i] ?? null))
       const leaving = leavingFrom(state, needs)
-      if (leaving) state.leaving = await loadChildren(leaving)
+      if (leaving) state.leaving = await loadChildren(sql, leaving)
       await loadIntegrations(sql, state, needs)
     },
   }
 }
 
-function rowsOf(sql: Sql, entity: Loadable, ids: string[]) {
-  const { table } = entities[entity]
-  return sql<Rows[Loadable][]>`
-    select ${known(sql, table, 't')} from ${sql(getTableName(table))} t where id = any(${ids}::uuid[])`
+const finder = (sql: Sql, table: PgTable) =>
+  batched(limits, async (ids: string[]) => {
+    const rows = await sql<Rows[Entity][]>`
+      select ${known(sql, table, 't')} from ${sql(getTableName(table))} t where id = any(${ids}::uuid[])`
+    return inOrder(ids, rows, (row) => row.id)
+  })
+
+/** The rows that are loaded with project `p`, by their entities. Of each row all columns: what is left out would be lost at its next change. */
+function contents(): string {
+  const lists = model().all.map(({ name, table, parent, load }) => {
+    if (load !== 'with project' || parent !== 'project') return []
+    const fields = columnsOf(table).map(({ key, name, type }) => {
+      const value = type.startsWith('timestamp')
+        ? `to_char(t.${name}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
+        : `t.${name}`
+      return `'${key}', ${value}`
+    })
+    return `'${name}', (select jsonb_agg(jsonb_build_object(${fields.join(', ')})) from ${getTableName(table)} t where t.project_id = p.id)`
+  })
+  return `jsonb_build_object(${lists.flat().join(', ')})`
 }
 
 /** The task that goes to another project, if it is here. */
@@ -93,8 +95,31 @@ const leavingFrom = (state: State, needs: Needs[]): string | undefined =>
 
 /** Each once, by kind and id: things of two kinds may have one id. */
 function missingFrom(state: State, needs: Needs[]) {
-  return loadable.flatMap((entity) => {
+  return model().byRow.flatMap((entity) => {
     const ids = needs.flatMap((named) => named[entity] ?? [])
     return [...new Set(ids)].flatMap((id) => (state.knows(entity, id) ? [] : { entity, id }))
   })
+}
+
+/** Loads what hangs on a task, until it is more than may go with it: what is too much is seen to be so. */
+async function loadChildren(sql: Sql, taskId: string): Promise<Children> {
+  const { ofTask, texts } = model()
+  const lists = await Promise.all(
+    ofTask.map(async ({ name, table }) => {
+      const long = columnsOf(table).filter(({ key }) => texts[name].includes(key))
+      const characters = [
+        '0',
+        ...long.map((column) => `coalesce(char_length(${column.name}::text), 0)`),
+      ].join(' + ')
+      const rows = await sql<{ before: number }[]>`
+        select * from (
+          select *, coalesce(sum(${sql.unsafe(characters)}) over (rows between unbounded preceding and 1 preceding), 0)::int4
+            as before
+          from (select ${known(sql, table, 't')} from ${sql(getTableName(table))} t where task_id = ${taskId}
+            order by id, created_at limit ${mostMoved.rows + 1}) r) r
+        where before <= ${mostMoved.characters}`
+      return [name, rows.map(({ before: _, ...row }) => row)]
+    }),
+  )
+  return Object.fromEntries(lists) as Children
 }

@@ -23,6 +23,15 @@ export class Overlay<V> {
     else this.own.delete(key)
   }
 
+  /** All values that are not null. */
+  values(): V[] {
+    return [...this.entries().values()].filter((value) => value !== null)
+  }
+
+  private entries(): Map<string, V | null> {
+    return this.below ? new Map([...this.below.entries(), ...this.own]) : this.own
+  }
+
   /** Knows nothing any more. A map below is no longer asked. */
   clear(): void {
     this.own.clear()

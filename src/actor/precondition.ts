@@ -1,5 +1,5 @@
 import { requireEtag } from '../wire/if-match.ts'
-import type { Context } from '../facts/facts.ts'
+import type { Context } from '../log/rule.ts'
 
 /**
  * Holds a write to its `If-Match` (RFC 9110, 13.1.1), compared strongly with the row as it is now. Called by rules,

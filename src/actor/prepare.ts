@@ -1,11 +1,11 @@
 import { claimOf, type FindKept, type Guard, isOwn, type Kept, nameOf } from '../commit/idempotency.ts'
 import { type FindLanded, isSuspect, mayStand, withoutLanded } from './landed.ts'
-import type { Entity } from '../../drizzle/entities.ts'
-import type { AskedOfLog, Past, ReadPast } from '../facts/past.ts'
+import type { AskedOfLog, Past, ReadPast } from '../log/past.ts'
 import { Refusal, tooLate } from '../wire/refusals.ts'
 import { within } from '../within.ts'
 import type { Loader } from './load.ts'
-import type { Needs, State } from './state.ts'
+import type { Needs } from './needs.ts'
+import type { State } from './state.ts'
 import type { Posted } from './work.ts'
 
 /** What an actor lends to a commit: its project's warm state, which is dropped when it proves stale. */
@@ -125,10 +125,11 @@ async function beforeDeadline<T extends object>(deadline: number, work: Promise<
 
 /** The rows that events are about, and the tasks that those hang on. */
 function neededBy({ events, taken }: Past): Needs {
-  const of = (entity: Entity) => events.flatMap((one) => (one.entity === entity ? [one.entityId] : []))
   const task = events.flatMap(({ taskId }) => taskId ?? [])
   const theirs = [...taken.values()].flat().map(({ entityId }) => entityId)
-  return { task: [...task, ...theirs], subtask: of('subtask'), comment: of('comment') }
+  const needs: Needs = { task: [...task, ...theirs] }
+  for (const { entity, entityId } of events) if (entity !== 'task') (needs[entity] ??= []).push(entityId)
+  return needs
 }
 
 async function loadRows(loader: Loader, states: State[], batch: Posted[]): Promise<void> {

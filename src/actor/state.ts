@@ -1,28 +1,21 @@
-import { type Entity, type Loadable, loadable, type Rows } from '../../drizzle/entities.ts'
 import type { MemberRow, ProjectRow } from '../../drizzle/rows.ts'
 import type { Role } from '../identity/roles.ts'
-import { notFound } from '../wire/refusals.ts'
 import { nilId } from '../ids.ts'
-import type { Children } from '../facts/children.ts'
-import type { Change } from '../facts/facts.ts'
-import type { AskedOfLog } from '../facts/past.ts'
-import { rowAfter } from '../facts/rows.ts'
-import type { Integrations, WantedIntegrations } from '../facts/integrations.ts'
-import { goneBytes, weigh } from '../facts/weigh.ts'
+import { type Children, eachOf } from '../log/children.ts'
+import { parentKeys } from '../model/definition.ts'
+import type { Entity, StoredRows } from '../model/entities.ts'
+import { definitionOf, lengthOf, model } from '../model/model.ts'
+import { notFound } from '../wire/refusals.ts'
+import type { Needs } from './needs.ts'
 import { Overlay } from './overlay.ts'
 
-type Row = Rows[Entity]
-type RowMaps = Record<Loadable, Overlay<Row>>
+type Row = { id: string }
 
-/** The ids of the rows a command wants to see. */
-export type Needs = Partial<Record<Loadable, string[]>> & {
-  /** The task that goes to another project: what hangs on it is loaded too. */
-  leaving?: string
-  /** Events that it asks of the log; the rows that they are about are loaded too. */
-  past?: AskedOfLog
-  /** Webhooks, service accounts and tokens to load. */
-  integrations?: WantedIntegrations[]
-}
+/** What it takes to remember the id of a deleted row. */
+const goneBytes = 100
+
+/** About how many bytes of memory a row takes: fields and map entries about 700 (measured), texts two a character. */
+const weigh = (entity: Entity, row: object | null): number => 700 + (row ? 2 * lengthOf(entity, row) : 0)
 
 /** What rules read: a project at one version. Rows a command did not name may be missing. */
 export interface ProjectState {
@@ -32,20 +25,19 @@ export interface ProjectState {
   /** The event that made the version; the latest id in the project. */
   readonly lastEventId: string
   readonly project: ProjectRow | null
-  member(id: string): MemberRow | undefined
   memberOf(userId: string): MemberRow | undefined
   readonly memberCount: number
-  row<E extends Loadable>(entity: E, id: string): Rows[E] | undefined
+  row<E extends Entity>(entity: E, id: string): StoredRows[E] | undefined
   /** A row that must be here. @throws Refusal 404 */
-  present<E extends Loadable>(entity: E, id: string): Rows[E]
+  present<E extends Entity>(entity: E, id: string): StoredRows[E]
+  /** All rows of an entity that is loaded with the project, or on demand. */
+  all<E extends Entity>(entity: E): StoredRows[E][]
   /** Whether anything that is known to be here, or to have gone from here, has this id. */
   has(id: string): boolean
   /** What the user is here; null for a stranger and in a project that is gone. */
   roleOf(userId: string): Role | null
   /** What hangs on the task that is about to go to another project, as it is now; null for every other command. */
   readonly leaving: Children | null
-  /** What the commands of the batch asked for; null where none did. */
-  readonly integrations: Integrations | null
   /** A state to try facts on, which go with it. While it is in use this one must stay as it is. */
   fork(): State
 }
@@ -57,27 +49,25 @@ export class State implements ProjectState {
   /** The last event there was when it was loaded, and when that was (performance.now()): what came since, came of this state. */
   readonly loaded: { eventId: string; at: number }
   leaving: Children | null = null
-  integrations: Integrations | null = null
-  private readonly rows: RowMaps
+  /** Whether the rows are here that a batch loads on demand. */
+  hasDemanded = false
+  private readonly rows: Partial<Record<Entity, Overlay<Row>>> = {}
   /** The ids of what went while the rows were kept: who looked for them in the log may have looked before that. */
   private readonly gone: Overlay<true>
-  private readonly members: Overlay<MemberRow>
   private readonly byUser: Overlay<MemberRow>
   private rowBytes = 0
-  private memberBytes = 0
+  /** Of rows that are loaded with the project. */
+  private keptBytes = 0
 
   constructor(
     readonly projectId: string,
     public version = 0,
     public lastNumber = 0,
     public lastEventId = nilId,
-    below?: State,
+    private readonly below?: State,
   ) {
     this.loaded = below?.loaded ?? { eventId: lastEventId, at: performance.now() }
-    const over = (entity: Loadable) => [entity, new Overlay<Row>(below?.rows[entity])]
-    this.rows = Object.fromEntries(loadable.map(over)) as RowMaps
     this.gone = new Overlay(below?.gone)
-    this.members = new Overlay(below?.members)
     this.byUser = new Overlay(below?.byUser)
   }
 
@@ -86,55 +76,59 @@ export class State implements ProjectState {
     fork.project = this.project
     fork.memberCount = this.memberCount
     fork.rowBytes = this.rowBytes
-    fork.memberBytes = this.memberBytes
+    fork.keptBytes = this.keptBytes
     fork.leaving = this.leaving
-    fork.integrations = this.integrations && this.integrations.fork()
+    fork.hasDemanded = this.hasDemanded
     return fork
   }
 
-  /** About how much memory the rows and members take. */
+  /** About how much memory the rows take. */
   get bytes() {
-    const { subtasks = [], comments = [] } = this.leaving ?? {}
-    const leavingBytes = [...subtasks, ...comments].reduce((sum, row) => sum + weigh(row), 0)
-    return this.rowBytes + this.memberBytes + leavingBytes
-  }
-
-  member(id: string) {
-    return this.members.get(id) ?? undefined
+    const leaving = this.leaving ? eachOf(this.leaving) : []
+    return (
+      this.rowBytes + this.keptBytes + leaving.reduce((sum, [entity, row]) => sum + weigh(entity, row), 0)
+    )
   }
 
   memberOf(userId: string) {
     return this.byUser.get(userId) ?? undefined
   }
 
-  row<E extends Loadable>(entity: E, id: string) {
-    return (this.rows[entity].get(id) ?? undefined) as Rows[E] | undefined
+  row<E extends Entity>(entity: E, id: string) {
+    return (this.rowsOf(entity).get(id) ?? undefined) as StoredRows[E] | undefined
   }
 
-  present<E extends Loadable>(entity: E, id: string) {
+  present<E extends Entity>(entity: E, id: string) {
     const row = this.row(entity, id)
-    if (!row) throw notFound(entity.charAt(0).toUpperCase() + entity.slice(1))
+    if (!row) throw notFound(definitionOf(entity).noun)
     return row
+  }
+
+  all<E extends Entity>(entity: E) {
+    return this.rowsOf(entity).values() as StoredRows[E][]
+  }
+
+  private rowsOf(entity: Entity): Overlay<Row> {
+    return (this.rows[entity] ??= new Overlay(this.below?.rowsOf(entity)))
   }
 
   /** True when nothing that a command needs has to be loaded first. */
   knowsAll(needs: Needs | undefined): boolean {
     if (!needs) return true
     if (needs.leaving || needs.past || needs.integrations) return false // asked for each time
-    for (const entity of loadable) {
+    for (const entity of model().byRow) {
       for (const id of needs[entity] ?? []) if (!this.knows(entity, id)) return false
     }
     return true
   }
 
   /** True when the row is here, or known to be absent. */
-  knows(entity: Loadable, id: string): boolean {
-    return this.rows[entity].get(id) !== undefined
+  knows(entity: Entity, id: string): boolean {
+    return this.rowsOf(entity).get(id) !== undefined
   }
 
   has(id: string): boolean {
-    const isHere = this.member(id) !== undefined || loadable.some((kind) => this.row(kind, id) !== undefined)
-    return isHere || this.gone.get(id) === true
+    return model().names.some((name) => this.row(name, id) !== undefined) || this.gone.get(id) === true
   }
 
   roleOf(userId: string): Role | null {
@@ -143,15 +137,19 @@ export class State implements ProjectState {
   }
 
   put(entity: Entity, id: string, row: Row | null): void {
-    if (entity === 'project') this.project = row as ProjectRow | null
-    else if (entity === 'member') this.putMember(id, row as MemberRow | null)
-    else {
-      const rows = this.rows[entity as Loadable] as Overlay<Row> | undefined
-      if (!rows) return // integrations are never warm
-      const old = rows.get(id)
-      this.rowBytes += weigh(row) - (old === undefined ? 0 : weigh(old))
-      rows.set(id, row)
+    if (entity === 'project') {
+      this.project = row as ProjectRow | null
+      return
     }
+    const { load } = definitionOf(entity)
+    if (load === 'on demand' && !this.hasDemanded) return
+    const rows = this.rowsOf(entity)
+    const old = rows.get(id)
+    if (load === 'by row') this.rowBytes += weigh(entity, row) - (old === undefined ? 0 : weigh(entity, old))
+    else this.keptBytes += (row ? weigh(entity, row) : 0) - (old ? weigh(entity, old) : 0)
+    if (row || load === 'by row') rows.set(id, row)
+    else rows.delete(id)
+    if (entity === 'member') this.putMember(old as MemberRow | undefined, row as MemberRow | null)
   }
 
   /** Takes a row away for good: its id is not given again. */
@@ -159,42 +157,32 @@ export class State implements ProjectState {
     this.put(entity, id, null)
     this.gone.set(id, true)
     this.rowBytes += goneBytes
+    for (const { name, parent, load } of model().all) {
+      if (load !== 'on demand' || parent !== entity) continue
+      const key = parentKeys[parent] as 'id'
+      for (const row of this.all(name)) if (row[key] === id) this.put(name, row.id, null)
+    }
   }
 
   /** Drops the rows, which can be loaded again; the project and its members stay. */
   forgetRows(): void {
-    for (const rows of Object.values(this.rows)) rows.clear()
+    for (const entity of model().byRow) this.rowsOf(entity).clear()
     this.gone.clear()
     this.rowBytes = 0
     this.leaving = null
   }
 
-  private putMember(id: string, row: MemberRow | null): void {
-    const old = this.members.get(id)
-    if (old) this.byUser.delete(old.userId)
-    this.memberBytes += (row ? weigh(row) : 0) - (old ? weigh(old) : 0)
-    this.memberCount += (row ? 1 : 0) - (old ? 1 : 0)
-    if (!row) return this.members.delete(id)
-    this.members.set(id, row)
-    this.byUser.set(row.userId, row)
+  /** Drops what was loaded for one batch. */
+  forgetDemanded(): void {
+    if (!this.hasDemanded) return
+    for (const { name, load } of model().all)
+      if (load === 'on demand') for (const { id } of this.all(name)) this.put(name, id, null)
+    this.hasDemanded = false
   }
-}
 
-/**
- * Applies one fact: the state takes the next version and the row as it stands after. Changes the state that it is given,
- * and answers it: who only tries gives it a fork. The only way a state changes.
- */
-export function evolve(state: State, change: Change): State {
-  state.version++
-  state.lastEventId = change.id
-  // Its subtasks and comments may have changed while the task lived in another project.
-  if (change.type === 'task.moved_in') state.forgetRows()
-  if (change.type === 'task.moved_out') state.leaving = null
-  if (change.untold) state.integrations?.apply(change)
-  const after = rowAfter(change)
-  if (after) state.put(change.entity, change.entityId, after)
-  else state.drop(change.entity, change.entityId)
-  const number = change.entity === 'task' ? (change as Change<'task'>).after?.number : undefined
-  if (number !== undefined && number > state.lastNumber) state.lastNumber = number
-  return state
+  private putMember(old: MemberRow | null | undefined, row: MemberRow | null): void {
+    if (old) this.byUser.delete(old.userId)
+    if (row) this.byUser.set(row.userId, row)
+    this.memberCount += (row ? 1 : 0) - (old ? 1 : 0)
+  }
 }

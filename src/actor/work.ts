@@ -1,8 +1,10 @@
-import type { Context, Decision, StoredEvent } from '../facts/facts.ts'
+import type { StoredEvent } from '../model/events.ts'
+import type { Context, Decision } from '../log/rule.ts'
 import type { Guard } from '../commit/idempotency.ts'
 import type { Caller } from '../identity/caller.ts'
 import type { Reply } from '../wire/reply.ts'
-import type { Needs, ProjectState } from './state.ts'
+import type { Needs } from './needs.ts'
+import type { ProjectState } from './state.ts'
 
 /** What an actor is given to do in its project. */
 export interface Work<T> {

@@ -5,6 +5,9 @@ import { type Command, command, inProject } from '../commands/command.ts'
 import { ownIdIn } from '../commands/decide.ts'
 import { IdOf, Input } from '../commands/input.ts'
 import type { Found } from '../commands/order.ts'
+import type { Needs } from '../actor/needs.ts'
+import type { Entity } from '../model/entities.ts'
+import { definitionOf } from '../model/model.ts'
 import type { Asking } from '../identity/caller.ts'
 import { requireRole, type Role, roleNeeded } from '../identity/roles.ts'
 import { requireScope } from '../identity/scopes.ts'
@@ -96,27 +99,28 @@ const authorizeEach = (kinds: Kinds, { caller, role }: Asking, operations: Opera
     requireScope(caller, scope)
   })
 
-/** Subtasks and comments that are named by their ids. */
+/** The rows that belong to tasks and are named by their ids. */
 const partsOf = (kinds: Kinds, operations: Operation[]) =>
   operations.flatMap(({ op, id }) => {
     const { kind } = kinds.get(op)!.command.at
-    return (kind === 'subtask' || kind === 'comment') && isId(String(id)) ? [{ kind, id: String(id) }] : []
+    const isPart = kind !== 'new' && definitionOf(kind).parent === 'task' && isId(String(id))
+    return isPart ? [{ kind, id: String(id) }] : []
   })
 
-function needsOf(kinds: Kinds, operations: Operation[], found?: Found) {
-  const tasks = operations.flatMap(({ op, ...input }) => {
-    const { at } = kinds.get(op)!.command
-    return at.kind === 'task' && isId(String(input[at.key])) ? [String(input[at.key])] : []
-  })
-  const parts = partsOf(kinds, operations).map((part, n) => ({ ...part, taskId: found?.taskIds[n] }))
-  const present = parts.filter(({ taskId }) => taskId)
-  const idsOf = (wanted: string) => present.filter(({ kind }) => kind === wanted).map(({ id }) => id)
-  const integrations = operations.flatMap(
-    ({ op, ...input }) => kinds.get(op)!.command.needs?.(input, found)?.integrations ?? [],
-  )
-  return {
-    ...(integrations.length > 0 && { integrations }),
-    task: [...tasks, ...present.map(({ taskId }) => taskId!)],
-    ...{ subtask: idsOf('subtask'), comment: idsOf('comment') },
+function needsOf(kinds: Kinds, operations: Operation[], found?: Found): Needs {
+  const needs: Needs = { task: [] }
+  const need = (kind: Entity, id: string) => (needs[kind] ??= []).push(id)
+  for (const { op, ...input } of operations) {
+    const { at, needs: own } = kinds.get(op)!.command
+    const isRow = at.kind !== 'new' && at.kind !== 'project' && definitionOf(at.kind).parent === 'project'
+    if (isRow && isId(String(input[at.key]))) need(at.kind, String(input[at.key]))
+    for (const wanted of own?.(input, found)?.integrations ?? []) (needs.integrations ??= []).push(wanted)
   }
+  for (const [n, { kind, id }] of partsOf(kinds, operations).entries()) {
+    const taskId = found?.taskIds[n]
+    if (!taskId) continue
+    need('task', taskId)
+    need(kind, id)
+  }
+  return needs
 }

@@ -1,9 +1,9 @@
-import type { Entity, Rows } from '../../drizzle/entities.ts'
-import { evolve, type ProjectState, type State } from '../actor/state.ts'
+import { evolve } from '../actor/evolve.ts'
+import type { ProjectState, State } from '../actor/state.ts'
 import type { Known } from '../commands/command.ts'
 import { decide } from '../commands/decide.ts'
-import type { Person } from '../commands/people.ts'
-import type { Change } from '../facts/facts.ts'
+import type { Person } from '../reads/people.ts'
+import { type Change, isSame } from '../model/events.ts'
 import { conflict } from '../wire/refusals.ts'
 import { inTurn } from './in-turn.ts'
 import { type Kind, type Kinds, type Operation, subjectOf } from './kinds.ts'
@@ -52,15 +52,13 @@ export function decideOperations(
 const namedBy = (names: ReadonlyMap<string, Named>, reference: unknown): Named | undefined =>
   isReference(reference) ? names.get(reference.slice(1)) : undefined
 
-function rowOf(state: State, noun: Kind['noun'], id: string): Rows[Entity] | null | undefined {
-  if (noun === 'project') return state.project
-  return noun === 'member' ? state.member(id) : state.row(noun, id)
-}
+const rowOf = (state: State, noun: Kind['noun'], id: string): object | null | undefined =>
+  noun === 'project' ? state.project : state.row(noun, id)
 
 /** Conflicts by field: what others changed meanwhile does no harm where nobody compares it. @throws Refusal 409 */
 function requireAsWas(row: object | null | undefined, was: Record<string, unknown> = {}): void {
   const now = (row ?? {}) as Record<string, unknown>
-  const others = Object.keys(was).filter((name) => now[name] !== was[name])
+  const others = Object.keys(was).filter((name) => !isSame(now[name], was[name]))
   if (others.length > 0) throw notAsWas(others)
 }
 

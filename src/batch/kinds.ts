@@ -1,9 +1,9 @@
 import type { TObject } from '@sinclair/typebox'
-import { type Entity, entityNames } from '../../drizzle/entities.ts'
-import { isIntegration, type Integration } from '../../drizzle/untold.ts'
 import type { Command } from '../commands/command.ts'
 import { isIdSchema } from '../commands/input.ts'
-import type { View } from '../commands/view.ts'
+import type { Entity } from '../model/entities.ts'
+import { model } from '../model/model.ts'
+import type { View } from '../model/view.ts'
 import { operationSchema } from './operation-schema.ts'
 
 /** One of many writes: a command's own input, and what is said beside it. */
@@ -17,7 +17,7 @@ export interface Operation extends Record<string, unknown> {
 /** A command as an operation of a batch. */
 export interface Kind {
   command: Command
-  noun: Exclude<Entity, Integration>
+  noun: Entity
   /** The fields that name something, by its id or by what an earlier operation is called. */
   ids: string[]
   /** The field that the batch's own project is in, if there is one. */
@@ -32,10 +32,9 @@ const isInside = (command: Command<never>): boolean =>
   command.at.kind !== 'new' &&
   command.least !== 'OWNER' &&
   command.least !== 'nobody' &&
-  entityNames.includes(nounOf(command)) &&
-  !isIntegration(nounOf(command))
+  (model().entities[nounOf(command)]?.load ?? 'on demand') !== 'on demand'
 
-const nounOf = ({ name }: Command<never>) => name.slice(0, name.indexOf('.')) as Kind['noun']
+const nounOf = ({ name }: Command<never>) => name.slice(0, name.indexOf('.')) as Entity
 
 export function kindsOf(commands: Command<never>[]): Kinds {
   const views = new Map(

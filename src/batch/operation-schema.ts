@@ -1,7 +1,7 @@
 import { Kind, type TObject, type TSchema, Type, TypeRegistry } from '@sinclair/typebox'
 import type { Command } from '../commands/command.ts'
 import { Body, Input, isIdSchema, isOwnIdSchema } from '../commands/input.ts'
-import type { View } from '../commands/view.ts'
+import type { View } from '../model/view.ts'
 import { named } from '../schema/named.ts'
 import { Name } from '../schema/text.ts'
 

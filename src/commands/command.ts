@@ -1,24 +1,24 @@
 import type { Static, TObject } from '@sinclair/typebox'
-import type { Loadable } from '../../drizzle/entities.ts'
-import type { Context, Decision, StoredEvent } from '../facts/facts.ts'
-import type { Needs } from '../actor/state.ts'
+import type { StoredEvent } from '../model/events.ts'
+import type { Context, Decision } from '../log/rule.ts'
+import type { Needs } from '../actor/needs.ts'
 import type { ProjectState } from '../actor/state.ts'
 import type { Asking, Caller } from '../identity/caller.ts'
 import type { Role } from '../identity/roles.ts'
 import { type Scope, scopeOfWrite } from '../identity/scopes.ts'
+import type { Entity } from '../model/entities.ts'
 import type { Refusal } from '../wire/refusals.ts'
 import type { Found, Sought } from './order.ts'
-import type { Person, Whom } from './people.ts'
-import type { View } from './view.ts'
+import type { Person, Whom } from '../reads/people.ts'
+import type { View } from '../model/view.ts'
 
 /** Where a command runs: in a new project, or in the one that a field of its input names, or holds just now. */
-export type At = { kind: 'new' } | { kind: 'project' | Loadable; key: string }
+export type At = { kind: 'new' } | { kind: Entity; key: string }
 
 export const inNewProject: At = { kind: 'new' }
 export const inProject = (key = 'projectId'): At => ({ kind: 'project', key })
 export const ofTask = (key = 'id'): At => ({ kind: 'task', key })
-export const ofSubtask: At = { kind: 'subtask', key: 'id' }
-export const ofComment: At = { kind: 'comment', key: 'id' }
+export const atRow = (kind: Entity): At => ({ kind, key: 'id' })
 
 /** What a rule may know beside the state. */
 export interface Known extends Context {

@@ -1,12 +1,15 @@
-import type { Decision } from '../facts/facts.ts'
+import type { Decision } from '../log/rule.ts'
 import type { ProjectState } from '../actor/state.ts'
 import type { Caller } from '../identity/caller.ts'
 import { requireRole } from '../identity/roles.ts'
 import { type ProjectRoles, reaches, requireScope, requireUnbound, roleIn } from '../identity/scopes.ts'
+import type { Entity } from '../model/entities.ts'
+import { definitionOf } from '../model/model.ts'
 import { idTaken, notFound } from '../wire/refusals.ts'
 import type { Command, Known } from './command.ts'
 
-export const nouns = { project: 'Project', task: 'Task', subtask: 'Subtask', comment: 'Comment' }
+/** In messages: what a command runs at. */
+export const nounAt = (at: Exclude<Command['at'], { kind: 'new' }>): string => definitionOf(at.kind).noun
 
 /**
  * What comes of a command in a project: its rule's facts and answer. Pure.
@@ -49,7 +52,7 @@ export function authorize(
   if (at.kind === 'new') requireUnbound(caller)
   if (at.kind === 'new' || least === 'nobody') return requireScope(caller, scope)
   const role = reaches(caller, roles.projectId) ? roles.roleOf(caller.userId) : null
-  requireRole(role, least, nouns[at.kind])
+  requireRole(role, least, nounAt(at))
   requireScope(caller, scope)
   command.authorize?.({ caller, role }, input)
   if (other !== roles) requireRole(roleIn(other, caller), least, 'Project')
@@ -58,13 +61,14 @@ export function authorize(
 /** @throws Refusal 404 for a thing that is not in this project */
 function requireHere({ at }: Command, state: ProjectState, input: object): void {
   if (at.kind === 'new' || at.kind === 'project') return
-  if (taskOf(state, at.kind, idIn(input, at.key)) !== state.projectId) throw notFound(nouns[at.kind])
+  if (projectOf(state, at.kind, idIn(input, at.key)) !== state.projectId) throw notFound(nounAt(at))
 }
 
-/** The project of the task that a thing is or hangs on, as far as this state knows. */
-function taskOf(state: ProjectState, kind: 'task' | 'subtask' | 'comment', id: string): string | undefined {
-  const taskId = kind === 'task' ? id : state.row(kind, id)?.taskId
-  return taskId === undefined ? undefined : state.row('task', taskId)?.projectId
+/** The project of a row, or of the task that it belongs to, as far as this state knows. */
+function projectOf(state: ProjectState, entity: Entity, id: string): string | undefined {
+  const row = state.row(entity, id) as { taskId?: string; projectId?: string } | undefined
+  if (!row || definitionOf(entity).parent !== 'task') return row?.projectId
+  return state.row('task', row.taskId!)?.projectId
 }
 
 /** The id that the client made for what a command creates, if it made one. */

@@ -1,7 +1,7 @@
 import type { Command } from './command.ts'
 import { ownIdIn } from './decide.ts'
 import type { Dispatch, Found, Sought } from './order.ts'
-import type { FindPerson, Person } from './people.ts'
+import type { FindPerson, Person } from '../reads/people.ts'
 import type { Places } from './places.ts'
 
 /** What was looked up for a command beside its project. */

@@ -1,6 +1,6 @@
 import type { Guard } from '../commit/idempotency.ts'
 import type { Caller } from '../identity/caller.ts'
-import type { Person, Whom } from './people.ts'
+import type { Person, Whom } from '../reads/people.ts'
 import type { Part } from './places.ts'
 
 /** A command as somebody asks for it: plain data from end to end. */

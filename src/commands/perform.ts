@@ -1,5 +1,5 @@
 import type { Actors } from '../actor/actors.ts'
-import type { Needs } from '../actor/state.ts'
+import type { Needs } from '../actor/needs.ts'
 import type { Work } from '../actor/work.ts'
 import { ownGuard } from '../commit/idempotency.ts'
 import { atMostEvery } from '../at-most-every.ts'
@@ -13,7 +13,7 @@ import type { Command, Known } from './command.ts'
 import { authorize, decide, idIn, otherProject, takesRole } from './decide.ts'
 import { type LookedUp, type LookUp, looksUp } from './look-up.ts'
 import type { Dispatch, Found } from './order.ts'
-import type { Person } from './people.ts'
+import type { Person } from '../reads/people.ts'
 
 /**
  * Does in this process what was dispatched, and gives its answer once it is durable. Every event of a project sorts after
@@ -144,7 +144,11 @@ function needsOf(command: Command, { projectId, taskId, input }: Dispatch, found
   if (at.kind === 'new') return undefined
   if (at.kind === 'project') return needs?.(input, found)
   const leaves = otherProject(command, projectId, input) !== undefined
-  return { task: [taskId!], [at.kind]: [idIn(input, at.key)], leaving: leaves ? taskId : undefined }
+  return {
+    task: taskId ? [taskId] : [],
+    [at.kind]: [idIn(input, at.key)],
+    leaving: leaves ? taskId : undefined,
+  }
 }
 
 /** What a command answers, from what its rule decided: the row's view and ETag, its message, or else the bare answer. */

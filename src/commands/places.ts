@@ -1,7 +1,10 @@
 import { getTableName } from 'drizzle-orm'
+import type { PgTable } from 'drizzle-orm/pg-core'
 import { LRUCache } from 'lru-cache'
-import { type ChildOfTask, entities, type Loadable, loadable } from '../../drizzle/entities.ts'
+import { isOfLaterEntity } from '../../drizzle/schema/log.ts'
 import { counted, noHits } from '../metrics/counts.ts'
+import type { Entity } from '../model/entities.ts'
+import { model } from '../model/model.ts'
 import { batched } from '../postgres/batch.ts'
 import type { Sql } from '../postgres/database.ts'
 import { inOrder } from '../postgres/in-order.ts'
@@ -11,14 +14,14 @@ import { isId } from '../ids.ts'
 /** Where something is: the actor to ask, and the task it hangs on. */
 export interface Place {
   projectId: string
-  taskId: string
+  taskId: string | null
   /** The task's number there. A task that moves away and back gets a new one: same number, never away. */
   number: number
 }
 
-/** What hangs on a task. */
+/** A row that belongs to a task. */
 export interface Part {
-  kind: ChildOfTask
+  kind: Entity
   id: string
 }
 
@@ -33,7 +36,7 @@ export function openPlaces(sql: Sql, counts = noHits()) {
   const known = each(() => new LRUCache<string, Place>({ max: 100_000 }))
   const find = each((kind) => openFind(sql, kind))
   const findTaken = openFindTaken(sql)
-  const recall = (kind: Loadable, id: string) => counted(counts, known[kind].get(id))
+  const recall = (kind: Entity, id: string) => counted(counts, known[kind].get(id))
   return {
     /** The task that a part hangs on: always the same one, wherever that goes. */
     async taskOf({ kind, id }: Part): Promise<string | null> {
@@ -50,7 +53,7 @@ export function openPlaces(sql: Sql, counts = noHits()) {
      * Runs `work` at the thing's place, and again when it proves to have moved meanwhile.
      * @throws Refusal 404 naming `what`
      */
-    async at<T>(kind: Loadable, id: string, what: string, work: (place: Place) => Promise<T>): Promise<T> {
+    async at<T>(kind: Entity, id: string, what: string, work: (place: Place) => Promise<T>): Promise<T> {
       let place = isId(id) ? (recall(kind, id) ?? (await find[kind](id))) : undefined
       while (place) {
         known[kind].set(id, place)
@@ -69,17 +72,19 @@ export function openPlaces(sql: Sql, counts = noHits()) {
   }
 }
 
-const each = <T>(make: (kind: Loadable) => T) =>
-  Object.fromEntries(loadable.map((kind) => [kind, make(kind)])) as Record<Loadable, T>
+const each = <T>(make: (kind: Entity) => T) =>
+  Object.fromEntries(model().names.map((kind) => [kind, make(kind)])) as Record<Entity, T>
 
-/** Finds where things of this kind are, many in one query. A thing hangs on its task, and a task is its own. */
-function openFind(sql: Sql, kind: Loadable) {
-  const { table, parent } = entities[kind]
+/** Finds where rows of an entity are, many in one query. A task is its own task. */
+function openFind(sql: Sql, kind: Entity) {
+  const { table, parent } = model().entities[kind]
+  const from = sql(getTableName(table))
   const select =
-    parent === 'project'
+    kind === 'task'
       ? sql`select id, id as task_id, project_id, number from tasks c`
-      : sql`select c.id, c.task_id, t.project_id, t.number
-          from ${sql(getTableName(table))} c join tasks t on t.id = c.task_id`
+      : parent === 'task'
+        ? sql`select c.id, c.task_id, t.project_id, t.number from ${from} c join tasks t on t.id = c.task_id`
+        : sql`select id, null::uuid as task_id, project_id, 0 as number from ${from} c`
   return batched({ keys: 500, slots: 2 }, async (ids: string[]) => {
     const rows = await sql<(Place & { id: string })[]>`${select} where c.id = any(${ids}::uuid[])`
     return inOrder(ids, rows, ({ id }) => id)
@@ -91,17 +96,23 @@ function openFind(sql: Sql, kind: Loadable) {
  * remembered of what is gone, would be taken for the new one's.
  */
 function openFindTaken(sql: Sql) {
+  const { all, ofTask } = model()
+  const isIn = (table: PgTable, column: string) =>
+    `exists (select from ${getTableName(table)} where ${column} = q.id)`
+  const places = [
+    ...all.flatMap(({ table, parent, load }) => (parent && load !== 'on demand' ? isIn(table, 'id') : [])),
+    ...ofTask.map(({ table }) => isIn(table, 'task_id')),
+  ]
   return batched({ keys: 500, slots: 2 }, async (ids: string[]) => {
     const rows = await sql<{ id: string }[]>`
       select id from unnest(${ids}::uuid[]) q(id)
       where exists (select from streams where project_id = q.id)
         or exists (select from gone_projects where project_id = q.id)
-        or exists (select from users u where u.id = q.id) or exists (select from members m where m.id = q.id)
-        or exists (select from tasks t where t.id = q.id) or exists (select from events e where e.task_id = q.id)
-        or exists (select from subtasks s where s.id = q.id) or exists (select from subtasks s where s.task_id = q.id)
-        or exists (select from comments c where c.id = q.id) or exists (select from comments c where c.task_id = q.id)
+        or exists (select from users u where u.id = q.id) or exists (select from events e where e.task_id = q.id)
+        or ${sql.unsafe(places.join(' or '))}
         or exists (select from events e
           where e.entity_id = q.id and e.entity in ('subtask', 'comment') and e.before is null)
+        or exists (select from events e where e.entity_id = q.id and ${sql.unsafe(isOfLaterEntity('e'))})
         or q.id::text in (select data ->> 'taskId' from outbox where data ->> 'taskId' is not null)`
     return inOrder(ids, rows, ({ id }) => id)
   })

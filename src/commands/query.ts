@@ -3,7 +3,7 @@ import type { Turn } from '../admission/turn.ts'
 import type { Caller } from '../identity/caller.ts'
 import type { Scope } from '../identity/scopes.ts'
 import type { Refusal } from '../wire/refusals.ts'
-import type { View } from './view.ts'
+import type { View } from '../model/view.ts'
 
 /** What a read knows of its request. */
 export interface Reading {

@@ -1,7 +1,7 @@
 import { notFound } from '../wire/refusals.ts'
 import { isId, newId } from '../ids.ts'
 import type { Reply } from '../wire/reply.ts'
-import { idIn, nouns, ownIdIn } from './decide.ts'
+import { idIn, nounAt, ownIdIn } from './decide.ts'
 import type { Deliver } from './deliver.ts'
 import type { Order } from './order.ts'
 import type { Places } from './places.ts'
@@ -35,6 +35,6 @@ export function openRun({ registry, places, deliver, timeoutMs }: Means): Run {
     if (at.kind === 'new') return send(ownIdIn(command, order.input) ?? newId())
     const id = idIn(order.input, at.key)
     if (at.kind === 'project') return send(id)
-    return places.at(at.kind, id, nouns[at.kind], ({ projectId, taskId }) => send(projectId, taskId))
+    return places.at(at.kind, id, nounAt(at), ({ projectId, taskId }) => send(projectId, taskId ?? undefined))
   }
 }

@@ -5,11 +5,12 @@ import { batched } from '../postgres/batch.ts'
 import type { Sql } from '../postgres/database.ts'
 import type { OwedJob } from '../jobs/queue.ts'
 import { errorCode, isPassing } from '../postgres/errors.ts'
-import { type Choose, openShapes } from './shapes.ts'
+import { type Choose, hasUntold, openShapes } from './shapes.ts'
 import { parametersOf, type Shape } from './statement.ts'
-import { type ChildOfTask, entities, entityNames } from '../../drizzle/entities.ts'
 import { idTaken } from '../wire/refusals.ts'
-import type { StoredEvent } from '../facts/facts.ts'
+import type { ChildOfTask } from '../model/entities.ts'
+import type { StoredEvent } from '../model/events.ts'
+import { definitionOf, model } from '../model/model.ts'
 import type { Kept } from './idempotency.ts'
 
 /** A project as it was decided on, and as it is then. */
@@ -104,9 +105,9 @@ const isKeyTaken = (error: unknown): boolean =>
 
 /** Somebody else made something with the same id first, in another project: so says its key, or `put` by a null. */
 const isIdTaken = (error: unknown): boolean =>
-  (errorCode(error) === '23505' && primaryKeys.includes((error as PostgresError).constraint_name ?? '')) ||
+  (errorCode(error) === '23505' && isPrimaryKey((error as PostgresError).constraint_name)) ||
   (errorCode(error) === '23502' && (error as PostgresError).column_name === 'task_id')
-const primaryKeys = entityNames.map((name) => `${getTableName(entities[name].table)}_pkey`)
+const isPrimaryKey = (name = '') => model().all.some(({ table }) => name === `${getTableName(table)}_pkey`)
 
 async function write({ sql, choose }: Writer, units: Unit[]): Promise<Outcome[]> {
   const heads = units.flatMap(({ heads }, unit) => heads.map((head) => ({ unit, ...head })))
@@ -118,7 +119,6 @@ async function write({ sql, choose }: Writer, units: Unit[]): Promise<Outcome[]>
     joint: heads.length > units.length,
     opens: heads.some(({ expected }) => expected === 0),
     ...entitiesOf(facts),
-    untold: untold.length > 0,
     jobs: jobs.length > 0,
     kept: kept.length > 0,
   })
@@ -143,10 +143,9 @@ function factsOf(events: StoredEvent[], unit: number): Fact[] {
     const row = rowOf(event)
     const { before, entity, undoes } = first.get(row)!
     // What hung on a task that was deleted and is back may still stand, until it is removed.
-    const mayStand = !before && undoes != null && entities[entity].parent === 'task'
+    const mayStand = !before && undoes != null && definitionOf(entity).parent === 'task'
     const writes = event.after ? (mayStand ? 'put' : before ? 'set' : 'add') : null
-    // A worker deletes the account, in the statement that also updates `people`.
-    const isCut = before ? entity !== 'service_account' : mayStand
+    const isCut = before ? !definitionOf(entity).isCutLater : mayStand
     const written = writes ?? (isCut ? 'cut' : null)
     return { unit, how: last.get(row) === event ? written : null, ...event }
   })
@@ -163,8 +162,10 @@ function untoldOf(facts: Fact[]): object[] {
 /** Ids are made by clients too: of things of two kinds they may be the same. */
 const rowOf = ({ entity, entityId }: StoredEvent): string => entity + entityId
 
-function entitiesOf(facts: Fact[]): Pick<Shape, 'adds' | 'puts' | 'sets' | 'cuts'> {
+function entitiesOf(facts: Fact[]): Pick<Shape, 'adds' | 'puts' | 'sets' | 'cuts' | 'untold'> {
   const of = (how: Fact['how']) =>
     [...new Set(facts.filter((fact) => fact.how === how).map(({ entity }) => entity))].sort()
-  return { adds: of('add'), puts: of('put') as ChildOfTask[], sets: of('set'), cuts: of('cut') }
+  const [adds, sets] = [of('add'), of('set')]
+  const untold = [...adds, ...sets].some(hasUntold)
+  return { adds, puts: of('put') as ChildOfTask[], sets, cuts: of('cut'), untold }
 }

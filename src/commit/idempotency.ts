@@ -4,7 +4,7 @@ import { Refusal } from '../wire/refusals.ts'
 import { byOrdinal } from '../postgres/in-order.ts'
 import type { Reply } from '../wire/reply.ts'
 import { idempotencyKeys } from '../../drizzle/schema/idempotency.ts'
-import { known } from '../postgres/known-columns.ts'
+import { known } from '../postgres/columns.ts'
 
 /** What a caller's Idempotency-Key stands for (draft-ietf-httpapi-idempotency-key-header). */
 export interface Guard {

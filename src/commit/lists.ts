@@ -1,22 +1,7 @@
-import { getTableColumns } from 'drizzle-orm'
-import type { PgTable } from 'drizzle-orm/pg-core'
+import type { Column } from '../postgres/columns.ts'
 
 // Rows travel as one list for each column: Postgres takes a value out of a list for a quarter of what it takes to find
 // it in a JSON object by its name.
-
-export interface Column {
-  /** As our rows call it. */
-  key: string
-  /** As the database does. */
-  name: string
-  type: string
-  hasDefault?: boolean
-}
-
-export const columnsOf = (table: PgTable): Column[] =>
-  Object.entries(getTableColumns(table)).map(([key, column]) => {
-    return { key, name: column.name, type: column.getSQLType(), hasDefault: column.hasDefault }
-  })
 
 /** The rows whose lists are the parameters from `first` on, under our names. */
 export const rowsFrom = (columns: Column[], first: number): string =>

@@ -1,5 +1,5 @@
 import type { MemberRow, ProjectRow } from '../../drizzle/rows.ts'
-import type { StoredEvent } from '../facts/facts.ts'
+import type { StoredEvent } from '../model/events.ts'
 import type { Moved } from '../followers/hints.ts'
 import type { Unit } from './commit.ts'
 

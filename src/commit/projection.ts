@@ -1,7 +1,8 @@
 import { getTableName } from 'drizzle-orm'
-import { type ChildOfTask, entities, type Entity } from '../../drizzle/entities.ts'
-import { isIntegration, untoldOf } from '../../drizzle/untold.ts'
-import { type Column, columnsOf, namesOf } from './lists.ts'
+import { definitionOf } from '../model/model.ts'
+import type { ChildOfTask, Entity } from '../model/entities.ts'
+import { type Column, columnsOf } from '../postgres/columns.ts'
+import { namesOf } from './lists.ts'
 
 // Parts of the commit statement: they write the rows that its events leave.
 
@@ -11,9 +12,9 @@ const valueOf = ({ key }: Column) => told[key] ?? `r."${key}"`
 
 /** The rows of an entity that end like this, as they are in the end. */
 function rowsOf(entity: Entity, how: string): string {
-  const others = columnsOf(entities[entity].table).filter(({ key }) => !(key in told))
+  const others = columnsOf(definitionOf(entity).table).filter(({ key }) => !(key in told))
   const record = others.map(({ key, type }) => `"${key}" ${type}`).join(', ')
-  const from = isIntegration(entity)
+  const from = definitionOf(entity).untold
     ? `fact f left join untold u using (unit, "entityId")
       cross join lateral jsonb_to_record(f.after || coalesce(u.fields, '{}'))`
     : 'fact f, jsonb_to_record(f.after)'
@@ -21,8 +22,8 @@ function rowsOf(entity: Entity, how: string): string {
 }
 
 const inserted = (entity: Entity, how: string) => {
-  const columns = columnsOf(entities[entity].table)
-  return `insert into ${getTableName(entities[entity].table)} as t (${namesOf(columns)})
+  const columns = columnsOf(definitionOf(entity).table)
+  return `insert into ${getTableName(definitionOf(entity).table)} as t (${namesOf(columns)})
     select ${columns.map(valueOf).join(', ')} from ${rowsOf(entity, how)}`
 }
 
@@ -30,16 +31,15 @@ export const add = (entity: Entity) => `add_${entity} as (${inserted(entity, 'ad
 
 /** In the order of ids, as who removes such rows goes. One of another task has only the id in common: null is refused. */
 export const put = (entity: ChildOfTask) => {
-  const others = columnsOf(entities[entity].table).filter(({ key }) => key !== 'id' && key !== 'taskId')
+  const others = columnsOf(definitionOf(entity).table).filter(({ key }) => key !== 'id' && key !== 'taskId')
   const assignments = others.map(({ name }) => `${name} = excluded.${name}`).join(', ')
   return `put_${entity} as (${inserted(entity, 'put')} order by f."entityId" on conflict (id) do update
     set ${assignments}, task_id = case when t.task_id = excluded.task_id then t.task_id end)`
 }
 
 export const set = (entity: Entity) => {
-  const { table } = entities[entity]
+  const { table, untold = [] } = definitionOf(entity)
   const others = columnsOf(table).filter(({ key }) => key !== 'id')
-  const untold = untoldOf(entity)
   const value = (column: Column) => {
     const { key, name } = column
     return untold.includes(key)
@@ -52,5 +52,5 @@ export const set = (entity: Entity) => {
 }
 
 export const cut = (entity: Entity) =>
-  `cut_${entity} as (delete from ${getTableName(entities[entity].table)} where id = any(array(
+  `cut_${entity} as (delete from ${getTableName(definitionOf(entity).table)} where id = any(array(
     select "entityId" from fact where entity = '${entity}' and how = 'cut')))`

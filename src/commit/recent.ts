@@ -1,4 +1,5 @@
-import type { StoredEvent } from '../facts/facts.ts'
+import type { StoredEvent } from '../model/events.ts'
+import { lengthOf } from '../model/model.ts'
 import type { Versioned } from '../reads/versions.ts'
 import type { Unit } from './commit.ts'
 
@@ -137,11 +138,6 @@ const endOf = ({ from, fromEventId, events }: Tail): Made => ({
 const isPlain = ({ entity, type }: StoredEvent): boolean =>
   entity !== 'project' && entity !== 'member' && type !== 'task.moved_in'
 
-/** About how much memory it takes: its long texts two bytes a character. */
-const weigh = ({ before, after }: StoredEvent): number =>
-  2_000 + (before ? longIn(before) : 0) + (after ? longIn(after) : 0)
-
-function longIn(row: object): number {
-  const { description, text } = row as { description?: string | null; text?: string }
-  return 2 * ((description?.length ?? 0) + (text?.length ?? 0))
-}
+/** About how much memory it takes: its texts two bytes a character. */
+const weigh = ({ entity, before, after }: StoredEvent): number =>
+  2_000 + 2 * (lengthOf(entity, before ?? {}) + lengthOf(entity, after ?? {}))

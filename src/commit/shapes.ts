@@ -1,17 +1,29 @@
-import { entityNames } from '../../drizzle/entities.ts'
-import { isIntegration } from '../../drizzle/untold.ts'
-import { lists } from '../facts/children.ts'
+import { definitionOf, model } from '../model/model.ts'
+import type { Entity } from '../model/entities.ts'
 import { commitStatement, type Shape } from './statement.ts'
 
-const all = [...entityNames].sort()
-const contents = all.filter((name) => !isIntegration(name))
-const children = lists.map(([, child]) => child).sort()
+/** Whether rows of an entity have columns that no event holds. */
+export const hasUntold = (name: Entity): boolean => definitionOf(name).untold !== undefined
+
 /** What fits every batch, and costs one the more the less of it there is to do. */
-const widest = ({ joint, adds, sets, cuts, untold }: Shape): Shape => {
-  const hasIntegrations = untold || [adds, sets, cuts].some((some) => some.some(isIntegration))
-  const names = hasIntegrations ? all : contents
-  const beside = { untold: hasIntegrations, jobs: true, kept: true }
-  return { joint, opens: true, adds: names, puts: children, sets: names, cuts: names, ...beside }
+function widest({ joint, adds, sets, cuts, untold }: Shape): Shape {
+  const all = [...model().names].sort()
+  const isWhole = untold || [adds, sets, cuts].some((some) => some.some(hasUntold))
+  const names = isWhole ? all : all.filter((name) => !hasUntold(name))
+  const puts = model()
+    .ofTask.map(({ name }) => name)
+    .sort()
+  return {
+    joint,
+    opens: true,
+    adds: names,
+    puts,
+    sets: names,
+    cuts: names,
+    untold: isWhole,
+    jobs: true,
+    kept: true,
+  }
 }
 
 export type Choose = (shape: Shape) => { shape: Shape; text: string }

@@ -1,10 +1,12 @@
 import { getTableName } from 'drizzle-orm'
 import type { PgTable } from 'drizzle-orm/pg-core'
-import { type ChildOfTask, entities, type Entity, entityNames } from '../../drizzle/entities.ts'
 import { idempotencyKeys } from '../../drizzle/schema/idempotency.ts'
 import { outbox } from '../../drizzle/schema/jobs.ts'
 import { events } from '../../drizzle/schema/log.ts'
-import { type Column, columnsOf, keysOf, listsOf, namesOf, rowsFrom } from './lists.ts'
+import type { ChildOfTask, Entity } from '../model/entities.ts'
+import { model } from '../model/model.ts'
+import { type Column, columnsOf } from '../postgres/columns.ts'
+import { keysOf, listsOf, namesOf, rowsFrom } from './lists.ts'
 import { add, cut, put, set } from './projection.ts'
 
 /** What a batch contains beside the versions: the statement touches only these tables. */
@@ -40,9 +42,8 @@ const givenOf = (table: PgTable) => columnsOf(table).filter(({ hasDefault }) => 
 
 /** What is told of an event: the task that it is about shows in its row. */
 const logged = columnsOf(events).filter(({ name }) => name !== 'task_id')
-const ofTask = entityNames.filter((name) => entities[name].parent === 'task').map((name) => `'${name}'`)
-const taskOfEvent = `case when entity = 'task' then "entityId"
-    when entity in (${ofTask}) then (coalesce(after, before) ->> 'taskId')::uuid end`
+const taskOfEvent = () => `case when entity = 'task' then "entityId"
+    when entity in (${model().ofTask.map(({ name }) => `'${name}'`)}) then (coalesce(after, before) ->> 'taskId')::uuid end`
 
 const columns = {
   heads: [
@@ -87,7 +88,7 @@ export function commitStatement(shape: Shape): string {
   return [
     ...(joint ? claimJointly : opens ? claimAndOpen : claim),
     `fact as materialized (${rowsOfWinners(shape, 'facts')})`,
-    `logged as (insert into events (${namesOf(logged)}, task_id) select ${keysOf(logged)}, ${taskOfEvent} from fact)`,
+    `logged as (insert into events (${namesOf(logged)}, task_id) select ${keysOf(logged)}, ${taskOfEvent()} from fact)`,
     ...(untold ? [`untold as materialized (${rowsOfWinners(shape, 'untold')})`] : []),
     ...adds.map(add),
     ...puts.map(put),

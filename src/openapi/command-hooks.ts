@@ -1,5 +1,5 @@
 import type { Command } from '../commands/command.ts'
-import { nouns } from '../commands/decide.ts'
+import { nounAt } from '../commands/decide.ts'
 import { Body, Input, Parameters } from '../commands/input.ts'
 import { roleNeeded, suffices } from '../identity/roles.ts'
 import { boundToken } from '../identity/scopes.ts'
@@ -61,7 +61,7 @@ function refusalsOf<Row>({ at, into, least, refuses = [] }: Command<never, Row>)
   if (at.kind === 'new') return [...refuses, boundToken()]
   if (least === 'nobody') return refuses
   const role = suffices('VIEWER', least) ? [] : [roleNeeded(least)]
-  return [...role, ...refuses, notFound(nouns[at.kind]), ...(into ? [notFound('Project')] : [])]
+  return [...role, ...refuses, notFound(nounAt(at)), ...(into ? [notFound('Project')] : [])]
 }
 
 /** `member.set_role` is setMemberRole. */

@@ -1,5 +1,5 @@
 import { type LookUp, openLookUp } from '../../src/commands/look-up.ts'
-import { openFindPerson } from '../../src/commands/people.ts'
+import { openFindPerson } from '../../src/reads/people.ts'
 import { openPerform } from '../../src/commands/perform.ts'
 import { openPlaces } from '../../src/commands/places.ts'
 import type { Log } from '../../src/log.ts'

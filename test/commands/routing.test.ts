@@ -1,3 +1,4 @@
+import '../../modules/model.ts'
 import { beforeEach, expect, test } from 'bun:test'
 import { Lost } from '../../src/channel/protocol.ts'
 import { createTask } from '../../modules/tasks/commands.ts'

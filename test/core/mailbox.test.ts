@@ -1,3 +1,4 @@
+import '../../modules/model.ts'
 import { expect, test } from 'bun:test'
 import { Mailbox } from '../../src/actor/mailbox.ts'
 import type { Posted } from '../../src/actor/work.ts'

@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { mostMoved } from '../../src/facts/children.ts'
-import type { StoredEvent } from '../../src/facts/facts.ts'
-import { fold, nothing } from '../../src/facts/fold.ts'
-import { childrenBefore } from '../../src/past/children.ts'
+import { mostMoved } from '../../src/log/children.ts'
+import type { StoredEvent } from '../../src/model/events.ts'
+import { fold, nothing } from '../../src/log/fold.ts'
+import { childrenBefore } from '../../src/log/children-before.ts'
 import { type Body, make, type Person, register } from '../support/client.ts'
 import { forFile, openTestService } from '../support/service.ts'
 import { readEvents } from '../rules/history.ts'
@@ -24,7 +24,7 @@ function hangingBefore(history: StoredEvent[]) {
     const of = <R extends { taskId: string; id: string }>(rows: Map<string, R>) =>
       [...rows.values()].filter((row) => row.taskId === taskId).sort((a, b) => (a.id < b.id ? -1 : 1))
     const isHere = taskId !== null && contents.task.has(taskId)
-    const children = { subtasks: of(contents.subtask), comments: of(contents.comment) }
+    const children = { subtask: of(contents.subtask), comment: of(contents.comment) }
     fold(contents, event)
     return { event, taskId: isHere ? taskId : null, children }
   })
@@ -58,14 +58,14 @@ test('more than goes along is said to be too much, and what is no longer told to
   const { id: taskId }: Body = await make(ada, '/tasks', { title: 'T', projectId })
   const said = await make(ada, `/tasks/${taskId}/comments`, { text: 'Words' })
   const ask = () => childrenBefore(sql(), { projectId, taskId, eventId: latest })
-  expect(await ask()).toMatchObject({ subtasks: [], comments: [{ id: said.id }] })
+  expect(await ask()).toMatchObject({ subtask: [], comment: [{ id: said.id }] })
   const add = (rows: number, text: string) => sql()`
     insert into events (project_id, seq, id, type, entity, entity_id, actor_id, at, after, task_id)
     select ${projectId}, n + 1000, uuidv7(), 'comment.created', 'comment', id, ${ada.id}, now(),
       jsonb_build_object('id', id, 'taskId', ${taskId}::text, 'text', ${text}::text), ${taskId}
     from (select n, uuidv7() as id from generate_series(1, ${rows}::int4) n) c`
   await add(mostMoved.rows - 1, 'Words')
-  expect(await ask()).toMatchObject({ comments: { length: mostMoved.rows } })
+  expect(await ask()).toMatchObject({ comment: { length: mostMoved.rows } })
   await sql()`delete from events where task_id = ${taskId} and entity = 'task'`
   expect(await ask()).toBe('forgotten')
   await sql()`delete from events where task_id = ${taskId} and seq > 1000`

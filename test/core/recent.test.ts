@@ -1,6 +1,7 @@
+import '../../modules/model.ts'
 import { beforeEach, expect, test } from 'bun:test'
 import { Recent } from '../../src/commit/recent.ts'
-import type { StoredEvent } from '../../src/facts/facts.ts'
+import type { StoredEvent } from '../../src/model/events.ts'
 
 const [projectId, elsewhere] = ['p', 'q']
 let now = 0

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { furnish, nowhere, openPeople, seqOf, type Things } from '../http/scene.ts'
-import { mostMoved } from '../../src/facts/children.ts'
+import { mostMoved } from '../../src/log/children.ts'
 import { type Answer, type Body, make, type Person, register } from '../support/client.ts'
 import {
   type OpenApi,

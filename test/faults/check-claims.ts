@@ -1,4 +1,4 @@
-import { isIntegration } from '../../drizzle/untold.ts'
+import { model } from '../../modules/model.ts'
 import { worker } from '../../workers/cascade.ts'
 import { eventsOfBatch } from './check-batches.ts'
 import { eventsOfUndo } from './check-undos.ts'
@@ -41,7 +41,8 @@ export function claim(
   claimDepartures(facts, claims.makers)
   for (const { id, type, entity, projectId, seq, actorId, entityId } of facts) {
     // Requests about webhooks are not recorded: hook-keeper.ts sends them.
-    const isBeside = isIntegration(entity) || (actorId === worker && type === 'task.unassigned')
+    const isBeside =
+      model.entities[entity].untold !== undefined || (actorId === worker && type === 'task.unassigned')
     if (!claims.makers.has(id) && !isBeside)
       claims.faults.push(`${type} of ${entityId} (${projectId} ${seq}) was done by nobody's request`)
   }

@@ -1,6 +1,6 @@
-import { entityNames } from '../../drizzle/entities.ts'
-import type { StoredEvent } from '../../src/facts/facts.ts'
-import { fold, nothing } from '../../src/facts/fold.ts'
+import { model } from '../../modules/model.ts'
+import type { StoredEvent } from '../../src/model/events.ts'
+import { fold, nothing } from '../../src/log/fold.ts'
 import { canonical, type Evidence, type Row } from './evidence.ts'
 
 /** What is in a project is what its own events say, read by themselves. */
@@ -10,7 +10,7 @@ export function checkOwnHistories({ facts, rows }: Pick<Evidence, 'facts' | 'row
   const faults: string[] = []
   for (const [projectId, history] of Map.groupBy(facts, (fact) => fact.projectId)) {
     const contents = (history as unknown as StoredEvent[]).reduce(fold, nothing())
-    const folded = entityNames.flatMap((name) => [...contents[name].values()]) as unknown as Row[]
+    const folded = model.names.flatMap((name) => [...contents[name].values()]) as unknown as Row[]
     for (const row of folded) {
       known.add(row.id)
       if (canonical(row) !== canonical(stored.get(row.id)))

@@ -3,8 +3,7 @@ import { memberView } from '../../modules/members/schema.ts'
 import { projectView } from '../../modules/projects/schema.ts'
 import { subtaskView } from '../../modules/subtasks/schema.ts'
 import { taskView } from '../../modules/tasks/schema.ts'
-import type { Entity, Rows } from '../../drizzle/entities.ts'
-import type { Integration } from '../../drizzle/untold.ts'
+import type { Entity, Rows } from '../../src/model/entities.ts'
 import type { Fact, Row } from './evidence.ts'
 import type { Operation } from './history.ts'
 
@@ -30,6 +29,7 @@ export const eventTypes: Record<string, string[]> = {
   'comment.delete': ['comment.deleted'],
 }
 
+type Integration = 'webhook' | 'service_account' | 'token'
 const views: { [E in Exclude<Entity, Integration>]: (row: Rows[E]) => object } = {
   project: (row) => projectView.of(row),
   member: (row) => memberView.of(row),

@@ -1,7 +1,8 @@
-import { type Entity, entityNames } from '../../drizzle/entities.ts'
+import { model } from '../../modules/model.ts'
+import type { Entity } from '../../src/model/entities.ts'
 import type { User } from '../../modules/accounts/user.ts'
-import type { StoredEvent } from '../../src/facts/facts.ts'
-import { rowAfter, rowBefore } from '../../src/facts/rows.ts'
+import type { StoredEvent } from '../../src/model/events.ts'
+import { rowAfter, rowBefore } from '../../src/log/rows.ts'
 import { readConfig } from '../../src/config.ts'
 import { openDatabase, type Sql } from '../../src/postgres/database.ts'
 import { eventFields } from '../../src/postgres/event-fields.ts'
@@ -65,7 +66,7 @@ export async function gather(env: Record<string, string>): Promise<Evidence> {
 
 async function read(sql: Sql): Promise<Evidence> {
   const rows: Evidence['rows'] = []
-  for (const entity of entityNames)
+  for (const entity of model.names)
     for (const row of await storedRows<Row>(sql, entity)) rows.push({ entity, row })
   const kept = await sql<
     (KeptAnswer & { key: string })[]

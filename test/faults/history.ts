@@ -1,4 +1,4 @@
-import type { Entity } from '../../drizzle/entities.ts'
+import type { Entity } from '../../src/model/entities.ts'
 
 /** What a request is about, in the ids that its sender knew. */
 export interface About {

@@ -1,6 +1,6 @@
-import { isIntegration } from '../../drizzle/untold.ts'
-import type { StoredEvent } from '../../src/facts/facts.ts'
-import { fold, nothing } from '../../src/facts/fold.ts'
+import { model } from '../../modules/model.ts'
+import type { StoredEvent } from '../../src/model/events.ts'
+import { fold, nothing } from '../../src/log/fold.ts'
 import { suffices, type Role } from '../../src/identity/roles.ts'
 import { seqsOf } from './check-undos.ts'
 import type { Fact, Row } from './evidence.ts'
@@ -35,7 +35,7 @@ export function excusesOfUndo(
     ),
     ...isFor(
       /make the change again/,
-      targets.some(({ entity }) => isIntegration(entity)),
+      targets.some(({ entity }) => model.entities[entity].untold !== undefined),
     ),
     ...isFor(
       /move between projects/,

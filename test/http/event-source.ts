@@ -1,5 +1,5 @@
 import { EventSource } from 'eventsource'
-import { eventTypes } from '../../modules/event-types.ts'
+import { model } from '../../modules/model.ts'
 import type { FeedEvent } from './feed.ts'
 
 /** Follows a project as any client does; `seen` grows, and `until` resolves when it has so many. */
@@ -10,7 +10,7 @@ export function followByEventSource(at: string, token: string, projectId: string
   })
   const seen: FeedEvent[] = []
   let [wanted, reached] = [0, () => {}]
-  for (const type of eventTypes) {
+  for (const type of model.eventTypes) {
     source.addEventListener(type, ({ data }) => {
       seen.push(JSON.parse(data))
       if (seen.length >= wanted) reached()

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { eventTypes } from '../../modules/event-types.ts'
+import { model } from '../../modules/model.ts'
 import { type Body, invite, make, register } from '../support/client.ts'
 import { forFile, openTestService } from '../support/service.ts'
 import { said } from './answers.ts'
@@ -78,7 +78,7 @@ test('only what is asked for is shown', async () => {
   expect(await typesOf('?types=task.created,comment.created')).toEqual(['task.created', 'comment.created'])
   expect(await typesOf('?types=task.updated&limit=1')).toEqual(['task.updated'])
   expect(await typesOf('?types=task.deleted')).toEqual([])
-  expect(await typesOf(`?types=${eventTypes.join(',')}`)).toHaveLength(4)
+  expect(await typesOf(`?types=${model.eventTypes.join(',')}`)).toHaveLength(4)
 })
 
 test('what cannot be is refused', async () => {

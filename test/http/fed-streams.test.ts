@@ -4,7 +4,7 @@ import { readConfig } from '../../src/config.ts'
 import { openLog } from '../../src/log.ts'
 import { openServices } from '../../src/services.ts'
 import { commands } from '../../modules/commands.ts'
-import { eventTypes } from '../../modules/event-types.ts'
+import { model } from '../../modules/model.ts'
 import { react } from '../../workers/reactions.ts'
 import { Random } from '../faults/random.ts'
 import { beginLife, liveOn } from '../past/life.ts'
@@ -75,7 +75,7 @@ test('what is told without being read is what would be read, byte for byte, what
     if (wave % 5 === 4) await grace.patch('/auth/me', { name: `Grace the ${wave}th, “ünnamed”` })
   }
   for (const { stop } of streams) await stop()
-  const plain = eventTypes.filter((type) => /^(task|subtask|comment)\./.test(type))
+  const plain = model.eventTypes.filter((type) => /^(task|subtask|comment)\./.test(type))
   // A task that moves in is read, for all that comes with it; one loses its assignee by the work of others.
   const expected = plain.filter((type) => !['task.moved_in', 'task.unassigned'].includes(type))
   expect([...fed].sort()).toEqual(expected.sort())

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { readFile } from 'node:fs/promises'
-import { entityNames } from '../../drizzle/entities.ts'
-import { isIntegration } from '../../drizzle/untold.ts'
+import { model } from '../../modules/model.ts'
 import { sorts } from '../../modules/tasks/list-query.ts'
 import { priorities, statuses } from '../../modules/tasks/schema.ts'
 import { openShapes } from '../../src/commit/shapes.ts'
@@ -103,7 +102,7 @@ test('commits of whatever is written together leave a connection small', async (
   for (let n = 0; n < 2 ** 15; n += 97) {
     const untold = n % 11 > 8
     const some = (mask: number) =>
-      entityNames.filter((name, i) => (isIntegration(name) ? untold && mask > 15 : mask & (1 << i)))
+      model.names.filter((name, i) => (model.entities[name].untold ? untold && mask > 15 : mask & (1 << i)))
     const [adds, sets, cuts] = [some(n >> 10), some((n >> 5) & 31), some(n & 31)]
     const beside = { untold, jobs: n % 5 > 2, kept: n % 7 > 3 }
     const puts = children.filter((_, i) => n & (4 << i))

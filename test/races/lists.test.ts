@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { type Column, listsOf, rowsFrom } from '../../src/commit/lists.ts'
+import { listsOf, rowsFrom } from '../../src/commit/lists.ts'
+import type { Column } from '../../src/postgres/columns.ts'
 import { openTestService, type TestService } from '../support/service.ts'
 
 let service: TestService

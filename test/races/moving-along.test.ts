@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { mostMoved } from '../../src/facts/children.ts'
+import { mostMoved } from '../../src/log/children.ts'
 import { type Answer, type Body, type Client, make } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { openPair, type Pair, tally, upTo } from './pair.ts'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { TaskRow } from '../../drizzle/rows.ts'
 import { createTask } from '../../modules/tasks/commands.ts'
-import type { Context } from '../../src/facts/facts.ts'
+import type { Context } from '../../src/log/rule.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import { decide } from '../../src/commands/decide.ts'
 import type { Work } from '../../src/actor/work.ts'

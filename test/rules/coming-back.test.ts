@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { comeBack } from '../../modules/undo/come-back.ts'
 import type { Undoing } from '../../modules/undo/invert.ts'
-import type { LoggedEvent } from '../../src/facts/past.ts'
+import type { LoggedEvent } from '../../src/log/past.ts'
 import { editor, memberOf, owner, project, stranger } from './facts.ts'
 import { contextOf, folded, refusalOf } from './given.ts'
 

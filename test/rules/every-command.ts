@@ -33,7 +33,7 @@ const target = folded(
 
 const moving: Rule = (state, known) => {
   const source = state.fork()
-  source.leaving = { subtasks: [], comments: [] }
+  source.leaving = { subtask: [], comment: [] }
   return asking(tasks.updateTask, { id: taskId, projectId: elsewhereId })(source, known, target)
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { differing } from '../../src/facts/facts.ts'
+import { differing } from '../../src/model/events.ts'
 import { admin, busy, editor, elsewhereId, fact, memberOf, owner, project, projectGone } from './facts.ts'
 import { staffed, stranger, subtask, task, taskCreated, taskOf, viewer } from './facts.ts'
 import { folded } from './given.ts'
@@ -29,7 +29,11 @@ test('a role counts from the fact that sets it, and a member is gone with the fa
   expect(folded(promoted).roleOf(viewer)).toBe('ADMIN')
   const state = folded([...promoted, fact('member.removed', 'member', is, null)])
   expect(state.roleOf(viewer)).toBeNull()
-  expect([state.member(is.id), state.memberOf(viewer), state.memberCount]).toEqual([undefined, undefined, 2])
+  expect([state.row('member', is.id), state.memberOf(viewer), state.memberCount]).toEqual([
+    undefined,
+    undefined,
+    2,
+  ])
 })
 
 test('a row is what its last fact left', () => {

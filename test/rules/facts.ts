@@ -1,6 +1,7 @@
-import type { Entity, Rows } from '../../drizzle/entities.ts'
+import '../../modules/model.ts'
 import type { CommentRow, MemberRow, ProjectRow, SubtaskRow, TaskRow } from '../../drizzle/rows.ts'
-import type { Change, FactOf } from '../../src/facts/facts.ts'
+import type { Change } from '../../src/model/events.ts'
+import type { Entity, EventType, Rows } from '../../src/model/entities.ts'
 import type { MemberRole } from '../../src/identity/roles.ts'
 
 export const projectId = 'project'
@@ -68,14 +69,22 @@ export const comment = row<CommentRow>({
 
 /** The fact that leaves `after` of what was `before`. Its id is the one that the row's next state carries. */
 export function fact<E extends Entity>(
-  type: FactOf<E>,
+  type: EventType<E>,
   entity: E,
   before: Rows[E] | null,
   after: Rows[E] | null,
   { id = after?.eventId ?? 'new-1', at = projectId } = {},
 ): Change<E> {
   const entityId = (after ?? before)!.id
-  return { id, projectId: at, type, entity, entityId, before: changedOf(before, after), after }
+  return {
+    id,
+    projectId: at,
+    type: type as EventType,
+    entity,
+    entityId,
+    before: changedOf(before, after),
+    after,
+  }
 }
 
 /** Of a row that stays, the fields that are others then, and the event, which always is. */

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import type { Integration } from '../../drizzle/untold.ts'
-import type { FactType, StoredEvent } from '../../src/facts/facts.ts'
+import type { StoredEvent } from '../../src/model/events.ts'
+import type { EventType } from '../../src/model/entities.ts'
 import { createApp } from '../../src/app.ts'
 import { until } from '../../src/local/wait.ts'
 import { openServices, type Services } from '../../src/services.ts'
@@ -29,7 +29,8 @@ import { cases } from '../support/depth.ts'
 /** Lives that are tried beyond the property's own, until every event type was seen. */
 const mostMoreLives = 200
 /** All that callers can bring about, but for integrations: the compiler holds the list to the modules' own. */
-const everyFact: Record<Exclude<FactType, 'task.unassigned' | `${Integration}.${string}`>, true> = {
+type Integration = 'webhook' | 'service_account' | 'token'
+const everyFact: Record<Exclude<EventType, 'task.unassigned' | `${Integration}.${string}`>, true> = {
   ...{ 'project.created': true, 'project.updated': true, 'project.deleted': true },
   ...{ 'member.invited': true, 'member.role_set': true, 'member.removed': true },
   ...{ 'task.created': true, 'task.updated': true, 'task.deleted': true },

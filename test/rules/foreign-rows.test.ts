@@ -1,8 +1,9 @@
+import '../../modules/model.ts'
 import { expect, test } from 'bun:test'
 import { invert, type Undoing } from '../../modules/undo/invert.ts'
 import { State } from '../../src/actor/state.ts'
 import { newId } from '../../src/ids.ts'
-import type { LoggedEvent } from '../../src/facts/past.ts'
+import type { LoggedEvent } from '../../src/log/past.ts'
 
 test('what another task has by now is not set back, whatever its id', () => {
   const [projectId, taskId, id] = [newId(), newId(), newId()]

@@ -1,10 +1,11 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { loadable } from '../../drizzle/entities.ts'
+import { model } from '../../modules/model.ts'
 import type { MemberRow } from '../../drizzle/rows.ts'
 import { updateTask } from '../../modules/tasks/commands.ts'
-import { evolve, type State } from '../../src/actor/state.ts'
-import type { Change } from '../../src/facts/facts.ts'
+import { evolve } from '../../src/actor/evolve.ts'
+import type { State } from '../../src/actor/state.ts'
+import type { Change } from '../../src/model/events.ts'
 import { busy, commentAdded, comment, fact, invited, memberOf, owner, project, stranger } from './facts.ts'
 import { subtask, subtaskAdded, task, taskCreated, taskOf, viewer } from './facts.ts'
 import { asking, contextOf, folded } from './given.ts'
@@ -41,9 +42,9 @@ function seen(state: State) {
   return {
     ...{ version, lastNumber, lastEventId, memberCount, bytes, project: state.project },
     members: [...users, owner].map((user) => [
-      ...[state.memberOf(user), state.member(`${user}-in`), state.roleOf(user)],
+      ...[state.memberOf(user), state.row('member', `${user}-in`), state.roleOf(user)],
     ]),
-    rows: loadable.map((entity) => ids.map((id) => [state.row(entity, id), state.knows(entity, id)])),
+    rows: model.byRow.map((entity) => ids.map((id) => [state.row(entity, id), state.knows(entity, id)])),
   }
 }
 

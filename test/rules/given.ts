@@ -1,7 +1,9 @@
 import { expect } from 'bun:test'
-import type { Change, Decision } from '../../src/facts/facts.ts'
-import { fold, nothing } from '../../src/facts/fold.ts'
-import { evolve, type ProjectState, State } from '../../src/actor/state.ts'
+import type { Change } from '../../src/model/events.ts'
+import type { Decision } from '../../src/log/rule.ts'
+import { fold, nothing } from '../../src/log/fold.ts'
+import { evolve } from '../../src/actor/evolve.ts'
+import { type ProjectState, State } from '../../src/actor/state.ts'
 import type { Command, Known } from '../../src/commands/command.ts'
 import { decide } from '../../src/commands/decide.ts'
 import { Refusal } from '../../src/wire/refusals.ts'
@@ -42,7 +44,7 @@ export const folded = (facts: Change[], id = projectId): State => facts.reduce(e
 export function readyToLeave(facts: Change[]): State {
   const state = folded(facts)
   const { subtask, comment } = facts.reduce(fold, nothing())
-  state.leaving = { subtasks: [...subtask.values()], comments: [...comment.values()] }
+  state.leaving = { subtask: [...subtask.values()], comment: [...comment.values()] }
   return state
 }
 

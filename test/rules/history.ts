@@ -1,9 +1,11 @@
 import { expect } from 'bun:test'
-import { type Entity, entityNames as names } from '../../drizzle/entities.ts'
-import type { StoredEvent } from '../../src/facts/facts.ts'
-import { fold, nothing } from '../../src/facts/fold.ts'
-import { rowAfter, rowBefore } from '../../src/facts/rows.ts'
-import { evolve, State } from '../../src/actor/state.ts'
+import { model } from '../../modules/model.ts'
+import type { Entity } from '../../src/model/entities.ts'
+import type { StoredEvent } from '../../src/model/events.ts'
+import { fold, nothing } from '../../src/log/fold.ts'
+import { rowAfter, rowBefore } from '../../src/log/rows.ts'
+import { evolve } from '../../src/actor/evolve.ts'
+import { State } from '../../src/actor/state.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { storedRows } from '../support/stored-rows.ts'
 
@@ -13,7 +15,7 @@ type Tables = Record<Entity, Map<string, Row>>
 type Stream = { projectId: string; version: number; lastNumber: number }
 
 const tablesOf = (rowsOf: (entity: Entity) => Map<string, Row>) =>
-  Object.fromEntries(names.map((entity) => [entity, rowsOf(entity)])) as Tables
+  Object.fromEntries(model.names.map((entity) => [entity, rowsOf(entity)])) as Tables
 
 /** The history, oldest first: ids are made in the order in which rules decide, also across projects. */
 export const readEvents = (sql: Sql) =>
@@ -22,7 +24,7 @@ export const readEvents = (sql: Sql) =>
 /** Every row of every table that events write. */
 export async function readTables(sql: Sql): Promise<Tables> {
   const tables = tablesOf(() => new Map())
-  for (const entity of names) {
+  for (const entity of model.names) {
     const rows = await storedRows<Row>(sql, entity)
     tables[entity] = new Map(rows.map((row) => [row.id, { ...row }]))
   }
@@ -59,7 +61,7 @@ export function foldProjects(events: StoredEvent[]): Tables {
   const tables = tablesOf(() => new Map())
   for (const history of Map.groupBy(events, ({ projectId }) => projectId).values()) {
     const contents = history.toSorted((a, b) => a.seq - b.seq).reduce(fold, nothing())
-    for (const name of names) for (const [id, row] of contents[name]) tables[name].set(id, row)
+    for (const name of model.names) for (const [id, row] of contents[name]) tables[name].set(id, row)
   }
   return tables
 }

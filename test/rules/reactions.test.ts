@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import type { Change } from '../../src/facts/facts.ts'
+import type { Change } from '../../src/model/events.ts'
 import { react } from '../../workers/reactions.ts'
 import { busy, fact, memberOf, project, projectId, task, viewer } from './facts.ts'
 

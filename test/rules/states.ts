@@ -1,5 +1,5 @@
-import { entityNames } from '../../drizzle/entities.ts'
-import type { StoredEvent } from '../../src/facts/facts.ts'
+import { model } from '../../modules/model.ts'
+import type { StoredEvent } from '../../src/model/events.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { pruned, readTables } from './history.ts'
 
@@ -8,7 +8,7 @@ export type State = Map<string, unknown>
 export async function stateOf(sql: Sql): Promise<State> {
   const tables = pruned(await readTables(sql))
   const state: State = new Map()
-  for (const entity of entityNames) {
+  for (const entity of model.names) {
     for (const [id, row] of tables[entity]) {
       const {
         eventId: _,

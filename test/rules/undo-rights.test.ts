@@ -1,6 +1,8 @@
 import { expect, test } from 'bun:test'
-import { inverses } from '../../modules/undo/inverses.ts'
-import type { FactType, StoredEvent } from '../../src/facts/facts.ts'
+import { model } from '../../modules/model.ts'
+import type { StoredEvent } from '../../src/model/events.ts'
+import type { EventType } from '../../src/model/entities.ts'
+import { undoOf } from '../../src/model/model.ts'
 import type { Caller } from '../../src/identity/caller.ts'
 import { roles } from '../../src/identity/roles.ts'
 import { scopes } from '../../src/identity/scopes.ts'
@@ -8,7 +10,7 @@ import { editor, viewer } from './facts.ts'
 import { refusalOf } from './given.ts'
 
 /** The members that may undo each change, with a token of which scope, where the change was made by somebody else. */
-const expected: Partial<Record<FactType, string>> = {
+const expected: Partial<Record<EventType, string>> = {
   ...{ 'project.updated': 'ADMIN admin', 'member.invited': 'ADMIN admin' },
   ...{ 'member.role_set': 'ADMIN admin', 'member.removed': 'ADMIN admin' },
   ...{ 'task.created': 'EDITOR write', 'task.updated': 'EDITOR write', 'task.deleted': 'ADMIN admin' },
@@ -19,7 +21,7 @@ const expected: Partial<Record<FactType, string>> = {
 }
 
 const fields = { userId: viewer, authorId: viewer }
-const eventOf = (type: FactType) =>
+const eventOf = (type: EventType) =>
   ({
     before: type.endsWith('created') || type === 'member.invited' ? null : fields,
     after: type.endsWith('deleted') || type === 'member.removed' ? null : fields,
@@ -27,7 +29,8 @@ const eventOf = (type: FactType) =>
 
 test('an undo takes the role and the scope of the change that it takes back', () => {
   const found: typeof expected = {}
-  for (const [type, inverse] of Object.entries(inverses) as [FactType, (typeof inverses)[FactType]][]) {
+  for (const type of model.eventTypes) {
+    const inverse = undoOf(type)
     if (typeof inverse === 'function') continue
     const isLetIn = (role: (typeof roles)[number], caller: Caller) =>
       !refusalOf(() => inverse.admit({ caller, role }, eventOf(type)))
@@ -42,7 +45,7 @@ test('an undo takes the role and the scope of the change that it takes back', ()
 
 test('an author who is a VIEWER changes their own comment back and takes it away', () => {
   for (const type of ['comment.created', 'comment.updated'] as const) {
-    const inverse = inverses[type]
+    const inverse = undoOf(type)
     if (typeof inverse === 'function') throw inverse()
     expect(
       refusalOf(() => inverse.admit({ caller: { userId: viewer }, role: 'VIEWER' }, eventOf(type))),

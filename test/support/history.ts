@@ -1,7 +1,8 @@
-import { type Entity, entityNames } from '../../drizzle/entities.ts'
-import type { StoredEvent } from '../../src/facts/facts.ts'
-import { fold, nothing } from '../../src/facts/fold.ts'
-import { arrivedWith, rowAfter, rowBefore } from '../../src/facts/rows.ts'
+import { model } from '../../modules/model.ts'
+import type { Entity } from '../../src/model/entities.ts'
+import type { StoredEvent } from '../../src/model/events.ts'
+import { fold, nothing } from '../../src/log/fold.ts'
+import { arrivedWith, rowAfter, rowBefore } from '../../src/log/rows.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { storedRows as rowsIn } from './stored-rows.ts'
 
@@ -47,8 +48,8 @@ export async function faultsOf(sql: Sql): Promise<string[]> {
 
 /** What came with a task: the project that it came from, and its events, may be gone. */
 function broughtBy(event: StoredEvent): Left[] {
-  const { subtasks = [], comments = [] } = arrivedWith(event) ?? {}
-  return [...subtasks, ...comments].map((row) => ({ id: row.eventId, after: row as unknown as Row }))
+  const rows = Object.values(arrivedWith(event) ?? {}).flat()
+  return rows.map((row) => ({ id: row.eventId, after: row as unknown as Row }))
 }
 
 /** Follows one entity through the projects it lived in: the fact that none builds on says how its row is. */
@@ -88,7 +89,7 @@ function departureOf(arrival: Fact, facts: Fact[]): Fact | undefined {
 /** The rows that a project's own events leave. */
 function rowsOf(history: StoredEvent[]): [string, Row][] {
   const contents = history.reduce(fold, nothing()) as unknown as Record<Entity, Map<string, Row>>
-  return entityNames.flatMap((name) =>
+  return model.names.flatMap((name) =>
     Array.from(contents[name].values(), (row): [string, Row] => [key(name, row.id), row]),
   )
 }
@@ -106,7 +107,7 @@ function compare(stored: Map<string, Row>, expected: Map<string, Row>): string[]
 
 async function storedRows(sql: Sql): Promise<Map<string, Row>> {
   const stored = new Map<string, Row>()
-  for (const entity of entityNames)
+  for (const entity of model.names)
     for (const row of await rowsIn<Row>(sql, entity)) stored.set(key(entity, row.id), row)
   return stored
 }

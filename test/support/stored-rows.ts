@@ -1,13 +1,12 @@
-import { entities, type Entity } from '../../drizzle/entities.ts'
-import { untoldOf } from '../../drizzle/untold.ts'
-import { columnsOf } from '../../src/commit/lists.ts'
+import { model } from '../../modules/model.ts'
+import type { Entity } from '../../src/model/entities.ts'
+import { columnsOf } from '../../src/postgres/columns.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { getTableName } from 'drizzle-orm'
 
 /** The rows of an entity, with the columns that events hold. Accounts and tokens of people are in no project. */
 export function storedRows<Row extends object>(sql: Sql, entity: Entity) {
-  const { table } = entities[entity]
-  const untold = untoldOf(entity)
+  const { table, untold = [] } = model.entities[entity]
   const columns = columnsOf(table).filter(({ key }) => !untold.includes(key))
   const account = { service_account: sql`t.id`, token: sql`t.user_id` }[entity as 'token']
   return sql<Row[]>`

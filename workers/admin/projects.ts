@@ -1,3 +1,5 @@
+import { getTableName } from 'drizzle-orm'
+import { model } from '../../modules/model.ts'
 import { deleteProject } from '../../modules/projects/commands.ts'
 import { isId } from '../../src/ids.ts'
 import { normalEmail } from '../../src/schema/text.ts'
@@ -39,15 +41,20 @@ async function list({ sql }: Errand, email = ''): Promise<string> {
 
 type Project = Row & { ownerId: string; createdAt: string } & Record<string, unknown>
 
+/** Of the rows of each entity in project `p`, but for accounts and their tokens. */
+const counts = model.all.flatMap(({ table, plural, parent, name }) => {
+  const rows = getTableName(table)
+  if (parent === 'task')
+    return `(select count(*)::int4 from tasks t join ${rows} c on c.task_id = t.id where t.project_id = p.id) as ${plural}`
+  const isCounted = parent === 'project' && name !== 'service_account'
+  return isCounted ? `(select count(*)::int4 from ${rows} where project_id = p.id) as ${plural}` : []
+})
+
 async function show({ sql }: Errand, id = ''): Promise<string> {
   const [project] = isId(id)
     ? await sql<Project[]>`
         select p.id, p.name, p.owner_id, u.email, p.created_at, s.version::float8 as version,
-          (select count(*)::int4 from members where project_id = p.id) as members,
-          (select count(*)::int4 from tasks where project_id = p.id) as tasks,
-          (select count(*)::int4 from tasks t join subtasks c on c.task_id = t.id where t.project_id = p.id) as subtasks,
-          (select count(*)::int4 from tasks t join comments c on c.task_id = t.id where t.project_id = p.id) as comments,
-          (select count(*)::int4 from webhooks where project_id = p.id) as webhooks,
+          ${sql.unsafe(counts.join(', '))},
           (select count(*)::int4 from events where project_id = p.id) as events
         from projects p join streams s on s.project_id = p.id left join users u on u.id = p.owner_id
         where p.id = ${id}`

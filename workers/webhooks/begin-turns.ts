@@ -1,4 +1,4 @@
-import type { FactType } from '../../src/facts/facts.ts'
+import type { EventType } from '../../src/model/entities.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { inOrder } from '../../src/postgres/in-order.ts'
 import type { Turn } from './turn.ts'
@@ -22,7 +22,7 @@ export async function beginTurns(sql: Sql, workerId: string, ids: string[]): Pro
       coalesce(extract(epoch from now() - w.failing_since) * 1000, 0)::float8 as failing_ms`
   const turns = rows.map(({ types, ...row }): Turn => ({
     ...row,
-    types: (types?.split(' ') as FactType[]) ?? null,
+    types: (types?.split(' ') as EventType[]) ?? null,
   }))
   return inOrder(ids, turns, ({ id }) => id)
 }

@@ -1,6 +1,6 @@
 import type { webhooks } from '../../drizzle/schema/webhooks.ts'
 import type { DeliveryRow } from '../../modules/webhooks/delivery-rows.ts'
-import type { FactType } from '../../src/facts/facts.ts'
+import type { EventType } from '../../src/model/entities.ts'
 
 type Stored = typeof webhooks.$inferSelect
 
@@ -9,7 +9,7 @@ export interface Turn extends Pick<
   Stored,
   'id' | 'projectId' | 'revision' | 'url' | 'maxEvents' | 'secret' | 'formerSecret' | 'cursor' | 'failures'
 > {
-  types: FactType[] | null
+  types: EventType[] | null
   deliveryId: string
   head: number
   /** Since the first failure in a row. */

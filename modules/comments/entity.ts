@@ -1,0 +1,56 @@
+import type { CommentRow } from '../../drizzle/rows.ts'
+import { comments } from '../../drizzle/schema/comments.ts'
+import type { Asking, Caller } from '../../src/identity/caller.ts'
+import { type Role, suffices } from '../../src/identity/roles.ts'
+import { requireScope } from '../../src/identity/scopes.ts'
+import { type Admit, entity, toRestore } from '../../src/model/definition.ts'
+import type { StoredEvent } from '../../src/model/events.ts'
+import { forbidden } from '../../src/wire/refusals.ts'
+import { commentView } from './schema.ts'
+
+declare module '../../src/model/entities.ts' {
+  interface Entities {
+    comment: { row: CommentRow; event: 'created' | 'updated' | 'deleted' }
+  }
+}
+
+export const notAuthor = () => forbidden('Only its author may edit a comment')
+export const neitherAuthorNorAdmin = () => forbidden('Only its author or an admin may delete a comment')
+
+/** For somebody else's comment. @throws Refusal 403 */
+export function requireAdmin(role: Role | null, caller: Caller): void {
+  if (!role || !suffices(role, 'ADMIN')) throw neitherAuthorNorAdmin()
+  requireScope(caller, 'admin')
+}
+
+const isAuthor = ({ caller }: Asking, { before, after }: StoredEvent) =>
+  ((before && !after ? before : after) as CommentRow).authorId === caller.userId
+
+const byAuthor: Admit = (asking, event) => {
+  if (!isAuthor(asking, event)) throw notAuthor()
+}
+const byAuthorOrAdmin: Admit = (asking, event) => {
+  if (!isAuthor(asking, event)) requireAdmin(asking.role, asking.caller)
+}
+
+export const comment = entity<'comment'>({
+  name: 'comment',
+  noun: 'Comment',
+  plural: 'comments',
+  table: comments,
+  parent: 'task',
+  load: 'by row',
+  view: commentView,
+  person: ({ authorId }) => authorId,
+  events: {
+    created: { by: 'deleted', admit: byAuthorOrAdmin },
+    updated: { by: 'updated', admit: byAuthor },
+    deleted: {
+      by: 'created',
+      admit(asking, event) {
+        toRestore(asking, event)
+        byAuthorOrAdmin(asking, event)
+      },
+    },
+  },
+})

@@ -1,0 +1,40 @@
+import type { MemberRow } from '../../drizzle/rows.ts'
+import { members } from '../../drizzle/schema/members.ts'
+import type { Caller } from '../../src/identity/caller.ts'
+import { type Admit, byAdmin, entity } from '../../src/model/definition.ts'
+import { forbidden } from '../../src/wire/refusals.ts'
+import { memberView } from './schema.ts'
+
+declare module '../../src/model/entities.ts' {
+  interface Entities {
+    member: { row: MemberRow; event: 'invited' | 'role_set' | 'removed' }
+  }
+}
+
+export const staying = () => forbidden('A service account cannot leave its project')
+
+/** @throws Refusal 403 */
+export function requireFree({ token }: Caller): void {
+  if (token?.isService) throw staying()
+}
+
+const toRemove: Admit = (asking, event) => {
+  byAdmin(asking, event)
+  if ((event.after as MemberRow).userId === asking.caller.userId) requireFree(asking.caller)
+}
+
+export const member = entity<'member'>({
+  name: 'member',
+  noun: 'Member',
+  plural: 'members',
+  table: members,
+  parent: 'project',
+  load: 'with project',
+  view: memberView,
+  person: ({ userId }) => userId,
+  events: {
+    invited: { by: 'removed', admit: toRemove },
+    role_set: { by: 'role_set', admit: byAdmin },
+    removed: { by: 'invited', admit: byAdmin },
+  },
+})

@@ -1,0 +1,26 @@
+import type { ProjectRow } from '../../drizzle/rows.ts'
+import { projects } from '../../drizzle/schema/projects.ts'
+import { byAdmin, entity } from '../../src/model/definition.ts'
+import { conflict } from '../../src/wire/refusals.ts'
+import { projectView } from './schema.ts'
+
+declare module '../../src/model/entities.ts' {
+  interface Entities {
+    project: { row: ProjectRow; event: 'created' | 'updated' | 'deleted' }
+  }
+}
+
+export const neverBegun = () => conflict("A project's creation cannot be undone: delete the project")
+const gone = () => conflict('A deleted project does not come back')
+
+export const project = entity<'project'>({
+  name: 'project',
+  noun: 'Project',
+  plural: 'projects',
+  table: projects,
+  parent: null,
+  load: 'with project',
+  view: projectView,
+  person: ({ ownerId }) => ownerId,
+  events: { created: neverBegun, updated: { by: 'updated', admit: byAdmin }, deleted: gone },
+})

@@ -1,0 +1,52 @@
+import { apiTokens, users } from '../../drizzle/schema/accounts.ts'
+import { entity } from '../../src/model/definition.ts'
+import { byCreator, notUndone } from '../creations/entity.ts'
+import { serviceAccountSummary, tokenSummary } from '../creations/schema.ts'
+
+const untoldOfAccount = ['passwordHash', 'tokenVersion', 'renamedBy', 'emailVerifiedAt'] as const
+const untoldOfToken = ['version', 'slot', 'digest', 'lastUsedAt'] as const
+
+type Account = typeof users.$inferSelect
+type Token = typeof apiTokens.$inferSelect
+
+declare module '../../src/model/entities.ts' {
+  interface Entities {
+    service_account: {
+      row: Omit<Account, (typeof untoldOfAccount)[number] | 'eventId'> & { eventId: string }
+      stored: Account
+      event: 'created' | 'deleted'
+    }
+    token: {
+      row: Omit<Token, (typeof untoldOfToken)[number] | 'eventId'> & { eventId: string }
+      stored: Token
+      event: 'created' | 'deleted'
+    }
+  }
+}
+
+const events = { created: notUndone, deleted: notUndone }
+
+export const serviceAccount = entity<'service_account'>({
+  name: 'service_account',
+  noun: 'Service account',
+  plural: 'serviceAccounts',
+  table: users,
+  parent: 'project',
+  load: 'on demand',
+  ...byCreator(serviceAccountSummary),
+  events,
+  untold: untoldOfAccount,
+  isCutLater: true,
+})
+
+export const token = entity<'token'>({
+  name: 'token',
+  noun: 'Token',
+  plural: 'tokens',
+  table: apiTokens,
+  parent: 'service_account',
+  load: 'on demand',
+  ...byCreator(tokenSummary),
+  events,
+  untold: untoldOfToken,
+})

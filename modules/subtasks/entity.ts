@@ -1,0 +1,23 @@
+import type { SubtaskRow } from '../../drizzle/rows.ts'
+import { subtasks } from '../../drizzle/schema/subtasks.ts'
+import { byEditor, entity, plainEvents } from '../../src/model/definition.ts'
+import { subtaskView } from './schema.ts'
+
+declare module '../../src/model/entities.ts' {
+  interface Entities {
+    subtask: { row: SubtaskRow; event: 'created' | 'updated' | 'toggled' | 'deleted' }
+  }
+}
+
+const { deleted, ...events } = plainEvents
+
+export const subtask = entity<'subtask'>({
+  name: 'subtask',
+  noun: 'Subtask',
+  plural: 'subtasks',
+  table: subtasks,
+  parent: 'task',
+  load: 'by row',
+  view: subtaskView,
+  events: { ...events, toggled: { by: 'toggled', admit: byEditor }, deleted },
+})

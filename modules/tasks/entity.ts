@@ -1,0 +1,32 @@
+import type { TaskRow } from '../../drizzle/rows.ts'
+import { tasks } from '../../drizzle/schema/tasks.ts'
+import { byEditor, entity, plainEvents } from '../../src/model/definition.ts'
+import { conflict } from '../../src/wire/refusals.ts'
+import { taskView } from './schema.ts'
+
+declare module '../../src/model/entities.ts' {
+  interface Entities {
+    task: {
+      row: TaskRow
+      event: 'created' | 'updated' | 'deleted' | 'moved_in' | 'moved_out' | 'unassigned'
+    }
+  }
+}
+
+export const notMovedBack = () => conflict('A move between projects cannot be undone: move the task back')
+
+export const task = entity<'task'>({
+  name: 'task',
+  noun: 'Task',
+  plural: 'tasks',
+  table: tasks,
+  parent: 'project',
+  load: 'by row',
+  view: taskView,
+  events: {
+    ...plainEvents,
+    moved_in: notMovedBack,
+    moved_out: notMovedBack,
+    unassigned: { by: 'updated', admit: byEditor },
+  },
+})

@@ -1,0 +1,34 @@
+import { webhooks } from '../../drizzle/schema/webhooks.ts'
+import { entity } from '../../src/model/definition.ts'
+import { byCreator, notUndone } from '../creations/entity.ts'
+import { webhookSummary } from '../creations/schema.ts'
+
+const untold = [
+  ...(['slot', 'url', 'secret', 'formerSecret', 'formerUntil', 'cursor', 'deliveryId', 'head'] as const),
+  ...(['failures', 'failingSince', 'nextAt', 'leaseBy', 'leaseUntil'] as const),
+] as const
+
+type Stored = typeof webhooks.$inferSelect
+
+declare module '../../src/model/entities.ts' {
+  interface Entities {
+    webhook: {
+      row: Omit<Stored, (typeof untold)[number] | 'eventId'> & { eventId: string }
+      /** `hasCreator`: whether the account that created it exists. */
+      stored: Stored & { hasCreator?: boolean }
+      event: 'created' | 'updated' | 'deleted'
+    }
+  }
+}
+
+export const webhook = entity<'webhook'>({
+  name: 'webhook',
+  noun: 'Webhook',
+  plural: 'webhooks',
+  table: webhooks,
+  parent: 'project',
+  load: 'on demand',
+  ...byCreator(webhookSummary),
+  events: { created: notUndone, updated: notUndone, deleted: notUndone },
+  untold: [...untold, 'hasCreator'],
+})

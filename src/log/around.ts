@@ -1,0 +1,95 @@
+import { getTableName } from 'drizzle-orm'
+import type { MemberRow } from '../../drizzle/rows.ts'
+import { model } from '../model/model.ts'
+import type { LoggedEvent, Past, Unassigned } from './past.ts'
+import type { Sql } from '../postgres/database.ts'
+import { untilFull } from '../reads/pages.ts'
+import { mostAround, mostCharacters } from './limits.ts'
+
+// One row more than the limit says that it is too much.
+
+/** What hangs on tasks that appeared, but for what came back with them: by their ids, each with its task's. */
+export async function hangingOn(sql: Sql, tasks: LoggedEvent[]): Promise<Past['hanging']> {
+  if (tasks.length === 0) return []
+  const children = model()
+    .ofTask.map(
+      ({ name, table }) =>
+        `select '${name}' as entity, id, event_id from ${getTableName(table)} where task_id = q.task_id`,
+    )
+    .join(' union all ')
+  return sql`
+    select q.task_id, c.entity, c.id
+    from unnest(${tasks.map(({ entityId }) => entityId)}::uuid[],
+      ${tasks.map(({ undoes }) => undoes ?? 0)}::bigint[]) q(task_id, undoes)
+    cross join lateral (${sql.unsafe(children)}) c
+    where not exists (
+      select from events e where e.task_id = q.task_id and e.id = c.event_id and e.undoes = q.undoes)
+    limit ${mostAround + 1}`
+}
+
+/**
+ * What became of what is gone: the seqs of what came back since and has gone once more, and of tasks that are in another
+ * project now. Both as they are in one moment: a task that is gone there a moment later has gone again.
+ */
+export async function goneSince(
+  sql: Sql,
+  gone: LoggedEvent[],
+  asked: LoggedEvent[],
+): Promise<Pick<Past, 'goneAgain' | 'elsewhere'>> {
+  const [members, others] = [gone.filter(({ taskId }) => !taskId), gone.filter(({ taskId }) => taskId)]
+  const named = sql`e.entity_id = q.entity_id and not e.id = any(${asked.map(({ id }) => id)}::uuid[])`
+  const each = (some: LoggedEvent[]) => sql`
+    unnest(${some.map(({ taskId, projectId }) => taskId ?? projectId)}::uuid[],
+      ${some.map(({ entityId }) => entityId)}::uuid[], ${some.map(({ id }) => id)}::uuid[],
+      ${some.map(({ seq }) => seq)}::bigint[]) q(of_id, entity_id, id, seq)`
+  const [left, went] = await Promise.all([
+    members.length === 0
+      ? []
+      : sql<Since[]>`
+      select q.seq::float8 as seq, true as is_gone, false as is_elsewhere from ${each(members)} where exists (
+        select from events e where e.project_id = q.of_id and e.type = 'member.removed' and e.seq > q.seq and ${named})`,
+    others.length === 0
+      ? []
+      : sql<Since[]>`
+      select q.seq::float8 as seq, exists (
+          select from events e where e.task_id = q.of_id and e.id > q.id and e.after is null
+            and e.type <> 'task.moved_out' and ${named}) as is_gone,
+        exists (select from tasks t
+          where t.id = q.entity_id and t.project_id <> ${others[0]!.projectId}) as is_elsewhere
+      from ${each(others)}`,
+  ])
+  const seqsOf = (rows: Since[]) => new Set(rows.map(({ seq }) => seq))
+  const all = [...left, ...went]
+  return {
+    goneAgain: seqsOf(all.filter(({ isGone }) => isGone)),
+    elsewhere: seqsOf(all.filter(({ isElsewhere }) => isElsewhere)),
+  }
+}
+
+interface Since {
+  seq: number
+  isGone: boolean
+  isElsewhere: boolean
+}
+
+/**
+ * How tasks were taken from members after they were removed, the latest first. The limits hold for all removals together,
+ * and Postgres ends the query at them.
+ */
+export async function takenFrom(sql: Sql, removals: LoggedEvent[]): Promise<Past['taken'] | 'too much'> {
+  if (removals.length === 0) return new Map()
+  const rows = sql`
+    select r.seq::float8 as removal, e.seq::float8 as seq, e.entity_id,
+      coalesce(char_length(t.title) + coalesce(char_length(t.description), 0), 0) as characters
+    from unnest(${removals.map(({ seq }) => seq)}::bigint[],
+      ${removals.map(({ before }) => (before as MemberRow).userId)}::text[]) r(seq, user_id)
+    cross join lateral (
+      select seq, entity_id from events where project_id = ${removals[0]!.projectId} and type = 'task.unassigned'
+        and before ->> 'assigneeId' = r.user_id and seq > r.seq order by seq desc limit ${mostAround + 1}) e
+    left join tasks t on t.id = e.entity_id limit ${mostAround + 1}`
+  const read = await sql<(Unassigned & { removal: number; characters: number })[]>`
+    ${untilFull(sql, rows, sql`characters`, mostCharacters + 1)}`
+  const sum = read.reduce((all, { characters }) => all + characters, 0)
+  if (read.length > mostAround || sum > mostCharacters) return 'too much'
+  return Map.groupBy(read, ({ removal }) => removal)
+}

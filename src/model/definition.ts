@@ -1,0 +1,70 @@
+import type { PgTable } from 'drizzle-orm/pg-core'
+import type { Asking } from '../identity/caller.ts'
+import { requireRole, type Role } from '../identity/roles.ts'
+import { requireScope, scopeOfWrite } from '../identity/scopes.ts'
+import type { Refusal } from '../wire/refusals.ts'
+import type { Entities, Entity, Rows } from './entities.ts'
+import type { StoredEvent } from './events.ts'
+import type { View } from './view.ts'
+
+/** Checks that the caller may undo an event. @throws Refusal 403 */
+export type Admit = (asking: Asking, event: StoredEvent) => void
+
+/** The verb of the inverse of an event, with the rights that it takes; or the error that rejects every undo. */
+export type Undo<Verb extends string = string> = { by: Verb; admit: Admit } | (() => Refusal)
+
+/** What a row belongs to: it is deleted, restored and purged with that. */
+export type Parent = 'project' | 'task' | 'service_account'
+
+/** The field that holds the parent's id. */
+export const parentKeys = { project: 'projectId', task: 'taskId', service_account: 'userId' } as const
+
+/** All that the service must know of an entity: what lists entities is derived from these definitions. */
+export interface Definition<E extends Entity = Entity> {
+  name: E
+  /** In messages: `Task not found`. */
+  noun: string
+  /** Its list in an event that carries several of them. */
+  plural: string
+  table: PgTable
+  parent: Parent | null
+  /** `on demand`: for each command that asks, because the rows change rarely and hold secrets. */
+  load: 'with project' | 'by row' | 'on demand'
+  /** A row as events show it. */
+  view: View<Rows[E]>
+  /** The account whose name the view shows. */
+  person?(row: Rows[E]): string | null
+  events: Record<string, Undo>
+  /** The columns that no event holds: secrets, and values that change without an event. */
+  untold?: readonly string[]
+  /** A worker deletes the row, after the event that says so. */
+  isCutLater?: boolean
+}
+
+type Complete<E extends Entity> = Definition<E> & {
+  events: { [Verb in Entities[E]['event']]: Undo<Entities[E]['event']> }
+}
+
+/** Defines an entity. */
+export const entity = <E extends Entity>(definition: Complete<E>): Complete<E> => definition
+
+const taking =
+  (least: Role): Admit =>
+  ({ caller, role }) => {
+    requireRole(role, least, 'Project')
+    requireScope(caller, scopeOfWrite(least))
+  }
+
+export const byEditor = taking('EDITOR')
+export const byAdmin = taking('ADMIN')
+
+/** Restoring what somebody else deleted takes the role ADMIN: an undo is no way around moderation. */
+export const toRestore: Admit = (asking, event) =>
+  (event.actorId === asking.caller.userId ? byEditor : byAdmin)(asking, event)
+
+/** The usual three events, which an EDITOR may undo. */
+export const plainEvents = {
+  created: { by: 'deleted', admit: byEditor },
+  updated: { by: 'updated', admit: byEditor },
+  deleted: { by: 'created', admit: toRestore },
+} as const

@@ -1,0 +1,71 @@
+import { columnsOf } from '../postgres/columns.ts'
+import type { Definition, Undo } from './definition.ts'
+import type { ChildOfTask, Entity, EventType } from './entities.ts'
+
+export interface Model {
+  /** In the order in which the document names them. */
+  all: Definition[]
+  entities: { [E in Entity]: Definition<E> }
+  names: Entity[]
+  /** The entities whose rows are loaded one by one. */
+  byRow: Entity[]
+  /** The entities that belong to tasks. */
+  ofTask: Definition<ChildOfTask>[]
+  eventTypes: EventType[]
+  /** The fields that hold texts, lists or JSON. */
+  texts: Record<Entity, string[]>
+}
+
+let known: Model | undefined
+
+type Missing<All extends readonly { name: Entity }[]> = Exclude<Entity, All[number]['name']>
+
+/** Makes the entities known to the whole service. A list that lacks an entity does not compile. */
+export function defineModel<const All extends readonly { name: Entity }[]>(
+  list: All,
+  ..._missing: Missing<All> extends never ? [] : [Missing<All>]
+): Model {
+  const all = list as readonly object[] as Definition[]
+  const byName = <T>(of: (one: Definition) => T) => Object.fromEntries(all.map((one) => [one.name, of(one)]))
+  known = {
+    all,
+    entities: byName((one) => one) as unknown as Model['entities'],
+    names: all.map(({ name }) => name),
+    byRow: all.flatMap(({ name, load }) => (load === 'by row' ? name : [])),
+    ofTask: all.filter(({ parent }) => parent === 'task') as unknown as Model['ofTask'],
+    eventTypes: all.flatMap(({ name, events }) =>
+      Object.keys(events).map((verb) => `${name}.${verb}` as EventType),
+    ),
+    texts: byName(({ table }) =>
+      columnsOf(table).flatMap(({ key, type }) => (isLong(type) ? key : [])),
+    ) as Model['texts'],
+  }
+  return known
+}
+
+const isLong = (type: string): boolean => type === 'text' || type === 'jsonb' || type.endsWith('[]')
+
+/** The entities of the service. @throws Error when none are defined yet: see modules/model.ts */
+export function model(): Model {
+  if (!known) throw new Error('No entity is defined: modules/model.ts is not loaded')
+  return known
+}
+
+export const definitionOf = <E extends Entity>(name: E): Definition<E> => model().entities[name]
+
+/** How an event is undone, or why it cannot be. */
+export function undoOf(type: EventType): Undo {
+  const [entity, verb] = type.split('.') as [Entity, string]
+  return definitionOf(entity).events[verb]!
+}
+
+/** The characters of a row's texts, and of its lists and JSON as text. */
+export function lengthOf(entity: Entity, row: object): number {
+  let length = 0
+  for (const name of model().texts[entity]) {
+    const value = (row as Record<string, unknown>)[name]
+    if (typeof value === 'string') length += value.length
+    else if (value) length += JSON.stringify(value).length
+  }
+  return length
+}

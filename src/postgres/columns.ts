@@ -1,0 +1,28 @@
+import { getTableColumns } from 'drizzle-orm'
+import type { PgTable } from 'drizzle-orm/pg-core'
+import type { Sql } from './database.ts'
+
+export interface Column {
+  /** As our rows call it. */
+  key: string
+  /** As the database does. */
+  name: string
+  type: string
+  hasDefault?: boolean
+}
+
+export const columnsOf = (table: PgTable): Column[] =>
+  Object.entries(getTableColumns(table)).map(([key, column]) => {
+    return { key, name: column.name, type: column.getSQLType(), hasDefault: column.hasDefault }
+  })
+
+/**
+ * The columns of a table `alias` that this release knows, in place of `*`: a later release may add some while this one
+ * runs, and Postgres refuses a prepared statement whose result would be another.
+ */
+export const known = (sql: Sql, table: PgTable, alias: string) =>
+  sql.unsafe(
+    columnsOf(table)
+      .map(({ name }) => `${alias}.${name}`)
+      .join(', '),
+  )

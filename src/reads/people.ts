@@ -1,0 +1,49 @@
+import { batched } from '../postgres/batch.ts'
+import type { Sql, SqlPart } from '../postgres/database.ts'
+import { isId } from '../ids.ts'
+import { inOrder } from '../postgres/in-order.ts'
+import { nameTag } from './names.ts'
+
+/** Whose account a command asks for: by its id or email, or as the user of a member or the owner of a project. */
+export interface Whom {
+  by: 'id' | 'email' | 'member' | 'owner'
+  key: string
+}
+
+/** Who somebody is right now, and what tells their name from others they had. */
+export interface Person {
+  id: string
+  name: string
+  email: string
+  nameTag: string
+  /** Looked up by an address that nobody has confirmed, where mail can. */
+  isUnverified?: boolean
+  /** Of a service account, the project that it is of. */
+  serves?: string | null
+}
+
+export type FindPerson = (whom: Whom) => Promise<Person | undefined>
+
+/**
+ * Finds people, many in one query; undefined where there is no such account.
+ * @param needsVerified whether an address says who somebody is only when it is verified
+ */
+export function openFindPerson(sql: Sql, needsVerified = false): FindPerson {
+  const isUnverified = needsVerified ? sql`u.email_verified_at is null` : sql`false`
+  const finder = (from: SqlPart, key: SqlPart, list: 'uuid' | 'text') =>
+    batched({ keys: 500, slots: 2 }, async (keys: string[]) => {
+      const wanted = list === 'uuid' ? sql`${keys}::uuid[]` : sql`${keys}::text[]`
+      const rows = await sql<(Person & { key: string })[]>`
+        select ${key} as key, u.id, u.name, u.email, u.project_id as serves, ${nameTag(sql)} as name_tag,
+          ${isUnverified} as is_unverified
+        from ${from} where ${key} = any(${wanted})`
+      return inOrder(keys, rows, (row) => row.key)
+    })
+  const find = {
+    id: finder(sql`users u`, sql`u.id`, 'uuid'),
+    email: finder(sql`users u`, sql`u.email`, 'text'),
+    member: finder(sql`members m join users u on u.id = m.user_id`, sql`m.id`, 'uuid'),
+    owner: finder(sql`projects p join users u on u.id = p.owner_id`, sql`p.id`, 'uuid'),
+  }
+  return async ({ by, key }) => (by === 'email' || isId(key) ? find[by](key) : undefined)
+}
