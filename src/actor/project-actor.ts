@@ -1,5 +1,5 @@
 import type { Posted } from './work.ts'
-import type { Leases } from '../home/lease.ts'
+import type { Leases } from '../lock/leases.ts'
 import { Mailbox } from './mailbox.ts'
 import type { State } from './state.ts'
 import type { Pass } from './pass.ts'

@@ -1,10 +1,10 @@
 import type { Scheduler } from '../admission/scheduler.ts'
-import { openListener, type Listener } from '../channel/listener.ts'
-import { openPeers } from '../channel/peers.ts'
 import type { Config } from '../config.ts'
 import { secretsIn } from '../setting-values.ts'
-import { Homes } from '../home/homes.ts'
-import { ownAddress } from '../home/own-address.ts'
+import { Homes } from '../routing/homes.ts'
+import { ownAddress } from '../routing/own-address.ts'
+import { RpcClient } from '../routing/rpc-client.ts'
+import { openRpcServer, type RpcServer } from '../routing/rpc-server.ts'
 import type { Log } from '../log.ts'
 import type { Counts } from '../metrics/counts.ts'
 import { type Deliver, openDeliver } from './deliver.ts'
@@ -13,7 +13,7 @@ import type { Registry } from './registry.ts'
 import { openServeOrders } from './serve-orders.ts'
 import type { RedisClient } from '../redis/connections.ts'
 
-const unsentBytes = 16_777_216
+const maxUnsentBytes = 16_777_216
 
 /** The processes that write together, each the home of some projects. Until it joins them, a process does all itself. */
 export interface Company {
@@ -39,19 +39,19 @@ interface Means {
 
 export function openCompany(means: Means): Company {
   const { config, redis, perform, log, counts } = means
-  const channel = {
+  const options = {
     secrets: secretsIn(config.jwtSecret),
-    frameBytes: 4 * config.bodyBytes + 1_048_576, // a body within JSON within JSON
-    unsentBytes,
-    pendingAsks: config.waitingCommands,
+    maxBytes: 4 * config.bodyBytes + 1_048_576, // a body within JSON within JSON
+    maxUnsentBytes,
+    maxPending: config.waitingCommands,
   }
-  const peers = openPeers(channel, log)
-  let listener: Listener | undefined
+  const client = new RpcClient(options, log)
+  let server: RpcServer | undefined
   let homes: Homes | undefined
   return {
     deliver: openDeliver({
-      homeOf: (projectId) => homes?.homeOf(projectId, (id) => peers.isUsable(id)),
-      ask: (peer, payload, deadline) => peers.ask(peer, payload, deadline),
+      homeOf: (projectId) => homes?.homeOf(projectId, (id) => client.isUsable(id)),
+      call: (peer, payload, deadline) => client.call(peer, payload, deadline),
       perform,
       counts,
     }),
@@ -60,20 +60,20 @@ export function openCompany(means: Means): Company {
       const id = crypto.randomUUID()
       const { homeHost: host, homePort: port } = config
       const serve = openServeOrders({ ...means, ttlMs: config.writeTimeoutMs })
-      if (asHome) listener = await openListener({ ...channel, me: id, host, port }, serve, log)
-      const me = listener && { id, host: ownAddress(host), port: listener.port }
+      if (asHome) server = await openRpcServer({ ...options, id, host, port }, serve, log)
+      const me = server && { id, host: ownAddress(host), port: server.port }
       homes = new Homes(redis, config, me, log)
       homes.start()
     },
     async leave(timeoutMs) {
       await homes?.leave()
-      listener?.goodbye()
-      await listener?.left(timeoutMs)
+      server?.goodbye()
+      await server?.left(timeoutMs)
     },
     async close() {
       homes?.close()
-      await peers.close()
-      await listener?.close()
+      client.close()
+      await server?.close()
     },
   }
 }

@@ -1,6 +1,6 @@
-import { Lost, type Peer } from '../channel/protocol.ts'
-import type { Peers } from '../channel/peers.ts'
-import type { Home } from '../home/assignment.ts'
+import { ConnectionLost, type Peer } from '../routing/rpc.ts'
+import type { RpcClient } from '../routing/rpc-client.ts'
+import type { Home } from '../routing/assignment.ts'
 import { isId } from '../ids.ts'
 import { noOrders } from '../metrics/counts.ts'
 import { outcomeUnknown, Refusal } from '../wire/refusals.ts'
@@ -21,7 +21,7 @@ const maxRetries = 2
 
 interface Means {
   homeOf(projectId: string): Home | undefined
-  ask: Peers['ask']
+  call: RpcClient['call']
   perform: Perform
   counts?: ReturnType<typeof noOrders>
 }
@@ -31,7 +31,7 @@ interface Means {
  * order whose home was lost goes to the next one as the same order, by whose id the log says whether it stands; at most
  * twice, so that a command that ends its process does not end them all.
  */
-export function openDeliver({ homeOf, ask, perform, counts = noOrders() }: Means): Deliver {
+export function openDeliver({ homeOf, call, perform, counts = noOrders() }: Means): Deliver {
   const deliver = (command: Command, dispatch: Dispatch, deadline: number, retries = 0): Promise<Reply> => {
     const home = isId(dispatch.projectId) ? homeOf(dispatch.projectId) : 'here'
     const isHere = home === undefined || home === 'here'
@@ -43,13 +43,13 @@ export function openDeliver({ homeOf, ask, perform, counts = noOrders() }: Means
   async function send(to: Destination, command: Command, dispatch: Dispatch, deadline: number) {
     counts.forwarded++
     try {
-      const answer = await ask(to.home, dispatch, deadline)
+      const answer = await call(to.home, dispatch, deadline)
       if (answer.kind === 'reply') return answer
       if (answer.kind === 'refusal') throw new Refusal(answer.status, answer.message, answer.headers)
       if (answer.kind === 'failed') throw new Error(`${dispatch.name} failed at its home`)
       return perform(command, dispatch, deadline)
     } catch (error) {
-      if (!(error instanceof Lost)) throw error
+      if (!(error instanceof ConnectionLost)) throw error
       counts.lost++
       if (!error.sent) return deliver(command, dispatch, deadline, to.retries)
       if (to.retries >= maxRetries) throw outcomeUnknown()

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Scheduler } from '../admission/scheduler.ts'
 import type { Turn } from '../admission/turn.ts'
-import type { Answer, Ask } from '../channel/protocol.ts'
+import type { RpcRequest, RpcResponse } from '../routing/rpc.ts'
 import type { Log } from '../log.ts'
 import { noOrders } from '../metrics/counts.ts'
 import { refusalIn } from '../postgres/errors.ts'
@@ -52,23 +52,23 @@ export function openServeOrders(means: Means) {
     return done
   }
 
-  function serve({ payload, deadline, answer }: Ask): void {
+  function serve({ payload, deadline, respond }: RpcRequest): void {
     const dispatch = payload as Dispatch | null
     const known = registry.get(dispatch?.name ?? '')
     const isKnown = known !== undefined && known.form === dispatch?.form
-    if (!dispatch || !isKnown || isClosing()) return answer({ kind: 'unknown' })
+    if (!dispatch || !isKnown || isClosing()) return respond({ kind: 'unknown' })
     counts.served++
     once(known, dispatch, deadline).then(
       ({ status, body, etag, replayed }: Reply & { replayed?: true }) =>
-        answer({ kind: 'reply', status, body, etag, ...(replayed && { replayed }) }),
-      (error) => answer(refused(log, error, dispatch.traceparent)),
+        respond({ kind: 'reply', status, body, etag, ...(replayed && { replayed }) }),
+      (error) => respond(refused(log, error, dispatch.traceparent)),
     )
   }
 
-  return (asks: Ask[]): void => asks.forEach(serve)
+  return (requests: RpcRequest[]): void => requests.forEach(serve)
 }
 
-function refused(log: Log, error: unknown, traceparent?: string): Answer {
+function refused(log: Log, error: unknown, traceparent?: string): RpcResponse {
   const refusal = refusalIn(error)
   if (refusal) {
     const { status, message, headers } = refusal

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'bun:test'
-import type { Answer } from '../../src/channel/protocol.ts'
+import type { RpcResponse } from '../../src/routing/rpc.ts'
 import { newId } from '../../src/ids.ts'
 import { commands } from '../../modules/commands.ts'
 import type { Command } from '../../src/commands/command.ts'
@@ -161,7 +161,7 @@ test('nor where a copy joins the first one under way', async () => {
   const means = { registry, perform: here, scheduler: new Scheduler(), isClosing: () => false }
   const serve = openServeOrders({ ...means, ttlMs: 15_000, log: openLog('silent') })
   const ask = (payload: Dispatch) =>
-    new Promise<Answer>((answer) => serve([{ payload, deadline: later(), answer }]))
+    new Promise<RpcResponse>((answer) => serve([{ payload, deadline: later(), respond: answer }]))
   const refused = { name: 'task.create', input: { projectId, title: 'T' }, caller: { userId: bea.id } }
   const input = { id: projectId, name: 'Joined' }
   const unchanged = { name: 'project.update', input, caller: { userId: ada.id } }

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'bun:test'
-import { type Answer, Lost, type Peer } from '../../src/channel/protocol.ts'
+import { type RpcResponse, ConnectionLost, type Peer } from '../../src/routing/rpc.ts'
 import type { Command } from '../../src/commands/command.ts'
 import { openDeliver } from '../../src/commands/deliver.ts'
 import type { Dispatch } from '../../src/commands/order.ts'
@@ -26,16 +26,16 @@ const create = ({ id: userId }: Person): Dispatch => {
 }
 
 /** Sends a command to a home that is lost: after that the project is at home in this process. */
-function deliverPast(lost: (command: Command, dispatch: Dispatch) => Promise<Answer>, dispatch: Dispatch) {
+function deliverPast(lost: (command: Command, dispatch: Dispatch) => Promise<RpcResponse>, dispatch: Dispatch) {
   const homes = [home]
   const deliver = openDeliver({
     homeOf: () => homes.shift() ?? 'here',
-    ask: (_, payload) => lost(command, payload as Dispatch),
+    call: (_, payload) => lost(command, payload as Dispatch),
     perform,
   })
   return deliver(command, dispatch, later())
 }
-const losing = (sent: boolean) => () => Promise.reject(new Lost(sent, 'Killed'))
+const losing = (sent: boolean) => () => Promise.reject(new ConnectionLost(sent, 'Killed'))
 const titles = async () => (await ada.get(`/tasks?projectId=${project.id}`)).body.map(({ title }) => title)
 
 test('a command that a lost home never got is rejected with the reason of the next one', async () => {
@@ -59,9 +59,9 @@ for (const sent of [false, true])
 
 test('a command that a home committed before it was lost is answered, and not committed again', async () => {
   let first: unknown
-  const committing = async (command: Command, dispatch: Dispatch): Promise<Answer> => {
+  const committing = async (command: Command, dispatch: Dispatch): Promise<RpcResponse> => {
     first = await perform(command, dispatch, later())
-    throw new Lost(true, 'Killed')
+    throw new ConnectionLost(true, 'Killed')
   }
   expect(await deliverPast(committing, create(ada))).toEqual(first as never)
   expect(await titles()).toEqual(['Once'])

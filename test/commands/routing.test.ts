@@ -1,6 +1,6 @@
 import '../../modules/model.ts'
 import { beforeEach, expect, test } from 'bun:test'
-import { Lost } from '../../src/channel/protocol.ts'
+import { ConnectionLost } from '../../src/routing/rpc.ts'
 import { createTask } from '../../modules/tasks/commands.ts'
 import type { Command } from '../../src/commands/command.ts'
 import { openDeliver } from '../../src/commands/deliver.ts'
@@ -22,9 +22,9 @@ beforeEach(() => {
 function route(lost: number, wasSent: boolean): Promise<Reply> {
   const deliver = openDeliver({
     homeOf: () => ({ id: `home-${sent.length + 1}`, host: '127.0.0.1', port: 1 }),
-    async ask(home, payload) {
+    async call(home, payload) {
       sent.push({ home: home.id, again: (payload as Dispatch).again })
-      if (sent.length <= lost) throw new Lost(wasSent, 'the process ended')
+      if (sent.length <= lost) throw new ConnectionLost(wasSent, 'the process ended')
       return { kind: 'reply', ...reply }
     },
     perform: () => Promise.reject(new Error('The command has another home')),

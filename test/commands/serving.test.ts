@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { beforeEach, expect, test } from 'bun:test'
-import type { Answer } from '../../src/channel/protocol.ts'
+import type { RpcResponse } from '../../src/routing/rpc.ts'
 import type { Dispatch } from '../../src/commands/order.ts'
 import { registryOf } from '../../src/commands/registry.ts'
 import { Scheduler } from '../../src/admission/scheduler.ts'
@@ -45,7 +45,9 @@ const order = (fields: Partial<Dispatch> = {}): Dispatch => {
 }
 
 const ask = (payload: unknown) =>
-  new Promise<Answer>((answer) => serve([{ payload, deadline: performance.now() + 15_000, answer }]))
+  new Promise<RpcResponse>((answer) =>
+    serve([{ payload, deadline: performance.now() + 15_000, respond: answer }]),
+  )
 
 test('an order is done, and its answer told', async () => {
   const answer = ask(order())

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
 import { Redis } from 'ioredis'
-import { Leases } from '../../src/home/lease.ts'
+import { Leases } from '../../src/lock/leases.ts'
 import { newId } from '../../src/ids.ts'
 import { openLog } from '../../src/log.ts'
 import { openRedis, openSubscriber } from '../../src/redis/connections.ts'

@@ -51,7 +51,7 @@ for (const { kind, openGroup, isSecured } of groups) {
     }
 
     test('has the directory of homes, the limits, the hints and the jobs', async () => {
-      const living = () => everywhere('ZCARD', `${pair.env.REDIS_PREFIX}:{homes}:living`)
+      const living = () => everywhere('ZCARD', `${pair.env.REDIS_PREFIX}:{homes-2}:living`)
       await eventually('two homes', async () => (await living()).includes('2'))
       const { id } = await make(pair.atA, '/projects', { name: 'Followed' })
       await make(pair.atB, '/tasks', { projectId: id, title: 'First' })

@@ -1,0 +1,113 @@
+import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { type RpcRequest, ConnectionLost } from '../../src/routing/rpc.ts'
+import { openLine, type Line } from './line.ts'
+import { echo, failureOf, openPair, type Pair, reply, soon, until } from './pair.ts'
+
+let served: unknown[]
+let direct: Pair
+let line: Line
+/** The same process behind the line, and another one that is reached directly. */
+const home = () => ({ ...direct.peer, port: line.port })
+let other: Pair
+beforeEach(async () => {
+  served = []
+  const serve = (asks: RpcRequest[]) => {
+    served.push(...asks.map(({ payload }) => payload))
+    echo(asks)
+  }
+  direct = await openPair(serve)
+  other = await openPair(echo, { server: { id: 'home-2' } })
+  line = await openLine(direct.server.port)
+})
+afterEach(async () => {
+  line.close()
+  await Promise.all([direct.close(), other.close()])
+})
+
+const askOther = () => direct.client.call({ ...other.peer, id: 'home-2' }, 'other', soon())
+
+for (const way of ['asks', 'answers'] as const)
+  test(`a line cut in the middle of ${way}: those are lost, no others, and the way is found again`, async () => {
+    const { client } = direct
+    expect(await client.call(home(), 'first', soon())).toEqual(reply('"first"'))
+    await askOther()
+    const cut = line.cutAfter(40, way)
+    const lost = ['a', 'b', 'c'].map((one) => failureOf(client.call(home(), one.repeat(50), soon())))
+    const unharmed = askOther()
+    for (const error of await Promise.all(lost)) {
+      expect(error).toBeInstanceOf(ConnectionLost)
+      expect((error as ConnectionLost).sent).toBe(true)
+    }
+    await cut
+    expect(await unharmed).toEqual(reply('"other"'))
+    expect(client.isUsable('home-2')).toBe(true)
+    expect(served).toHaveLength(way === 'asks' ? 1 : 4)
+
+    expect(client.isUsable('home-1')).toBe(false)
+    const early = (await failureOf(client.call(home(), 'too early', soon()))) as ConnectionLost
+    expect([early instanceof ConnectionLost, early.sent]).toEqual([true, false])
+    await until(() => client.isUsable('home-1'))
+    expect(await client.call(home(), 'again', soon())).toEqual(reply('"again"'))
+    expect(served.at(-1)).toBe('again')
+  })
+
+test('frames may arrive in crumbs', async () => {
+  line.crumble(7)
+  const texts = ['é🦊', 'x'.repeat(500), '']
+  const answers = await Promise.all(texts.map((text) => direct.client.call(home(), text, soon())))
+  expect(answers).toEqual(texts.map((text) => reply(JSON.stringify(text))))
+})
+
+test('what was never sent is told so: nobody there, or nobody who takes part in the handshake', async () => {
+  line.close()
+  const { client } = direct
+  const nobody = (await failureOf(client.call(home(), 1, soon()))) as ConnectionLost
+  expect([nobody instanceof ConnectionLost, nobody.sent]).toEqual([true, false])
+
+  line = await openLine(direct.server.port)
+  line.hold('asks')
+  const mute = { ...home(), id: 'mute' }
+  const unheard = (await failureOf(client.call(mute, 1, soon()))) as ConnectionLost
+  expect([unheard instanceof ConnectionLost, unheard.sent]).toEqual([true, false])
+  // Both sides give a handshake the same time: whichever is over first ends it.
+  expect(['no handshake in time', 'the connection was closed']).toContain(unheard.message)
+  expect(served).toEqual([])
+})
+
+test('an address that cannot be one is a process out of reach', async () => {
+  const nowhere = { id: 'nowhere', host: '127.0.0.1', port: 70_000 }
+  const lost = (await failureOf(direct.client.call(nowhere, 1, soon()))) as ConnectionLost
+  expect([lost instanceof ConnectionLost, lost.sent]).toEqual([true, false])
+  expect(direct.client.isUsable('nowhere')).toBe(false)
+})
+
+test('a line that goes silent is given up before the time of what travelled on it is over, and that is lost', async () => {
+  const { client } = direct
+  await client.call(home(), 1, soon())
+  line.hold('answers')
+  const lost = (await failureOf(client.call(home(), 2, soon()))) as ConnectionLost
+  expect([lost instanceof ConnectionLost, lost.sent, lost.message]).toEqual([true, true, 'went silent'])
+  expect(client.isUsable('home-1')).toBe(false)
+})
+
+test('who is asked and answers late, but lives, is waited for', async () => {
+  const slow = await openPair((asks) => void setTimeout(() => echo(asks), 3_000))
+  try {
+    expect(await slow.client.call(slow.peer, 1, soon())).toEqual(reply('1'))
+  } finally {
+    await slow.close()
+  }
+})
+
+test('a closed asker loses what it waits for, and asks nothing more', async () => {
+  let heard = 0
+  const mute = await openPair((asks) => void (heard += asks.length))
+  const lost = failureOf(mute.client.call(mute.peer, 1, soon()))
+  await until(() => heard === 1)
+  await mute.client.close()
+  expect(((await lost) as ConnectionLost).sent).toBe(true)
+  expect([mute.client.isUsable('home-1'), mute.client.isUsable('home-2')]).toEqual([false, false])
+  const after = (await failureOf(mute.client.call(mute.peer, 1, soon()))) as ConnectionLost
+  expect([after instanceof ConnectionLost, after.sent]).toEqual([true, false])
+  await mute.close()
+})

@@ -1,0 +1,170 @@
+import { afterEach, expect, test } from 'bun:test'
+import type { RpcResponse, RpcRequest } from '../../src/routing/rpc.ts'
+import { Refusal } from '../../src/wire/refusals.ts'
+import { failureOf, openPair, type Pair, reply, soon } from './pair.ts'
+
+let pair: Pair | undefined
+afterEach(() => pair?.close())
+
+test('what is asked is answered, with payload and deadline as they were', async () => {
+  const heard: RpcRequest[] = []
+  pair = await openPair((asks) => {
+    heard.push(...asks)
+    for (const ask of asks)
+      ask.respond({ ...(reply('{"id":1}', '"v1"') as object), status: 201 } as RpcResponse)
+  })
+  const payload = { name: 'task.create', input: { title: 'Plate', none: null, list: [1, 2] } }
+  const deadline = soon()
+  expect(await pair.client.call(pair.peer, payload, deadline)).toEqual({
+    kind: 'reply',
+    status: 201,
+    body: '{"id":1}',
+    etag: '"v1"',
+  })
+  expect(heard.map((ask) => ask.payload)).toEqual([payload])
+  // Both clocks are this process's: never later than meant, and earlier by what the handshake took at most.
+  expect(heard[0]!.deadline).toBeLessThanOrEqual(deadline)
+  expect(heard[0]!.deadline).toBeGreaterThan(deadline - 1_000)
+})
+
+test('every kind of answer arrives as it was given', async () => {
+  const answers: RpcResponse[] = [
+    { kind: 'reply', status: 200, body: '', etag: null, replayed: true },
+    { kind: 'refusal', status: 412, message: 'Changed, "meanwhile"\n', headers: { 'x-a': 'b' } },
+    { kind: 'unknown' },
+    { kind: 'failed' },
+    { kind: 'reply', status: 204, body: '\n[1]\n', etag: 'W/"\\"' },
+  ]
+  pair = await openPair((asks) => asks.forEach((ask) => ask.respond(answers[ask.payload as number]!)))
+  const { client, peer } = pair
+  expect(await Promise.all(answers.map((_, i) => client.call(peer, i, soon())))).toEqual(answers)
+})
+
+test('texts arrive whole, whatever characters they hold and wherever they stand', async () => {
+  const texts = [
+    'é',
+    '\u{feff}mark',
+    '𝒳🦊',
+    'end\u{1f600}',
+    '\u0000\u2028',
+    'a'.repeat(70_000),
+    '語'.repeat(9_000),
+    '',
+  ]
+  pair = await openPair((asks) => asks.forEach((ask) => ask.respond(reply(String(ask.payload)))))
+  const { client, peer } = pair
+  const answers = await Promise.all(texts.map((text) => client.call(peer, text, soon())))
+  expect(answers.map((answer) => answer.kind === 'reply' && answer.body)).toEqual(texts)
+})
+
+test('half a surrogate pair in a payload stays what it is', async () => {
+  const heard: unknown[] = []
+  pair = await openPair((asks) =>
+    asks.forEach((ask) => {
+      heard.push(ask.payload)
+      ask.respond(reply('ok'))
+    }),
+  )
+  const odd = ['\ud83d', 'x\udc00y']
+  await Promise.all(odd.map((text) => pair!.client.call(pair!.peer, text, soon())))
+  expect(heard).toEqual(odd)
+})
+
+test('what is asked in one turn of the event loop is handed over together', async () => {
+  const frames: number[] = []
+  pair = await openPair((asks) => {
+    frames.push(asks.length)
+    asks.forEach((ask) => ask.respond(reply('ok')))
+  })
+  const { client, peer } = pair
+  const askMany = (count: number) =>
+    Promise.all(Array.from({ length: count }, (_, i) => client.call(peer, { i }, soon())))
+  await askMany(500)
+  await askMany(300)
+  expect(frames).toEqual([500, 300])
+})
+
+test('answers may come in any order, and each finds who asked', async () => {
+  const kept: RpcRequest[] = []
+  pair = await openPair((asks) => {
+    kept.push(...asks)
+    if (kept.length < 4) return
+    for (const at of [2, 0, 3, 1]) {
+      const ask = kept[at]!
+      setTimeout(() => ask.respond(reply(`answer ${ask.payload}`)), at)
+      setTimeout(() => ask.respond(reply('a second answer')), at + 5)
+    }
+  })
+  const { client, peer } = pair
+  const answers = await Promise.all([0, 1, 2, 3].map((i) => client.call(peer, i, soon())))
+  expect(answers).toEqual([0, 1, 2, 3].map((i) => reply(`answer ${i}`)))
+})
+
+test('asks and answers that are too many for one frame are split', async () => {
+  const frames: number[] = []
+  pair = await openPair((asks) => {
+    frames.push(asks.length)
+    asks.forEach((ask) => ask.respond(reply(String(ask.payload))))
+  })
+  const { client, peer } = pair
+  const texts = Array.from({ length: 40 }, (_, i) => String(i % 10).repeat(100_000))
+  const answers = await Promise.all(texts.map((text) => client.call(peer, text, soon())))
+  expect(answers.map((answer) => answer.kind === 'reply' && answer.body)).toEqual(texts)
+  expect(frames).toEqual([10, 10, 10, 10])
+})
+
+test('an ask that no frame can hold is not sent, but told as unknown there, and harms nobody', async () => {
+  pair = await openPair(undefined, { server: { maxBytes: 10_000 } })
+  const { client, peer } = pair
+  const small = client.call(peer, 'small', soon())
+  expect(await client.call(peer, 'x'.repeat(10_000), soon())).toEqual({ kind: 'unknown' })
+  expect(await small).toEqual(reply('"small"'))
+})
+
+test('an answer that no frame can hold is told as failed, and the others arrive', async () => {
+  pair = await openPair(
+    (asks) => asks.forEach((ask) => ask.respond(reply('x'.repeat(ask.payload as number)))),
+    {
+      asker: { maxBytes: 10_000 },
+    },
+  )
+  const { client, peer } = pair
+  const sizes = [10, 10_000, 20]
+  const answers = await Promise.all(sizes.map((size) => client.call(peer, size, soon())))
+  expect(answers).toEqual([reply('x'.repeat(10)), { kind: 'failed' }, reply('x'.repeat(20))])
+})
+
+test('what fails to be served is told as failed, and what was answered stays so', async () => {
+  pair = await openPair((asks) => {
+    asks[0]!.respond(reply('done'))
+    throw new Error('unexpected')
+  })
+  const { client, peer } = pair
+  const answers = await Promise.all([1, 2].map((i) => client.call(peer, i, soon())))
+  expect(answers).toEqual([reply('done'), { kind: 'failed' }])
+  expect(pair.log.told.map(({ what }) => what.reason)).toEqual(['Error: unexpected'])
+})
+
+test('more asks than may wait are refused with 503, on either side', async () => {
+  const asks: RpcRequest[] = []
+  pair = await openPair((some) => void asks.push(...some), {
+    server: { maxPending: 3 },
+    asker: { maxPending: 5 },
+  })
+  const { client, peer } = pair
+  const all = Array.from({ length: 6 }, (_, i) => client.call(peer, i, soon()))
+  const sixth = await failureOf(all[5]!)
+  expect(sixth).toBeInstanceOf(Refusal)
+  expect((sixth as Refusal).status).toBe(503)
+  const refused = {
+    kind: 'refusal',
+    status: 503,
+    message: 'Too many writes wait',
+    headers: { 'retry-after': '1' },
+  }
+  expect(await all[3]).toEqual(refused as RpcResponse)
+  expect(await all[4]).toEqual(refused as RpcResponse)
+  asks.forEach((ask) => ask.respond(reply('ok')))
+  expect(await Promise.all(all.slice(0, 3))).toEqual([reply('ok'), reply('ok'), reply('ok')])
+  expect(asks.length).toBe(3)
+})

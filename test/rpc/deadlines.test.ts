@@ -1,0 +1,125 @@
+import { afterEach, beforeEach, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import type { RpcResponse, RpcRequest } from '../../src/routing/rpc.ts'
+import { Heartbeat } from '../../src/routing/heartbeat.ts'
+import { ClockOffset } from '../../src/routing/clock-offset.ts'
+import { openLine, type Line } from './line.ts'
+import { echo, openPair, type Pair, reply, soon, until } from './pair.ts'
+
+let heard: RpcRequest[]
+let pair: Pair
+let line: Line
+const home = () => ({ ...pair.peer, port: line.port })
+beforeEach(async () => {
+  heard = []
+  pair = await openPair((asks) => {
+    heard.push(...asks)
+    echo(asks)
+  })
+  line = await openLine(pair.server.port)
+})
+afterEach(async () => {
+  line.close()
+  await pair.close()
+})
+
+const tooLate: RpcResponse = {
+  kind: 'refusal',
+  status: 503,
+  message: 'The write could not be finished in time',
+  headers: { 'retry-after': '1' },
+}
+
+test('an ask that lay on its way past its time is refused there, not served; one in time keeps its own', async () => {
+  const { client } = pair
+  await client.call(home(), 'first', soon())
+  const held = line.hold('asks')
+  const deadline = performance.now() + 200
+  const long = soon()
+  const answers = [client.call(home(), 'short', deadline), client.call(home(), 'long', long)]
+  await until(() => performance.now() > deadline)
+  held.release()
+  expect(await Promise.all(answers)).toEqual([tooLate, reply('"long"')])
+  expect(heard.map(({ payload }) => payload)).toEqual(['first', 'long'])
+  expect(heard[1]!.deadline).toBeLessThanOrEqual(long)
+  expect(heard[1]!.deadline).toBeGreaterThan(long - 1_000)
+})
+
+test('a handshake that took long gives no time away, and answers soon set the clock right', async () => {
+  // The challenge passes, the welcome and the clock in it come late.
+  const held = line.hold('answers', 38)
+  const deadline = soon()
+  const first = pair.client.call(home(), 1, deadline)
+  await Bun.sleep(1_000)
+  held.release()
+  await first
+  expect(heard[0]!.deadline).toBeLessThan(deadline - 500)
+  const next = soon()
+  await pair.client.call(home(), 2, next)
+  expect(heard[1]!.deadline).toBeLessThanOrEqual(next)
+  expect(heard[1]!.deadline).toBeGreaterThan(next - 500)
+})
+
+test('who waits for an answer past its time is told that none will come', async () => {
+  const mute = await openPair(() => {})
+  const began = performance.now()
+  const error = await mute.client.call(mute.peer, 1, began + 300).catch((reason: Error) => reason)
+  expect(error).toMatchObject({ sent: true, message: 'no answer in time' })
+  expect(performance.now() - began).toBeGreaterThan(800)
+  await mute.close()
+})
+
+test('the clock of another process is never thought ahead of what it shows, however long it takes to hear it', () => {
+  const heardOf = fc.array(
+    fc.record({ afterMs: fc.nat(20_000), transitMs: fc.oneof(fc.nat(2), fc.nat(2_000)) }),
+    { minLength: 1 },
+  )
+  // Two clocks that are being corrected part by a thousandth at most.
+  fc.assert(
+    fc.property(
+      fc.integer(),
+      fc.integer({ min: -1_000, max: 1_000 }),
+      heardOf,
+      (ahead, partsPerMillion, all) => {
+        const theirs = (now: number) => ahead + now * (1 + partsPerMillion / 1_000_000)
+        const clock = new ClockOffset()
+        let now = 0
+        for (const { afterMs, transitMs } of all) {
+          const sent = now + afterMs
+          now = sent + transitMs
+          clock.receive(theirs(sent), now)
+          for (const later of [0, 1, 5_000]) {
+            const believed = now + later + clock.at(now + later)
+            expect(believed).toBeLessThanOrEqual(theirs(now + later) + 0.001)
+          }
+        }
+      },
+    ),
+  )
+})
+
+test('a clock that is heard at once is known at once', () => {
+  const clock = new ClockOffset()
+  clock.receive(5_000, 1_000)
+  clock.receive(9_000, 2_000)
+  expect(clock.at(2_000)).toBe(7_000)
+})
+
+const ticks = (heartbeat: Heartbeat, count: number, isWaiting: boolean) =>
+  Array.from({ length: count }, () => heartbeat.tick(100, isWaiting)).flatMap((sign, i) =>
+    sign ? [[sign, (i + 1) * 100]] : [],
+  )
+
+test('who is waited for and says nothing is pinged after half a second, and lost one and a half later', () => {
+  expect(ticks(new Heartbeat(), 20, true)).toEqual([
+    ['send', 500],
+    ['lost', 2_000],
+  ])
+})
+
+test('who rests is pinged now and then, and a sign of life is enough', () => {
+  const heartbeat = new Heartbeat()
+  expect(ticks(heartbeat, 60, false)).toEqual([['send', 5_000]])
+  heartbeat.received()
+  expect(ticks(heartbeat, 49, false)).toEqual([])
+})

@@ -1,0 +1,92 @@
+import { afterEach, expect, test } from 'bun:test'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { RpcClient } from '../../src/routing/rpc-client.ts'
+import { ConnectionLost, type Peer } from '../../src/routing/rpc.ts'
+import { echo, failureOf, limits, listeningLog, openPair, reply, soon, until } from './pair.ts'
+
+interface Line {
+  port?: number
+  payload?: string
+  leftMs?: number
+  answered?: number
+  isUsable?: boolean
+  lost?: string
+}
+interface Process {
+  child: ChildProcess
+  lines: Line[]
+}
+
+const opened: (() => Promise<void> | void)[] = []
+afterEach(async () => {
+  for (const close of opened.splice(0)) await close()
+})
+
+function start(...args: string[]): Process {
+  const script = join(import.meta.dirname, 'process.ts')
+  const child = spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
+  opened.push(() => void child.kill('SIGKILL'))
+  const lines: Line[] = []
+  createInterface({ input: child.stdout! }).on('line', (line) => lines.push(JSON.parse(line)))
+  return { child, lines }
+}
+
+/** A home in a process of its own, that has answered once, and who asks it. */
+async function startHome(): Promise<Process & { client: RpcClient; peer: Peer; served(): Line[] }> {
+  const home = start('home')
+  await until(() => home.lines.length > 0)
+  const client = new RpcClient(limits, listeningLog())
+  opened.push(() => client.close())
+  const peer = { id: 'home-1', host: '127.0.0.1', port: home.lines[0]!.port! }
+  expect(await client.call(peer, 'first', soon())).toEqual(reply('"first"'))
+  return { ...home, client, peer, served: () => home.lines.filter(({ payload }) => payload !== undefined) }
+}
+
+test('what lay in the buffer of a frozen home comes with its real age, and not when its time is over', async () => {
+  const { child, client, peer, served } = await startHome()
+  child.kill('SIGSTOP')
+  const short = client.call(peer, 'short', performance.now() + 700).catch((error: Error) => error)
+  const long = client.call(peer, 'long', performance.now() + 30_000)
+  await Bun.sleep(1_000)
+  child.kill('SIGCONT')
+  expect(await long).toEqual(reply('"long"'))
+  await short
+  await client.call(peer, 'last', soon())
+  await until(() => served().some(({ payload }) => payload === 'last'))
+  expect(served().map(({ payload }) => payload)).toEqual(['first', 'long', 'last'])
+  expect(served()[1]!.leftMs).toBeLessThanOrEqual(29_000)
+  expect(served()[1]!.leftMs).toBeGreaterThan(20_000)
+})
+
+test('a frozen home is given up before its time is over, serves nothing late when it wakes, and is found again', async () => {
+  const { child, client, peer, served } = await startHome()
+  child.kill('SIGSTOP')
+  const deadline = performance.now() + 4_000
+  const lost = (await failureOf(client.call(peer, 'short', deadline))) as ConnectionLost
+  expect([lost instanceof ConnectionLost, lost.sent, lost.message]).toEqual([true, true, 'went silent'])
+  expect(client.isUsable('home-1')).toBe(false)
+  await until(() => performance.now() > deadline)
+  expect(client.isUsable('home-1')).toBe(false)
+  child.kill('SIGCONT')
+  await until(() => client.isUsable('home-1'))
+  expect(await client.call(peer, 'last', soon())).toEqual(reply('"last"'))
+  await until(() => served().some(({ payload }) => payload === 'last'))
+  expect(served().map(({ payload }) => payload)).toEqual(['first', 'last'])
+})
+
+test('who was frozen itself does not blame the others', async () => {
+  const pair = await openPair((asks) => void setTimeout(() => echo(asks), 50))
+  opened.push(() => pair.close())
+  const { child, lines } = start('asker', String(pair.peer.port))
+  const answered = () => lines.findLast((line) => line.answered !== undefined)?.answered ?? 0
+  await until(() => answered() > 100)
+  child.kill('SIGSTOP')
+  const before = answered()
+  await Bun.sleep(3_000) // a frozen home would be given up after two
+  child.kill('SIGCONT')
+  await until(() => answered() > before + 100)
+  expect(lines.filter(({ lost }) => lost)).toEqual([])
+  expect(lines.filter(({ isUsable }) => isUsable === false)).toEqual([])
+})

@@ -1,0 +1,75 @@
+import type { RpcServer } from '../../src/routing/rpc-server.ts'
+import { openRpcServer } from '../../src/routing/rpc-server.ts'
+import { RpcClient } from '../../src/routing/rpc-client.ts'
+import type { RpcResponse, RpcRequest, RpcServerOptions, Log, Peer } from '../../src/routing/rpc.ts'
+
+export const secret = 'a secret that is long enough for this'
+export const limits = { secrets: [secret], maxBytes: 2_097_152, maxUnsentBytes: 8_388_608, maxPending: 2_000 }
+export const soon = () => performance.now() + 10_000
+
+/** What the log was told. */
+export interface Told {
+  what: Record<string, unknown>
+  message: string
+}
+export function listeningLog(): Log & { told: Told[] } {
+  const told: Told[] = []
+  const tell = (what: object, message: string) =>
+    void told.push({ what: what as Record<string, unknown>, message })
+  return { told, warn: tell, error: tell }
+}
+
+export const reply = (body: string, etag: string | null = null): RpcResponse => ({
+  kind: 'reply',
+  status: 200,
+  body,
+  etag,
+})
+/** Answers the payload, in JSON. */
+export const echo = (asks: RpcRequest[]) => {
+  for (const ask of asks) ask.respond(reply(JSON.stringify(ask.payload)))
+}
+
+export interface Pair {
+  server: RpcServer
+  client: RpcClient
+  peer: Peer
+  log: ReturnType<typeof listeningLog>
+  close(): Promise<void>
+}
+
+/** A process that serves and one that asks, both in this one, over a real socket. */
+export async function openPair(
+  serve: (asks: RpcRequest[]) => void = echo,
+  options: { server?: Partial<RpcServerOptions>; asker?: Partial<typeof limits> } = {},
+): Promise<Pair> {
+  const log = listeningLog()
+  const me = { id: 'home-1', host: '127.0.0.1', port: 0 }
+  const server = await openRpcServer({ ...limits, ...me, ...options.server }, serve, log)
+  const client = new RpcClient({ ...limits, ...options.asker }, log)
+  const peer = { id: 'home-1', host: '127.0.0.1', port: server.port }
+  const close = async () => {
+    client.close()
+    await server.close()
+  }
+  return { server, client, peer, log, close }
+}
+
+/** What became of an ask that was not answered. */
+export const failureOf = (answer: Promise<RpcResponse>): Promise<Error> =>
+  answer.then(
+    (got) => Promise.reject(new Error(`answered: ${JSON.stringify(got)}`)),
+    (error: Error) => error,
+  )
+
+/** So long that a test which waits for it has failed. */
+export const everMs = 600_000
+
+/** Waits until it is true, looking often. */
+export async function until(isTrue: () => boolean, withinMs = 30_000): Promise<void> {
+  const end = performance.now() + withinMs
+  while (!isTrue()) {
+    if (performance.now() > end) throw new Error(`not true within ${withinMs} ms: ${isTrue}`)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}

@@ -1,0 +1,45 @@
+import { once } from 'node:events'
+import { WebSocket, WebSocketServer } from 'ws'
+import { authorizationOf, deriveKeys, helloTo } from '../../src/routing/handshake.ts'
+
+/** A WebSocket of which a test sends and reads every message. */
+export interface Raw {
+  socket: WebSocket
+  /** The next message. */
+  next(): Promise<any>
+}
+
+function readRaw(socket: WebSocket): Raw {
+  const messages: unknown[] = []
+  let wake = () => {}
+  socket.on('error', () => {})
+  socket.on('message', (data) => {
+    // The array of a response, not the bodies behind it.
+    messages.push(JSON.parse(String(data).split('\n')[0]!))
+    wake()
+  })
+  const next = async () => {
+    while (messages.length === 0) await new Promise<void>((resolve) => (wake = resolve))
+    return messages.shift()
+  }
+  return { socket, next }
+}
+
+export const authorization = (secrets: string[], serverId = 'home-1') =>
+  authorizationOf(deriveKeys(secrets), helloTo(serverId, 2_097_152))
+
+/** Connects with that header. @throws Error with the status that the server answers */
+export async function connectRaw(port: number, header: string): Promise<Raw> {
+  const options = { headers: { authorization: header }, perMessageDeflate: false }
+  const raw = readRaw(new WebSocket(`ws://127.0.0.1:${port}`, options))
+  await once(raw.socket, 'open')
+  return raw
+}
+
+/** A server in the place of a process: what it does with each connection is the test's. */
+export async function serveRaw(act: (raw: Raw, authorization: string) => void) {
+  const server = new WebSocketServer({ port: 0, host: '127.0.0.1' })
+  server.on('connection', (socket, request) => act(readRaw(socket), request.headers.authorization!))
+  await once(server, 'listening')
+  return { port: (server.address() as { port: number }).port, close: () => server.close() }
+}

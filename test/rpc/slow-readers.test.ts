@@ -1,0 +1,78 @@
+import { expect, test } from 'bun:test'
+import { authenticate, deriveKeys, welcomeOf } from '../../src/routing/handshake.ts'
+import { ConnectionLost } from '../../src/routing/rpc.ts'
+import { RpcClient } from '../../src/routing/rpc-client.ts'
+import { Refusal } from '../../src/wire/refusals.ts'
+import { limits, listeningLog, openPair, reply, secret, soon, until } from './pair.ts'
+import { authorization, connectRaw, serveRaw } from './raw.ts'
+
+const maxUnsentBytes = 1_048_576
+/** Upper limit of what the kernel buffers for one loopback connection, both sides together. */
+const kernelBytes = 16_777_216
+
+test('rejects requests with 503 when a server reads nothing, then gives it up', async () => {
+  const server = await serveRaw(({ socket }, header) => {
+    const [hello, key] = authenticate(deriveKeys([secret]), 'home-1', header)
+    socket.send(JSON.stringify(welcomeOf(key, hello, limits.maxBytes, performance.now())))
+    socket.pause()
+  })
+  const peer = { id: 'home-1', host: '127.0.0.1', port: server.port }
+  const client = new RpcClient({ ...limits, maxUnsentBytes, maxPending: 100_000 }, listeningLog())
+  const payload = 'x'.repeat(65_536)
+  const errors: Error[] = []
+  let called = 0
+  const rejected = () => errors.find((error) => error instanceof Refusal)
+  while (!rejected() && called * payload.length < 4 * kernelBytes) {
+    called++
+    void client.call(peer, payload, soon()).catch((error: Error) => void errors.push(error))
+    if (called % 8 === 0) await new Promise((resolve) => setImmediate(resolve))
+    await Promise.resolve()
+  }
+  expect((rejected() as Refusal | undefined)?.status).toBe(503)
+  expect(called * payload.length).toBeLessThan(kernelBytes + maxUnsentBytes)
+  await until(() => errors.length === called)
+  const lost = errors.filter((error) => error instanceof ConnectionLost)
+  expect(lost.length).toBeGreaterThan(0)
+  expect(new Set(lost.map(({ message }) => message))).toEqual(new Set(['went silent']))
+  client.close()
+  server.close()
+})
+
+test('reads no more requests of a client that reads no responses, serves others, and loses nothing', async () => {
+  const count = 1_000
+  const size = 65_536
+  let served = 0
+  const pair = await openPair(
+    (requests) =>
+      requests.forEach(({ payload, respond }) => {
+        if (Array.isArray(payload)) served++
+        respond(reply(Array.isArray(payload) ? 'y'.repeat(size) : 'ok'))
+      }),
+    { server: { maxUnsentBytes } },
+  )
+  const { socket, next } = await connectRaw(pair.peer.port, authorization([secret]))
+  await next()
+  socket.pause()
+  const padding = JSON.stringify(['x'.repeat(32_768)])
+  for (let i = 0; i < count; i++) socket.send(`[${i},${Math.floor(soon()) + 60_000},${padding}]`)
+  let before = -1
+  while (before !== served) {
+    before = served
+    await Bun.sleep(300)
+  }
+  expect(served * size).toBeLessThan(kernelBytes + maxUnsentBytes)
+  expect(await pair.client.call(pair.peer, 'honest', soon())).toEqual(reply('ok'))
+  expect(served).toBe(before)
+
+  socket.resume()
+  const got = new Set<number>()
+  while (got.size < count) {
+    const [, ...responses] = await next()
+    for (let i = 0; i < responses.length; i += 3) {
+      expect(responses[i + 1]).toBe(size)
+      got.add(responses[i])
+    }
+  }
+  socket.terminate()
+  await pair.close()
+})

@@ -1,0 +1,126 @@
+import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { authenticate, deriveKeys, welcomeOf } from '../../src/routing/handshake.ts'
+import { ConnectionLost } from '../../src/routing/rpc.ts'
+import { echo, failureOf, openPair, type Pair, reply, secret, soon, until } from './pair.ts'
+import { authorization, connectRaw, type Raw, serveRaw } from './raw.ts'
+
+let pair: Pair
+let served: unknown[]
+beforeEach(async () => {
+  served = []
+  pair = await openPair((requests) => {
+    served.push(...requests.map(({ payload }) => payload))
+    echo(requests)
+  })
+})
+afterEach(() => pair.close())
+
+const stolen = '[0,99999999,"stolen"]'
+const honest = () => pair.client.call(pair.peer, 'honest', soon())
+const open = () => connect(pair.server.port, '127.0.0.1').on('error', () => {})
+const closed = (socket: Socket) => new Promise<void>((resolve) => socket.resume().once('close', resolve))
+
+test('serves nothing to a client without a right proof, and rejects it with 401', async () => {
+  const other = authorization(['another secret, just as long as it'])
+  for (const header of [other, authorization([secret], 'home-2'), 'docket x 1 y', 'Bearer x'])
+    expect(await connectRaw(pair.server.port, header).catch((error) => error.message)).toContain('401')
+  expect(await honest()).toEqual(reply('"honest"'))
+  expect(served).toEqual(['honest'])
+  expect(pair.log.told[0]!.message).toBe('rejected an unauthenticated peer')
+})
+
+test('accepts a proof once', async () => {
+  const header = authorization([secret])
+  const first = await connectRaw(pair.server.port, header)
+  expect(await first.next()).toHaveProperty('proof')
+  const again = await connectRaw(pair.server.port, header).catch((error) => error.message)
+  expect(again).toContain('401')
+  first.socket.terminate()
+})
+
+const rude: [string, string | Buffer][] = [
+  ['garbage', Buffer.alloc(5_000, 0xab)],
+  ['the previous protocol', Buffer.concat([Buffer.of(0, 0, 0, 43, 1), Buffer.from('docket\u0001')])],
+  ['a request without an upgrade', 'GET / HTTP/1.1\r\nHost: home\r\n\r\n'],
+  ['headers without end', `GET / HTTP/1.1\r\nHost: ${'x'.repeat(100_000)}`],
+]
+for (const [what, bytes] of rude)
+  test(`closes a connection that sends ${what}, and serves others`, async () => {
+    const socket = open()
+    socket.write(bytes)
+    await closed(socket)
+    expect(await honest()).toEqual(reply('"honest"'))
+    expect(served).toEqual(['honest'])
+  })
+
+test('closes connections that do not finish the handshake, and serves others meanwhile', async () => {
+  const crowd = Array.from({ length: 200 }, open)
+  const half = open()
+  half.write('GET / HTTP/1.1\r\nHost: ')
+  const drip = setInterval(() => half.write('x'), 100)
+  expect(await honest()).toEqual(reply('"honest"'))
+  await Promise.all([...crowd, half].map(closed))
+  clearInterval(drip)
+})
+
+test('disconnects a client whose message is too large or not JSON', async () => {
+  for (const message of ['x'.repeat(2_097_153), '[', '{}', '7']) {
+    const { socket } = await connectRaw(pair.server.port, authorization([secret]))
+    socket.send(message)
+    socket.send(stolen)
+    await once(socket, 'close')
+  }
+  expect(await honest()).toEqual(reply('"honest"'))
+  expect(served).toEqual(['honest'])
+})
+
+let count = 0
+/** Calls a server that a test plays. What the caller is told. */
+async function callOf(act: (raw: Raw, header: string, id: string) => void): Promise<[string, boolean]> {
+  const id = `played-${++count}`
+  const server = await serveRaw((raw, header) => act(raw, header, id))
+  const lost = await failureOf(pair.client.call({ ...pair.peer, id, port: server.port }, 'secret', soon()))
+  server.close()
+  expect(lost).toBeInstanceOf(ConnectionLost)
+  return [lost.message, (lost as ConnectionLost).sent]
+}
+const welcomeAs = (id: string, header: string) => {
+  const [hello, key] = authenticate(deriveKeys([secret]), id, header)
+  return JSON.stringify(welcomeOf(key, hello, 1_000_000, 0))
+}
+
+test('sends requests to a server with a right proof, and nothing to another one', async () => {
+  const requests: unknown[] = []
+  const right = await callOf(async ({ socket, next }, header, id) => {
+    socket.send(welcomeAs(id, header))
+    requests.push((await next())[2])
+    socket.terminate()
+  })
+  expect([right[1], requests]).toEqual([true, ['secret']])
+  const message = 'is not the process that was expected'
+  expect(await callOf(({ socket }) => socket.send('{}'))).toEqual([message, false])
+  expect(await callOf(({ socket }) => socket.send('[0,0,0,{"kind":"failed"}]'))).toEqual([message, false])
+  expect(await callOf(({ socket }, header) => socket.send(JSON.stringify({ proof: header })))).toEqual([
+    message,
+    false,
+  ])
+})
+
+test('gives up a server that speaks the previous protocol at once', async () => {
+  let began = 0
+  const server = Bun.listen({
+    hostname: '127.0.0.1',
+    port: 0,
+    socket: { open: () => void (began = performance.now()), data: (socket) => void socket.end() },
+  })
+  const lost = await failureOf(pair.client.call({ ...pair.peer, id: 'old', port: server.port }, 1, soon()))
+  expect([lost instanceof ConnectionLost, (lost as ConnectionLost).sent, began > 0]).toEqual([
+    true,
+    false,
+    true,
+  ])
+  await until(() => !pair.client.isUsable('old'))
+  server.stop(true)
+})
