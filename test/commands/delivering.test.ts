@@ -26,7 +26,10 @@ const create = ({ id: userId }: Person): Dispatch => {
 }
 
 /** Sends a command to a home that is lost: after that the project is at home in this process. */
-function deliverPast(lost: (command: Command, dispatch: Dispatch) => Promise<RpcResponse>, dispatch: Dispatch) {
+function deliverPast(
+  lost: (command: Command, dispatch: Dispatch) => Promise<RpcResponse>,
+  dispatch: Dispatch,
+) {
   const homes = [home]
   const deliver = openDeliver({
     homeOf: () => homes.shift() ?? 'here',
