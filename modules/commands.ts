@@ -4,16 +4,21 @@ import { commentCommands } from './comments/commands.ts'
 import { memberCommands } from './members/commands.ts'
 import { projectCommands } from './projects/commands.ts'
 import { serviceAccountCommands } from './service-accounts/commands.ts'
+import { createToken, deleteToken } from './service-accounts/tokens.ts'
 import { subtaskCommands } from './subtasks/commands.ts'
 import { taskCommands } from './tasks/commands.ts'
 import { undoProject } from './undo/undo.ts'
 import { webhookCommands } from './webhooks/commands.ts'
+import { replayWebhook } from './webhooks/replay.ts'
 
 const single: Command<never>[] = [
   ...projectCommands,
   ...memberCommands,
   ...serviceAccountCommands,
+  createToken,
+  deleteToken,
   ...webhookCommands,
+  replayWebhook,
   ...taskCommands,
   ...subtaskCommands,
   ...commentCommands,

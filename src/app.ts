@@ -14,8 +14,7 @@ import { memberReads } from '../modules/members/reads.ts'
 import { memberRoutes } from '../modules/members/routes.ts'
 import { projectReads } from '../modules/projects/reads.ts'
 import { projectRoutes } from '../modules/projects/routes.ts'
-import { serviceAccountReads } from '../modules/service-accounts/reads.ts'
-import { serviceAccountRoutes, serviceAccountTokenRoutes } from '../modules/service-accounts/routes.ts'
+import { serviceAccountRoutes } from '../modules/service-accounts/routes.ts'
 import { subtaskReads } from '../modules/subtasks/reads.ts'
 import { subtaskRoutes } from '../modules/subtasks/routes.ts'
 import { openSeenTasks } from '../modules/tasks/queries.ts'
@@ -23,9 +22,7 @@ import { taskReads } from '../modules/tasks/reads.ts'
 import { taskRoutes } from '../modules/tasks/routes.ts'
 import { tokenRoutes } from '../modules/tokens/routes.ts'
 import { undoRoutes } from '../modules/undo/routes.ts'
-import { webhookReads } from '../modules/webhooks/reads.ts'
 import { webhookRoutes } from '../modules/webhooks/routes.ts'
-import { openWebhookWork } from '../modules/webhooks/work.ts'
 import { cors } from './http/cors.ts'
 import { docs } from './http/docs.ts'
 import { errors } from './http/errors.ts'
@@ -39,9 +36,9 @@ import { openTraced } from './tracing/traced.ts'
 
 /** The whole service as a function of a request: `app.fetch` runs wherever web standards do. */
 export function createApp(services: Services) {
-  const { database, expensive, guards, limits, run, versions, write } = services
+  const { database, guards, versions } = services
   const traced = openTraced(services.tracing)
-  const http = openHttp(guards, limits, expensive, run, write, traced.traceparentOf)
+  const http = openHttp(guards, { ...services, traceparentOf: traced.traceparentOf })
   const seeTask = openSeenTasks(database.reads, versions)
   const { config, counts } = services
   const log = openRequestLog(services.log, config.logRequests, traced.traceIdOf)
@@ -58,19 +55,18 @@ export function createApp(services: Services) {
     .use(health(services))
     .group('/api/v1', (api) =>
       api
-        .use(accountRoutes(services))
-        .use(mailRoutes(services))
-        .use(tokenRoutes(services))
+        .use(accountRoutes(http, services))
+        .use(mailRoutes(http, services))
+        .use(tokenRoutes(http, services))
         .use(projectRoutes(http, projectReads(services)))
         .use(batchRoutes(http))
         .use(undoRoutes(http))
         .use(memberRoutes(http, memberReads(services)))
-        .use(serviceAccountRoutes(http, serviceAccountReads(services)))
-        .use(serviceAccountTokenRoutes(services))
+        .use(serviceAccountRoutes(http, services))
         .use(eventRoutes(http, eventReads(services)))
         .use(feedRoutes(http, feedReads(services)))
         .use(historyRoutes(http, historyReads(services)))
-        .use(webhookRoutes(http, webhookReads(services), openWebhookWork(services)))
+        .use(webhookRoutes(http, services))
         .use(taskRoutes(http, taskReads(services, seeTask)))
         .use(subtaskRoutes(http, subtaskReads(services, seeTask)))
         .use(commentRoutes(http, commentReads(services, seeTask))),

@@ -6,6 +6,7 @@ import type { Recent } from './commit/recent.ts'
 import { Hints } from './followers/hints.ts'
 import type { Followers } from './followers/followers.ts'
 import { type Moments, openMoments } from './log/moments.ts'
+import type { Fingerprints } from './identity/fingerprints.ts'
 import { openIdentity } from './identity/identity.ts'
 import type { Authenticate } from './identity/sessions.ts'
 import type { Config } from './config.ts'
@@ -21,9 +22,8 @@ import type { OldestKept } from './reads/kept.ts'
 import { openSeeMany, type SeeMany } from './reads/visible.ts'
 import type { FindRole } from './reads/role-lookup.ts'
 import { openServe, type Serve } from './reads/cached-bodies.ts'
-import { type Once, openOnce } from './http/once.ts'
 import type { Tracing } from './tracing/tracing.ts'
-import { openWrite, type Write } from './http/write.ts'
+import { openWithIdempotency, type WithIdempotency } from './http/idempotency.ts'
 import { openOutbound, type Outbound } from './outbound/outbound.ts'
 import type { Sealing } from './identity/sealed.ts'
 import type { MailTokens } from './identity/mail-tokens.ts'
@@ -54,8 +54,8 @@ export interface Services {
   hints: Hints
   webhookHints: Hints
   outbound: Outbound
-  write: Write
-  once: Once
+  withIdempotency: WithIdempotency
+  fingerprints: Fingerprints
   guards: Guards
   limits: Limits
   spend: Spend
@@ -102,8 +102,7 @@ export function openServices(config: Config, log: Log, domain: Domain, tracing?:
     moments: openMoments(database.reads, oldestKept, spend, config),
     spend,
     expensive,
-    write: openWrite(findKept),
-    once: openOnce(findKept, identity),
+    withIdempotency: openWithIdempotency(findKept),
     guards: openGuards(authenticate, limits, scheduler, config),
     serve: openServe(config.bodyCacheBytes, caches.bodies),
     redisStatus: () => redis.status,

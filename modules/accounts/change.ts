@@ -23,8 +23,7 @@ export const etagOfMe = (account: Account): string => digestOf(JSON.stringify(ac
  */
 export async function withMe<T>(
   { database }: Pick<Services, 'database'>,
-  claims: Claims,
-  request: Request,
+  { claims, request }: { claims: Claims; request: Request },
   write: (account: Account) => Promise<T | null>,
 ): Promise<T> {
   const ifMatch = request.headers.get('if-match') ?? undefined
@@ -51,12 +50,11 @@ export async function changedAccount(
   account: Account,
   { name = account.name, password, currentPassword }: WantedChanges,
 ): Promise<Account> {
-  if (password === undefined) return { ...account, name }
-  if (currentPassword === undefined) {
-    throw passwordMissing()
-  }
+  const renamed = { ...account, name: name.trim() }
+  if (password === undefined) return renamed
+  if (currentPassword === undefined) throw passwordMissing()
   means.newPasswords.require(password)
   await requirePassword(means, { account, address, password: currentPassword }, wrongPassword())
   const passwordHash = await means.passwords.hash(password, { address, account: account.email })
-  return { ...account, name, passwordHash, tokenVersion: account.tokenVersion + 1 }
+  return { ...renamed, passwordHash, tokenVersion: account.tokenVersion + 1 }
 }

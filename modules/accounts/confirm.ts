@@ -24,17 +24,16 @@ export const ConfirmingPassword = Secret(
 
 type Means = Pick<Services, 'database' | 'limits' | 'passwords'>
 
-interface Signed {
-  claims: Claims
-  address: string
-}
-
 /**
  * Requires the password of the caller's account, or a recent sign-in by the database's clock, for what a stolen token
  * must not do: what cannot be undone, and what outlives the token. A password that is given must be right in any case.
  * @throws Refusal 403, or 429 as for a sign-in
  */
-export async function confirm(means: Means, { claims, address }: Signed, password?: string): Promise<void> {
+export async function confirm(
+  means: Means,
+  { claims, address }: { claims: Claims; address: string },
+  password?: string,
+): Promise<void> {
   const { chores } = means.database
   if (password === undefined) {
     const { issuedAt = -Infinity } = claims

@@ -1,102 +1,92 @@
-import { badToken } from '../../src/wire/refusals.ts'
-import { digested } from '../../src/wire/etags.ts'
-import type { Caller } from '../../src/identity/caller.ts'
-import type { Session } from '../../src/identity/validity.ts'
+import { accountCommand, type Signed } from '../../src/commands/command.ts'
+import { Input } from '../../src/commands/input.ts'
+import { tooCommon } from '../../src/identity/new-passwords.ts'
 import type { Services } from '../../src/services.ts'
-import { confirm } from './confirm.ts'
-import { changedAccount, etagOfMe, type WantedChanges, withMe } from './change.ts'
-import {
-  accountById,
-  closingOf,
-  deleteAccount,
-  replaceAccount,
-  revokeToken,
-  revokeTokens,
-} from './queries.ts'
-import { messages } from './schema.ts'
-import { accountView } from './user.ts'
+import { badToken } from '../../src/wire/refusals.ts'
+import { changedAccount, etagOfMe, passwordMissing, withMe, wrongPassword } from './change.ts'
+import { confirm, unconfirmed } from './confirm.ts'
+import { closingOf, deleteAccount, replaceAccount, revokeToken, revokeTokens } from './queries.ts'
+import { changedMeView, DeleteMeBody, UpdateMeBody } from './schema.ts'
 
-export interface Me {
-  request: Request
-  claims: Session
-  address: string
-}
-type Work = Parameters<Services['once']>[3]
-type Guess = Parameters<Services['once']>[1]['guess']
-type Keep = Parameters<Work>[0]
-/** `check` rejects before the work, and before a fingerprint is made. */
-export type RunAsMe = (me: Me, body: unknown, work: Work, check?: () => Promise<void>) => Promise<Response>
+const called = (id: string) => ({ called: { id, tag: 'Authentication' } })
 
-/** What callers may do about their own account. */
-export function openOwnAccount(services: Services) {
-  const asMe = openAsMe(services)
-  return {
-    read: (request: Request, caller: Caller) => readMe(services, request, caller),
-    change: (me: Me, body: WantedChanges) => asMe(me, body, (keep) => change(services, me, body, keep)),
-    close(me: Me, { password }: { password?: string }) {
-      const body = password === undefined ? null : { password }
-      const check = () => confirm(services, me, password)
-      return asMe(me, body, (keep) => close(services, me, keep), check)
-    },
-    signOut: (me: Me) => asMe(me, { token: me.claims.tokenId }, (keep) => signOut(services, me, keep)),
-    signOutEverywhere: (me: Me) => asMe(me, null, (keep) => signOutEverywhere(services, me, keep)),
-  }
-}
-
-/** Runs a write on the caller's own account; afterwards nothing that was seen of its tokens is believed. */
-export const openAsMe =
-  ({ authenticate, limits, once }: Services): RunAsMe =>
-  ({ request, claims, address }, body, work, check) => {
-    const who = { address, email: claims.userId, accountId: claims.userId }
-    const guess: Guess = (isRight) => limits.guess(who, isRight)
-    const source = { address, account: claims.userId }
-    const admit = async () => {
-      await authenticate.require(claims)
-      await check?.()
-    }
-    const by = { scope: claims.userId, guess, source, admit, madeAt: () => '/auth/me' }
-    return once(request, by, body, async (keep) => {
-      try {
-        return await work(keep)
-      } finally {
-        authenticate.changed(claims.userId)
-      }
-    })
-  }
-
-async function readMe({ database }: Services, request: Request, { userId }: Caller): Promise<Response> {
-  const account = await accountById(database.reads, userId)
-  if (!account) throw badToken()
-  return digested(request, { body: JSON.stringify(accountView(account)), link: null })
-}
-
-const change = (services: Services, { request, claims, address }: Me, body: WantedChanges, keep: Keep) =>
-  withMe(services, claims, request, async (before) => {
-    const after = await changedAccount(services, address, before, { ...body, name: body.name?.trim() })
-    const isNew = after.tokenVersion !== before.tokenVersion
-    const token = isNew ? { claims: await services.tokens.issue(after.id, after.tokenVersion) } : {}
-    const draft = { status: 200, body: accountView(after), etag: etagOfMe(after), ...token }
-    return (await replaceAccount(services.database.chores, before, after, keep(draft))) ? draft : null
+export const updateMe = (services: Services) =>
+  accountCommand('me.update', {
+    ...called('updateMe'),
+    about:
+      'Absent fields stay. A new password takes the current one (403 when it is wrong), ends every token, API tokens too, and is answered with a fresh one.',
+    input: UpdateMeBody,
+    endsTokens: true,
+    begin: (me: Signed, body) => ({
+      execute: (keep) =>
+        withMe(services, me, async (before) => {
+          const after = await changedAccount(services, me.address, before, body)
+          const isNew = after.tokenVersion !== before.tokenVersion
+          const claims = isNew ? await services.tokens.issue(after.id, after.tokenVersion) : undefined
+          const row = { ...after, claims, eventId: etagOfMe(after).slice(1, -1) }
+          return (await replaceAccount(services.database.chores, before, after, keep(row))) ? row : null
+        }),
+    }),
+    shows: changedMeView,
+    done: 'The caller as they are now',
+    refuses: [passwordMissing(), tooCommon(), wrongPassword()],
   })
 
-const close = (services: Services, { request, claims }: Me, keep: Keep) =>
-  withMe(services, claims, request, async (account) => {
-    const draft = { status: 200, body: { message: messages.deleted } }
-    const closing = closingOf(account.id)
-    if (!(await deleteAccount(services.database.chores, account, closing, keep(draft)))) return null
-    void services.jobs.handOver([closing])
-    return draft
+export const deleteMe = (services: Services) =>
+  accountCommand('me.delete', {
+    ...called('deleteMe'),
+    about:
+      'At once and for good: its tokens, its projects and its memberships. Comments stay, their author shown as removed. Takes the password, or a recent sign-in.',
+    input: DeleteMeBody,
+    endsTokens: true,
+    begin: (me: Signed, { password }) => ({
+      said: password === undefined ? null : { password },
+      admit: () => confirm(services, me, password),
+      execute: (keep) =>
+        withMe(services, me, async (account) => {
+          const closing = closingOf(account.id)
+          if (!(await deleteAccount(services.database.chores, account, closing, keep({})))) return null
+          void services.jobs.handOver([closing])
+          return {}
+        }),
+    }),
+    says: 'Account deleted successfully',
+    done: 'Deleted',
+    refuses: unconfirmed,
   })
 
-async function signOut({ database }: Services, { claims }: Me, keep: Keep) {
-  const draft = { status: 200, body: { message: messages.signedOut } }
-  await revokeToken(database.chores, claims, keep(draft))
-  return draft
-}
+export const signOut = ({ database }: Services) =>
+  accountCommand('me.logout', {
+    ...called('logout'),
+    about: 'The token of this request is refused from now on, everywhere within a second.',
+    input: Input({}),
+    endsTokens: true,
+    begin: ({ claims }: Signed) => ({
+      said: { token: claims.tokenId },
+      async execute(keep) {
+        await revokeToken(database.chores, claims, keep({}))
+        return {}
+      },
+    }),
+    says: 'Signed out successfully',
+    done: 'Signed out',
+    does: 'add',
+  })
 
-async function signOutEverywhere({ database }: Services, { claims }: Me, keep: Keep) {
-  const draft = { status: 200, body: { message: messages.signedOutEverywhere } }
-  const isDone = await revokeTokens(database.chores, claims, keep(draft))
-  if (!isDone) throw badToken()
-  return draft
-}
+export const signOutEverywhere = ({ database }: Services) =>
+  accountCommand('me.logout_all', {
+    ...called('logoutAll'),
+    about: 'Every token of the caller, API tokens too, is refused from now on, everywhere within a second.',
+    input: Input({}),
+    endsTokens: true,
+    begin: ({ claims }: Signed) => ({
+      async execute(keep) {
+        const isDone = await revokeTokens(database.chores, claims, keep({}))
+        if (!isDone) throw badToken()
+        return {}
+      },
+    }),
+    says: 'Signed out everywhere successfully',
+    done: 'Signed out',
+    does: 'add',
+  })

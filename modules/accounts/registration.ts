@@ -1,4 +1,6 @@
-import type { Static } from '@sinclair/typebox'
+import { accountCommand, type Stranger } from '../../src/commands/command.ts'
+import { openBodyBytes, tooLarge } from '../../src/http/json-body.ts'
+import { tooCommon } from '../../src/identity/new-passwords.ts'
 import { newId } from '../../src/ids.ts'
 import { mailJob } from '../../src/jobs/mail-job.ts'
 import { normalEmail } from '../../src/schema/text.ts'
@@ -6,12 +8,11 @@ import type { Services } from '../../src/services.ts'
 import type { Registration } from '../../src/setting-values.ts'
 import { conflict, forbidden } from '../../src/wire/refusals.ts'
 import { type Account, accountByEmail, insertAccount } from './queries.ts'
-import { keyOf, signedIn, type Stranger } from './sign-in.ts'
-import type { RegisterBody } from './user.ts'
+import { signedInView } from './schema.ts'
+import { RegisterBody } from './user.ts'
 
-export const registered = () => conflict('This email address is registered already')
-export const closed = () =>
-  forbidden('Registration is closed: ask the operator of this service for an account')
+const registered = () => conflict('This email address is registered already')
+const closed = () => forbidden('Registration is closed: ask the operator of this service for an account')
 const otherDomain = (domains: string[]) => forbidden(`Registration takes addresses of ${domains.join(', ')}`)
 
 /** @throws Refusal 403 */
@@ -25,26 +26,38 @@ function requireOpen(registration: Registration, email: string): void {
 const verificationFor = async ({ config, limits }: Services, { id, email }: Account) =>
   config.smtpUrl && (await limits.mayMail(email)) ? mailJob('verify', { userId: id }) : undefined
 
-export const openRegister =
-  (services: Services) =>
-  async ({ request, address, body }: Stranger<Static<typeof RegisterBody>>) => {
-    const { config, database, jobs, newPasswords, once, passwords } = services
-    const sql = database.chores
-    const email = normalEmail(body.email)
-    requireOpen(config.registration, email)
-    const key = keyOf(services, address, email)
-    const admit = async () => {
-      newPasswords.require(body.password)
-      if (await accountByEmail(sql, email)) throw registered()
-    }
-    return once(request, { ...key, admit }, body, async (keep) => {
-      const passwordHash = await passwords.hash(body.password, key.source)
-      const named = { id: newId(), name: body.name.trim(), email }
-      const account = { ...named, passwordHash, tokenVersion: 0, emailVerified: false }
-      const draft = await signedIn(services, account, 201)
-      const owed = await verificationFor(services, account)
-      if (!(await insertAccount(sql, account, { kept: keep(draft), owed }))) throw registered()
-      if (owed) void jobs.handOver([owed])
-      return draft
-    })
-  }
+export const register = (services: Services) =>
+  accountCommand('account.register', {
+    called: { id: 'register', tag: 'Authentication' },
+    about: 'An Idempotency-Key holds for the email address.',
+    input: RegisterBody,
+    callers: 'anyone',
+    begin({ address }: Stranger, { name, email: given, password }) {
+      const { config, database, jobs, newPasswords, passwords, tokens } = services
+      const email = normalEmail(given)
+      requireOpen(config.registration, email)
+      return {
+        scope: `email:${email}`,
+        account: email,
+        async admit() {
+          newPasswords.require(password)
+          if (await accountByEmail(database.chores, email)) throw registered()
+        },
+        async execute(keep) {
+          const passwordHash = await passwords.hash(password, { address, account: email })
+          const named = { id: newId(), name: name.trim(), email }
+          const account = { ...named, passwordHash, tokenVersion: 0, emailVerified: false }
+          const row = { account, claims: await tokens.issue(account.id, 0) }
+          const owed = await verificationFor(services, account)
+          if (!(await insertAccount(database.chores, account, { kept: keep(row), owed }))) throw registered()
+          if (owed) void jobs.handOver([owed])
+          return row
+        },
+      }
+    },
+    shows: signedInView,
+    status: 201,
+    done: 'Registered and signed in',
+    madeAt: () => '/auth/me',
+    refuses: [tooCommon(), closed(), registered(), tooLarge(openBodyBytes)],
+  })

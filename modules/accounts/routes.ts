@@ -1,37 +1,44 @@
 import { Elysia } from 'elysia'
+import type { Http } from '../../src/http/http.ts'
+import { operation } from '../../src/openapi/operation.ts'
 import type { Services } from '../../src/services.ts'
-import * as document from './operations.ts'
-import { openOwnAccount } from './own-account.ts'
-import { DeleteMeBody, UpdateMeBody } from './schema.ts'
-import { signInRoutes } from './sign-in-routes.ts'
+import { digested } from '../../src/wire/etags.ts'
+import { badToken } from '../../src/wire/refusals.ts'
+import { deleteMe, signOut, signOutEverywhere, updateMe } from './own-account.ts'
+import { accountById } from './queries.ts'
+import { register } from './registration.ts'
+import { login } from './sign-in.ts'
+import { AccountView, accountView } from './user.ts'
 
-export function accountRoutes(services: Services) {
-  const { claimed, guarded } = services.guards
-  const { read, change, close, signOut, signOutEverywhere } = openOwnAccount(services)
-  const reading = new Elysia()
-    .use(guarded)
-    .get('/me', ({ request, caller }) => read(request, caller), document.reading)
+export function accountRoutes({ claimed, guarded, signIn, write }: Http, services: Services) {
+  const open = new Elysia()
+    .use(signIn)
+    .post(...write('/register', register(services), 'Register an account'))
+    .post(...write('/login', login(services), 'Sign in'))
+  const reading = new Elysia().use(guarded).get(
+    '/me',
+    async ({ request, caller }) => {
+      const account = await accountById(services.database.reads, caller.userId)
+      if (!account) throw badToken()
+      return digested(request, { body: JSON.stringify(accountView(account)), link: null })
+    },
+    gettingMe,
+  )
   const writing = new Elysia()
     .use(claimed)
-    .patch('/me', ({ request, address, claims, body }) => change({ request, address, claims }, body), {
-      jsonBody: true,
-      body: UpdateMeBody,
-      ...document.changing,
-    })
-    .delete('/me', ({ request, address, claims, body }) => close({ request, address, claims }, body), {
-      optionalJsonBody: true,
-      body: DeleteMeBody,
-      ...document.deleting,
-    })
-    .post(
-      '/logout',
-      ({ request, address, claims }) => signOut({ request, address, claims }),
-      document.signingOut,
-    )
-    .post(
-      '/logout-all',
-      ({ request, address, claims }) => signOutEverywhere({ request, address, claims }),
-      document.signingOutEverywhere,
-    )
-  return new Elysia({ prefix: '/auth' }).use(signInRoutes(services)).use(reading).use(writing)
+    .patch(...write('/me', updateMe(services), 'Change my name or password'))
+    .delete(...write('/me', deleteMe(services), 'Delete my account'))
+    .post(...write('/logout', signOut(services), 'Sign out'))
+    .post(...write('/logout-all', signOutEverywhere(services), 'Sign out everywhere'))
+  return new Elysia({ prefix: '/auth' }).use(open).use(reading).use(writing)
 }
+
+const gettingMe = operation({
+  id: 'getMe',
+  tag: 'Authentication',
+  summary: 'Who am I',
+  description: 'The account that the token is of.',
+  does: 'read',
+  scope: 'read',
+  answers: { schema: AccountView, description: 'The caller' },
+})

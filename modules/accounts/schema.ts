@@ -1,21 +1,36 @@
 import { Type } from '@sinclair/typebox'
 import { Body, Input } from '../../src/commands/input.ts'
+import { view } from '../../src/model/view.ts'
+import type { Claims } from '../../src/identity/tokens.ts'
 import { named } from '../../src/schema/named.ts'
 import { Name, Secret } from '../../src/schema/text.ts'
 import { ConfirmingPassword } from './confirm.ts'
-import { AccountView, Password, Token } from './user.ts'
+import { AccountView, accountView, type OwnUser, Password } from './user.ts'
 
-export const messages = {
-  deleted: 'Account deleted successfully',
-  signedOut: 'Signed out successfully',
-  signedOutEverywhere: 'Signed out everywhere successfully',
+const Token = Type.String({
+  description: 'A JWT for the Authorization header',
+  examples: ['eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIwMTlhIn0.c2lnbmF0dXJl'],
+})
+
+/** An account, and the claims of the token that it is answered with. */
+interface SignedIn {
+  account: OwnUser
+  claims: Claims
 }
 
+export const signedInView = view<SignedIn>({
+  name: 'SignedIn',
+  schema: Type.Object({ access_token: Token, user: AccountView }),
+  of: ({ claims, account }) => ({ claims, user: accountView(account) }),
+  untagged: true,
+})
+
 /** With a token when the password was set, for that ends all others. */
-export const ChangedMeView = named(
-  'ChangedUser',
-  Type.Object({ access_token: Type.Optional(Token), ...AccountView.properties }),
-)
+export const changedMeView = view<OwnUser & { claims?: Claims }>({
+  name: 'ChangedUser',
+  schema: Type.Object({ access_token: Type.Optional(Token), ...AccountView.properties }),
+  of: ({ claims, ...account }) => ({ claims, ...accountView(account) }),
+})
 
 export const UpdateMeBody = named(
   'UpdateMe',
@@ -27,7 +42,7 @@ export const UpdateMeBody = named(
         Secret(0, 1024, 'The password until now, to set another', 'correct horse battery'),
       ),
     },
-    ChangedMeView,
+    changedMeView.schema,
   ),
 )
 

@@ -43,12 +43,6 @@ export const LoginBody = named(
   ),
 )
 
-export const Token = Type.String({
-  description: 'A JWT for the Authorization header',
-  examples: ['eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIwMTlhIn0.c2lnbmF0dXJl'],
-})
-export const SignedInView = named('SignedIn', Type.Object({ access_token: Token, user: AccountView }))
-
 export interface User {
   id: string
   name: string

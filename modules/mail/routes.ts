@@ -1,36 +1,16 @@
 import { Elysia } from 'elysia'
+import type { Http } from '../../src/http/http.ts'
 import type { Services } from '../../src/services.ts'
-import { openAsMe } from '../accounts/own-account.ts'
-import * as document from './operations.ts'
-import { ForgotBody, ResetBody, VerifyBody } from './schema.ts'
-import { openMailWork } from './work.ts'
+import { forgot, resend, reset, verify } from './writes.ts'
 
-export function mailRoutes(services: Services) {
-  const { claimed, signIn: strangers } = services.guards
-  const { verify, resend, forgot, reset } = openMailWork(services, openAsMe(services))
+export function mailRoutes({ claimed, signIn, write }: Http, services: Services) {
   const open = new Elysia()
-    .use(strangers)
-    .post('/email/verify', ({ request, address, body }) => verify({ request, address, body }), {
-      jsonBody: true,
-      body: VerifyBody,
-      ...document.verifying,
-    })
-    .post('/password/forgot', ({ request, address, body }) => forgot({ request, address, body }), {
-      jsonBody: true,
-      body: ForgotBody,
-      ...document.forgetting,
-    })
-    .post('/password/reset', ({ request, address, body }) => reset({ request, address, body }), {
-      jsonBody: true,
-      body: ResetBody,
-      ...document.resetting,
-    })
+    .use(signIn)
+    .post(...write('/email/verify', verify(services), 'Verify an email address'))
+    .post(...write('/password/forgot', forgot(services), 'Send a mail to set a forgotten password'))
+    .post(...write('/password/reset', reset(services), 'Set a forgotten password'))
   const signedIn = new Elysia()
     .use(claimed)
-    .post(
-      '/email/resend',
-      ({ request, address, claims }) => resend({ request, address, claims }),
-      document.resending,
-    )
+    .post(...write('/email/resend', resend(services), 'Send the verification mail again'))
   return new Elysia({ prefix: '/auth' }).use(open).use(signedIn)
 }

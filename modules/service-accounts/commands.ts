@@ -1,22 +1,12 @@
 import { requireMatch } from '../../src/actor/precondition.ts'
-import type { ProjectState } from '../../src/actor/state.ts'
 import { command, inProject } from '../../src/commands/command.ts'
-import { appeared, removed } from '../../src/model/events.ts'
-import { toldOf } from '../../src/log/rows.ts'
+import { appeared } from '../../src/model/events.ts'
 import { notFound } from '../../src/wire/refusals.ts'
 import { departure, ownEnd, tooMuchToRevoke } from '../creations/creations.ts'
 import { departureView } from '../creations/schema.ts'
 import { joined } from '../members/commands.ts'
 import { requireFree, staying } from '../members/entity.ts'
-import { full, maxTokens, noToken } from '../tokens/limits.ts'
-import {
-  CreateServiceAccount,
-  CreateToken,
-  DeleteServiceAccount,
-  DeleteToken,
-  sealedTokenView,
-  serviceAccountView,
-} from './schema.ts'
+import { CreateServiceAccount, DeleteServiceAccount, serviceAccountView } from './schema.ts'
 
 export const noAccount = () => notFound('Service account')
 
@@ -69,52 +59,4 @@ export const deleteServiceAccount = command('serviceAccount.delete', {
   refuses: [noAccount(), staying(), ownEnd(), tooMuchToRevoke()],
 })
 
-/** @throws Refusal 404 */
-function accountIn(state: ProjectState, accountId: string) {
-  const account = state.row('service_account', accountId)
-  if (!account) throw noAccount()
-  return account
-}
-
-export const createToken = command('token.create', {
-  input: CreateToken,
-  at: inProject(),
-  least: 'ADMIN',
-  needs: ({ accountId }) => ({ integrations: [{ accountId }] }),
-  keepsAnswer: true,
-  decide(state, known, { projectId: _, accountId, digest, sealed, ...fields }) {
-    const { tokenVersion: version } = accountIn(state, accountId)
-    const all = state.all('token').filter(({ userId }) => userId === accountId)
-    if (all.filter(({ expiresAt }) => expiresAt > known.now).length >= maxTokens) throw full()
-    const used = new Set(all.map((token) => token.slot))
-    let slot = 1
-    while (used.has(slot)) slot++ // expired tokens keep their slots until a worker deletes them
-    const told = { ...fields, userId: accountId, createdBy: known.caller.userId }
-    const change = appeared(state, known, 'token.created', told)
-    return {
-      changes: [{ ...change, untold: { version, slot, digest } }],
-      answer: { ...change.after, sealed },
-    }
-  },
-  shows: sealedTokenView,
-  status: 201,
-  madeAt: (id, { projectId, accountId }) =>
-    `/projects/${projectId}/service-accounts/${accountId}/tokens/${id}`,
-})
-
-export const deleteToken = command('token.delete', {
-  input: DeleteToken,
-  at: inProject(),
-  least: 'ADMIN',
-  needs: ({ accountId }) => ({ integrations: [{ accountId }] }),
-  status: 204,
-  decide(state, known, { accountId, tokenId }) {
-    accountIn(state, accountId)
-    const token = state.row('token', tokenId)
-    if (token?.userId !== accountId) throw noToken()
-    return { changes: [removed(state, known, 'token.deleted', toldOf('token', token))], answer: undefined }
-  },
-  says: 'Token deleted successfully',
-})
-
-export const serviceAccountCommands = [createServiceAccount, deleteServiceAccount, createToken, deleteToken]
+export const serviceAccountCommands = [createServiceAccount, deleteServiceAccount]

@@ -1,44 +1,56 @@
 import { Elysia } from 'elysia'
 import type { Http } from '../../src/http/http.ts'
+import { requireRole, roleNeeded } from '../../src/identity/roles.ts'
+import { isId } from '../../src/ids.ts'
+import { operation } from '../../src/openapi/operation.ts'
 import type { Services } from '../../src/services.ts'
-import { CreateTokenBody } from '../tokens/schema.ts'
-import { createServiceAccount, deleteServiceAccount } from './commands.ts'
-import * as document from './operations.ts'
-import type { serviceAccountReads } from './reads.ts'
-import { openServiceAccountTokens } from './tokens.ts'
+import { digested } from '../../src/wire/etags.ts'
+import { notFound } from '../../src/wire/refusals.ts'
+import { tokensOf } from '../tokens/queries.ts'
+import { ApiTokensView } from '../tokens/schema.ts'
+import { createServiceAccount, deleteServiceAccount, noAccount } from './commands.ts'
+import { versionOf } from './queries.ts'
+import { serviceAccountReads } from './reads.ts'
+import { aroundTokens, createToken, deleteToken } from './tokens.ts'
 
-export const serviceAccountRoutes = (
-  { guarded, run, ask }: Http,
-  { list }: ReturnType<typeof serviceAccountReads>,
-) =>
-  new Elysia({ prefix: '/projects' })
+const all = '/:id/service-accounts'
+const one = `${all}/:accountId` as const
+
+export function serviceAccountRoutes({ ask, claimed, guarded, run }: Http, services: Services) {
+  const { list } = serviceAccountReads(services)
+  const { creating, deleting } = aroundTokens(services)
+  const accounts = new Elysia()
     .use(guarded)
-    .post(...run('/:id/service-accounts', createServiceAccount, 'Make a service account'))
-    .get(...ask('/:id/service-accounts', list, 'List service accounts'))
-    .delete(...run('/:id/service-accounts/:accountId', deleteServiceAccount, 'Delete a service account'))
-
-export function serviceAccountTokenRoutes(services: Services) {
-  const tokens = openServiceAccountTokens(services)
-  return new Elysia({ prefix: '/projects/:id/service-accounts/:accountId/tokens' })
-    .use(services.guards.claimed)
-    .post(
-      '',
-      ({ request, claims, address, params, body }) =>
-        tokens.create({ request, claims, address, params }, body),
-      {
-        jsonBody: true,
-        body: CreateTokenBody,
-        ...document.creating,
-      },
-    )
+    .post(...run(all, createServiceAccount, 'Make a service account'))
+    .get(...ask(all, list, 'List service accounts'))
+    .delete(...run(one, deleteServiceAccount, 'Delete a service account'))
+  const tokens = new Elysia()
+    .use(claimed)
+    .post(...run(`${one}/tokens`, createToken, 'Make a token of a service account', creating))
     .get(
-      '',
-      ({ request, claims, address, params }) => tokens.list({ request, claims, address, params }),
-      document.listing,
+      `${one}/tokens`,
+      async ({ request, claims, params: { id, accountId } }) => {
+        await services.authenticate.require(claims)
+        const seen = isId(id) ? await services.findRole(claims.caller, id) : undefined
+        requireRole(seen?.role, 'ADMIN', 'Project')
+        const { reads } = services.database
+        const version = isId(accountId) ? await versionOf(reads, id, accountId) : undefined
+        if (version === undefined) throw noAccount()
+        const tokens = await tokensOf(reads, { userId: accountId, version })
+        return digested(request, { body: JSON.stringify(tokens), link: null })
+      },
+      listing,
     )
-    .delete(
-      '/:tokenId',
-      ({ request, claims, address, params }) => tokens.delete({ request, claims, address, params }),
-      document.deleting,
-    )
+    .delete(...run(`${one}/tokens/:tokenId`, deleteToken, 'End a token of a service account', deleting))
+  return new Elysia({ prefix: '/projects' }).use(accounts).use(tokens)
 }
+
+const listing = operation({
+  id: 'listServiceAccountTokens',
+  tag: 'ServiceAccounts',
+  summary: 'List the tokens of a service account',
+  description: 'Those that hold, the oldest first, without their secrets. Takes the role ADMIN.',
+  does: 'read',
+  answers: { schema: ApiTokensView, description: 'All of them' },
+  refuses: [roleNeeded('ADMIN'), noAccount(), notFound('Project')],
+})

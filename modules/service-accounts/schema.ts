@@ -1,10 +1,10 @@
 import { Type } from '@sinclair/typebox'
-import type { Rows } from '../../src/model/entities.ts'
 import { IdOf, Input } from '../../src/commands/input.ts'
 import { view } from '../../src/model/view.ts'
 import type { MemberRole } from '../../src/identity/roles.ts'
+import { scopes } from '../../src/identity/scopes.ts'
 import { Id, Timestamp } from '../../src/schema/answer.ts'
-import { Name, Nullable } from '../../src/schema/text.ts'
+import { Name, Nullable, OneOf } from '../../src/schema/text.ts'
 import { CreatedBy, Revoke } from '../creations/schema.ts'
 import { Role } from '../members/schema.ts'
 
@@ -16,30 +16,19 @@ export const CreateServiceAccount = Input({
 const ofAccount = { projectId: IdOf('project'), accountId: IdOf('service account') }
 export const DeleteServiceAccount = Input({ ...ofAccount, revoke: Revoke })
 
-/** A token as it is stored: scopes and projects as texts with blanks between, and the token itself only sealed. */
+/** A token as the route makes it: the token itself only sealed. */
 export const CreateToken = Input({
   ...ofAccount,
   id: IdOf('token'),
   name: Type.String(),
-  scopes: Type.String(),
-  projects: Nullable(Type.String()),
+  scopes: Type.Array(OneOf('Scope', scopes)),
+  projects: Nullable(Type.Array(Type.String())),
   expiresAt: Type.String(),
   createdAt: Type.String(),
   digest: Type.String(),
   sealed: Type.String(),
 })
 export const DeleteToken = Input({ ...ofAccount, tokenId: IdOf('token') })
-
-/** A new token with its sealed text, for the route to open. */
-export const sealedTokenView = view<Rows['token'] & { sealed: string }>({
-  name: 'SealedToken',
-  schema: Type.Object({}),
-  of: ({ id, name, scopes, projects, expiresAt, createdBy, createdAt, sealed: token }) => ({
-    ...{ sealed: { token }, id, name, scopes: scopes.split(' '), projects: projects?.split(' ') ?? null },
-    ...{ expiresAt, createdBy, createdAt, lastUsedAt: null },
-  }),
-  untagged: true,
-})
 
 /** A service account with its membership. */
 export interface ServiceAccount {

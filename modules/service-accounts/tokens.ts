@@ -1,70 +1,90 @@
-import { draftOf, guardOf } from '../../src/http/once.ts'
-import { digestOfToken, newApiToken } from '../../src/identity/api-tokens.ts'
-import { requireRole } from '../../src/identity/roles.ts'
-import type { Session } from '../../src/identity/validity.ts'
-import { isId } from '../../src/ids.ts'
+import type { ProjectState } from '../../src/actor/state.ts'
+import { command, inProject } from '../../src/commands/command.ts'
+import { appeared, removed } from '../../src/model/events.ts'
+import { toldOf } from '../../src/log/rows.ts'
+import type { AskedSecretly } from '../../src/http/secret-writes.ts'
 import type { Services } from '../../src/services.ts'
-import type { Holder } from '../tokens/queries.ts'
-import type { WantedToken } from '../tokens/schema.ts'
-import { type Asked, openTokenWork, once, wanted } from '../tokens/work.ts'
-import { createToken, deleteToken, noAccount } from './commands.ts'
-import { versionOf } from './queries.ts'
+import { confirm, unconfirmed } from '../accounts/confirm.ts'
+import { badExpiry, full, maxTokens, noToken } from '../tokens/limits.ts'
+import { newToken } from '../tokens/own.ts'
+import { CreateTokenBody, newTokenView, type WantedToken } from '../tokens/schema.ts'
+import { noAccount } from './commands.ts'
+import { CreateToken, DeleteToken } from './schema.ts'
 
-interface Routed {
-  request: Request
-  claims: Session
-  address: string
-  params: { id: string; accountId: string; tokenId?: string }
+const ofAdmins = {
+  at: inProject(),
+  least: 'ADMIN',
+  callers: 'signedIn',
+  isSecret: true,
+  needs: ({ accountId }: { accountId: string }) => ({ integrations: [{ accountId }] }),
+} as const
+const called = (id: string) => ({ called: { id, tag: 'ServiceAccounts' } })
+
+/** @throws Refusal 404 */
+function accountIn(state: ProjectState, accountId: string) {
+  const account = state.row('service_account', accountId)
+  if (!account) throw noAccount()
+  return account
 }
 
-/** What admins of a project may do with the tokens of its service accounts. */
-export function openServiceAccountTokens(services: Services) {
-  const { list } = openTokenWork(services)
-  return {
-    list: (routed: Routed) => list(askedOf(services, routed)),
-    create: (routed: Routed, body: WantedToken) => create(services, routed, body),
-    delete: (routed: Routed) => end(services, routed),
-  }
-}
-
-const create = (services: Services, routed: Routed, body: WantedToken) =>
-  once(services, askedOf(services, routed), body, async (_, keep) => {
-    const token = newApiToken()
-    const { caller } = routed.claims
-    const { id, name, scopes, projects, expiresAt, createdAt } = await wanted(services, caller.userId, body)
-    const input = {
-      ...{ ...placeOf(routed), id, name, expiresAt, createdAt },
-      ...{ scopes: scopes.join(' '), projects: projects?.join(' ') ?? null },
-      ...{ digest: digestOfToken(token), sealed: services.sealing.seal(token) },
+export const createToken = command('token.create', {
+  ...ofAdmins,
+  ...called('createServiceAccountToken'),
+  about:
+    'As `POST /tokens`, for the service account; the password is that of the caller. It reaches its project alone.',
+  input: CreateToken,
+  body: CreateTokenBody,
+  keepsAnswer: true,
+  decide(state, known, { accountId, id, name, scopes, projects, expiresAt, createdAt, digest, sealed }) {
+    const { tokenVersion: version } = accountIn(state, accountId)
+    const all = state.all('token').filter(({ userId }) => userId === accountId)
+    if (all.filter(({ expiresAt }) => expiresAt > known.now).length >= maxTokens) throw full()
+    const used = new Set(all.map((token) => token.slot))
+    let slot = 1
+    while (used.has(slot)) slot++ // expired tokens keep their slots until a worker deletes them
+    const told = { id, name, expiresAt, createdAt, userId: accountId, createdBy: known.caller.userId }
+    const texts = { scopes: scopes.join(' '), projects: projects?.join(' ') ?? null }
+    const change = appeared(state, known, 'token.created', { ...told, ...texts })
+    return {
+      changes: [{ ...change, untold: { version, slot, digest } }],
+      answer: { ...told, scopes, projects, lastUsedAt: null, sealed },
     }
-    return draftOf(await services.run({ name: createToken.name, input, caller, guard: guardOf(keep) }))
-  })
+  },
+  shows: newTokenView,
+  status: 201,
+  madeAt: (id, { projectId, accountId }) =>
+    `/projects/${projectId}/service-accounts/${accountId}/tokens/${id}`,
+  refuses: [...unconfirmed, full(), badExpiry(), noAccount()],
+})
 
-const end = (services: Services, routed: Routed) =>
-  once(services, askedOf(services, routed), null, async ({ userId }, keep) => {
-    const input = { ...placeOf(routed), tokenId: routed.params.tokenId! }
-    const { caller } = routed.claims
-    const reply = await services.run({ name: deleteToken.name, input, caller, guard: guardOf(keep) })
-    services.authenticate.changed(userId)
-    return draftOf(reply)
-  })
+export const deleteToken = command('token.delete', {
+  ...ofAdmins,
+  ...called('deleteServiceAccountToken'),
+  about: 'It is refused from now on, everywhere within a second.',
+  input: DeleteToken,
+  status: 204,
+  decide(state, known, { accountId, tokenId }) {
+    accountIn(state, accountId)
+    const token = state.row('token', tokenId)
+    if (token?.userId !== accountId) throw noToken()
+    return { changes: [removed(state, known, 'token.deleted', toldOf('token', token))], answer: undefined }
+  },
+  says: 'Token deleted successfully',
+  done: 'Ended',
+  does: 'add',
+  refuses: [noToken(), noAccount()],
+})
 
-const placeOf = ({ params: { id, accountId } }: Routed) => ({ projectId: id, accountId })
-
-function askedOf({ database, findRole }: Services, { request, claims, address, params }: Routed): Asked {
-  const { id, accountId } = params
-  return {
-    request,
-    claims,
-    address,
-    path: `/projects/${id}/service-accounts/${accountId}/tokens`,
-    /** @throws Refusal 404 or 403 */
-    async holder(): Promise<Holder> {
-      const seen = isId(id) ? await findRole(claims.caller, id) : undefined
-      requireRole(seen?.role, 'ADMIN', 'Project')
-      const version = isId(accountId) ? await versionOf(database.reads, id, accountId) : undefined
-      if (version === undefined) throw noAccount()
-      return { userId: accountId, version }
+/** No rule can make and seal a token, or check a password. A token that ended is refused at once. */
+export const aroundTokens = (services: Services) => ({
+  creating: {
+    async prepare(_: object, { body, claims, address }: AskedSecretly) {
+      const wanted = body as WantedToken
+      await confirm(services, { claims: claims!, address: address! }, wanted.password)
+      return newToken(services, claims!.userId, wanted)
     },
-  }
-}
+  },
+  deleting: {
+    after: ({ accountId }: { accountId: string }) => services.authenticate.changed(accountId),
+  },
+})

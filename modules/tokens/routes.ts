@@ -1,36 +1,32 @@
 import { Elysia } from 'elysia'
-import type { Session } from '../../src/identity/validity.ts'
+import type { Http } from '../../src/http/http.ts'
+import { operation } from '../../src/openapi/operation.ts'
 import type { Services } from '../../src/services.ts'
-import * as document from './operations.ts'
-import { CreateTokenBody } from './schema.ts'
-import { openTokenWork } from './work.ts'
+import { digested } from '../../src/wire/etags.ts'
+import { createOwnToken, deleteOwnToken } from './own.ts'
+import { tokensOf } from './queries.ts'
+import { ApiTokensView } from './schema.ts'
 
-/** The tokens of the account that signed in. */
-const own = ({ request, claims, address }: { request: Request; claims: Session; address: string }) => {
-  return { request, claims, address, holder: () => Promise.resolve(claims), path: '/tokens' }
-}
-
-export function tokenRoutes(services: Services) {
-  const tokens = openTokenWork(services)
-  return new Elysia({ prefix: '/tokens' })
-    .use(services.guards.claimed)
-    .post(
-      '',
-      ({ request, claims, address, body }) => tokens.create(own({ request, claims, address }), body),
-      {
-        jsonBody: true,
-        body: CreateTokenBody,
-        ...document.creating,
-      },
-    )
+export const tokenRoutes = ({ claimed, write }: Http, services: Services) =>
+  new Elysia({ prefix: '/tokens' })
+    .use(claimed)
+    .post(...write('', createOwnToken(services), 'Make an API token'))
     .get(
       '',
-      ({ request, claims, address }) => tokens.list(own({ request, claims, address })),
-      document.listing,
+      async ({ request, claims }) => {
+        await services.authenticate.require(claims)
+        const tokens = await tokensOf(services.database.reads, claims)
+        return digested(request, { body: JSON.stringify(tokens), link: null })
+      },
+      listing,
     )
-    .delete(
-      '/:id',
-      ({ request, claims, address, params }) => tokens.delete(own({ request, claims, address }), params.id),
-      document.deleting,
-    )
-}
+    .delete(...write('/:id', deleteOwnToken(services), 'End an API token'))
+
+const listing = operation({
+  id: 'listTokens',
+  tag: 'Tokens',
+  summary: 'List my API tokens',
+  description: 'Those that hold, the oldest first, without their secrets.',
+  does: 'read',
+  answers: { schema: ApiTokensView, description: 'All of them' },
+})

@@ -1,6 +1,7 @@
 import { Kind, type Static, Type, TypeRegistry } from '@sinclair/typebox'
 import { ConfirmingPassword } from '../accounts/confirm.ts'
 import { Body } from '../../src/commands/input.ts'
+import { view } from '../../src/model/view.ts'
 import { type Scope, scopes } from '../../src/identity/scopes.ts'
 import { canonicalId, isId } from '../../src/ids.ts'
 import { Id, sampleId, Timestamp } from '../../src/schema/answer.ts'
@@ -59,34 +60,6 @@ const shown = {
 }
 const id = Id('The token, used in its path')
 
-export const ApiTokenView = named('ApiToken', Type.Object({ id, ...shown }))
-export const NewApiTokenView = named(
-  'NewApiToken',
-  Type.Object({
-    id,
-    token: Type.String({
-      description: 'For the Authorization header; shown only now',
-      examples: ['dkt_h6BK4YdV0FXu3ajHgkV1Gp13ywLYKaVzzM3wkJNTbNC1zFwDu'],
-    }),
-    ...shown,
-  }),
-)
-
-export const CreateTokenBody = named(
-  'CreateToken',
-  Body(
-    {
-      name: Name(200, 'Importer'),
-      scopes: Scopes,
-      projects: Type.Optional(Nullable(Projects)),
-      expiresAt: ExpiresAt,
-      password: Type.Optional(ConfirmingPassword),
-    },
-    NewApiTokenView,
-  ),
-)
-export type WantedToken = Static<typeof CreateTokenBody>
-
 /** An API token, but for the secret. */
 export interface ApiToken {
   id: string
@@ -98,3 +71,37 @@ export interface ApiToken {
   createdAt: string
   lastUsedAt: string | null
 }
+
+export const ApiTokensView = Type.Array(named('ApiToken', Type.Object({ id, ...shown })))
+
+/** A new token, which is sealed until it is answered. */
+export const newTokenView = view<ApiToken & { sealed: string }>({
+  name: 'NewApiToken',
+  schema: Type.Object({
+    id,
+    token: Type.String({
+      description: 'For the Authorization header; shown only now',
+      examples: ['dkt_h6BK4YdV0FXu3ajHgkV1Gp13ywLYKaVzzM3wkJNTbNC1zFwDu'],
+    }),
+    ...shown,
+  }),
+  of: ({ id, name, scopes, projects, expiresAt, createdBy, createdAt, lastUsedAt, sealed: token }) => {
+    return { id, sealed: { token }, name, scopes, projects, expiresAt, createdBy, createdAt, lastUsedAt }
+  },
+  untagged: true,
+})
+
+export const CreateTokenBody = named(
+  'CreateToken',
+  Body(
+    {
+      name: Name(200, 'Importer'),
+      scopes: Scopes,
+      projects: Type.Optional(Nullable(Projects)),
+      expiresAt: ExpiresAt,
+      password: Type.Optional(ConfirmingPassword),
+    },
+    newTokenView.schema,
+  ),
+)
+export type WantedToken = Static<typeof CreateTokenBody>

@@ -1,45 +1,31 @@
-import type { Rows, StoredRows } from '../../src/model/entities.ts'
-import { requireMatch } from '../../src/actor/precondition.ts'
-import type { ProjectState } from '../../src/actor/state.ts'
-import { command, inProject, type Known } from '../../src/commands/command.ts'
-import { appeared, differing, removed, updated } from '../../src/model/events.ts'
+import type { StoredRows } from '../../src/model/entities.ts'
+import { command, inProject } from '../../src/commands/command.ts'
+import { appeared, differing, removed } from '../../src/model/events.ts'
 import { toldOf } from '../../src/log/rows.ts'
-import { full, noWebhook } from './errors.ts'
+import { badUrl, full, noWebhook } from './errors.ts'
+import { anew, answered, atOnce, change, needs, ofAdmins, webhookIn } from './rows.ts'
 import {
   CreateWebhook,
   DisableWebhook,
-  ReplayWebhook,
   RotateWebhook,
+  sealedWebhookView,
   UpdateWebhook,
+  UpdateWebhookBody,
   WebhookId,
-} from './inputs.ts'
-import { sealedWebhookView, type Webhook, webhookView } from './schema.ts'
+  webhookView,
+} from './schema.ts'
 
-type Row = StoredRows['webhook']
-
+const textOf = (types: string[] | null) => types && [...new Set(types)].join(' ')
 /** How long the previous secret signs too. */
 const formerMs = 24 * 3_600_000
-const needs = () => ({ integrations: [{ webhooks: true as const }] })
-const ofAdmins = { at: inProject(), least: 'ADMIN', needs, keepsAnswer: true } as const
-
-/** @throws Refusal 404 */
-function webhookIn(state: ProjectState, webhookId: string): Row {
-  const row = state.row('webhook', webhookId)
-  if (!row) throw noWebhook()
-  return row
-}
-
-/** A webhook for its answer: its ETag is that of the revision. */
-function answered({ caller }: Known, row: Row): Webhook & { eventId: string } {
-  const { createdBy, hasCreator } = row
-  const isThere = hasCreator || createdBy === caller.userId
-  return { ...row, createdBy: isThere ? createdBy : null, eventId: `${row.id}-${row.revision}` }
-}
 
 export const createWebhook = command('webhook.create', {
   ...ofAdmins,
+  about:
+    'Every event of the project from now on, or of some `types`, is posted to the URL: in order, at least once, `maxEvents` at most in one body `{"type": "events", "timestamp": …, "data": {"projectId": …, "events": […]}}`, signed as Standard Webhooks say. The answer shows the `secret`, and nothing ever again but a repeat under its Idempotency-Key.',
   input: CreateWebhook,
-  decide(state, known, { url, types, maxEvents, enabled, secret }) {
+  prepared: ['secret'],
+  decide(state, known, { url, types = null, maxEvents = 100, enabled = true, secret }) {
     const all = state.all('webhook')
     const { projectWebhooks } = known.limits
     if (all.length >= projectWebhooks) throw full(projectWebhooks)
@@ -47,7 +33,7 @@ export const createWebhook = command('webhook.create', {
     let slot = 1
     while (used.has(slot)) slot++
     const told = {
-      ...{ id: known.newId(), projectId: state.projectId, revision: 1, types, maxEvents },
+      ...{ id: known.newId(), projectId: state.projectId, revision: 1, types: textOf(types), maxEvents },
       ...{ createdBy: known.caller.userId, createdAt: known.now },
       ...{ disabledAt: enabled ? null : known.now, disabledReason: null },
     }
@@ -70,36 +56,18 @@ export const createWebhook = command('webhook.create', {
   shows: sealedWebhookView,
   status: 201,
   madeAt: (id, { projectId }) => `/projects/${projectId}/webhooks/${id}`,
+  refuses: [badUrl('must begin with https://'), full(100)],
 })
-
-interface Wanted {
-  told?: Partial<Omit<Rows['webhook'], 'eventId'>>
-  untold?: Partial<Row>
-  /** The names of what is changed, as the API calls it. */
-  changed: string[]
-}
-
-function change(state: ProjectState, known: Known, row: Row, { told = {}, untold = {}, changed }: Wanted) {
-  const revision = row.revision + 1
-  const event = updated(state, known, 'webhook.updated', toldOf('webhook', row), { ...told, revision })
-  const after = { ...event.after, changed }
-  const answer = answered(known, { ...row, ...told, ...untold, revision })
-  return { changes: [{ ...event, after, untold }], answer }
-}
-
-/** What is delivered next is put together anew. */
-const anew = { deliveryId: null, head: null }
-/** It is delivered at once, and failures are forgotten. */
-const atOnce = { failures: 0, failingSince: null, nextAt: null }
 
 export const updateWebhook = command('webhook.update', {
   ...ofAdmins,
+  about: 'Absent fields stay. Enabled again, or led elsewhere, it goes on where it stopped, and at once.',
   input: UpdateWebhook,
+  body: UpdateWebhookBody,
   decide(state, known, { webhookId, url, types, maxEvents, enabled }) {
-    const row = webhookIn(state, webhookId)
-    requireMatch(known, answered(known, row))
+    const row = webhookIn(state, known, webhookId)
     const isEnabled = row.disabledAt === null
-    const told: Partial<Row> = { types, maxEvents }
+    const told: Partial<StoredRows['webhook']> = { types: types && textOf(types), maxEvents }
     if (enabled !== undefined && enabled !== isEnabled)
       Object.assign(told, { disabledAt: enabled ? null : known.now, disabledReason: null })
     const { disabledAt, ...shown } = differing(row, { url, ...told }) ?? {}
@@ -117,43 +85,39 @@ export const updateWebhook = command('webhook.update', {
     return change(state, known, row, { told: wanted, untold, changed })
   },
   shows: webhookView,
+  refuses: [badUrl('must begin with https://'), noWebhook()],
 })
 
 export const rotateWebhook = command('webhook.rotate', {
   ...ofAdmins,
+  about: 'For 24 hours deliveries are signed with both, the new one first; the answer shows it.',
   input: RotateWebhook,
+  prepared: ['secret'],
+  done: 'Done',
+  does: 'add',
   decide(state, known, { webhookId, secret }) {
-    const row = webhookIn(state, webhookId)
-    requireMatch(known, answered(known, row))
+    const row = webhookIn(state, known, webhookId)
     const formerUntil = new Date(Date.parse(known.now) + formerMs).toISOString()
     const untold = { secret, formerSecret: row.secret, formerUntil }
     return change(state, known, row, { untold, changed: ['secret'] })
   },
   shows: sealedWebhookView,
-})
-
-export const replayWebhook = command('webhook.replay', {
-  ...ofAdmins,
-  input: ReplayWebhook,
-  decide(state, known, { webhookId, after }) {
-    const row = webhookIn(state, webhookId)
-    requireMatch(known, answered(known, row))
-    return change(state, known, row, { untold: { cursor: after, ...anew, ...atOnce }, changed: ['cursor'] })
-  },
-  shows: webhookView,
+  refuses: [noWebhook()],
 })
 
 export const deleteWebhook = command('webhook.delete', {
   ...ofAdmins,
   keepsAnswer: false,
+  about: 'Nothing more is sent, and what it was sent is forgotten.',
   input: WebhookId,
+  done: 'Deleted',
   decide(state, known, { webhookId }) {
-    const row = webhookIn(state, webhookId)
-    requireMatch(known, answered(known, row))
+    const row = webhookIn(state, known, webhookId)
     const event = removed(state, known, 'webhook.deleted', toldOf('webhook', row))
     return { changes: [event], answer: undefined }
   },
   says: 'Webhook deleted successfully',
+  refuses: [noWebhook()],
 })
 
 /** The service gives up, unless somebody changed the webhook since the attempt that failed. */
@@ -178,6 +142,4 @@ export const disableWebhook = command('webhook.disable', {
   says: 'Webhook disabled',
 })
 
-export const webhookCommands = [
-  ...[createWebhook, updateWebhook, rotateWebhook, replayWebhook, deleteWebhook, disableWebhook],
-]
+export const webhookCommands = [createWebhook, updateWebhook, rotateWebhook, deleteWebhook, disableWebhook]

@@ -1,7 +1,7 @@
-import { Kind, type Static, Type, TypeRegistry } from '@sinclair/typebox'
+import { Kind, Type, TypeRegistry } from '@sinclair/typebox'
 import type { StoredRows } from '../../src/model/entities.ts'
 import type { EventType } from '../../src/model/entities.ts'
-import { Body } from '../../src/commands/input.ts'
+import { Body, IdOf, Input } from '../../src/commands/input.ts'
 import { view } from '../../src/model/view.ts'
 import { Id, Timestamp } from '../../src/schema/answer.ts'
 import { named } from '../../src/schema/named.ts'
@@ -115,29 +115,33 @@ export const sealedWebhookView = view<Webhook>({
   tag: webhookView.tag,
 })
 
-const optional = {
+const ofProject = { projectId: IdOf('project') }
+const ofWebhook = { ...ofProject, webhookId: IdOf('webhook') }
+const settings = {
   types: Type.Optional(Nullable(Types)),
   maxEvents: Type.Optional(MaxEvents),
   enabled: Type.Optional(Enabled),
 }
-export const CreateWebhookBody = named('CreateWebhook', Body({ url: Url, ...optional }, WebhookWithSecret))
-export const UpdateWebhookBody = named(
-  'UpdateWebhook',
-  Body({ url: Type.Optional(Url), ...optional }, WebhookWithSecret),
-)
-export type WantedWebhook = Static<typeof UpdateWebhookBody>
+/** Sealed before a command carries it. */
+const Sealed = Type.String()
+const changed = { url: Type.Optional(Url), ...settings }
 
-export const ReplayWebhookBody = named(
-  'ReplayWebhook',
-  Body(
-    {
-      after: Type.Integer({
-        minimum: 0,
-        maximum: 999_999_999_999_999,
-        description: 'A whole number: the seq after which to send all again, 0 for all',
-        examples: [0],
-      }),
-    },
-    webhookView.schema,
-  ),
-)
+export const CreateWebhook = Input({ ...ofProject, url: Url, ...settings, secret: Sealed })
+export const UpdateWebhook = Input({ ...ofWebhook, ...changed })
+export const UpdateWebhookBody = named('UpdateWebhook', Body(changed, WebhookWithSecret))
+export const RotateWebhook = Input({ ...ofWebhook, secret: Sealed })
+export const WebhookId = Input(ofWebhook)
+export const ReplayWebhook = Input({
+  ...ofWebhook,
+  after: Type.Integer({
+    minimum: 0,
+    maximum: 999_999_999_999_999,
+    description: 'A whole number: the seq after which to send all again, 0 for all',
+    examples: [0],
+  }),
+})
+export const DisableWebhook = Input({
+  ...ofWebhook,
+  revision: Type.Optional(Type.Integer()),
+  reason: Type.String(),
+})

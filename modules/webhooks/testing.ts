@@ -1,48 +1,70 @@
 import { randomUUID } from 'node:crypto'
 import { openConcurrencyLimit } from '../../src/admission/concurrency-limit.ts'
-import type { Draft, Keep } from '../../src/http/once.ts'
+import { accountCommand, inProject } from '../../src/commands/command.ts'
+import type { Caller } from '../../src/identity/caller.ts'
 import { newId, nowMs } from '../../src/ids.ts'
 import { patiently } from '../../src/postgres/errors.ts'
 import type { Services } from '../../src/services.ts'
 import { note } from '../accounts/queries.ts'
+import { webhookAt } from './access.ts'
 import { asColumns, deliveryColumns, deliveryRow } from './delivery-rows.ts'
 import { deliveryView } from './delivery-view.ts'
+import { noWebhook, unreadable } from './errors.ts'
 import { testMessage } from './message.ts'
-import { unreadable } from './errors.ts'
-import type { Webhook } from './schema.ts'
+import { type Webhook, WebhookId } from './schema.ts'
 import { openSend, UnreadableSecret } from './send.ts'
 
 /** In progress in one process: each test may take as long as a receiver may. */
 const tests = { what: 'tests of webhooks', ofAll: 20, ofAccount: 4 }
 
-/** Sends a test and tells what came back. Not by the worker: who asks waits for the answer. */
-export function openTesting(services: Services) {
+/** Sends a test and answers with what came back. Not by the worker: the caller waits for the answer. */
+export function testWebhook(services: Services) {
   const sql = services.database.chores
   const send = openSend(services)
   const limit = openConcurrencyLimit(tests)
-  return async (accountId: string, webhook: Webhook, keep: Keep): Promise<Draft> => {
-    const release = limit.acquire(accountId)
-    try {
-      const deliveryId = randomUUID()
-      const outcome = await send(current(webhook), deliveryId, testMessage(webhook.projectId, webhook.id))
-      const nothing = { firstSeq: null, lastSeq: null, events: 0, attempt: 1 }
-      const about = { webhookId: webhook.id, id: newId(), deliveryId, type: 'test', ...nothing } as const
-      const row = deliveryRow(about, outcome)
-      const draft = { status: 200, body: deliveryView.of(row) }
-      await patiently(
-        () => sql`
-          with done as (insert into webhook_deliveries
-            select * from jsonb_to_record(${JSON.stringify(asColumns(row))}::text::jsonb) as r(${deliveryColumns(sql)})
-            on conflict do nothing returning id)
-          ${note(sql, keep(draft))}`,
-      )
-      return draft
-    } catch (error) {
-      throw error instanceof UnreadableSecret ? unreadable() : error
-    } finally {
-      release()
-    }
-  }
+  return accountCommand('webhook.test', {
+    about:
+      'At once, whether it is enabled or not: `{"type": "test", "timestamp": …, "data": {"projectId": …, "webhookId": …, "events": []}}`. The answer says what came back; so do the deliveries.',
+    input: WebhookId,
+    at: inProject(),
+    least: 'ADMIN',
+    scope: 'admin',
+    callers: undefined,
+    begin: ({ caller }: { caller: Caller }, { projectId, webhookId }) => ({
+      async execute(keep) {
+        const webhook = await webhookAt(sql, { id: projectId, webhookId })
+        const release = limit.acquire(caller.userId)
+        try {
+          const row = await sendTest(send, webhook)
+          await patiently(
+            () => sql`
+              with done as (insert into webhook_deliveries
+                select * from jsonb_to_record(${JSON.stringify(asColumns(row))}::text::jsonb) as r(${deliveryColumns(sql)})
+                on conflict do nothing returning id)
+              ${note(sql, keep(row))}`,
+          )
+          return row
+        } finally {
+          release()
+        }
+      },
+    }),
+    shows: { ...deliveryView, untagged: true },
+    done: 'Sent: what came back',
+    does: 'add',
+    refuses: [unreadable(), noWebhook()],
+  })
+}
+
+/** The attempt, for the list of deliveries. @throws Refusal 409 for a secret that cannot be read any more */
+async function sendTest(send: ReturnType<typeof openSend>, webhook: Webhook) {
+  const deliveryId = randomUUID()
+  const body = testMessage(webhook.projectId, webhook.id)
+  const outcome = await send(current(webhook), deliveryId, body).catch((error: unknown) => {
+    throw error instanceof UnreadableSecret ? unreadable() : error
+  })
+  const nothing = { firstSeq: null, lastSeq: null, events: 0, attempt: 1 }
+  return deliveryRow({ webhookId: webhook.id, id: newId(), deliveryId, type: 'test', ...nothing }, outcome)
 }
 
 /** As it signs now. */

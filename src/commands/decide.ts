@@ -6,7 +6,7 @@ import { type ProjectRoles, reaches, requireScope, requireUnbound, roleIn } from
 import type { Entity } from '../model/entities.ts'
 import { definitionOf } from '../model/model.ts'
 import { idTaken, notFound } from '../wire/refusals.ts'
-import type { Command, Known } from './command.ts'
+import type { Command, Declared, Known } from './command.ts'
 
 /** In messages: what a command runs at. */
 export const nounAt = (at: Exclude<Command['at'], { kind: 'new' }>): string => definitionOf(at.kind).noun
@@ -28,13 +28,13 @@ export function decide<Input extends object, Row>(
 }
 
 /** The project beside its own that a command writes: the one that a task moves to. */
-export function otherProject(command: Command, projectId: string, input: object): string | undefined {
+export function otherProject(command: Declared, projectId: string, input: object): string | undefined {
   const otherId = command.into?.(input)
   return otherId === projectId ? undefined : otherId
 }
 
 /** False for what makes a project, and for the service's own work. */
-export const takesRole = ({ at, least }: Command): boolean => at.kind !== 'new' && least !== 'nobody'
+export const takesRole = ({ at, least }: Declared): boolean => at.kind !== 'new' && least !== 'nobody'
 
 /**
  * Checks role and scope in the project that a command runs in, and in the one that it moves something to. Takes no more than
@@ -42,7 +42,7 @@ export const takesRole = ({ at, least }: Command): boolean => at.kind !== 'new' 
  * @throws Refusal 404 for a stranger, 403
  */
 export function authorize(
-  command: Command,
+  command: Declared,
   roles: ProjectRoles,
   caller: Caller,
   input: object,
@@ -50,7 +50,7 @@ export function authorize(
 ): void {
   const { at, least, scope } = command
   if (at.kind === 'new') requireUnbound(caller)
-  if (at.kind === 'new' || least === 'nobody') return requireScope(caller, scope)
+  if (at.kind === 'new' || at.kind === 'account' || least === 'nobody') return requireScope(caller, scope)
   const role = reaches(caller, roles.projectId) ? roles.roleOf(caller.userId) : null
   requireRole(role, least, nounAt(at))
   requireScope(caller, scope)

@@ -9,7 +9,7 @@ import type { FindRole } from '../reads/role-lookup.ts'
 import { etagOf } from '../wire/answers.ts'
 import { idTaken, unavailable } from '../wire/refusals.ts'
 import type { Reply } from '../wire/reply.ts'
-import type { Command, Known } from './command.ts'
+import type { Command, Declared, Known } from './command.ts'
 import { authorize, decide, idIn, otherProject, takesRole } from './decide.ts'
 import { type LookedUp, type LookUp, looksUp } from './look-up.ts'
 import type { Dispatch, Found } from './order.ts'
@@ -37,20 +37,9 @@ interface Means {
  */
 export function openPerform({ actors, findRole, lookUp, limits, log }: Means): Perform {
   const warn = atMostEvery(warnEveryMs, (id: string) => log?.warn({ id }, aheadInLog))
-  /** By the roles in the database, in one query. @throws Refusal 404 for a stranger, 403 */
-  async function requireAuthorized(command: Command, { projectId, caller, input }: Dispatch): Promise<void> {
-    const rolesIn = async (id: string) => {
-      const seen = takesRole(command) && isId(id) ? await findRole(caller, id) : undefined
-      return { projectId: id, roleOf: () => seen?.role ?? null }
-    }
-    const otherId = otherProject(command, projectId, input)
-    const [roles, other] = await Promise.all([rolesIn(projectId), otherId && rolesIn(otherId)])
-    authorize(command, roles, caller, input, other || roles)
-  }
-
   async function prepare(command: Command, dispatch: Dispatch, deadline: number, isKnown: boolean) {
     if (!isKnown)
-      await requireAuthorized(command, dispatch).catch((error: unknown) => {
+      await requireAuthorized(findRole, command, dispatch).catch((error: unknown) => {
         // A command that was sent again may be committed already: its actor looks for it in the log.
         if (!dispatch.again) throw error
       })
@@ -70,6 +59,21 @@ export function openPerform({ actors, findRole, lookUp, limits, log }: Means): P
       ? actors.run(workOf(command, { dispatch, lookedUp: nothing, limits }), deadline)
       : prepare(command, dispatch, deadline, isKnown)
   }
+}
+
+/** By the roles in the database, in one query. @throws Refusal 404 for a stranger, 403 */
+export async function requireAuthorized(
+  findRole: FindRole,
+  command: Declared,
+  { projectId, caller, input }: Pick<Dispatch, 'projectId' | 'caller' | 'input'>,
+): Promise<void> {
+  const rolesIn = async (id: string) => {
+    const seen = takesRole(command) && isId(id) ? await findRole(caller, id) : undefined
+    return { projectId: id, roleOf: () => seen?.role ?? null }
+  }
+  const otherId = otherProject(command, projectId, input)
+  const [roles, other] = await Promise.all([rolesIn(projectId), otherId && rolesIn(otherId)])
+  authorize(command, roles, caller, input, other || roles)
 }
 
 const warnEveryMs = 60_000
@@ -152,10 +156,10 @@ function needsOf(command: Command, { projectId, taskId, input }: Dispatch, found
 }
 
 /** What a command answers, from what its rule decided: the row's view and ETag, its message, or else the bare answer. */
-function replyOf<Row>(
-  { status, shows, says }: Command<object, Row>,
+export function replyOf<Row>(
+  { status, shows, says }: Declared<never, Row>,
   answer: unknown,
-  person: Person | undefined,
+  person?: Person,
 ): Reply {
   const body = shows ? shows.of(answer as Row, person) : says ? { message: says } : answer
   const tag = shows?.tag?.(person, answer as Row)

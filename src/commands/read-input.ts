@@ -1,15 +1,15 @@
-import type { Command } from './command.ts'
+import type { Declared } from './command.ts'
 import { isIdSchema } from './input.ts'
 import { canonicalId } from '../ids.ts'
 
 /** The fields of the input that the path gives, by the name they have there: `:id` is what the command runs at. */
-export function inPath(path: string, { at }: Command): [string, string][] {
+export function inPath(path: string, { at }: Declared<never>): [string, string][] {
   const names = [...path.matchAll(/:(\w+)/g)].map(([, name]) => name!)
-  return names.map((name) => [name, name === 'id' && at.kind !== 'new' ? at.key : name])
+  return names.map((name) => [name, name === 'id' && 'key' in at ? at.key : name])
 }
 
 /** Puts path and body together as the command's input, without what a body may hold beside it. */
-export function readInput<Input extends object, Row>(path: string, command: Command<Input, Row>) {
+export function readInput<Input extends object, Row>(path: string, command: Declared<Input, Row>) {
   const given = inPath(path, command)
   const inQuery = command.inQuery ?? []
   const keys = keysOfBody(command, given)
@@ -25,7 +25,11 @@ export function readInput<Input extends object, Row>(path: string, command: Comm
   }
 }
 
-export const keysOfBody = ({ input, inQuery = [] }: Command<never>, given: [string, string][]): string[] =>
-  Object.keys(input.properties).filter(
-    (key) => !inQuery.includes(key) && !given.some(([, one]) => one === key),
-  )
+/** The fields of the input that a request's body gives. */
+export function keysOfBody(
+  { input, inQuery = [], prepared = [] }: Declared<never>,
+  given: [string, string][],
+): string[] {
+  const others = [...inQuery, ...prepared, ...given.map(([, key]) => key)]
+  return Object.keys(input.properties).filter((key) => !others.includes(key))
+}

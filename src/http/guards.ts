@@ -111,6 +111,6 @@ const claimsGuard = ({ authenticate, limits, scheduler, reads, trustProxy }: Mea
       const share = await limits.useOwn(holder, kindOf(request))
       tidy(request, params)
       const turn = await scheduler.enter(holder)
-      return { claims, share, turn, address: addressOf(request, server, trustProxy) }
+      return { claims, caller: claims.caller, share, turn, address: addressOf(request, server, trustProxy) }
     })
     .onAfterHandle({ as: 'scoped' }, finish)

@@ -1,39 +1,39 @@
-import type { Command } from '../commands/command.ts'
+import type { Declared } from '../commands/command.ts'
 import { nounAt } from '../commands/decide.ts'
 import { Body, Input, Parameters } from '../commands/input.ts'
 import { roleNeeded, suffices } from '../identity/roles.ts'
 import { boundToken } from '../identity/scopes.ts'
 import { Message, sampleId } from '../schema/answer.ts'
-import { named } from '../schema/named.ts'
+import { named, nameOf } from '../schema/named.ts'
 import { notFound, type Refusal } from '../wire/refusals.ts'
 import { inPath, keysOfBody } from '../commands/read-input.ts'
 import { operation } from './operation.ts'
 
 /** What Elysia and the document know of a command at a path: its body, and all that is said of it. */
-export function commandHooks<Row>(path: string, command: Command<never, Row>, summary: string) {
-  const { about, least, madeAt, name, scope, shows, says = '', status } = command
-  const id = operationId(name)
+export function commandHooks<Row>(path: string, command: Declared<never, Row>, summary: string) {
+  const { about, callers, isSecret, least, madeAt, name, status } = command
+  const { id, tag } = command.called ?? { id: operationId(name), tag: `${nounOf(name)}s` }
   const given = inPath(path, command)
   const body = bodyOf(command, given, capital(id))
   const takes = least === 'EDITOR' || least === 'ADMIN' ? `Takes the role ${least}.` : ''
   const where = Object.fromEntries(given.map(([, key]) => [key, sampleId]))
   return {
-    ...(body && { jsonBody: true, body }),
+    ...(body && { [body.default ? 'optionalJsonBody' : 'jsonBody']: true, body }),
     ...operation({
       id,
-      tag: `${nounOf(name)}s`,
+      tag,
       summary,
-      scope,
+      open: callers === 'anyone',
+      scope: callers ? undefined : command.scope,
       description: [about, takes].filter(Boolean).join(' '),
-      does: status === 201 ? 'add' : 'change',
+      does: command.does ?? (status === 201 ? 'add' : 'change'),
       body,
       query: queryOf(command),
       answers: {
         status,
-        description: done[status],
-        ...(shows
-          ? { schema: shows.schema, tagged: !shows.untagged, versioned: shows.untagged }
-          : { schema: Message, example: { message: says } }),
+        description: command.done ?? done[status],
+        ...shownBy(command),
+        secret: isSecret,
         madeAt: madeAt?.(sampleId, where as never),
       },
       refuses: refusalsOf(command),
@@ -41,25 +41,33 @@ export function commandHooks<Row>(path: string, command: Command<never, Row>, su
   }
 }
 
-const done = { 200: 'Done: as it is now', 201: 'Made', 204: 'Done' }
+const done = { 200: 'Done: as it is now', 201: 'Made', 202: 'Done', 204: 'Done' }
 
-function bodyOf<Row>(command: Command<never, Row>, given: [string, string][], name: string) {
-  const { input, shows } = command
-  const keys = keysOfBody(command, given)
-  const fields = Object.fromEntries(keys.map((key) => [key, input.properties[key]!]))
-  if (keys.length === 0 || !shows) return undefined
-  const { examples } = input // of a body of which not all may be said at once
-  const own = { ...Input(fields), ...(examples && { examples }) }
-  return named(name, shows.untagged ? own : Body(fields, shows.schema))
+function shownBy<Row>({ isSecret, shows, says = '', status }: Declared<never, Row>) {
+  if (status === 204) return {}
+  if (!shows) return { schema: Message, example: { message: says } }
+  return { schema: shows.schema, tagged: !shows.untagged, versioned: shows.untagged && !isSecret }
 }
 
-const queryOf = <Row>({ input, inQuery }: Command<never, Row>) =>
+function bodyOf<Row>(command: Declared<never, Row>, given: [string, string][], name: string) {
+  const { body, input, shows } = command
+  if (body || nameOf(input)) return body ?? input
+  const keys = keysOfBody(command, given)
+  const fields = Object.fromEntries(keys.map((key) => [key, input.properties[key]!]))
+  if (keys.length === 0) return undefined
+  const { examples } = input // of a body of which not all may be said at once
+  const own = { ...Input(fields), ...(examples && { examples }) }
+  return named(name, shows?.untagged ? own : Body(fields, shows?.schema ?? nothing))
+}
+
+const nothing = Input({})
+const queryOf = <Row>({ input, inQuery }: Declared<never, Row>) =>
   inQuery && Parameters(Object.fromEntries(inQuery.map((key) => [key, input.properties[key]!])))
 
 /** What its rule says it refuses, and what every command at such a place does. */
-function refusalsOf<Row>({ at, into, least, refuses = [] }: Command<never, Row>): Refusal[] {
+function refusalsOf<Row>({ at, into, least, refuses = [] }: Declared<never, Row>): Refusal[] {
   if (at.kind === 'new') return [...refuses, boundToken()]
-  if (least === 'nobody') return refuses
+  if (at.kind === 'account' || least === 'nobody') return refuses
   const role = suffices('VIEWER', least) ? [] : [roleNeeded(least)]
   return [...role, ...refuses, notFound(nounAt(at)), ...(into ? [notFound('Project')] : [])]
 }

@@ -79,8 +79,10 @@ test('a token that ended since it was looked at changes nothing', async () => {
   const { ada } = await twice()
   const [request, write] = [new Request('http://localhost'), () => Promise.reject(new Error('written'))]
   const claims = { userId: ada.id, tokenId: absentId, version: 1, expiresAt: 0 }
-  await expect(withMe(service.services, claims, request, write)).rejects.toMatchObject({ status: 401 })
-  await expect(withMe(service.services, { ...claims, version: 0 }, request, write)).rejects.toThrow('written')
+  await expect(withMe(service.services, { claims, request }, write)).rejects.toMatchObject({ status: 401 })
+  await expect(
+    withMe(service.services, { claims: { ...claims, version: 0 }, request }, write),
+  ).rejects.toThrow('written')
 })
 
 test('signing out ends this token and no other', async () => {

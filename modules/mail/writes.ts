@@ -1,0 +1,150 @@
+import { accountCommand, type Keep, type Signed, type Stranger } from '../../src/commands/command.ts'
+import { Input } from '../../src/commands/input.ts'
+import { openBodyBytes, tooLarge } from '../../src/http/json-body.ts'
+import { tooCommon } from '../../src/identity/new-passwords.ts'
+import { mailJob } from '../../src/jobs/mail-job.ts'
+import type { OwedJob } from '../../src/jobs/queue.ts'
+import { normalEmail } from '../../src/schema/text.ts'
+import type { Services } from '../../src/services.ts'
+import { badRequest, badToken, conflict } from '../../src/wire/refusals.ts'
+import { accountById } from '../accounts/queries.ts'
+import { holderOfReset, oweMail, resetPassword, verifyEmail } from './queries.ts'
+import { ForgotPassword, ResetPassword, VerifyEmail } from './schema.ts'
+
+const noMail = () => conflict('This service sends no mail: its operator has not set SMTP_URL')
+const isVerified = () => conflict('This email address is verified already')
+const badMailToken = () =>
+  badRequest('token must be that of a mail, neither used nor expired: request another mail')
+
+const called = (id: string) => ({ called: { id, tag: 'Authentication' } })
+const open = { callers: 'anyone', done: 'Done', does: 'add' } as const
+
+/** @throws Refusal 409 */
+function requireMail({ config }: Services): void {
+  if (!config.smtpUrl) throw noMail()
+}
+
+/** The id in a mail's token. @throws Refusal 409 without mail, 400 for a token that this service has not made */
+function mailIdIn(services: Services, token: string): string {
+  requireMail(services)
+  const id = services.mailTokens.idIn(token)
+  if (id === null) throw badMailToken()
+  return id
+}
+
+/** An Idempotency-Key of a caller without a sign-in is the mail's or the address's. */
+const keyOf = (scope: string) => ({ scope, account: scope })
+
+export const verify = (services: Services) =>
+  accountCommand('email.verify', {
+    ...called('verifyEmail'),
+    ...open,
+    about:
+      'The token is in the mail that registering or `resend` sent. It holds for 24 hours and is used once.',
+    input: VerifyEmail,
+    begin(_: Stranger, { token }) {
+      const id = mailIdIn(services, token)
+      return {
+        ...keyOf(`mail:${id}`),
+        async execute(keep) {
+          if (!(await verifyEmail(services.database.chores, id, keep({})))) throw badMailToken()
+          return {}
+        },
+      }
+    },
+    says: 'Email address verified successfully',
+    refuses: [badMailToken(), noMail(), tooLarge(openBodyBytes)],
+  })
+
+export const resend = (services: Services) =>
+  accountCommand('email.resend', {
+    ...called('resendVerification'),
+    about: 'To the address of the caller. Mails to one address are bounded per hour.',
+    input: Input({}),
+    begin: ({ claims }: Signed) => ({
+      async execute(keep) {
+        requireMail(services)
+        const account = await accountById(services.database.chores, claims.userId)
+        if (!account) throw badToken()
+        if (account.emailVerified) throw isVerified()
+        await sendMail(services, account.email, mailJob('verify', { userId: account.id }), keep)
+        return {}
+      },
+    }),
+    says: 'A mail is on its way',
+    status: 202,
+    does: 'add',
+    refuses: [noMail(), isVerified()],
+  })
+
+/**
+ * Owes a mail whatever the address, so that neither the answer nor its time says whether the address has an account: the
+ * worker finds that out.
+ */
+export const forgot = (services: Services) =>
+  accountCommand('password.forgot', {
+    ...called('forgotPassword'),
+    ...open,
+    about:
+      'The answer is the same for every address. Only a verified address of an account gets a mail. Mails to one address are bounded per hour.',
+    input: ForgotPassword,
+    begin(_: Stranger, { email: given }) {
+      requireMail(services)
+      const email = normalEmail(given)
+      return {
+        ...keyOf(`forgot:${email}`),
+        async execute(keep) {
+          await sendMail(services, email, mailJob('reset', { email }), keep)
+          return {}
+        },
+      }
+    },
+    says: 'A mail is on its way if this address is verified',
+    status: 202,
+    refuses: [noMail(), tooLarge(openBodyBytes)],
+  })
+
+/** @throws Refusal 429 when the address has had enough mails in this hour */
+async function sendMail(
+  { database, jobs, limits }: Services,
+  email: string,
+  job: OwedJob,
+  keep: Keep<object>,
+) {
+  await limits.mail(email)
+  await oweMail(database.chores, job, keep({}))
+  void jobs.handOver([job])
+}
+
+/** The token is checked before the password is hashed: a wrong one costs no hash. */
+export const reset = (services: Services) =>
+  accountCommand('password.reset', {
+    ...called('resetPassword'),
+    ...open,
+    about:
+      'The token holds for 30 minutes and is used once. All sign-ins and API tokens of the account end; sign in with the new password.',
+    input: ResetPassword,
+    begin({ address }: Stranger, { token, password }) {
+      const { authenticate, database, newPasswords, passwords } = services
+      const id = mailIdIn(services, token)
+      const key = keyOf(`mail:${id}`)
+      let userId: string | undefined
+      return {
+        ...key,
+        async admit() {
+          newPasswords.require(password)
+          userId = await holderOfReset(database.chores, id)
+          if (userId === undefined) throw badMailToken()
+        },
+        async execute(keep) {
+          const passwordHash = await passwords.hash(password, { address, account: key.account })
+          const isReset = await resetPassword(database.chores, { id, passwordHash }, keep({}))
+          authenticate.changed(userId!)
+          if (!isReset) throw badMailToken()
+          return {}
+        },
+      }
+    },
+    says: 'Password set successfully',
+    refuses: [badMailToken(), tooCommon(), noMail(), tooLarge(openBodyBytes)],
+  })

@@ -1,0 +1,76 @@
+import { accountCommand, type Signed } from '../../src/commands/command.ts'
+import { IdOf, Input } from '../../src/commands/input.ts'
+import { digestOfToken, newApiToken } from '../../src/identity/api-tokens.ts'
+import { canonicalId, isId, newId } from '../../src/ids.ts'
+import { clockOf } from '../../src/postgres/clock.ts'
+import { parseInstant } from '../../src/schema/text.ts'
+import type { Services } from '../../src/services.ts'
+import { badToken } from '../../src/wire/refusals.ts'
+import { confirm, unconfirmed } from '../accounts/confirm.ts'
+import { badExpiry, full, noToken } from './limits.ts'
+import { deleteToken, insertToken } from './queries.ts'
+import { type ApiToken, CreateTokenBody, newTokenView, type WantedToken } from './schema.ts'
+
+export const createOwnToken = (services: Services) =>
+  accountCommand('token.create', {
+    about:
+      'For a program, in the name of the account and with no more rights than it has. A scope is a ceiling on the role: `read` that of a VIEWER, `write` of an EDITOR, `admin` none; each operation names the one it takes. With `projects`, all others are as absent, and what is in no project is refused. The answer shows the token, and nothing ever again but a repeat under its Idempotency-Key. Takes the password, or a recent sign-in.',
+    input: CreateTokenBody,
+    begin: ({ claims, address }: Signed, wanted) => ({
+      admit: () => confirm(services, { claims, address }, wanted.password),
+      async execute(keep) {
+        const token = await newToken(services, claims.userId, wanted)
+        const outcome = await insertToken(services.database.chores, claims, token, keep(token))
+        if (outcome === 'full') throw full()
+        if (outcome === 'gone') throw badToken()
+        return token
+      },
+    }),
+    shows: newTokenView,
+    status: 201,
+    madeAt: (id) => `/tokens/${id}`,
+    refuses: [...unconfirmed, full(), badExpiry()],
+  })
+
+export const deleteOwnToken = ({ database }: Services) =>
+  accountCommand('token.delete', {
+    about: 'It is refused from now on, everywhere within a second, also where it waits for events.',
+    input: Input({ id: IdOf('token') }),
+    begin: ({ claims }: Signed, { id }) => ({
+      async execute(keep) {
+        const isEnded = isId(id) && (await deleteToken(database.chores, claims.userId, id, keep({})))
+        if (!isEnded) throw noToken()
+        return {}
+      },
+    }),
+    status: 204,
+    done: 'Ended',
+    does: 'add',
+    refuses: [noToken()],
+  })
+
+/** A new token as it is stored. @throws Refusal 400 unless it ends within a year from now, by the database's clock */
+export async function newToken(
+  { database, sealing }: Services,
+  createdBy: string,
+  { name, scopes, projects, ...wanted }: WantedToken,
+): Promise<ApiToken & { digest: string; sealed: string }> {
+  const now = new Date((await clockOf(database.chores)) * 1000)
+  const inAYear = new Date(now)
+  inAYear.setUTCFullYear(now.getUTCFullYear() + 1)
+  const expiresAt = parseInstant(wanted.expiresAt)!
+  if (expiresAt <= now.toISOString() || expiresAt > inAYear.toISOString()) throw badExpiry()
+  const token = newApiToken()
+  return {
+    id: newId(),
+    name: name.trim(),
+    scopes: [...new Set(scopes)],
+    projects: projects ? [...new Set(projects.map(canonicalId))] : null,
+    expiresAt,
+    createdBy,
+    createdAt: now.toISOString(),
+    lastUsedAt: null,
+    digest: digestOfToken(token),
+    sealed: sealing.seal(token),
+  }
+}

@@ -1,0 +1,39 @@
+import { Forbidden } from '../../src/outbound/destination.ts'
+import { newSecret } from '../../src/outbound/signature.ts'
+import { requireKept } from '../../src/reads/kept.ts'
+import type { Services } from '../../src/services.ts'
+import { badUrl } from './errors.ts'
+
+/** How long a name may take to be found, before it is asked for at the first delivery. */
+const resolveMs = 2_000
+
+/** What no rule can do: make and seal a secret, check a URL, look for old events. Workers hear of each change. */
+export function aroundWebhooks({ oldestKept, outbound, sealing, webhookHints }: Services) {
+  const after = ({ projectId }: { projectId: string }) => webhookHints.tell([{ projectId, version: 0 }])
+  const newSealed = () => ({ secret: sealing.seal(newSecret()) })
+
+  /** The URL as it is stored. @throws Refusal 400 for one that nothing would be sent to */
+  async function checked({ url }: { url?: string }) {
+    if (url === undefined) return {}
+    const destination = await outbound.destinations.check(url, resolveMs).catch((error: unknown) => {
+      throw error instanceof Forbidden ? badUrl(error.message) : error
+    })
+    return { url: destination.href }
+  }
+
+  return {
+    creating: {
+      prepare: async (input: { url: string }) => ({ ...(await checked(input)), ...newSealed() }),
+      after,
+    },
+    updating: { prepare: checked, after },
+    rotating: { prepare: async () => newSealed(), after },
+    replaying: {
+      async prepare(input: { projectId: string; after: number }) {
+        await requireKept(oldestKept, input.projectId, input.after)
+      },
+      after,
+    },
+    deleting: { after },
+  }
+}

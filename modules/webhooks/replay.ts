@@ -1,0 +1,20 @@
+import { command } from '../../src/commands/command.ts'
+import { gone } from '../../src/reads/kept.ts'
+import { ahead } from '../events/parameters.ts'
+import { noWebhook } from './errors.ts'
+import { anew, atOnce, change, ofAdmins, webhookIn } from './rows.ts'
+import { ReplayWebhook, webhookView } from './schema.ts'
+
+export const replayWebhook = command('webhook.replay', {
+  ...ofAdmins,
+  about: 'It goes on after the event `after`, be that before or behind where it is.',
+  input: ReplayWebhook,
+  does: 'add',
+  decide(state, known, { webhookId, after }) {
+    if (after > state.version) throw ahead()
+    const row = webhookIn(state, known, webhookId)
+    return change(state, known, row, { untold: { cursor: after, ...anew, ...atOnce }, changed: ['cursor'] })
+  },
+  shows: webhookView,
+  refuses: [ahead(), gone(17), noWebhook()],
+})

@@ -1,0 +1,155 @@
+import type { AccountCommand, AccountWrite, Command, Declared } from '../commands/command.ts'
+import { takesRole } from '../commands/decide.ts'
+import { replyOf, requireAuthorized } from '../commands/perform.ts'
+import type { Run } from '../commands/run.ts'
+import type { Guard } from '../commit/idempotency.ts'
+import { type Caller, holderOf } from '../identity/caller.ts'
+import type { Fingerprints } from '../identity/fingerprints.ts'
+import type { Sealing } from '../identity/sealed.ts'
+import type { Authenticate } from '../identity/sessions.ts'
+import type { Claims, Tokens } from '../identity/tokens.ts'
+import type { Session } from '../identity/validity.ts'
+import type { FindRole } from '../reads/role-lookup.ts'
+import { conflict } from '../wire/refusals.ts'
+import type { Reply } from '../wire/reply.ts'
+import { readGuard, type WithIdempotency } from './idempotency.ts'
+import type { Limits } from './limits/limits.ts'
+import { send } from './send.ts'
+
+export interface SecretMeans {
+  authenticate: Authenticate
+  findRole: FindRole
+  fingerprints: Fingerprints
+  limits: Limits
+  run: Run
+  sealing: Sealing
+  tokens: Tokens
+  withIdempotency: WithIdempotency
+}
+
+/** What a route knows of a request. The guard decides whether there is a caller, and whether the caller signed in. */
+export interface AskedSecretly {
+  request: Request
+  params: Record<string, string>
+  body?: unknown
+  caller?: Caller
+  claims?: Session
+  address?: string
+}
+
+/** What a route does around a command of a project. */
+export interface Around<Input> {
+  /** The fields of the input that the service makes. @throws Refusal for what no rule can decide */
+  prepare?(input: Input, asked: AskedSecretly): Promise<Partial<Input> | void>
+  /** After the answer, also after that to a repeat. */
+  after?(input: Input): void
+}
+
+/** Stored for a repeat of an answer with a secret: nobody can read the secret out of the database. */
+interface Secrets {
+  /** Of a sign-in token only what it claims, from which the same token is made again. */
+  claims?: Claims
+  /** What nothing makes again, by the name that it has in the answer: sealed. */
+  sealed?: Record<string, string>
+}
+
+type Write = Omit<AccountWrite<never>, 'execute'> & { execute(guard?: Guard): Promise<Reply> }
+
+/** Writes by a command that a statement executes. Whatever was seen of the caller's tokens before is believed no longer. */
+export async function writeAccount<Needed, Input extends object, Row>(
+  means: SecretMeans,
+  command: AccountCommand<Needed, Input, Row>,
+  asked: AskedSecretly & Needed,
+  input: Input,
+): Promise<Response> {
+  const write = command.begin(asked, input)
+  const execute = async (guard?: Guard) => {
+    try {
+      const row = await write.execute((row) => guard && { ...guard, ...replyOf(command, row) })
+      return replyOf(command, row)
+    } finally {
+      if (asked.claims) means.authenticate.changed(asked.claims.userId)
+    }
+  }
+  return answer(means, { command, asked, input }, { ...write, execute })
+}
+
+/** Writes by a command of a project, after what its route does before. */
+export async function writeSecretly<Input extends object, Row>(
+  means: SecretMeans,
+  command: Command<Input, Row>,
+  asked: AskedSecretly & { caller: Caller },
+  { input, prepare, after }: Around<Input> & { input: Input },
+): Promise<Response> {
+  const { caller, request } = asked
+  const ifMatch = request.headers.get('if-match') ?? undefined
+  let prepared: Partial<Input> | void
+  const response = await answer(
+    means,
+    { command, asked, input },
+    {
+      admit: async () => void (prepared = await prepare?.(input, asked)),
+      execute: (guard) =>
+        means.run({ name: command.name, input: { ...input, ...prepared }, caller, ifMatch, guard }),
+    },
+  )
+  after?.(input)
+  return response
+}
+
+interface Asking<Input> {
+  command: Declared<Input & object>
+  asked: AskedSecretly
+  input: Input
+}
+
+/**
+ * Answers a write with a secret in the body or the answer. Of the request only a fingerprint is stored. Nothing is answered
+ * to a caller who lost the right to the write, not even a repeat: the answer may hold a secret.
+ */
+async function answer<Input extends object>(means: SecretMeans, asking: Asking<Input>, write: Write) {
+  const { authenticate, fingerprints, findRole, withIdempotency } = means
+  const { command, asked, input } = asking
+  const { body = null, caller, claims, params, request } = asked
+  const { said = body } = write
+  if (claims && !command.endsTokens) await authenticate.require(claims)
+  if (caller && takesRole(command))
+    await requireAuthorized(findRole, command as Declared, { projectId: params.id ?? '', caller, input })
+  const by = holderIn(means, asked, write)
+  const guard = readGuard(request, by.scope, said)
+  const work = async () => {
+    if (claims) await authenticate.require(claims)
+    await write.admit?.()
+    if (!guard) return write.execute()
+    return write.execute({ ...guard, fingerprint: await fingerprints.of(guard.fingerprint, said, by) })
+  }
+  const isSame = (digest: string, stored: string) => fingerprints.isSame(digest, stored, by)
+  const reply = await (guard ? withIdempotency(guard, work, isSame) : work())
+  const { madeAt } = command
+  const complete = await withSecrets(means, JSON.parse(reply.body))
+  const response = send({ ...reply, body: complete }, madeAt && ((id) => madeAt(id, input)))
+  response.headers.set('cache-control', 'no-store') // no cache on the way may keep a secret
+  return response
+}
+
+/** The holder of a request's Idempotency-Key, in whose turn a password is hashed, and under whose limits compared. */
+function holderIn({ limits }: SecretMeans, { address, caller, claims }: AskedSecretly, write: Write) {
+  const scope = write.scope ?? claims?.userId ?? holderOf(caller!)
+  const { account = scope } = write
+  const who = { address: address ?? scope, email: account, accountId: claims?.userId }
+  const guess = (isRight: () => Promise<boolean>) => (address ? limits.guess(who, isRight) : isRight())
+  return { scope, account, address: who.address, guess }
+}
+
+/** An answer with its secrets in it. */
+async function withSecrets(
+  { tokens, sealing }: SecretMeans,
+  { claims, sealed = {}, id, ...rest }: Secrets & { id?: string },
+): Promise<string> {
+  const token = claims && { access_token: await tokens.sign(claims) }
+  const opened = Object.entries(sealed).map(([name, box]) => [name, sealing.open(box)])
+  if (opened.some(([, text]) => text === null)) throw unreadable()
+  return JSON.stringify({ ...token, id, ...Object.fromEntries(opened), ...rest })
+}
+
+const unreadable = () => conflict('What was answered under this Idempotency-Key cannot be read any more')
