@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { addressOf } from '../../src/http/limits/address.ts'
+import { words } from '../support/words.ts'
 
 const asked = (forwarded?: string) =>
   new Request('http://x', { headers: forwarded ? { 'x-forwarded-for': forwarded } : {} })
@@ -28,13 +29,9 @@ test('a proxy may write a port, brackets and quotes', () => {
   ]) {
     expect([written, proxied(`9.9.9.9, ${written}`)]).toEqual([written, '1.2.3.4'])
   }
-  for (const written of [
-    '2001:db8::1',
-    '[2001:db8::1]',
-    '[2001:db8::1]:443',
-    '"[2001:DB8:0:0::9]:443"',
-    '2001:db8::1%eth0',
-  ]) {
+  for (const written of words(
+    '2001:db8::1 [2001:db8::1] [2001:db8::1]:443 "[2001:DB8:0:0::9]:443" 2001:db8::1%eth0',
+  )) {
     expect([written, proxied(written)]).toEqual([written, '2001:db8:0:0::/64'])
   }
 })

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { type OpenApi, operationsOf } from '../support/schema-check.ts'
 import { openDocument } from './open-document.ts'
+import { words } from '../support/words.ts'
 
 const api: OpenApi & { info: { description: string } } = JSON.parse(await openDocument())
 
@@ -9,15 +10,7 @@ test('operations are called by what they do', () => {
   expect(ids).toEqual(
     expect.arrayContaining([
       ...['register', 'login', 'logout', 'logoutAll', 'getMe', 'updateMe', 'deleteMe'],
-      ...[
-        'createProject',
-        'listProjects',
-        'getProject',
-        'updateProject',
-        'deleteProject',
-        'batchProject',
-        'undoProject',
-      ],
+      ...words('createProject listProjects getProject updateProject deleteProject batchProject undoProject'),
       ...['inviteMember', 'listMembers', 'setMemberRole', 'removeMember'],
       ...['createTask', 'listTasks', 'getTask', 'updateTask', 'deleteTask'],
       ...['createSubtask', 'listSubtasks', 'toggleSubtask', 'updateSubtask', 'deleteSubtask'],
@@ -36,21 +29,9 @@ test('operations are called by what they do', () => {
 })
 
 test('what crosses the wire has a name, and is named wherever it is shown', () => {
-  const resources = [
-    'User',
-    'Project',
-    'Member',
-    'Task',
-    'Subtask',
-    'Comment',
-    'Event',
-    'TaskEvent',
-    'ApiToken',
-    'ServiceAccount',
-    'Webhook',
-    'WebhookDelivery',
-    'Error',
-  ]
+  const resources = words(`
+    User Project Member Task Subtask Comment Event TaskEvent ApiToken ServiceAccount Webhook
+    WebhookDelivery Error`)
   const lists = ['TaskStatus', 'TaskPriority', 'TaskSort', 'Role', 'EventType']
   expect(Object.keys(api.components.schemas)).toEqual(expect.arrayContaining([...resources, ...lists]))
   for (const [name, { responses, requestBody }] of operationsOf(api)) {

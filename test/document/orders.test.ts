@@ -5,9 +5,8 @@ import { openTestService } from '../support/service.ts'
 const said = /(oldest|newest) first|in (that )?order/i
 
 test('every list says in which order it is, that of tasks also where due dates filter it', async () => {
-  const service = await openTestService()
+  await using service = await openTestService()
   const operations = operationsOf((await service.client.get('/../docs/json')).body as unknown as OpenApi)
-  await service.close()
   const lists = [...operations].filter(
     ([, { responses }]) => responses[200]?.content?.['application/json']?.schema.type === 'array',
   )

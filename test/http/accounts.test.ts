@@ -130,19 +130,15 @@ const tokensOf = (secret: string) => openTokens([secret], 60, async () => Date.n
 
 test('the second secret still verifies, the first signs, others do neither', async () => {
   const [fresh, foreign] = ['the next secret is long enough too', 'a secret nobody here has heard of']
-  const rotated = await openTestService({ JWT_SECRET: `${fresh}, ${testSecret}` })
-  try {
-    const ada = await register(rotated.client)
-    const claims = await tokensOf('x'.repeat(32)).issue(ada.id, 0)
-    const signedBy = (secret: string) => tokensOf(secret).sign(claims)
-    expect((await me(ada.as(await signedBy(testSecret)))).status).toBe(200)
-    expect((await me(ada.as(await signedBy(fresh)))).status).toBe(200)
-    expectRefusal(await me(ada.as(await signedBy(foreign))), 401)
-    expect(await tokensOf(fresh).verify(ada.token!)).not.toBeNull()
-    expect(await tokensOf(testSecret).verify(ada.token!)).toBeNull()
-  } finally {
-    await rotated.close()
-  }
+  await using rotated = await openTestService({ JWT_SECRET: `${fresh}, ${testSecret}` })
+  const ada = await register(rotated.client)
+  const claims = await tokensOf('x'.repeat(32)).issue(ada.id, 0)
+  const signedBy = (secret: string) => tokensOf(secret).sign(claims)
+  expect((await me(ada.as(await signedBy(testSecret)))).status).toBe(200)
+  expect((await me(ada.as(await signedBy(fresh)))).status).toBe(200)
+  expectRefusal(await me(ada.as(await signedBy(foreign))), 401)
+  expect(await tokensOf(fresh).verify(ada.token!)).not.toBeNull()
+  expect(await tokensOf(testSecret).verify(ada.token!)).toBeNull()
 })
 
 test('a token of another version than the account, or none, is refused', async () => {

@@ -76,16 +76,12 @@ test('no cache keeps a token', async () => {
 
 test('what depends on the origin too says both', async () => {
   const origin = 'https://app.example.com'
-  const open = await openTestService({ CORS_ORIGINS: origin })
-  try {
-    const eve = await register(open.client)
-    for (const path of ['/auth/me', '/projects/none'])
-      expect((await eve.get(path, { origin })).headers.get('vary')).toBe('Authorization, Origin')
-    const tag = (await eve.get('/auth/me')).headers.get('etag')!
-    const known = await eve.get('/auth/me', { 'if-none-match': tag })
-    expect([known.status, known.headers.get('vary')]).toEqual([304, 'Authorization, Origin'])
-    expect((await open.client.get('/../../health/live')).headers.get('vary')).toBe('Origin')
-  } finally {
-    await open.close()
-  }
+  await using open = await openTestService({ CORS_ORIGINS: origin })
+  const eve = await register(open.client)
+  for (const path of ['/auth/me', '/projects/none'])
+    expect((await eve.get(path, { origin })).headers.get('vary')).toBe('Authorization, Origin')
+  const tag = (await eve.get('/auth/me')).headers.get('etag')!
+  const known = await eve.get('/auth/me', { 'if-none-match': tag })
+  expect([known.status, known.headers.get('vary')]).toEqual([304, 'Authorization, Origin'])
+  expect((await open.client.get('/../../health/live')).headers.get('vary')).toBe('Origin')
 })

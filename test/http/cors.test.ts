@@ -19,47 +19,39 @@ test('pages of other origins are kept out unless told otherwise', async () => {
 })
 
 test('pages of other origins are let in when they are named, also to read refusals', async () => {
-  const service = await openTestService({ CORS_ORIGINS: `${origin}, http://localhost:5173` })
-  try {
-    const someone = await register(service.client)
-    const preflight = await service.client.call('OPTIONS', '/tasks', undefined, {
-      ...from(origin),
-      ...asked,
-    })
-    expect([preflight.status, preflight.text]).toEqual([204, ''])
-    expect(preflight.headers.get('access-control-allow-origin')).toBe(origin)
-    expect(preflight.headers.get('access-control-allow-methods')).toBe('GET, POST, PATCH, DELETE')
-    expect(preflight.headers.get('access-control-allow-headers')).toContain('Idempotency-Key')
-    const plain = await someone.get('/auth/me')
-    const answers = [
-      await someone.get('/auth/me', from(origin)),
-      await someone.get('/projects/none', from(origin)),
-      await someone.post('/tasks', '{', from(origin)),
-      await service.client.get('/auth/me', from(origin)),
-    ]
-    expect(answers.map(({ status }) => status)).toEqual([200, 404, 400, 401])
-    for (const { headers } of answers) {
-      expect(headers.get('access-control-allow-origin')).toBe(origin)
-      expect(headers.get('access-control-expose-headers')).toContain('ETag')
-      expect(headers.get('vary')).toBe('Authorization, Origin')
-      expect(headers.get('content-type')).toStartWith('application/json')
-    }
-    expect([answers[0]!.text, answers[0]!.headers.get('etag')]).toEqual([
-      plain.text,
-      plain.headers.get('etag'),
-    ])
-    for (const other of ['https://evil.example.com', 'https://app.example.com.evil.com', 'null']) {
-      expect(corsOf(await someone.get('/auth/me', from(other)))).toEqual([])
-    }
-  } finally {
-    await service.close()
+  await using service = await openTestService({ CORS_ORIGINS: `${origin}, http://localhost:5173` })
+  const someone = await register(service.client)
+  const preflight = await service.client.call('OPTIONS', '/tasks', undefined, {
+    ...from(origin),
+    ...asked,
+  })
+  expect([preflight.status, preflight.text]).toEqual([204, ''])
+  expect(preflight.headers.get('access-control-allow-origin')).toBe(origin)
+  expect(preflight.headers.get('access-control-allow-methods')).toBe('GET, POST, PATCH, DELETE')
+  expect(preflight.headers.get('access-control-allow-headers')).toContain('Idempotency-Key')
+  const plain = await someone.get('/auth/me')
+  const answers = [
+    await someone.get('/auth/me', from(origin)),
+    await someone.get('/projects/none', from(origin)),
+    await someone.post('/tasks', '{', from(origin)),
+    await service.client.get('/auth/me', from(origin)),
+  ]
+  expect(answers.map(({ status }) => status)).toEqual([200, 404, 400, 401])
+  for (const { headers } of answers) {
+    expect(headers.get('access-control-allow-origin')).toBe(origin)
+    expect(headers.get('access-control-expose-headers')).toContain('ETag')
+    expect(headers.get('vary')).toBe('Authorization, Origin')
+    expect(headers.get('content-type')).toStartWith('application/json')
+  }
+  expect([answers[0]!.text, answers[0]!.headers.get('etag')]).toEqual([plain.text, plain.headers.get('etag')])
+  for (const other of ['https://evil.example.com', 'https://app.example.com.evil.com', 'null']) {
+    expect(corsOf(await someone.get('/auth/me', from(other)))).toEqual([])
   }
 })
 
 test('pages of other origins are all let in by a star, without credentials', async () => {
-  const service = await openTestService({ CORS_ORIGINS: '*' })
+  await using service = await openTestService({ CORS_ORIGINS: '*' })
   const answer = await service.client.get('/auth/me', from('https://any.example.com'))
-  await service.close()
   expect(answer.headers.get('access-control-allow-origin')).toBe('*')
   expect(answer.headers.get('access-control-allow-credentials')).toBeNull()
 })

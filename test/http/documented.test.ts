@@ -5,6 +5,7 @@ import { forFile, openTestService, type TestService } from '../support/service.t
 import { openMailScene } from '../mail/scene.ts'
 import { endpoints } from './endpoints.ts'
 import { furnish, openPeople } from './scene.ts'
+import { words } from '../support/words.ts'
 
 /** Operations that succeeded and that refused. */
 const seen = new Set<string>()
@@ -53,14 +54,7 @@ test('answers outside of projects are as documented', async () => {
   for (const body of [account, account, {}]) await call(client, 'POST', '/auth/register', body)
   for (const password of ['secret-1', 'wrong'])
     await call(client, 'POST', '/auth/login', { ...account, password })
-  for (const path of [
-    '/auth/me',
-    '/projects',
-    '/projects?limit=1',
-    '/projects?limit=0',
-    '/tasks',
-    '/tasks?x=1',
-  ]) {
+  for (const path of words('/auth/me /projects /projects?limit=1 /projects?limit=0 /tasks /tasks?x=1')) {
     for (const who of [people.owner, client]) await call(who, 'GET', path)
   }
   for (const body of [{ name: 'P', description: 'long '.repeat(2_000) }, {}]) {
@@ -77,7 +71,7 @@ test('answers outside of projects are as documented', async () => {
 })
 
 test('the answer to who asks too often is as documented', async () => {
-  const strict = await openTestService({ READS_PER_MINUTE: '1', WRITES_PER_MINUTE: '1' })
+  await using strict = await openTestService({ READS_PER_MINUTE: '1', WRITES_PER_MINUTE: '1' })
   const someone = await register(strict.client)
   for (const [method, path, body] of [
     ['GET', '/projects'],
@@ -90,7 +84,6 @@ test('the answer to who asks too often is as documented', async () => {
       expect(undocumented(api, operation, answer)).toEqual([])
     }
   }
-  await strict.close()
 })
 
 test('answers about an account are as documented', async () => {

@@ -77,9 +77,8 @@ test('a key is known after the secret was changed, while the old one verifies', 
   const first = await grace.patch('/auth/me', { name: 'Kept' }, key)
   const secrets = `the next secret is long enough too, ${testSecret}`
   const { DATABASE_URL, REDIS_URL } = service.env as Record<'DATABASE_URL' | 'REDIS_URL', string>
-  const rotated = await openTestService({ DATABASE_URL, REDIS_URL, JWT_SECRET: secrets })
+  await using rotated = await openTestService({ DATABASE_URL, REDIS_URL, JWT_SECRET: secrets })
   const there = rotated.client.as(grace.token)
   expect((await there.patch('/auth/me', { name: 'Kept' }, key)).text).toBe(first.text)
   expectRefusal(await there.patch('/auth/me', { name: 'Other' }, key), 422, used)
-  await rotated.close()
 })

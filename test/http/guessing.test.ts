@@ -44,10 +44,9 @@ describe('wrong passwords for one account, from any address', () => {
 
   test('get no more checks by coming at once, at several processes', () =>
     within({}, async ({ client, env }, ada) => {
-      const other = await openTestService(env)
+      await using other = await openTestService(env)
       const both = await Promise.all([client, other.client].map((one) => guesses(one, ada.email, 20)))
       expect(statuses(both.flat())).toEqual({ 401: 4, 429: 36 })
-      await other.close()
     }))
 
   test('never delay an address from which the account signed in', () =>

@@ -44,22 +44,18 @@ test('a dry run of a batch counts every address that it looks up', () =>
   }))
 
 test('all tokens of an account share its invitations, in all processes', async () => {
-  const pair = await openPair({ INVITATIONS_PER_HOUR: '6' })
-  try {
-    const { atA, atB } = pair
-    const { id } = await make(atA, '/projects', { name: 'P' })
-    const expiresAt = new Date(Date.now() + 86_400_000).toISOString()
-    const { token } = (await make(atA, '/tokens', { name: 'T', scopes: ['admin'], expiresAt })) as never as {
-      token: string
-    }
-    const callers = [atA, atB, atA.as(token), atB.as(token)]
-    const answers = await Promise.all(
-      upTo(20).map((n) => inviting(callers[n % 4]! as Person, id, 'nobody@example.com')),
-    )
-    expect(tally(answers.map(({ status }) => status))).toEqual({ 404: 6, 429: 14 })
-  } finally {
-    await pair.close()
+  await using pair = await openPair({ INVITATIONS_PER_HOUR: '6' })
+  const { atA, atB } = pair
+  const { id } = await make(atA, '/projects', { name: 'P' })
+  const expiresAt = new Date(Date.now() + 86_400_000).toISOString()
+  const { token } = (await make(atA, '/tokens', { name: 'T', scopes: ['admin'], expiresAt })) as never as {
+    token: string
   }
+  const callers = [atA, atB, atA.as(token), atB.as(token)]
+  const answers = await Promise.all(
+    upTo(20).map((n) => inviting(callers[n % 4]! as Person, id, 'nobody@example.com')),
+  )
+  expect(tally(answers.map(({ status }) => status))).toEqual({ 404: 6, 429: 14 })
 })
 
 test('without limits an account invites as often as it wants', () =>

@@ -47,19 +47,15 @@ describe('reads and writes', () => {
     }))
 
   test('are one budget in all processes, exact also at once', async () => {
-    const pair = await openPair({ READS_PER_MINUTE: '10', WRITES_PER_MINUTE: '300' })
-    try {
-      const clients = [pair.atA, pair.atB]
-      const answers = await Promise.all(upTo(40).map((n) => clients[n % 2]!.get('/projects')))
-      expect(statuses(answers)).toEqual({ 200: 10, 429: 30 })
-      // Taken in chunks of six: each process may be left with part of one, and never gives more than there is.
-      const writes = await Promise.all(
-        upTo(330).map((n) => clients[n % 2]!.patch('/projects/none', { name: 'Q' })),
-      )
-      expect(statuses(writes)[404]).toBeWithin(300 - 6, 301)
-    } finally {
-      await pair.close()
-    }
+    await using pair = await openPair({ READS_PER_MINUTE: '10', WRITES_PER_MINUTE: '300' })
+    const clients = [pair.atA, pair.atB]
+    const answers = await Promise.all(upTo(40).map((n) => clients[n % 2]!.get('/projects')))
+    expect(statuses(answers)).toEqual({ 200: 10, 429: 30 })
+    // Taken in chunks of six: each process may be left with part of one, and never gives more than there is.
+    const writes = await Promise.all(
+      upTo(330).map((n) => clients[n % 2]!.patch('/projects/none', { name: 'Q' })),
+    )
+    expect(statuses(writes)[404]).toBeWithin(300 - 6, 301)
   })
 
   test('are held in this process while Redis is away, and no request fails for it', async () => {

@@ -3,6 +3,7 @@ import { createApp } from '../../src/app.ts'
 import { make, register } from '../support/client.ts'
 import { forFile, openTestService } from '../support/service.ts'
 import { absentId, expectRefusal } from './answers.ts'
+import { words } from '../support/words.ts'
 
 const service = await forFile(openTestService())
 const app = createApp(service.services)
@@ -62,16 +63,8 @@ test('every route is among the methods of its path', async () => {
 })
 
 test('a path that is not there has no methods', async () => {
-  for (const path of [
-    '/nowhere',
-    '/api/v1/nowhere',
-    '/api/v1',
-    '//',
-    '/api/v1/tasks/a/b/c',
-    '/api/docs/x',
-    '/api/v1/tasks#x', // what only a client that writes its own requests sends
-    '/health/x',
-  ]) {
+  for (const path of words(`
+    /nowhere /api/v1/nowhere /api/v1 // /api/v1/tasks/a/b/c /api/docs/x /api/v1/tasks#x /health/x`)) {
     for (const method of ['GET', 'OPTIONS', 'PUT', 'HEAD'])
       expect([path, (await ask(method, path)).status]).toEqual([path, 404])
   }

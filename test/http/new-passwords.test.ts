@@ -28,15 +28,13 @@ describe('PASSWORD_MIN_CHARACTERS', () => {
     }))
 
   test('is not asked of passwords that are there', async () => {
-    const service = await openTestService()
+    await using service = await openTestService()
     const { email } = await register(service.client)
-    const raised = await openTestService({ ...service.env, PASSWORD_MIN_CHARACTERS: '12' })
+    await using raised = await openTestService({ ...service.env, PASSWORD_MIN_CHARACTERS: '12' })
     const { status, body } = await raised.client.post('/auth/login', { email, password: 'secret-1' })
     expect(status).toBe(200)
     const change = { password: 'a longer secret', currentPassword: 'secret-1' }
     expect((await raised.client.as(body.access_token).patch('/auth/me', change)).status).toBe(200)
-    await raised.close()
-    await service.close()
   })
 
   test('is never below six', () => {

@@ -52,7 +52,7 @@ test('a token that ends meanwhile gets nothing more', async () => {
 })
 
 test('who waits for many projects takes a seat for each hundred of them', async () => {
-  const small = await openTestService({ FOLLOWERS_PER_CALLER: '1' })
+  await using small = await openTestService({ FOLLOWERS_PER_CALLER: '1' })
   const bea = await register(small.client)
   const ids: string[] = []
   for (let i = 0; i < 101; i++) ids.push((await make(bea, '/projects', { name: 'P' })).id)
@@ -60,5 +60,4 @@ test('who waits for many projects takes a seat for each hundred of them', async 
   expect((await bea.post('/events/read', { after, wait: 1 })).status).toBe(429)
   delete after[ids[0]!]
   expect((await bea.post('/events/read', { after, wait: 1 })).status).toBe(200)
-  await small.close()
 })

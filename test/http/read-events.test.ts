@@ -127,7 +127,7 @@ test('what cannot be is refused', async () => {
 })
 
 test('it counts as a read, and takes no Idempotency-Key', async () => {
-  const strict = await openTestService({ READS_PER_MINUTE: '3', WRITES_PER_MINUTE: '2' })
+  await using strict = await openTestService({ READS_PER_MINUTE: '3', WRITES_PER_MINUTE: '2' })
   const bea = await register(strict.client)
   const { id } = await make(bea, '/projects', { name: 'Engine' })
   const key = { 'idempotency-key': 'once' }
@@ -138,5 +138,4 @@ test('it counts as a read, and takes no Idempotency-Key', async () => {
   expect([bodyOf(first).events.length, bodyOf(again).events.length]).toEqual([1, 2])
   expect((await bea.post('/events/read', { after: {} })).status).toBe(200)
   expect((await bea.post('/events/read', { after: {} })).status).toBe(429)
-  await strict.close()
 })

@@ -83,13 +83,12 @@ test("a service account's token, which outlives sign-ins as well, takes the same
 })
 
 test('a check of the password takes from the sign-ins of its address', async () => {
-  const limited = await openTestService({ TRUST_PROXY: 'on', SIGN_INS_PER_MINUTE: '3' })
+  await using limited = await openTestService({ TRUST_PROXY: 'on', SIGN_INS_PER_MINUTE: '3' })
   const ada = await register(limited.client)
   const check = (n: number) => ada.post('/tokens', { ...token, password: 'secret-1', name: `T${n}` }, from(1))
   expect((await Promise.all(upTo(5).map(check))).map(({ status }) => status).sort()).toEqual([
     201, 201, 201, 429, 429,
   ])
-  await limited.close()
 })
 
 test('a password that was just given is a recent sign-in', async () => {

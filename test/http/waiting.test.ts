@@ -97,7 +97,7 @@ test('a wait has bounds', async () => {
 })
 
 test('an account has so many places with all its tokens', async () => {
-  const small = await openTestService({ FOLLOWERS_PER_CALLER: '2' })
+  await using small = await openTestService({ FOLLOWERS_PER_CALLER: '2' })
   const [owner, other] = [await register(small.client), await register(small.client)]
   const { id } = await make(owner, '/projects', { name: 'Engine' })
   await invite(owner, id, other)
@@ -118,11 +118,10 @@ test('an account has so many places with all its tokens', async () => {
   const beside = await held(other, path, small)
   small.services.followers.end()
   for (const { answer } of [...waiting, beside]) expect((await answer).text).toBe('[]')
-  await small.close()
 })
 
 test('so many wait and no more, and all are answered when the service ends', async () => {
-  const small = await openTestService({ FOLLOWERS: '2', FOLLOWERS_PER_CALLER: '1' })
+  await using small = await openTestService({ FOLLOWERS: '2', FOLLOWERS_PER_CALLER: '1' })
   const people = [await register(small.client), await register(small.client), await register(small.client)]
   const [first, second, third] = people as [Person, Person, Person]
   const path = feedOf((await make(first, '/projects', { name: 'Engine' })).id, 'after=3&wait=25')
@@ -135,5 +134,4 @@ test('so many wait and no more, and all are answered when the service ends', asy
   small.services.followers.end()
   for (const { answer } of [one, other]) expect((await answer).text).toBe('[]')
   expect((await third.get(path)).text).toBe('[]')
-  await small.close()
 })
