@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import { expect } from 'bun:test'
+import { tally } from '../races/pair.ts'
 import type { Answer, Client } from '../support/client.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -47,54 +48,6 @@ export function expectAnswer({ status, body }: Answer, wanted: number, exactly: 
   expect(status).toBe(wanted)
 }
 
-/** What no required text of at most `most` characters may be. */
-export const wrongTexts = (most: number): unknown[] => [
-  '',
-  ' \t\n',
-  'x'.repeat(most + 1),
-  'a\0b',
-  '\ud800',
-  'a\udc00b',
-  7,
-  true,
-  null,
-  ['x'],
-  { x: 1 },
-]
-
-/** What no name or title of at most `most` characters may be: it would break a line of a log, or show itself otherwise than it is. */
-export const wrongNames = (most: number): unknown[] => [
-  ...wrongTexts(most),
-  ...['a\nb', 'a\tb', 'a\rb', 'a\u001b[31mb', 'a\u007fb', 'a\u0085b', 'a\u009bb'],
-  ...[
-    'a\u202ab',
-    'a\u202bb',
-    'a\u202cb',
-    'a\u202db',
-    'a\u202eb',
-    'a\u2066b',
-    'a\u2067b',
-    'a\u2068b',
-    'a\u2069b',
-  ],
-]
-
-/** Texts of at most `most` characters at their limits, each with how it is stored. */
-export const rightTexts = (most: number): [sent: string, stored: string][] => [
-  ['x', 'x'],
-  ['x'.repeat(most), 'x'.repeat(most)],
-  [`  ${'y'.repeat(most)}\n`, 'y'.repeat(most)],
-  [
-    "Grüße, 漢字 😀 שלום\u200f <b>'; drop table tasks; --",
-    "Grüße, 漢字 😀 שלום\u200f <b>'; drop table tasks; --",
-  ],
-]
-
-/** Texts of several lines and with any format, each with how it is stored. */
-export const rightLines: [sent: string, stored: string][] = [
-  ['one\n\ttwo\r\n\u202ethree\u202c\n', 'one\n\ttwo\r\n\u202ethree\u202c'],
-]
-
 /** How many facts the history of a project holds. */
 export async function eventsOf({ services }: TestService, projectId: string): Promise<number> {
   const sql = services.database.reads
@@ -102,3 +55,15 @@ export async function eventsOf({ services }: TestService, projectId: string): Pr
     select count(*)::int4 as n from events where project_id = ${projectId}`
   return row?.n ?? 0
 }
+
+/** How many answers have each status. */
+export const statusesOf = (answers: Answer[]) => tally(answers.map(({ status }) => status))
+
+/** What is left of a budget. */
+export const leftOf = ({ headers }: Answer) =>
+  Number(/^"[\w-]+";r=(\d+);t=\d+$/.exec(headers.get('ratelimit')!)?.[1])
+
+/** What is the same in every answer to one request under a key. */
+export const told = ({ status, text, headers }: Answer) => ({ status, text, etag: headers.get('etag') })
+
+export const isReplay = ({ headers }: Answer) => headers.get('idempotency-replayed') === 'true'

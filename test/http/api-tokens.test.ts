@@ -2,7 +2,8 @@ import { expect, test } from 'bun:test'
 import { type Client, make, type Person, register } from '../support/client.ts'
 import { forFile, openTestService } from '../support/service.ts'
 import { eventually, upTo } from '../races/pair.ts'
-import { absentId, anId, anInstant, expectRefusal, malformedIds, wrongNames } from './answers.ts'
+import { absentId, anId, anInstant, expectRefusal, malformedIds } from './answers.ts'
+import { wrongNames } from './texts.ts'
 
 const service = await forFile(openTestService())
 const ada = await register(service.client)

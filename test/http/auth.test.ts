@@ -1,7 +1,8 @@
 import { expect, test } from 'bun:test'
 import { register } from '../support/client.ts'
 import { forFile, openTestService } from '../support/service.ts'
-import { absentId, anId, expectAnswer, expectRefusal, rightTexts, wrongNames, wrongTexts } from './answers.ts'
+import { absentId, anId, expectAnswer, expectRefusal } from './answers.ts'
+import { rightTexts, wrongNames, wrongTexts } from './texts.ts'
 
 const service = await forFile(openTestService())
 

@@ -161,15 +161,6 @@ test('every answer carries an id of its own', async () => {
   expect(seen.size).toBe(2 * writes.length + 4)
 })
 
-test('a path that is not there is answered in the error shape', async () => {
-  for (const path of ['', '/', '/nowhere', '/projects/a/b/c', '/auth', '/tasks/subtasks/x/toggle/y']) {
-    expectRefusal(await ada.get(path), 404)
-  }
-  for (const method of ['PUT', 'OPTIONS', 'HEAD']) {
-    expect((await ada.call(method, '/nowhere')).status).toBe(404)
-  }
-})
-
 test('a path may end with a slash', async () => {
   expect((await ada.get('/projects/')).status).toBe(200)
   expect((await ada.post('/projects/', { name: 'P' })).status).toBe(201)

@@ -31,18 +31,6 @@ describe('headers', () => {
     expect(statuses).toEqual([401, 401, 200, 304, 404, 201, 400, 200, 200, 200, 200, 200])
     for (const one of answers) expect(one.headers.get('x-content-type-options')).toBe('nosniff')
   })
-
-  test('of the documentation let nothing in from elsewhere', async () => {
-    const policy = (await ada.get('/../docs')).headers.get('content-security-policy')!
-    expect(policy).toStartWith("default-src 'self'; ")
-    expect(policy).toContain("frame-ancestors 'none'")
-    expect(policy).not.toMatch(/https?:|script-src|unsafe-eval/)
-  })
-
-  test('of answers with a token say that no cache may keep them', async () => {
-    const { headers } = await nobody.post('/auth/login', { email: ada.email, password: 'secret-1' })
-    expect(headers.get('cache-control')).toBe('no-store')
-  })
 })
 
 describe('what comes in', () => {

@@ -1,16 +1,8 @@
 import { expect, test } from 'bun:test'
 import { invite, make, register } from '../support/client.ts'
 import { forFile, openTestService } from '../support/service.ts'
-import {
-  absentId,
-  anId,
-  anInstant,
-  eventsOf,
-  expectAnswer,
-  expectRefusal,
-  malformedIds,
-  wrongTexts,
-} from './answers.ts'
+import { absentId, anId, anInstant, eventsOf, expectAnswer, expectRefusal, malformedIds } from './answers.ts'
+import { wrongTexts } from './texts.ts'
 import { openPeople, openProject } from './scene.ts'
 
 const service = await forFile(openTestService())

@@ -70,14 +70,6 @@ test('a path that is not there has no methods', async () => {
   }
 })
 
-test('the root leads to the documentation', async () => {
-  for (const method of ['GET', 'HEAD']) {
-    const { status, headers, text } = await ask(method, '/')
-    expect([status, headers.get('location')]).toEqual([302, '/api/docs'])
-    expect(text === '').toBe(method === 'HEAD')
-  }
-})
-
 test('HEAD answers what GET does, without the body', async () => {
   const { id } = await make(ada, '/projects', { name: 'P' })
   for (const path of [

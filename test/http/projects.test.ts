@@ -1,17 +1,7 @@
 import { expect, test } from 'bun:test'
 import { make, register } from '../support/client.ts'
 import { forFile, openTestService } from '../support/service.ts'
-import {
-  absentId,
-  anId,
-  anInstant,
-  eventsOf,
-  expectAnswer,
-  expectRefusal,
-  rightLines,
-  rightTexts,
-  wrongNames,
-} from './answers.ts'
+import { absentId, anId, anInstant, eventsOf, expectAnswer, expectRefusal } from './answers.ts'
 import { openPeople, openProject } from './scene.ts'
 
 const service = await forFile(openTestService())
@@ -28,31 +18,6 @@ test('creating answers the project with its caller as owner', async () => {
 test('a project needs no description', async () => {
   for (const wanted of [{}, { description: null }, { description: '' }, { description: '  ' }]) {
     expect((await make(ada, '/projects', { name: 'Bare', ...wanted })).description).toBeNull()
-  }
-})
-
-test('a name is 1 to 200 characters once trimmed', async () => {
-  const { id } = await make(ada, '/projects', { name: 'Named' })
-  for (const [name, stored] of rightTexts(200)) {
-    expect((await make(ada, '/projects', { name })).name).toBe(stored)
-    expect((await ada.patch(`/projects/${id}`, { name })).body.name).toBe(stored)
-  }
-  for (const name of wrongNames(200)) {
-    expectRefusal(await ada.post('/projects', { name }), 400, /^name must be/)
-    expectRefusal(await ada.patch(`/projects/${id}`, { name }), 400, /^name must be/)
-  }
-  expectRefusal(await ada.post('/projects', {}), 400, /^name is required/)
-})
-
-test('a description has at most 20,000 characters', async () => {
-  const { id } = await make(ada, '/projects', { name: 'Described' })
-  for (const [description, stored] of [...rightTexts(20_000), ...rightLines]) {
-    expect((await make(ada, '/projects', { name: 'P', description })).description).toBe(stored)
-    expect((await ada.patch(`/projects/${id}`, { description })).body.description).toBe(stored)
-  }
-  for (const description of ['x'.repeat(20_001), 'a\0b', '\udfff', 7, false, [], {}]) {
-    expectRefusal(await ada.post('/projects', { name: 'P', description }), 400, /^description must be/)
-    expectRefusal(await ada.patch(`/projects/${id}`, { description }), 400, /^description must be/)
   }
 })
 
