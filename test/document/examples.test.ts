@@ -1,7 +1,7 @@
 import Ajv from 'ajv/dist/2020'
 import addFormats from 'ajv-formats'
 import { expect, test } from 'bun:test'
-import { furnish, openPeople, seqOf } from '../http/scene.ts'
+import { furnish, openPeople, pathAt, seqOf } from '../http/scene.ts'
 import { type Person, register } from '../support/client.ts'
 import { type OpenApi, type Operation, operationsOf } from '../support/schema-check.ts'
 import { forFile, openTestService } from '../support/service.ts'
@@ -49,22 +49,19 @@ test('every body works as it stands once the id is set', async () => {
   const people = { ...(await openPeople(client)), owner: ada, editor: ada }
   const things = await furnish({ ...people, editor: await register(client) }, await register(client))
   const comment = await ada.post(`/tasks/${things.taskId}/comments`, exampleOf('createComment'))
-  const ids: Record<string, string> = { projects: things.projectId, members: things.memberId }
   const account = await ada.post(
     `/projects/${things.projectId}/service-accounts`,
     exampleOf('createServiceAccount'),
   )
-  Object.assign(ids, { accounts: account.body.id, webhooks: things.webhookId })
-  Object.assign(ids, { tasks: things.taskId, subtasks: things.subtaskId, comments: comment.body.id })
+  const ids = { ...things, commentId: comment.body.id, accountId: account.body.id }
 
   for (const [name, { operationId, requestBody, security }] of operations) {
     if (!requestBody || security.length === 0 || operationId === 'deleteMe') continue
     const [method = '', path = ''] = name.split(' ')
-    const at = path.replace(/(\w+)\/\{\w+\}/g, (_, what: string) => `${what}/${ids[what]}`).slice(7)
     const example = exampleOf(operationId)
     const known = { projectId: things.projectId, seq: seqOf.comment } as Record<string, unknown>
     const body = Object.fromEntries(Object.entries(example).map(([key, one]) => [key, known[key] ?? one]))
-    const { status, text } = await ada.call(method.toUpperCase(), at, body)
+    const { status, text } = await ada.call(method.toUpperCase(), pathAt(path, ids), body)
     expect([name, status, text]).toEqual([
       name,
       operationId.startsWith('create') || operationId === 'inviteMember' ? 201 : 200,

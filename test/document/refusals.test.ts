@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { furnish, nowhere, openPeople, seqOf, type Things } from '../http/scene.ts'
+import { furnish, nowhere, openPeople, pathAt, seqOf, type Things } from '../http/scene.ts'
 import { mostMoved } from '../../src/log/children.ts'
 import { type Answer, type Body, make, type Person, register } from '../support/client.ts'
 import {
@@ -56,12 +56,8 @@ function send({
   return who.call(method.toUpperCase(), wrong.path ?? fill(path), operation.requestBody && body, headers)
 }
 
-const fill = (path: string, { projectId, memberId, taskId, subtaskId, commentId } = things): string => {
-  const ids: Record<string, string> = { projects: projectId, members: memberId, tasks: taskId }
-  Object.assign(ids, { subtasks: subtaskId, comments: commentId, tokens: token.id, accounts: accountId })
-  ids.webhooks = things.webhookId
-  return path.replace(/(\w+)\/\{\w+\}/g, (_, what: string) => `${what}/${ids[what]}`).slice('/api/v1'.length)
-}
+const fill = (path: string, ids: Partial<Things> = {}): string =>
+  pathAt(path, { ...things, tokenId: token.id, accountId, ...ids })
 
 const service = await forFile(openTestService({ HISTORY_DAYS: '30' }))
 const api = (await service.client.get('/../docs/json')).body as unknown as OpenApi
@@ -136,7 +132,7 @@ const wrongs: Record<number, (path: string, operation: Operation) => Wrong | und
   },
   410(path, { operationId, parameters }) {
     if (operationId === 'readEvents') return { body: { after: { [aged.projectId]: 0 } } }
-    const inAged = fill(path, { ...things, projectId: aged.projectId, taskId: aged.id })
+    const inAged = fill(path, { projectId: aged.projectId, taskId: aged.id })
     if (operationId === 'undoProject') return { path: inAged, body: { seq: 1 } }
     if (operationId === 'replayWebhook')
       return { path: `/projects/${aged.projectId}/webhooks/${agedWebhook.id}/replay`, body: { after: 0 } }

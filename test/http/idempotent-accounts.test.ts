@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { eventually, openPair, upTo } from '../races/pair.ts'
 import { type Answer, type Client, openClient, register } from '../support/client.ts'
-import { expectRefusal } from './answers.ts'
+import { expectRefusal, isReplay, told } from './answers.ts'
 import { forFile } from '../support/service.ts'
 
 const used = 'This Idempotency-Key was used for another request'
@@ -13,8 +13,6 @@ const b = openClient(pair.b.url)
 let people = 0
 const account = () => ({ name: 'Ada', email: `keyed-${++people}@example.com`, password })
 const key = { 'idempotency-key': 'the one key' }
-const told = ({ status, text, headers }: Answer) => ({ status, text, etag: headers.get('etag') })
-const isReplay = ({ headers }: Answer) => headers.get('idempotency-replayed') === 'true'
 
 test('a repeated registration is answered byte for byte, token included', async () => {
   const ada = account()

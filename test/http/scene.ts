@@ -1,3 +1,4 @@
+import { absentId } from './answers.ts'
 import { type Client, invite, make, type Person, register } from '../support/client.ts'
 
 /** One of each: who can be in a project, and somebody who is not. */
@@ -5,7 +6,7 @@ export const callers = ['owner', 'admin', 'editor', 'viewer', 'stranger'] as con
 export type People = Record<(typeof callers)[number], Person>
 
 /** What paths and bodies name. The comment is the editor's, the member a guest, the invitee the stranger. */
-export interface Things {
+export type Things = {
   projectId: string
   memberId: string
   inviteeEmail: string
@@ -41,9 +42,9 @@ export const seqOf = { subtask: 7, comment: 8 }
 export const nowhere = 'http://127.0.0.1:9/hook'
 
 /** A project with one of everything in it. `guest` is the member that may be changed or removed. */
-export async function furnish(people: People, guest: Person): Promise<Things> {
+export async function furnish(people: People, guest: Person, given?: string): Promise<Things> {
   const { owner, editor, stranger } = people
-  const projectId = await openProject(people)
+  const projectId = given ?? (await openProject(people))
   const member = await invite(owner, projectId, guest)
   const { id: taskId } = await make(owner, '/tasks', { title: 'Wheels', projectId })
   const subtask = await make(owner, `/tasks/${taskId}/subtasks`, { title: 'Oil' })
@@ -52,3 +53,9 @@ export async function furnish(people: People, guest: Person): Promise<Things> {
   const ids = { memberId: member.id, taskId, subtaskId: subtask.id, commentId: comment.id }
   return { projectId, inviteeEmail: stranger.email, webhookId: webhook.id, ...ids }
 }
+
+/** The path of an operation as the document names it, below /api/v1 and with these ids: `taskId` after `tasks`. */
+export const pathAt = (path: string, ids: Record<string, string>): string =>
+  path
+    .replace('/api/v1', '')
+    .replace(/(\w+)s\/\{\w+\}/g, (_, kind: string) => `${kind}s/${ids[`${kind}Id`] ?? absentId}`)

@@ -4,7 +4,7 @@ import { type Answer, type Body, invite, make, register } from '../support/clien
 import { type OpenApi, type Operation, operationsOf } from '../support/schema-check.ts'
 import { forFile, openTestService } from '../support/service.ts'
 import { expectRefusal } from './answers.ts'
-import { nowhere } from './scene.ts'
+import { furnish, pathAt } from './scene.ts'
 
 const expiresAt = new Date(Date.now() + 86_400_000).toISOString()
 const tokenWith = async (some: Scope[], over: object = {}) =>
@@ -20,34 +20,33 @@ const tokens: Record<Scope, Body & { token: string }> = Object.fromEntries(
 )
 
 /** Things of the owner's own, so that no role is in the way; a fresh project for each request. */
-async function furnish(): Promise<Record<string, string>> {
-  const { id: projects } = await make(owner, '/projects', { name: 'Engine' })
-  const { id: members } = await invite(owner, projects, await register(service.client))
-  const { id: tasks } = await make(owner, '/tasks', { title: 'Wheels', projectId: projects })
-  const { id: subtasks } = await make(owner, `/tasks/${tasks}/subtasks`, { title: 'Oil' })
-  const { id: comments } = await make(owner, `/tasks/${tasks}/comments`, { text: 'Slow' })
-  const { id: account } = await make(owner, `/projects/${projects}/service-accounts`, { name: 'Importer' })
-  const ids = { projects, members, tasks, subtasks, comments, tokens: tokens.read.id }
-  const { id: webhooks } = await make(owner, `/projects/${projects}/webhooks`, { url: nowhere })
-  return { ...ids, webhooks, 'service-accounts': account }
+async function furnishOwn() {
+  const guest = await register(service.client)
+  const people = {
+    owner,
+    admin: owner,
+    editor: owner,
+    viewer: owner,
+    stranger: await register(service.client),
+  }
+  const { id: projectId } = await make(owner, '/projects', { name: 'Engine' })
+  const things = await furnish(people, guest, projectId)
+  const account = await make(owner, `/projects/${projectId}/service-accounts`, { name: 'Importer' })
+  return { ...things, accountId: account.id, tokenId: tokens.read.id }
 }
 
 /** Of the event that makes the subtask. */
 const subtaskSeq = 4
 
 async function call(name: string, operation: Operation, token?: string): Promise<Answer> {
-  const ids = await furnish()
+  const ids = await furnishOwn()
   const [method = '', path = ''] = name.split(' ')
-  const at = path
-    .replace(/([\w-]+)\/\{\w+\}/g, (_, what: string) => `${what}/${ids[what]}`)
-    .slice('/api/v1'.length)
   const example = operation.requestBody?.content?.['application/json']?.example as object | undefined
-  const known: Record<string, unknown> = { projectId: ids.projects, seq: subtaskSeq }
+  const known: Record<string, unknown> = { projectId: ids.projectId, seq: subtaskSeq }
   const fields = Object.entries(example ?? {}).map(([key, one]) => [key, known[key] ?? one])
   const body = example && Object.fromEntries(fields)
-  if (operation.operationId === 'inviteMember')
-    Object.assign(body!, { email: (await register(service.client)).email })
-  return owner.as(token).call(method.toUpperCase(), at, body)
+  if (operation.operationId === 'inviteMember') Object.assign(body!, { email: ids.inviteeEmail })
+  return owner.as(token).call(method.toUpperCase(), pathAt(path, ids), body)
 }
 
 test('every operation is done with the scopes that the document says, and with no other', async () => {
@@ -86,44 +85,44 @@ test('what changes something takes no less than write, and what an ADMIN may, ad
 
 test('a scope gives nobody a higher role', async () => {
   const viewer = await register(service.client)
-  const { projects } = await furnish()
-  await invite(owner, projects!, viewer)
+  const { projectId } = await furnishOwn()
+  await invite(owner, projectId, viewer)
   const admin = await make(viewer, '/tokens', { name: 'A', scopes: ['admin'], expiresAt })
   const program = viewer.as((admin as Body & { token: string }).token)
-  expectRefusal(await program.patch(`/projects/${projects}`, { name: 'N' }), 403, /the role ADMIN/)
-  expectRefusal(await program.post('/tasks', { title: 'T', projectId: projects }), 403, /the role EDITOR/)
-  expect((await program.get(`/projects/${projects}`)).status).toBe(200)
+  expectRefusal(await program.patch(`/projects/${projectId}`, { name: 'N' }), 403, /the role ADMIN/)
+  expectRefusal(await program.post('/tasks', { title: 'T', projectId }), 403, /the role EDITOR/)
+  expect((await program.get(`/projects/${projectId}`)).status).toBe(200)
 })
 
 test('each operation of a batch takes its own scope', async () => {
-  const { projects, members, tasks } = await furnish()
+  const { projectId, memberId, taskId } = await furnishOwn()
   const batch = (token: { token: string }, ...operations: object[]) =>
-    owner.as(token.token).post(`/projects/${projects}/batch`, { operations })
-  const write = { op: 'task.update', id: tasks, title: 'N' }
-  const administer = { op: 'member.set_role', memberId: members, role: 'EDITOR' }
+    owner.as(token.token).post(`/projects/${projectId}/batch`, { operations })
+  const write = { op: 'task.update', id: taskId, title: 'N' }
+  const administer = { op: 'member.set_role', memberId, role: 'EDITOR' }
   expectRefusal(await batch(tokens.read, write), 403, 'This needs an API token with the scope write')
   expectRefusal(
     await batch(tokens.write, write, administer),
     403,
     'operations[1]: This needs an API token with the scope admin',
   )
-  expect((await owner.get(`/tasks/${tasks}`)).body.title).toBe('Wheels')
+  expect((await owner.get(`/tasks/${taskId}`)).body.title).toBe('Wheels')
   expect((await batch(tokens.write, write)).status).toBe(200)
   expect((await batch(tokens.admin, write, administer)).status).toBe(200)
 })
 
 test('to undo takes the scope of what is done by it', async () => {
-  const { projects, members, tasks } = await furnish()
-  await owner.patch(`/tasks/${tasks}`, { title: 'N' })
-  await owner.patch(`/projects/${projects}/members/${members}/role`, { role: 'EDITOR' })
-  const events = (await owner.get(`/projects/${projects}/events`)).body as unknown as {
+  const { projectId, memberId, taskId } = await furnishOwn()
+  await owner.patch(`/tasks/${taskId}`, { title: 'N' })
+  await owner.patch(`/projects/${projectId}/members/${memberId}/role`, { role: 'EDITOR' })
+  const events = (await owner.get(`/projects/${projectId}/events`)).body as unknown as {
     type: string
     seq: number
   }[]
   const undo = (scope: Scope, type: string) =>
     owner
       .as(tokens[scope].token)
-      .post(`/projects/${projects}/undo`, { seq: events.find((one) => one.type === type)!.seq })
+      .post(`/projects/${projectId}/undo`, { seq: events.find((one) => one.type === type)!.seq })
   expectRefusal(await undo('read', 'task.updated'), 403, 'This needs an API token with the scope write')
   expectRefusal(await undo('write', 'member.role_set'), 403, /scope admin$/)
   expect((await undo('write', 'task.updated')).status).toBe(200)
@@ -131,16 +130,16 @@ test('to undo takes the scope of what is done by it', async () => {
 })
 
 test("another's comment is deleted with the scope admin alone", async () => {
-  const { projects, tasks } = await furnish()
+  const { projectId, taskId } = await furnishOwn()
   const editor = await register(service.client)
-  await invite(owner, projects!, editor, 'EDITOR')
-  const { id } = await make(editor, `/tasks/${tasks}/comments`, { text: 'Here' })
+  await invite(owner, projectId, editor, 'EDITOR')
+  const { id } = await make(editor, `/tasks/${taskId}/comments`, { text: 'Here' })
   const path = `/tasks/comments/${id}`
   const needed = 'This needs an API token with the scope admin'
   expectRefusal(await owner.as(tokens.write.token).delete(path), 403, needed)
   const batch = { operations: [{ op: 'comment.delete', id }] }
   expectRefusal(
-    await owner.as(tokens.write.token).post(`/projects/${projects}/batch`, batch),
+    await owner.as(tokens.write.token).post(`/projects/${projectId}/batch`, batch),
     403,
     `operations[0]: ${needed}`,
   )
@@ -149,8 +148,8 @@ test("another's comment is deleted with the scope admin alone", async () => {
 
 test('who is not in a project learns nothing by the scope of a token', async () => {
   const stranger = await register(service.client)
-  const { projects } = await furnish()
+  const { projectId } = await furnishOwn()
   const read = await make(stranger, '/tokens', { name: 'R', scopes: ['read'], expiresAt })
   const program = stranger.as((read as Body & { token: string }).token)
-  expectRefusal(await program.patch(`/projects/${projects}`, { name: 'N' }), 404, 'Project not found')
+  expectRefusal(await program.patch(`/projects/${projectId}`, { name: 'N' }), 404, 'Project not found')
 })
