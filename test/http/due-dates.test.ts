@@ -1,26 +1,20 @@
 import { expect, test } from 'bun:test'
 import { make, register } from '../support/client.ts'
 import { forFile, openTestService } from '../support/service.ts'
+import { words } from '../support/words.ts'
 import { expectRefusal } from './answers.ts'
 
 const service = await forFile(openTestService())
 const ada = await register(service.client)
 const projectId = (await make(ada, '/projects', { name: 'Calendar' })).id
 
+// More of them, read by the same function, are in test/core/instants.test.ts.
 const forms: Record<string, string> = {
-  '2027-01-31T17:00:00.000Z': '2027-01-31T17:00:00.000Z',
-  '2027-01-31T17:00:00Z': '2027-01-31T17:00:00.000Z',
   '2027-01-31T17:00Z': '2027-01-31T17:00:00.000Z',
-  '2027-01-31T17:00:00.5Z': '2027-01-31T17:00:00.500Z',
   '2027-01-31T17:00:00.123456789Z': '2027-01-31T17:00:00.123Z',
-  '2027-01-31T17:00:00+02:00': '2027-01-31T15:00:00.000Z',
-  '2027-01-31T17:00:00-0530': '2027-01-31T22:30:00.000Z',
   '2027-01-01T00:30:00+01:00': '2026-12-31T23:30:00.000Z',
-  '2027-01-31': '2027-01-31T00:00:00.000Z',
   '2028-02-29': '2028-02-29T00:00:00.000Z',
   '0001-01-01': '0001-01-01T00:00:00.000Z',
-  '0050-06-01T12:00:00Z': '0050-06-01T12:00:00.000Z',
-  '1969-12-31T23:59:59.999Z': '1969-12-31T23:59:59.999Z',
   '9999-12-31T23:59:59.999Z': '9999-12-31T23:59:59.999Z',
 }
 
@@ -33,25 +27,10 @@ test.each(Object.entries(forms))('due %s is answered as %s', async (dueDate, sto
   expect((await ada.patch(`/tasks/${task.id}`, { dueDate })).body.dueDate).toBe(stored)
 })
 
-const noDates = [
-  ...['2027-02-29', '2027-02-30', '2027-04-31', '2027-13-01', '2027-00-01', '2027-01-00', '2027-01-32'],
-  ...['1900-02-29', '2027-1-1', '27-01-01', '20270101', '2027-01', '2027', '2027-W01', '2027-001'],
-  ...['2027-01-31T17:00:00', '2027-01-31T25:00:00Z', '2027-01-31T17:60:00Z', '2027-01-31T17:00:61Z'],
-  ...['2027-01-31T17Z', '2027-01-31T17:00:00+25:00', '2027-01-31T17:00:00+2', '2027-01-31Z'],
-  ...['0000-01-01', '0001-01-01T00:00:00+01:00', '9999-12-31T23:59:59-01:00', '-2027-01-31', '+012027-01-31'],
-  ...[
-    '',
-    ' ',
-    'tomorrow',
-    'now',
-    'infinity',
-    '0',
-    '1767225600000',
-    ' 2027-01-31',
-    '2027-01-31\n',
-    '2027-01-31\0',
-  ],
-]
+const noDates = words(
+  '2027-02-29 2027-01-31T17:00:00 0000-01-01 9999-12-31T23:59:59-01:00 tomorrow infinity 0',
+)
+noDates.push('', ' 2027-01-31', '2027-01-31\n', '2027-01-31\0')
 const wrong: unknown[] = [...noDates, 1767225600000, 0, true, {}, ['2027-01-31']]
 
 test('what is no date, or no date-time with an offset, is refused', async () => {

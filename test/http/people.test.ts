@@ -111,15 +111,6 @@ test("a change of its owner's name is no change of the project: If-Match holds",
   expect((await ada.patch(paths.project, { name: 'Third' }, { 'if-match': tagOf(first) })).status).toBe(200)
 })
 
-test('the first answer under a key stays the first answer', async () => {
-  const { grace, taskId } = await scene()
-  const key = { 'idempotency-key': 'once' }
-  const first = await grace.post(`/tasks/${taskId}/comments`, { text: 'Hm' }, key)
-  await rename(grace, 'Hopper')
-  const again = await grace.post(`/tasks/${taskId}/comments`, { text: 'Hm' }, key)
-  expect([again.text, tagOf(again)]).toEqual([first.text, tagOf(first)])
-})
-
 test('of an account that is gone only the id is shown, from the next request on', async () => {
   const { ada, grace, project, member, comment, paths } = await scene()
   const tags = await Promise.all(Object.values(paths).map(async (path) => tagOf(await ada.get(path))))

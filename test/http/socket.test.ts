@@ -22,20 +22,6 @@ test('the wrong content type and what is not JSON are refused', async () => {
   expectRaw(await ask('POST', '/api/v1/projects', { ...json, 'Content-Length': 2 }, '\xff'), 400)
 })
 
-test('a method that a path does not have is refused with those that it has', async () => {
-  for (const path of ['/projects', `/projects/${projectId}`, '/tasks', '/auth/login', '/auth/me']) {
-    for (const method of ['PUT', 'LINK', 'PROPFIND']) {
-      const answer = await ask(method, `/api/v1${path}`)
-      expectRaw(answer, 405)
-      expect(answer.head).toMatch(/^allow: [A-Z, ]+, OPTIONS$/im)
-    }
-    const { status, head: told, body } = await ask('OPTIONS', `/api/v1${path}`)
-    expect([status, told.match(/^allow: /gim)?.length, body]).toEqual([204, 1, ''])
-  }
-  expectRefusal(await ada.get('/auth/login'), 405)
-  expectRefusal(await ada.delete('/projects'), 405)
-})
-
 test('HEAD answers without a body and never fails', async () => {
   for (const path of ['/api/v1/projects', `/api/v1/projects/${projectId}`, '/api/docs', '/nowhere']) {
     const { status, head: told, body } = await ask('HEAD', path)

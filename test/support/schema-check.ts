@@ -1,3 +1,4 @@
+import Ajv, { type ValidateFunction } from 'ajv/dist/2020'
 import type { Answer } from './client.ts'
 
 /** The parts of JSON Schema that the document uses. */
@@ -60,79 +61,36 @@ export interface OpenApi {
   >
 }
 
-const notes = 'description examples additionalProperties default pattern readOnly discriminator'.split(' ')
-const checked = [
-  '$ref',
-  'type',
-  'properties',
-  'maxProperties',
-  'required',
-  'items',
-  'anyOf',
-  'oneOf',
-  'minItems',
-  'maxItems',
-  'enum',
-  'format',
-  'minLength',
-  'maxLength',
-  'minimum',
-  'maximum',
-]
 const instant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+const checks = new WeakMap<OpenApi, { ajv: Ajv; known: Map<string, ValidateFunction> }>()
+
+function checkOf(api: OpenApi, schema: Schema): ValidateFunction {
+  let own = checks.get(api)
+  if (!own) {
+    const ajv = new Ajv({ strict: false, allErrors: true, logger: false, formats: { 'date-time': instant } })
+    own = { ajv: ajv.addSchema(strictly(JSON.stringify(api)), 'api'), known: new Map() }
+    checks.set(api, own)
+  }
+  const text = JSON.stringify(schema).replaceAll('"#/', '"api#/')
+  const check = own.known.get(text) ?? own.ajv.compile(strictly(text))
+  own.known.set(text, check)
+  return check
+}
+
+/** Schemas in which no object has a field that they do not name. */
+const strictly = (text: string): object =>
+  JSON.parse(text, (_, part) => {
+    const isOpen = part?.type === 'object' && typeof part.additionalProperties !== 'object'
+    return isOpen ? { ...part, additionalProperties: false } : part
+  })
 
 /** How a value differs from its schema, read strictly: what the schema does not name must not be there. */
-export function differences(api: OpenApi, schema: Schema, value: unknown, at = 'body'): string[] {
-  const unknown = Object.keys(schema).filter((key) => ![...notes, ...checked].includes(key))
-  if (unknown.length) return [`${at}: this check does not know ${unknown.join(', ')}`]
-  if (schema.$ref) return differences(api, referred(api, schema.$ref), value, at)
-  if (schema.anyOf) {
-    const found = schema.anyOf.map((one) => differences(api, one, value, at))
-    return found.some(({ length }) => length === 0) ? [] : found.flat()
-  }
-  if (schema.oneOf) {
-    const found = schema.oneOf.map((one) => differences(api, one, value, at))
-    const fitting = found.filter(({ length }) => length === 0).length
-    return fitting === 1 ? [] : [`${at}: fits ${fitting} of the choices`, ...found.flat()]
-  }
-  if (schema.enum && !schema.enum.includes(value)) return [`${at}: ${String(value)} is not in the list`]
-  const types = [schema.type].flat()
-  if (!types.includes(typeOf(value)) && !(types.includes('number') && typeOf(value) === 'integer')) {
-    return [`${at}: ${typeOf(value)} is not ${types.join(' or ')}`]
-  }
-  if (Array.isArray(value)) {
-    const { minItems = 0, maxItems = Infinity } = schema
-    if (value.length < minItems || value.length > maxItems) return [`${at}: has ${value.length} items`]
-    return value.flatMap((item, i) => differences(api, schema.items ?? {}, item, `${at}.${i}`))
-  }
-  if (typeof value === 'string') return textDifferences(schema, value, at)
-  if (typeof value === 'number') return numberDifferences(schema, value, at)
-  return typeof value === 'object' && value ? fieldDifferences(api, schema, value, at) : []
-}
-
-const numberDifferences = ({ minimum = -Infinity, maximum = Infinity }: Schema, value: number, at: string) =>
-  value < minimum || value > maximum ? [`${at}: ${value} is out of bounds`] : []
-
-function fieldDifferences(api: OpenApi, schema: Schema, value: object, at: string): string[] {
-  const { properties = {}, required = [], additionalProperties: others, maxProperties = Infinity } = schema
-  const missing = required.filter((name) => !(name in value)).map((name) => `${at}.${name}: missing`)
-  if (Object.keys(value).length > maxProperties) missing.push(`${at}: has too many fields`)
-  const found = Object.entries(value).flatMap(([name, field]) => {
-    const one = properties[name] ?? (typeof others === 'object' ? others : undefined)
-    return one ? differences(api, one, field, `${at}.${name}`) : [`${at}.${name}: not documented`]
-  })
-  return [...missing, ...found]
-}
-
-function textDifferences({ format, minLength = 0, maxLength = Infinity }: Schema, value: string, at: string) {
-  if (format === 'date-time' && !instant.test(value)) return [`${at}: ${value} is no instant`]
-  return value.length < minLength || value.length > maxLength ? [`${at}: of length ${value.length}`] : []
-}
-
-function typeOf(value: unknown): string {
-  if (value === null) return 'null'
-  if (Array.isArray(value)) return 'array'
-  return Number.isInteger(value) ? 'integer' : typeof value
+export function differences(api: OpenApi, schema: Schema, value: unknown): string[] {
+  const check = checkOf(api, schema)
+  if (check(value)) return []
+  return check.errors!.map(
+    ({ instancePath, message, params }) => `${instancePath} ${message} ${JSON.stringify(params)}`,
+  )
 }
 
 export const referred = (api: OpenApi, ref: string): Schema => follow(api, { $ref: ref }) as Schema
