@@ -1,6 +1,8 @@
 import { getTableName } from 'drizzle-orm'
 import type { MemberRow } from '../../drizzle/rows.ts'
+import type { ChildOfTask, Entity, Rows } from '../model/entities.ts'
 import { model } from '../model/model.ts'
+import { eachOf } from './children.ts'
 import type { LoggedEvent, Past, Unassigned } from './past.ts'
 import type { Sql } from '../postgres/database.ts'
 import { untilFull } from '../reads/pages.ts'
@@ -8,23 +10,47 @@ import { mostAround, mostCharacters } from './limits.ts'
 
 // One row more than the limit says that it is too much.
 
-/** What hangs on tasks that appeared, but for what came back with them: by their ids, each with its task's. */
-export async function hangingOn(sql: Sql, tasks: LoggedEvent[]): Promise<Past['hanging']> {
+/**
+ * Returns the children that tasks have when their creation is undone, without those that came back with them. Children of
+ * a deleted task are read from the log: whether a worker has removed their rows yet makes no difference.
+ */
+export async function hangingOn(
+  sql: Sql,
+  tasks: LoggedEvent[],
+  { events, children }: Pick<Past, 'events' | 'children'>,
+): Promise<Past['hanging']> {
   if (tasks.length === 0) return []
-  const children = model()
-    .ofTask.map(
-      ({ name, table }) =>
-        `select '${name}' as entity, id, event_id from ${getTableName(table)} where task_id = q.task_id`,
-    )
-    .join(' union all ')
+  const rowsNow = model().ofTask.map(
+    ({ name, table }) =>
+      `select '${name}' as entity, id, event_id from ${getTableName(table)} where task_id = t.id union all`,
+  )
+  const back = tasks.flatMap((task) => restoredTo(task, events, children))
   return sql`
+    with back as (select * from unnest(${back.map(({ seq }) => seq)}::bigint[], ${back.map(({ entity }) => entity)}::text[],
+      ${back.map(({ id }) => id)}::uuid[], ${back.map(({ eventId }) => eventId)}::uuid[]) b(seq, entity, id, event_id))
     select q.task_id, c.entity, c.id
-    from unnest(${tasks.map(({ entityId }) => entityId)}::uuid[],
-      ${tasks.map(({ undoes }) => undoes ?? 0)}::bigint[]) q(task_id, undoes)
-    cross join lateral (${sql.unsafe(children)}) c
+    from unnest(${tasks.map(({ entityId }) => entityId)}::uuid[], ${tasks.map(({ seq }) => seq)}::bigint[],
+      ${tasks.map(({ undoes }) => undoes ?? 0)}::bigint[]) q(task_id, seq, undoes)
+    left join tasks t on t.id = q.task_id
+    cross join lateral (
+      ${sql.unsafe(rowsNow.join(' '))} select entity, id, event_id from back where back.seq = q.seq) c
     where not exists (
       select from events e where e.task_id = q.task_id and e.id = c.event_id and e.undoes = q.undoes)
     limit ${mostAround + 1}`
+}
+
+/** The children that the undo restores before it undoes a task's creation, each with the event that last changed it. */
+function restoredTo({ entityId, seq }: LoggedEvent, events: LoggedEvent[], children: Past['children']) {
+  const rows = new Map<string, { seq: number; entity: Entity; id: string; eventId: string }>()
+  const put = (entity: Entity, { id, eventId }: { id: string; eventId: string }) =>
+    rows.set(entity + id, { seq, entity, id, eventId })
+  for (const event of events) {
+    if (event.after || event.taskId !== entityId || event.seq < seq) continue
+    if (event.entity !== 'task') put(event.entity, event.before as Rows[ChildOfTask])
+    const along = children.get(event.seq)
+    for (const [child, row] of along ? eachOf(along) : []) put(child, row)
+  }
+  return [...rows.values()]
 }
 
 /**

@@ -35,7 +35,7 @@ export interface Past {
   events: LoggedEvent[]
   /** What hung on the tasks that were deleted, by the seq of that. */
   children: ReadonlyMap<number, Children>
-  /** What hangs on tasks that appeared and did not come back with them, by their ids. */
+  /** Children that tasks have when their creation is undone, without those that came back with them. */
   hanging: { taskId: string; entity: ChildOfTask; id: string }[]
   /** The seqs of what came back since, and has gone once more: it comes back as it went last. */
   goneAgain: ReadonlySet<number>

@@ -40,14 +40,15 @@ export function openReadPast({ sql, oldestKept, findPerson }: Means): ReadPast {
     if (!events.some(isMore)) return { events, ...nothingMore }
     const of = (type: string) => events.filter((event) => event.type === type)
     const removals = events.filter(({ after }) => !after)
-    const [children, since, hanging, taken] = await Promise.all([
+    const [children, since, taken] = await Promise.all([
       childrenOf(sql, of('task.deleted'), deadline),
       goneSince(sql, removals, events),
-      hangingOn(sql, of('task.created')),
       takenFrom(sql, of('member.removed')),
     ])
     if (children === 'forgotten') throw gone((await oldestKept(events[0]!.projectId)) ?? events[0]!.seq)
-    if (children === 'too much' || taken === 'too much' || hanging.length > mostAround) throw tooMuch()
+    if (children === 'too much' || taken === 'too much') throw tooMuch()
+    const hanging = await hangingOn(sql, of('task.created'), { events, children })
+    if (hanging.length > mostAround) throw tooMuch()
     return { events, children, ...since, hanging, taken }
   }
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeEach, expect, test } from 'bun:test'
 import { type Body, make } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
+import { purgeTask } from '../../workers/cascade.ts'
 import { expectRefusal } from './answers.ts'
 import { done, openScene, told } from './undo-scene.ts'
 
@@ -70,3 +71,47 @@ test('what went twice is gone from where it came when all of it is undone at onc
   expect((await ada.get(`/tasks/${task.id}`)).body).toEqual(task)
   expect(await faultsOf(scene.sql)).toEqual([])
 })
+
+/** Runs the jobs of the project's deleted tasks. */
+async function removeRows() {
+  const owed = await scene.sql<{ data: { taskId: string; eventId: string } }[]>`
+    select data from outbox where project_id = ${scene.project.id} order by id`
+  for (const { data } of owed) await purgeTask(scene.sql, data, { batchRows: 100, pauseMs: 0 })
+}
+const comments = async () => (await ada.get(`/tasks/${task.id}/comments`)).body as unknown as Body[]
+
+for (const [when, prepare] of [
+  ['before', async () => {}],
+  ['after', removeRows],
+] as const) {
+  test(`what came back with a task comes back once more when all of it is undone at once, ${when} its rows are removed`, async () => {
+    await scene.bothIn(task.id) // 3, 4
+    const before = await comments()
+    await ada.delete(`/tasks/${task.id}`) // 5
+    done(await undo({ seq: 5 })) // 6, 7, 8
+    await ada.delete(`/tasks/${task.id}`) // 9
+    await prepare()
+    done(await undo({ seqs: [5, 6, 9] }))
+    await removeRows()
+    expect(await comments()).toEqual(before)
+    expect(await faultsOf(scene.sql)).toEqual([])
+  })
+
+  test(`a comment that came back after its task is not lost when the creation of the task is undone, ${when} its rows are removed`, async () => {
+    const comment = await make(ada, `/tasks/${task.id}/comments`, { text: 'C' }) // 3
+    await ada.delete(`/tasks/comments/${comment.id}`) // 4
+    await ada.delete(`/tasks/${task.id}`) // 5
+    done(await undo({ seqs: [4, 5] })) // 6, 7
+    for (const path of ['/tasks', '/tasks/comments']) {
+      await ada.delete(`${path}/${path === '/tasks' ? task.id : comment.id}`) // 8, 10
+      await prepare()
+      const last = await scene.version()
+      const refused = await undo({ seqs: [5, 6, last] })
+      expectRefusal(refused, 409, /^Seq 6 cannot be undone: task changed since by seq 7/)
+      done(await undo({ seq: last })) // 9 and on
+      await removeRows()
+      expect(await comments()).toEqual([comment])
+    }
+    expect(await faultsOf(scene.sql)).toEqual([])
+  })
+}
