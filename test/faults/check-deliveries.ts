@@ -29,6 +29,7 @@ export function checkDeliveries({ hooks, received, feeds }: Sent, { facts, peopl
     const history = histories.get(projectId) ?? []
     const at = history.findIndex((fact, i) => textOf(fact) !== events[i])
     if (at < 0 && events.length === history.length) return []
+    if (at === events.length) return [`the feed of ${projectId} ends at ${at} of ${history.length} events`]
     return [`the feed of ${projectId} shows another event ${at < 0 ? history.length + 1 : at + 1}`]
   })
   for (const hook of hooks) {

@@ -26,13 +26,15 @@ export async function finishDeliveries(keeper: Keeper, { receivers, postgres }: 
   await Promise.all(known.map(keeper.hasten))
   let left: Behind[] = []
   const areDone = async () => {
+    // Jobs write events too.
+    const owed = await postgres.ask((sql) => sql`select from outbox limit 1`)
     const behind = await postgres.ask(
       (sql) =>
         sql<Behind[]>`select w.id, w.url, w.cursor, s.version, w.failures, w.next_at, w.disabled_reason
           from webhooks w join streams s using (project_id) where w.cursor < s.version`,
     )
     left = behind
-    if (behind.length === 0) return true
+    if (behind.length === 0) return owed.length === 0 || undefined
     const slow = new Set(behind.map(({ id }) => id))
     await Promise.all(known.filter((hook) => slow.has(hook.known!.id)).map(keeper.hurry))
     return undefined
