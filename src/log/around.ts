@@ -6,6 +6,7 @@ import { eachOf } from './children.ts'
 import type { LoggedEvent, Past, Unassigned } from './past.ts'
 import type { Sql } from '../postgres/database.ts'
 import { untilFull } from '../reads/pages.ts'
+import { returnsOtherwise } from './asked-events.ts'
 import { mostAround, mostCharacters } from './limits.ts'
 
 // One row more than the limit says that it is too much.
@@ -30,7 +31,7 @@ export async function hangingOn(
       ${back.map(({ id }) => id)}::uuid[], ${back.map(({ eventId }) => eventId)}::uuid[]) b(seq, entity, id, event_id))
     select q.task_id, c.entity, c.id
     from unnest(${tasks.map(({ entityId }) => entityId)}::uuid[], ${tasks.map(({ seq }) => seq)}::bigint[],
-      ${tasks.map(({ undoes }) => undoes ?? 0)}::bigint[]) q(task_id, seq, undoes)
+      ${tasks.map((task) => (returnsOtherwise(task, events) ? 0 : (task.undoes ?? 0)))}::bigint[]) q(task_id, seq, undoes)
     left join tasks t on t.id = q.task_id
     cross join lateral (
       ${sql.unsafe(rowsNow.join(' '))} select entity, id, event_id from back where back.seq = q.seq) c

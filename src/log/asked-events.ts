@@ -42,13 +42,16 @@ export async function askedEvents(sql: Sql, { projectId, version }: At, { seqs =
 const characters = (sql: Sql, row: 'before' | 'after') =>
   sql`greatest(coalesce(char_length(${sql(row)}::text), 0) - ${plainCharacters}, 0)`
 
-/** Without what came back with a task that is among them, and did nothing else: it goes with that again. */
+/**
+ * Without what came back with a task that is among them, and did nothing else: it is deleted with the task again. Not where
+ * an earlier deletion of the task is among them too: the task then returns with other children.
+ */
 function withoutCompany(events: LoggedEvent[]): LoggedEvent[] {
   const nameOf = ({ taskId, undoes }: LoggedEvent) => `${taskId} ${undoes}`
   const cameBack = (event: LoggedEvent) => event.undoes != null && !event.before
   const tasks = events.filter((event) => event.entity === 'task' && cameBack(event))
   if (tasks.length === 0) return events
-  const back = new Set(tasks.map(nameOf))
+  const back = new Set(tasks.filter((task) => !returnsOtherwise(task, events)).map(nameOf))
   const about = Map.groupBy(events, (event) => event.entityId)
   const isCompany = (event: LoggedEvent) =>
     event.entity !== 'task' &&
@@ -56,4 +59,15 @@ function withoutCompany(events: LoggedEvent[]): LoggedEvent[] {
     back.has(nameOf(event)) &&
     about.get(event.entityId)!.length === 1
   return events.filter((event) => !isCompany(event))
+}
+
+/**
+ * Returns true if a task whose creation is undone is then restored by the undo of an earlier deletion, which is not the
+ * deletion that its creation undid.
+ */
+export function returnsOtherwise({ entityId, seq, undoes }: LoggedEvent, events: LoggedEvent[]): boolean {
+  const isEarlier = (one: LoggedEvent) =>
+    one.type === 'task.deleted' && one.entityId === entityId && one.seq < seq
+  const deletions = events.filter(isEarlier).map((one) => one.seq)
+  return deletions.length > 0 && Math.max(...deletions) !== undoes
 }

@@ -115,3 +115,19 @@ for (const [when, prepare] of [
     expect(await faultsOf(scene.sql)).toEqual([])
   })
 }
+
+test('what came back with a task is named too when that is undone and the task comes back without it', async () => {
+  const comment = await make(ada, `/tasks/${task.id}/comments`, { text: 'C' }) // 3
+  await ada.delete(`/tasks/${task.id}`) // 4
+  done(await undo({ seq: 4 })) // 5, 6
+  const undone = done(await undo({ seqs: [3, 4, 5, 6] })) // 7 to 11
+  expect(told(undone)).toEqual([
+    ...['comment.deleted 6', 'task.deleted 5', 'task.created 4', 'comment.created 4', 'comment.deleted 3'],
+  ])
+  const refused = await undo({ seqs: [8, 9, 11] })
+  expectRefusal(refused, 409, 'Seq 9 cannot be undone: task changed since by seq 10')
+  done(await undo({ batch: 7 }))
+  await removeRows()
+  expect(await comments()).toEqual([comment])
+  expect(await faultsOf(scene.sql)).toEqual([])
+})

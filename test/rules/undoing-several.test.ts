@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { purgeTask } from '../../workers/cascade.ts'
+import { openScene, type Undone } from '../http/undo-scene.ts'
+import type { Answer, Body } from '../support/client.ts'
+import { cases } from '../support/depth.ts'
+import { faultsOf } from '../support/history.ts'
+import { assertInTime } from './in-time.ts'
+
+let scene: Awaited<ReturnType<typeof openScene>>
+beforeAll(async () => void (scene = await openScene()))
+afterAll(() => scene.service.close())
+
+/** Runs the jobs of deleted tasks. */
+async function removeRows() {
+  const owed = await scene.sql<{ data: { taskId: string; eventId: string } }[]>`
+    select data from outbox where name = 'purge-task' order by id`
+  for (const { data } of owed) await purgeTask(scene.sql, data, { batchRows: 100, pauseMs: 0 })
+}
+
+const lists = { comments: 'text', subtasks: 'title' } as const
+const rowsOf = async (list: string): Promise<Body[]> => {
+  const { status, body } = await scene.ada.get(`/tasks/${scene.task.id}/${list}`)
+  return status === 200 ? (body as unknown as Body[]) : []
+}
+const childrenNow = () => Promise.all(Object.keys(lists).map(rowsOf))
+
+const step = fc.record({
+  verb: fc.constantFrom('add', 'remove', 'change', 'delete', 'undo', 'undo', 'undo'),
+  list: fc.constantFrom('comments' as const, 'subtasks' as const),
+  /** How far back what is undone is. */
+  back: fc.uniqueArray(fc.nat({ max: 5 }), { minLength: 1, maxLength: 5, size: 'max' }),
+  isRemoved: fc.boolean(),
+})
+type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
+
+async function change({ verb, list, back }: Step) {
+  const { ada, task } = scene
+  if (verb === 'delete') return ada.delete(`/tasks/${task.id}`)
+  const fields = { [lists[list]]: `C${back[0]}` }
+  if (verb === 'add') return ada.post(`/tasks/${task.id}/${list}`, fields)
+  const [one] = await rowsOf(list)
+  if (one && verb === 'remove') return ada.delete(`/tasks/${list}/${one.id}`)
+  return one && ada.patch(`/tasks/${list}/${one.id}`, fields)
+}
+
+/** What an undo answered, in short. */
+const told = ({ status, body }: Answer) =>
+  status === 200
+    ? (body as unknown as Undone).changes.map(({ type, undoes }) => `${type} ${undoes}`)
+    : body.message
+const seen = { 200: 0, 409: 0 }
+
+async function undo({ back, isRemoved }: Step) {
+  const version = await scene.version()
+  const seqs = back.map((n) => version - n).filter((seq) => seq > 1)
+  if (seqs.length === 0) return
+  const dryRun = async () => told(await scene.undo({ seqs }, scene.ada, '?dryRun=true'))
+  const [before, expected] = [await childrenNow(), await dryRun()]
+  await removeRows()
+  expect(await dryRun()).toEqual(expected)
+  const answer = await scene.undo({ seqs })
+  expect(told(answer)).toEqual(expected)
+  seen[answer.status as 200 | 409]++
+  const after = await childrenNow()
+  await removeRows()
+  expect(await childrenNow()).toEqual(after)
+  if (answer.status !== 200 || isRemoved) return
+  const [{ seq, batch }] = (answer.body as unknown as Undone).changes as [Undone['changes'][number]]
+  expect((await scene.undo(batch === null ? { seq } : { batch })).status).toBe(200)
+  expect(withoutTimes(await childrenNow())).toEqual(withoutTimes(before))
+}
+const withoutTimes = (all: Body[][]) => all.map((list) => list.map(({ updatedAt: _, ...row }) => row))
+
+test('an undo of several events is the same before and after workers remove rows, loses nothing, and can be undone', async () => {
+  const lives = fc.array(step, { minLength: 8, maxLength: 20, size: 'max' })
+  const property = fc.asyncProperty(lives, async (steps) => {
+    await scene.sql`truncate streams, events, outbox, projects, members, tasks, subtasks, comments`
+    await scene.furnish()
+    await scene.bothIn(scene.task.id)
+    for (const step of steps) {
+      if (step.isRemoved) await removeRows()
+      await (step.verb === 'undo' ? undo(step) : change(step))
+    }
+    await removeRows()
+    expect(await faultsOf(scene.sql)).toEqual([])
+  })
+  await assertInTime(property, { numRuns: cases(30), withinMs: 30_000 })
+  expect(Math.min(...Object.values(seen))).toBeGreaterThan(0)
+})
