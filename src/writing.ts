@@ -1,69 +1,115 @@
+import { Scheduler } from './admission/scheduler.ts'
 import type { React } from './log/rule.ts'
 import type { Command } from './commands/command.ts'
-import { openCompany } from './commands/company.ts'
+import { openExecute } from './commands/execute.ts'
 import { openLookUp } from './commands/look-up.ts'
-import { openPerform } from './commands/perform.ts'
+import { openFindPerson } from './reads/people.ts'
 import { registryOf } from './commands/registry.ts'
 import { openPlaces } from './commands/places.ts'
+import { openRouter } from './commands/router.ts'
+import { openRun } from './commands/route.ts'
 import { openNaming } from './commands/naming.ts'
 import { openReadPast } from './log/read-past.ts'
-import { openRun } from './commands/run.ts'
 import { Actors } from './actor/actors.ts'
 import { openCommit, type Unit } from './commit/commit.ts'
+import { openFindKept } from './commit/idempotency.ts'
 import { movedBy } from './commit/moved.ts'
+import { Recent } from './commit/recent.ts'
+import type { Config } from './config.ts'
+import { Hints } from './followers/hints.ts'
+import { openFollowers } from './followers/followers.ts'
 import { Leases } from './lock/leases.ts'
 import { openFindLanded } from './actor/landed.ts'
 import { openLoader } from './actor/load.ts'
+import { openJobs } from './jobs/queue.ts'
 import type { Log } from './log.ts'
+import { openCounts } from './metrics/counts.ts'
+import { openSharedClock } from './postgres/clock.ts'
+import { openDatabase } from './postgres/database.ts'
+import { openOldestKept } from './reads/kept.ts'
+import { OwnSteps } from './reads/own-steps.ts'
+import { openFindRole } from './reads/role-lookup.ts'
+import { openVersions } from './reads/versions.ts'
+import { disconnect, openRedis, openSubscriber } from './redis/connections.ts'
 import { withSpans } from './tracing/parts.ts'
 import type { Tracing } from './tracing/tracing.ts'
-import type { Ground } from './ground.ts'
 
-/** What the service is about: what may be done, and what work a committed fact asks for. */
+/** The commands of the service, and the jobs that its events ask for. */
 export interface Domain {
   commands: Command<never>[]
   react: React
 }
 
-/** The way of every write: to its project's home, and there through its actor. */
-export function openWriting(ground: Ground, domain: Domain, log: Log, tracing?: Tracing) {
-  const { config, counts, database, redis, scheduler } = ground
+type Ground = ReturnType<typeof openGround>
+
+/** Opens all that runs commands: the connections, and the way of a command to its project's home and actor. */
+export function openWriting(config: Config, log: Log, domain: Domain, tracing?: Tracing) {
+  const ground = openGround(config, log)
+  const { clock, counts, database, redis, subscriber, jobs, scheduler, findPerson, findRole } = ground
   const actors = openActors(ground, domain.react)
   const registry = registryOf(domain.commands)
   const places = openPlaces(database.reads, counts.caches.places)
-  const lookUp = openLookUp(ground.findPerson, places)
-  const performing = openPerform({ actors, findRole: ground.findRole, lookUp, limits: config, log })
-  const named = openNaming(database.reads, performing)
-  const perform = withSpans(named, tracing)
+  const lookUp = openLookUp(findPerson, places)
+  const explain = openNaming(database.reads)
+  const execute = withSpans(openExecute({ actors, findRole, lookUp, limits: config, explain, log }), tracing)
   const isClosing = () => actors.isClosing
-  const means = { config, redis, registry, perform, scheduler, isClosing, log }
-  const company = openCompany({ ...means, counts: counts.orders })
+  const means = { config, redis, registry, execute, scheduler, isClosing, log }
+  const router = openRouter({ ...means, counts: counts.orders })
   return {
+    ...ground,
     actors,
-    run: openRun({ registry, places, deliver: company.deliver, timeoutMs: config.writeTimeoutMs }),
+    run: openRun({ registry, places, route: router.route, timeoutMs: config.writeTimeoutMs }),
+    /** Joins the processes that write together; `asHome`, projects may be at home here. */
     async join(asHome: boolean) {
-      await ground.clock.known
-      await company.join(asHome)
+      await clock.known
+      await router.join(asHome)
     },
+    /** Drains the actors, then closes every connection; bounded in time. */
     async close() {
-      await company.leave(config.drainTimeoutMs / 4)
+      await router.leave(config.drainTimeoutMs / 4)
       await actors.close(config.drainTimeoutMs / 2)
-      await company.close()
+      await router.close()
+      await clock.close()
+      await jobs.close()
+      disconnect(redis)
+      disconnect(subscriber)
+      await database.close()
     },
   }
 }
 
-function openActors(
-  { config, counts, database, redis, subscriber, hints, recent, steps, jobs, ...ground }: Ground,
-  react: React,
-): Actors {
+/** Connections and caches that reads and writes share. */
+function openGround(config: Config, log: Log) {
+  const counts = openCounts()
+  const database = openDatabase(config, counts.queries)
+  const redis = openRedis(config.redisUrl, log)
+  const subscriber = openSubscriber(config.redisUrl, log)
+  const hints = new Hints(redis, subscriber, `${config.redisPrefix}:versions`)
+  const steps = new OwnSteps()
+  const versions = openVersions(database.reads, steps, counts.readWaits.versions)
+  const followers = openFollowers(database.reads, hints, config, log)
+  return {
+    ...{ config, log, counts, database, redis, subscriber, hints, versions, followers, steps },
+    clock: openSharedClock(database.chores, log),
+    jobs: openJobs(config, log),
+    webhookHints: new Hints(redis, subscriber, `${config.redisPrefix}:webhooks`),
+    scheduler: new Scheduler(),
+    recent: new Recent((projectId) => followers.countOf(projectId) > 0),
+    findKept: openFindKept(database.reads),
+    findPerson: openFindPerson(database.reads, config.smtpUrl !== ''),
+    findRole: openFindRole(database.reads, versions, counts.caches.roles, counts.readWaits.roles),
+    oldestKept: openOldestKept(database.reads),
+  }
+}
+
+function openActors(ground: Ground, react: React): Actors {
+  const { config, counts, database, redis, subscriber, hints, recent, steps, jobs } = ground
   const { commitSlots: slots, commitEvents: events, commitShapes: shapes, writeTimeoutMs: timeoutMs } = config
-  const commit = openCommit(database.commits, { slots, events, shapes, timeoutMs }, counts.commits)
   const by = {
     loader: openLoader(database.reads),
     findLanded: openFindLanded(database.reads),
     versions: ground.versions,
-    commit,
+    commit: openCommit(database.commits, { slots, events, shapes, timeoutMs }, counts.commits),
     findKept: ground.findKept,
     readPast: openReadPast({ sql: database.reads, ...ground }),
     react,

@@ -1,6 +1,6 @@
 import { removeMember } from '../modules/members/commands.ts'
 import { deleteProject } from '../modules/projects/commands.ts'
-import type { Run } from '../src/commands/run.ts'
+import type { Run } from '../src/commands/route.ts'
 import type { Sql } from '../src/postgres/database.ts'
 import { Refusal } from '../src/wire/refusals.ts'
 import { nilId } from '../src/ids.ts'

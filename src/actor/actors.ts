@@ -2,9 +2,8 @@ import type { Config } from '../config.ts'
 import { within } from '../within.ts'
 import { tooLate, unavailable } from '../wire/refusals.ts'
 import { isId, newId } from '../ids.ts'
-import type { Posted, Work } from './work.ts'
+import type { QueuedCommand } from './queued-command.ts'
 import type { Leases } from '../lock/leases.ts'
-import { Pass } from './pass.ts'
 import { ProjectActor } from './project-actor.ts'
 import { State } from './state.ts'
 import { transact, type Transactor } from './transact.ts'
@@ -14,9 +13,9 @@ const tidyEveryMs = 250
 /** The projects this process writes, each behind its actor. */
 export class Actors {
   private readonly actors = new Map<string, ProjectActor>()
-  /** What is not answered yet. */
-  private readonly open = new Set<Posted>()
-  private readonly pass = new Pass()
+  /** Commands whose batch has not ended. */
+  private readonly open = new Set<QueuedCommand>()
+  private ready: ProjectActor[] = []
   isClosing = false
   private emptied: (() => void) | null = null
   private readonly tidying: ReturnType<typeof setInterval>
@@ -27,40 +26,29 @@ export class Actors {
     private readonly config: Config,
   ) {
     this.tidying = setInterval(() => {
-      this.refuseLate()
+      this.rejectLate()
       this.tidy()
     }, tidyEveryMs)
   }
 
   /**
-   * Does a piece of work and gives its answer once it is durable.
-   * @param deadline when to give up, on the clock of performance.now()
-   * @throws Refusal what the rule refused, or 503 when too much waits or the deadline passes.
+   * Runs a command and returns its answer once it is durable.
+   * @throws Refusal the rule's, or 503 when too many commands wait or the deadline passes.
    */
-  run<T>(work: Work<T>, deadline: number): Promise<T> {
+  run<T>(command: QueuedCommand<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      // What cannot be an id names a project that is not there: the rule says so in its own words.
-      if (!isId(work.projectId)) return resolve(decideOnNothing(work))
+      // Text that is no id names a project that does not exist: the rule says so in its own words.
+      if (!isId(command.projectId)) return resolve(decideOnNothing(command))
+      const now = performance.now()
       if (this.isClosing) throw unavailable('The service is shutting down')
-      if (deadline <= performance.now()) throw tooLate()
+      if (command.deadline <= now) throw tooLate()
       if (this.open.size >= this.config.waitingCommands) throw unavailable('Too many writes wait')
-      const posted = { work, deadline } as Posted
-      posted.resolve = (answer) => {
-        this.done(posted)
-        resolve(answer as T)
-      }
-      posted.reject = (reason) => {
-        this.done(posted)
-        reject(reason)
-      }
-      this.post(posted)
-      this.open.add(posted)
+      command.resolve = resolve
+      command.reject = reject
+      command.since = now
+      this.post(command as QueuedCommand)
+      this.open.add(command as QueuedCommand)
     })
-  }
-
-  private done(posted: Posted): void {
-    this.open.delete(posted)
-    if (this.open.size === 0) this.emptied?.()
   }
 
   /** The project's state in memory, which may be out of date. */
@@ -90,79 +78,102 @@ export class Actors {
     await this.leases.close()
   }
 
-  private post(posted: Posted): void {
-    const { projectId, otherProjectId, opens } = posted.work
-    if (otherProjectId && otherProjectId !== projectId) this.postToBoth(posted, [projectId, otherProjectId])
-    else this.actorOf(projectId, opens).post(posted)
+  /**
+   * Has an actor decide at the end of this turn of the event loop, so that commands that arrived together are committed
+   * together.
+   */
+  soon(actor: ProjectActor): void {
+    if (this.ready.push(actor) === 1) setImmediate(this.decideAll)
+  }
+
+  /** The batch of these commands has ended. */
+  ended(commands: QueuedCommand[]): void {
+    for (const command of commands) this.open.delete(command)
+    if (this.open.size === 0) this.emptied?.()
+  }
+
+  private readonly decideAll = (): void => {
+    const actors = this.ready
+    this.ready = []
+    for (const actor of actors) actor.decide()
+  }
+
+  private post(command: QueuedCommand): void {
+    const { projectId, otherProjectId, opens } = command
+    if (otherProjectId && otherProjectId !== projectId) this.postToBoth(command, [projectId, otherProjectId])
+    else this.actorOf(projectId, opens).post(command)
   }
 
   /**
    * One commit over two actors: both are held, always the lower id first, so that no two moves deadlock. The first one waits
    * for the other no longer than the caller does.
    */
-  private postToBoth(posted: Posted, projectIds: [string, string]): void {
+  private postToBoth(command: QueuedCommand, projectIds: [string, string]): void {
     const [firstId, secondId] = projectIds.sort() as [string, string]
     const first = this.actorOf(firstId)
     const withFirst = async () => {
-      const second = this.actorOf(secondId) // not before: until it has work it may be forgotten
+      const second = this.actorOf(secondId) // not before: an actor without work may be dropped
       let [hasBegun, isLate] = [false, false]
       const done = second.exclusively(async () => {
         hasBegun = !isLate
         if (isLate) return
-        await transact(this.by, [first, second], [posted])
+        await transact(this.by, [first, second], [command])
       })
-      await within(posted.deadline - performance.now(), done)
+      await within(command.deadline - performance.now(), done)
       isLate = !hasBegun
       if (hasBegun) await done
+      else command.reject(tooLate())
     }
-    first.exclusively(withFirst).catch(posted.reject)
+    const done = first.exclusively(withFirst).catch(command.reject)
+    void done.then(() => this.ended([command]))
   }
 
   private actorOf(projectId: string, opens = false): ProjectActor {
     const known = this.actors.get(projectId)
-    if (known) {
-      known.usedAt = performance.now()
-      this.actors.delete(projectId)
-      this.actors.set(projectId, known) // most recently used last
-      return known
-    }
+    if (known) return known
     const { mailboxCommands, commitEvents } = this.config
     const limits = {
       mailboxCommands,
       batchCommands: commitEvents,
       stateBytes: this.config.actorCacheBytes / 8,
     }
-    const actor = new ProjectActor(projectId, this.by, this.leases, this.pass, limits)
+    const actor = new ProjectActor(projectId, this.by, this.leases, this, limits)
     if (opens) actor.state = new State(projectId)
     this.actors.set(projectId, actor)
     return actor
   }
 
-  /** A commit under way may take its time: whoever waits for it is told in time that nobody knows. */
-  private refuseLate(): void {
+  /** Rejects commands whose deadline passes while their commit is still under way. */
+  private rejectLate(): void {
     const now = performance.now()
-    for (const { deadline, reject } of this.open) {
-      if (deadline <= now) reject(tooLate())
+    for (const command of this.open) {
+      if (command.deadline > now) continue
+      command.reject(tooLate())
+      this.ended([command])
     }
   }
 
-  /** Forgets what rested for a while, and before that what was used longest ago when all together is too much. */
+  /** Drops actors that have rested for a while, and the least recently used ones when together they are too much. */
   private tidy(): void {
     let bytes = 0
-    for (const actor of this.actors.values()) bytes += actor.bytes
+    const resting: ProjectActor[] = []
+    for (const actor of this.actors.values()) {
+      bytes += actor.bytes
+      if (actor.idle) resting.push(actor)
+    }
     const stale = performance.now() - this.config.actorIdleMs
-    for (const [id, actor] of this.actors) {
+    for (const actor of resting.sort((a, b) => a.usedAt - b.usedAt)) {
       const tooMuch = this.actors.size > this.config.actors || bytes > this.config.actorCacheBytes
       if (!tooMuch && actor.usedAt > stale) return
-      if (!actor.idle) continue
-      this.actors.delete(id)
+      this.actors.delete(actor.projectId)
       bytes -= actor.bytes
     }
   }
 }
 
-function decideOnNothing<T>({ projectId, caller, decide }: Work<T>): T {
-  const nothing = new State(projectId)
+function decideOnNothing<T>(command: QueuedCommand<T>): T {
+  const nothing = new State(command.projectId)
+  const { caller } = command
   const context = { caller, now: new Date().toISOString(), newId, newEventId: newId }
-  return decide(nothing, context, nothing).answer
+  return command.decide(nothing, context, nothing).answer
 }

@@ -1,92 +1,161 @@
-import { clockAfter, newId } from '../ids.ts'
+import { type Clock, clockAfter, newId } from '../ids.ts'
 import type { OwedJob } from '../jobs/queue.ts'
-import type { Unit } from '../commit/commit.ts'
-import type { StoredEvent } from '../model/events.ts'
-import type { React } from '../log/rule.ts'
+import type { Head, Unit } from '../commit/commit.ts'
+import type { Change, StoredEvent } from '../model/events.ts'
+import type { Context, React } from '../log/rule.ts'
 import { claimOf, isOwn, type Kept, nameOf, replay } from '../commit/idempotency.ts'
 import { outcomeUnknown, Refusal } from '../wire/refusals.ts'
 import type { Reply } from '../wire/reply.ts'
-import type { Prepared } from './prepare.ts'
+import type { QueuedCommand } from './queued-command.ts'
 import { evolve } from './evolve.ts'
 import type { State } from './state.ts'
-import type { Posted } from './work.ts'
+import type { Prepared } from './warm.ts'
 
-/** What became of a batch: each command's answer or refusal, told once it is known to be true, and what to commit. */
+/** What became of a batch: what to commit, and each command's outcome, told once it is known to be true. */
 export interface Decided {
-  settle(): void
   unit: Unit
+  outcomes: Outcome[]
 }
 
-type Was = Pick<State, 'version' | 'lastEventId'>
+/** An answer, or the reason for a rejection. */
+interface Outcome {
+  command: QueuedCommand
+  answer: unknown
+  isRejected: boolean
+}
+
+/** A batch while its commands are decided. */
+interface Deciding extends Prepared {
+  clock: Clock
+  events: StoredEvent[]
+  /** Replies and claims to keep with the commit. */
+  keeps: Map<string, Kept> | undefined
+}
 
 /**
- * Decides commands one after another on the evolving states; a refusal leaves no trace for the next one.
+ * Decides commands one after another on the evolving states; a rejected command leaves no trace for the next one.
  * The states run ahead of the database from here on: when the commit fails they are out of date, whatever was decided on
  * them, and must be thrown away. So they are not forked for each batch.
  */
 export function decideBatch(prepared: Prepared, react: React): Decided {
-  const { states, batch, kept: known } = prepared
-  const before = states.map(({ version, lastEventId }) => ({ version, lastEventId }))
-  const { now, newId, idsFor } = clockAfter(before.map(({ lastEventId }) => lastEventId))
+  const { states, kept, pasts, rejected, batch } = prepared
+  const heads = states.map(headOf)
+  const clock = clockAfter(states.map(({ lastEventId }) => lastEventId))
   const events: StoredEvent[] = []
-  const kept = new Map<string, Kept>()
-  const settlements = batch.map((posted) => {
-    const { work, resolve, reject } = posted
-    try {
-      const { caller, ifMatch, guard } = work
-      const answered = guard && (known.get(nameOf(guard)) ?? kept.get(nameOf(guard)))
-      const reply = answered && replay(answered, guard)
-      if (reply) return () => resolve(reply)
-      const past = toldTo(posted, prepared, events)
-      const claims = work.ownIds?.map(claimOf)
-      const claimed = claims && keysIn(claims, known, kept)
-      const context = { caller, ifMatch, now, newId, newEventId: idsFor(work.id), past, claimed }
-      const source = stateOf(states, work.projectId)
-      const target = stateOf(states, work.otherProjectId ?? work.projectId)
-      const { changes, answer, isBatch, isTold } = work.decide(source, context, target)
-      const isNothing = changes.length === 0 && (!guard || isOwn(guard))
-      const batch = isBatch ? source.version + 1 : undefined
-      for (const change of changes) {
-        const { version: seq } = evolve(stateOf(states, change.projectId), change)
-        events.push({ ...change, seq, actorId: caller.userId, at: now, batch })
-      }
-      if (changes.length > 0) for (const claim of claims ?? []) kept.set(nameOf(claim), claim)
-      const isRepeatable = guard && isOwn(guard) && (changes.length === 0 || isTold)
-      if (guard && !isRepeatable) kept.set(nameOf(guard), { ...guard, ...(answer as unknown as Reply) })
-      return () => (work.again && isNothing ? reject(outcomeUnknown()) : resolve(answer))
-    } catch (error) {
-      return () => reject(work.again && error instanceof Refusal ? outcomeUnknown() : error)
-    }
+  const deciding: Deciding = { states, kept, pasts, rejected, batch, clock, events, keeps: undefined }
+  const outcomes = batch.map((command) => decideOne(deciding, command))
+  states.forEach((state, n) => {
+    state.forgetDemanded()
+    const head = heads[n]!
+    head.version = state.version
+    head.lastNumber = state.lastNumber
+    head.lastEventId = state.lastEventId
   })
-  for (const state of states) state.forgetDemanded()
-  const heads = states.map((state, i) => headOf(state, before[i]!))
-  const jobs = events.flatMap((event) => react(event).map((job) => outboxRow(event, job)))
-  const unit = { heads, events, jobs, kept: [...kept.values()] }
-  return { settle: () => settlements.forEach((tell) => tell()), unit }
+  const { keeps } = deciding
+  return {
+    unit: { heads, events, jobs: jobsOf(events, react), kept: keeps ? [...keeps.values()] : [] },
+    outcomes,
+  }
 }
 
-/** The keys among these that are kept already, in the database or by a command before. */
-const keysIn = (claims: Kept[], ...all: ReadonlyMap<string, Kept>[]): string[] =>
-  claims.flatMap((claim) => (all.some((kept) => kept.has(nameOf(claim))) ? claim.key : []))
+/** Tells the callers of a batch what became of their commands. */
+export function settle({ outcomes }: Decided): void {
+  for (const { command, answer, isRejected } of outcomes)
+    if (isRejected) command.reject(answer)
+    else command.resolve(answer)
+}
+
+function decideOne(deciding: Deciding, command: QueuedCommand): Outcome {
+  try {
+    const { guard } = command
+    const answered = guard && (deciding.kept.get(nameOf(guard)) ?? deciding.keeps?.get(nameOf(guard)))
+    if (answered) return { command, answer: replay(answered, guard), isRejected: false }
+    const { answer, isNothing } = decideNew(deciding, command)
+    // A retried command may still be committed by its first copy: nobody is told that it changed nothing.
+    if (command.again && isNothing) return { command, answer: outcomeUnknown(), isRejected: true }
+    return { command, answer, isRejected: false }
+  } catch (error) {
+    const isUnknown = command.again && error instanceof Refusal
+    return { command, answer: isUnknown ? outcomeUnknown() : error, isRejected: true }
+  }
+}
+
+/** Decides a command that was not answered before, and takes its changes into the states and events. */
+function decideNew(deciding: Deciding, command: QueuedCommand) {
+  const { states, events } = deciding
+  const { guard, ownIds } = command
+  const context = contextOf(deciding, command)
+  const source = stateOf(states, command.projectId)
+  const target = command.otherProjectId ? stateOf(states, command.otherProjectId) : source
+  const { changes, answer, isBatch, isTold } = command.decide(source, context, target)
+  const batch = isBatch ? source.version + 1 : undefined
+  for (const change of changes) {
+    const { version } = evolve(stateOf(states, change.projectId), change)
+    events.push(eventOf(change, version, context, batch))
+  }
+  if (ownIds && changes.length > 0) for (const id of ownIds) keep(deciding, claimOf(id))
+  const isOwnKey = guard !== undefined && isOwn(guard)
+  // The reply of an own key is found again in the log, if it is all there.
+  if (guard && !(isOwnKey && (changes.length === 0 || isTold)))
+    keep(deciding, { ...guard, ...(answer as Reply) })
+  return { answer, isNothing: changes.length === 0 && (!guard || isOwnKey) }
+}
 
 /** @throws Refusal why the command was rejected while its batch was prepared */
-function toldTo(posted: Posted, { pasts, rejected }: Prepared, decided: readonly StoredEvent[]) {
-  const refusal = rejected.get(posted)
+function contextOf(
+  { clock, kept, keeps, pasts, rejected, events }: Deciding,
+  command: QueuedCommand,
+): Context {
+  const refusal = rejected.get(command)
   if (refusal) throw refusal
-  const past = pasts.get(posted)
-  return past && { ...past, decided }
+  const past = pasts.get(command)
+  const isKept = (id: string) => kept.has(nameOf(claimOf(id))) || keeps?.has(nameOf(claimOf(id)))
+  return {
+    caller: command.caller,
+    ifMatch: command.ifMatch,
+    now: clock.now,
+    newId: clock.newId,
+    newEventId: clock.idsFor(command.id),
+    past: past && { ...past, decided: events },
+    claimed: command.ownIds?.filter(isKept),
+  }
 }
 
-const headOf = ({ projectId, version, lastNumber, lastEventId }: State, was: Was) => ({
-  ...{ projectId, expected: was.version, expectedEventId: was.lastEventId },
+function keep(deciding: Deciding, kept: Kept): void {
+  deciding.keeps ??= new Map()
+  deciding.keeps.set(nameOf(kept), kept)
+}
+
+/** Written out: to spread a change costs several times as much, for every event. */
+const eventOf = (change: Change, seq: number, { caller, now }: Context, batch?: number): StoredEvent => ({
+  id: change.id,
+  projectId: change.projectId,
+  type: change.type,
+  entity: change.entity,
+  entityId: change.entityId,
+  before: change.before,
+  after: change.after,
+  undoes: change.undoes,
+  untold: change.untold,
+  seq,
+  actorId: caller.userId,
+  at: now,
+  batch,
+})
+
+/** The head of a project that is still to be decided on. */
+const headOf = ({ projectId, version, lastNumber, lastEventId }: State): Head => ({
+  ...{ projectId, expected: version, expectedEventId: lastEventId },
   ...{ version, lastNumber, lastEventId },
 })
 
 const stateOf = (states: State[], projectId: string): State =>
-  states.find((state) => state.projectId === projectId) as State
+  states.length === 1 ? states[0]! : states.find((state) => state.projectId === projectId)!
 
-const outboxRow = (event: StoredEvent, job: Pick<OwedJob, 'name' | 'data'>): OwedJob => ({
-  id: newId(),
-  projectId: event.projectId,
-  ...job,
-})
+function jobsOf(events: StoredEvent[], react: React): OwedJob[] {
+  const jobs: OwedJob[] = []
+  for (const event of events)
+    for (const { name, data } of react(event))
+      jobs.push({ id: newId(), projectId: event.projectId, name, data })
+  return jobs
+}

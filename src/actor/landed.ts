@@ -1,10 +1,11 @@
 import type { StoredEvent } from '../model/events.ts'
-import { isAhead, isMadeAfter, tailOf } from '../ids.ts'
+import { isAhead, tailOf } from '../ids.ts'
 import type { Sql } from '../postgres/database.ts'
 import { outcomeUnknown } from '../wire/refusals.ts'
 import type { State } from './state.ts'
-import type { Posted } from './work.ts'
 import { eventFields } from '../postgres/event-fields.ts'
+import type { QueuedCommand } from './queued-command.ts'
+import { logOf, mayBeCommitted } from './warm.ts'
 
 const pageEvents = 1_000
 /** Pages of events that are ahead of the clock. All commands that are under way are among them, or nearly all. */
@@ -49,40 +50,23 @@ export function openFindLanded(sql: Sql): FindLanded {
   }
 }
 
-/** Answers the orders that stand already, and gives the others. As a rule none can, and nothing is asked. */
-export async function withoutLanded(find: FindLanded, states: State[], batch: Posted[]): Promise<Posted[]> {
-  const suspects = batch.filter(({ work }) => mayStand(states, work))
+/** Answers the commands that are already committed, and returns the others. As a rule none can be, and nothing is read. */
+export async function withoutLanded(
+  find: FindLanded,
+  states: State[],
+  batch: QueuedCommand[],
+): Promise<QueuedCommand[]> {
+  const suspects = batch.filter((command) => mayBeCommitted(states, command))
   if (suspects.length === 0) return batch
-  const { projectId, version } = logOf(states, suspects[0]!.work)
-  const ids = suspects.map(({ work }) => work.id)
+  const { projectId, version } = logOf(states, suspects[0]!)
+  const ids = suspects.map(({ id }) => id)
   const landed = await find(projectId, version, ids)
-  return batch.filter(({ work, resolve, reject }) => {
-    const event = landed.get(work.id)
-    const answer = event ? work.recall?.(event) : undefined
-    if (answer !== undefined) resolve(answer)
-    const isUnknown = event === null && work.again === true
-    if (isUnknown) reject(outcomeUnknown())
+  return batch.filter((command) => {
+    const event = landed.get(command.id)
+    const answer = event ? command.recall(event) : undefined
+    if (answer !== undefined) command.resolve(answer)
+    const isUnknown = event === null && command.again === true
+    if (isUnknown) command.reject(outcomeUnknown())
     return answer === undefined && !isUnknown
   })
-}
-
-/**
- * An order that stands is either older than the latest event that was found here, or came of this very state: and then
- * only an order that is given again is decided twice.
- */
-export const isSuspect = (states: State[], work: Posted['work']): boolean =>
-  work.again === true || mayBeIn(logOf(states, work), work.id)
-
-/** Where a log is ahead of the clock, its ids do not tell: then a command that was made after it was loaded is not in it. */
-const mayBeIn = ({ loaded }: State, id: string): boolean =>
-  loaded.eventId >= id && !(isMadeAfter(id, loaded.at) && isAhead(loaded.eventId))
-
-/** Of one that keeps its answer, that is looked for: see prepare.ts. */
-export const mayStand = (states: State[], work: Posted['work']): boolean =>
-  work.recall !== undefined && isSuspect(states, work)
-
-/** The state of the project in which an order's first event is: the one that a task moves to. */
-function logOf(states: State[], { projectId, otherProjectId = projectId }: Posted['work']): State {
-  if (states.length === 1) return states[0]!
-  return states.find((state) => state.projectId === otherProjectId)!
 }

@@ -1,30 +1,13 @@
-import { claimOf, type FindKept, type Guard, isOwn, type Kept, nameOf } from '../commit/idempotency.ts'
-import { type FindLanded, isSuspect, mayStand, withoutLanded } from './landed.ts'
+import { claimOf, type FindKept, type Guard, type Kept, nameOf } from '../commit/idempotency.ts'
+import { type FindLanded, withoutLanded } from './landed.ts'
 import type { AskedOfLog, Past, ReadPast } from '../log/past.ts'
 import { Refusal, tooLate } from '../wire/refusals.ts'
 import { within } from '../within.ts'
 import type { Loader } from './load.ts'
 import type { Needs } from './needs.ts'
 import type { State } from './state.ts'
-import type { Posted } from './work.ts'
-
-/** What an actor lends to a commit: its project's warm state, which is dropped when it proves stale. */
-export interface Holder {
-  readonly projectId: string
-  state: State | null
-}
-
-/** What a batch is decided on: the states, and what its Idempotency-Keys were answered before. */
-export interface Prepared {
-  states: State[]
-  kept: ReadonlyMap<string, Kept>
-  /** What the log told those that asked. */
-  pasts: Pasts
-  /** Why commands are rejected before their rule is asked. */
-  rejected: ReadonlyMap<Posted, Refusal>
-  /** What is still to be decided: not the commands that stand already. */
-  batch: Posted[]
-}
+import type { QueuedCommand } from './queued-command.ts'
+import { type Holder, keyToFind, type Prepared } from './warm.ts'
 
 export interface Asks {
   loader: Loader
@@ -33,41 +16,17 @@ export interface Asks {
   readPast: ReadPast
 }
 
-type Pasts = ReadonlyMap<Posted, Past>
-type Rejected = Map<Posted, Refusal>
-
-const noneKept = new Map<string, Kept>()
-const noPasts: Pasts = new Map()
-const noneRejected: ReadonlyMap<Posted, Refusal> = new Map()
-
-/** What is there already for the batch: undefined when something has to be asked first. */
-export function warm(holders: Holder[], batch: Posted[]): Prepared | undefined {
-  const states: State[] = []
-  for (const { state } of holders) {
-    if (!state) return undefined
-    states.push(state)
-  }
-  return batch.every(({ work }) => isReady(states, work))
-    ? { states, kept: noneKept, pasts: noPasts, rejected: noneRejected, batch }
-    : undefined
-}
-
-const isReady = (states: State[], work: Posted['work']): boolean =>
-  !guardOf(states, work) && !mayStand(states, work) && states.every((state) => state.knowsAll(work.needs))
-
-/** The key under which it may have been answered before: its own, only when it may stand. */
-const guardOf = (states: State[], work: Posted['work']): Guard | undefined =>
-  work.guard && isOwn(work.guard) && !isSuspect(states, work) ? undefined : work.guard
+type Rejected = Map<QueuedCommand, Refusal>
 
 /**
  * Asks the database for what the batch needs, and answers the commands in it that stand already. Versions and roles come
  * first: nothing is loaded for a command that those reject.
  */
-export async function prepare(asks: Asks, holders: Holder[], batch: Posted[]): Promise<Prepared> {
+export async function prepare(asks: Asks, holders: Holder[], batch: QueuedCommand[]): Promise<Prepared> {
   const states: State[] = []
   for (const holder of holders) states.push((holder.state ??= await asks.loader.state(holder.projectId)))
-  const rejected = new Map<Posted, Refusal>()
-  const admitted = batch.filter((posted) => isAuthorized(states, posted, rejected))
+  const rejected = new Map<QueuedCommand, Refusal>()
+  const admitted = batch.filter((command) => isAuthorized(states, command, rejected))
   await loadRows(asks.loader, states, admitted)
   const rest = await withoutLanded(asks.findLanded, states, batch)
   const [kept, pasts] = await Promise.all([
@@ -77,40 +36,44 @@ export async function prepare(asks: Asks, holders: Holder[], batch: Posted[]): P
   return { states, kept, pasts, rejected, batch: rest }
 }
 
-function isAuthorized(states: State[], posted: Posted, rejected: Rejected): boolean {
-  const { work } = posted
+function isAuthorized(states: State[], command: QueuedCommand, rejected: Rejected): boolean {
+  if (!command.needs) return true
   const stateOf = (id: string) => states.find(({ projectId }) => projectId === id)!
   try {
-    work.authorize?.(stateOf(work.projectId), stateOf(work.otherProjectId ?? work.projectId))
+    command.authorize(stateOf(command.projectId), stateOf(command.otherProjectId ?? command.projectId))
     return true
   } catch (error) {
-    return reject(rejected, posted, error)
+    return reject(rejected, command, error)
   }
 }
 
 /** Notes why a command is rejected: the batch says so once its version has proved current. @throws all but Refusals */
-function reject(rejected: Rejected, posted: Posted, error: unknown): false {
+function reject(rejected: Rejected, command: QueuedCommand, error: unknown): false {
   if (!(error instanceof Refusal)) throw error
-  rejected.set(posted, error)
+  rejected.set(command, error)
   return false
 }
 
 /** What the log tells, up to the version that is here, with the rows that it is about. */
-async function readPasts({ readPast, loader }: Asks, states: State[], batch: Posted[], rejected: Rejected) {
-  const pasts = new Map<Posted, Past>()
-  const read = async (posted: Posted, asked: AskedOfLog) => {
-    const { work, deadline } = posted
-    const { caller, projectId } = work
+async function readPasts(
+  { readPast, loader }: Asks,
+  states: State[],
+  batch: QueuedCommand[],
+  rejected: Rejected,
+) {
+  const pasts = new Map<QueuedCommand, Past>()
+  const read = async (command: QueuedCommand, asked: AskedOfLog) => {
+    const { caller, projectId, deadline } = command
     const state = states.find((one) => one.projectId === projectId)!
     const at = { projectId, version: state.version, caller, role: state.roleOf(caller.userId), deadline }
     const past = await beforeDeadline(deadline, readPast(at, asked))
     await loader.rows(state, [neededBy(past)])
-    pasts.set(posted, past)
+    pasts.set(command, past)
   }
-  const all = batch.filter((posted) => posted.work.needs?.past && !rejected.has(posted))
+  const all = batch.filter((command) => command.needs?.past && !rejected.has(command))
   await Promise.all(
-    all.map((posted) =>
-      read(posted, posted.work.needs!.past!).catch((error) => reject(rejected, posted, error)),
+    all.map((command) =>
+      read(command, command.needs!.past!).catch((error) => reject(rejected, command, error)),
     ),
   )
   return pasts
@@ -132,8 +95,8 @@ function neededBy({ events, taken }: Past): Needs {
   return needs
 }
 
-async function loadRows(loader: Loader, states: State[], batch: Posted[]): Promise<void> {
-  const needs = batch.flatMap(({ work }) => work.needs ?? [])
+async function loadRows(loader: Loader, states: State[], batch: QueuedCommand[]): Promise<void> {
+  const needs = batch.flatMap(({ needs }) => needs ?? [])
   if (needs.length === 0) return
   const loaded = states.map((state) => loader.rows(state, needs))
   // What leaves with a task may be much: its command comes alone, and stops when its caller gives up.
@@ -142,10 +105,10 @@ async function loadRows(loader: Loader, states: State[], batch: Posted[]): Promi
 }
 
 /** What the batch's Idempotency-Keys were answered before, and which ids of clients are claimed. */
-async function findKept(find: FindKept, states: State[], batch: Posted[]): Promise<Map<string, Kept>> {
-  const guards = batch.flatMap(({ work }): Guard[] => {
-    const claims = work.ownIds?.map(claimOf) ?? []
-    return [...claims, ...(guardOf(states, work) ? [work.guard!] : [])]
+async function findKept(find: FindKept, states: State[], batch: QueuedCommand[]): Promise<Map<string, Kept>> {
+  const guards = batch.flatMap((command): Guard[] => {
+    const claims = command.ownIds?.map(claimOf) ?? []
+    return [...claims, keyToFind(states, command) ?? []].flat()
   })
   const kept = await Promise.all(guards.map(find))
   return new Map(kept.flatMap((answer) => (answer ? [[nameOf(answer), answer] as const] : [])))

@@ -1,15 +1,67 @@
-import type { Posted } from './work.ts'
+import { isOverloaded } from '../postgres/overload.ts'
+import { unavailable } from '../wire/refusals.ts'
+import type { QueuedCommand } from './queued-command.ts'
 import type { Leases } from '../lock/leases.ts'
-import { Mailbox } from './mailbox.ts'
 import type { State } from './state.ts'
-import type { Pass } from './pass.ts'
-import type { Holder } from './prepare.ts'
 import { transact, type Transactor } from './transact.ts'
+import type { Holder } from './warm.ts'
 
-export interface ActorLimits {
+/** Work that needs the actor for itself, such as a commit over two projects. */
+export interface Exclusive {
+  run: () => Promise<void>
+  since: number
+}
+
+/** Commands of one batch that read the log, each of which may load thousands of rows. */
+const maxLogReaders = 4
+
+export const full = () => unavailable('Too many writes wait for this project')
+
+/** The actor's queue: first in, first out, and bounded. */
+export class Mailbox {
+  private queue: (QueuedCommand | Exclusive)[] = []
+
+  constructor(private readonly limit: number) {}
+
+  /** @throws Refusal 503 when it is full, or so slow that an answer would come too late. */
+  put(item: QueuedCommand | Exclusive): void {
+    if (this.queue.length >= this.limit || isOverloaded(this.queue)) throw full()
+    this.queue.push(item)
+  }
+
+  /** The next work: commands that may share a commit, up to `most` writes, or one exclusive piece; undefined when empty. */
+  take(most: number): QueuedCommand[] | Exclusive | undefined {
+    const { queue } = this
+    if (queue.length === 0) return undefined
+    if ('run' in queue[0]!) return queue.shift() as Exclusive
+    let [count, weight, logReaders] = [0, 0, 0]
+    for (const item of queue) {
+      if ('run' in item) break
+      weight += item.weight ?? 1
+      if (item.needs?.past) logReaders++
+      if (count > 0 && (weight > most || logReaders > maxLogReaders)) break
+      count++
+    }
+    if (count < queue.length) return queue.splice(0, count) as QueuedCommand[]
+    this.queue = []
+    return queue as QueuedCommand[]
+  }
+
+  get size(): number {
+    return this.queue.length
+  }
+}
+
+interface ActorLimits {
   mailboxCommands: number
   batchCommands: number
   stateBytes: number
+}
+
+/** The actors of a process together. */
+interface Host {
+  soon(actor: ProjectActor): void
+  ended(commands: QueuedCommand[]): void
 }
 
 /** One project in this process: takes commands in order, one batch at a time. */
@@ -18,12 +70,13 @@ export class ProjectActor implements Holder {
   usedAt = performance.now()
   private readonly mailbox: Mailbox
   private busy = false
+  private batch: QueuedCommand[] = []
 
   constructor(
     readonly projectId: string,
     private readonly by: Transactor,
     private readonly leases: Leases,
-    private readonly pass: Pass,
+    private readonly host: Host,
     private readonly limits: ActorLimits,
   ) {
     this.mailbox = new Mailbox(limits.mailboxCommands)
@@ -43,46 +96,46 @@ export class ProjectActor implements Holder {
   }
 
   /** @throws Refusal 503 when the mailbox is full. */
-  post(posted: Posted): void {
-    this.mailbox.put(posted)
-    this.wake()
+  post(item: QueuedCommand | Exclusive): void {
+    this.mailbox.put(item)
+    this.usedAt = item.since
+    if (this.busy) return
+    this.busy = true
+    this.host.soon(this)
   }
 
   /** Runs `work` when its turn comes, with the lease held and no command under way. */
-  async exclusively<T>(work: () => Promise<T>): Promise<T> {
-    const { promise, resolve, reject } = Promise.withResolvers<T>()
-    this.mailbox.put(() => work().then(resolve, reject))
-    this.wake()
-    return promise
+  exclusively(work: () => Promise<unknown>): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const run = () => work().then(() => resolve(), reject)
+      this.post({ run, since: performance.now() })
+    })
   }
 
-  private wake(): void {
-    if (this.busy) return
-    this.busy = true
-    this.pass.add(this)
-  }
-
-  /** Decides what waits: in this very pass, when the project is leased and warm. */
+  /** Decides what waits: before this returns, when the project is leased and warm. */
   decide(): void {
     if (this.leases.holds(this.projectId)) this.take()
     else void this.lease().then(() => this.take())
   }
 
   private async lease(): Promise<void> {
-    // A state from before somebody else's turn would only lose its commit.
+    // A state from before another process's turn would only lose its commit.
     if (!(await this.leases.hold(this.projectId)) && this.state?.version) this.state = null
   }
 
   private take(): void {
     const next = this.mailbox.take(this.limits.batchCommands)
-    const work = typeof next === 'function' ? next() : next && transact(this.by, [this], next)
-    if (work) void work.then(() => this.goOn())
-    else this.goOn()
+    if (!next) return this.goOn()
+    if ('run' in next) return void next.run().then(this.goOn)
+    this.batch = next
+    void transact(this.by, [this], next).then(this.goOn)
   }
 
-  private goOn(): void {
+  private readonly goOn = (): void => {
+    this.host.ended(this.batch)
+    this.batch = []
     if (this.bytes > this.limits.stateBytes) this.state?.forgetRows()
-    if (this.mailbox.size > 0) return this.pass.add(this)
+    if (this.mailbox.size > 0) return this.host.soon(this)
     this.busy = false
     this.leases.rest(this.projectId)
   }

@@ -5,9 +5,11 @@ import type { Hits } from '../metrics/counts.ts'
 import type { Versions } from '../reads/versions.ts'
 import type { Commit, Outcome, Unit } from '../commit/commit.ts'
 import type { React } from '../log/rule.ts'
-import { decideBatch } from './decide-batch.ts'
-import { type Asks, type Holder, prepare, type Prepared, warm } from './prepare.ts'
-import type { Posted } from './work.ts'
+import { decideBatch, settle } from './decide-batch.ts'
+import { type Asks, prepare } from './prepare.ts'
+import type { QueuedCommand } from './queued-command.ts'
+import type { State } from './state.ts'
+import { type Holder, warm } from './warm.ts'
 
 export interface Transactor extends Asks {
   versions: Pick<Versions, 'isCurrent'>
@@ -21,9 +23,9 @@ export interface Transactor extends Asks {
 
 /**
  * Brings a batch of commands from "waiting" to "answered". What is warm is decided and given to the commit before this
- * returns, so that projects decided in one pass share a commit.
+ * returns, so that projects decided in one turn of the loop share a commit.
  */
-export async function transact(by: Transactor, holders: Holder[], batch: Posted[]): Promise<void> {
+export async function transact(by: Transactor, holders: Holder[], batch: QueuedCommand[]): Promise<void> {
   let refused: Error | null = null
   for (let attempt = 0; ; attempt++) {
     batch = inTime(batch)
@@ -36,8 +38,14 @@ export async function transact(by: Transactor, holders: Holder[], batch: Posted[
       if (!ready) prepared.batch = inTime(prepared.batch)
       batch = prepared.batch
       if (refused) return batch.forEach(({ reject }) => reject(refused))
-      const outcome = await decideAndCommit(by, prepared)
-      if (outcome === 'won') return
+      const decided = decideBatch(prepared, by.react)
+      const { events, kept } = decided.unit
+      const changes = events.length + kept.length > 0
+      const outcome = await (changes ? by.commit(decided.unit) : verify(by, prepared.states))
+      if (outcome === 'won') {
+        settle(decided)
+        return changes ? by.onCommitted(decided.unit) : undefined
+      }
       forget(holders)
       // The database refused the batch: each command alone, so that only the bad one fails.
       if (outcome instanceof Error && batch.length > 1) return await apart(by, holders, batch)
@@ -53,30 +61,19 @@ export async function transact(by: Transactor, holders: Holder[], batch: Posted[
  * Every answer is the truth of one version: a commit proves it by its comparison, a batch that changes nothing by
  * reading the version once more.
  */
-async function decideAndCommit(by: Transactor, prepared: Prepared): Promise<Outcome> {
-  const { states } = prepared
-  const { unit, settle } = decideBatch(prepared, by.react)
-  if (unit.events.length + unit.kept.length > 0) {
-    const outcome = await by.commit(unit)
-    if (outcome !== 'won') return outcome
-    settle()
-    by.onCommitted(unit)
-    return 'won'
-  }
-  const areCurrent = await Promise.all(states.map(by.versions.isCurrent))
-  if (!areCurrent.every(Boolean)) return 'lost'
-  settle()
-  return 'won'
+async function verify({ versions }: Transactor, states: State[]): Promise<Outcome> {
+  const areCurrent = await Promise.all(states.map(versions.isCurrent))
+  return areCurrent.every(Boolean) ? 'won' : 'lost'
 }
 
-async function apart(by: Transactor, holders: Holder[], batch: Posted[]): Promise<void> {
-  for (const posted of batch) await transact(by, holders, [posted])
+async function apart(by: Transactor, holders: Holder[], batch: QueuedCommand[]): Promise<void> {
+  for (const command of batch) await transact(by, holders, [command])
 }
 
-function inTime(batch: Posted[]): Posted[] {
+function inTime(batch: QueuedCommand[]): QueuedCommand[] {
   const now = performance.now()
-  if (batch.every(({ deadline }) => deadline > now)) return batch
   const late = batch.filter(({ deadline }) => deadline <= now)
+  if (late.length === 0) return batch
   for (const { reject } of late) reject(tooLate())
   return batch.filter(({ deadline }) => deadline > now)
 }

@@ -10,7 +10,7 @@ import { type Scope, scopeOfWrite } from '../identity/scopes.ts'
 import type { Session } from '../identity/validity.ts'
 import type { Entity } from '../model/entities.ts'
 import type { Refusal } from '../wire/refusals.ts'
-import type { Found, Sought } from './order.ts'
+import type { Found, Sought } from './request.ts'
 import type { Person, Whom } from '../reads/people.ts'
 import type { View } from '../model/view.ts'
 

@@ -1,6 +1,6 @@
 import type { Command } from './command.ts'
 import { ownIdIn } from './decide.ts'
-import type { Dispatch, Found, Sought } from './order.ts'
+import type { Found, RoutedCommand, Sought } from './request.ts'
 import type { FindPerson, Person } from '../reads/people.ts'
 import type { Places } from './places.ts'
 
@@ -11,7 +11,7 @@ export interface LookedUp {
 }
 
 /** Looks up what a command needs beside its project, of each kind many in one query. */
-export type LookUp = (command: Command, dispatch: Dispatch) => Promise<LookedUp>
+export type LookUp = (command: Command, routed: RoutedCommand) => Promise<LookedUp>
 
 export function openLookUp(findPerson: FindPerson, places: Pick<Places, 'taskOf' | 'isTaken'>): LookUp {
   async function find({ people, parts, ownIds }: Sought): Promise<Found> {
@@ -31,9 +31,5 @@ export function openLookUp(findPerson: FindPerson, places: Pick<Places, 'taskOf'
     return { person, found: sought && (await find(sought)) }
   }
 }
-
-/** False for a command that needs nothing but its project: most of them. */
-export const looksUp = (command: Command, input: object): boolean =>
-  command.whom !== undefined || command.seeks !== undefined || ownIdIn(command, input) !== undefined
 
 const ofOwnId = (id: string): Sought => ({ people: [], parts: [], ownIds: [id] })

@@ -1,4 +1,3 @@
-import type { Perform } from './perform.ts'
 import type { Sql } from '../postgres/database.ts'
 import { Overtaken } from '../log/overtaken.ts'
 
@@ -6,15 +5,14 @@ import { Overtaken } from '../log/overtaken.ts'
 const mostLooked = 10_000
 const mostNamed = 20
 
-/** Does orders, and names in a refusal what the log says since: it is asked after all of their commit is written. */
+/** Adds the seqs of conflicting events to the error of an undo: read after the whole batch is committed. */
 export const openNaming =
-  (sql: Sql, perform: Perform): Perform =>
-  (command, dispatch, deadline) =>
-    perform(command, dispatch, deadline).catch(async (error) => {
-      if (!(error instanceof Overtaken)) throw error
-      const { event, fields, undone } = error
-      throw new Overtaken(event, fields, undone, await laterThan(sql, error))
-    })
+  (sql: Sql) =>
+  async (error: unknown): Promise<never> => {
+    if (!(error instanceof Overtaken)) throw error
+    const { event, fields, undone } = error
+    throw new Overtaken(event, fields, undone, await laterThan(sql, error))
+  }
 
 async function laterThan(sql: Sql, { event, fields, undone }: Overtaken): Promise<number[]> {
   const { projectId, entityId, taskId, seq, id } = event

@@ -1,5 +1,5 @@
 import { tooManyOfOne } from '../admission/scheduler.ts'
-import { full } from '../actor/mailbox.ts'
+import { full } from '../actor/project-actor.ts'
 import { usedOtherwise } from '../commit/idempotency.ts'
 import type { Config } from '../config.ts'
 import { changed } from '../wire/if-match.ts'

@@ -1,5 +1,5 @@
 import type { AccountCommand, Command } from '../commands/command.ts'
-import type { Run } from '../commands/run.ts'
+import type { Run } from '../commands/route.ts'
 import type { Expensive } from '../admission/expensive.ts'
 import type { Turn } from '../admission/turn.ts'
 import { type Caller, holderOf } from '../identity/caller.ts'

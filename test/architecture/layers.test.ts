@@ -43,7 +43,6 @@ const places = [
     'src/batch',
     'src/openapi',
     'src/http',
-    'src/ground.ts',
     'src/writing.ts',
     'src/services.ts',
   ],

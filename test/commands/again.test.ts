@@ -3,15 +3,15 @@ import type { RpcResponse } from '../../src/routing/rpc.ts'
 import { newId } from '../../src/ids.ts'
 import { commands } from '../../modules/commands.ts'
 import type { Command } from '../../src/commands/command.ts'
-import type { Dispatch } from '../../src/commands/order.ts'
+import type { RoutedCommand } from '../../src/commands/request.ts'
 import { openFindPerson } from '../../src/reads/people.ts'
 import { openLookUp } from '../../src/commands/look-up.ts'
-import { openPerform, type Perform } from '../../src/commands/perform.ts'
+import { openExecute, type Execute } from '../../src/commands/execute.ts'
 import { openPlaces } from '../../src/commands/places.ts'
 import { registryOf } from '../../src/commands/registry.ts'
 import { Scheduler } from '../../src/admission/scheduler.ts'
-import { openServeOrders } from '../../src/commands/serve-orders.ts'
-import { openRun } from '../../src/commands/run.ts'
+import { openServe } from '../../src/commands/serve.ts'
+import { openRun } from '../../src/commands/route.ts'
 import { readConfig } from '../../src/config.ts'
 import { openLog } from '../../src/log.ts'
 import { openServices } from '../../src/services.ts'
@@ -23,7 +23,7 @@ import { upTo } from '../races/pair.ts'
 import { later } from '../support/works.ts'
 import { orderIntegrations } from './order-integrations.ts'
 
-let sent: { command: Command; dispatch: Dispatch }
+let sent: { command: Command; routed: RoutedCommand }
 const service = await openTestService()
 const { config, database, actors } = service.services
 const other = openServices(readConfig(service.env), openLog('silent'), { commands, react })
@@ -32,13 +32,13 @@ const bea = await register(service.client)
 const guest = await register(service.client)
 const places = openPlaces(database.reads)
 const lookUp = openLookUp(openFindPerson(database.reads), places)
-const here = openPerform({ actors, findRole: service.services.findRole, lookUp, limits: config })
-const elsewhere = openPerform({ actors: other.actors, findRole: other.findRole, lookUp, limits: config })
-const deliver: Perform = (command, dispatch, deadline) => {
-  sent = { command, dispatch }
-  return here(command, dispatch, deadline)
+const here = openExecute({ actors, findRole: service.services.findRole, lookUp, limits: config })
+const elsewhere = openExecute({ actors: other.actors, findRole: other.findRole, lookUp, limits: config })
+const route: Execute = (command, routed, deadline) => {
+  sent = { command, routed }
+  return here(command, routed, deadline)
 }
-const run = openRun({ registry: registryOf(commands), places, deliver, timeoutMs: 15_000 })
+const run = openRun({ registry: registryOf(commands), places, route, timeoutMs: 15_000 })
 afterAll(async () => {
   await other.close()
   await service.close()
@@ -49,11 +49,11 @@ const eventsNow = async () => (await service.services.database.reads`select 1 fr
 /** Does it, and gives the same order again: where it was done, and where nothing is known of it. */
 async function twice(name: string, input: object): Promise<{ id: string }> {
   const answer = await run({ name, input, caller: { userId: ada.id } })
-  const { command, dispatch } = sent
+  const { command, routed } = sent
   const events = await eventsNow()
-  const again: Dispatch = { ...structuredClone(dispatch), again: true }
+  const again: RoutedCommand = { ...structuredClone(routed), again: true }
   expect(await here(command, again, later())).toEqual(answer)
-  expect(await elsewhere(command, dispatch, later())).toEqual(answer) // a first copy that comes late
+  expect(await elsewhere(command, routed, later())).toEqual(answer) // a first copy that comes late
   expect(await elsewhere(command, again, later())).toEqual(answer)
   expect(await eventsNow()).toBe(events)
   return JSON.parse(answer.body)
@@ -107,13 +107,13 @@ test('an order is found also when a thousand others came after it', async () => 
   const { id: projectId } = await twice('project.create', { name: 'Busy' })
   const caller = { userId: ada.id }
   const first = await run({ name: 'task.create', input: { projectId, title: 'First' }, caller })
-  const { command, dispatch } = sent
+  const { command, routed } = sent
   for (const hundred of upTo(25)) {
     const titles = upTo(100).map((n) => ({ projectId, title: `Later ${hundred} ${n}` }))
     await Promise.all(titles.map((input) => run({ name: 'task.create', input, caller })))
   }
   const events = await eventsNow()
-  expect(await elsewhere(command, { ...dispatch, again: true }, later())).toEqual(first)
+  expect(await elsewhere(command, { ...routed, again: true }, later())).toEqual(first)
   expect(await eventsNow()).toBe(events)
 })
 
@@ -122,27 +122,27 @@ test('an order that was refused is decided anew', async () => {
   const caller = { userId: bea.id }
   const order = { name: 'task.create', input: { projectId, title: 'Refused' }, caller }
   expect(run(order)).rejects.toMatchObject({ status: 404 })
-  const { command, dispatch } = sent
+  const { command, routed } = sent
   await twice('member.invite', { projectId, email: bea.email, role: 'EDITOR' })
-  expect(await elsewhere(command, { ...dispatch, again: true }, later())).toMatchObject({ status: 201 })
+  expect(await elsewhere(command, { ...routed, again: true }, later())).toMatchObject({ status: 201 })
 })
 
 test('of an order whose first copy may still be done, nobody is told that nothing came of it', async () => {
   const { id: projectId } = await twice('project.create', { name: 'Unsure' })
   const order = { name: 'task.create', input: { projectId, title: 'T' }, caller: { userId: bea.id } }
   await run(order).catch(() => {})
-  const { command, dispatch } = sent
-  const again = () => elsewhere(command, { ...dispatch, again: true }, later())
+  const { command, routed } = sent
+  const again = () => elsewhere(command, { ...routed, again: true }, later())
   expect(await again().catch((error) => error)).toMatchObject({ status: 503 })
   await twice('member.invite', { projectId, email: bea.email, role: 'EDITOR' })
   // What lay in the mailbox of a home that was frozen.
-  const first = await here(command, dispatch, later())
+  const first = await here(command, routed, later())
   expect(await again()).toEqual(first)
 
   const rename = (name: string) =>
     run({ name: 'project.update', input: { id: projectId, name }, caller: { userId: ada.id } })
   await rename('Unsure')
-  const unchanged = { ...sent.dispatch, again: true as const }
+  const unchanged = { ...sent.routed, again: true as const }
   const told = await elsewhere(sent.command, unchanged, later()).catch((error) => error)
   expect(told).toMatchObject({ status: 503 })
   const guard = { scope: ada.id, key: 'kept', fingerprint: '' }
@@ -158,22 +158,22 @@ test('of an order whose first copy may still be done, nobody is told that nothin
 test('nor where a copy joins the first one under way', async () => {
   const { id: projectId } = await twice('project.create', { name: 'Joined' })
   const registry = registryOf(commands)
-  const means = { registry, perform: here, scheduler: new Scheduler(), isClosing: () => false }
-  const serve = openServeOrders({ ...means, ttlMs: 15_000, log: openLog('silent') })
-  const ask = (payload: Dispatch) =>
+  const means = { registry, execute: here, scheduler: new Scheduler(), isClosing: () => false }
+  const serve = openServe({ ...means, ttlMs: 15_000, log: openLog('silent') })
+  const ask = (payload: RoutedCommand) =>
     new Promise<RpcResponse>((answer) => serve([{ payload, deadline: later(), respond: answer }]))
   const refused = { name: 'task.create', input: { projectId, title: 'T' }, caller: { userId: bea.id } }
   const input = { id: projectId, name: 'Joined' }
   const unchanged = { name: 'project.update', input, caller: { userId: ada.id } }
   for (const order of [refused, unchanged]) {
     await run(order).catch(() => {})
-    const one = { ...sent.dispatch, id: newId() }
+    const one = { ...sent.routed, id: newId() }
     const answers = await Promise.all([ask({ ...one }), ask({ ...one, again: true })])
     expect(answers.map((told) => 'status' in told && told.status)).toEqual([503, 503])
   }
   const made = { ...refused, caller: { userId: ada.id } }
   await run(made)
-  const one = { ...sent.dispatch, id: newId() }
+  const one = { ...sent.routed, id: newId() }
   const answers = await Promise.all([ask({ ...one }), ask({ ...one, again: true })])
   expect(answers[0]).toMatchObject({ kind: 'reply', status: 201 })
   expect(answers[1]).toEqual(answers[0]!)
@@ -183,7 +183,7 @@ test('what is past its time is not begun', async () => {
   const { id: projectId } = await twice('project.create', { name: 'Late' })
   await twice('task.create', { projectId, title: 'In time' })
   const events = await eventsNow()
-  const late = here(sent.command, { ...sent.dispatch, id: crypto.randomUUID() }, performance.now() - 1)
+  const late = here(sent.command, { ...sent.routed, id: crypto.randomUUID() }, performance.now() - 1)
   expect(late).rejects.toMatchObject({ status: 503 })
   await late.catch(() => {})
   expect(await eventsNow()).toBe(events)

@@ -1,9 +1,10 @@
 import { afterAll, beforeEach, expect, test } from 'bun:test'
-import { isSuspect, openFindLanded } from '../../src/actor/landed.ts'
+import { openFindLanded } from '../../src/actor/landed.ts'
+import { isSuspect } from '../../src/actor/warm.ts'
 import { State } from '../../src/actor/state.ts'
-import type { Posted } from '../../src/actor/work.ts'
+import type { QueuedCommand } from '../../src/actor/queued-command.ts'
 import type { Sql } from '../../src/postgres/database.ts'
-import type { Dispatch } from '../../src/commands/order.ts'
+import type { RoutedCommand } from '../../src/commands/request.ts'
 import { registryOf } from '../../src/commands/registry.ts'
 import { commands } from '../../modules/commands.ts'
 import { newId, tailOf } from '../../src/ids.ts'
@@ -14,7 +15,7 @@ import { react } from '../../workers/reactions.ts'
 import { type Body, make, register } from '../support/client.ts'
 import { openTestService } from '../support/service.ts'
 import { later } from '../support/works.ts'
-import { performOf } from './performing.ts'
+import { executeOf } from './executing.ts'
 
 const yearMs = 365 * 86_400_000
 let project: Body
@@ -22,8 +23,8 @@ const warnings: string[] = []
 const service = await openTestService()
 const other = openServices(readConfig(service.env), openLog('silent'), { commands, react })
 const log = Object.assign(openLog('silent'), { warn: (_: object, text: string) => warnings.push(text) })
-const perform = performOf(service.services, { log })
-const elsewhere = performOf(other)
+const execute = executeOf(service.services, { log })
+const elsewhere = executeOf(other)
 const ada = await register(service.client)
 afterAll(async () => {
   await other.close()
@@ -37,7 +38,7 @@ const idAt = (ms: number) => {
   return `${time.slice(0, 8)}-${time.slice(8)}-7000${tailOf(newId())}`
 }
 const { command, form } = registryOf(commands).get('task.create')!
-const create = (id = newId()): Dispatch => {
+const create = (id = newId()): RoutedCommand => {
   const input = { projectId: project.id, title: 'Task' }
   return { name: command.name, form, id, projectId: project.id, input, caller: { userId: ada.id } }
 }
@@ -57,17 +58,17 @@ async function poison(events: number): Promise<void> {
 
 test('a command whose id is ahead of the shared clock is rejected, with a line in the log, and changes nothing', async () => {
   for (const ms of [60_000, yearMs]) {
-    const rejected = perform(command, create(idAt(Date.now() + ms)), later())
+    const rejected = execute(command, create(idAt(Date.now() + ms)), later())
     expect(await rejected.catch((error) => error)).toMatchObject({ status: 503 })
   }
   expect(warnings).toEqual([expect.stringContaining('clock')])
   expect(await eventCount()).toBe(1)
-  expect(await perform(command, create(), later())).toMatchObject({ status: 201 })
+  expect(await execute(command, create(), later())).toMatchObject({ status: 201 })
 })
 
 test('a command whose id is ahead by less than clocks may differ is committed', async () => {
   const ahead = create(idAt(Date.now() + 2_000))
-  const answer = await perform(command, ahead, later())
+  const answer = await execute(command, ahead, later())
   expect(answer).toMatchObject({ status: 201 })
   expect(await elsewhere(command, ahead, later())).toEqual(answer)
   expect(await eventCount()).toBe(2)
@@ -87,7 +88,7 @@ test('the search for commands in a log that is ahead ends after so many events',
 test('a project whose log is ahead is written on in the right time, and each command once', async () => {
   await poison(8_000)
   const first = create()
-  const answer = await perform(command, first, later())
+  const answer = await execute(command, first, later())
   expect(answer).toMatchObject({ status: 201 })
   const [row] = await sql()<{ age: number }[]>`
     select extract(epoch from now() - created_at)::float8 as age from tasks where project_id = ${project.id}`
@@ -99,8 +100,8 @@ test('a project whose log is ahead is written on in the right time, and each com
 
 test('a command that was sent again, and may be further back in a log that is ahead, is not said to be new', async () => {
   await poison(8_000)
-  const again: Dispatch = { ...create(), again: true }
-  expect(await perform(command, again, later()).catch((error) => error)).toMatchObject({ status: 503 })
+  const again: RoutedCommand = { ...create(), again: true }
+  expect(await execute(command, again, later()).catch((error) => error)).toMatchObject({ status: 503 })
   expect(await eventCount()).toBe(8_001)
 })
 
@@ -109,7 +110,8 @@ test('a command that was made after a log that is ahead was loaded is not search
     const state = new State(project.id, 1, 0, idAt(Date.now() + ms))
     return Object.assign(state, { loaded: { ...state.loaded, at: performance.now() - 20_000 } })
   }
-  const isSearched = (state: State, work = create()) => isSuspect([state], work as unknown as Posted['work'])
+  const isSearched = (state: State, command = create()) =>
+    isSuspect([state], command as unknown as QueuedCommand)
   expect(isSearched(loadedLongAgo(yearMs))).toBe(false)
   expect(isSearched(loadedLongAgo(yearMs), { ...create(), again: true })).toBe(true)
   expect(isSearched(loadedLongAgo(yearMs), create(idAt(Date.now() - 30_000)))).toBe(true)

@@ -1,42 +1,42 @@
 import { beforeEach, expect, test } from 'bun:test'
 import { type RpcResponse, ConnectionLost, type Peer } from '../../src/routing/rpc.ts'
 import type { Command } from '../../src/commands/command.ts'
-import { openDeliver } from '../../src/commands/deliver.ts'
-import type { Dispatch } from '../../src/commands/order.ts'
+import { openRoute } from '../../src/commands/route.ts'
+import type { RoutedCommand } from '../../src/commands/request.ts'
 import { registryOf } from '../../src/commands/registry.ts'
 import { commands } from '../../modules/commands.ts'
 import { newId } from '../../src/ids.ts'
 import { type Body, make, type Person, register } from '../support/client.ts'
 import { forFile, openTestService } from '../support/service.ts'
 import { later } from '../support/works.ts'
-import { performOf } from './performing.ts'
+import { executeOf } from './executing.ts'
 
 let project: Body
 const service = await forFile(openTestService())
-const perform = performOf(service.services)
+const execute = executeOf(service.services)
 const ada = await register(service.client)
 const stranger = await register(service.client)
 beforeEach(async () => void (project = await make(ada, '/projects', { name: 'Routed' })))
 
 const home: Peer = { id: newId(), host: '127.0.0.1', port: 1 }
 const { command, form } = registryOf(commands).get('task.create')!
-const create = ({ id: userId }: Person): Dispatch => {
+const create = ({ id: userId }: Person): RoutedCommand => {
   const input = { projectId: project.id, title: 'Once' }
   return { name: command.name, form, id: newId(), projectId: project.id, input, caller: { userId } }
 }
 
 /** Sends a command to a home that is lost: after that the project is at home in this process. */
 function deliverPast(
-  lost: (command: Command, dispatch: Dispatch) => Promise<RpcResponse>,
-  dispatch: Dispatch,
+  lost: (command: Command, routed: RoutedCommand) => Promise<RpcResponse>,
+  routed: RoutedCommand,
 ) {
   const homes = [home]
-  const deliver = openDeliver({
+  const route = openRoute({
     homeOf: () => homes.shift() ?? 'here',
-    call: (_, payload) => lost(command, payload as Dispatch),
-    perform,
+    call: (_, payload) => lost(command, payload as RoutedCommand),
+    execute,
   })
-  return deliver(command, dispatch, later())
+  return route(command, routed, later())
 }
 const losing = (sent: boolean) => () => Promise.reject(new ConnectionLost(sent, 'Killed'))
 const titles = async () => (await ada.get(`/tasks?projectId=${project.id}`)).body.map(({ title }) => title)
@@ -62,8 +62,8 @@ for (const sent of [false, true])
 
 test('a command that a home committed before it was lost is answered, and not committed again', async () => {
   let first: unknown
-  const committing = async (command: Command, dispatch: Dispatch): Promise<RpcResponse> => {
-    first = await perform(command, dispatch, later())
+  const committing = async (command: Command, routed: RoutedCommand): Promise<RpcResponse> => {
+    first = await execute(command, routed, later())
     throw new ConnectionLost(true, 'Killed')
   }
   expect(await deliverPast(committing, create(ada))).toEqual(first as never)

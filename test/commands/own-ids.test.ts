@@ -1,17 +1,17 @@
 import { beforeEach, expect, test } from 'bun:test'
 import type { Command } from '../../src/commands/command.ts'
-import type { Dispatch } from '../../src/commands/order.ts'
-import type { Perform } from '../../src/commands/perform.ts'
+import type { RoutedCommand } from '../../src/commands/request.ts'
+import type { Execute } from '../../src/commands/execute.ts'
 import { openPlaces } from '../../src/commands/places.ts'
 import { registryOf } from '../../src/commands/registry.ts'
-import { openRun } from '../../src/commands/run.ts'
+import { openRun } from '../../src/commands/route.ts'
 import { commands } from '../../modules/commands.ts'
 import { newId } from '../../src/ids.ts'
 import { type Body, make, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { forFile, openTestService } from '../support/service.ts'
 import { later } from '../support/works.ts'
-import { lookUpOf, performOf } from './performing.ts'
+import { lookUpOf, executeOf } from './executing.ts'
 
 const taken = 'This id is taken: what is created needs a new one'
 let project: Body
@@ -26,23 +26,23 @@ beforeEach(async () => {
 })
 
 /** A command that was found to have a free id, and is still on its way to its project. */
-async function send(name: string, input: object): Promise<() => ReturnType<Perform>> {
+async function send(name: string, input: object): Promise<() => ReturnType<Execute>> {
   const { reads } = service.services.database
-  const sent = Promise.withResolvers<[Command, Dispatch]>()
+  const sent = Promise.withResolvers<[Command, RoutedCommand]>()
   const run = openRun({
     registry: registryOf(commands),
     places: openPlaces(reads),
-    deliver: (command, dispatch) => {
-      sent.resolve([command, dispatch])
+    route: (command, routed) => {
+      sent.resolve([command, routed])
       return Promise.withResolvers<never>().promise
     },
     timeoutMs: 15_000,
   })
   void run({ name, input, caller: { userId: ada.id } })
-  const [command, dispatch] = await sent.promise
-  const lookedUp = await lookUpOf(service.services)(command, dispatch)
-  const perform = performOf(service.services, { lookUp: async () => lookedUp })
-  return () => perform(command, dispatch, later())
+  const [command, routed] = await sent.promise
+  const lookedUp = await lookUpOf(service.services)(command, routed)
+  const execute = executeOf(service.services, { lookUp: async () => lookedUp })
+  return () => execute(command, routed, later())
 }
 
 /** All that takes a client's id, in the other project. */

@@ -3,8 +3,8 @@ import { beforeEach, expect, test } from 'bun:test'
 import { ConnectionLost } from '../../src/routing/rpc.ts'
 import { createTask } from '../../modules/tasks/commands.ts'
 import type { Command } from '../../src/commands/command.ts'
-import { openDeliver } from '../../src/commands/deliver.ts'
-import type { Dispatch } from '../../src/commands/order.ts'
+import { openRoute } from '../../src/commands/route.ts'
+import type { RoutedCommand } from '../../src/commands/request.ts'
 import { newId } from '../../src/ids.ts'
 import type { Reply } from '../../src/wire/reply.ts'
 import { later } from '../support/works.ts'
@@ -20,19 +20,19 @@ beforeEach(() => {
 
 /** Routes one command; the home it is sent to breaks its connection `lost` times, with the command sent or not. */
 function route(lost: number, wasSent: boolean): Promise<Reply> {
-  const deliver = openDeliver({
+  const route = openRoute({
     homeOf: () => ({ id: `home-${sent.length + 1}`, host: '127.0.0.1', port: 1 }),
     async call(home, payload) {
-      sent.push({ home: home.id, again: (payload as Dispatch).again })
+      sent.push({ home: home.id, again: (payload as RoutedCommand).again })
       if (sent.length <= lost) throw new ConnectionLost(wasSent, 'the process ended')
       return { kind: 'reply', ...reply }
     },
-    perform: () => Promise.reject(new Error('The command has another home')),
+    execute: () => Promise.reject(new Error('The command has another home')),
   })
   const projectId = newId()
   const input = { projectId, title: 'T' }
   const order = { name: 'task.create', input, caller: { userId: newId() }, form: 'form' }
-  return deliver(command, { ...order, id: newId(), projectId }, later())
+  return route(command, { ...order, id: newId(), projectId }, later())
 }
 
 test('sends a command that two homes lost to a third one', async () => {

@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { beforeEach, expect, test } from 'bun:test'
 import type { RpcResponse } from '../../src/routing/rpc.ts'
-import type { Dispatch } from '../../src/commands/order.ts'
+import type { RoutedCommand } from '../../src/commands/request.ts'
 import { registryOf } from '../../src/commands/registry.ts'
 import { Scheduler } from '../../src/admission/scheduler.ts'
-import { openServeOrders } from '../../src/commands/serve-orders.ts'
+import { openServe } from '../../src/commands/serve.ts'
 import { commands } from '../../modules/commands.ts'
 import { newId } from '../../src/ids.ts'
 import { openLog } from '../../src/log.ts'
@@ -16,20 +16,20 @@ const registry = registryOf(commands)
 const reply: Reply = { status: 201, body: '{"id":"1"}', etag: null }
 
 /** What was done here, and how each of it ends. */
-let done: { dispatch: Dispatch; end: PromiseWithResolvers<Reply> }[]
+let done: { routed: RoutedCommand; end: PromiseWithResolvers<Reply> }[]
 let closes: boolean
-let serve: ReturnType<typeof openServeOrders>
+let serve: ReturnType<typeof openServe>
 beforeEach(() => {
   done = []
-  const perform = (_: unknown, dispatch: Dispatch) => {
+  const execute = (_: unknown, routed: RoutedCommand) => {
     const end = Promise.withResolvers<Reply>()
-    done.push({ dispatch: { ...dispatch }, end })
+    done.push({ routed: { ...routed }, end })
     return end.promise
   }
   closes = false
-  serve = openServeOrders({
+  serve = openServe({
     registry,
-    perform,
+    execute,
     scheduler: new Scheduler(),
     isClosing: () => closes,
     ttlMs: 15_000,
@@ -37,7 +37,7 @@ beforeEach(() => {
   })
 })
 
-const order = (fields: Partial<Dispatch> = {}): Dispatch => {
+const order = (fields: Partial<RoutedCommand> = {}): RoutedCommand => {
   const { form } = registry.get('task.create')!
   const projectId = newId()
   const input = { projectId, title: 'Asked' }
@@ -73,7 +73,7 @@ test('a first copy that comes after the second looks into the log too', async ()
   await second
   void ask(one)
   void ask(order())
-  expect(done.map(({ dispatch }) => dispatch.again)).toEqual([true, true, undefined])
+  expect(done.map(({ routed }) => routed.again)).toEqual([true, true, undefined])
 })
 
 test('a command of another release is not begun: neither an unknown name nor an input of another form', async () => {

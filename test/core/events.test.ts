@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'bun:test'
 import { createTask } from '../../modules/tasks/commands.ts'
-import type { Work } from '../../src/actor/work.ts'
+import type { QueuedCommand } from '../../src/actor/queued-command.ts'
 import { decide } from '../../src/commands/decide.ts'
 import { type Body, make, register } from '../support/client.ts'
 import { forFile, openTestService } from '../support/service.ts'
-import { later, workOf } from '../support/works.ts'
+import { queuedCommand } from '../support/works.ts'
 
 let [project, other]: Body[] = []
 const service = await forFile(openTestService())
@@ -50,8 +50,8 @@ test('events know the task that they are about, also those from before they did'
 })
 
 /** So many tasks at once, as a batch or as what a lone command does. */
-const creating = (titles: string[], isBatch: boolean): Work<void> =>
-  workOf(ada.id, {
+const creating = (titles: string[], isBatch: boolean): QueuedCommand<undefined> =>
+  queuedCommand(ada.id, {
     projectId: project!.id,
     decide(state, context) {
       const known = { ...context, limits: { projectMembers: 1, projectWebhooks: 100 } }
@@ -68,8 +68,8 @@ const creating = (titles: string[], isBatch: boolean): Work<void> =>
 
 test('what was committed as one is a batch with the number of its first event, and a lone command is none', async () => {
   const { actors } = service.services
-  const works = [creating(['a'], false), creating(['b', 'c'], true), creating(['d', 'e'], false)]
-  await Promise.all([...works, creating(['f', 'g', 'h'], true)].map((work) => actors.run(work, later())))
+  const commands = [creating(['a'], false), creating(['b', 'c'], true), creating(['d', 'e'], false)]
+  await Promise.all([...commands, creating(['f', 'g', 'h'], true)].map((command) => actors.run(command)))
   const events = await sql()<{ title: string; first: number | null }[]>`
     select after ->> 'title' as title, (batch - min(seq) filter (where after ->> 'title' = 'a') over ())::int4 as first
     from events where project_id = ${project!.id} and after ->> 'title' in ${sql()([...'abcdefgh'])}

@@ -1,9 +1,9 @@
 import '../../modules/model.ts'
 import { expect, test } from 'bun:test'
-import { Mailbox } from '../../src/actor/mailbox.ts'
-import type { Posted } from '../../src/actor/work.ts'
+import { Mailbox } from '../../src/actor/project-actor.ts'
+import type { QueuedCommand } from '../../src/actor/queued-command.ts'
 
-const posted = (weight?: number) => ({ work: { weight } }) as Posted
+const posted = (weight?: number) => ({ weight }) as QueuedCommand
 const most = 4
 
 test('commands are taken together, in order, up to so many writes', () => {
@@ -25,7 +25,7 @@ test('a command with more writes than are taken together is taken alone', () => 
 
 test('what needs the actor for itself is taken alone, and in its turn', () => {
   const mailbox = new Mailbox(10)
-  const [before, alone, after] = [posted(), async () => {}, posted()]
+  const [before, alone, after] = [posted(), { run: async () => {}, since: 0 }, posted()]
   for (const one of [before, alone, after]) mailbox.put(one)
   expect(mailbox.take(most)).toEqual([before])
   expect(mailbox.take(most)).toBe(alone)

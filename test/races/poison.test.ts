@@ -4,11 +4,11 @@ import { createTask } from '../../modules/tasks/commands.ts'
 import type { Context } from '../../src/log/rule.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import { decide } from '../../src/commands/decide.ts'
-import type { Work } from '../../src/actor/work.ts'
+import type { QueuedCommand } from '../../src/actor/queued-command.ts'
 import { make, type Person, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { openTestService, type TestService } from '../support/service.ts'
-import { later, workOf } from '../support/works.ts'
+import { queuedCommand } from '../support/works.ts'
 import { upTo } from './pair.ts'
 
 let service: TestService
@@ -24,12 +24,15 @@ const create = (state: ProjectState, context: Context, title: string) => {
   return decide(createTask, state, { ...context, limits: { projectMembers: 1, projectWebhooks: 100 } }, input)
 }
 
-const sound = (projectId: string, title: string): Work<TaskRow> =>
-  workOf(ada.id, { projectId, decide: (state, context) => create(state, context, title) })
+const sound = (projectId: string, title: string): QueuedCommand<TaskRow> =>
+  queuedCommand(ada.id, { projectId, decide: (state, context) => create(state, context, title) })
 
 /** A command whose row the database refuses: no rule would decide it. */
-const poisonous = (projectId: string, spoil: Partial<Record<keyof TaskRow, unknown>>): Work<TaskRow> =>
-  workOf(ada.id, {
+const poisonous = (
+  projectId: string,
+  spoil: Partial<Record<keyof TaskRow, unknown>>,
+): QueuedCommand<TaskRow> =>
+  queuedCommand(ada.id, {
     projectId,
     decide(state, context) {
       const { changes, answer } = create(state, context, 'Poison')
@@ -49,7 +52,7 @@ test.each(poisons)('a command with %s fails alone, in its project and in its com
   const { actors, database } = service.services
   const projects = await Promise.all(upTo(3).map((n) => make(ada, '/projects', { name: `P${n}` })))
   const [hit, ...others] = projects.map(({ id }) => id) as [string, ...string[]]
-  const run = (command: Work<TaskRow>) => actors.run(command, later())
+  const run = (command: QueuedCommand<TaskRow>) => actors.run(command)
   const before = upTo(5).map((n) => run(sound(hit, `Before ${n}`)))
   const poison = run(poisonous(hit, spoil)).catch((error: Error) => error)
   const after = upTo(5).map((n) => run(sound(hit, `After ${n}`)))
@@ -70,8 +73,8 @@ test('a rule that breaks fails alone, and says nothing of itself to the caller',
   const decide = () => {
     throw new TypeError('a defect')
   }
-  const broken = actors.run({ ...sound(id, 'Never'), decide }, later())
-  const whole = actors.run(sound(id, 'Stands'), later())
+  const broken = actors.run({ ...sound(id, 'Never'), decide })
+  const whole = actors.run(sound(id, 'Stands'))
   expect(await broken.catch((error: Error) => error)).toBeInstanceOf(TypeError)
   expect((await whole).number).toBe(1)
 })

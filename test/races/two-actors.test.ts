@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { Actors } from '../../src/actor/actors.ts'
-import type { Work } from '../../src/actor/work.ts'
+import type { QueuedCommand } from '../../src/actor/queued-command.ts'
 import type { Outcome, Unit } from '../../src/commit/commit.ts'
 import { removed } from '../../src/model/events.ts'
 import { Leases } from '../../src/lock/leases.ts'
 import { State } from '../../src/actor/state.ts'
 import { readConfig } from '../../src/config.ts'
 import { newId, nilId } from '../../src/ids.ts'
-import { later, workOf } from '../support/works.ts'
+import { later, queuedCommand } from '../support/works.ts'
 import { openLog } from '../../src/log.ts'
 import { notFound } from '../../src/wire/refusals.ts'
 import { openRedis, openSubscriber } from '../../src/redis/connections.ts'
@@ -49,10 +49,11 @@ afterEach(async () => {
   disconnect()
 })
 
-const command = (projectId: string, otherProjectId?: string): Work<void> =>
-  workOf(nilId, {
+const command = (projectId: string, otherProjectId?: string, deadline = later()): QueuedCommand<undefined> =>
+  queuedCommand(nilId, {
     projectId,
     otherProjectId,
+    deadline,
     decide: (state, context) => ({
       changes: [removed(state, context, 'project.deleted', { ...project, id: projectId })],
       answer: undefined,
@@ -62,14 +63,14 @@ const commitsOf = (id: string) => underWay.filter(({ projectIds }) => projectIds
 
 test('a project has one actor, also when its actor rested while a move waited for the other one', async () => {
   const [first, second] = [newId(), newId()]
-  const busy = actors.run(command(first), later())
+  const busy = actors.run(command(first))
   await eventually('the commit', () => underWay.length === 1)
-  const move = actors.run(command(first, second), later())
+  const move = actors.run(command(first, second))
   await Bun.sleep(1_000) // the other project's actor has nothing to do, and may be forgotten
 
   underWay[0]!.finish()
   await eventually('the commit of the move', () => commitsOf(second).length === 1)
-  const next = actors.run(command(second), later())
+  const next = actors.run(command(second))
   await Bun.sleep(100)
   expect(commitsOf(second).map(({ projectIds }) => projectIds)).toEqual([[first, second]])
   underWay[0]!.finish()
@@ -80,12 +81,12 @@ test('a project has one actor, also when its actor rested while a move waited fo
 
 test('a project is free again when the caller of a move gives up while the other project is busy', async () => {
   const [first, second] = [newId(), newId()]
-  const busy = actors.run(command(second), later())
+  const busy = actors.run(command(second))
   await eventually('the commit', () => underWay.length === 1)
-  const move = actors.run(command(first, second), performance.now() + 300).catch((error) => error)
+  const move = actors.run(command(first, second, performance.now() + 300)).catch((error) => error)
   expect(await move).toMatchObject({ status: 503 })
 
-  const next = actors.run(command(first), later())
+  const next = actors.run(command(first))
   await eventually('the commit of the next command', () => commitsOf(first).length === 1)
   expect(commitsOf(first).map(({ projectIds }) => projectIds)).toEqual([[first]])
   commitsOf(first)[0]!.finish()
@@ -93,7 +94,7 @@ test('a project is free again when the caller of a move gives up while the other
   commitsOf(second)[0]!.finish()
   await busy
   // The move that waited is not done any more.
-  const last = actors.run(command(second), later())
+  const last = actors.run(command(second))
   await eventually('the last commit', () => commitsOf(second).length === 1)
   expect(commitsOf(second).map(({ projectIds }) => projectIds)).toEqual([[second]])
   commitsOf(second)[0]!.finish()
@@ -102,16 +103,16 @@ test('a project is free again when the caller of a move gives up while the other
 
 test('an actor whose commit is under way is not forgotten, however long that takes', async () => {
   const [slow, quick] = [newId(), newId()]
-  const busy = actors.run(command(slow), later())
+  const busy = actors.run(command(slow))
   await eventually('the commit', () => underWay.length === 1)
-  const done = actors.run(command(quick), later())
+  const done = actors.run(command(quick))
   await eventually('the other commit', () => underWay.length === 2)
   underWay[1]!.finish()
   await done
   // The actor used last is forgotten last.
   await eventually('the end of an actor', () => actors.load().known < 2)
   expect(actors.load().known).toBe(1)
-  const next = actors.run(command(slow), later())
+  const next = actors.run(command(slow))
   expect(actors.load()).toMatchObject({ known: 1, deepest: 1 })
   underWay[0]!.finish()
   await eventually('the next commit', () => commitsOf(slow).length === 1)

@@ -1,13 +1,13 @@
 import '../../modules/model.ts'
 import { expect, test } from 'bun:test'
 import type { Outcome, Unit } from '../../src/commit/commit.ts'
-import type { Posted } from '../../src/actor/work.ts'
+import type { QueuedCommand } from '../../src/actor/queued-command.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
 import { State } from '../../src/actor/state.ts'
-import type { Holder } from '../../src/actor/prepare.ts'
+import type { Holder } from '../../src/actor/warm.ts'
 import { transact, type Transactor } from '../../src/actor/transact.ts'
 import { newId, tailOf } from '../../src/ids.ts'
-import { workOf } from '../support/works.ts'
+import { queuedCommand } from '../support/works.ts'
 import type { CommentRow } from '../../drizzle/rows.ts'
 
 const projectId = newId()
@@ -35,8 +35,8 @@ function world(outcomes: Outcome[]) {
   } as unknown as Transactor
   const holder: Holder = { projectId, state: null }
   const answers: (string | Error)[] = []
-  const post = (name: string): Posted => ({
-    work: workOf(newId(), {
+  const post = (name: string) =>
+    queuedCommand<string>(newId(), {
       projectId,
       recall: ({ after }) => (after as CommentRow).text,
       decide: (_, { newEventId }) => {
@@ -53,11 +53,10 @@ function world(outcomes: Outcome[]) {
         }
         return { changes: [change as unknown as StoredEvent], answer: name }
       },
-    }),
-    deadline: Infinity,
-    resolve: (answer) => void answers.push(answer as string),
-    reject: (error) => void answers.push(error as Error),
-  })
+      deadline: Infinity,
+      resolve: (answer) => void answers.push(answer),
+      reject: (error) => void answers.push(error as Error),
+    }) as QueuedCommand
   const lands = (n: number) => committed[n]!.events.forEach((event) => stored.set(tailOf(event.id), event))
   return { by, holder, answers, committed, post, lands }
 }

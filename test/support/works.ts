@@ -1,12 +1,24 @@
-import type { Work } from '../../src/actor/work.ts'
+import type { QueuedCommand } from '../../src/actor/queued-command.ts'
 import { newId } from '../../src/ids.ts'
 
-/** A piece of work for an actor, as a command would make it; none of its answers gets lost. */
-export function workOf<T>(userId: string, work: Pick<Work<T>, 'projectId' | 'decide'> & Partial<Work<T>>) {
-  const recall = (): T => {
-    throw new Error('This answer was not lost')
+type Given<T> = Pick<QueuedCommand<T>, 'projectId' | 'decide'> & Partial<QueuedCommand<T>>
+
+/** A command for an actor. Its reply never has to be found in the log. */
+export function queuedCommand<T>(userId: string, given: Given<T>): QueuedCommand<T> {
+  return {
+    id: newId(),
+    caller: { userId },
+    deadline: later(),
+    isRecallable: true,
+    since: 0,
+    authorize() {},
+    recall() {
+      throw new Error('This reply was not lost')
+    },
+    resolve() {},
+    reject() {},
+    ...given,
   }
-  return { id: newId(), caller: { userId }, recall, ...work }
 }
 
 /** Far enough away to play no part. */

@@ -3,14 +3,14 @@ import type { Caller } from '../identity/caller.ts'
 import type { Person, Whom } from '../reads/people.ts'
 import type { Part } from './places.ts'
 
-/** A command as somebody asks for it: plain data from end to end. */
-export interface Order {
+/** A command with its caller and conditions. Plain data. */
+export interface CommandRequest {
   name: string
   input: object
   caller: Caller
   /** The caller's If-Match header. */
   ifMatch?: string
-  /** The caller's Idempotency-Key; the answer is kept with the commit. */
+  /** The caller's Idempotency-Key; the reply is kept with the commit. */
   guard?: Guard
   /** The caller's request as a place in a trace, where traces are made. */
   traceparent?: string
@@ -33,15 +33,15 @@ export interface Found {
   taken: string[]
 }
 
-/** An order on its way to its project. Plain data as well. */
-export interface Dispatch extends Order {
-  /** Its own id: the log's first event of it ends alike, so that whoever takes it over can see whether it stands. */
+/** A request with its project. Plain data: it can be sent to another process. */
+export interface RoutedCommand extends CommandRequest {
+  /** The id of the command's first event ends like this id, so another process can see whether the command is committed. */
   id: string
-  /** What the command's input looks like where it comes from: see registry.ts. */
+  /** The form of the command in the release that sent it: see registry.ts. */
   form: string
-  /** It was given to another process before, which may have done it. */
+  /** Another process received the command before and may have committed it. */
   again?: true
   projectId: string
-  /** The task that the thing it runs at hangs on. */
+  /** The task that the target hangs on. */
   taskId?: string
 }

@@ -7,20 +7,20 @@ import { RpcClient } from '../routing/rpc-client.ts'
 import { openRpcServer, type RpcServer } from '../routing/rpc-server.ts'
 import type { Log } from '../log.ts'
 import type { Counts } from '../metrics/counts.ts'
-import { type Deliver, openDeliver } from './deliver.ts'
-import type { Perform } from './perform.ts'
+import type { Execute } from './execute.ts'
 import type { Registry } from './registry.ts'
-import { openServeOrders } from './serve-orders.ts'
+import { openRoute } from './route.ts'
+import { openServe } from './serve.ts'
 import type { RedisClient } from '../redis/connections.ts'
 
 const maxUnsentBytes = 16_777_216
 
-/** The processes that write together, each the home of some projects. Until it joins them, a process does all itself. */
-export interface Company {
-  deliver: Deliver
+/** The processes that write together, each the home of some projects. Until it joins, a process executes every command itself. */
+export interface Router {
+  route: Execute
   /** Learns where projects are at home; `asHome`, projects may be at home here. */
   join(asHome: boolean): Promise<void>
-  /** Lets others take over, and does what they still ask until they all know, at most `timeoutMs`. */
+  /** Lets other processes take over, and executes what they still send until all of them know, at most `timeoutMs`. */
   leave(timeoutMs: number): Promise<void>
   close(): Promise<void>
 }
@@ -29,16 +29,16 @@ interface Means {
   config: Config
   redis: RedisClient
   registry: Registry
-  perform: Perform
+  execute: Execute
   scheduler: Scheduler
-  /** From then on this process begins nothing. */
+  /** From then on this process begins nothing new. */
   isClosing(): boolean
   log: Log
   counts: Counts['orders']
 }
 
-export function openCompany(means: Means): Company {
-  const { config, redis, perform, log, counts } = means
+export function openRouter(means: Means): Router {
+  const { config, redis, execute, log, counts } = means
   const options = {
     secrets: secretsIn(config.jwtSecret),
     maxBytes: 4 * config.bodyBytes + 1_048_576, // a body within JSON within JSON
@@ -49,17 +49,17 @@ export function openCompany(means: Means): Company {
   let server: RpcServer | undefined
   let homes: Homes | undefined
   return {
-    deliver: openDeliver({
+    route: openRoute({
       homeOf: (projectId) => homes?.homeOf(projectId, (id) => client.isUsable(id)),
       call: (peer, payload, deadline) => client.call(peer, payload, deadline),
-      perform,
+      execute,
       counts,
     }),
     async join(asHome) {
-      if (config.writeHomes === 0) return // every process writes what it is asked
+      if (config.writeHomes === 0) return // every process executes what it is sent
       const id = crypto.randomUUID()
       const { homeHost: host, homePort: port } = config
-      const serve = openServeOrders({ ...means, ttlMs: config.writeTimeoutMs })
+      const serve = openServe({ ...means, ttlMs: config.writeTimeoutMs })
       if (asHome) server = await openRpcServer({ ...options, id, host, port }, serve, log)
       const me = server && { id, host: ownAddress(host), port: server.port }
       homes = new Homes(redis, config, me, log)

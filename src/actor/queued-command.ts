@@ -1,0 +1,46 @@
+import type { StoredEvent } from '../model/events.ts'
+import type { Context, Decision } from '../log/rule.ts'
+import type { Guard } from '../commit/idempotency.ts'
+import type { Caller } from '../identity/caller.ts'
+import type { Needs } from './needs.ts'
+import type { ProjectState } from './state.ts'
+
+/** A command in the mailbox of its project, with the promise that its caller waits for. */
+export interface QueuedCommand<T = unknown> {
+  /** The id of the command's first event ends like this id, so the log shows whether the command is committed. */
+  readonly id: string
+  /** Another process received the command before and may have committed it. Can become true while it is under way. */
+  readonly again?: boolean
+  readonly projectId: string
+  /** A second project written in the same commit: the target of a move. */
+  readonly otherProjectId?: string
+  readonly caller: Caller
+  readonly needs?: Needs
+  /** The caller's If-Match header. */
+  readonly ifMatch?: string
+  /** The caller's Idempotency-Key; the reply is kept with the commit. */
+  readonly guard?: Guard
+  /** Ids that the client made for new things: claimed with the commit. */
+  readonly ownIds?: string[]
+  /** How many writes the command is, if more than one. */
+  readonly weight?: number
+  /** The project is new: there is nothing to load. */
+  readonly opens?: boolean
+  /** When to give up, on the clock of performance.now(). */
+  readonly deadline: number
+  /** Whether `recall` can answer: false where the reply is kept under an Idempotency-Key instead. */
+  readonly isRecallable: boolean
+  /**
+   * Checks role and scope on a state that holds only the roles, before the rows in `needs` are loaded.
+   * @throws Refusal 404 for a stranger, 403
+   */
+  authorize(state: ProjectState, other: ProjectState): void
+  /** Pure. Throws a Refusal to change nothing. `other` is the second project's state, if one was named. */
+  decide(state: ProjectState, context: Context, other: ProjectState): Decision<T>
+  /** The answer once more, from the command's first event in the log. */
+  recall(event: StoredEvent): T | undefined
+  /** When the command was queued, on the clock of performance.now(). */
+  since: number
+  resolve(answer: T): void
+  reject(reason: unknown): void
+}

@@ -1,0 +1,107 @@
+import type { QueuedCommand } from '../actor/queued-command.ts'
+import type { Needs } from '../actor/needs.ts'
+import type { ProjectState } from '../actor/state.ts'
+import { type Guard, ownGuard } from '../commit/idempotency.ts'
+import type { Context, Decision } from '../log/rule.ts'
+import type { StoredEvent } from '../model/events.ts'
+import type { Person } from '../reads/people.ts'
+import { etagOf } from '../wire/answers.ts'
+import type { Reply } from '../wire/reply.ts'
+import type { Command, Declared, Known } from './command.ts'
+import { authorize, decide, idIn, otherProject } from './decide.ts'
+import type { LookedUp } from './look-up.ts'
+import type { Found, RoutedCommand } from './request.ts'
+
+interface Lookups extends LookedUp {
+  limits: Known['limits']
+}
+
+/** A routed command with its look-ups, in the mailbox of its project. */
+export class Execution implements QueuedCommand<Reply> {
+  readonly id: string
+  readonly projectId: string
+  readonly otherProjectId: string | undefined
+  readonly caller: RoutedCommand['caller']
+  readonly needs: Needs | undefined
+  readonly ifMatch: string | undefined
+  readonly guard: Guard | undefined
+  readonly ownIds: string[] | undefined
+  readonly weight: number | undefined
+  readonly opens: boolean
+  readonly isRecallable: boolean
+  since = 0
+  resolve = unanswered
+  reject = unanswered
+
+  constructor(
+    private readonly command: Command,
+    private readonly routed: RoutedCommand,
+    readonly deadline: number,
+    private readonly lookups: Lookups,
+  ) {
+    const { id, projectId, input, caller, ifMatch, guard } = routed
+    const { found } = lookups
+    this.id = id
+    this.projectId = projectId
+    this.otherProjectId = command.into?.(input)
+    this.caller = caller
+    this.needs = needsOf(command, routed, found)
+    this.ifMatch = ifMatch
+    this.guard = guard ?? (command.keepsAnswer ? ownGuard(id) : undefined)
+    this.ownIds = found?.ownIds?.length ? found.ownIds : undefined
+    this.weight = command.weight?.(input)
+    this.opens = command.at.kind === 'new'
+    this.isRecallable = !command.keepsAnswer || command.recalls !== undefined
+  }
+
+  /** Another copy of the command may set it while this one is under way. */
+  get again(): boolean | undefined {
+    return this.routed.again
+  }
+
+  authorize(state: ProjectState, other: ProjectState): void {
+    authorize(this.command, state, this.caller, this.routed.input, other)
+  }
+
+  decide(state: ProjectState, context: Context, other: ProjectState): Decision<Reply> {
+    const { command, routed, lookups } = this
+    const known = context as Known
+    known.person = lookups.person
+    known.found = lookups.found
+    known.limits = lookups.limits
+    const { changes, answer, isBatch, isTold } = decide(command, state, known, routed.input, other)
+    return { changes, answer: replyOf(command, answer, lookups.person), isBatch, isTold }
+  }
+
+  /** A reply that was not kept follows from the command's first event. */
+  recall(event: StoredEvent): Reply | undefined {
+    const { command, lookups } = this
+    if (!command.keepsAnswer) return replyOf(command, event.after, lookups.person)
+    const answer = command.recalls?.(event, lookups.person)
+    return answer === undefined ? undefined : replyOf(command, answer, lookups.person)
+  }
+}
+
+const unanswered = (): void => {}
+
+function needsOf(command: Command, { projectId, taskId, input }: RoutedCommand, found?: Found) {
+  const { at, needs } = command
+  if (at.kind === 'new') return undefined
+  if (at.kind === 'project') return needs?.(input, found)
+  const leaves = otherProject(command, projectId, input) !== undefined
+  const own: Needs = { task: taskId ? [taskId] : [], leaving: leaves ? taskId : undefined }
+  if (at.kind !== 'task') own[at.kind] = [idIn(input, at.key)]
+  return own
+}
+
+/** What a command answers, from what its rule decided: the row's view and ETag, its message, or else the bare answer. */
+export function replyOf<Row>(
+  { status, shows, says }: Declared<never, Row>,
+  answer: unknown,
+  person?: Person,
+): Reply {
+  const body = shows ? shows.of(answer as Row, person) : says ? { message: says } : answer
+  const tag = shows?.tag?.(person, answer as Row)
+  const etag = shows && !shows.untagged ? etagOf(answer as { eventId: string }, tag) : null
+  return { status, body: JSON.stringify(body), etag }
+}
