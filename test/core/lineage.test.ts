@@ -1,28 +1,17 @@
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeEach, expect, test } from 'bun:test'
-import { commands } from '../../modules/commands.ts'
-import { createApp } from '../../src/app.ts'
-import { readConfig } from '../../src/config.ts'
-import { openLog } from '../../src/log.ts'
-import { openServices } from '../../src/services.ts'
-import { react } from '../../workers/reactions.ts'
-import { type Body, make, openClient, register } from '../support/client.ts'
+import { beforeEach, expect, test } from 'bun:test'
+import { type Body, make, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { openTestService } from '../support/service.ts'
+import { forFile, openTestService } from '../support/service.ts'
 
 let project: Body
 let task: Body
-const service = await openTestService()
+const service = await forFile(openTestService())
 // Leases of its own: after a failover two processes may both believe that they alone write a project.
-const config = readConfig({ ...service.env, REDIS_PREFIX: `${service.env.REDIS_PREFIX}-other` })
-const other = openServices(config, openLog('silent'), { commands, react })
-const app = createApp(other)
+const REDIS_PREFIX = `${service.env.REDIS_PREFIX}-other`
+const other = await forFile(openTestService({ ...service.env, REDIS_PREFIX, LOG_LEVEL: 'silent' }))
 const ada = await register(service.client)
-const adaAtOther = { ...ada, ...openClient('http://localhost', ada.token, (request) => app.fetch(request)) }
-afterAll(async () => {
-  await other.close()
-  await service.close()
-})
+const adaAtOther = { ...ada, ...other.client.as(ada.token) }
 beforeEach(async () => {
   project = await make(ada, '/projects', { name: 'Old' })
   task = await createKnown(project)

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { furnish, nowhere, openPeople, pathAt, seqOf, type Things } from '../http/scene.ts'
 import { mostMoved } from '../../src/log/children.ts'
-import { type Answer, type Body, make, type Person, register } from '../support/client.ts'
+import { type Answer, type Body, make, type Person, register, expiresAt } from '../support/client.ts'
 import {
   type OpenApi,
   type Operation,
@@ -66,7 +66,6 @@ const people = await openPeople(service.client)
 const things = await furnish(people, await register(service.client))
 await fillTask()
 await ageProject()
-const expiresAt = new Date(Date.now() + 86_400_000).toISOString()
 const reading = { name: 'Reader', scopes: ['read'], projects: [things.projectId], expiresAt }
 /** One that may only read, and one project. */
 const token: Body & { token: string } = (await make(people.owner, '/tokens', reading)) as Body & {

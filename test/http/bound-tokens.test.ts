@@ -1,13 +1,10 @@
 import { expect, test } from 'bun:test'
-import { createApp } from '../../src/app.ts'
-import { type Body, invite, make, type Person, register } from '../support/client.ts'
+import { type Body, invite, make, type Person, register, withToken } from '../support/client.ts'
 import { forFile, openTestService } from '../support/service.ts'
 import { expectRefusal } from './answers.ts'
 import { endpoints } from './endpoints.ts'
 import { furnish, openPeople } from './scene.ts'
 import { walk } from './walk.ts'
-
-const expiresAt = new Date(Date.now() + 86_400_000).toISOString()
 
 const service = await forFile(openTestService())
 const people = await openPeople(service.client)
@@ -17,10 +14,8 @@ const mine = await furnish(people, guest)
 const other = await furnish(people, guest)
 /** The owner's, with every scope and one project. */
 const bound = await boundTo(people.owner, [mine.projectId])
-async function boundTo(who: Person, projects: string[]): Promise<Person> {
-  const wanted = { name: 'Bound', scopes: ['admin'], projects, expiresAt }
-  const { token } = (await make(who, '/tokens', wanted)) as Body & { token: string }
-  return { ...who, ...who.as(token) }
+function boundTo(who: Person, projects: string[]): Promise<Person> {
+  return withToken(who, { projects })
 }
 const idsIn = (rows: Body[]) => rows.map(({ id }) => id)
 
@@ -123,31 +118,6 @@ test('feeds of other projects are absent, also as streams and held', async () =>
     for (const accept of ['application/json', 'text/event-stream'])
       expectRefusal(await bound.get(path, { accept }), 404, 'Project not found')
   }
-})
-
-test('the events of many projects, and the stream of all, are of its own', async () => {
-  const after = { [mine.projectId]: 0, [other.projectId]: 0 }
-  const read = (await bound.post('/events/read', { after })).body as unknown as {
-    events: { projectId: string }[]
-    gone: string[]
-  }
-  expect([...new Set(read.events.map(({ projectId }) => projectId))]).toEqual([mine.projectId])
-  expect(read.gone).toEqual([other.projectId])
-
-  const over = new AbortController()
-  const headers = { authorization: `Bearer ${bound.token}`, accept: 'text/event-stream' }
-  const request = new Request('http://localhost/api/v1/events', { headers, signal: over.signal })
-  const answer = await createApp(service.services).fetch(request)
-  const reader = answer.body!.pipeThrough(new TextDecoderStream() as never).getReader()
-  let text = ''
-  const readUntil = async (count: number) => {
-    while (text.split(mine.projectId).length <= count) text += (await reader.read()).value
-  }
-  await readUntil(1)
-  for (const { projectId } of [other, mine]) await make(people.owner, '/tasks', { title: 'New', projectId })
-  await readUntil(2)
-  over.abort()
-  expect(text).not.toContain(other.projectId)
 })
 
 test("a key is the token's own: an answer to another one is not repeated to it", async () => {

@@ -1,13 +1,11 @@
 import { gunzipSync } from 'node:zlib'
 import { expect, test } from 'bun:test'
-import { createApp } from '../../src/app.ts'
 import { make, register } from '../support/client.ts'
 import { forFile, openTestService } from '../support/service.ts'
 
 const description = 'Grüße, 漢字 😀 '.repeat(900)
 
 const service = await forFile(openTestService())
-const app = createApp(service.services)
 const ada = await register(service.client)
 const { id: projectId } = await make(ada, '/projects', { name: 'P', description })
 const { id } = await make(ada, '/tasks', { title: 'T', projectId, description })
@@ -25,7 +23,7 @@ const large: string[] = [
 
 async function ask(path: string, headers: Record<string, string> = {}, method = 'GET') {
   const all = { authorization: `Bearer ${ada.token}`, ...headers }
-  const answer = await app.fetch(new Request(`http://localhost/api/v1${path}`, { method, headers: all }))
+  const answer = await service.fetch(`/api/v1${path}`, { method, headers: all })
   return { status: answer.status, headers: answer.headers, bytes: Buffer.from(await answer.bytes()) }
 }
 const gzip = { 'accept-encoding': 'gzip, deflate, br' }

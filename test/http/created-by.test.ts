@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test'
 import { faultsOf } from '../support/history.ts'
-import { type Body, make, register } from '../support/client.ts'
+import { type Body, register, makeToken } from '../support/client.ts'
 import { forFile, openTestService } from '../support/service.ts'
 import { expectRefusal } from './answers.ts'
-import { createdBy, openCreations, wantedToken } from './creations-scene.ts'
+import { createdBy, openCreations } from './creations-scene.ts'
 import { nowhere } from './scene.ts'
 import { accountsAt, tokensOf } from './service-account-scene.ts'
 
@@ -16,7 +16,7 @@ test('webhooks, service accounts and tokens show the id of the account that crea
   const bodies = async () =>
     (await Promise.all(reads.map((path) => owner.get(path)))).map(({ body }) => [body].flat()[0]!)
   expect([webhook, account, token, ...(await bodies())].map(createdBy)).toEqual(Array(7).fill(admin.id))
-  const own = await make(admin, '/tokens', wantedToken)
+  const own = await makeToken(admin)
   expect([own, (await admin.get('/tokens')).body[0]!].map(createdBy)).toEqual([admin.id, admin.id])
   expect((await admin.delete('/auth/me')).status).toBe(200)
   expect((await bodies()).map(createdBy)).toEqual([null, null, null, null])

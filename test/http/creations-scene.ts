@@ -1,8 +1,7 @@
-import { type Body, invite, make, type Person, register } from '../support/client.ts'
+import { type Body, invite, make, makeToken, type Person, register } from '../support/client.ts'
 import { nowhere } from './scene.ts'
-import { accountsAt, expiresAt, type Account, type Token, tokensOf } from './service-account-scene.ts'
+import { accountsAt, type Account, tokensOf } from './service-account-scene.ts'
 
-export const wantedToken = { name: 'T', scopes: ['admin'], expiresAt }
 const secretUrl = `${nowhere}/path-secret?key=query-secret`
 
 export type IntegrationEvent = Body & {
@@ -27,7 +26,7 @@ export async function openCreations(owner: Person) {
   const webhooks = `/projects/${projectId}/webhooks`
   const webhook = await make(admin, webhooks, { url: secretUrl })
   const account = (await make(admin, accountsAt(projectId), { name: 'Importer', role: 'ADMIN' })) as Account
-  const token = (await make(admin, tokensOf(account), wantedToken)) as Token
+  const token = await makeToken(admin, {}, tokensOf(account))
   const member = `/projects/${projectId}/members/${memberId}`
   const events = async (query = '') =>
     (await owner.get(`/projects/${projectId}/events?after=2${query}`)).body as unknown as IntegrationEvent[]

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { type Answer, type Person, register } from '../support/client.ts'
+import { type Answer, type Person, register, expiresAt } from '../support/client.ts'
 import { type OpenApi, operationOf, operationsOf, undocumented } from '../support/schema-check.ts'
 import { forFile, openTestService, type TestService } from '../support/service.ts'
 import { openMailScene } from '../mail/scene.ts'
@@ -123,7 +123,6 @@ test('answers about mails are as documented', async () => {
 })
 
 test('answers about tokens are as documented', async () => {
-  const expiresAt = new Date(Date.now() + 86_400_000).toISOString()
   const body = { name: 'Importer', scopes: ['read'], projects: null, expiresAt }
   const { owner } = people
   for (const who of [owner.as(), owner]) await call(who, 'POST', '/tokens', body)
@@ -153,7 +152,6 @@ test('answers about service accounts are as documented', async () => {
   for (const who of everybody) await call(who, 'GET', at)
   await call(people.admin, 'GET', at, undefined, { 'if-none-match': '*' })
   const [{ id } = { id: '' }] = (await people.admin.get(at)).body
-  const expiresAt = new Date(Date.now() + 86_400_000).toISOString()
   const body = { name: 'T', scopes: ['write'], expiresAt }
   for (const who of everybody) await call(who, 'POST', `${at}/${id}/tokens`, body)
   for (const who of everybody) await call(who, 'GET', `${at}/${id}/tokens`)

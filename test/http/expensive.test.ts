@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test'
 import postgres from 'postgres'
-import { eventually, tally, upTo } from '../races/pair.ts'
+import { eventually, upTo } from '../races/pair.ts'
 import { type Answer, type Client, invite, make, register } from '../support/client.ts'
 import { forFile, openTestService } from '../support/service.ts'
-import { expectRefusal } from './answers.ts'
+import { expectRefusal, leftOf, statusesOf } from './answers.ts'
 
 const service = await forFile(openTestService())
 const [ada, bob] = [await register(service.client), await register(service.client)]
@@ -17,7 +17,6 @@ async function projectWith(owner: Client, tasks: number): Promise<string> {
   return id
 }
 
-const statuses = (answers: Answer[]) => tally(answers.map(({ status }) => status))
 /** Each as another request, for what a body is kept ready for costs nothing. */
 const first = (n: number) => `2020-01-01T00:00:00.0${10 + n}Z`
 
@@ -35,7 +34,7 @@ test('of each expensive operation an account has four in progress, and others ar
     const asked = upTo(10).map(ask)
     const other = bob.get(`/tasks/${bobsTask}`)
     const answers = await Promise.all(asked)
-    expect(statuses(answers)).toEqual({ 200: 4, 429: 6 })
+    expect(statusesOf(answers)).toEqual({ 200: 4, 429: 6 })
     const rejected = answers.find(({ status }) => status === 429)!
     expectRefusal(rejected, 429, 'Too many expensive requests of this account are in progress')
     expect(rejected.headers.get('retry-after')).toBe('1')
@@ -52,7 +51,7 @@ test('what looks through few events is not expensive', async () => {
     (n) => ada.post('/events/read', { after: { [projectId]: n } }),
     () => ada.post(`/projects/${projectId}/undo?dryRun=true`, { seq: 3 }),
   ]
-  for (const ask of plain) expect(statuses(await Promise.all(upTo(10).map(ask)))).toEqual({ 200: 10 })
+  for (const ask of plain) expect(statusesOf(await Promise.all(upTo(10).map(ask)))).toEqual({ 200: 10 })
 })
 
 test('a plain read does not wait behind expensive ones in the database', async () => {
@@ -76,11 +75,11 @@ test('a plain read does not wait behind expensive ones in the database', async (
   await eventually('an expensive read', isWaiting)
   for (const _ of upTo(3)) {
     const plain = await Promise.all(upTo(8).map(() => bob.get(`/tasks/${bobsTask}`)))
-    expect(statuses(plain)).toEqual({ 200: 8 })
+    expect(statusesOf(plain)).toEqual({ 200: 8 })
   }
   end()
   await holding
-  expect(statuses(await Promise.all(asked))).toEqual({ 200: 8 })
+  expect(statusesOf(await Promise.all(asked))).toEqual({ 200: 8 })
   await sql.end()
 })
 
@@ -88,19 +87,18 @@ test('the budget is charged by cost', async () => {
   await using strict = await openTestService({ READS_PER_MINUTE: '100', WRITES_PER_MINUTE: '1000' })
   const eve = await register(strict.client)
   const id = await projectWith(eve, 250)
-  const left = ({ headers }: Answer) => Number(/;r=(\d+);/.exec(headers.get('ratelimit')!)?.[1])
-  const before = left(await eve.get(`/projects/${id}`))
+  const before = leftOf(await eve.get(`/projects/${id}`))
   const past = await eve.get(`/tasks?projectId=${id}&asOf=1`)
-  expect([past.status, before - left(past)]).toEqual([200, 1 + 250 / 25])
+  expect([past.status, before - leftOf(past)]).toEqual([200, 1 + 250 / 25])
   const many = Object.fromEntries(upTo(200).map((n) => [`${n}`, 0]))
   const read = await eve.post('/events/read', { after: many })
-  expect([read.status, left(past) - left(read)]).toEqual([200, 1 + 200 / 10])
-  const writes = left(await eve.patch(`/projects/${id}`, { name: 'Q' }))
+  expect([read.status, leftOf(past) - leftOf(read)]).toEqual([200, 1 + 200 / 10])
+  const writes = leftOf(await eve.patch(`/projects/${id}`, { name: 'Q' }))
   const undone = await eve.post(`/projects/${id}/undo?dryRun=true`, { batch: 2 })
   expect(undone.status).toBe(200)
-  expect(writes - left(undone)).toBeWithin(100, 102) // what is told of a large budget may be a moment old
+  expect(writes - leftOf(undone)).toBeWithin(100, 102) // what is told of a large budget may be a moment old
   const answers = await Promise.all(upTo(8).map(() => eve.get(`/tasks?projectId=${id}&asOf=1`)))
-  expect(statuses(answers)[429]).toBeGreaterThan(0)
+  expect(statusesOf(answers)[429]).toBeGreaterThan(0)
   for (let n = 0; n < 6; n++) await eve.get(`/tasks?projectId=${id}&asOf=1`)
   expectRefusal(await eve.get(`/projects/${id}`), 429, /^Too many requests; try again/)
 })

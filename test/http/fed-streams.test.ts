@@ -1,15 +1,10 @@
 import { expect, test } from 'bun:test'
-import { createApp } from '../../src/app.ts'
-import { readConfig } from '../../src/config.ts'
-import { openLog } from '../../src/log.ts'
-import { openServices } from '../../src/services.ts'
-import { commands } from '../../modules/commands.ts'
 import { model } from '../../modules/model.ts'
-import { react } from '../../workers/reactions.ts'
 import { Random } from '../faults/random.ts'
 import { beginLife, liveOn } from '../past/life.ts'
-import { invite, make, openClient, type Person, register } from '../support/client.ts'
+import { invite, make, type Person, register } from '../support/client.ts'
 import { forFile, openTestService } from '../support/service.ts'
+import { streamIn } from './listen.ts'
 
 /** The types of the events that were told without being read. */
 const fed = new Set<string>()
@@ -21,14 +16,11 @@ recent.after = (range) => {
   for (const { type } of events ?? []) fed.add(type)
   return events
 }
-const app = createApp(service.services)
 
 /** Listens in the very process that writes, and gives what was heard after a seq up to another, byte for byte. */
 async function listen(who: Person, projectId: string) {
-  const headers = { authorization: `Bearer ${who.token}`, accept: 'text/event-stream' }
-  const url = `http://localhost/api/v1/projects/${projectId}/events?after=0`
-  const { body } = await app.fetch(new Request(url, { headers }))
-  const reader = body!.pipeThrough(new TextDecoderStream()).getReader()
+  const stream = await streamIn(service, who, `/projects/${projectId}/events?after=0`)
+  const reader = stream.pipeThrough(new TextDecoderStream()).getReader()
   let heard = ''
   return {
     async upTo(version: number): Promise<string[]> {
@@ -82,13 +74,11 @@ test('what is told without being read is what would be read, byte for byte, what
 })
 
 test('who was removed is told nothing that came after, whichever process removed them', async () => {
-  const services = openServices(readConfig(service.env), openLog('error'), { commands, react })
-  const other = createApp(services)
-  const there = openClient('http://localhost', undefined, (request) => other.fetch(request))
+  await using there = await openTestService(service.env)
   const ada = await register(service.client)
   const grace = await register(service.client)
   const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
-  for (const remover of [ada, there.as(ada.token)]) {
+  for (const remover of [ada, there.client.as(ada.token)]) {
     const member = await invite(ada, projectId, grace)
     const hers = await listen(grace, projectId)
     await make(ada, '/tasks', { title: 'Hers', projectId })
@@ -104,5 +94,4 @@ test('who was removed is told nothing that came after, whichever process removed
     expect(heard).not.toContain(secret.id)
     expect(heard).toContain('event: end\ndata: {"statusCode":404')
   }
-  await services.close()
 })

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'bun:test'
 import { hash } from '@node-rs/argon2'
-import { type Client, make, register } from '../support/client.ts'
+import { type Client, make, register, expiresAt } from '../support/client.ts'
 import { forFile, openTestService, testSecret } from '../support/service.ts'
 import { absentId, expectRefusal } from './answers.ts'
 import { nowhere } from './scene.ts'
@@ -17,8 +17,7 @@ passwords.matches = (...given) => (hashed++, own.matches(...given))
 const used = 'This Idempotency-Key was used for another request'
 let keys = 0
 const newKey = () => ({ 'idempotency-key': `key ${++keys}` })
-const tomorrow = new Date(Date.now() + 86_400_000).toISOString()
-const token = { name: 'Importer', scopes: ['read'], expiresAt: tomorrow }
+const token = { name: 'Importer', scopes: ['read'], expiresAt }
 const fingerprintOf = async (key: Record<string, string>) => {
   const sql = service.services.database.reads
   const [row] = await sql`select fingerprint from idempotency_keys where key = ${key['idempotency-key']!}`

@@ -1,7 +1,6 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import fc from 'fast-check'
-import { createApp } from '../../src/app.ts'
-import { type Answer, invite, make, openClient, register } from '../support/client.ts'
+import { type Answer, invite, make, register } from '../support/client.ts'
 import {
   type OpenApi,
   type Operation,
@@ -113,8 +112,6 @@ test('every operation answers each hostile body, and each hostile text in each o
 })
 
 test('a hostile Authorization is refused and nothing more', async () => {
-  const app = createApp(service.services)
-  const nobody = openClient('http://localhost', undefined, (request) => app.fetch(request))
   const token = people.owner.token!
   const aToken = fc.oneof(
     fc.string({ maxLength: 300 }),
@@ -129,7 +126,7 @@ test('a hostile Authorization is refused and nothing more', async () => {
     aToken,
     fc.constantFrom('Bearer ', 'bearer', '', 'Basic '),
     async (text, scheme) => {
-      const answer = nobody.get('/auth/me', { authorization: scheme + text.trim() })
+      const answer = service.client.get('/auth/me', { authorization: scheme + text.trim() })
       expectRefusal(await inTime(answer), 401)
     },
   )

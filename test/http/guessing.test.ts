@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test'
 import { delaysMs } from '../../src/http/limits/delays.ts'
-import { eventually, tally, upTo } from '../races/pair.ts'
+import { eventually, upTo } from '../races/pair.ts'
 import { type Answer, type Client, type Person, register } from '../support/client.ts'
 import { freshRedis } from '../support/redis.ts'
 import { openTestService, type TestService } from '../support/service.ts'
-import { expectRefusal } from './answers.ts'
+import { expectRefusal, statusesOf } from './answers.ts'
 
 type Work = (service: TestService, ada: Person) => Promise<void>
 
@@ -16,7 +16,6 @@ async function within(env: Record<string, string>, work: Work): Promise<void> {
 
 const login = (client: Client, email: string, password: string, address: string) =>
   client.post('/auth/login', { email, password }, { 'x-forwarded-for': address })
-const statuses = (answers: Answer[]) => tally(answers.map(({ status }) => status))
 /** So many wrong passwords, at once and each from an address of its own. */
 const guesses = (client: Client, email: string, count: number) =>
   Promise.all(upTo(count).map((n) => login(client, email, `guess ${n}`, `10.1.0.${n}`)))
@@ -29,7 +28,7 @@ function expectDelayed(answer: Answer): void {
 describe('wrong passwords for one account, from any address', () => {
   test('delay the next attempt longer and longer, and a right one works after the delay', () =>
     within({}, async ({ client }, ada) => {
-      expect(statuses(await guesses(client, ada.email, 4))).toEqual({ 401: 4 })
+      expect(statusesOf(await guesses(client, ada.email, 4))).toEqual({ 401: 4 })
       expectDelayed(await login(client, ada.email, 'secret-1', '10.2.0.1'))
       let last: Answer
       const wrong = async () => (last = await login(client, ada.email, 'wrong', '10.2.0.2')).status === 401
@@ -46,13 +45,13 @@ describe('wrong passwords for one account, from any address', () => {
     within({}, async ({ client, env }, ada) => {
       await using other = await openTestService(env)
       const both = await Promise.all([client, other.client].map((one) => guesses(one, ada.email, 20)))
-      expect(statuses(both.flat())).toEqual({ 401: 4, 429: 36 })
+      expect(statusesOf(both.flat())).toEqual({ 401: 4, 429: 36 })
     }))
 
   test('never delay an address from which the account signed in', () =>
     within({}, async ({ client }, ada) => {
       expect((await login(client, ada.email, 'secret-1', '10.2.0.1')).status).toBe(200)
-      expect(statuses(await guesses(client, ada.email, 9))).toEqual({ 401: 4, 429: 5 })
+      expect(statusesOf(await guesses(client, ada.email, 9))).toEqual({ 401: 4, 429: 5 })
       for (const _ of upTo(3))
         expect((await login(client, ada.email, 'secret-1', '10.2.0.1')).status).toBe(200)
       expectRefusal(await login(client, ada.email, 'wrong', '10.2.0.1'), 401)
@@ -61,7 +60,7 @@ describe('wrong passwords for one account, from any address', () => {
   test('do not delay other accounts, and tell nothing about who has one', () =>
     within({}, async ({ client }, ada) => {
       const invented = 'nobody@example.com'
-      expect(statuses(await guesses(client, invented, 9))).toEqual({ 401: 4, 429: 5 })
+      expect(statusesOf(await guesses(client, invented, 9))).toEqual({ 401: 4, 429: 5 })
       expectDelayed(await login(client, invented, 'secret-1', '10.2.0.1'))
       expect((await login(client, ada.email, 'secret-1', '10.2.0.1')).status).toBe(200)
     }))
@@ -71,7 +70,7 @@ describe('wrong passwords for one account, from any address', () => {
     await within({ REDIS_URL: redis.url }, async ({ client, services }, ada) => {
       redis.kill()
       await eventually('Redis is missed', () => services.redisStatus() !== 'ready')
-      expect(statuses(await guesses(client, ada.email, 9))).toEqual({ 401: 4, 429: 5 })
+      expect(statusesOf(await guesses(client, ada.email, 9))).toEqual({ 401: 4, 429: 5 })
       const right = async () => (await login(client, ada.email, 'secret-1', '10.2.0.1')).status === 200
       await eventually('the end of the delay', right)
     })
@@ -86,7 +85,7 @@ describe('wrong passwords for one account, from any address', () => {
           { password: 'secret-2', currentPassword: `guess ${n}` },
           { 'x-forwarded-for': `10.3.0.${n}` },
         )
-      expect(statuses(await Promise.all(upTo(9).map(change)))).toEqual({ 403: 4, 429: 5 })
+      expect(statusesOf(await Promise.all(upTo(9).map(change)))).toEqual({ 403: 4, 429: 5 })
       expectDelayed(await login(client, ada.email, 'secret-1', '10.2.0.1'))
     }))
 })

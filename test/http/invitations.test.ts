@@ -1,13 +1,8 @@
 import { expect, test } from 'bun:test'
-import { openPair, tally, upTo } from '../races/pair.ts'
+import { openPair, upTo } from '../races/pair.ts'
 import { invite, make, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
-import { expectRefusal } from './answers.ts'
-
-async function within(env: Record<string, string>, work: (service: TestService) => Promise<void>) {
-  const service = await openTestService(env)
-  await work(service).finally(() => service.close())
-}
+import { within } from '../support/service.ts'
+import { expectRefusal, statusesOf } from './answers.ts'
 
 const inviting = (who: Pick<Person, 'post'>, projectId: string, email: string) =>
   who.post(`/projects/${projectId}/members/invite`, { email })
@@ -52,10 +47,8 @@ test('all tokens of an account share its invitations, in all processes', async (
     token: string
   }
   const callers = [atA, atB, atA.as(token), atB.as(token)]
-  const answers = await Promise.all(
-    upTo(20).map((n) => inviting(callers[n % 4]! as Person, id, 'nobody@example.com')),
-  )
-  expect(tally(answers.map(({ status }) => status))).toEqual({ 404: 6, 429: 14 })
+  const answers = await Promise.all(upTo(20).map((n) => inviting(callers[n % 4]!, id, 'nobody@example.com')))
+  expect(statusesOf(answers)).toEqual({ 404: 6, 429: 14 })
 })
 
 test('without limits an account invites as often as it wants', () =>

@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test'
 import { eventsAt } from '../../modules/events/queries.ts'
-import { createApp } from '../../src/app.ts'
 import { make, register } from '../support/client.ts'
 import { forFile, openTestService } from '../support/service.ts'
 import { readFeed } from './feed.ts'
+import { streamIn } from './listen.ts'
 
 const service = await forFile(openTestService({ HISTORY_DAYS: '30' }))
 const ada = await register(service.client, 'Ada')
@@ -67,10 +67,8 @@ for (const types of [null, ['task.created'], ['comment.created']]) {
 
 test('a stream whose place is gone before its reader took what was there ends, and says why', async () => {
   const projectId = await openProject(300)
-  const headers = { ...streamed, authorization: `Bearer ${ada.token}` }
-  const request = new Request(`http://localhost/api/v1${feedOf(projectId, 'after=0')}`, { headers })
-  const answer = await createApp(service.services).fetch(request)
-  const reader = answer.body!.getReader()
+  const stream = await streamIn(service, ada, feedOf(projectId, 'after=0'))
+  const reader = stream.getReader()
   const chunk = async () => new TextDecoder().decode((await reader.read()).value)
   expect(await chunk()).toStartWith('retry: ')
   expect(await chunk()).toContain('id: 100\n')

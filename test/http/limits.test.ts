@@ -1,16 +1,10 @@
 import { describe, expect, test } from 'bun:test'
 import { Budget, type Share } from '../../src/http/limits/budget.ts'
-import { eventually, openPair, tally, upTo } from '../races/pair.ts'
+import { eventually, openPair, upTo } from '../races/pair.ts'
 import { type Answer, type Client, make, register } from '../support/client.ts'
 import { freshRedis } from '../support/redis.ts'
-import { openTestService, type TestService } from '../support/service.ts'
-import { expectRefusal } from './answers.ts'
-
-type Env = Record<string, string>
-async function within(env: Env, work: (service: TestService) => Promise<void>): Promise<void> {
-  const service = await openTestService(env)
-  await work(service).finally(() => service.close())
-}
+import { within } from '../support/service.ts'
+import { expectRefusal, leftOf, statusesOf } from './answers.ts'
 
 function expectLimited(answer: Answer, name: string, quota: number, window: number) {
   expectRefusal(answer, 429, /^Too many requests; try again in \d+ seconds?$/)
@@ -20,8 +14,6 @@ function expectLimited(answer: Answer, name: string, quota: number, window: numb
   expect(headers.get('ratelimit-policy')).toBe(`"${name}";q=${quota};w=${window}`)
   expect(headers.get('ratelimit')).toBe(`"${name}";r=0;t=${wait}`)
 }
-const statuses = (answers: Answer[]) => tally(answers.map(({ status }) => status))
-const left = ({ headers }: Answer) => Number(/^"[\w-]+";r=(\d+);t=\d+$/.exec(headers.get('ratelimit')!)?.[1])
 
 describe('reads and writes', () => {
   test('have budgets of their own, told with every answer', () =>
@@ -36,26 +28,26 @@ describe('reads and writes', () => {
       ]
       expect((await Promise.all(reads)).map(({ status }) => status)).toEqual([200, 200, 400, 200])
       const last = await ada.get(`/projects/${id}`, { 'if-none-match': '*' })
-      expect([last.status, left(last)]).toEqual([304, 0])
+      expect([last.status, leftOf(last)]).toEqual([304, 0])
       expect(last.headers.get('ratelimit-policy')).toBe('"reads";q=5;w=60')
       expectLimited(await ada.get('/projects'), 'reads', 5, 60)
-      expect(left(await ada.patch(`/projects/${id}`, { name: 'Q' }))).toBe(1)
-      expect(left(await ada.patch(`/projects/none`, { name: 'Q' }))).toBe(0)
+      expect(leftOf(await ada.patch(`/projects/${id}`, { name: 'Q' }))).toBe(1)
+      expect(leftOf(await ada.patch(`/projects/none`, { name: 'Q' }))).toBe(0)
       expectLimited(await ada.delete(`/projects/${id}`), 'writes', 3, 60)
       expectLimited(await ada.post('/auth/logout'), 'writes', 3, 60)
-      expect([(await grace.get('/projects')).status, left(await grace.get('/projects'))]).toEqual([200, 3])
+      expect([(await grace.get('/projects')).status, leftOf(await grace.get('/projects'))]).toEqual([200, 3])
     }))
 
   test('are one budget in all processes, exact also at once', async () => {
     await using pair = await openPair({ READS_PER_MINUTE: '10', WRITES_PER_MINUTE: '300' })
     const clients = [pair.atA, pair.atB]
     const answers = await Promise.all(upTo(40).map((n) => clients[n % 2]!.get('/projects')))
-    expect(statuses(answers)).toEqual({ 200: 10, 429: 30 })
+    expect(statusesOf(answers)).toEqual({ 200: 10, 429: 30 })
     // Taken in chunks of six: each process may be left with part of one, and never gives more than there is.
     const writes = await Promise.all(
       upTo(330).map((n) => clients[n % 2]!.patch('/projects/none', { name: 'Q' })),
     )
-    expect(statuses(writes)[404]).toBeWithin(300 - 6, 301)
+    expect(statusesOf(writes)[404]).toBeWithin(300 - 6, 301)
   })
 
   test('are held in this process while Redis is away, and no request fails for it', async () => {
@@ -67,7 +59,7 @@ describe('reads and writes', () => {
         redis.kill()
         await eventually('Redis is missed', () => services.redisStatus() !== 'ready')
         const grace = await register(client)
-        expect(statuses(await Promise.all(upTo(8).map(() => grace.get('/projects'))))).toEqual({
+        expect(statusesOf(await Promise.all(upTo(8).map(() => grace.get('/projects'))))).toEqual({
           200: 5,
           429: 3,
         })
@@ -121,7 +113,7 @@ describe('signing in', () => {
     within({ ...proxied, SIGN_INS_PER_MINUTE: '3' }, async ({ client }) => {
       const { email } = await register(client)
       for (const password of ['secret-1', 'wrong']) {
-        expect(left(await login(client, email, password))).toBeWithin(1, 3)
+        expect(leftOf(await login(client, email, password))).toBeWithin(1, 3)
       }
       const account = { name: 'A', email: 'a@example.com', password: 'secret-1' }
       expect((await client.post('/auth/register', account, from('10.0.0.1'))).status).toBe(201)
@@ -135,7 +127,7 @@ describe('signing in', () => {
     within({ SIGN_INS_PER_MINUTE: '3' }, async ({ client }) => {
       const { email } = await register(client)
       const answers = await Promise.all(upTo(4).map((n) => login(client, email, 'secret-1', `10.0.0.${n}`)))
-      expect(statuses(answers)).toEqual({ 200: 2, 429: 2 })
+      expect(statusesOf(answers)).toEqual({ 200: 2, 429: 2 })
     }))
 
   test('after too many wrong passwords waits, at that address and for that account only', () =>
@@ -143,7 +135,7 @@ describe('signing in', () => {
       const [ada, grace] = [await register(client), await register(client)]
       for (const _ of upTo(6)) expect((await login(client, ada.email, 'secret-1')).status).toBe(200)
       const guesses = await Promise.all(upTo(12).map((n) => login(client, ada.email, `guess ${n}`)))
-      expect(statuses(guesses)).toEqual({ 401: 3, 429: 9 })
+      expect(statusesOf(guesses)).toEqual({ 401: 3, 429: 9 })
       expectLimited(await login(client, ada.email.toUpperCase(), 'secret-1'), 'sign-in-failures', 3, 900)
       expect((await login(client, ada.email, 'secret-1', '10.0.0.2')).status).toBe(200)
       expect((await login(client, grace.email, 'secret-1')).status).toBe(200)

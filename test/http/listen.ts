@@ -1,4 +1,5 @@
 import type { Person } from '../support/client.ts'
+import type { TestService } from '../support/service.ts'
 
 export interface Message {
   id?: string
@@ -22,17 +23,15 @@ export async function listen(
   return { answer, messages: messagesOf(answer.body!), stop: () => over.abort() }
 }
 
-/** Reads a project's stream in this very process, from now on unless told. */
-export async function listenIn(
-  app: { fetch(request: Request): Response | Promise<Response> },
-  who: Person,
-  projectId: string,
-  query = '',
-) {
+/** A stream as it comes from this very process. */
+export async function streamIn(service: TestService, who: Person, path: string) {
   const headers = { authorization: `Bearer ${who.token}`, accept: 'text/event-stream' }
-  const url = `http://localhost/api/v1/projects/${projectId}/events${query}`
-  const { body } = await app.fetch(new Request(url, { headers }))
-  const messages = messagesOf(body!)
+  return (await service.fetch(`/api/v1${path}`, { headers })).body!
+}
+
+/** Reads a project's stream in this very process, from now on unless told. */
+export async function listenIn(service: TestService, who: Person, projectId: string, query = '') {
+  const messages = messagesOf(await streamIn(service, who, `/projects/${projectId}/events${query}`))
   await messages.next()
   return messages
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { readConfig } from '../../src/config.ts'
 import { openDatabase } from '../../src/postgres/database.ts'
 import { eventually } from '../races/pair.ts'
-import { make } from '../support/client.ts'
+import { make, expiresAt } from '../support/client.ts'
 import { openOwnWeb } from '../support/own-web.ts'
 import { expectRefusal } from './answers.ts'
 import { forFile } from '../support/service.ts'
@@ -18,7 +18,6 @@ async function logged(last: string): Promise<Record<string, unknown>[]> {
 
 test('the log has one line for a request: who, what, where, how long', async () => {
   const { id } = await make(ada, '/projects', { name: 'P' })
-  const expiresAt = new Date(Date.now() + 60_000).toISOString()
   const made = await make(ada, '/tokens', { name: 'T', scopes: ['read'], expiresAt })
   const { id: tokenId, token } = made as typeof made & { token: string }
   const answers = [

@@ -1,5 +1,4 @@
 import { beforeEach, expect, test } from 'bun:test'
-import { createApp } from '../../src/app.ts'
 import { eventually, upTo } from '../races/pair.ts'
 import { make, register } from '../support/client.ts'
 import { forFile, openTestService } from '../support/service.ts'
@@ -17,7 +16,6 @@ recent.after = (range) => {
   if (isReadBack) return undefined
   return reads > without ? after.call(recent, range) : []
 }
-const app = createApp(service.services)
 const ada = await register(service.client)
 beforeEach(async () => {
   projectId = (await make(ada, '/projects', { name: 'Engine' })).id
@@ -25,7 +23,7 @@ beforeEach(async () => {
 })
 
 test('a stream that heard of a version that was lost looks for it once, and tells the one that takes its place', async () => {
-  const messages = await listenIn(app, ada, projectId)
+  const messages = await listenIn(service, ada, projectId)
   const told = take(messages, 1)
   service.services.hints.tell([{ projectId, version: 2 }])
   await eventually('a look for what was heard of', () => reads > 0)
@@ -37,7 +35,7 @@ test('a stream that heard of a version that was lost looks for it once, and tell
 })
 
 test('a stream for whose events there was no room reads them again, until it has them', async () => {
-  const messages = await listenIn(app, ada, projectId)
+  const messages = await listenIn(service, ada, projectId)
   const told = take(messages, 2)
   without = 3
   for (const title of ['Draw', 'Cut']) await make(ada, '/tasks', { title, projectId })
@@ -47,7 +45,7 @@ test('a stream for whose events there was no room reads them again, until it has
 })
 
 test('a stream that is ahead of what was kept ends once it hears of more', async () => {
-  const messages = await listenIn(app, ada, projectId)
+  const messages = await listenIn(service, ada, projectId)
   await make(ada, '/tasks', { title: 'Draw', projectId })
   expect(await take(messages, 1)).toMatchObject([{ id: '2' }])
   const { reads: sql } = service.services.database
@@ -71,7 +69,7 @@ async function otherHistory() {
 
 for (const how of ['known here', 'read back'])
   test(`a stream whose last event was lost ends before it is told a later one that is ${how}`, async () => {
-    const messages = await listenIn(app, ada, projectId)
+    const messages = await listenIn(service, ada, projectId)
     for (const title of ['Draw', 'Cut']) await create(title)
     expect(await take(messages, 2)).toMatchObject([{ id: '2' }, { id: '3' }])
     await otherHistory()
@@ -81,7 +79,7 @@ for (const how of ['known here', 'read back'])
   })
 
 test('a stream of some types ends where an event was lost that it was not told', async () => {
-  const messages = await listenIn(app, ada, projectId, '?types=comment.created')
+  const messages = await listenIn(service, ada, projectId, '?types=comment.created')
   const told = take(messages, 1)
   await create('Draw')
   await eventually('a look at what it is not told', () => reads > 0)
@@ -93,14 +91,14 @@ test('a stream of some types ends where an event was lost that it was not told',
 
 test('a stream whose last event was lost ends where another one made the same version, and none came after', async () => {
   await create('Draw')
-  const messages = await listenIn(app, ada, projectId)
+  const messages = await listenIn(service, ada, projectId)
   await otherHistory()
   service.services.hints.tell([{ projectId, version: 3 }])
   expect(await take(messages, 1)).toMatchObject([ended])
 })
 
 test('a stream whose last event is not kept any more goes on', async () => {
-  const messages = await listenIn(app, ada, projectId)
+  const messages = await listenIn(service, ada, projectId)
   await create('Draw')
   expect(await take(messages, 1)).toMatchObject([{ id: '2' }])
   isReadBack = true
@@ -111,11 +109,11 @@ test('a stream whose last event is not kept any more goes on', async () => {
 })
 
 test('who listens since a standby took over goes on, beside those who end', async () => {
-  const before = [await listenIn(app, ada, projectId), await listenIn(app, ada, projectId)]
+  const before = [await listenIn(service, ada, projectId), await listenIn(service, ada, projectId)]
   await create('Draw')
   for (const messages of before) expect(await take(messages, 1)).toMatchObject([{ id: '2' }])
   await otherHistory()
-  const since = await listenIn(app, ada, projectId)
+  const since = await listenIn(service, ada, projectId)
   const told = Promise.all([...before, since].map((messages) => take(messages, 1)))
   await create('Cut')
   expect(await told).toMatchObject([[ended], [ended], [{ id: '3', event: 'task.created' }]])
@@ -123,9 +121,9 @@ test('who listens since a standby took over goes on, beside those who end', asyn
 })
 
 test('a stream that resumes beside others is told what they are', async () => {
-  const others = [await listenIn(app, ada, projectId), await listenIn(app, ada, projectId)]
+  const others = [await listenIn(service, ada, projectId), await listenIn(service, ada, projectId)]
   for (const title of ['Draw', 'Cut']) await create(title)
-  const messages = await listenIn(app, ada, projectId, '?after=1')
+  const messages = await listenIn(service, ada, projectId, '?after=1')
   const told = take(messages, 3)
   await create('Bend')
   expect(await told).toMatchObject([{ id: '2' }, { id: '3' }, { id: '4' }])

@@ -1,9 +1,8 @@
 import { expect, test } from 'bun:test'
-import { createApp } from '../../src/app.ts'
 import { mostTold } from '../../src/followers/standing.ts'
 import { make, register } from '../support/client.ts'
 import { forFile, openTestService } from '../support/service.ts'
-import { type Message, messagesOf } from './listen.ts'
+import { type Message, messagesOf, streamIn } from './listen.ts'
 
 const service = await forFile(openTestService())
 const ada = await register(service.client)
@@ -19,10 +18,7 @@ async function own(count: number): Promise<void> {
 }
 
 async function listen() {
-  const headers = { authorization: `Bearer ${ada.token}` }
-  const request = new Request('http://localhost/api/v1/events', { headers })
-  const { body } = await createApp(service.services).fetch(request)
-  const messages = messagesOf(body!)
+  const messages = messagesOf(await streamIn(service, ada, '/events'))
   await messages.next()
   return messages
 }

@@ -1,6 +1,5 @@
 import { beforeEach, expect, test } from 'bun:test'
-import { createApp } from '../../src/app.ts'
-import { invite, make, openClient, type Person, register } from '../support/client.ts'
+import { invite, make, type Person, register } from '../support/client.ts'
 import { forFile, openTestService } from '../support/service.ts'
 import { noteQueries } from './noting.ts'
 
@@ -10,10 +9,8 @@ let [wheel, axle, memberId] = ['', '', '']
 const service = await forFile(openTestService())
 /** What modules asked of the database. */
 const texts: string[] = noteQueries(service.services)
-const app = createApp(service.services)
-const client = openClient('http://localhost', undefined, (request) => app.fetch(request))
-const ada = await register(client)
-const grace = await register(client)
+const ada = await register(service.client)
+const grace = await register(service.client)
 beforeEach(async () => {
   projectId = (await make(ada, '/projects', { name: 'Engine' })).id
   wheel = (await make(ada, '/tasks', { title: 'Wheel', projectId })).id

@@ -1,21 +1,16 @@
 import { describe, expect, test } from 'bun:test'
 import { readConfig } from '../../src/config.ts'
 import { type Client, register } from '../support/client.ts'
-import { openTestService } from '../support/service.ts'
+import { openTestService, within } from '../support/service.ts'
 import { expectRefusal } from './answers.ts'
 
 let people = 0
 const enrol = (client: Client, password: string) =>
   client.post('/auth/register', { name: 'Ada', email: `new-password-${++people}@example.com`, password })
 
-async function within(env: Record<string, string>, work: (client: Client) => Promise<void>): Promise<void> {
-  const service = await openTestService(env)
-  await work(service.client).finally(() => service.close())
-}
-
 describe('PASSWORD_MIN_CHARACTERS', () => {
   test('raises the minimum of new passwords, counted in characters', () =>
-    within({ PASSWORD_MIN_CHARACTERS: '10' }, async (client) => {
+    within({ PASSWORD_MIN_CHARACTERS: '10' }, async ({ client }) => {
       for (const short of ['123456', '123456789', '🪐'.repeat(9)])
         expectRefusal(await enrol(client, short), 400, 'password must be a password of 10 to 1024 characters')
       const { status, body } = await enrol(client, '🪐'.repeat(10))
@@ -45,7 +40,7 @@ describe('PASSWORD_MIN_CHARACTERS', () => {
 
 describe('PASSWORD_REJECT_COMMON', () => {
   test('rejects the most common passwords, in every letter case, where a password is new', () =>
-    within({ PASSWORD_REJECT_COMMON: 'on' }, async (client) => {
+    within({ PASSWORD_REJECT_COMMON: 'on' }, async ({ client }) => {
       const wrong = 'password must not be one of the 10,000 most common passwords'
       for (const common of ['123456', 'password', 'Password', 'TRUSTNO1', 'iloveyou'])
         expectRefusal(await enrol(client, common), 400, wrong)
@@ -58,5 +53,5 @@ describe('PASSWORD_REJECT_COMMON', () => {
     }))
 
   test('is off unless it is set', () =>
-    within({}, async (client) => expect((await enrol(client, 'password')).status).toBe(201)))
+    within({}, async ({ client }) => expect((await enrol(client, 'password')).status).toBe(201)))
 })

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'bun:test'
-import { type Body, invite, make, openClient, type Person, register } from '../support/client.ts'
+import { invite, make, openClient, type Person, register, withToken } from '../support/client.ts'
 import { openOwnWeb } from '../support/own-web.ts'
 import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
 import { listen, type Message } from './listen.ts'
@@ -105,10 +105,7 @@ test('a reader whose token ends gets nothing more, and is told why', async () =>
 test('an API token hears of the projects that it reaches, and reads the events of those alone', async () => {
   const ada = await newPerson()
   const [mine, other] = [await openProject(ada), await openProject(ada)]
-  const expiresAt = new Date(Date.now() + 86_400_000).toISOString()
-  const wanted = { name: 'Bound', scopes: ['read'], projects: [mine], expiresAt }
-  const { token } = (await make(ada, '/tokens', wanted)) as Body & { token: string }
-  const bound = { ...ada, ...ada.as(token) }
+  const bound = await withToken(ada, { scopes: ['read'], projects: [mine] })
   const all = await listen(ada, listening!, '/events')
   const own = await listen(bound, listening!, '/events')
   for (const one of [other, mine]) await addTask(ada, one)

@@ -1,15 +1,14 @@
 import { describe, expect, test } from 'bun:test'
 import { openTokens } from '../../src/identity/tokens.ts'
-import { tally, upTo } from '../races/pair.ts'
-import { type Answer, type Client, make, type Person, register } from '../support/client.ts'
+import { upTo } from '../races/pair.ts'
+import { type Answer, type Client, make, type Person, register, expiresAt } from '../support/client.ts'
 import { forFile, openTestService, testSecret } from '../support/service.ts'
-import { expectRefusal } from './answers.ts'
+import { expectRefusal, statusesOf } from './answers.ts'
 
 const service = await forFile(openTestService({ TRUST_PROXY: 'on', SIGN_IN_FAILURES: '3' }))
 
 const needed = 'The sign-in is older than 5 minutes: send password in the body, or sign in again first'
 const wrong = 'The password is wrong'
-const expiresAt = new Date(Date.now() + 86_400_000).toISOString()
 const token = { name: 'Importer', scopes: ['read'], expiresAt }
 const asMinutesAgo = async (minutes: number, { id, as }: Person): Promise<Client> => {
   const now = async () => Date.now() / 1000 - minutes * 60
@@ -56,7 +55,7 @@ for (const [does, status, write] of writes) {
       const ada = await register(service.client)
       const guess = (n: number) => write(ada, { password: `guess ${n}` }, from(n))
       const answers = await Promise.all(upTo(9).map(guess))
-      expect(tally(answers.map((one) => one.status))).toEqual({ 403: 4, 429: 5 })
+      expect(statusesOf(answers)).toEqual({ 403: 4, 429: 5 })
     })
 
     test('is answered to a repeat that comes later, and compares its password', async () => {

@@ -1,19 +1,14 @@
 import { expect, test } from 'bun:test'
 import { readConfig } from '../../src/config.ts'
 import { readAdmin } from '../../workers/admin/admin.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { type TestService, within } from '../support/service.ts'
 import { expectRefusal } from './answers.ts'
 
 const account = (email: string) => ({ name: 'Ada', email, password: 'secret-1' })
 const registering = ({ client }: TestService, email: string) => client.post('/auth/register', account(email))
 
-async function within(registration: string, work: (service: TestService) => Promise<void>) {
-  const service = await openTestService({ REGISTRATION: registration })
-  await work(service).finally(() => service.close())
-}
-
 test('closed registration rejects with 403, and an operator still makes accounts', () =>
-  within('closed', async (service) => {
+  within({ REGISTRATION: 'closed' }, async (service) => {
     const closed = 'Registration is closed: ask the operator of this service for an account'
     expectRefusal(await registering(service, 'ada@example.com'), 403, closed)
     const create = readAdmin(['users', 'create', 'ada@example.com', 'Ada'])
@@ -27,7 +22,7 @@ test('closed registration rejects with 403, and an operator still makes accounts
   }))
 
 test('registration for some domains rejects addresses of other domains with 403', () =>
-  within('example.com, Example.org', async (service) => {
+  within({ REGISTRATION: 'example.com, Example.org' }, async (service) => {
     for (const email of ['ada@example.com', 'Ada@EXAMPLE.ORG'])
       expect((await registering(service, email)).status).toBe(201)
     for (const email of ['ada@example.net', 'ada@sub.example.com', 'ada@notexample.com'])

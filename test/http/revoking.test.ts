@@ -1,12 +1,12 @@
 import { expect, test } from 'bun:test'
 import { eventually } from '../races/pair.ts'
-import { make, register } from '../support/client.ts'
+import { make, register, makeToken } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { forFile, openTestService } from '../support/service.ts'
 import { expectAnswer, expectRefusal } from './answers.ts'
-import { idsIn, openCreations, type Removed, wantedToken } from './creations-scene.ts'
+import { idsIn, openCreations, type Removed } from './creations-scene.ts'
 import { nowhere } from './scene.ts'
-import { accountsAt, type Account, type Token, tokensOf } from './service-account-scene.ts'
+import { accountsAt, type Account, tokensOf } from './service-account-scene.ts'
 
 const service = await forFile(openTestService())
 const owner = await register(service.client, 'Owner')
@@ -28,8 +28,8 @@ test('with revoke=true everything that the member created ends in the commit of 
   const program = owner.as(token.token)
   const second = await make(program, webhooks, { url: nowhere })
   const other = (await make(owner, accountsAt(projectId), { name: 'Other' })) as Account
-  const kept = (await make(owner, tokensOf(other), wantedToken)) as Token
-  const lent = (await make(admin, tokensOf(other), wantedToken)) as Token
+  const kept = await makeToken(owner, {}, tokensOf(other))
+  const lent = await makeToken(admin, {}, tokensOf(other))
   const ours = await make(owner, webhooks, { url: nowhere })
   const before = (await events()).length
   const { status, body } = await owner.delete(`${member}?revoke=true`)

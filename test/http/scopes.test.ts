@@ -1,22 +1,16 @@
 import { expect, test } from 'bun:test'
 import { type Scope, scopes } from '../../src/identity/scopes.ts'
-import { type Answer, type Body, invite, make, register } from '../support/client.ts'
+import { type Answer, invite, make, makeToken, register, type Token, withToken } from '../support/client.ts'
 import { type OpenApi, type Operation, operationsOf } from '../support/schema-check.ts'
 import { forFile, openTestService } from '../support/service.ts'
 import { expectRefusal } from './answers.ts'
 import { furnish, pathAt } from './scene.ts'
 
-const expiresAt = new Date(Date.now() + 86_400_000).toISOString()
-const tokenWith = async (some: Scope[], over: object = {}) =>
-  (await make(owner, '/tokens', { name: 'Importer', scopes: some, expiresAt, ...over })) as Body & {
-    token: string
-  }
-
 const service = await forFile(openTestService())
 const api = (await service.client.get('/../docs/json')).body as unknown as OpenApi
 const owner = await register(service.client)
-const tokens: Record<Scope, Body & { token: string }> = Object.fromEntries(
-  await Promise.all(scopes.map(async (scope) => [scope, await tokenWith([scope])])),
+const tokens: Record<Scope, Token> = Object.fromEntries(
+  await Promise.all(scopes.map(async (scope) => [scope, await makeToken(owner, { scopes: [scope] })])),
 )
 
 /** Things of the owner's own, so that no role is in the way; a fresh project for each request. */
@@ -87,8 +81,7 @@ test('a scope gives nobody a higher role', async () => {
   const viewer = await register(service.client)
   const { projectId } = await furnishOwn()
   await invite(owner, projectId, viewer)
-  const admin = await make(viewer, '/tokens', { name: 'A', scopes: ['admin'], expiresAt })
-  const program = viewer.as((admin as Body & { token: string }).token)
+  const program = await withToken(viewer)
   expectRefusal(await program.patch(`/projects/${projectId}`, { name: 'N' }), 403, /the role ADMIN/)
   expectRefusal(await program.post('/tasks', { title: 'T', projectId }), 403, /the role EDITOR/)
   expect((await program.get(`/projects/${projectId}`)).status).toBe(200)
@@ -149,7 +142,6 @@ test("another's comment is deleted with the scope admin alone", async () => {
 test('who is not in a project learns nothing by the scope of a token', async () => {
   const stranger = await register(service.client)
   const { projectId } = await furnishOwn()
-  const read = await make(stranger, '/tokens', { name: 'R', scopes: ['read'], expiresAt })
-  const program = stranger.as((read as Body & { token: string }).token)
+  const program = await withToken(stranger, { scopes: ['read'] })
   expectRefusal(await program.patch(`/projects/${projectId}`, { name: 'N' }), 404, 'Project not found')
 })

@@ -1,8 +1,6 @@
-import { type Body, make } from '../support/client.ts'
+import { type Body, make, makeToken } from '../support/client.ts'
 import { openProject, type People } from './scene.ts'
 
-export const expiresAt = new Date(Date.now() + 86_400_000).toISOString()
-export type Token = Body & { token: string }
 export type Account = Body & { memberId: string }
 export const accountsAt = (projectId: string) => `/projects/${projectId}/service-accounts`
 export const tokensOf = ({ projectId, id }: Account) => `${accountsAt(projectId)}/${id}/tokens`
@@ -11,12 +9,12 @@ export const addressOf = ({ id }: Account) => `${id}@service-account.invalid`
 /** A service account in a project of its own, and the program that runs as it. */
 export async function openServiceAccount(
   people: People,
-  over: { role?: string; scopes?: string[]; projects?: string[] } = {},
+  wanted: { role?: string; scopes?: string[]; projects?: string[] } = {},
 ) {
-  const { role = 'EDITOR', scopes = ['admin'], projects } = over
+  const { role = 'EDITOR', scopes = ['admin'], projects } = wanted
   const projectId = await openProject(people)
   const account = (await make(people.admin, accountsAt(projectId), { name: 'Importer', role })) as Account
-  const wanted = { name: 'T', scopes, expiresAt, ...(projects && { projects }) }
-  const token = (await make(people.admin, tokensOf(account), wanted)) as Token
+  const over = { scopes, ...(projects && { projects }) }
+  const token = await makeToken(people.admin, over, tokensOf(account))
   return { projectId, account, token, program: people.owner.as(token.token) }
 }

@@ -1,17 +1,9 @@
 import { expect, test } from 'bun:test'
-import { type Body, type Client, make } from '../support/client.ts'
+import { type Body, type Client, make, makeToken, expiresAt, type Token } from '../support/client.ts'
 import { forFile, openTestService } from '../support/service.ts'
 import { absentId, anId, anInstant, expectAnswer, expectRefusal, malformedIds } from './answers.ts'
 import { openPeople, openProject } from './scene.ts'
-import {
-  type Account,
-  accountsAt,
-  addressOf,
-  expiresAt,
-  openServiceAccount,
-  type Token,
-  tokensOf,
-} from './service-account-scene.ts'
+import { type Account, accountsAt, addressOf, openServiceAccount, tokensOf } from './service-account-scene.ts'
 
 const service = await forFile(openTestService())
 const people = await openPeople(service.client)
@@ -95,13 +87,13 @@ test('what is no service account of the project is not found, a member of flesh 
     expectRefusal(await people.owner.post(`${accountsAt(projectId)}/${id}/tokens`, wanted), 404, none)
   }
   expectRefusal(await people.owner.delete(`${tokensOf(account)}/${absentId}`), 404, 'Token not found')
-  const own = (await make(people.owner, '/tokens', { name: 'T', scopes: ['read'], expiresAt })) as Token
+  const own = await makeToken(people.owner, { scopes: ['read'] })
   expectRefusal(await people.owner.delete(`${tokensOf(account)}/${own.id}`), 404, 'Token not found')
 })
 
 test('tokens of service accounts take a sign-in token', async () => {
   const { account, program, token } = await openServiceAccount(people, { role: 'ADMIN' })
-  const admin = (await make(people.admin, '/tokens', { name: 'T', scopes: ['admin'], expiresAt })) as Token
+  const admin = await makeToken(people.admin, { scopes: ['admin'] })
   for (const who of [program, people.admin.as(admin.token)]) {
     expectRefusal(await who.get(tokensOf(account)), 403, /sign-in token/)
     expectRefusal(

@@ -1,12 +1,6 @@
-import { afterAll, expect, test } from 'bun:test'
-import { createApp } from '../../src/app.ts'
-import { readConfig } from '../../src/config.ts'
-import { openLog } from '../../src/log.ts'
-import { openServices } from '../../src/services.ts'
-import { commands } from '../../modules/commands.ts'
-import { react } from '../../workers/reactions.ts'
-import { type Client, invite, make, openClient, register } from '../support/client.ts'
-import { freshEnv } from '../support/service.ts'
+import { expect, test } from 'bun:test'
+import { type Client, invite, make, register } from '../support/client.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import { listenIn, take } from './listen.ts'
 import { noteQueries } from './noting.ts'
 
@@ -16,17 +10,8 @@ const rounds = 10
 let looks = 0
 /** How often it was asked whether a project is as it was. */
 let comparisons = 0
-afterAll(async () => {
-  await Promise.all([services.close(), other.close()])
-  await env.drop()
-})
-
-const clientOf = (one: Pick<typeof app, 'fetch'>) =>
-  openClient('http://localhost', undefined, (request) => one.fetch(request))
-
-const env = await freshEnv()
-const config = readConfig(env.env)
-const services = openServices(config, openLog(config.logLevel), { commands, react })
+const service = await forFile(openTestService())
+const { services } = service
 const texts: string[] = noteQueries(services)
 const { findRole } = services
 services.findRole = (...asked) => {
@@ -40,17 +25,16 @@ services.versions.isCurrent = (one) => {
 }
 // What was seen of names is believed however long a round takes.
 services.authenticate = { ...services.authenticate, isBelieved: () => true }
-const app = createApp(services)
-const other = openServices(config, openLog(config.logLevel), { commands, react })
-const ada = await register(clientOf(app))
+const other = await forFile(openTestService(service.env))
+const ada = await register(service.client)
 
 /** Has many listen to a project, and gives what was asked of the database for each of some writes by one of the processes. */
 async function askedFor(writer: Client) {
   const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
-  const grace = await register(clientOf(app))
+  const grace = await register(service.client)
   await invite(ada, projectId, grace)
   const all = []
-  for (let i = 0; i < listeners; i++) all.push(await listenIn(app, i % 2 ? ada : grace, projectId))
+  for (let i = 0; i < listeners; i++) all.push(await listenIn(service, i % 2 ? ada : grace, projectId))
   const asked = []
   let names = 0
   for (let round = 0; round < rounds; round++) {
@@ -68,7 +52,7 @@ async function askedFor(writer: Client) {
 }
 
 test('what many listen to is read and encoded once, and whether somebody may see it is asked once for all their streams', async () => {
-  const { asked, names } = await askedFor(clientOf(createApp(other)).as(ada.token))
+  const { asked, names } = await askedFor(other.client.as(ada.token))
   expect(asked).toEqual(Array(rounds).fill({ reads: 1, looks: 2, comparisons: 0 }))
   expect(names).toBeLessThan(2)
 })

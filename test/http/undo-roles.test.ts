@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, expect, test } from 'bun:test'
-import { type Body, invite, make, register } from '../support/client.ts'
+import { type Body, invite, make, register, withToken } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { expectRefusal } from './answers.ts'
 import { done, openScene } from './undo-scene.ts'
@@ -70,11 +70,7 @@ test('lets a VIEWER undo their own comment and their own edit of it', async () =
 test('takes the scope admin of an API token to restore what somebody else deleted', async () => {
   await setRole('ADMIN') // 4
   await ada.delete(`/tasks/${task.id}`) // 5
-  const expiresAt = new Date(Date.now() + 3_600_000).toISOString()
-  const { token } = (await make(bea, '/tokens', { name: 'T', scopes: ['write'], expiresAt })) as Body & {
-    token: string
-  }
-  const writing = { ...bea, ...bea.as(token) }
+  const writing = await withToken(bea, { scopes: ['write'] })
   expectRefusal(await undo({ seq: 5 }, writing), 403, 'This needs an API token with the scope admin')
   expectRefusal(await undo({ seq: 5 }, cyd), 404, 'Project not found')
 })

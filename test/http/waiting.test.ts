@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { Scheduler } from '../../src/admission/scheduler.ts'
 import { openPatience } from '../../modules/events/patience.ts'
-import { type Client, invite, make, type Person, register } from '../support/client.ts'
+import { type Client, invite, make, type Person, register, withToken } from '../support/client.ts'
 import { forFile, openTestService } from '../support/service.ts'
 import { expectRefusal } from './answers.ts'
 import { heldIn } from './held.ts'
@@ -101,15 +101,9 @@ test('an account has so many places with all its tokens', async () => {
   const [owner, other] = [await register(small.client), await register(small.client)]
   const { id } = await make(owner, '/projects', { name: 'Engine' })
   await invite(owner, id, other)
-  const expiresAt = new Date(Date.now() + 3_600_000).toISOString()
-  const tokens = await Promise.all(
-    [1, 2, 3].map(() => make(owner, '/tokens', { name: 'Reader', scopes: ['read'], expiresAt })),
-  )
-  const [one, two, three] = tokens.map((made) =>
-    small.client.as((made as unknown as { token: string }).token),
-  )
+  const [one, two, three] = await Promise.all([1, 2, 3].map(() => withToken(owner, { scopes: ['read'] })))
   const path = feedOf(id, 'after=2&wait=25')
-  const waiting = [await held(one as Person, path, small), await held(two as Person, path, small)]
+  const waiting = [await held(one!, path, small), await held(two!, path, small)]
   expectRefusal(
     await three!.get(path),
     429,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { accountsAt, type Account, expiresAt, tokensOf } from '../http/service-account-scene.ts'
+import { accountsAt, type Account, tokensOf } from '../http/service-account-scene.ts'
 import { nowhere } from '../http/scene.ts'
-import { invite, make, openClient, register } from '../support/client.ts'
+import { invite, make, openClient, register, expiresAt } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { at, openPair, type Pair, upTo } from './pair.ts'
 

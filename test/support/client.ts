@@ -122,3 +122,17 @@ export async function make(client: Client, path: string, body: unknown): Promise
 /** Invites a person with a role and gives the member. */
 export const invite = (owner: Client, projectId: string, person: Person, role = 'VIEWER') =>
   make(owner, `/projects/${projectId}/members/invite`, { email: person.email, role })
+
+export type Token = Body & { token: string }
+/** In a day. */
+export const expiresAt = new Date(Date.now() + 86_400_000).toISOString()
+
+/** Makes an API token of somebody, with the scope `admin` unless told. */
+export const makeToken = async (who: Client, over: object = {}, path = '/tokens') =>
+  (await make(who, path, { name: 'T', scopes: ['admin'], expiresAt, ...over })) as Token
+
+/** The same person with an API token. */
+export const withToken = async (who: Person, over: object = {}): Promise<Person> => ({
+  ...who,
+  ...who.as((await makeToken(who, over)).token),
+})

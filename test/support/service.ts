@@ -75,6 +75,12 @@ export async function openTestService(overrides: Env = {}): Promise<TestService>
   })
 }
 
+/** Runs a test with a service of its own. */
+export async function within(env: Env, work: (service: TestService) => Promise<void>): Promise<void> {
+  await using service = await openTestService(env)
+  await work(service)
+}
+
 /** Lets `await using` close it. */
 export const closing = <T extends { close(): Promise<void> }>(one: T): T & AsyncDisposable =>
   Object.assign(one, { [Symbol.asyncDispose]: () => one.close() })
