@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { type OpenApi, operationsOf } from '../support/schema-check.ts'
+import { type OpenApi, operationsOf, differences, referred } from '../support/schema-check.ts'
 import { openDocument } from './open-document.ts'
 import { words } from '../support/words.ts'
 
@@ -89,4 +89,47 @@ test('the introduction tells of all that holds everywhere, in figures that are t
   ])
   expect(description).not.toMatch(/\{\w+\}/)
   expect(description).toContain('lives for 7 days')
+})
+
+test('what a reader had last is a parameter where a stream goes on after it', () => {
+  const taking = [...operationsOf(api)].flatMap(([name, { parameters }]) => {
+    const all = parameters.filter((one) => one.name === 'Last-Event-ID')
+    return all.map((one) => [name, one.in, one.required, one.schema] as const)
+  })
+  const schema = { type: 'integer', minimum: 0 }
+  expect(taking).toMatchObject([['get /api/v1/projects/{id}/events', 'header', false, schema]])
+})
+
+test('what comes as server-sent events is documented as that, with an example that reads as such', () => {
+  const streams = [...operationsOf(api)].flatMap(([name, { responses }]) => {
+    const content = responses['200']?.content?.['text/event-stream']
+    return content ? [[name, content] as const] : []
+  })
+  expect(streams.map(([name]) => name)).toEqual(['get /api/v1/projects/{id}/events', 'get /api/v1/events'])
+  for (const [name, { schema, example }] of streams) {
+    expect([name, referred(api, schema.$ref!).type]).toEqual([name, 'string'])
+    const messages = String(example).split('\n\n').slice(0, -1)
+    expect([name, messages[0]]).toEqual([name, expect.stringMatching(/^retry: \d+/)])
+    for (const message of messages.slice(1)) {
+      const data = JSON.parse(/^data: (.*)$/m.exec(message)![1]!)
+      if (message.startsWith('id: '))
+        expect(differences(api, { $ref: '#/components/schemas/Event' }, data)).toEqual([])
+      else expect(Object.keys(data)).toEqual(['projectId', 'version'])
+    }
+  }
+})
+
+const said = /(oldest|newest) first|in (that )?order/i
+
+test('every list says in which order it is, that of tasks also where due dates filter it', () => {
+  const operations = operationsOf(api)
+  const lists = [...operations].filter(
+    ([, { responses }]) => responses[200]?.content?.['application/json']?.schema.type === 'array',
+  )
+  expect(lists.length).toBeGreaterThan(10)
+  for (const [name, { description }] of lists)
+    expect([name, description]).toEqual([name, expect.stringMatching(said)])
+  const { description } = operations.get('get /api/v1/tasks')!
+  expect(description).toMatch(/filtered by due date in order of that/)
+  expect(description).toMatch(/neither .* is inside/i)
 })

@@ -1,6 +1,6 @@
 import { expect } from 'bun:test'
 import { type Answer, type Body, make, type Person, register } from '../support/client.ts'
-import { openTestService } from '../support/service.ts'
+import { forFile, openTestService } from '../support/service.ts'
 
 interface Done {
   version: number
@@ -17,7 +17,7 @@ export const create = (title: string, others: object = {}) => ({ op: 'task.creat
 
 /** Two people, and for each test a project of the first one's with a task in it. */
 export async function openScene() {
-  const service = await openTestService()
+  const service = await forFile(openTestService())
   const ada = await register(service.client, 'Ada')
   const bea = await register(service.client, 'Bea')
   const { reads } = service.services.database

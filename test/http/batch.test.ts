@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, expect, test } from 'bun:test'
+import { beforeEach, expect, test } from 'bun:test'
 import type { Body } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { anId, expectRefusal } from './answers.ts'
@@ -8,7 +8,6 @@ let project: Body
 let task: Body
 const scene = await openScene()
 const { ada, bea } = scene
-afterAll(() => scene.service.close())
 beforeEach(async () => void ({ project, task } = await scene.furnish()))
 
 const send = (operations: object[], others = {}, query = '', headers = {}, who = ada) =>

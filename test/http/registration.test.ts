@@ -1,8 +1,9 @@
-import { expect, test } from 'bun:test'
+import { expect, test, describe } from 'bun:test'
 import { readConfig } from '../../src/config.ts'
 import { readAdmin } from '../../workers/admin/admin.ts'
-import { type TestService, within } from '../support/service.ts'
+import { type TestService, within, openTestService } from '../support/service.ts'
 import { expectRefusal } from './answers.ts'
+import { type Client, register } from '../support/client.ts'
 
 const account = (email: string) => ({ name: 'Ada', email, password: 'secret-1' })
 const registering = ({ client }: TestService, email: string) => client.post('/auth/register', account(email))
@@ -44,4 +45,56 @@ test('REGISTRATION is open, closed or a list of domains', () => {
   ])
   for (const wrong of ['close', '@example.com', 'a.example,', 'a example.com'])
     expect(() => read(wrong)).toThrow(/^REGISTRATION must be open, closed or domains /)
+})
+
+let people = 0
+const enrol = (client: Client, password: string) =>
+  client.post('/auth/register', { name: 'Ada', email: `new-password-${++people}@example.com`, password })
+
+describe('PASSWORD_MIN_CHARACTERS', () => {
+  test('raises the minimum of new passwords, counted in characters', () =>
+    within({ PASSWORD_MIN_CHARACTERS: '10' }, async ({ client }) => {
+      for (const short of ['123456', '123456789', '🪐'.repeat(9)])
+        expectRefusal(await enrol(client, short), 400, 'password must be a password of 10 to 1024 characters')
+      const { status, body } = await enrol(client, '🪐'.repeat(10))
+      expect(status).toBe(201)
+      const change = { password: 'too short', currentPassword: '🪐'.repeat(10) }
+      const answer = await client.as(body.access_token).patch('/auth/me', change)
+      expectRefusal(answer, 400, 'password must be a password of 10 to 1024 characters')
+      const document = (await client.get('/../docs/json')).text
+      expect(document).toContain('A new password has at least 10 characters')
+    }))
+
+  test('is not asked of passwords that are there', async () => {
+    await using service = await openTestService()
+    const { email } = await register(service.client)
+    await using raised = await openTestService({ ...service.env, PASSWORD_MIN_CHARACTERS: '12' })
+    const { status, body } = await raised.client.post('/auth/login', { email, password: 'secret-1' })
+    expect(status).toBe(200)
+    const change = { password: 'a longer secret', currentPassword: 'secret-1' }
+    expect((await raised.client.as(body.access_token).patch('/auth/me', change)).status).toBe(200)
+  })
+
+  test('is never below six', () => {
+    expect(readConfig({}).passwordMinCharacters).toBe(6)
+    expect(() => readConfig({ PASSWORD_MIN_CHARACTERS: '5' })).toThrow(/PASSWORD_MIN_CHARACTERS must be .* 6/)
+  })
+})
+
+describe('PASSWORD_REJECT_COMMON', () => {
+  test('rejects the most common passwords, in every letter case, where a password is new', () =>
+    within({ PASSWORD_REJECT_COMMON: 'on' }, async ({ client }) => {
+      const wrong = 'password must not be one of the 10,000 most common passwords'
+      for (const common of ['123456', 'password', 'Password', 'TRUSTNO1', 'iloveyou'])
+        expectRefusal(await enrol(client, common), 400, wrong)
+      const { status, body } = await enrol(client, 'secret-1')
+      expect(status).toBe(201)
+      const ada = client.as(body.access_token)
+      const change = (password: string) => ada.patch('/auth/me', { password, currentPassword: 'secret-1' })
+      expectRefusal(await change('qwertyuiop'), 400, wrong)
+      expect((await change('a plate of brass')).status).toBe(200)
+    }))
+
+  test('is off unless it is set', () =>
+    within({}, async ({ client }) => expect((await enrol(client, 'password')).status).toBe(201)))
 })

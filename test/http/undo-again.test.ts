@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, expect, test } from 'bun:test'
+import { beforeEach, expect, test } from 'bun:test'
 import { type Body, make } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { purgeTask } from '../../workers/cascade.ts'
@@ -8,7 +8,6 @@ import { done, openScene, told } from './undo-scene.ts'
 let task: Body
 const scene = await openScene()
 const { ada } = scene
-afterAll(() => scene.service.close())
 beforeEach(async () => {
   await scene.furnish()
   ;({ task } = scene)

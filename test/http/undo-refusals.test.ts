@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, expect, test } from 'bun:test'
+import { beforeEach, expect, test } from 'bun:test'
 import { type Body, invite, make, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { expectRefusal } from './answers.ts'
@@ -8,11 +8,7 @@ let project: Body
 let task: Body
 const scene = await openScene()
 const { ada, bea } = scene
-afterAll(() => scene.service.close())
-beforeEach(async () => {
-  await scene.furnish()
-  ;({ project, task } = scene)
-})
+beforeEach(async () => void ({ project, task } = await scene.furnish()))
 const undo: (typeof scene)['undo'] = (...asked) => scene.undo(...asked)
 
 test('a dry run shows what would come of it, and nothing does', async () => {

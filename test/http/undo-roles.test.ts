@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, expect, test } from 'bun:test'
+import { beforeEach, expect, test } from 'bun:test'
 import { type Body, invite, make, register, withToken } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { expectRefusal } from './answers.ts'
@@ -10,10 +10,6 @@ let member: Body
 const scene = await openScene()
 const { ada, bea } = scene
 const cyd = await register(scene.service.client, 'Cyd')
-afterAll(async () => {
-  expect(await faultsOf(scene.sql)).toEqual([])
-  await scene.service.close()
-})
 beforeEach(async () => {
   await scene.furnish()
   ;({ task } = scene)
@@ -73,4 +69,8 @@ test('takes the scope admin of an API token to restore what somebody else delete
   const writing = await withToken(bea, { scopes: ['write'] })
   expectRefusal(await undo({ seq: 5 }, writing), 403, 'This needs an API token with the scope admin')
   expectRefusal(await undo({ seq: 5 }, cyd), 404, 'Project not found')
+})
+
+test('folding the events of these undos gives the stored rows', async () => {
+  expect(await faultsOf(scene.sql)).toEqual([])
 })

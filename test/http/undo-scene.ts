@@ -1,6 +1,6 @@
 import { expect } from 'bun:test'
 import { type Answer, type Body, make, type Person, register } from '../support/client.ts'
-import { openTestService } from '../support/service.ts'
+import { forFile, openTestService } from '../support/service.ts'
 
 export interface Undone {
   version: number
@@ -17,7 +17,7 @@ export const told = ({ changes }: Undone): string[] => changes.map(({ type, undo
 
 /** Two people, and for each test a project of the first one's with a task in it: events 1 and 2. */
 export async function openScene() {
-  const service = await openTestService()
+  const service = await forFile(openTestService())
   const ada = await register(service.client, 'Ada')
   const bea = await register(service.client, 'Bea')
   const scene = {
@@ -28,6 +28,7 @@ export async function openScene() {
     async furnish() {
       scene.project = await make(ada, '/projects', { name: 'P' })
       scene.task = await make(ada, '/tasks', { title: 'T', projectId: scene.project.id })
+      return { project: scene.project, task: scene.task }
     },
     /** Adds a subtask and a comment. */
     async bothIn(taskId: string) {
