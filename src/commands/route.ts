@@ -1,6 +1,6 @@
 import { ConnectionLost, type Peer } from '../routing/rpc.ts'
 import type { RpcClient } from '../routing/rpc-client.ts'
-import type { Home } from '../routing/assignment.ts'
+import type { Home } from '../routing/homes.ts'
 import { isId, newId } from '../ids.ts'
 import { noOrders } from '../metrics/counts.ts'
 import { notFound, outcomeUnknown, Refusal } from '../wire/refusals.ts'

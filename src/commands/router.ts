@@ -2,9 +2,8 @@ import type { Scheduler } from '../admission/scheduler.ts'
 import type { Config } from '../config.ts'
 import { secretsIn } from '../setting-values.ts'
 import { Homes } from '../routing/homes.ts'
-import { ownAddress } from '../routing/own-address.ts'
 import { RpcClient } from '../routing/rpc-client.ts'
-import { openRpcServer, type RpcServer } from '../routing/rpc-server.ts'
+import { RpcServer } from '../routing/rpc-server.ts'
 import type { Log } from '../log.ts'
 import type { Counts } from '../metrics/counts.ts'
 import type { Execute } from './execute.ts'
@@ -13,6 +12,8 @@ import { openRoute } from './route.ts'
 import { openServe } from './serve.ts'
 import type { RedisClient } from '../redis/connections.ts'
 
+/** The largest body of a request (16 MiB) within JSON within JSON. */
+const maxBytes = 68_157_440
 const maxUnsentBytes = 16_777_216
 
 /** The processes that write together, each the home of some projects. Until it joins, a process executes every command itself. */
@@ -41,7 +42,7 @@ export function openRouter(means: Means): Router {
   const { config, redis, execute, log, counts } = means
   const options = {
     secrets: secretsIn(config.jwtSecret),
-    maxBytes: 4 * config.bodyBytes + 1_048_576, // a body within JSON within JSON
+    maxBytes,
     maxUnsentBytes,
     maxPending: config.waitingCommands,
   }
@@ -57,18 +58,14 @@ export function openRouter(means: Means): Router {
     }),
     async join(asHome) {
       if (config.writeHomes === 0) return // every process executes what it is sent
-      const id = crypto.randomUUID()
-      const { homeHost: host, homePort: port } = config
       const serve = openServe({ ...means, ttlMs: config.writeTimeoutMs })
-      if (asHome) server = await openRpcServer({ ...options, id, host, port }, serve, log)
-      const me = server && { id, host: ownAddress(host), port: server.port }
+      if (asHome) server = new RpcServer(crypto.randomUUID(), options, serve, log)
+      const me = await server?.listen(config.homeHost, config.homePort)
       homes = new Homes(redis, config, me, log)
-      homes.start()
     },
     async leave(timeoutMs) {
       await homes?.leave()
-      server?.goodbye()
-      await server?.left(timeoutMs)
+      await server?.leave(timeoutMs)
     },
     async close() {
       homes?.close()

@@ -1,30 +1,41 @@
-/** A message grows up to this size. */
+/** A message does not grow beyond this size; an item that is larger is sent alone. */
 const fullBytes = 1_048_576
 
-/** Collects what is added in one turn of the event loop, and sends it in messages of bounded size. */
+/** Collects what is added in one turn of the event loop, and sends it in as few messages as possible. */
 export class Batch<T extends { bytes: number }> {
   bytes = 0
   private items: T[] = []
-  private isScheduled = false
-  private maxBytes = 0
 
-  /** An item that is larger than a message is sent alone. */
-  constructor(private readonly send: (items: T[]) => void) {}
+  /** While `isOpen` is false, items wait. */
+  constructor(
+    private readonly send: (items: T[]) => void,
+    private readonly isOpen = () => true,
+  ) {}
 
   get length(): number {
     return this.items.length
   }
 
   add(item: T): void {
+    if (this.items.length === 0) setImmediate(() => this.flush())
     this.items.push(item)
     this.bytes += item.bytes
-    this.schedule()
   }
 
-  /** Nothing is sent before. */
-  open(maxBytes: number): void {
-    this.maxBytes = Math.min(maxBytes, fullBytes)
-    this.schedule()
+  flush(): void {
+    if (!this.isOpen()) return
+    let message: T[] = []
+    let bytes = 0
+    for (const item of this.take()) {
+      if (bytes > 0 && bytes + item.bytes > fullBytes) {
+        this.send(message)
+        message = []
+        bytes = 0
+      }
+      message.push(item)
+      bytes += item.bytes
+    }
+    if (bytes > 0) this.send(message)
   }
 
   /** Removes and returns what is not sent yet. */
@@ -33,25 +44,5 @@ export class Batch<T extends { bytes: number }> {
     this.items = []
     this.bytes = 0
     return items
-  }
-
-  private schedule(): void {
-    if (this.isScheduled || this.maxBytes === 0) return
-    this.isScheduled = true
-    setImmediate(() => this.flush())
-  }
-
-  private flush(): void {
-    this.isScheduled = false
-    const items = this.take()
-    let [from, bytes] = [0, 0]
-    for (const [at, item] of items.entries()) {
-      if (at > from && bytes + item.bytes > this.maxBytes) {
-        this.send(items.slice(from, at))
-        ;[from, bytes] = [at, 0]
-      }
-      bytes += item.bytes
-    }
-    if (from < items.length) this.send(from > 0 ? items.slice(from) : items)
   }
 }

@@ -1,137 +1,122 @@
-import type { Peer } from './rpc.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../config.ts'
 import type { Log } from '../log.ts'
-import { Assignment, type Home } from './assignment.ts'
-import { Directory, type Known } from './directory.ts'
-import { place, shardOf } from './placement.ts'
 import type { RedisClient } from '../redis/connections.ts'
+import { within } from '../within.ts'
+import { type Members, Membership } from './membership.ts'
+import { place, shardOf } from './placement.ts'
+import type { Peer } from './rpc.ts'
 
 const jitterMs = 100
-/** What is heard of is looked at so soon: several changes at once. */
-const soonMs = 10
+/** Delay after a notification, so that several changes are read at once. */
+const settleMs = 10
 
 export interface Pace {
   beatMs: number
-  /** Nobody came or went for so long: now shards may move to those that have fewer, one after another. */
+  /** Shards move to processes with fewer shards, one at a time, when no process has joined or left for so long. */
   calmMs: number
   balanceEveryMs: number
 }
 export const usualPace: Pace = { beatMs: 400, calmMs: 10_000, balanceEveryMs: 1_000 }
 
-type HomesConfig = Pick<Config, 'redisUrl' | 'redisPrefix' | 'writeHomes'>
+export type Home = Peer | 'here'
 
 /**
- * Where each project is written. Only a hint: two processes that each believe to be home cost time, for the lease keeps
- * them apart and the commit compares versions. Without Redis, what was known last goes on being used.
+ * The home of each project, as this process knows it. Only a hint: two processes that both believe to be the home cost
+ * time, because the lease and the commit's comparison keep them apart. While Redis is away, the last known homes stay.
  */
 export class Homes {
-  private readonly directory: Directory
+  private readonly membership: Membership
   private readonly shards: number
-  private assignment: Assignment
-  private known: Known = { peers: new Map(), assigned: [] }
+  private members: Members = { peers: new Map(), assigned: [] }
+  /** By shard: the id of its home. */
+  private placed: string[] = []
+  private homes: (Home | undefined)[] = []
   private changedAt = 0
   private movedAt = 0
-  private timer: ReturnType<typeof setTimeout> | undefined
-  private state: 'new' | 'beating' | 'resting' | 'closed' = 'new'
-  private hasHeard = false
   private hasLeft = false
+  private isClosed = false
+  private wake = () => {}
 
-  /** A worker is nobody's home: without `me` it only reads. */
+  /** Joins at once. Without `me` this process is no home and only reads, as a worker does. */
   constructor(
     redis: RedisClient,
-    config: HomesConfig,
+    config: Pick<Config, 'redisUrl' | 'redisPrefix' | 'writeHomes'>,
     private readonly me: Peer | undefined,
     private readonly log: Log,
     private readonly pace = usualPace,
   ) {
     this.shards = config.writeHomes
-    this.directory = new Directory(redis, config, log, () => this.hear())
-    this.assignment = new Assignment(this.shards, this.known, me?.id)
+    this.membership = new Membership(redis, config, log, () => this.wake())
+    void this.follow()
   }
 
-  /** The process to ask; undefined when none is known that can be used. */
+  /** Undefined when no known process is usable. All processes that find the same ones usable find the same home. */
   homeOf(projectId: string, isUsable: (id: string) => boolean): Home | undefined {
-    return this.assignment.homeOf(shardOf(projectId, this.shards), isUsable)
+    const shard = shardOf(projectId, this.shards)
+    const home = this.homes[shard]
+    if (home === undefined || home === 'here' || isUsable(home.id)) return home
+    const usable = [...this.members.peers.keys()].filter((id) => id === this.me?.id || isUsable(id))
+    return this.peerOf(place(this.shards, usable, this.placed, false)[shard])
   }
 
-  /** Begins to beat. */
-  start(): void {
-    if (this.state === 'new') void this.beat()
-  }
-
-  /** Leaves the directory: others take over at once. From now on this process only reads, to know whom to ask. */
+  /** Other processes take over at once. From then on this process only reads. */
   async leave(): Promise<void> {
     if (!this.me || this.hasLeft) return
     this.hasLeft = true
-    this.learn(this.known)
-    // While Redis is away, they see it by the way to this process.
-    await this.directory.leave(this.me).catch(() => {})
+    this.learn(this.members)
+    // While Redis is away, the others notice by their lost connections.
+    await this.membership.leave(this.me).catch(() => {})
   }
 
   close(): void {
-    this.state = 'closed'
-    clearTimeout(this.timer)
-    this.directory.close()
+    this.isClosed = true
+    this.wake()
+    this.membership.close()
   }
 
-  private hear(): void {
-    if (this.state === 'beating') this.hasHeard = true
-    if (this.state === 'resting') this.rest(soonMs)
+  private async follow(): Promise<void> {
+    while (!this.isClosed) {
+      const changed = new Promise<void>((resolve) => (this.wake = resolve))
+      await this.update().catch((error) => this.log.debug({ reason: String(error) }, 'homes not looked up'))
+      await within(this.pace.beatMs + Math.random() * jitterMs, changed)
+      await sleep(settleMs)
+    }
   }
 
-  private rest(ms: number): void {
-    if (this.state === 'closed') return
-    this.state = 'resting'
-    clearTimeout(this.timer)
-    this.timer = setTimeout(() => void this.beat(), ms)
-  }
-
-  private async beat(): Promise<void> {
-    this.state = 'beating'
-    this.hasHeard = false
-    await this.look().catch((error) => this.log.debug({ reason: String(error) }, 'homes not looked up'))
-    this.rest(this.hasHeard ? soonMs : this.pace.beatMs + Math.random() * jitterMs)
-  }
-
-  private async look(): Promise<void> {
-    const known = this.hasLeft ? await this.lookBack() : await this.directory.look(this.me)
-    this.learn(known)
+  private async update(): Promise<void> {
+    // Leaves again: Redis may have been away, or another process that remembers this one has listed it.
+    if (this.me && this.hasLeft) await this.membership.leave(this.me)
+    const members = await this.membership.read(this.hasLeft ? undefined : this.me)
+    this.learn(members)
     if (!this.me || this.hasLeft) return
-    const ids = [...known.peers.keys()]
-    const wanted = place(this.shards, ids, known.assigned, this.mayBalance())
-    if (isSame(wanted, known.assigned)) return
-    if (await this.directory.assign(wanted)) this.learn({ ...known, assigned: wanted })
-  }
-
-  /** Leaves again: Redis may have been away, or been told of this process by another that remembers it. */
-  private async lookBack(): Promise<Known> {
-    await this.directory.leave(this.me!)
-    return this.directory.look(undefined)
-  }
-
-  private mayBalance(): boolean {
     const now = performance.now()
     const { calmMs, balanceEveryMs } = this.pace
-    return now - this.changedAt >= calmMs && now - this.movedAt >= balanceEveryMs
+    const mayBalance = now - this.changedAt >= calmMs && now - this.movedAt >= balanceEveryMs
+    const assigned = place(this.shards, [...members.peers.keys()], members.assigned, mayBalance)
+    if (isSame(assigned, members.assigned)) return
+    if (await this.membership.assign(assigned)) this.learn({ ...members, assigned })
   }
 
-  private learn({ peers, assigned }: Known): void {
-    if (this.hasLeft) peers.delete(this.me!.id)
-    const before = this.known
-    this.known = { peers, assigned }
-    const isMoved = !isSame(assigned, before.assigned)
-    const isChanged = !isSame([...peers.keys()], [...before.peers.keys()])
-    if (isMoved) this.movedAt = performance.now()
-    if (isChanged) this.changedAt = performance.now()
-    if (isMoved || isChanged || this.hasLeft) this.assume()
+  private learn(members: Members): void {
+    if (this.hasLeft) members.peers.delete(this.me!.id)
+    const ids = [...members.peers.keys()]
+    if (!isSame(ids, [...this.members.peers.keys()])) this.changedAt = performance.now()
+    if (!isSame(members.assigned, this.members.assigned)) this.movedAt = performance.now()
+    this.members = members
+    this.placed = place(this.shards, ids, members.assigned, false)
+    const before = this.ownShards()
+    this.homes = this.placed.map((id) => this.peerOf(id))
+    const shards = this.ownShards()
+    if (!isSame(shards, before)) this.log.info({ shards, processes: ids.length }, 'home of these shards')
   }
 
-  private assume(): void {
-    const before = this.assignment.here()
-    this.assignment = new Assignment(this.shards, this.known, this.me?.id)
-    const shards = this.assignment.here()
-    if (!isSame(shards, before))
-      this.log.info({ shards, processes: this.known.peers.size }, 'home of these shards')
+  private ownShards(): number[] {
+    return this.homes.flatMap((home, shard) => (home === 'here' ? [shard] : []))
+  }
+
+  private peerOf(id: string | undefined): Home | undefined {
+    return id !== undefined && id === this.me?.id ? 'here' : this.members.peers.get(id ?? '')
   }
 }
 

@@ -5,16 +5,13 @@ import { RpcConnection } from './rpc-connection.ts'
 /** Delay before an unreachable process is tried again; it doubles with each failure. */
 const minDelayMs = 1_000
 const maxDelayMs = 8_000
-/** A process without a connection that was not called for so long is forgotten. */
-const forgetMs = 60_000
 
 interface Server {
   peer: Peer
-  connection: RpcConnection | undefined
+  connection?: RpcConnection
   failures: number
   retryAt: number
   hasLeft: boolean
-  calledAt: number
 }
 
 /** Calls other processes, each over one connection. */
@@ -22,7 +19,10 @@ export class RpcClient {
   private readonly servers = new Map<string, Server>()
   private readonly keys: Buffer[]
   private isClosed = false
-  private readonly timer = setInterval(() => this.tick(), tickMs)
+  private readonly timer = setInterval(
+    () => this.servers.forEach(({ connection }) => connection?.tick()),
+    tickMs,
+  )
 
   constructor(
     private readonly options: RpcOptions,
@@ -39,12 +39,8 @@ export class RpcClient {
    */
   call(peer: Peer, payload: unknown, deadline: number): Promise<RpcResponse> {
     let server = this.servers.get(peer.id)
-    if (!server) {
-      server = { peer, connection: undefined, failures: 0, retryAt: 0, hasLeft: false, calledAt: 0 }
-      this.servers.set(peer.id, server)
-    }
-    server.peer = peer
-    server.calledAt = performance.now()
+    server ??= { peer, failures: 0, retryAt: 0, hasLeft: false }
+    this.servers.set(peer.id, server)
     const connection = server.connection ?? this.connect(server)
     if (connection) return connection.call(payload, deadline)
     return Promise.reject(new ConnectionLost(false, 'that process is out of reach'))
@@ -54,9 +50,10 @@ export class RpcClient {
   isUsable(id: string): boolean {
     const server = this.servers.get(id)
     if (this.isClosed || server?.hasLeft) return false
-    if (!server || server.failures === 0) return true
-    if (!server.connection) this.connect(server)
-    return false
+    const state = server?.connection?.state
+    if (!server || state === 'open') return true
+    if (state === undefined && server.failures > 0) this.connect(server)
+    return state !== 'leaving' && server.failures === 0
   }
 
   close(): void {
@@ -67,31 +64,23 @@ export class RpcClient {
 
   private connect(server: Server): RpcConnection | undefined {
     if (this.isClosed || server.hasLeft || performance.now() < server.retryAt) return undefined
+    const closed = (reason: string) => this.closed(server, reason)
     try {
-      return (server.connection = new RpcConnection(server.peer, this.keys, this.options, {
-        opened: () => (server.failures = 0),
-        leaving: () => (server.hasLeft = true),
-        closed: (reason) => this.closed(server, reason),
-      }))
+      return (server.connection = new RpcConnection(server.peer, this.keys, this.options, closed))
     } catch (error) {
-      this.closed(server, String(error))
+      closed(String(error))
       return undefined
     }
   }
 
   private closed(server: Server, reason: string): void {
+    const state = server.connection?.state
     server.connection = undefined
+    server.hasLeft = state === 'leaving'
     if (server.hasLeft || this.isClosed) return
-    const retryMs = Math.min(minDelayMs * 2 ** server.failures++, maxDelayMs)
+    server.failures = state === 'open' ? 1 : server.failures + 1
+    const retryMs = Math.min(minDelayMs * 2 ** (server.failures - 1), maxDelayMs)
     server.retryAt = performance.now() + retryMs
     this.log.warn({ process: server.peer.id, reason, retryMs }, 'lost the connection to another process')
-  }
-
-  private tick(): void {
-    const forgotten = performance.now() - forgetMs
-    for (const [id, { connection, calledAt }] of this.servers) {
-      if (connection) connection.tick()
-      else if (calledAt < forgotten) this.servers.delete(id)
-    }
   }
 }

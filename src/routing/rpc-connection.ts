@@ -2,10 +2,10 @@ import { WebSocket } from 'ws'
 import { unavailable } from '../wire/refusals.ts'
 import { Batch } from './batch.ts'
 import { ClockOffset } from './clock-offset.ts'
-import { authorizationOf, helloTo, verifyWelcome, type Welcome } from './handshake.ts'
+import { authorizationOf, newNonce, verifyWelcome } from './handshake.ts'
 import { Heartbeat } from './heartbeat.ts'
-import { ConnectionLost, envelopeBytes, handshakeMs, type Peer } from './rpc.ts'
-import { goodbye, type RpcOptions, type RpcResponse, tickMs } from './rpc.ts'
+import { ConnectionLost, envelopeBytes, goodbye, handshakeMs, type Peer } from './rpc.ts'
+import { type RpcOptions, type RpcResponse, tickMs } from './rpc.ts'
 
 /** A response so long after the deadline will not arrive: the server rejects what is past its deadline. */
 const graceMs = 500
@@ -18,35 +18,32 @@ interface Call {
   reject(reason: Error): void
 }
 
-export interface ConnectionEvents {
-  opened(): void
-  leaving(): void
-  closed(reason: string): void
-}
-
 /** The client's side of one connection: requests of one turn of the event loop travel in one message. */
 export class RpcConnection {
+  state: 'connecting' | 'open' | 'leaving' | 'closed' = 'connecting'
   private readonly socket: WebSocket
   private readonly clock = new ClockOffset()
   private readonly heartbeat = new Heartbeat()
-  private readonly unsent = new Batch<Call>((calls) => this.send(calls))
+  private readonly unsent: Batch<Call> = new Batch(
+    (calls) => this.send(calls),
+    () => this.state === 'open',
+  )
   private readonly pending = new Map<number, Call>()
-  private state: 'connecting' | 'open' | 'leaving' | 'closed' = 'connecting'
+  private readonly nonce = newNonce()
   private reason = 'the connection was closed'
   private nextId = 0
   private ageMs = 0
-  private maxBytes = 0
 
   /** @throws Error when the address is not valid */
   constructor(
-    { id, host, port }: Peer,
+    private readonly server: Peer,
     private readonly keys: Buffer[],
     private readonly options: RpcOptions,
-    private readonly events: ConnectionEvents,
-    private readonly hello = helloTo(id, options.maxBytes),
+    private readonly onClose: (reason: string) => void,
   ) {
+    const { id, host, port } = server
     this.socket = new WebSocket(`ws://${host.includes(':') ? `[${host}]` : host}:${port}`, {
-      headers: { authorization: authorizationOf(keys, hello) },
+      headers: { authorization: authorizationOf(keys, id, this.nonce) },
       maxPayload: options.maxBytes,
       perMessageDeflate: false,
     })
@@ -61,6 +58,7 @@ export class RpcConnection {
         throw new ConnectionLost(false, 'that process is leaving')
       const text = JSON.stringify(payload)
       const bytes = Buffer.byteLength(text) + envelopeBytes
+      if (bytes > this.options.maxBytes) return resolve({ kind: 'unknown' })
       if (!this.hasRoomFor(bytes)) throw unavailable('Too many writes wait')
       this.unsent.add({ text, bytes, deadline, resolve, reject })
     })
@@ -68,14 +66,14 @@ export class RpcConnection {
 
   /** Closes a silent connection, and gives up calls that are long past their deadline. */
   tick(): void {
+    this.ageMs += tickMs
     if (this.state === 'connecting') {
-      this.ageMs += tickMs
       if (this.ageMs > handshakeMs) this.close('no handshake in time')
       return
     }
     const beat = this.heartbeat.tick(tickMs, this.pending.size > 0)
-    if (beat === 'send') this.socket.send('[0]')
     if (beat === 'lost') return this.close('went silent')
+    if (beat === 'send') this.socket.send('[0]')
     const givenUp = performance.now() - graceMs
     for (const [id, { deadline, reject }] of this.pending) {
       if (deadline > givenUp) continue
@@ -93,8 +91,8 @@ export class RpcConnection {
 
   private closed(): void {
     if (this.state === 'closed') return
+    this.onClose(this.reason)
     this.state = 'closed'
-    this.events.closed(this.reason)
     this.loseUnsent(this.reason)
     for (const { reject } of this.pending.values()) reject(new ConnectionLost(true, this.reason))
     this.pending.clear()
@@ -103,15 +101,11 @@ export class RpcConnection {
   private hasRoomFor(bytes: number): boolean {
     const { maxPending, maxUnsentBytes } = this.options
     const unsent = this.unsent.bytes + this.socket.bufferedAmount
-    return (
-      this.pending.size + this.unsent.length < maxPending &&
-      (unsent === 0 || unsent + bytes <= maxUnsentBytes)
-    )
+    const isFull = unsent > 0 && unsent + bytes > maxUnsentBytes
+    return !isFull && this.pending.size + this.unsent.length < maxPending
   }
 
   private send(calls: Call[]): void {
-    // A call that is larger than a message comes alone.
-    if (calls[0]!.bytes > this.maxBytes) return calls[0]!.resolve({ kind: 'unknown' })
     const aheadMs = this.clock.at(performance.now())
     let text = `[${this.nextId}`
     for (const call of calls) {
@@ -123,9 +117,9 @@ export class RpcConnection {
   }
 
   private receive(text: string): void {
+    this.heartbeat.received()
     try {
-      this.heartbeat.received()
-      if (this.state === 'connecting') this.open(JSON.parse(text))
+      if (this.state === 'connecting') this.open(text)
       else if (text === goodbye) this.leave()
       else this.settle(text)
     } catch (error) {
@@ -133,13 +127,12 @@ export class RpcConnection {
     }
   }
 
-  private open(welcome: Welcome): void {
-    verifyWelcome(this.keys, this.hello, welcome)
+  private open(text: string): void {
+    const welcome = JSON.parse(text)
+    verifyWelcome(this.keys, this.server.id, this.nonce, welcome)
     this.clock.receive(welcome.clock, performance.now())
-    this.maxBytes = Math.min(welcome.maxBytes, this.options.maxBytes)
     this.state = 'open'
-    this.events.opened()
-    this.unsent.open(this.maxBytes)
+    this.unsent.flush()
   }
 
   private settle(text: string): void {
@@ -158,7 +151,6 @@ export class RpcConnection {
 
   private leave(): void {
     this.state = 'leaving'
-    this.events.leaving()
     this.loseUnsent('that process is leaving')
     this.closeWhenDone()
   }

@@ -1,15 +1,11 @@
 import type { WebSocket } from 'ws'
 import { unavailable } from '../wire/refusals.ts'
 import { Batch } from './batch.ts'
-import { envelopeBytes, type Log, type RpcOptions, type RpcRequest, type RpcResponse, tickMs } from './rpc.ts'
+import { envelopeBytes, type Log, type RpcOptions, type RpcRequest } from './rpc.ts'
+import { type RpcResponse, type Serve, tickMs } from './rpc.ts'
 
 /** Clients send heartbeats more often. A client that is silent for so long, or reads no responses, is disconnected. */
 const maxQuietMs = 30_000
-
-const rejected = (message: string): RpcResponse => {
-  const { status, headers } = unavailable(message)
-  return { kind: 'refusal', status, message, headers }
-}
 
 /** A response: bodies are JSON already, and travel behind the array as they are. */
 interface Item {
@@ -23,17 +19,13 @@ export class ServedConnection {
   private readonly unanswered = new Set<number>()
   private readonly unsent = new Batch<Item>((items) => this.send(items))
   private quietMs = 0
-  private readonly maxBytes: number
 
   constructor(
     private readonly socket: WebSocket,
-    clientMaxBytes: number,
     private readonly options: RpcOptions,
-    private readonly serve: (requests: RpcRequest[]) => void,
+    private readonly serve: Serve,
     private readonly log: Log,
   ) {
-    this.maxBytes = Math.min(clientMaxBytes, options.maxBytes)
-    this.unsent.open(this.maxBytes)
     socket.on('message', (data) => this.receive(String(data)))
     socket.on('error', ({ message: reason }) =>
       log.warn({ reason }, 'lost the connection of another process'),
@@ -42,9 +34,9 @@ export class ServedConnection {
 
   tick(): void {
     this.quietMs += tickMs
+    const hasRoom = this.socket.bufferedAmount <= this.options.maxUnsentBytes
     if (this.quietMs > maxQuietMs) this.socket.terminate()
-    else if (this.socket.isPaused && this.socket.bufferedAmount <= this.options.maxUnsentBytes)
-      this.socket.resume()
+    else if (this.socket.isPaused && hasRoom) this.socket.resume()
   }
 
   private receive(text: string): void {
@@ -52,7 +44,8 @@ export class ServedConnection {
     try {
       const message: unknown = JSON.parse(text)
       if (!Array.isArray(message)) throw new TypeError('not an array')
-      this.take(message as [number, ...unknown[]])
+      if (message.length === 1) this.send([])
+      else this.take(message as [number, ...unknown[]])
     } catch (error) {
       this.log.error({ reason: String(error) }, 'a message of another process cannot be read')
       this.socket.terminate()
@@ -60,7 +53,6 @@ export class ServedConnection {
   }
 
   private take(message: [number, ...unknown[]]): void {
-    if (message.length === 1) return this.send([])
     const now = performance.now()
     const requests: RpcRequest[] = []
     for (let i = 1; i < message.length; i += 2) {
@@ -72,10 +64,6 @@ export class ServedConnection {
       else if (this.unanswered.size > this.options.maxPending) respond(rejected('Too many writes wait'))
       else requests.push({ payload: message[i + 1], deadline, respond })
     }
-    this.run(requests)
-  }
-
-  private run(requests: RpcRequest[]): void {
     try {
       this.serve(requests)
     } catch (error) {
@@ -87,8 +75,8 @@ export class ServedConnection {
   private respond(id: number, response: RpcResponse): void {
     if (!this.unanswered.delete(id)) return
     const item = itemOf(id, response)
-    if (item.bytes <= this.maxBytes) return this.unsent.add(item)
-    this.log.error({ bytes: item.bytes, maxBytes: this.maxBytes }, 'a response is too large for its client')
+    if (item.bytes <= this.options.maxBytes) return this.unsent.add(item)
+    this.log.error({ bytes: item.bytes }, 'a response is too large for its client')
     this.unsent.add(itemOf(id, { kind: 'failed' }))
   }
 
@@ -109,4 +97,9 @@ function itemOf(id: number, response: RpcResponse): Item {
   const [body, rest] = response.kind === 'reply' ? [response.body, { ...response, body: '' }] : ['', response]
   const head = `,${id},${body.length},${JSON.stringify(rest)}`
   return { head, body, bytes: Buffer.byteLength(head) + Buffer.byteLength(body) + envelopeBytes }
+}
+
+function rejected(message: string): RpcResponse {
+  const { status, headers } = unavailable(message)
+  return { kind: 'refusal', status, message, headers }
 }

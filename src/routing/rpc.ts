@@ -5,7 +5,7 @@ import type { Reply } from '../wire/reply.ts'
  * RPC between processes: the client keeps one WebSocket to each server.
  *
  *   client   upgrade request with a nonce and its proof in Authorization (handshake.ts)
- *   server   {proof, maxBytes, clock}: the welcome
+ *   server   {proof, clock}: the welcome
  *   client   [first id, deadline, payload, deadline, payload, …]: requests; ids count on from the first
  *   server   [clock, id, length, response, …], a line feed, and the bodies of the responses: each has `length` UTF-16 units
  *   client   [0]: a heartbeat, answered with [clock]
@@ -14,13 +14,13 @@ import type { Reply } from '../wire/reply.ts'
  * Clocks and deadlines are the server's performance.now(). The client converts deadlines by the clocks that it received,
  * so the time that a request spends in a buffer counts. Messages after the handshake are neither signed nor encrypted:
  * the network between processes must be private. Processes that speak another protocol use other keys in Redis
- * (directory.ts), so they never meet.
+ * (membership.ts), so they never meet.
  */
+export const goodbye = 'goodbye'
 
 /** Length of one timer tick. Time-outs count ticks, so that the time in which this process was frozen does not count. */
 export const tickMs = 100
 export const handshakeMs = 2_000
-export const goodbye = 'goodbye'
 /** Upper limit of what the ids, the deadline and the commas add to one request or response. */
 export const envelopeBytes = 128
 
@@ -38,6 +38,7 @@ export interface RpcRequest {
   /** Sends the response. Later calls do nothing. */
   respond(response: RpcResponse): void
 }
+export type Serve = (requests: RpcRequest[]) => void
 
 export type RpcResponse =
   | (Reply & { kind: 'reply'; replayed?: true })
@@ -63,19 +64,12 @@ export class UnauthenticatedPeer extends Error {}
 export interface RpcOptions {
   /** Client and server need one secret in common. */
   secrets: string[]
-  /** Upper limit of one message, and so of one request. */
+  /** Upper limit of one message, and so of one request. All processes have the same. */
   maxBytes: number
   /** Upper limit of what waits to be sent on one connection. */
   maxUnsentBytes: number
   /** Upper limit of requests without a response on one connection. */
   maxPending: number
-}
-
-export interface RpcServerOptions extends RpcOptions {
-  /** The id of this process. */
-  id: string
-  host: string
-  port: number
 }
 
 export interface Log {

@@ -26,7 +26,6 @@ export function openMember(env: Env, id?: string, pace?: Pace): Member {
   const me = id === undefined ? undefined : { id, host: '127.0.0.1', port: 1 }
   const homes = new Homes(redis, config, me, log, pace)
   const projects = onePerShard(config.writeHomes)
-  homes.start()
   return {
     id: id ?? 'worker',
     view: (lost = []) =>

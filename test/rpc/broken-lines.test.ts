@@ -16,8 +16,8 @@ beforeEach(async () => {
     echo(asks)
   }
   direct = await openPair(serve)
-  other = await openPair(echo, { server: { id: 'home-2' } })
-  line = await openLine(direct.server.port)
+  other = await openPair(echo, { id: 'home-2' })
+  line = await openLine(direct.peer.port)
 })
 afterEach(async () => {
   line.close()
@@ -64,7 +64,7 @@ test('what was never sent is told so: nobody there, or nobody who takes part in 
   const nobody = (await failureOf(client.call(home(), 1, soon()))) as ConnectionLost
   expect([nobody instanceof ConnectionLost, nobody.sent]).toEqual([true, false])
 
-  line = await openLine(direct.server.port)
+  line = await openLine(direct.peer.port)
   line.hold('asks')
   const mute = { ...home(), id: 'mute' }
   const unheard = (await failureOf(client.call(mute, 1, soon()))) as ConnectionLost

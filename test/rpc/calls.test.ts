@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'bun:test'
 import type { RpcResponse, RpcRequest } from '../../src/routing/rpc.ts'
 import { Refusal } from '../../src/wire/refusals.ts'
-import { failureOf, openPair, type Pair, reply, soon } from './pair.ts'
+import { failureOf, limits, openPair, type Pair, reply, soon } from './pair.ts'
 
 let pair: Pair | undefined
 afterEach(() => pair?.close())
@@ -114,22 +114,19 @@ test('asks and answers that are too many for one frame are split', async () => {
 })
 
 test('an ask that no frame can hold is not sent, but told as unknown there, and harms nobody', async () => {
-  pair = await openPair(undefined, { server: { maxBytes: 10_000 } })
+  pair = await openPair()
   const { client, peer } = pair
   const small = client.call(peer, 'small', soon())
-  expect(await client.call(peer, 'x'.repeat(10_000), soon())).toEqual({ kind: 'unknown' })
+  expect(await client.call(peer, 'x'.repeat(limits.maxBytes), soon())).toEqual({ kind: 'unknown' })
   expect(await small).toEqual(reply('"small"'))
 })
 
 test('an answer that no frame can hold is told as failed, and the others arrive', async () => {
-  pair = await openPair(
-    (asks) => asks.forEach((ask) => ask.respond(reply('x'.repeat(ask.payload as number)))),
-    {
-      asker: { maxBytes: 10_000 },
-    },
+  pair = await openPair((asks) =>
+    asks.forEach((ask) => ask.respond(reply('x'.repeat(ask.payload as number)))),
   )
   const { client, peer } = pair
-  const sizes = [10, 10_000, 20]
+  const sizes = [10, limits.maxBytes, 20]
   const answers = await Promise.all(sizes.map((size) => client.call(peer, size, soon())))
   expect(answers).toEqual([reply('x'.repeat(10)), { kind: 'failed' }, reply('x'.repeat(20))])
 })
@@ -149,7 +146,7 @@ test('more asks than may wait are refused with 503, on either side', async () =>
   const asks: RpcRequest[] = []
   pair = await openPair((some) => void asks.push(...some), {
     server: { maxPending: 3 },
-    asker: { maxPending: 5 },
+    client: { maxPending: 5 },
   })
   const { client, peer } = pair
   const all = Array.from({ length: 6 }, (_, i) => client.call(peer, i, soon()))

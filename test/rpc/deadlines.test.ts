@@ -16,7 +16,7 @@ beforeEach(async () => {
     heard.push(...asks)
     echo(asks)
   })
-  line = await openLine(pair.server.port)
+  line = await openLine(pair.peer.port)
 })
 afterEach(async () => {
   line.close()

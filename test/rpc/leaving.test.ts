@@ -12,15 +12,14 @@ test('after a goodbye what is asked is answered, and nothing new is asked', asyn
   const first = [1, 2].map((i) => client.call(peer, i, soon()))
   await until(() => kept.length === 2)
   expect(client.isUsable('home-1')).toBe(true)
-  // This one meets the goodbye on its way.
-  server.goodbye()
+  let hasLeft = false
+  // The third call crosses the goodbye.
+  const left = server.leave(everMs).then(() => (hasLeft = true))
   const crossing = client.call(peer, 3, soon())
   await until(() => !client.isUsable('home-1'))
   const later = (await failureOf(client.call(peer, 4, soon()))) as ConnectionLost
   expect([later instanceof ConnectionLost, later.sent]).toEqual([true, false])
 
-  let hasLeft = false
-  const left = server.left(everMs).then(() => (hasLeft = true))
   await until(() => kept.length === 3)
   echo(kept.slice(0, 1))
   expect(await first[0]).toEqual(reply('1'))
@@ -31,16 +30,14 @@ test('after a goodbye what is asked is answered, and nothing new is asked', asyn
   expect(client.isUsable('home-1')).toBe(false)
 })
 
-test('who connects after the goodbye hears it too, and asks nothing that is served', async () => {
+test('rejects a client that connects after the goodbye', async () => {
   let served = 0
   pair = await openPair((asks) => void (served += asks.length))
   const { client, peer, server } = pair
-  server.goodbye()
-  await server.left(everMs)
+  await server.leave(everMs)
   const lost = (await failureOf(client.call(peer, 1, soon()))) as ConnectionLost
   expect([lost instanceof ConnectionLost, lost.sent]).toEqual([true, false])
   expect(client.isUsable('home-1')).toBe(false)
-  await server.left(everMs)
   expect(served).toBe(0)
 })
 
@@ -50,8 +47,7 @@ test('who does not leave is waited for no longer than agreed', async () => {
   const lost = failureOf(pair.client.call(pair.peer, 1, soon()))
   await until(() => heard === 1)
   const began = performance.now()
-  pair.server.goodbye()
-  await pair.server.left(200)
+  await pair.server.leave(200)
   expect(performance.now() - began).toBeGreaterThan(190)
   await pair.server.close()
   expect(((await lost) as ConnectionLost).sent).toBe(true)
@@ -63,7 +59,7 @@ test('a process that went away without a word is told as lost, and its successor
   await client.call(peer, 1, soon())
   await pair.server.close()
   await until(() => !client.isUsable('home-1'))
-  const next = await openPair(echo, { server: { id: 'home-2', port: peer.port } })
+  const next = await openPair(echo, { id: 'home-2', port: peer.port })
   try {
     expect(client.isUsable('home-2')).toBe(true)
     expect(await client.call({ ...peer, id: 'home-2' }, 2, soon())).toEqual(reply('2'))

@@ -1,7 +1,6 @@
-import type { RpcServer } from '../../src/routing/rpc-server.ts'
-import { openRpcServer } from '../../src/routing/rpc-server.ts'
+import { RpcServer } from '../../src/routing/rpc-server.ts'
 import { RpcClient } from '../../src/routing/rpc-client.ts'
-import type { RpcResponse, RpcRequest, RpcServerOptions, Log, Peer } from '../../src/routing/rpc.ts'
+import type { RpcResponse, RpcRequest, Log, Peer } from '../../src/routing/rpc.ts'
 
 export const secret = 'a secret that is long enough for this'
 export const limits = { secrets: [secret], maxBytes: 2_097_152, maxUnsentBytes: 8_388_608, maxPending: 2_000 }
@@ -41,13 +40,18 @@ export interface Pair {
 /** A process that serves and one that asks, both in this one, over a real socket. */
 export async function openPair(
   serve: (asks: RpcRequest[]) => void = echo,
-  options: { server?: Partial<RpcServerOptions>; asker?: Partial<typeof limits> } = {},
+  options: {
+    id?: string
+    port?: number
+    server?: Partial<typeof limits>
+    client?: Partial<typeof limits>
+  } = {},
 ): Promise<Pair> {
   const log = listeningLog()
-  const me = { id: 'home-1', host: '127.0.0.1', port: 0 }
-  const server = await openRpcServer({ ...limits, ...me, ...options.server }, serve, log)
-  const client = new RpcClient({ ...limits, ...options.asker }, log)
-  const peer = { id: 'home-1', host: '127.0.0.1', port: server.port }
+  const { id = 'home-1' } = options
+  const server = new RpcServer(id, { ...limits, ...options.server }, serve, log)
+  const peer = await server.listen('127.0.0.1', options.port ?? 0)
+  const client = new RpcClient({ ...limits, ...options.client }, log)
   const close = async () => {
     client.close()
     await server.close()

@@ -1,5 +1,6 @@
 // Run by the tests as a process of its own: `home` serves and says what it served; `asker <port>` asks all the time.
-import { openRpcServer } from '../../src/routing/rpc-server.ts'
+import { RpcServer } from '../../src/routing/rpc-server.ts'
+import type { Serve } from '../../src/routing/rpc.ts'
 import { RpcClient } from '../../src/routing/rpc-client.ts'
 import { echo, limits, listeningLog, soon } from './pair.ts'
 
@@ -9,17 +10,13 @@ if (role === 'home') await serve()
 else await ask(Number(port))
 
 async function serve(): Promise<void> {
-  const options = { ...limits, id: 'home-1', host: '127.0.0.1', port: 0 }
-  const server = await openRpcServer(
-    options,
-    (asks) => {
-      const now = performance.now()
-      for (const { payload, deadline } of asks) say({ payload, leftMs: deadline - now })
-      echo(asks)
-    },
-    listeningLog(),
-  )
-  say({ port: server.port })
+  const serve: Serve = (requests) => {
+    const now = performance.now()
+    for (const { payload, deadline } of requests) say({ payload, leftMs: deadline - now })
+    echo(requests)
+  }
+  const server = new RpcServer('home-1', limits, serve, listeningLog())
+  say(await server.listen('127.0.0.1', 0))
 }
 
 async function ask(port: number): Promise<void> {

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { WebSocket, WebSocketServer } from 'ws'
-import { authorizationOf, deriveKeys, helloTo } from '../../src/routing/handshake.ts'
+import { authorizationOf, deriveKeys, newNonce } from '../../src/routing/handshake.ts'
 
 /** A WebSocket of which a test sends and reads every message. */
 export interface Raw {
@@ -26,7 +26,7 @@ function readRaw(socket: WebSocket): Raw {
 }
 
 export const authorization = (secrets: string[], serverId = 'home-1') =>
-  authorizationOf(deriveKeys(secrets), helloTo(serverId, 2_097_152))
+  authorizationOf(deriveKeys(secrets), serverId, newNonce())
 
 /** Connects with that header. @throws Error with the status that the server answers */
 export async function connectRaw(port: number, header: string): Promise<Raw> {

@@ -12,8 +12,8 @@ const kernelBytes = 16_777_216
 
 test('rejects requests with 503 when a server reads nothing, then gives it up', async () => {
   const server = await serveRaw(({ socket }, header) => {
-    const [hello, key] = authenticate(deriveKeys([secret]), 'home-1', header)
-    socket.send(JSON.stringify(welcomeOf(key, hello, limits.maxBytes, performance.now())))
+    const [nonce, key] = authenticate(deriveKeys([secret]), 'home-1', header)
+    socket.send(JSON.stringify(welcomeOf(key, 'home-1', nonce, performance.now())))
     socket.pause()
   })
   const peer = { id: 'home-1', host: '127.0.0.1', port: server.port }

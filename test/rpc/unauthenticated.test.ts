@@ -19,13 +19,13 @@ afterEach(() => pair.close())
 
 const stolen = '[0,99999999,"stolen"]'
 const honest = () => pair.client.call(pair.peer, 'honest', soon())
-const open = () => connect(pair.server.port, '127.0.0.1').on('error', () => {})
+const open = () => connect(pair.peer.port, '127.0.0.1').on('error', () => {})
 const closed = (socket: Socket) => new Promise<void>((resolve) => socket.resume().once('close', resolve))
 
 test('serves nothing to a client without a right proof, and rejects it with 401', async () => {
   const other = authorization(['another secret, just as long as it'])
   for (const header of [other, authorization([secret], 'home-2'), 'docket x 1 y', 'Bearer x'])
-    expect(await connectRaw(pair.server.port, header).catch((error) => error.message)).toContain('401')
+    expect(await connectRaw(pair.peer.port, header).catch((error) => error.message)).toContain('401')
   expect(await honest()).toEqual(reply('"honest"'))
   expect(served).toEqual(['honest'])
   expect(pair.log.told[0]!.message).toBe('rejected an unauthenticated peer')
@@ -33,9 +33,9 @@ test('serves nothing to a client without a right proof, and rejects it with 401'
 
 test('accepts a proof once', async () => {
   const header = authorization([secret])
-  const first = await connectRaw(pair.server.port, header)
+  const first = await connectRaw(pair.peer.port, header)
   expect(await first.next()).toHaveProperty('proof')
-  const again = await connectRaw(pair.server.port, header).catch((error) => error.message)
+  const again = await connectRaw(pair.peer.port, header).catch((error) => error.message)
   expect(again).toContain('401')
   first.socket.terminate()
 })
@@ -67,7 +67,7 @@ test('closes connections that do not finish the handshake, and serves others mea
 
 test('disconnects a client whose message is too large or not JSON', async () => {
   for (const message of ['x'.repeat(2_097_153), '[', '{}', '7']) {
-    const { socket } = await connectRaw(pair.server.port, authorization([secret]))
+    const { socket } = await connectRaw(pair.peer.port, authorization([secret]))
     socket.send(message)
     socket.send(stolen)
     await once(socket, 'close')
@@ -87,8 +87,8 @@ async function callOf(act: (raw: Raw, header: string, id: string) => void): Prom
   return [lost.message, (lost as ConnectionLost).sent]
 }
 const welcomeAs = (id: string, header: string) => {
-  const [hello, key] = authenticate(deriveKeys([secret]), id, header)
-  return JSON.stringify(welcomeOf(key, hello, 1_000_000, 0))
+  const [nonce, key] = authenticate(deriveKeys([secret]), id, header)
+  return JSON.stringify(welcomeOf(key, id, nonce, 0))
 }
 
 test('sends requests to a server with a right proof, and nothing to another one', async () => {

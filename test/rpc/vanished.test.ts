@@ -7,7 +7,7 @@ import { connectRaw, serveRaw } from './raw.ts'
 test('disconnects a client that has sent nothing for 30 s, not one that sends heartbeats', async () => {
   let connection: ServedConnection | undefined
   const server = await serveRaw(({ socket }) => {
-    connection = new ServedConnection(socket, limits.maxBytes, limits, () => {}, listeningLog())
+    connection = new ServedConnection(socket, limits, () => {}, listeningLog())
   })
   const { socket, next } = await connectRaw(server.port, 'not checked here')
   await until(() => connection !== undefined)

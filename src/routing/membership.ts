@@ -1,31 +1,37 @@
 import type { Redis } from 'ioredis'
-import type { Peer } from './rpc.ts'
+import { Type } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
 import type { Config } from '../config.ts'
 import type { Log } from '../log.ts'
 import { disconnect, openSubscriber, type RedisClient } from '../redis/connections.ts'
-import { assignScript, beatScript, leaveScript, readScript } from './directory-scripts.ts'
+import { assignScript, beatScript, leaveScript, readScript } from './membership-scripts.ts'
+import type { Peer } from './rpc.ts'
 
-/** Who is alive, by id and in order of ids, and the process that was given each shard. */
-export interface Known {
+/** The live processes, in order of their ids, and the id of the process that has each shard. */
+export interface Members {
   peers: Map<string, Peer>
   assigned: string[]
 }
 
-type DirectoryConfig = Pick<Config, 'redisUrl' | 'redisPrefix' | 'writeHomes'>
+const peerSchema = Type.Object({
+  id: Type.String(),
+  host: Type.String({ minLength: 1 }),
+  port: Type.Integer({ minimum: 1, maximum: 65_535 }),
+})
 
-/** The one place where processes find each other. Redis may be away or come back empty: then they remember. */
-export class Directory {
+/** Where processes find each other in Redis. They remember it while Redis is away, and restore it where Redis lost it. */
+export class Membership {
   private readonly subscriber: Redis
   private readonly channel: string
   private readonly living: string
   private readonly assignment: string
-  /** What Redis said last, word for word. */
+  /** The last reply of Redis. */
   private last = { assignment: '', living: [] as string[] }
 
-  /** Tells when something may have changed there; that may be lost. */
+  /** @param onChange is called when something may have changed; notifications may be lost */
   constructor(
     private readonly redis: RedisClient,
-    config: DirectoryConfig,
+    config: Pick<Config, 'redisUrl' | 'redisPrefix' | 'writeHomes'>,
     log: Log,
     onChange: () => void,
   ) {
@@ -42,15 +48,17 @@ export class Directory {
     this.subscriber.on('ready', () => void this.subscriber.subscribe(this.channel).then(onChange, () => {}))
   }
 
-  /** Says that this process lives, when it is one that can be asked. @throws when Redis is away. */
-  async look(me: Peer | undefined): Promise<Known> {
-    this.subscriber.ping().catch(() => {}) // a line that has gone silent is noticed by what it owes
-    const [assignment = '', ...living] = me ? await this.beat(JSON.stringify(me)) : await this.read()
+  /** Reads the members, and lists `me` as alive. @throws when Redis is away. */
+  async read(me: Peer | undefined): Promise<Members> {
+    this.subscriber.ping().catch(() => {}) // a silent connection is noticed by its missing reply
+    const [assignment = '', ...living] = await this.run(me && JSON.stringify(me))
     this.last = { assignment, living }
-    return { peers: peersIn(living), assigned: idsIn(assignment) }
+    const peers = living.map(parsed).filter((peer): peer is Peer => Value.Check(peerSchema, peer))
+    peers.sort((a, b) => (a.id < b.id ? -1 : 1))
+    return { peers: new Map(peers.map((peer) => [peer.id, peer])), assigned: idsIn(assignment) }
   }
 
-  /** True unless somebody else was quicker. @throws when Redis is away. */
+  /** False when another process has assigned meanwhile. @throws when Redis is away. */
   async assign(wanted: string[]): Promise<boolean> {
     const text = nextAfter(this.last.assignment, wanted)
     const keys = [this.assignment, this.channel, this.last.assignment]
@@ -68,22 +76,13 @@ export class Directory {
     disconnect(this.subscriber)
   }
 
-  private async beat(me: string): Promise<string[]> {
+  private run(me: string | undefined): Promise<string[]> {
     const { assignment, living } = this.last
-    const others = living.filter((one) => one !== me)
-    const args = [this.living, this.assignment, this.channel, me, assignment, ...others]
-    return (await this.redis.eval(beatScript, 2, ...args)) as string[]
+    const remembered = [assignment, ...living.filter((one) => one !== me)]
+    const args = me ? [this.channel, me, ...remembered] : []
+    const script = me ? beatScript : readScript
+    return this.redis.eval(script, 2, this.living, this.assignment, ...args) as Promise<string[]>
   }
-
-  private async read(): Promise<string[]> {
-    return (await this.redis.eval(readScript, 2, this.living, this.assignment)) as string[]
-  }
-}
-
-/** Other versions may have written there: what is not understood is not seen. */
-function peersIn(living: string[]): Map<string, Peer> {
-  const peers = living.map(parsed).filter(isPeer)
-  return new Map(peers.sort((a, b) => (a.id < b.id ? -1 : 1)).map((peer) => [peer.id, peer]))
 }
 
 const numbered = /^(\d{1,9}) (.*)$/s
@@ -95,15 +94,10 @@ function nextAfter(assignment: string, wanted: string[]): string {
 
 function idsIn(assignment: string): string[] {
   const ids = parsed(numbered.exec(assignment)?.[2] ?? '')
-  return Array.isArray(ids) && ids.every((id) => typeof id === 'string') ? ids : []
+  return Value.Check(Type.Array(Type.String()), ids) ? ids : []
 }
 
-function isPeer(value: unknown): value is Peer {
-  const { id, host, port } = (value ?? {}) as Record<string, unknown>
-  const isPort = Number.isInteger(port) && Number(port) > 0 && Number(port) <= 65_535
-  return typeof id === 'string' && typeof host === 'string' && host !== '' && isPort
-}
-
+/** Undefined for what other versions may have written there. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { Directory } from '../../src/routing/directory.ts'
+import { Membership } from '../../src/routing/membership.ts'
 import { openLog } from '../../src/log.ts'
 import { disconnect, openRedis } from '../../src/redis/connections.ts'
 import { eventually } from '../races/pair.ts'
@@ -85,11 +85,14 @@ test('of two assignments that were made from the same one the first is taken', a
   const config = { redisUrl: circle.redis.url, redisPrefix: 'assigning', writeHomes: 2 }
   const redis = openRedis(config.redisUrl, log)
   await eventually('Redis', () => redis.status === 'ready')
-  const [one, other] = [1, 2].map(() => new Directory(redis, config, log, () => {})) as [Directory, Directory]
-  for (const directory of [one, other]) await directory.look(undefined)
+  const [one, other] = [1, 2].map(() => new Membership(redis, config, log, () => {})) as [
+    Membership,
+    Membership,
+  ]
+  for (const membership of [one, other]) await membership.read(undefined)
   expect([await one.assign(['p', 'q']), await other.assign(['q', 'q'])]).toEqual([true, false])
-  expect((await other.look(undefined)).assigned).toEqual(['p', 'q'])
+  expect((await other.read(undefined)).assigned).toEqual(['p', 'q'])
   expect(await other.assign(['q', 'q'])).toBeTrue()
-  for (const directory of [one, other]) directory.close()
+  for (const membership of [one, other]) membership.close()
   disconnect(redis)
 })
