@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { purgeTask } from '../../workers/cascade.ts'
 import { openScene, type Undone } from '../http/undo-scene.ts'
@@ -7,9 +7,7 @@ import { cases } from '../support/depth.ts'
 import { faultsOf } from '../support/history.ts'
 import { assertInTime } from './in-time.ts'
 
-let scene: Awaited<ReturnType<typeof openScene>>
-beforeAll(async () => void (scene = await openScene()))
-afterAll(() => scene.service.close())
+const scene = await openScene()
 
 /** Runs the jobs of deleted tasks. */
 async function removeRows() {
