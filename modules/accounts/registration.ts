@@ -23,8 +23,10 @@ function requireOpen(registration: Registration, email: string): void {
 }
 
 /** The mail that verifies the address; none where the service sends no mail, or the address has had enough in this hour. */
-const verificationFor = async ({ config, limits }: Services, { id, email }: Account) =>
-  config.smtpUrl && (await limits.mayMail(email)) ? mailJob('verify', { userId: id }) : undefined
+const verificationFor = async ({ config, limits }: Services, { id, email }: Account) => {
+  const send = () => mailJob('verify', { userId: id })
+  return config.smtpUrl ? limits.mail(email).then(send, () => undefined) : undefined
+}
 
 export const register = (services: Services) =>
   accountCommand('account.register', {

@@ -12,13 +12,8 @@ const Token = Type.String({
   examples: ['eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIwMTlhIn0.c2lnbmF0dXJl'],
 })
 
-/** An account, and the claims of the token that it is answered with. */
-interface SignedIn {
-  account: OwnUser
-  claims: Claims
-}
-
-export const signedInView = view<SignedIn>({
+/** An account with a token, of which a repeat stores the claims alone. */
+export const signedInView = view<{ account: OwnUser; claims: Claims }>({
   name: 'SignedIn',
   schema: Type.Object({ access_token: Token, user: AccountView }),
   of: ({ claims, account }) => ({ claims, user: accountView(account) }),

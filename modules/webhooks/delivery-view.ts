@@ -31,9 +31,5 @@ export const deliveryView = view<DeliveryRow>({
       examples: [87],
     }),
   }),
-  of: (row) => ({
-    ...{ id: row.id, webhookId: row.webhookId, deliveryId: row.deliveryId, type: row.type },
-    ...{ firstSeq: row.firstSeq, lastSeq: row.lastSeq, events: row.events, attempt: row.attempt },
-    ...{ status: row.status, error: row.error, answer: row.answer, at: row.at, durationMs: row.durationMs },
-  }),
+  of: ({ id, ...row }) => ({ id, ...row }),
 })

@@ -1,5 +1,6 @@
-import { createHmac, hkdfSync } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import type { Source } from './fair-queue.ts'
+import { keysFor } from './keys.ts'
 import type { Passwords } from './passwords.ts'
 
 type Guess = (isRight: () => Promise<boolean>) => Promise<boolean>
@@ -10,20 +11,17 @@ export type Fingerprints = ReturnType<typeof openFingerprints>
 
 /**
  * What is stored of a request to compare its repeat with. Of a body with a password that is argon2id, as expensive to
- * guess as the password's own hash; of any other HMAC-SHA-256 with a key that the database does not have. The first
- * secret makes it, all compare it, so that a secret can be changed.
+ * guess as the password's own hash; of any other HMAC-SHA-256 with a key that the database does not have.
  */
 export function openFingerprints(secrets: string[], passwords: Passwords) {
-  const keys = secrets.map((secret) => Buffer.from(hkdfSync('sha256', secret, '', 'docket fingerprint', 32)))
+  const keys = keysFor(secrets, 'fingerprint')
   const keyed = (digest: string, key: Buffer) =>
     `hmac-sha256:${createHmac('sha256', key).update(digest).digest('base64url')}`
 
   return {
     async of(digest: string, body: unknown, by: Source): Promise<string> {
       if (holdsPassword(body)) return passwords.hash(digest, by)
-      const [first] = keys
-      if (!first) throw new Error('There is no secret to make fingerprints with')
-      return keyed(digest, first)
+      return keyed(digest, keys[0])
     },
 
     /** Releases before stored argon2id for every body. `guess` limits how often a digest is compared with one. */

@@ -11,7 +11,7 @@ import { openPasswords } from './passwords.ts'
 import { openSealing } from './sealed.ts'
 import { openAuthenticate } from './sessions.ts'
 import { openTokens } from './tokens.ts'
-import { openTokenUse } from './token-use.ts'
+import { openTokenUse } from './token-sessions.ts'
 
 /** Who somebody is. */
 export function openIdentity(config: Config, { chores, reads }: Database, counts: Counts, log: Log) {

@@ -1,4 +1,5 @@
-import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { keysFor } from './keys.ts'
 
 const idBytes = 16
 const macBytes = 16
@@ -7,20 +8,18 @@ export type MailTokens = ReturnType<typeof openMailTokens>
 
 /**
  * Makes and reads the tokens that mails carry: an id and 128 bits of its HMAC-SHA-256, in base64url 43 characters. What
- * an id is good for is a row in mail_tokens; no column has the token. The first secret signs, all verify.
+ * an id is good for is a row in mail_tokens; no column has the token.
  */
 export function openMailTokens(secrets: string[]) {
-  const keys = secrets.map((secret) => Buffer.from(hkdfSync('sha256', secret, '', 'docket mail token', 32)))
+  const keys = keysFor(secrets, 'mail token')
   const macOf = (key: Buffer, id: Buffer) =>
     createHmac('sha256', key).update(id).digest().subarray(0, macBytes)
 
   return {
     /** The token for this id: the same one each time, so that a mail that is sent again carries it again. */
     tokenOf(id: string): string {
-      const [key] = keys
-      if (!key) throw new Error('There is no secret to sign tokens with')
       const bytes = Buffer.from(id.replaceAll('-', ''), 'hex')
-      return Buffer.concat([bytes, macOf(key, bytes)]).toString('base64url')
+      return Buffer.concat([bytes, macOf(keys[0], bytes)]).toString('base64url')
     },
 
     /** The id in a token; null when no secret of this service made it, which costs no query. */

@@ -1,4 +1,5 @@
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { keysFor } from './keys.ts'
 
 const nonceBytes = 12
 const tagBytes = 16
@@ -6,15 +7,13 @@ const tagBytes = 16
 export type Sealing = ReturnType<typeof openSealing>
 
 /**
- * Keeps a text so that it can be read with the service's secret alone (AES-256-GCM). The first secret seals, all open,
- * so that a secret can be changed.
+ * Keeps a text so that it can be read with the service's secret alone (AES-256-GCM).
  */
 export function openSealing(secrets: string[]) {
-  const keys = secrets.map((secret) => Buffer.from(hkdfSync('sha256', secret, '', 'docket sealed text', 32)))
+  const keys = keysFor(secrets, 'sealed text')
   const [first] = keys
 
   function seal(text: string): string {
-    if (!first) throw new Error('There is no secret to seal with')
     const nonce = randomBytes(nonceBytes)
     const cipher = createCipheriv('aes-256-gcm', first, nonce)
     const parts = [nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]
@@ -22,20 +21,15 @@ export function openSealing(secrets: string[]) {
   }
 
   /** Null for what was sealed with another secret. */
-  function open(sealed: string): string | null {
-    for (const key of keys) {
-      const text = opened(key, sealed)
-      if (text !== null) return text
-    }
-    return null
-  }
+  const open = (sealed: string): string | null =>
+    keys.reduce<string | null>((text, key) => text ?? opened(key, sealed), null)
 
   return {
     seal,
     open,
     /** The same text sealed with the first secret, where it was with another one of these. */
     renewed(sealed: string): string {
-      const text = first && opened(first, sealed) === null ? open(sealed) : null
+      const text = opened(first, sealed) === null ? open(sealed) : null
       return text === null ? sealed : seal(text)
     },
   }

@@ -1,6 +1,8 @@
 import { batched } from '../postgres/batch.ts'
 import type { Sql } from '../postgres/database.ts'
 import { byOrdinal } from '../postgres/in-order.ts'
+import type { Log } from '../log.ts'
+import { repeatedly } from '../repeatedly.ts'
 import { badToken } from '../wire/refusals.ts'
 import { digestOfToken, isApiToken } from './api-tokens.ts'
 import type { Caller } from './caller.ts'
@@ -74,3 +76,31 @@ const openLook = (sql: Sql) =>
         join members m on m.project_id = p.id and m.user_id = u.id where p.id = u.project_id)`
     return byOrdinal(digests.length, rows)
   })
+
+/** How often uses are written down. */
+const useEveryMs = 1_000
+/** Tokens in one statement, at most. */
+const maxUses = 1_000
+
+/** Writes down when tokens were last used, to the minute and after their requests, many in one statement. */
+export function openTokenUse(sql: Sql, log: Log) {
+  const used = new Set<string>()
+
+  async function write(): Promise<void> {
+    const ids = [...used].slice(0, maxUses)
+    if (ids.length === 0) return
+    await sql`
+      update api_tokens set last_used_at = now() where id = any(${ids}::uuid[])
+      and (last_used_at is null or last_used_at < now() - interval '1 minute')`
+    for (const id of ids) used.delete(id)
+  }
+
+  const stop = repeatedly(write, useEveryMs, log)
+  return {
+    note: (tokenId: string): void => void used.add(tokenId),
+    close: (): Promise<void> =>
+      stop()
+        .then(write)
+        .catch(() => {}), // the last minute may be lost
+  }
+}

@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test'
 import { eventually, upTo } from '../races/pair.ts'
-import { invite, make, type Person, register } from '../support/client.ts'
+import { expiresAt, invite, make, type Person, register } from '../support/client.ts'
 import { forFile, openTestService } from '../support/service.ts'
 import { expectRefusal } from './answers.ts'
-import { openPeople, openProject } from './scene.ts'
-import { accountsAt, openServiceAccount } from './service-account-scene.ts'
+import { nowhere, openPeople, openProject } from './scene.ts'
+import { accountsAt, openServiceAccount, tokensOf } from './service-account-scene.ts'
 
 const service = await forFile(openTestService({ PROJECT_MEMBERS: '6' }))
 service.startWorkers()
@@ -105,4 +105,26 @@ test('one that is made while its project is deleted goes with it', async () => {
       async () => (await sql()`select from users where project_id = ${projectId}`).length === 0,
     )
   }
+})
+
+test('a repeat under a key is not answered to a caller who lost the right to the write', async () => {
+  const { projectId, account } = await openServiceAccount(people)
+  const admin: Person = await register(service.client)
+  const member = await invite(people.owner, projectId, admin, 'ADMIN')
+  const wanted = { name: 'T', scopes: ['read'], expiresAt }
+  const repeat = async (path: string, body: object) => admin.post(path, body, { 'idempotency-key': path })
+  const ofProject = () =>
+    Promise.all([
+      repeat(`/projects/${projectId}/webhooks`, { url: nowhere }),
+      repeat(tokensOf(account), wanted),
+    ])
+  for (const { status } of [...(await ofProject()), ...(await ofProject())]) expect(status).toBe(201)
+  expect((await repeat('/tokens', wanted)).status).toBe(201)
+  const path = `/projects/${projectId}/members/${member.id}`
+  await people.owner.patch(`${path}/role`, { role: 'EDITOR' })
+  for (const answer of await ofProject()) expectRefusal(answer, 403)
+  await people.owner.delete(path)
+  for (const answer of await ofProject()) expectRefusal(answer, 404)
+  await admin.post('/auth/logout')
+  expectRefusal(await repeat('/tokens', wanted), 401)
 })

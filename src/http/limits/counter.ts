@@ -1,8 +1,26 @@
+import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible'
 import type { RedisClient } from '../../redis/connections.ts'
-import { maxOwnKeys, openShared } from './shared.ts'
 
+/** After Redis failed to answer, it is left alone this long: who comes meanwhile does not wait for it too. */
+const restMs = 1_000
+/** What a process counts for itself is bounded: the key that was used least lately makes place for a new one. */
+export const maxOwnKeys = 50_000
+
+/** Runs `shared` with Redis, for all processes together; `own`, for this process alone, while Redis is away. */
+export function openShared() {
+  let restsUntil = -Infinity
+  return async <T>(shared: () => Promise<T>, own: () => T): Promise<T> => {
+    if (performance.now() < restsUntil) return own()
+    try {
+      return await shared()
+    } catch {
+      restsUntil = performance.now() + restMs
+      return own()
+    }
+  }
+}
 /** How much of something in how much time (draft-ietf-httpapi-ratelimit-headers calls it a quota policy). */
 export interface Policy {
   name: string
@@ -58,3 +76,6 @@ function openOwnCounts(windowMs: number) {
     return { points: count.points, msToEnd: count.endsAt - now }
   }
 }
+
+/** Under which an email address is counted: no counter names it. */
+export const digestOf = (text: string): string => createHash('sha256').update(text).digest('base64url')

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { RedisClient } from '../../redis/connections.ts'
-import { maxOwnKeys, openShared } from './shared.ts'
+import { maxOwnKeys, openShared } from './counter.ts'
 
 /** How long the next attempt waits after each wrong password beyond those that are free; the last one holds for all that follow. */
 export const delaysMs = [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000]

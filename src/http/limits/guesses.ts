@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto'
-import type { Counter, Policy } from './counter.ts'
+import type { Log } from '../../log.ts'
+import { unavailable } from '../../wire/refusals.ts'
+import { type Counter, digestOf, type Policy } from './counter.ts'
 import type { openDelays } from './delays.ts'
 import { delayed, overdrawn } from './headers.ts'
-import { openKeyedMutex } from './keyed-mutex.ts'
 
 /** Who tries the password of which account. */
 export interface Try {
@@ -24,8 +24,6 @@ interface Means {
   /** Wrong passwords of an account, from all addresses. */
   delays: ReturnType<typeof openDelays>
 }
-
-const digestOf = (text: string) => createHash('sha256').update(text).digest('base64url')
 
 /**
  * Counts wrong passwords per account and address together, one after another, and then refuses the address. Over all
@@ -49,5 +47,36 @@ export function openGuesses({ failures, policy, signedIn, delays }: Means): Gues
       await (isGood ? signedIn : failures).add(pair, 1)
       return isGood
     })
+  }
+}
+
+/** Logs each wrong password: by its account, for what was sent as an email address may be a password. */
+export const logged =
+  (log: Log, guess: Guess): Guess =>
+  async (who, isRight) => {
+    const isGood = await guess(who, isRight)
+    const { address, accountId = null } = who
+    if (!isGood) log.warn({ address, accountId }, 'sign-in failed: wrong password')
+    return isGood
+  }
+
+const mostWaiting = 100
+
+/** Runs work that shares a key one after another, and other work beside it. @throws Refusal 503 when too much waits */
+function openKeyedMutex() {
+  const lines = new Map<string, { last: Promise<unknown>; waiting: number }>()
+
+  return async <T>(key: string, work: () => Promise<T>): Promise<T> => {
+    const line = lines.get(key) ?? { last: Promise.resolve(), waiting: 0 }
+    if (line.waiting >= mostWaiting) throw unavailable('Too many sign-ins wait')
+    lines.set(key, line)
+    line.waiting++
+    const done = line.last.then(work)
+    line.last = done.catch(() => {})
+    try {
+      return await done
+    } finally {
+      if (--line.waiting === 0) lines.delete(key)
+    }
   }
 }

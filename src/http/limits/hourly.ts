@@ -1,10 +1,11 @@
-import { createHash } from 'node:crypto'
 import { badRequest } from '../../wire/refusals.ts'
-import type { Counter, Policy } from './counter.ts'
+import { type Counter, digestOf, type Policy } from './counter.ts'
 import { overdrawn } from './headers.ts'
 
+type CounterOf = (policy: Policy) => Counter
+
 /** Counts what a key uses in an hour. @throws Refusal 429 when this is more than the policy allows */
-const openHourly = (counterOf: (policy: Policy) => Counter, name: string, points: number) => {
+function openHourly(counterOf: CounterOf, name: string, points: number) {
   const policy = { name, points, seconds: 3_600 }
   const counter = counterOf(policy)
   return async (key: string, count = 1): Promise<void> => {
@@ -13,30 +14,20 @@ const openHourly = (counterOf: (policy: Policy) => Counter, name: string, points
   }
 }
 
-const tooManyInvitations = (most: number) => badRequest(`operations must hold at most ${most} invitations`)
-
 /**
  * Counts the invitations of an account. A rejected invitation counts too: it looks up an account by its address, and
  * its error says whether there is one.
  */
-export function openInvitations(counterOf: (policy: Policy) => Counter, perHour: number) {
+export function openInvitations(counterOf: CounterOf, perHour: number) {
   const use = openHourly(counterOf, 'invitations', perHour)
   return async (userId: string, invitations: number): Promise<void> => {
-    if (invitations > perHour) throw tooManyInvitations(perHour)
+    if (invitations > perHour) throw badRequest(`operations must hold at most ${perHour} invitations`)
     await use(userId, invitations)
   }
 }
 
-/** Bounds the mails to one address in an hour, whatever account has it. Keys are digests: no counter names an address. */
-export function openMailLimit(counterOf: (policy: Policy) => Counter, perHour: number) {
+/** Bounds the mails to one address in an hour, whatever account has it. */
+export function openMailLimit(counterOf: CounterOf, perHour: number) {
   const use = openHourly(counterOf, 'mails', perHour)
-  const mail = (email: string) => use(createHash('sha256').update(email).digest('base64url'))
-  return {
-    mail,
-    mayMail: (email: string): Promise<boolean> =>
-      mail(email).then(
-        () => true,
-        () => false,
-      ),
-  }
+  return (email: string): Promise<void> => use(digestOf(email))
 }

@@ -4,9 +4,8 @@ import type { Log } from '../../log.ts'
 import { Budget, type Share } from './budget.ts'
 import { type Counter, openCounter, type Policy } from './counter.ts'
 import { openDelays } from './delays.ts'
-import { type Guess, openGuesses } from './guesses.ts'
+import { type Guess, logged, openGuesses } from './guesses.ts'
 import { openInvitations, openMailLimit } from './hourly.ts'
-import { logged } from './logged.ts'
 import type { RedisClient } from '../../redis/connections.ts'
 
 /** All API tokens of an account have as much as this many: one that runs wild leaves room for others, and many are no way around. */
@@ -26,13 +25,11 @@ export interface Limits {
   invite(userId: string, invitations: number): Promise<void>
   /** Takes a mail from what an address is sent in an hour. @throws Refusal 429 */
   mail(email: string): Promise<void>
-  /** The same; false instead of an error. */
-  mayMail(email: string): Promise<boolean>
 }
 
 export type Kind = 'reads' | 'writes'
 
-const none: Omit<Limits, 'guess' | 'mail' | 'mayMail'> = {
+const none: Omit<Limits, 'guess' | 'mail'> = {
   use: () => null,
   useOwn: () => null,
   useMore: async () => {},
@@ -58,7 +55,7 @@ export function openLimits(redis: RedisClient, config: Config, log: Log): Limits
   const counter: OpenCounter = (policy) => openCounter(redis, config.redisPrefix, policy)
   const guess: Guess = config.rateLimit ? guessOf(counter, redis, config) : (_, isRight) => isRight()
   const callers = config.rateLimit ? limitsOf(counter, config) : none
-  return { ...callers, guess: logged(log, guess), ...openMailLimit(counter, config.mailsPerHour) }
+  return { ...callers, guess: logged(log, guess), mail: openMailLimit(counter, config.mailsPerHour) }
 }
 
 function limitsOf(counter: OpenCounter, config: Config): typeof none {
