@@ -1,7 +1,8 @@
 import { Elysia } from 'elysia'
 import { accountRoutes } from '../modules/accounts/routes.ts'
 import { batchRoutes } from '../modules/batch/routes.ts'
-import { commentReads } from '../modules/comments/reads.ts'
+import { childList } from '../modules/children/list.ts'
+import { comment } from '../modules/comments/entity.ts'
 import { commentRoutes } from '../modules/comments/routes.ts'
 import { eventReads } from '../modules/events/reads.ts'
 import { eventRoutes } from '../modules/events/routes.ts'
@@ -10,12 +11,12 @@ import { historyRoutes } from '../modules/history/routes.ts'
 import { feedReads } from '../modules/feeds/reads.ts'
 import { feedRoutes } from '../modules/feeds/routes.ts'
 import { mailRoutes } from '../modules/mail/routes.ts'
-import { memberReads } from '../modules/members/reads.ts'
+import { member } from '../modules/members/entity.ts'
 import { memberRoutes } from '../modules/members/routes.ts'
 import { projectReads } from '../modules/projects/reads.ts'
 import { projectRoutes } from '../modules/projects/routes.ts'
 import { serviceAccountRoutes } from '../modules/service-accounts/routes.ts'
-import { subtaskReads } from '../modules/subtasks/reads.ts'
+import { subtask } from '../modules/subtasks/entity.ts'
 import { subtaskRoutes } from '../modules/subtasks/routes.ts'
 import { openSeenTasks } from '../modules/tasks/queries.ts'
 import { taskReads } from '../modules/tasks/reads.ts'
@@ -33,6 +34,8 @@ import { openRequestLog } from './http/request-log.ts'
 import { openMeasured } from './metrics/measured.ts'
 import type { Services } from './services.ts'
 import { openTraced } from './tracing/traced.ts'
+
+const aboutMembers = 'Everyone invited, in that order; the owner is not among them.'
 
 /** The whole service as a function of a request: `app.fetch` runs wherever web standards do. */
 export function createApp(services: Services) {
@@ -61,15 +64,15 @@ export function createApp(services: Services) {
         .use(projectRoutes(http, projectReads(services)))
         .use(batchRoutes(http))
         .use(undoRoutes(http))
-        .use(memberRoutes(http, memberReads(services)))
+        .use(memberRoutes(http, childList(services, member, services.findRole, aboutMembers)))
         .use(serviceAccountRoutes(http, services))
         .use(eventRoutes(http, eventReads(services)))
         .use(feedRoutes(http, feedReads(services)))
         .use(historyRoutes(http, historyReads(services)))
         .use(webhookRoutes(http, services))
         .use(taskRoutes(http, taskReads(services, seeTask)))
-        .use(subtaskRoutes(http, subtaskReads(services, seeTask)))
-        .use(commentRoutes(http, commentReads(services, seeTask))),
+        .use(subtaskRoutes(http, childList(services, subtask, seeTask)))
+        .use(commentRoutes(http, childList(services, comment, seeTask))),
     )
   methods.learn(app.routes)
   return app

@@ -41,7 +41,7 @@ export const comment = entity<'comment'>({
   parent: 'task',
   load: 'by row',
   view: commentView,
-  person: ({ authorId }) => authorId,
+  person: 'authorId',
   events: {
     created: { by: 'deleted', admit: byAuthorOrAdmin },
     updated: { by: 'updated', admit: byAuthor },

@@ -1,9 +1,9 @@
 import { Elysia } from 'elysia'
+import type { Query } from '../../src/commands/query.ts'
 import type { Http } from '../../src/http/http.ts'
 import { createComment, deleteComment, updateComment } from './commands.ts'
-import type { commentReads } from './reads.ts'
 
-export const commentRoutes = ({ guarded, run, ask }: Http, { list }: ReturnType<typeof commentReads>) =>
+export const commentRoutes = ({ guarded, run, ask }: Http, list: Query) =>
   new Elysia({ prefix: '/tasks' })
     .use(guarded)
     .post(...run('/:id/comments', createComment, 'Comment on a task'))

@@ -10,5 +10,5 @@ export const byCreator = <R extends { createdBy: string | null }>(view: View<R>)
     ...view,
     of: (row: R, person?: { id: string }) => view.of(person ? row : { ...row, createdBy: null }),
   },
-  person: ({ createdBy }: R) => createdBy,
+  person: 'createdBy' as const,
 })

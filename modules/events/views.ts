@@ -1,6 +1,6 @@
 import type { ChildOfTask, Entity, Rows } from '../../src/model/entities.ts'
 import { isSame, type StoredEvent } from '../../src/model/events.ts'
-import { definitionOf } from '../../src/model/model.ts'
+import { definitionOf, personIn } from '../../src/model/model.ts'
 import { arrivedWith, type Changed, rowAfter, rowBefore } from '../../src/log/rows.ts'
 import type { User } from '../accounts/user.ts'
 
@@ -12,10 +12,6 @@ export interface ReadEvent extends StoredEvent {
   taskId: string | null
   people: People
 }
-
-/** The account whose name the view of a row shows. */
-const personIn = (entity: Entity, row: Rows[Entity]): string | null =>
-  definitionOf(entity).person?.(row) ?? null
 
 function shownRow(entity: Entity, row: Rows[Entity], people: People): object {
   const user = people.get(personIn(entity, row) ?? '')

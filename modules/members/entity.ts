@@ -31,7 +31,7 @@ export const member = entity<'member'>({
   parent: 'project',
   load: 'with project',
   view: memberView,
-  person: ({ userId }) => userId,
+  person: 'userId',
   events: {
     invited: { by: 'removed', admit: toRemove },
     role_set: { by: 'role_set', admit: byAdmin },

@@ -1,9 +1,9 @@
 import { Elysia } from 'elysia'
+import type { Query } from '../../src/commands/query.ts'
 import type { Http } from '../../src/http/http.ts'
 import { inviteMember, removeMember, setRole } from './commands.ts'
-import type { memberReads } from './reads.ts'
 
-export const memberRoutes = ({ guarded, run, ask }: Http, { list }: ReturnType<typeof memberReads>) =>
+export const memberRoutes = ({ guarded, run, ask }: Http, list: Query) =>
   new Elysia({ prefix: '/projects' })
     .use(guarded)
     .post(...run('/:id/members/invite', inviteMember, 'Invite a user by email'))

@@ -21,6 +21,6 @@ export const project = entity<'project'>({
   parent: null,
   load: 'with project',
   view: projectView,
-  person: ({ ownerId }) => ownerId,
+  person: 'ownerId',
   events: { created: neverBegun, updated: { by: 'updated', admit: byAdmin }, deleted: gone },
 })

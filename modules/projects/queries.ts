@@ -7,7 +7,7 @@ import { inOrder } from '../../src/postgres/in-order.ts'
 import { readRows } from '../../src/postgres/delimited-rows.ts'
 import { type Cut, cut, hasRoom, type Page, startOf } from '../../src/reads/pages.ts'
 import type { Moment } from '../../src/log/moments.ts'
-import { firstThen, rowsThen } from '../../src/log/rows-then.ts'
+import { firstRows, sourcesOf } from '../../src/log/rows-at.ts'
 import { unprepared } from '../../src/postgres/queries.ts'
 import { goneTag, nameTag } from '../../src/reads/names.ts'
 import { projects } from '../../drizzle/schema/projects.ts'
@@ -36,7 +36,7 @@ export function openProjects(sql: Sql) {
 export async function projectThen(sql: Sql, moment: Moment): Promise<ListedProject | undefined> {
   const one = { where: sql`t.id = ${moment.projectId}`, by: sql`t.id`, limit: 1 }
   const [row] = await unprepared(sql<ListedProject[]>`
-    select p.*, ${owner(sql)} from ${firstThen(sql, rowsThen(sql, 'project', moment), one)} p
+    select p.*, ${owner(sql)} from ${firstRows(sql, sourcesOf(sql, 'project', moment), one)} p
     left join users u on u.id = p.owner_id`)
   return row
 }

@@ -1,9 +1,9 @@
 import { Elysia } from 'elysia'
+import type { Query } from '../../src/commands/query.ts'
 import type { Http } from '../../src/http/http.ts'
 import { createSubtask, deleteSubtask, toggleSubtask, updateSubtask } from './commands.ts'
-import type { subtaskReads } from './reads.ts'
 
-export const subtaskRoutes = ({ guarded, run, ask }: Http, { list }: ReturnType<typeof subtaskReads>) =>
+export const subtaskRoutes = ({ guarded, run, ask }: Http, list: Query) =>
   new Elysia({ prefix: '/tasks' })
     .use(guarded)
     .post(...run('/:id/subtasks', createSubtask, 'Add a subtask'))

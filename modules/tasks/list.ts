@@ -1,14 +1,12 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import type { Moment } from '../../src/log/moments.ts'
-import { rowsThen, type Then } from '../../src/log/rows-then.ts'
+import { sourcesOf } from '../../src/log/rows-at.ts'
 import { type Cut, cut, untilFull } from '../../src/reads/pages.ts'
 import { unprepared } from '../../src/postgres/queries.ts'
 import { lastId, nilId } from '../../src/ids.ts'
 import type { sorts } from './list-query.ts'
 import { priorities, statuses } from './schema.ts'
-import { tasks } from '../../drizzle/schema/tasks.ts'
-import { known } from '../../src/postgres/columns.ts'
 
 export interface TaskFilter {
   caller: string
@@ -46,12 +44,12 @@ export async function listTasks(
 ): Promise<Cut<TaskRow> | undefined> {
   // Outside the branches, the key is a column: only so Postgres sees that they come in order.
   const { by } = orderOf(sql, filter, sql`t.due`)
-  const then = moment && rowsThen(sql, 'task', moment)
-  const page = (rows: number) => (isSieved(filter) ? sieved : merged)(sql, { ...filter, then }, by, rows)
+  const from = { ...filter, sources: sourcesOf(sql, 'task', moment) }
+  const page = (rows: number) => (isSieved(filter) ? sieved : merged)(sql, from, by, rows)
   const most = filter.limit + 1
   // So few rows are never much too long, and a page of them needs no sum.
   const read = <R extends object>(rows: SqlPart) =>
-    most <= fewRows && !then && !filter.among
+    most <= fewRows && !moment && !filter.among
       ? sql<R[]>`${rows}`
       : unprepared(sql<R[]>`${untilFull(sql, rows, sql`octet_length(description)`)}`)
   if (!filter.projectId) {
@@ -85,21 +83,21 @@ function cutAtEnd(rows: Row[], limit: number): Cut<TaskRow> {
   return { last: rows[end], ...cut(known, limit) }
 }
 
-/** What is listed, and the past rows to list it from. */
-type From = TaskFilter & { then?: Then }
+/** What is listed, and from which rows. */
+type From = TaskFilter & { sources: SqlPart[] }
 
 /** The first rows of project `v`, merged row by row: of all branches together, little more is read than these. */
-function merged(sql: Sql, { then, ...filter }: From, by: SqlPart, rows: number): SqlPart {
+function merged(sql: Sql, filter: From, by: SqlPart, rows: number): SqlPart {
   const order = orderOf(sql, filter, dueKey(sql))
   const due = filter.sort.endsWith('dueDate') ? sql`, ${dueKey(sql)} as due` : sql``
-  const table = then?.kept ?? sql`tasks`
-  const branch = ([status, priority]: Branch, from = table) => sql`
-    (select ${known(sql, tasks, 't')} ${due} from ${from} t where t.project_id = v.id
+  const [standing, changed] = filter.sources
+  const branch = ([status, priority]: Branch, from = standing!) => sql`
+    (select t.* ${due} from ${from} t where t.project_id = v.id
       ${status ? sql`and t.status = ${status}` : sql``} ${priority ? sql`and t.priority = ${priority}` : sql``}
       ${filter.assigneeId ? sql`and t.assignee_id = ${filter.assigneeId}` : sql``}
       ${isSieved(filter) ? sql`` : sql`and ${isDue(sql, filter)}`} ${order.after} order by ${order.by} limit ${rows})`
   const branches = branchesOf(filter).map((one) => branch(one))
-  if (then) branches.push(branch([filter.status, filter.priority], then.changed))
+  if (changed) branches.push(branch([filter.status, filter.priority], changed))
   const [first, ...others] = branches
   if (others.length === 0) return first!
   return sql`select t.* from (${others.reduce((all, one) => sql`${all} union all ${one}`, first!)}) t

@@ -2,28 +2,21 @@ import { Type } from '@sinclair/typebox'
 import { IdOf } from '../../src/commands/input.ts'
 import type { Reading } from '../../src/commands/query.ts'
 import { canonicalId, isId } from '../../src/ids.ts'
-import { AsOfParameter, pinned, readAsOf } from '../../src/log/as-of.ts'
+import { AsOfParameter, readAsOf } from '../../src/log/as-of.ts'
 import type { Moment } from '../../src/log/moments.ts'
-import { isArrivalTold } from '../../src/log/rows-told.ts'
-import type { Sql, SqlPart } from '../../src/postgres/database.ts'
-import { unprepared } from '../../src/postgres/queries.ts'
-import { gone, type OldestKept } from '../../src/reads/kept.ts'
-import { cut, type Page, pageOf } from '../../src/reads/pages.ts'
 import type { Services } from '../../src/services.ts'
 import { etagOf } from '../../src/wire/answers.ts'
-import { digested, tagged } from '../../src/wire/etags.ts'
+import { tagged } from '../../src/wire/etags.ts'
 import { badRequest, notFound } from '../../src/wire/refusals.ts'
-import type { ListOfTask } from './list-of-task.ts'
-import { childrenThen, placeOf, taskThen } from './queries-then.ts'
+import { placeOf, taskThen } from './queries-then.ts'
 import { taskView } from './schema.ts'
 
-/** In plain reads: by an instant, many events of the task may be looked through. */
+/** In plain reads: by an instant, many events of the task may be read. */
 const costOfPlace = 10
 
-type Means = Pick<Services, 'findRole' | 'moments' | 'oldestKept' | 'spend'>
-type Asked = Reading & { asOf: string }
+type Means = Pick<Services, 'findRole' | 'moments' | 'spend'>
 
-/** The parameters by which what is asked of a task is asked of its past. */
+/** The parameters of a read of a task that may be answered as of a moment. */
 export const asOfTask = () => ({
   asOf: AsOfParameter(),
   projectId: Type.Optional(
@@ -36,77 +29,41 @@ export const asOfTask = () => ({
 })
 export const withoutAsOf = () => badRequest('projectId goes with asOf: it says whose version that is')
 
-/** What a read of a task asks of the past, if anything. @throws Refusal 400 */
-export function askedThen(reading: Reading): Asked | undefined {
-  const { asOf, projectId } = reading.query
-  if (asOf !== undefined) return { ...reading, asOf }
-  if (projectId !== undefined) throw withoutAsOf()
-  return undefined
+/** Whether a read is to be answered as of a moment. @throws Refusal 400 */
+export function isOfPast({ asOf, projectId }: Reading['query']): boolean {
+  if (asOf === undefined && projectId !== undefined) throw withoutAsOf()
+  return asOf !== undefined
 }
 
-/** Answers a task as it stood. */
-export async function showThen(means: Means, asked: Asked): Promise<Response> {
-  const moment = await momentOf(means, asked)
-  const task = await means.moments.read(asked.caller, moment, (sql) =>
-    taskThen(sql, moment, asked.params.id!),
-  )
+/** Answers a task as it was. @throws Refusal 400, 404, 410 or 429 */
+export async function showThen(means: Means, reading: Reading): Promise<Response> {
+  const { request, caller, params } = reading
+  const moment = await momentOf(means, reading)
+  const task =
+    moment && (await means.moments.read(caller, moment, (sql) => taskThen(sql, moment, params.id!)))
   if (!task) throw notFound('Task')
   const body = JSON.stringify(taskView.of(task))
-  return tagged(asked.request, { etag: etagOf(task), body, link: null }, moment.version)
-}
-
-type ListThen<R extends { id: string }> = ListOfTask<R> & { page: Page }
-
-/** Answers a page of what hung on a task. */
-export async function listThen<R extends { id: string }>(
-  means: Means,
-  asked: Asked,
-  list: ListThen<R>,
-): Promise<Response> {
-  const moment = await momentOf(means, asked)
-  const rows = await means.moments.read(asked.caller, moment, (sql) =>
-    rowsOf(sql, means.oldestKept, { ...list, moment, taskId: asked.params.id! }),
-  )
-  if (!rows) throw notFound('Task')
-  const page = cut(rows, list.page.limit)
-  const shown = pageOf(pinned(asked.request, moment), page, list.view, ({ id }) => [id])
-  return digested(asked.request, shown, moment.version)
-}
-
-/** Undefined when there was no such task. @throws Refusal 410 */
-async function rowsOf<R extends { id: string }>(
-  sql: Sql,
-  oldestKept: OldestKept,
-  about: ListThen<R> & { moment: Moment; taskId: string },
-): Promise<R[] | undefined> {
-  const { moment, taskId } = about
-  const read = (rows: SqlPart) => unprepared(about.read(sql, taskId, about.page, rows))
-  const then = childrenThen(sql, about)
-  const standing = await read(then.standing())
-  // Asked afterwards: when it had not gone by now, it had not by then.
-  const task = await taskThen(sql, moment, taskId)
-  if (!task?.isGone) return task && standing
-  const told = await read(then.told())
-  if (!(await isArrivalTold(sql, moment, taskId))) throw gone((await oldestKept(moment.projectId)) ?? 1)
-  return told
+  return tagged(request, { etag: etagOf(task), body, link: null }, moment.version)
 }
 
 /**
- * Unless told, a version is one of the project that the task is in, or was in last; by an instant it may have been in
- * another. The caller must be in that project today. @throws Refusal 400 or 404
+ * The moment that `asOf` names, of a project that the caller is in today: undefined if there is none. Unless a project is
+ * given, it is the one that the task is in or was in last, or at an instant was in then.
+ * @throws Refusal 400
  */
-async function momentOf({ findRole, moments, spend }: Means, asked: Asked): Promise<Moment> {
-  const { caller, params, query, asOf } = asked
-  const { id: taskId = '' } = params
-  if (!isId(taskId)) throw notFound('Task')
+export async function momentOf(
+  { findRole, moments, spend }: Means,
+  { caller, params, query }: Reading,
+  given = query.projectId && canonicalId(query.projectId),
+): Promise<Moment | undefined> {
+  const { id = '' } = params
+  const asOf = query.asOf!
+  if (!isId(id)) return undefined
   const at = readAsOf(asOf)
   const instant = typeof at === 'string' ? at : null
-  const place = { taskId, userId: caller.userId, instant, most: moments.most }
-  const told = query.projectId && canonicalId(query.projectId)
-  const projectId =
-    told ?? (await spend(caller, instant === null ? 1 : costOfPlace, (sql) => placeOf(sql, place)))
-  const seen = projectId && isId(projectId) && (await findRole(caller, projectId))
-  const moment = seen && (await moments.find(seen, asOf))
-  if (!moment) throw notFound('Task')
-  return moment
+  const place = { taskId: id, userId: caller.userId, instant, most: moments.most }
+  const find = () => spend(caller, instant === null ? 1 : costOfPlace, (sql) => placeOf(sql, place))
+  const projectId = given ?? (await find())
+  const seen = projectId && isId(projectId) ? await findRole(caller, projectId) : undefined
+  return seen && moments.find(seen, asOf)
 }

@@ -1,11 +1,8 @@
-import type { ChildOfTask } from '../../src/model/entities.ts'
 import type { TaskRow } from '../../drizzle/rows.ts'
 import type { Moment } from '../../src/log/moments.ts'
-import { firstThen, rowsThen, since } from '../../src/log/rows-then.ts'
-import { rowsTold } from '../../src/log/rows-told.ts'
+import { firstRows, since, sourcesOf } from '../../src/log/rows-at.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { unprepared } from '../../src/postgres/queries.ts'
-import { type Page, startOf } from '../../src/reads/pages.ts'
 
 type TaskThen = TaskRow & { isGone: boolean }
 
@@ -51,26 +48,6 @@ export async function taskThen(sql: Sql, moment: Moment, taskId: string): Promis
   const [row] = await unprepared(sql<TaskThen[]>`
     select t.*, exists(select from events where task_id = ${taskId} and id >= ${since(sql, moment)}
       and project_id = ${projectId} and entity = 'task' and after is null) as is_gone
-    from ${firstThen(sql, rowsThen(sql, 'task', moment, taskId), one)} t`)
+    from ${firstRows(sql, sourcesOf(sql, 'task', moment, taskId), one)} t`)
   return row
-}
-
-interface Children {
-  entity: ChildOfTask
-  moment: Moment
-  taskId: string
-  page: Page
-}
-
-/** What hung on a task: of one that has been there ever since, and of one that has gone. */
-export function childrenThen(sql: Sql, { entity, moment, taskId, page }: Children) {
-  const first = {
-    where: sql`t.task_id = ${taskId} and t.id > ${startOf(page)}`,
-    by: sql`t.id, t.created_at`,
-    limit: page.limit + 1,
-  }
-  return {
-    standing: () => firstThen(sql, rowsThen(sql, entity, moment, taskId), first),
-    told: () => rowsTold(sql, entity, moment, taskId),
-  }
 }

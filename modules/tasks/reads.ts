@@ -12,7 +12,7 @@ import type { Services } from '../../src/services.ts'
 import { listTasks, lookedAt } from './list.ts'
 import { badAssignee, ListTasksQuery, ofOneProject, readTaskFilter } from './list-query.ts'
 import { openTasks, type SeeTask } from './queries.ts'
-import { askedThen, asOfTask, showThen, withoutAsOf } from './past.ts'
+import { asOfTask, isOfPast, showThen, withoutAsOf } from './past.ts'
 import { taskView } from './schema.ts'
 
 /** What may be asked of tasks. */
@@ -67,9 +67,8 @@ function openGet(services: Services, seeTask: SeeTask): Query {
     refuses: [withoutAsOf(), ...moments.refuses, notFound('Task')],
     shows: taskView,
     async read(reading) {
-      const then = askedThen(reading)
-      if (then) return showThen(services, then)
-      const { request, caller, params } = reading
+      const { request, caller, params, query } = reading
+      if (isOfPast(query)) return showThen(services, reading)
       const { id = '' } = params
       const seen = isId(id) && (await seeTask(caller, id))
       if (!seen) throw notFound('Task')

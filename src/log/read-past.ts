@@ -1,7 +1,7 @@
 import type { FindPerson } from '../reads/people.ts'
 import type { AskedOfLog, LoggedEvent, Past, ReadingPast, ReadPast } from './past.ts'
 import type { Entity } from '../model/entities.ts'
-import { definitionOf } from '../model/model.ts'
+import { personIn } from '../model/model.ts'
 import { eachOf } from './children.ts'
 import type { Sql } from '../postgres/database.ts'
 import { gone, type OldestKept } from '../reads/kept.ts'
@@ -75,7 +75,7 @@ function whoIn({ events, children }: Omit<Past, 'people'>): Set<string> {
   )
   const along = [...children.values()].flatMap(eachOf)
   const ids = [...rows, ...along].flatMap(([entity, row]) => {
-    const id = row && definitionOf(entity).person?.(row as never)
+    const id = row && personIn(entity, row)
     return id ? [id] : []
   })
   return new Set(ids)

@@ -2,7 +2,7 @@ import type { ChildOfTask } from '../model/entities.ts'
 import { definitionOf } from '../model/model.ts'
 import type { Sql, SqlPart } from '../postgres/database.ts'
 import type { Moment } from './moments.ts'
-import { since, wordsOf } from './rows-then.ts'
+import { since, wordsOf } from './rows-at.ts'
 
 const until = (sql: Sql, moment: Moment, taskId: string) => sql`
   task_id = ${taskId} and project_id = ${moment.projectId} and id < ${since(sql, moment)}`

@@ -32,8 +32,8 @@ export interface Definition<E extends Entity = Entity> {
   load: 'with project' | 'by row' | 'on demand'
   /** A row as events show it. */
   view: View<Rows[E]>
-  /** The account whose name the view shows. */
-  person?(row: Rows[E]): string | null
+  /** The field with the id of the account whose name the view shows. */
+  person?: string & keyof Rows[E]
   events: Record<string, Undo>
   /** The columns that no event holds: secrets, and values that change without an event. */
   untold?: readonly string[]

@@ -53,6 +53,12 @@ export function model(): Model {
 
 export const definitionOf = <E extends Entity>(name: E): Definition<E> => model().entities[name]
 
+/** The id of the account whose name the view of a row shows. */
+export function personIn(entity: Entity, row: object): string | null {
+  const { person } = definitionOf(entity)
+  return person ? (row as Record<string, string | null>)[person]! : null
+}
+
 /** How an event is undone, or why it cannot be. */
 export function undoOf(type: EventType): Undo {
   const [entity, verb] = type.split('.') as [Entity, string]

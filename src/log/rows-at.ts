@@ -1,0 +1,91 @@
+import { getTableName } from 'drizzle-orm'
+import { lastId } from '../ids.ts'
+import type { Entity, Rows } from '../model/entities.ts'
+import { definitionOf, model } from '../model/model.ts'
+import { parentKeys } from '../model/definition.ts'
+import { columnsOf } from '../postgres/columns.ts'
+import type { Sql, SqlPart } from '../postgres/database.ts'
+import { type Page, startOf, untilFull } from '../reads/pages.ts'
+import type { Moment } from './moments.ts'
+
+/** The id of the first event after a moment: rows changed since then have this event id or a higher one. */
+export const since = (sql: Sql, { projectId, version }: Moment) => sql`
+  coalesce((select id from events where project_id = ${projectId} and seq > ${version}::bigint
+    order by seq limit 1), ${lastId}::uuid)`
+
+/**
+ * What to select an entity's rows from: its table, or for a moment the rows that are the same now, and beside them the
+ * changed rows as they were. With a task's id only the changes of that task are read.
+ */
+export function sourcesOf(sql: Sql, entity: Entity, moment?: Moment, taskId?: string): SqlPart[] {
+  const { names, fields, record, table } = wordsOf(sql, entity)
+  if (!moment) return [sql`(select ${names} from ${table})`]
+  const { projectId, version } = moment
+  const about = taskId
+    ? sql`task_id = ${taskId} and id >= ${since(sql, moment)} and project_id = ${projectId}`
+    : sql`project_id = ${projectId} and seq > ${version}::bigint`
+  return [
+    sql`(select ${names} from ${table} where event_id < ${since(sql, moment)})`,
+    // The first change of a row holds how it was; rows created since have no `before`. A lateral join: the planner might
+    // begin a plain join with all events of the project.
+    sql`(select ${fields} from (select distinct on (entity_id) project_id, seq from events
+        where ${about} and entity = ${entity} order by entity_id, id) f
+      cross join lateral (select before, after from events
+        where project_id = f.project_id and seq = f.seq limit 1) e
+      cross join lateral jsonb_to_record(coalesce(e.after, '{}') || e.before) as r(${record})
+      where e.before is not null)`,
+  ]
+}
+
+/** The first rows of all sources in an order, as one part to select from. */
+export function firstRows(
+  sql: Sql,
+  sources: SqlPart[],
+  { where, by, limit }: { where: SqlPart; by: SqlPart; limit: number },
+): SqlPart {
+  const [first, ...others] = sources.map(
+    (rows) => sql`(select t.* from ${rows} t where ${where} order by ${by} limit ${limit})`,
+  )
+  return others.reduce((all, one) => sql`(${all} union all ${one})`, first!)
+}
+
+/** A row with the account whose name its view shows; its name is null once the account is deleted. */
+export type Named<R> = R & { personName?: string | null; personEmail?: string | null }
+
+/** A page of the rows that belong to a parent, oldest first, with one row more than the limit. */
+export function childPage<E extends Entity>(
+  sql: Sql,
+  entity: E,
+  parentId: string,
+  page: Page,
+  sources = sourcesOf(sql, entity),
+) {
+  const { table, parent, person } = definitionOf(entity)
+  const columns = columnsOf(table)
+  const nameOf = (key: string) => columns.find((column) => column.key === key)!.name
+  const texts = model().texts[entity].map((key) => `coalesce(octet_length(${nameOf(key)}::text), 0)`)
+  const rows = firstRows(sql, sources, {
+    where: sql`t.${sql(nameOf(parentKeys[parent!]))} = ${parentId} and t.id > ${startOf(page)}`,
+    by: sql`t.id, t.created_at`,
+    limit: page.limit + 1,
+  })
+  const found = person
+    ? sql`select t.*, u.name as person_name, u.email as person_email
+        from ${rows} t left join users u on u.id = t.${sql(nameOf(person))} order by t.id`
+    : sql`select t.* from ${rows} t order by t.id`
+  return sql<Named<Rows[E]>[]>`${untilFull(sql, found, sql.unsafe(texts.join(' + ') || '0'))}`
+}
+
+/** An entity's columns, as its table and as its events call them. */
+export function wordsOf(sql: Sql, entity: Entity) {
+  const { table } = definitionOf(entity)
+  const columns = columnsOf(table)
+  const list = (word: (column: (typeof columns)[number]) => string) =>
+    sql.unsafe(columns.map(word).join(', '))
+  return {
+    table: sql(getTableName(table)),
+    names: list(({ name }) => name),
+    fields: list(({ key, name }) => `r."${key}" as ${name}`),
+    record: list(({ key, type }) => `"${key}" ${type}`),
+  }
+}
