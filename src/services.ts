@@ -6,7 +6,6 @@ import type { Config } from './config.ts'
 import { openGuards } from './http/guards.ts'
 import { openLimits } from './http/limits/limits.ts'
 import type { Log } from './log.ts'
-import { openSeeMany } from './reads/visible.ts'
 import { openServe } from './reads/cached-bodies.ts'
 import type { Tracing } from './tracing/tracing.ts'
 import { openWithIdempotency } from './http/idempotency.ts'
@@ -30,7 +29,6 @@ export function openServices(config: Config, log: Log, domain: Domain, tracing?:
     ...identity,
     ...{ tracing, limits, expensive, spend },
     outbound: openOutbound(config),
-    seeMany: openSeeMany(database.reads),
     moments: openMoments(database.reads, oldestKept, spend, config),
     withIdempotency: openWithIdempotency(findKept),
     guards: openGuards(identity.authenticate, limits, scheduler, config),

@@ -3,15 +3,10 @@ import type { Query, Reading } from '../../src/commands/query.ts'
 import type { Caller } from '../../src/identity/caller.ts'
 import { isId } from '../../src/ids.ts'
 import { AsOfParameter, pinned } from '../../src/log/as-of.ts'
-import type { Moment } from '../../src/log/moments.ts'
-import { childPage, type Named, sourcesOf } from '../../src/log/rows-at.ts'
-import { isArrivalTold, rowsTold } from '../../src/log/rows-told.ts'
+import { childPage, type Named, personOf } from '../../src/log/child-page.ts'
 import type { Definition } from '../../src/model/definition.ts'
-import type { ChildOfTask, Entity, Rows } from '../../src/model/entities.ts'
-import { personIn } from '../../src/model/model.ts'
-import type { Sql, SqlPart } from '../../src/postgres/database.ts'
-import { unprepared } from '../../src/postgres/queries.ts'
-import { gone } from '../../src/reads/kept.ts'
+import type { Entity, Rows } from '../../src/model/entities.ts'
+import { definitionOf } from '../../src/model/model.ts'
 import { Cursor, cut, idPage, Limit, type Page, pageOf } from '../../src/reads/pages.ts'
 import { etagAt, type Versioned } from '../../src/reads/versions.ts'
 import type { Services } from '../../src/services.ts'
@@ -19,7 +14,7 @@ import { pathOf } from '../../src/wire/answers.ts'
 import { digested } from '../../src/wire/etags.ts'
 import { notFound } from '../../src/wire/refusals.ts'
 import { asOfTask, isOfPast, momentOf, withoutAsOf } from '../tasks/past.ts'
-import { taskThen } from '../tasks/queries-then.ts'
+import { childPageThen } from './then.ts'
 
 /** The project of a parent at its current version; undefined if the caller may not see it. */
 type See = (caller: Caller, parentId: string) => Promise<Versioned | undefined>
@@ -27,66 +22,78 @@ type See = (caller: Caller, parentId: string) => Promise<Versioned | undefined>
 /** The list of an entity's rows below a task or project, oldest first: as they are, or as they were. */
 export function childList<E extends Entity>(
   services: Services,
-  { name, parent, person, view }: Definition<E>,
+  entity: Definition<E>,
   see: See,
   about = 'Oldest first.',
 ): Query {
-  const { database, moments, oldestKept, serve } = services
-  const isOfTask = parent === 'task'
-  const missing = () => notFound(isOfTask ? 'Task' : 'Project')
-
-  function shown(row: Named<Rows[E]>): object {
-    const { personName, personEmail } = row
-    if (personName == null || personEmail == null) return view.of(row)
-    return view.of(row, { id: personIn(name, row)!, name: personName, email: personEmail, nameTag: '' })
-  }
-  const answer = (request: Pick<Request, 'url'>, rows: Named<Rows[E]>[], { limit }: Page, etag?: string) =>
-    pageOf(request, cut(rows, limit), shown, ({ id }) => [id], etag)
-
-  /** Undefined if there was no such parent. @throws Refusal 410 */
-  async function rowsThen(sql: Sql, moment: Moment, parentId: string, page: Page) {
-    const read = (sources: SqlPart[]) => unprepared(childPage(sql, name, parentId, page, sources))
-    const rows = await read(sourcesOf(sql, name, moment, isOfTask ? parentId : undefined))
-    if (!isOfTask) return rows
-    // Read after the rows: a task that exists now existed when they were read.
-    const task = await taskThen(sql, moment, parentId)
-    if (!task?.isGone) return task && rows
-    const told = await read([rowsTold(sql, name as ChildOfTask, moment, parentId)])
-    if (await isArrivalTold(sql, moment, parentId)) return told
-    throw gone((await oldestKept(moment.projectId)) ?? 1)
-  }
-
-  async function listThen(reading: Reading, parentId: string, page: Page): Promise<Response> {
-    const { request, caller } = reading
-    const moment = await momentOf(services, reading, isOfTask ? undefined : parentId)
-    const rows =
-      moment && (await moments.read(caller, moment, (sql) => rowsThen(sql, moment, parentId, page)))
-    if (!rows) throw missing()
-    return digested(request, answer(pinned(request, moment), rows, page), moment.version)
-  }
-
+  const isOfTask = entity.parent === 'task'
+  const noun = isOfTask ? 'Task' : 'Project'
+  const pastOf = isOfTask ? asOfTask() : { asOf: AsOfParameter() }
   return {
     about,
-    input: Parameters({
-      ...{ limit: Limit(50, 200), cursor: Cursor() },
-      ...(isOfTask ? asOfTask() : { asOf: AsOfParameter() }),
-    }),
-    shows: view,
+    input: Parameters({ limit: Limit(50, 200), cursor: Cursor(), ...pastOf }),
+    shows: entity.view,
     isList: true,
-    refuses: [...(isOfTask ? [withoutAsOf()] : []), ...moments.refuses, missing()],
+    refuses: [...(isOfTask ? [withoutAsOf()] : []), ...services.moments.refuses, notFound(noun)],
     async read(reading) {
-      const { request, caller, query } = reading
-      const { id = '' } = reading.params
+      const { caller, params, query } = reading
+      const { id = '' } = params
       const page = idPage(query, 50, 200)
-      if (isOfPast(query)) return listThen(reading, id, page)
-      const seen = isId(id) && (await see(caller, id))
-      if (!seen) throw missing()
-      // Renaming an account changes no project: where names are shown, the version alone is no ETag.
-      const etag = person ? seen.renaming && etagAt(seen, `.${seen.renaming}`) : etagAt(seen)
-      const build = async () => answer(request, await childPage(database.reads, name, id, page), page, etag)
-      return etag
-        ? serve(request, pathOf(request), etag, build, seen.version)
-        : digested(request, await build(), seen.version)
+      if (isOfPast(query)) {
+        const found = await listThen(services, entity, reading, page)
+        if (found) return found
+      } else {
+        const seen = isId(id) && (await see(caller, id))
+        if (seen) return listNow(services, entity, reading, page, seen)
+      }
+      throw notFound(noun)
     },
   }
 }
+
+async function listNow<E extends Entity>(
+  { database, serve }: Services,
+  { name, person }: Definition<E>,
+  { request, params }: Reading,
+  page: Page,
+  seen: Versioned,
+): Promise<Response> {
+  const build = async (etag: string) =>
+    answer(name, request, await childPage(database.reads, name, params.id!, page), page, etag)
+  // Renaming an account changes no project: where names are shown, the version alone is no ETag.
+  const etag = person ? seen.renaming && etagAt(seen, `.${seen.renaming}`) : etagAt(seen)
+  if (!etag) return digested(request, await build(''), seen.version)
+  return serve(request, pathOf(request), etag, () => build(etag), seen.version)
+}
+
+/** Undefined if there was no such parent. */
+async function listThen<E extends Entity>(
+  services: Services,
+  entity: Definition<E>,
+  reading: Reading,
+  page: Page,
+): Promise<Response | undefined> {
+  const { moments, oldestKept } = services
+  const { request, caller, params } = reading
+  const { id = '' } = params
+  const moment = await momentOf(services, reading, entity.parent === 'task' ? undefined : id)
+  if (!moment) return undefined
+  const about = { moment, parentId: id, page }
+  const rows = await moments.read(caller, moment, (sql) => childPageThen({ sql, oldestKept }, entity, about))
+  return rows && digested(request, answer(entity.name, pinned(request, moment), rows, page), moment.version)
+}
+
+const answer = <E extends Entity>(
+  entity: E,
+  request: Pick<Request, 'url'>,
+  rows: Named<Rows[E]>[],
+  { limit }: Page,
+  etag?: string,
+) =>
+  pageOf(
+    request,
+    cut(rows, limit),
+    (row) => definitionOf(entity).view.of(row, personOf(entity, row)),
+    ({ id }) => [id],
+    etag,
+  )

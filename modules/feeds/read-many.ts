@@ -1,6 +1,5 @@
 import type { Reading } from '../../src/commands/query.ts'
 import type { Caller } from '../../src/identity/caller.ts'
-import { reaches } from '../../src/identity/scopes.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { isId } from '../../src/ids.ts'
 import { firstOf } from '../../src/reads/pages.ts'
@@ -23,7 +22,7 @@ interface Standing {
   gone: string[]
 }
 
-type Means = Pick<Services, 'authenticate' | 'followers' | 'oldestKept' | 'seeMany' | 'spend'>
+type Means = Pick<Services, 'authenticate' | 'followers' | 'oldestKept' | 'findRole' | 'spend'>
 
 /** Reads the feeds of many projects, each from a place of its own: in three statements, and two more after each wait. */
 export function openReadMany(means: Means) {
@@ -53,13 +52,12 @@ export function openReadMany(means: Means) {
 type Look = ReturnType<typeof openLook>
 
 const openLook =
-  ({ seeMany }: Means) =>
+  ({ findRole }: Means) =>
   /** @throws Refusal 400 */
   async (caller: Caller, { positions }: AskedOfMany): Promise<Standing> => {
     const asked = positions.map(({ projectId }) => projectId)
-    const ids = asked.filter((id) => isId(id) && reaches(caller, id))
-    const seen = await seeMany({ userId: caller.userId, ids })
-    const versions = new Map(ids.map((id, n) => [id, seen[n]]))
+    const seen = await Promise.all(asked.filter(isId).map((id) => findRole(caller, id)))
+    const versions = new Map(seen.flatMap((one) => (one ? [[one.projectId, one.version]] : [])))
     const places = positions.flatMap(({ projectId, after }) => {
       const version = versions.get(projectId)
       if (version !== undefined && after > version) throw aheadIn(projectId)

@@ -9,7 +9,7 @@ import { type Cut, cut, hasRoom, type Page, startOf } from '../../src/reads/page
 import type { Moment } from '../../src/log/moments.ts'
 import { firstRows, sourcesOf } from '../../src/log/rows-at.ts'
 import { unprepared } from '../../src/postgres/queries.ts'
-import { goneTag, nameTag } from '../../src/reads/names.ts'
+import { nameTag, nameTagOf } from '../../src/reads/names.ts'
 import { projects } from '../../drizzle/schema/projects.ts'
 import { known } from '../../src/postgres/columns.ts'
 
@@ -84,16 +84,12 @@ const etagOfPage = (rows: ListedProject[]): string =>
     .update(rows.map(({ eventId, nameTag }) => eventId + nameTag).join(''))
     .digest('hex')}"`
 
-/** What tells the name of a project's owner. Asked like this it is looked up once where all are one user's. */
-const tagOf = (sql: Sql, ownerId: SqlPart) => sql`
-  coalesce((select ${nameTag(sql)} from users u where u.id = ${ownerId}), ${goneTag}) as name_tag`
-
 /** All of a user's projects, or of some only. */
 const ofUser = (sql: Sql, user: SqlPart, after: SqlPart, most: SqlPart, some?: string[] | null) => sql`
-  (select p.*, ${tagOf(sql, user)} from projects p
+  (select p.*, ${nameTagOf(sql, user)} as name_tag from projects p
     where p.owner_id = ${user} and p.id > ${after} ${among(sql, some)} order by p.id, p.created_at limit ${most})
   union all
-  (select p.*, ${tagOf(sql, sql`p.owner_id`)} from members m join projects p on p.id = m.project_id
+  (select p.*, ${nameTagOf(sql, sql`p.owner_id`)} as name_tag from members m join projects p on p.id = m.project_id
     where m.user_id = ${user} and m.project_id > ${after} ${among(sql, some)} order by m.project_id, m.created_at limit ${most})
   order by id limit ${most}`
 

@@ -3,6 +3,7 @@ import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import type { Moment } from '../../src/log/moments.ts'
 import { sourcesOf } from '../../src/log/rows-at.ts'
 import { type Cut, cut, untilFull } from '../../src/reads/pages.ts'
+import { visibleProject } from '../../src/reads/visible.ts'
 import { unprepared } from '../../src/postgres/queries.ts'
 import { lastId, nilId } from '../../src/ids.ts'
 import type { sorts } from './list-query.ts'
@@ -115,8 +116,7 @@ const sieved = (sql: Sql, filter: From, by: SqlPart, rows: number): SqlPart => s
 
 const visible = (sql: Sql, { projectId, caller, among }: TaskFilter) =>
   projectId
-    ? sql`(select p.id from projects p left join members m on m.project_id = p.id and m.user_id = ${caller}
-        where p.id = ${projectId} and (p.owner_id = ${caller} or m.id is not null)) v`
+    ? sql`${visibleProject(sql, sql`${projectId}`, sql`${caller}`)} v`
     : sql`(select id from projects p where owner_id = ${caller} ${only(sql, among)}
         union all select p.id from members m join projects p on p.id = m.project_id
         where m.user_id = ${caller} ${only(sql, among)}) v`

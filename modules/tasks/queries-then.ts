@@ -2,6 +2,7 @@ import type { TaskRow } from '../../drizzle/rows.ts'
 import type { Moment } from '../../src/log/moments.ts'
 import { firstRows, since, sourcesOf } from '../../src/log/rows-at.ts'
 import type { Sql } from '../../src/postgres/database.ts'
+import { visibleProject } from '../../src/reads/visible.ts'
 import { unprepared } from '../../src/postgres/queries.ts'
 
 type TaskThen = TaskRow & { isGone: boolean }
@@ -30,9 +31,8 @@ export async function placeOf(
   const first = sql`(select project_id from events where task_id = ${taskId} order by id limit 1)`
   const left = sql`array(select project_id from events
     where task_id = ${taskId} and type = 'task.moved_out' limit ${most})`
-  const isSeen = sql`exists (select from projects p
-    left join members m on m.project_id = p.id and m.user_id = ${userId}
-    where p.id = any(${left} || ${first} || coalesce(${now}, ${last})) and (p.owner_id = ${userId} or m.id is not null))`
+  const isSeen = sql`exists (select from unnest(${left} || ${first} || coalesce(${now}, ${last})) all_of(id)
+    cross join lateral ${visibleProject(sql, sql`all_of.id`, sql`${userId}`)} p)`
   const place =
     instant === null
       ? sql`coalesce(${now}, ${last})`

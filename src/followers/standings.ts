@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { batched } from '../postgres/batch.ts'
 import type { Sql } from '../postgres/database.ts'
-import { mostPairs, type Pair, visibleVersions } from '../reads/visible.ts'
+import { type Pair, visibleVersions } from '../reads/visible.ts'
 import type { Moved } from './hints.ts'
 import { lookAtStandings } from './look-at-standings.ts'
 import { SeenBy, Standing } from './standing.ts'
 
+/** Projects of users that are looked at in one query, at most. */
+const mostPairs = 1_000
 /** People whose projects are looked at in one query, at most. */
 const mostPeople = 50
 /** How often the projects are looked at that hints name: what comes meanwhile goes together. */
@@ -50,7 +52,7 @@ export class Standings {
 
   /** Has a look at a project that moved, for those here who see it or may see it now. */
   hear({ projectId, version, comers = [] }: Moved): void {
-    const doubt = (userId: string) => void this.inDoubt.set(projectId + userId, { projectId, userId })
+    const doubt = (userId: string) => void this.inDoubt.set(projectId + userId, { id: projectId, userId })
     for (const { userId, versions } of this.seenBy.of(projectId))
       if (versions.get(projectId)! < version) doubt(userId)
     for (const userId of comers) if (this.byUser.has(userId)) doubt(userId)
@@ -62,10 +64,10 @@ export class Standings {
     while (this.inDoubt.size > 0) {
       const rest = sleep(lookEveryMs)
       const pairs = [...this.inDoubt.values()].slice(0, mostPairs)
-      for (const { projectId, userId } of pairs) this.inDoubt.delete(projectId + userId)
+      for (const { id, userId } of pairs) this.inDoubt.delete(id + userId)
       await this.inTurn(async () => {
         const versions = await visibleVersions(this.sql, pairs)
-        pairs.forEach(({ projectId, userId }, n) => this.byUser.get(userId)?.see(projectId, versions[n]))
+        pairs.forEach(({ id, userId }, n) => this.byUser.get(userId)?.see(id, versions[n]))
       }).catch(() => {}) // the next look at all finds it
       await rest
     }

@@ -1,11 +1,9 @@
 import { getTableName } from 'drizzle-orm'
 import { lastId } from '../ids.ts'
-import type { Entity, Rows } from '../model/entities.ts'
-import { definitionOf, model } from '../model/model.ts'
-import { parentKeys } from '../model/definition.ts'
+import type { Entity } from '../model/entities.ts'
+import { definitionOf } from '../model/model.ts'
 import { columnsOf } from '../postgres/columns.ts'
 import type { Sql, SqlPart } from '../postgres/database.ts'
-import { type Page, startOf, untilFull } from '../reads/pages.ts'
 import type { Moment } from './moments.ts'
 
 /** The id of the first event after a moment: rows changed since then have this event id or a higher one. */
@@ -18,8 +16,8 @@ export const since = (sql: Sql, { projectId, version }: Moment) => sql`
  * changed rows as they were. With a task's id only the changes of that task are read.
  */
 export function sourcesOf(sql: Sql, entity: Entity, moment?: Moment, taskId?: string): SqlPart[] {
+  if (!moment) return [sql.unsafe(`(${selectOf(entity)})`)]
   const { names, fields, record, table } = wordsOf(sql, entity)
-  if (!moment) return [sql`(select ${names} from ${table})`]
   const { projectId, version } = moment
   const about = taskId
     ? sql`task_id = ${taskId} and id >= ${since(sql, moment)} and project_id = ${projectId}`
@@ -49,33 +47,6 @@ export function firstRows(
   return others.reduce((all, one) => sql`(${all} union all ${one})`, first!)
 }
 
-/** A row with the account whose name its view shows; its name is null once the account is deleted. */
-export type Named<R> = R & { personName?: string | null; personEmail?: string | null }
-
-/** A page of the rows that belong to a parent, oldest first, with one row more than the limit. */
-export function childPage<E extends Entity>(
-  sql: Sql,
-  entity: E,
-  parentId: string,
-  page: Page,
-  sources = sourcesOf(sql, entity),
-) {
-  const { table, parent, person } = definitionOf(entity)
-  const columns = columnsOf(table)
-  const nameOf = (key: string) => columns.find((column) => column.key === key)!.name
-  const texts = model().texts[entity].map((key) => `coalesce(octet_length(${nameOf(key)}::text), 0)`)
-  const rows = firstRows(sql, sources, {
-    where: sql`t.${sql(nameOf(parentKeys[parent!]))} = ${parentId} and t.id > ${startOf(page)}`,
-    by: sql`t.id, t.created_at`,
-    limit: page.limit + 1,
-  })
-  const found = person
-    ? sql`select t.*, u.name as person_name, u.email as person_email
-        from ${rows} t left join users u on u.id = t.${sql(nameOf(person))} order by t.id`
-    : sql`select t.* from ${rows} t order by t.id`
-  return sql<Named<Rows[E]>[]>`${untilFull(sql, found, sql.unsafe(texts.join(' + ') || '0'))}`
-}
-
 /** An entity's columns, as its table and as its events call them. */
 export function wordsOf(sql: Sql, entity: Entity) {
   const { table } = definitionOf(entity)
@@ -83,9 +54,15 @@ export function wordsOf(sql: Sql, entity: Entity) {
   const list = (word: (column: (typeof columns)[number]) => string) =>
     sql.unsafe(columns.map(word).join(', '))
   return {
-    table: sql(getTableName(table)),
+    table: sql.unsafe(getTableName(table)),
     names: list(({ name }) => name),
     fields: list(({ key, name }) => `r."${key}" as ${name}`),
     record: list(({ key, type }) => `"${key}" ${type}`),
   }
+}
+
+const selectOf = (entity: Entity): string => {
+  const { table } = definitionOf(entity)
+  const names = columnsOf(table).map(({ name }) => name)
+  return `select ${names.join(', ')} from ${getTableName(table)}`
 }

@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { batched } from '../postgres/batch.ts'
 import type { Sql } from '../postgres/database.ts'
-import { noHits } from '../metrics/counts.ts'
 import type { Distribution } from '../metrics/distribution.ts'
 import { nilId } from '../ids.ts'
 import { lastRenaming } from './names.ts'
@@ -9,8 +8,6 @@ import type { OwnSteps } from './own-steps.ts'
 
 /** Projects whose newest version is kept in mind: about 12 MB. */
 const cachedVersions = 50_000
-/** Look-ups kept of each kind: about 20 MB. */
-const cachedLookups = 50_000
 
 const idLength = nilId.length
 
@@ -70,37 +67,5 @@ export function openVersions(sql: Sql, steps: OwnSteps, waits?: Distribution): V
       if (followed !== seen) heard(followed)
       return followed
     },
-  }
-}
-
-/**
- * Remembers what `look` saw, and believes it as long as the project has the version it was seen at: every change in
- * a project takes a new one. Asking for the version costs Postgres a third of looking again.
- */
-export function whileUnchanged<K, S extends Versioned>(
-  versions: Versions,
-  nameOf: (key: K) => string,
-  look: (key: K) => Promise<S | undefined>,
-  counts = noHits(),
-  follow: (seen: S, key: K) => S = (seen) => seen,
-): (key: K) => Promise<S | undefined> {
-  const seen = new LRUCache<string, S>({ max: cachedLookups })
-  return async (key) => {
-    const name = nameOf(key)
-    const last = seen.get(name)
-    const before = last && follow(last, key)
-    if (before && before !== last) seen.set(name, before)
-    if (before && !versions.isDoubtful(before) && (await versions.isCurrent(before))) {
-      counts.hits++
-      return before
-    }
-    counts.misses++
-    const now = await look(key)
-    if (!now) seen.delete(name)
-    else {
-      seen.set(name, now)
-      versions.heard(now)
-    }
-    return now
   }
 }

@@ -1,40 +1,28 @@
-import { batched } from '../postgres/batch.ts'
-import type { Sql } from '../postgres/database.ts'
+import type { Sql, SqlPart } from '../postgres/database.ts'
 import { readRows } from '../postgres/delimited-rows.ts'
 
-/** A project, and somebody who may see it or not. */
+/** A user, and the id of a project or of something in one. */
 export interface Pair {
-  projectId: string
+  id: string
   userId: string
 }
 
-/** Pairs looked at in one query, at most. */
-export const mostPairs = 1_000
+/** To select from: the project with this id, if the user owns it or is a member; `role` is the user's. */
+export const visibleProject = (sql: Sql, id: SqlPart, user: SqlPart) => sql`(
+  select p.id, p.owner_id, p.event_id, case when p.owner_id = ${user} then 'OWNER' else m.role end as role
+  from projects p left join members m on m.project_id = p.id and m.user_id = ${user}
+  where p.id = ${id} and (p.owner_id = ${user} or m.id is not null))`
 
-/** The version of each project for who may see it, both in the same moment; undefined for a stranger. */
+/** To select from: pairs as `q`, with their ordinal `n`. */
+export const pairsOf = (sql: Sql, pairs: Pair[]) => sql`
+  unnest(${pairs.map(({ id }) => id)}::uuid[], ${pairs.map(({ userId }) => userId)}::uuid[])
+    with ordinality q(id, user_id, n)`
+
+/** The version of each project if its user may see it, both read at the same moment. */
 export async function visibleVersions(sql: Sql, pairs: Pair[]): Promise<(number | undefined)[]> {
-  const projects = pairs.map(({ projectId }) => projectId)
-  const users = pairs.map(({ userId }) => userId)
   const [row] = await sql<{ seen: string | null }[]>`
-    select string_agg(concat_ws(' ', q.n, s.version), ',') as seen
-    from unnest(${projects}::uuid[], ${users}::uuid[]) with ordinality q(project_id, user_id, n)
-    join projects p on p.id = q.project_id
-    join streams s on s.project_id = q.project_id
-    left join members m on m.project_id = q.project_id and m.user_id = q.user_id
-    where p.owner_id = q.user_id or m.role is not null`
+    select string_agg(concat_ws(' ', q.n, s.version), ',') as seen from ${pairsOf(sql, pairs)}
+    cross join lateral ${visibleProject(sql, sql`q.id`, sql`q.user_id`)} p
+    join streams s on s.project_id = p.id`
   return readRows(pairs.length, row?.seen ?? null, ([version]) => Number(version))
 }
-
-export type SeeMany = (asked: { userId: string; ids: string[] }) => Promise<(number | undefined)[]>
-
-/** The same of one user and many projects, for many requests in one query. */
-export const openSeeMany = (sql: Sql): SeeMany =>
-  batched(
-    { keys: 100, weigh: { limit: mostPairs, of: ({ ids }) => ids.length }, slots: 2 },
-    async (asked) => {
-      const pairs = asked.flatMap(({ userId, ids }) => ids.map((projectId) => ({ projectId, userId })))
-      const seen = await visibleVersions(sql, pairs)
-      let end = 0
-      return asked.map(({ ids }) => seen.slice(end, (end += ids.length)))
-    },
-  )

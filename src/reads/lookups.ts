@@ -1,0 +1,90 @@
+import { LRUCache } from 'lru-cache'
+import type { Caller } from '../identity/caller.ts'
+import { reaches } from '../identity/scopes.ts'
+import { type Hits, noHits } from '../metrics/counts.ts'
+import type { Distribution } from '../metrics/distribution.ts'
+import { batched } from '../postgres/batch.ts'
+import type { Sql, SqlPart } from '../postgres/database.ts'
+import { readRows } from '../postgres/delimited-rows.ts'
+import { lastRenaming } from './names.ts'
+import { type Pair, pairsOf, visibleProject } from './visible.ts'
+import type { Versioned, Versions } from './versions.ts'
+
+/** Look-ups kept of each kind: about 20 MB. */
+const cachedLookups = 50_000
+
+/** What is looked up by an id, and with it the project that it leads to. */
+export interface Kind<S extends Versioned> {
+  /** Joins from the id `q.id` to the id of a project. */
+  joins: SqlPart
+  projectId: SqlPart
+  /** What is read beside the version of the project `p`: text without spaces and commas. */
+  columns: SqlPart
+  make(seen: Versioned, fields: string[]): S
+  /** The same at a later version that this process made, if it still holds. */
+  follow?(seen: S, id: string): S
+}
+
+/** Undefined where the caller or their token may not see the project. */
+export type LookUp<S> = (caller: Caller, id: string) => Promise<S | undefined>
+
+/** Looks ids up for many requests in one query. */
+export function openLookUp<S extends Versioned>(
+  sql: Sql,
+  versions: Versions,
+  { joins, projectId, columns, make, follow = (seen) => seen }: Kind<S>,
+  counts = noHits(),
+  waits?: Distribution,
+): LookUp<S> {
+  const look = batched({ keys: 500, slots: 2, waits }, async (pairs: Pair[]) => {
+    const [row] = await sql<{ seen: string | null; renaming: string }[]>`
+      select ${lastRenaming(sql)} as renaming,
+        string_agg(concat_ws(' ', q.n, p.id, s.version, s.last_event_id, ${columns}), ',') as seen
+      from ${pairsOf(sql, pairs)} ${joins}
+      cross join lateral ${visibleProject(sql, projectId, sql`q.user_id`)} p
+      join streams s on s.project_id = p.id`
+    return readRows(pairs.length, row?.seen ?? null, ([projectId, version, lastEventId, ...fields]) =>
+      make(
+        { projectId, version: Number(version), lastEventId, renaming: row!.renaming } as Versioned,
+        fields,
+      ),
+    )
+  })
+  const find = whileUnchanged(versions, look, follow, counts)
+  return (caller, id) => {
+    const found = find({ id, userId: caller.userId })
+    if (!caller.token?.projects) return found
+    return found.then((seen) => (seen && reaches(caller, seen.projectId) ? seen : undefined))
+  }
+}
+
+/**
+ * Reuses a result while its project has the same version: every change in a project makes a new one. To read the version
+ * costs Postgres a third of looking up again.
+ */
+function whileUnchanged<S extends Versioned>(
+  versions: Versions,
+  look: (pair: Pair) => Promise<S | undefined>,
+  follow: (seen: S, id: string) => S,
+  counts: Hits,
+) {
+  const known = new LRUCache<string, S>({ max: cachedLookups })
+  return async (pair: Pair): Promise<S | undefined> => {
+    const name = pair.userId + pair.id
+    const last = known.get(name)
+    const before = last && follow(last, pair.id)
+    if (before && before !== last) known.set(name, before)
+    if (before && !versions.isDoubtful(before) && (await versions.isCurrent(before))) {
+      counts.hits++
+      return before
+    }
+    counts.misses++
+    const now = await look(pair)
+    if (!now) known.delete(name)
+    else {
+      known.set(name, now)
+      versions.heard(now)
+    }
+    return now
+  }
+}
