@@ -3,6 +3,7 @@ import type { Config } from '../config.ts'
 import { noLeases } from '../metrics/counts.ts'
 import { tagged } from '../redis/addresses.ts'
 import type { RedisClient } from '../redis/connections.ts'
+import { within } from '../within.ts'
 import { acquireScript, releaseScript, renewScript } from './lease-scripts.ts'
 
 /** Held by this process: until when, since when, whether in use now, and whether another process waits for it. */
@@ -27,7 +28,7 @@ const mostRenewed = 500
  */
 export class Leases {
   private readonly held = new Map<string, Held>()
-  private readonly waiters = new Map<string, (taken: boolean) => void>()
+  private readonly waiters = new Map<string, () => void>()
   private readonly me = crypto.randomUUID()
   private readonly channels: string
   private awayUntil = 0
@@ -81,16 +82,12 @@ export class Leases {
     // A holder that froze is waited for until its lease ends, and a little longer; then the commit decides, in time.
     const patience = performance.now() + Math.min(this.config.leaseTtlMs * 2, this.config.writeTimeoutMs / 2)
     while (performance.now() < patience && performance.now() >= this.awayUntil) {
-      // Listen first: the hand-over may be heard before the answer that says "wait".
-      const handedOver = this.listen(projectId)
+      // Listens first: the hand-over may arrive before the reply that says "wait".
+      const handedOver = new Promise<true>((resolve) => this.waiters.set(projectId, () => resolve(true)))
       const waitMs = await this.acquire(projectId)
       if (waitMs > 0) this.counts.waits++
-      const timer = setTimeout(
-        () => this.waiters.get(projectId)?.(false),
-        Math.max(0, Math.min(waitMs, patience - performance.now())),
-      )
-      const taken = waitMs === 0 || (await handedOver)
-      clearTimeout(timer)
+      const mostMs = Math.max(0, Math.min(waitMs, patience - performance.now()))
+      const taken = waitMs === 0 || (await within(mostMs, handedOver))
       this.waiters.delete(projectId)
       if (taken) return !this.held.has(projectId)
     }
@@ -128,18 +125,13 @@ export class Leases {
     await this.call(releaseScript, this.keys(projectId), projectId)
   }
 
-  /** Settles with true when the holder hands the lease over. */
-  private listen(projectId: string): Promise<boolean> {
-    return new Promise((resolve) => this.waiters.set(projectId, resolve))
-  }
-
   private hear(message: string): void {
     const [verb, projectId = ''] = message.split(' ')
     if (verb === 'take') {
       this.counts.handOvers++
       const waiter = this.waiters.get(projectId)
       this.took(projectId, performance.now())
-      if (waiter) waiter(true)
+      if (waiter) waiter()
       else void this.release(projectId)
       return
     }

@@ -15,7 +15,7 @@ const cutAnywhere = fc.record({
   way: fc.constantFrom('asks' as const, 'answers' as const),
 })
 
-test('wherever a line is cut, each ask comes to an end, and what is told of it is true', async () => {
+test('settles every call truthfully, at whatever byte the connection breaks', async () => {
   const served = new Map<string, number>()
   const pair = await openPair((asks) => {
     for (const { payload } of asks) {

@@ -27,7 +27,7 @@ afterEach(async () => {
 const askOther = () => direct.client.call({ ...other.peer, id: 'home-2' }, 'other', soon())
 
 for (const way of ['asks', 'answers'] as const)
-  test(`a line cut in the middle of ${way}: those are lost, no others, and the way is found again`, async () => {
+  test(`loses the calls of a connection that breaks in the middle of ${way}, no others, and reconnects`, async () => {
     const { client } = direct
     expect(await client.call(home(), 'first', soon())).toEqual(reply('"first"'))
     await askOther()
@@ -51,14 +51,14 @@ for (const way of ['asks', 'answers'] as const)
     expect(served.at(-1)).toBe('again')
   })
 
-test('frames may arrive in crumbs', async () => {
+test('reads messages that arrive a few bytes at a time', async () => {
   line.crumble(7)
   const texts = ['é🦊', 'x'.repeat(500), '']
   const answers = await Promise.all(texts.map((text) => direct.client.call(home(), text, soon())))
   expect(answers).toEqual(texts.map((text) => reply(JSON.stringify(text))))
 })
 
-test('what was never sent is told so: nobody there, or nobody who takes part in the handshake', async () => {
+test('marks calls as unsent when no process listens, or the handshake is not answered', async () => {
   line.close()
   const { client } = direct
   const nobody = (await failureOf(client.call(home(), 1, soon()))) as ConnectionLost
@@ -74,14 +74,14 @@ test('what was never sent is told so: nobody there, or nobody who takes part in 
   expect(served).toEqual([])
 })
 
-test('an address that cannot be one is a process out of reach', async () => {
+test('treats an invalid address as an unreachable process', async () => {
   const nowhere = { id: 'nowhere', host: '127.0.0.1', port: 70_000 }
   const lost = (await failureOf(direct.client.call(nowhere, 1, soon()))) as ConnectionLost
   expect([lost instanceof ConnectionLost, lost.sent]).toEqual([true, false])
   expect(direct.client.isUsable('nowhere')).toBe(false)
 })
 
-test('a line that goes silent is given up before the time of what travelled on it is over, and that is lost', async () => {
+test('gives up a silent connection before the deadline of its calls', async () => {
   const { client } = direct
   await client.call(home(), 1, soon())
   line.hold('answers')
@@ -90,7 +90,7 @@ test('a line that goes silent is given up before the time of what travelled on i
   expect(client.isUsable('home-1')).toBe(false)
 })
 
-test('who is asked and answers late, but lives, is waited for', async () => {
+test('waits for a late response of a process that answers heartbeats', async () => {
   const slow = await openPair((asks) => void setTimeout(() => echo(asks), 3_000))
   try {
     expect(await slow.client.call(slow.peer, 1, soon())).toEqual(reply('1'))
@@ -99,7 +99,7 @@ test('who is asked and answers late, but lives, is waited for', async () => {
   }
 })
 
-test('a closed asker loses what it waits for, and asks nothing more', async () => {
+test('loses the pending calls of a client that closes, and sends nothing more', async () => {
   let heard = 0
   const mute = await openPair((asks) => void (heard += asks.length))
   const lost = failureOf(mute.client.call(mute.peer, 1, soon()))

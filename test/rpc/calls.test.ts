@@ -6,7 +6,7 @@ import { failureOf, limits, openPair, type Pair, reply, soon } from './pair.ts'
 let pair: Pair | undefined
 afterEach(() => pair?.close())
 
-test('what is asked is answered, with payload and deadline as they were', async () => {
+test('delivers payload and deadline unchanged, and returns the response', async () => {
   const heard: RpcRequest[] = []
   pair = await openPair((asks) => {
     heard.push(...asks)
@@ -27,7 +27,7 @@ test('what is asked is answered, with payload and deadline as they were', async 
   expect(heard[0]!.deadline).toBeGreaterThan(deadline - 1_000)
 })
 
-test('every kind of answer arrives as it was given', async () => {
+test('returns every kind of response unchanged', async () => {
   const answers: RpcResponse[] = [
     { kind: 'reply', status: 200, body: '', etag: null, replayed: true },
     { kind: 'refusal', status: 412, message: 'Changed, "meanwhile"\n', headers: { 'x-a': 'b' } },
@@ -40,7 +40,7 @@ test('every kind of answer arrives as it was given', async () => {
   expect(await Promise.all(answers.map((_, i) => client.call(peer, i, soon())))).toEqual(answers)
 })
 
-test('texts arrive whole, whatever characters they hold and wherever they stand', async () => {
+test('returns texts unchanged, whatever characters they contain', async () => {
   const texts = [
     'é',
     '\u{feff}mark',
@@ -57,7 +57,7 @@ test('texts arrive whole, whatever characters they hold and wherever they stand'
   expect(answers.map((answer) => answer.kind === 'reply' && answer.body)).toEqual(texts)
 })
 
-test('half a surrogate pair in a payload stays what it is', async () => {
+test('delivers a lone surrogate unchanged', async () => {
   const heard: unknown[] = []
   pair = await openPair((asks) =>
     asks.forEach((ask) => {
@@ -70,7 +70,7 @@ test('half a surrogate pair in a payload stays what it is', async () => {
   expect(heard).toEqual(odd)
 })
 
-test('what is asked in one turn of the event loop is handed over together', async () => {
+test('delivers the calls of one turn of the event loop together', async () => {
   const frames: number[] = []
   pair = await openPair((asks) => {
     frames.push(asks.length)
@@ -84,7 +84,7 @@ test('what is asked in one turn of the event loop is handed over together', asyn
   expect(frames).toEqual([500, 300])
 })
 
-test('answers may come in any order, and each finds who asked', async () => {
+test('matches responses to calls in any order', async () => {
   const kept: RpcRequest[] = []
   pair = await openPair((asks) => {
     kept.push(...asks)
@@ -100,7 +100,7 @@ test('answers may come in any order, and each finds who asked', async () => {
   expect(answers).toEqual([0, 1, 2, 3].map((i) => reply(`answer ${i}`)))
 })
 
-test('asks and answers that are too many for one frame are split', async () => {
+test('splits requests and responses into messages of about 1 MiB', async () => {
   const frames: number[] = []
   pair = await openPair((asks) => {
     frames.push(asks.length)
@@ -113,7 +113,7 @@ test('asks and answers that are too many for one frame are split', async () => {
   expect(frames).toEqual([10, 10, 10, 10])
 })
 
-test('an ask that no frame can hold is not sent, but told as unknown there, and harms nobody', async () => {
+test('resolves a request that is larger than a message as unknown, and affects no others', async () => {
   pair = await openPair()
   const { client, peer } = pair
   const small = client.call(peer, 'small', soon())
@@ -121,7 +121,7 @@ test('an ask that no frame can hold is not sent, but told as unknown there, and 
   expect(await small).toEqual(reply('"small"'))
 })
 
-test('an answer that no frame can hold is told as failed, and the others arrive', async () => {
+test('resolves a response that is larger than a message as failed, and delivers the others', async () => {
   pair = await openPair((asks) =>
     asks.forEach((ask) => ask.respond(reply('x'.repeat(ask.payload as number)))),
   )
@@ -131,7 +131,7 @@ test('an answer that no frame can hold is told as failed, and the others arrive'
   expect(answers).toEqual([reply('x'.repeat(10)), { kind: 'failed' }, reply('x'.repeat(20))])
 })
 
-test('what fails to be served is told as failed, and what was answered stays so', async () => {
+test('resolves requests as failed when serving throws, except those with a response', async () => {
   pair = await openPair((asks) => {
     asks[0]!.respond(reply('done'))
     throw new Error('unexpected')
@@ -142,7 +142,7 @@ test('what fails to be served is told as failed, and what was answered stays so'
   expect(pair.log.told.map(({ what }) => what.reason)).toEqual(['Error: unexpected'])
 })
 
-test('more asks than may wait are refused with 503, on either side', async () => {
+test('rejects more pending requests than allowed with 503, on either side', async () => {
   const asks: RpcRequest[] = []
   pair = await openPair((some) => void asks.push(...some), {
     server: { maxPending: 3 },

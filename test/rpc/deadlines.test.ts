@@ -30,7 +30,7 @@ const tooLate: RpcResponse = {
   headers: { 'retry-after': '1' },
 }
 
-test('an ask that lay on its way past its time is refused there, not served; one in time keeps its own', async () => {
+test('rejects a request that was delayed past its deadline, and serves one that was not', async () => {
   const { client } = pair
   await client.call(home(), 'first', soon())
   const held = line.hold('asks')
@@ -45,7 +45,7 @@ test('an ask that lay on its way past its time is refused there, not served; one
   expect(heard[1]!.deadline).toBeGreaterThan(long - 1_000)
 })
 
-test('a handshake that took long gives no time away, and answers soon set the clock right', async () => {
+test('never extends a deadline by a slow handshake, and corrects the clock offset soon', async () => {
   // The challenge passes, the welcome and the clock in it come late.
   const held = line.hold('answers', 38)
   const deadline = soon()
@@ -60,7 +60,7 @@ test('a handshake that took long gives no time away, and answers soon set the cl
   expect(heard[1]!.deadline).toBeGreaterThan(next - 500)
 })
 
-test('who waits for an answer past its time is told that none will come', async () => {
+test('rejects a call without a response half a second after its deadline', async () => {
   const mute = await openPair(() => {})
   const began = performance.now()
   const error = await mute.client.call(mute.peer, 1, began + 300).catch((reason: Error) => reason)
@@ -69,7 +69,7 @@ test('who waits for an answer past its time is told that none will come', async 
   await mute.close()
 })
 
-test('the clock of another process is never thought ahead of what it shows, however long it takes to hear it', () => {
+test('never overestimates the clock of another process, whatever the latency', () => {
   const heardOf = fc.array(
     fc.record({ afterMs: fc.nat(20_000), transitMs: fc.oneof(fc.nat(2), fc.nat(2_000)) }),
     { minLength: 1 },
@@ -98,7 +98,7 @@ test('the clock of another process is never thought ahead of what it shows, howe
   )
 })
 
-test('a clock that is heard at once is known at once', () => {
+test('knows the clock of another process exactly without latency', () => {
   const clock = new ClockOffset()
   clock.receive(5_000, 1_000)
   clock.receive(9_000, 2_000)
@@ -110,14 +110,14 @@ const ticks = (heartbeat: Heartbeat, count: number, isWaiting: boolean) =>
     sign ? [[sign, (i + 1) * 100]] : [],
   )
 
-test('who is waited for and says nothing is pinged after half a second, and lost one and a half later', () => {
+test('sends a heartbeat after 0.5 s of silence while calls are pending, and gives up 1.5 s later', () => {
   expect(ticks(new Heartbeat(), 20, true)).toEqual([
     ['send', 500],
     ['lost', 2_000],
   ])
 })
 
-test('who rests is pinged now and then, and a sign of life is enough', () => {
+test('sends a heartbeat after 5 s of silence while idle, and keeps a connection that answers', () => {
   const heartbeat = new Heartbeat()
   expect(ticks(heartbeat, 60, false)).toEqual([['send', 5_000]])
   heartbeat.received()

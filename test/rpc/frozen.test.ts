@@ -44,7 +44,7 @@ async function startHome(): Promise<Process & { client: RpcClient; peer: Peer; s
   return { ...home, client, peer, served: () => home.lines.filter(({ payload }) => payload !== undefined) }
 }
 
-test('what lay in the buffer of a frozen home comes with its real age, and not when its time is over', async () => {
+test('counts the time in the buffer of a frozen server, and serves nothing past its deadline', async () => {
   const { child, client, peer, served } = await startHome()
   child.kill('SIGSTOP')
   const short = client.call(peer, 'short', performance.now() + 700).catch((error: Error) => error)
@@ -60,7 +60,7 @@ test('what lay in the buffer of a frozen home comes with its real age, and not w
   expect(served()[1]!.leftMs).toBeGreaterThan(20_000)
 })
 
-test('a frozen home is given up before its time is over, serves nothing late when it wakes, and is found again', async () => {
+test('gives up a frozen server before the deadline, and uses it again when it resumes', async () => {
   const { child, client, peer, served } = await startHome()
   child.kill('SIGSTOP')
   const deadline = performance.now() + 4_000
@@ -76,7 +76,7 @@ test('a frozen home is given up before its time is over, serves nothing late whe
   expect(served().map(({ payload }) => payload)).toEqual(['first', 'last'])
 })
 
-test('who was frozen itself does not blame the others', async () => {
+test('keeps its connections after it was frozen itself', async () => {
   const pair = await openPair((asks) => void setTimeout(() => echo(asks), 50))
   opened.push(() => pair.close())
   const { child, lines } = start('asker', String(pair.peer.port))

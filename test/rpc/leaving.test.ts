@@ -5,7 +5,7 @@ import { echo, everMs, failureOf, openPair, type Pair, reply, soon, until } from
 let pair: Pair
 afterEach(() => pair.close())
 
-test('after a goodbye what is asked is answered, and nothing new is asked', async () => {
+test('answers requests that cross the goodbye, and sends no new ones', async () => {
   const kept: RpcRequest[] = []
   pair = await openPair((asks) => void kept.push(...asks))
   const { client, peer, server } = pair
@@ -41,7 +41,7 @@ test('rejects a client that connects after the goodbye', async () => {
   expect(served).toBe(0)
 })
 
-test('who does not leave is waited for no longer than agreed', async () => {
+test('waits for clients to disconnect no longer than the time-out', async () => {
   let heard = 0
   pair = await openPair((asks) => void (heard += asks.length))
   const lost = failureOf(pair.client.call(pair.peer, 1, soon()))
@@ -53,7 +53,7 @@ test('who does not leave is waited for no longer than agreed', async () => {
   expect(((await lost) as ConnectionLost).sent).toBe(true)
 })
 
-test('a process that went away without a word is told as lost, and its successor is another', async () => {
+test('treats a process that restarts at the same address as another one', async () => {
   pair = await openPair()
   const { client, peer } = pair
   await client.call(peer, 1, soon())
