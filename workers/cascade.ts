@@ -34,8 +34,8 @@ export async function purgeProject(sql: Sql, projectId: string, pace: Pace): Pro
   for (const { name, table, parent, load } of model.all)
     if (parent === 'project' && load !== 'on demand' && name !== 'task')
       await purgeRows(sql, table, sql`project_id = ${projectId}`, pace)
-  await removeServiceAccounts(sql, projectId, pace)
   await purgeWebhooks(sql, projectId, pace)
+  await removeServiceAccounts(sql, projectId, pace)
   await perPage(pace, 0, async (after) => {
     const [row] = await sql<{ last: number | null }[]>`
       with gone as (delete from events where project_id = ${projectId} and seq > ${after} and seq <= ${after + pace.batchRows}
@@ -100,13 +100,21 @@ const purgeRows = (sql: Sql, table: PgTable, where: SqlPart, pace: Pace) =>
     return row!.count
   })
 
-/** Removes the service accounts of a project that are no longer members of it, with their tokens. */
+/**
+ * Removes the service accounts of a project that are no longer members of it, with their tokens. While something works that an
+ * account created, also through other accounts, the account stays: it leads from there to the member who created the account.
+ */
 const removeServiceAccounts = (sql: Sql, projectId: string, pace: Pace): Promise<void> =>
   untilFewer(pace, async () => {
     const [row] = await sql<{ count: number }[]>`
-      with found as materialized (select id from users u where project_id = ${projectId}
-        and not exists (select from members m where m.project_id = ${projectId} and m.user_id = u.id)
-        limit ${pace.batchRows}),
+      with recursive own as materialized (select u.id, u.created_by, m.id is not null as is_member
+        from users u left join members m on m.project_id = u.project_id and m.user_id = u.id
+        where u.project_id = ${projectId}),
+      creators(id) as (select created_by from webhooks where project_id = ${projectId}
+        union select created_by from own where is_member
+        union select own.created_by from own join creators on creators.id = own.id),
+      found as materialized (select id from own where not is_member
+        and not exists (select from creators where creators.id = own.id) limit ${pace.batchRows}),
       done as (delete from users where id = any(array(select id from found)) returning id),
       ended as (delete from api_tokens where user_id = any(array(select id from found))),
       told as (${tellRenaming(sql, newId())})

@@ -5,7 +5,7 @@ import { command, inProject, type Known } from '../../src/commands/command.ts'
 import { type MemberRole, requireRole, roleNeeded } from '../../src/identity/roles.ts'
 import { conflict, notFound } from '../../src/wire/refusals.ts'
 import { normalEmail } from '../../src/schema/text.ts'
-import { departure, ownEnd, tooMuchToRevoke } from '../creations/creations.ts'
+import { departure, ownEnd, removing, tooMuchToRevoke } from '../creations/creations.ts'
 import { departureView } from '../creations/schema.ts'
 import { requireFree, staying } from './entity.ts'
 import { InviteMember, memberView, RemoveMember, SetRole } from './schema.ts'
@@ -72,13 +72,14 @@ export const removeMember = command('member.remove', {
   at: inProject(),
   least: 'VIEWER',
   scope: 'admin',
-  needs: ({ memberId }) => ({ integrations: [{ creator: memberId }] }),
-  keepsAnswer: true,
+  authorize({ caller, role, memberId: own }, { memberId, revoke }) {
+    if (revoke === 'true' || (own !== undefined && own !== memberId)) requireRole(role, 'ADMIN', 'Project')
+    if (own === memberId) requireFree(caller)
+  },
+  needs: ({ memberId, revoke }) => ({ integrations: [{ creator: memberId, revokes: revoke === 'true' }] }),
+  ...removing,
   decide(state, known, { memberId, revoke }) {
     const member = state.row('member', memberId)
-    const { userId } = known.caller
-    if (member?.userId === userId) requireFree(known.caller)
-    else requireRole(state.roleOf(userId), 'ADMIN', 'Project')
     if (!member) throw notFound('Member')
     requireMatch(known, member)
     return departure(state, known, member, { revoke, message: 'Member removed successfully' })

@@ -2,7 +2,7 @@ import { requireMatch } from '../../src/actor/precondition.ts'
 import { command, inProject } from '../../src/commands/command.ts'
 import { appeared } from '../../src/model/events.ts'
 import { notFound } from '../../src/wire/refusals.ts'
-import { departure, ownEnd, tooMuchToRevoke } from '../creations/creations.ts'
+import { departure, ownEnd, removing, tooMuchToRevoke } from '../creations/creations.ts'
 import { departureView } from '../creations/schema.ts'
 import { joined } from '../members/commands.ts'
 import { requireFree, staying } from '../members/entity.ts'
@@ -46,8 +46,10 @@ export const deleteServiceAccount = command('serviceAccount.delete', {
   inQuery: ['revoke'],
   at: inProject(),
   least: 'ADMIN',
-  needs: ({ accountId }) => ({ integrations: [{ accountId, creator: accountId }] }),
-  keepsAnswer: true,
+  needs: ({ accountId, revoke }) => ({
+    integrations: [{ accountId, creator: accountId, revokes: revoke === 'true' }],
+  }),
+  ...removing,
   decide(state, known, { accountId, revoke }) {
     const member = state.memberOf(accountId)
     if (!member || !state.row('service_account', accountId)) throw noAccount()

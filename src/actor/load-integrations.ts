@@ -2,23 +2,30 @@ import type { StoredRows } from '../model/entities.ts'
 import { definitionOf } from '../model/model.ts'
 import { isId } from '../ids.ts'
 import { known } from '../postgres/columns.ts'
-import type { Sql } from '../postgres/database.ts'
-import type { Needs, WantedIntegrations } from './needs.ts'
+import type { Sql, SqlPart } from '../postgres/database.ts'
+import type { Link, Needs, WantedIntegrations } from './needs.ts'
 import type { State } from './state.ts'
 
-/** Tokens that are loaded at once: one more than one command may end. */
+/** Tokens that are loaded at once where they end: one more than one command may end. */
 const maxTokens = 5_001
+/** Where they are only listed. */
+const maxListed = 100
 
 /** Loads the integrations that commands ask for into the state of their project. */
 export async function loadIntegrations(sql: Sql, state: State, needs: Needs[]): Promise<void> {
   const wanted = needs.flatMap((named) => named.integrations ?? [])
   if (wanted.length === 0) return
   const { projectId } = state
+  const links = await linksOf(sql, projectId, idsOf(wanted, 'creator'))
+  const creators = links.map(({ id }) => id)
   const [webhooks, accounts, tokens] = await Promise.all([
-    webhooksOf(sql, projectId, wanted),
-    ...accountsOf(sql, projectId, wanted),
+    webhooksOf(sql, projectId, creators, wanted),
+    ...accountsOf(sql, projectId, creators, wanted),
   ])
-  state.hasDemanded = true
+  const isLent = ({ userId, createdBy }: StoredRows['token']) =>
+    creators.includes(createdBy ?? '') && !creators.includes(userId)
+  const isCut = tokens.length >= maxTokens && tokens.filter(isLent).length >= maxTokens
+  state.demanded = { links, isCut }
   for (const row of webhooks) state.put('webhook', row.id, withCursor(row))
   for (const row of accounts) state.put('service_account', row.id, row)
   for (const row of tokens) state.put('token', row.id, row)
@@ -31,36 +38,41 @@ const idsOf = (wanted: WantedIntegrations[], name: 'accountId' | 'creator'): str
   wanted.flatMap(({ [name]: id }) => (id !== undefined && isId(id) ? id : []))
 
 /** The accounts whose creations are asked for, with the service accounts that they created. */
-const withCreators = (sql: Sql, projectId: string, wanted: WantedIntegrations[]) => {
-  const ids = idsOf(wanted, 'creator')
-  return sql`with recursive creators(id) as (
-    select user_id from members
-    where project_id = ${projectId} and (id = any(${ids}::uuid[]) or user_id = any(${ids}::uuid[]))
-    union select u.id from users u join creators c on c.id = u.created_by where u.project_id = ${projectId})`
+async function linksOf(sql: Sql, projectId: string, ids: string[]): Promise<Link[]> {
+  if (ids.length === 0) return []
+  return sql<Link[]>`
+    with recursive creators(id, created_by) as (
+      select user_id, null::uuid from members
+      where project_id = ${projectId} and (id = any(${ids}::uuid[]) or user_id = any(${ids}::uuid[]))
+      union select u.id, u.created_by from users u join creators c on c.id = u.created_by
+      where u.project_id = ${projectId})
+    select id, created_by from creators`
 }
 
 /** Webhooks, each with whether the account that created it exists. */
-function webhooksOf(sql: Sql, projectId: string, wanted: WantedIntegrations[]) {
+function webhooksOf(sql: Sql, projectId: string, creators: string[], wanted: WantedIntegrations[]) {
   const needsAll = wanted.some(({ webhooks }) => webhooks)
-  return sql<StoredRows['webhook'][]>`${withCreators(sql, projectId, wanted)}
+  return sql<StoredRows['webhook'][]>`
     select ${known(sql, definitionOf('webhook').table, 'w')},
       exists (select from users where id = w.created_by) as has_creator from webhooks w
-    where w.project_id = ${projectId} and (${needsAll} or w.created_by in (select id from creators)) order by w.id`
+    where w.project_id = ${projectId} and (${needsAll} or w.created_by = any(${creators}::uuid[])) order by w.id`
 }
 
-/** Service accounts that are members, and tokens of such accounts. */
-function accountsOf(sql: Sql, projectId: string, wanted: WantedIntegrations[]) {
+/** Service accounts that are members, and tokens of such accounts: first the tokens that do not end with their account. */
+function accountsOf(sql: Sql, projectId: string, creators: string[], wanted: WantedIntegrations[]) {
   const ids = idsOf(wanted, 'accountId')
+  const tokens = (where: SqlPart) => sql`
+    select ${known(sql, definitionOf('token').table, 't')} from api_tokens t
+    join users u on u.id = t.user_id and u.token_version = t.version where u.project_id = ${projectId} and ${where}`
   return [
-    sql<StoredRows['service_account'][]>`${withCreators(sql, projectId, wanted)}
+    sql<StoredRows['service_account'][]>`
       select ${known(sql, definitionOf('service_account').table, 'u')} from users u
       join members m on m.project_id = u.project_id and m.user_id = u.id
-      where u.project_id = ${projectId} and (u.id = any(${ids}::uuid[]) or u.id in (select id from creators))
+      where u.project_id = ${projectId} and (u.id = any(${ids}::uuid[]) or u.id = any(${creators}::uuid[]))
       order by u.id`,
-    sql<StoredRows['token'][]>`${withCreators(sql, projectId, wanted)}
-      select ${known(sql, definitionOf('token').table, 't')} from api_tokens t
-      join users u on u.id = t.user_id and u.token_version = t.version
-      where u.project_id = ${projectId} and (u.id = any(${ids}::uuid[]) or t.created_by in (select id from creators))
-      order by t.id limit ${maxTokens}`,
+    sql<StoredRows['token'][]>`
+      ${tokens(sql`u.id = any(${ids}::uuid[])`)} union all
+      (${tokens(sql`t.created_by = any(${creators}::uuid[])`)} order by u.id = any(${creators}::uuid[]), t.id
+      limit ${wanted.some(({ revokes }) => revokes) ? maxTokens : maxListed})`,
   ] as const
 }

@@ -19,4 +19,20 @@ export interface WantedIntegrations {
   accountId?: string
   /** Everything that a member created, by the id of the member or of its user; and what was created by such service accounts. */
   creator?: string
+  /** All of it, because it ends; else as much as an answer lists. */
+  revokes?: boolean
+}
+
+/** An account, and the account that created it. */
+export interface Link {
+  id: string
+  createdBy: string | null
+}
+
+/** What was loaded on demand beside rows. */
+export interface Demanded {
+  /** Creators, with service accounts that are deleted but created something that still works. */
+  links: Link[]
+  /** True when there are more tokens to end than were loaded. */
+  isCut: boolean
 }

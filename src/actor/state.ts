@@ -6,7 +6,7 @@ import { parentKeys } from '../model/definition.ts'
 import type { Entity, StoredRows } from '../model/entities.ts'
 import { definitionOf, lengthOf, model } from '../model/model.ts'
 import { notFound } from '../wire/refusals.ts'
-import type { Needs } from './needs.ts'
+import type { Demanded, Needs } from './needs.ts'
 import { Overlay } from './overlay.ts'
 
 type Row = { id: string }
@@ -38,6 +38,8 @@ export interface ProjectState {
   roleOf(userId: string): Role | null
   /** What hangs on the task that is about to go to another project, as it is now; null for every other command. */
   readonly leaving: Children | null
+  /** Present while the rows are here that a batch loads on demand. */
+  readonly demanded: Demanded | null
   /** A state to try facts on, which go with it. While it is in use this one must stay as it is. */
   fork(): State
 }
@@ -49,8 +51,7 @@ export class State implements ProjectState {
   /** The last event there was when it was loaded, and when that was (performance.now()): what came since, came of this state. */
   readonly loaded: { eventId: string; at: number }
   leaving: Children | null = null
-  /** Whether the rows are here that a batch loads on demand. */
-  hasDemanded = false
+  demanded: Demanded | null = null
   private readonly rows: Partial<Record<Entity, Overlay<Row>>> = {}
   /** The ids of what went while the rows were kept: who looked for them in the log may have looked before that. */
   private readonly gone: Overlay<true>
@@ -78,7 +79,7 @@ export class State implements ProjectState {
     fork.rowBytes = this.rowBytes
     fork.keptBytes = this.keptBytes
     fork.leaving = this.leaving
-    fork.hasDemanded = this.hasDemanded
+    fork.demanded = this.demanded
     return fork
   }
 
@@ -142,7 +143,7 @@ export class State implements ProjectState {
       return
     }
     const { load } = definitionOf(entity)
-    if (load === 'on demand' && !this.hasDemanded) return
+    if (load === 'on demand' && !this.demanded) return
     const rows = this.rowsOf(entity)
     const old = rows.get(id)
     if (load === 'by row') this.rowBytes += weigh(entity, row) - (old === undefined ? 0 : weigh(entity, old))
@@ -174,10 +175,10 @@ export class State implements ProjectState {
 
   /** Drops what was loaded for one batch. */
   forgetDemanded(): void {
-    if (!this.hasDemanded) return
+    if (!this.demanded) return
     for (const { name, load } of model().all)
       if (load === 'on demand') for (const { id } of this.all(name)) this.put(name, id, null)
-    this.hasDemanded = false
+    this.demanded = null
   }
 
   private putMember(old: MemberRow | null | undefined, row: MemberRow | null): void {

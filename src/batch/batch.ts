@@ -72,6 +72,8 @@ export function batchOf(commands: Command<never>[]) {
     }),
     needs: ({ operations }, found) => needsOf(kinds, operations, found),
     weight: ({ operations }) => operations.length,
+    cost: ({ operations }) => costOf(kinds, operations),
+    isExpensive: ({ operations }) => operations.some((one) => kinds.get(one.op)!.command.isExpensive?.(one)),
     invites: ({ operations }) => operations.filter(({ op }) => kinds.get(op)!.command.invites).length,
     keepsAnswer: true,
     decide(state, known, { ifVersion, operations, dryRun, return: wanted }: Static<typeof input>) {
@@ -91,12 +93,16 @@ export function batchOf(commands: Command<never>[]) {
   })
 }
 
+const costOf = (kinds: Kinds, operations: Operation[]): number =>
+  operations.reduce((sum, one) => sum + (kinds.get(one.op)!.command.cost?.(one) ?? 1), 0)
+
 /** An operation cannot raise its caller's rights for those after it: what one of them takes, the caller needs now. */
-const authorizeEach = (kinds: Kinds, { caller, role }: Asking, operations: Operation[]): void =>
-  void inTurn(operations, ({ op }) => {
-    const { least, scope } = kinds.get(op)!.command
-    requireRole(role, least as Role, 'Project')
-    requireScope(caller, scope)
+const authorizeEach = (kinds: Kinds, asking: Asking, operations: Operation[]): void =>
+  void inTurn(operations, ({ op, ...input }) => {
+    const { least, scope, authorize } = kinds.get(op)!.command
+    requireRole(asking.role, least as Role, 'Project')
+    requireScope(asking.caller, scope)
+    authorize?.(asking, input)
   })
 
 /** The rows that belong to tasks and are named by their ids. */

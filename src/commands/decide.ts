@@ -54,7 +54,7 @@ export function authorize(
   const role = reaches(caller, roles.projectId) ? roles.roleOf(caller.userId) : null
   requireRole(role, least, nounAt(at))
   requireScope(caller, scope)
-  command.authorize?.({ caller, role }, input)
+  command.authorize?.({ caller, role, memberId: roles.memberOf?.(caller.userId)?.id }, input)
   if (other !== roles) requireRole(roleIn(other, caller), least, 'Project')
 }
 

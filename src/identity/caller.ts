@@ -12,6 +12,8 @@ export interface Caller {
 export interface Asking {
   readonly caller: Caller
   readonly role: Role | null
+  /** The caller's membership, where members are loaded and the caller is one of them. */
+  readonly memberId?: string
 }
 
 /** Whose budgets and Idempotency-Keys a request uses: an API token has its own. */

@@ -52,6 +52,8 @@ export const reaches = ({ token }: Caller, projectId: string): boolean =>
 export interface ProjectRoles {
   readonly projectId: string
   roleOf(userId: string): Role | null
+  /** Absent where only roles were looked up. */
+  memberOf?(userId: string): { id: string } | undefined
 }
 
 /** The caller's role in a project, no higher than their token's scope lets it; null where that does not reach. */

@@ -106,3 +106,18 @@ test('without limits an account invites as often as it wants', () =>
     const { id } = await project(ada)
     for (const _ of upTo(3)) expectRefusal(await inviting(ada, id, 'nobody@example.com'), 404)
   }))
+
+test('budgets count a hundred writes for a removal that revokes, alone and in a batch', () =>
+  within({ WRITES_PER_MINUTE: '99' }, async ({ client }) => {
+    const guest = await register(client)
+    for (const isBatch of [false, true]) {
+      const ada = await register(client)
+      const { id: projectId } = await make(ada, '/projects', { name: 'P' })
+      const { id: memberId } = await invite(ada, projectId, guest)
+      const operations = [{ op: 'member.remove', memberId, revoke: 'true' }]
+      const answer = await (isBatch
+        ? ada.post(`/projects/${projectId}/batch`, { operations })
+        : ada.delete(`/projects/${projectId}/members/${memberId}?revoke=true`))
+      expect([answer.status, leftOf(answer)]).toEqual([200, 0])
+    }
+  }))
