@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import { hash, verify } from '@node-rs/argon2'
+import * as argon2 from '@node-rs/argon2'
 import { FairQueue, type Source } from './fair-queue.ts'
 
 /** OWASP's first recommendation for argon2id: 19 MiB, 2 passes, 1 lane. */
@@ -12,7 +12,7 @@ const waiting = { perAddress: 100, perAccount: 50, total: 1_000 }
 export type Passwords = ReturnType<typeof openPasswords>
 
 /** Hashing on library threads, never on the event loop; bounded and in turns, so that a login storm leaves room for the rest. */
-export function openPasswords() {
+export function openPasswords({ hash, verify }: Pick<typeof argon2, 'hash' | 'verify'> = argon2) {
   const queue = new FairQueue({ slots, ...waiting })
   const nobody = hash(crypto.randomUUID(), cost)
   return {
