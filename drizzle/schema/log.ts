@@ -40,6 +40,8 @@ export const events = pgTable(
     at: instant('at').notNull(),
     before: jsonb('before'),
     after: jsonb('after'),
+    /** Both of a webhook, service account or token. Their own columns are null: the release before knows no such rows. */
+    told: jsonb('told').$type<{ before: unknown; after: unknown }>(),
     /** The task that it is about, if it is about one. */
     taskId: uuid('task_id'),
     /** What many commands did that were committed as one: the seq of the first event of it. */
