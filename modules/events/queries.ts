@@ -20,7 +20,8 @@ type Sides<T> = { before: T; after: T }
 
 /** What is read of an event `e`: its rows as texts, for to make those is what it costs, and to measure them takes them too. */
 export const eventColumns = (sql: Sql) => sql`
-  ${eventFields(sql)}, e.before::text as before, e.after::text as after`
+  ${eventFields(sql)}, coalesce(e.before, e.told -> 'before')::text as before,
+  coalesce(e.after, e.told -> 'after')::text as after`
 
 /** Events that a query finds, in its order, until they fill a page: measured as the texts that they are by then. */
 export const fitting = (sql: Sql, found: SqlPart, mostBytes?: number) =>

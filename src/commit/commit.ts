@@ -165,7 +165,6 @@ const rowOf = ({ entity, entityId }: StoredEvent): string => entity + entityId
 function entitiesOf(facts: Fact[]): Pick<Shape, 'adds' | 'puts' | 'sets' | 'cuts' | 'untold'> {
   const of = (how: Fact['how']) =>
     [...new Set(facts.filter((fact) => fact.how === how).map(({ entity }) => entity))].sort()
-  const [adds, sets] = [of('add'), of('set')]
-  const untold = [...adds, ...sets].some(hasUntold)
-  return { adds, puts: of('put') as ChildOfTask[], sets, cuts: of('cut'), untold }
+  const untold = facts.some(({ entity }) => hasUntold(entity))
+  return { adds: of('add'), puts: of('put') as ChildOfTask[], sets: of('set'), cuts: of('cut'), untold }
 }

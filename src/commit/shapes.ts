@@ -6,10 +6,9 @@ import { commitStatement, type Shape } from './statement.ts'
 export const hasUntold = (name: Entity): boolean => definitionOf(name).untold !== undefined
 
 /** What fits every batch, and costs one the more the less of it there is to do. */
-function widest({ joint, adds, sets, cuts, untold }: Shape): Shape {
+function widest({ joint, untold }: Shape): Shape {
   const all = [...model().names].sort()
-  const isWhole = untold || [adds, sets, cuts].some((some) => some.some(hasUntold))
-  const names = isWhole ? all : all.filter((name) => !hasUntold(name))
+  const names = untold ? all : all.filter((name) => !hasUntold(name))
   const puts = model()
     .ofTask.map(({ name }) => name)
     .sort()
@@ -20,7 +19,7 @@ function widest({ joint, adds, sets, cuts, untold }: Shape): Shape {
     puts,
     sets: names,
     cuts: names,
-    untold: isWhole,
+    untold,
     jobs: true,
     kept: true,
   }

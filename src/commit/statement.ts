@@ -41,9 +41,24 @@ const unit = column('unit', 'int')
 const givenOf = (table: PgTable) => columnsOf(table).filter(({ hasDefault }) => !hasDefault)
 
 /** What is told of an event: the task that it is about shows in its row. */
-const logged = columnsOf(events).filter(({ name }) => name !== 'task_id')
+const logged = columnsOf(events).filter(({ name }) => name !== 'task_id' && name !== 'told')
+const oneOf = (names: string[]) => `entity in (${names.map((name) => `'${name}'`)})`
 const taskOfEvent = () => `case when entity = 'task' then "entityId"
-    when entity in (${model().ofTask.map(({ name }) => `'${name}'`)}) then (coalesce(after, before) ->> 'taskId')::uuid end`
+    when ${oneOf(model().ofTask.map(({ name }) => name))} then (coalesce(after, before) ->> 'taskId')::uuid end`
+
+const log = () => `logged as (insert into events (${namesOf(logged)}, task_id)
+     select ${keysOf(logged)}, ${taskOfEvent()} from fact)`
+
+/** Rows with columns that no event holds go into `told` alone. */
+function logWithTold(): string {
+  const isTold = oneOf(model().all.flatMap(({ name, untold }) => (untold ? [name] : [])))
+  const values = logged.map(({ key }) =>
+    key === 'before' || key === 'after' ? `case when not ${isTold} then ${key} end` : `"${key}"`,
+  )
+  return `logged as (insert into events (${namesOf(logged)}, task_id, told)
+     select ${values}, ${taskOfEvent()},
+       case when ${isTold} then jsonb_build_object('before', before, 'after', after) end from fact)`
+}
 
 const columns = {
   heads: [
@@ -88,7 +103,7 @@ export function commitStatement(shape: Shape): string {
   return [
     ...(joint ? claimJointly : opens ? claimAndOpen : claim),
     `fact as materialized (${rowsOfWinners(shape, 'facts')})`,
-    `logged as (insert into events (${namesOf(logged)}, task_id) select ${keysOf(logged)}, ${taskOfEvent()} from fact)`,
+    untold ? logWithTold() : log(),
     ...(untold ? [`untold as materialized (${rowsOfWinners(shape, 'untold')})`] : []),
     ...adds.map(add),
     ...puts.map(put),

@@ -3,7 +3,7 @@ import { faultsOf } from '../support/history.ts'
 import { type Body, register, makeToken, make } from '../support/client.ts'
 import { forFile, openTestService } from '../support/service.ts'
 import { expectRefusal, expectAnswer } from './answers.ts'
-import { createdBy, openCreations, idsIn, type Removed } from './creations-scene.ts'
+import { createdBy, type IntegrationEvent, openCreations, idsIn, type Removed } from './creations-scene.ts'
 import { nowhere } from './scene.ts'
 import { accountsAt, tokensOf, type Account } from './service-account-scene.ts'
 import { eventually } from '../races/pair.ts'
@@ -72,6 +72,20 @@ test('no event holds a URL, a secret, or the digest of a token', async () => {
   for (const text of texts)
     for (const secret of [...secrets, '127.0.0.1', 'path-secret', 'query-secret'])
       expect(text).not.toContain(secret)
+})
+
+test('the columns that the release before shows hold no row of a webhook, service account or token', async () => {
+  const { projectId, member, events } = await openCreations(owner)
+  await owner.delete(`${member}?revoke=true`)
+  const sql = service.services.database.reads
+  const stored = await sql<{ seq: number; isHidden: boolean }[]>`
+    select seq::int4 as seq, before is null and after is null and told is not null as is_hidden from events
+    where project_id = ${projectId} and entity in ('webhook', 'service_account', 'token') order by events.seq`
+  expect(stored.map(({ isHidden }) => isHidden)).toEqual([true, true, true, true, true])
+  const shown = (await events()).filter(({ entity }) => !['member', 'task'].includes(entity))
+  expect(shown.map(({ seq }) => seq)).toEqual(stored.map(({ seq }) => seq))
+  for (const { before, after } of shown as (IntegrationEvent & { before: Body | null })[])
+    expect(createdBy((after ?? before)!)).toBeString()
 })
 
 test('undo rejects changes of webhooks, service accounts and tokens with 409', async () => {

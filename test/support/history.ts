@@ -20,7 +20,7 @@ export async function faultsOf(sql: Sql): Promise<string[]> {
   const projects = await sql<{ id: string; version: number | null }[]>`
     select p.id, s.version::float8 as version from projects p left join streams s on s.project_id = p.id`
   const events = await sql<StoredEvent[]>`
-    select project_id, seq::float8 as seq, id, type, entity, entity_id, actor_id, at, before, after, undoes::float8 as undoes
+    select project_id, seq::float8 as seq, id, type, entity, entity_id, actor_id, at, coalesce(before, told -> 'before') as before, coalesce(after, told -> 'after') as after, undoes::float8 as undoes
     from events where project_id in (select id from projects) order by project_id, events.seq`
   const facts = events.map(
     (event) => ({ ...event, before: rowBefore(event), after: rowAfter(event) }) as Fact,
