@@ -8,7 +8,7 @@ import type { State } from './state.ts'
 
 /** Tokens that are loaded at once where they end: one more than one command may end. */
 const maxTokens = 5_001
-/** Where they are only listed. */
+/** Where they are only listed, or end with their account. */
 const maxListed = 100
 
 /** Loads the integrations that commands ask for into the state of their project. */
@@ -58,12 +58,15 @@ function webhooksOf(sql: Sql, projectId: string, creators: string[], wanted: Wan
     where w.project_id = ${projectId} and (${needsAll} or w.created_by = any(${creators}::uuid[])) order by w.id`
 }
 
-/** Service accounts that are members, and tokens of such accounts: first the tokens that do not end with their account. */
+/** Service accounts that are members, and tokens of such accounts. */
 function accountsOf(sql: Sql, projectId: string, creators: string[], wanted: WantedIntegrations[]) {
   const ids = idsOf(wanted, 'accountId')
   const tokens = (where: SqlPart) => sql`
     select ${known(sql, definitionOf('token').table, 't')} from api_tokens t
     join users u on u.id = t.user_id and u.token_version = t.version where u.project_id = ${projectId} and ${where}`
+  const created = (where: SqlPart, limit: number) => sql`
+    (${tokens(sql`t.created_by = any(${creators}::uuid[]) and ${where}`)} order by t.id limit ${limit})`
+  const isOwn = sql`u.id = any(${creators}::uuid[])`
   return [
     sql<StoredRows['service_account'][]>`
       select ${known(sql, definitionOf('service_account').table, 'u')} from users u
@@ -71,8 +74,7 @@ function accountsOf(sql: Sql, projectId: string, creators: string[], wanted: Wan
       where u.project_id = ${projectId} and (u.id = any(${ids}::uuid[]) or u.id = any(${creators}::uuid[]))
       order by u.id`,
     sql<StoredRows['token'][]>`
-      ${tokens(sql`u.id = any(${ids}::uuid[])`)} union all
-      (${tokens(sql`t.created_by = any(${creators}::uuid[])`)} order by u.id = any(${creators}::uuid[]), t.id
-      limit ${wanted.some(({ revokes }) => revokes) ? maxTokens : maxListed})`,
+      ${tokens(sql`u.id = any(${ids}::uuid[])`)} union all ${created(isOwn, maxListed)}
+      union all ${created(sql`not ${isOwn}`, wanted.some(({ revokes }) => revokes) ? maxTokens : maxListed)}`,
   ] as const
 }
