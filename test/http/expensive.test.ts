@@ -43,6 +43,15 @@ test('of each expensive operation an account has four in progress, and others ar
   }
 })
 
+test('an undo of a batch or of more than 10 events is expensive, also for a caller who is then rejected', async () => {
+  const shared = await projectWith(ada, 20)
+  await invite(ada, shared, bob)
+  for (const wanted of [{ batch: 2 }, { seqs: upTo(11).map((n) => n + 3) }]) {
+    const answers = await Promise.all(upTo(10).map(() => bob.post(`/projects/${shared}/undo`, wanted)))
+    expect(statuses(answers)).toEqual({ 403: 4, 429: 6 })
+  }
+})
+
 test('what looks through few events is not expensive', async () => {
   const plain: ((n: number) => Promise<Answer>)[] = [
     () => ada.get(`/tasks?projectId=${projectId}&asOf=450`),
