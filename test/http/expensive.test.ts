@@ -48,7 +48,7 @@ test('an undo of a batch or of more than 10 events is expensive, also for a call
   await invite(ada, shared, bob)
   for (const wanted of [{ batch: 2 }, { seqs: upTo(11).map((n) => n + 3) }]) {
     const answers = await Promise.all(upTo(10).map(() => bob.post(`/projects/${shared}/undo`, wanted)))
-    expect(statuses(answers)).toEqual({ 403: 4, 429: 6 })
+    expect(statusesOf(answers)).toEqual({ 403: 4, 429: 6 })
   }
 })
 
