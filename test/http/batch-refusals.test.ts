@@ -22,35 +22,22 @@ test('the first refusal refuses all, in its own words and with its number', asyn
   const theirs = await make(ada, '/tasks', { title: 'T', projectId: elsewhere.id })
   const step = await make(ada, `/tasks/${theirs.id}/subtasks`, { title: 'S' })
   const before = await facts()
+  const title = 'a text of 1 to 500 characters, without control or bidirectional-override characters'
+  const alone = 'projectId must be the project of the batch: a task moves to another one alone'
+  const update = (others: object) => ({ op: 'task.update', id: task.id, ...others })
   const wrong: [status: number, message: string, operation: object][] = [
-    [
-      400,
-      'title is required: a text of 1 to 500 characters, without control or bidirectional-override characters',
-      { op: 'task.create' },
-    ],
+    [400, `title is required: ${title}`, { op: 'task.create' }],
     [400, 'titel is not known here; did you mean title?', create('X', { titel: 'X' })],
     [400, 'assigneeId must be the owner or a member of the project', create('X', { assigneeId: absentId })],
-    [
-      400,
-      'projectId must be the project of the batch: a task moves to another one alone',
-      create('X', { projectId: elsewhere.id }),
-    ],
-    [
-      400,
-      'projectId must be the project of the batch: a task moves to another one alone',
-      { op: 'task.update', id: task.id, projectId: elsewhere.id },
-    ],
+    [400, alone, create('X', { projectId: elsewhere.id })],
+    [400, alone, update({ projectId: elsewhere.id })],
     [
       400,
       'taskId must be an id, or the #name of an operation before',
       { op: 'subtask.create', taskId: '#other', title: 'S' },
     ],
     [400, 'as must be a name that no operation before has', create('X', { as: 'ok' })],
-    [
-      400,
-      'was.titel is not known here; did you mean title?',
-      { op: 'task.update', id: task.id, was: { titel: 'T' } },
-    ],
+    [400, 'was.titel is not known here; did you mean title?', update({ was: { titel: 'T' } })],
     [404, 'Task not found', { op: 'task.update', id: theirs.id, title: 'X' }],
     [404, 'Task not found', { op: 'task.delete', id: 'nothing' }],
     [404, 'Subtask not found', { op: 'subtask.toggle', id: step.id }],
@@ -59,11 +46,7 @@ test('the first refusal refuses all, in its own words and with its number', asyn
     [404, 'Member not found', { op: 'member.remove', memberId: absentId }],
     [404, 'User not found', { op: 'member.invite', email: 'nobody@example.com' }],
     [409, 'This user is a member already', { op: 'member.invite', email: bea.email }],
-    [
-      409,
-      'Not as in was: status, title',
-      { op: 'task.update', id: task.id, was: { status: 'DONE', title: 'U', number: 1 } },
-    ],
+    [409, 'Not as in was: status, title', update({ was: { status: 'DONE', title: 'U', number: 1 } })],
     [
       412,
       'The resource has changed: its ETag is not the one in If-Match',

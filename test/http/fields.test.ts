@@ -15,53 +15,26 @@ test('a field that a resource does not have is refused with the one that was mea
   const guest = await register(service.client)
   const { id: memberId } = await invite(ada, projectId, guest)
   const account = { name: 'A', email: 'fields@example.com', password: 'secret-1' }
-  const wrongs: [string, string, object, string][] = [
-    ['POST', '/auth/register', { ...account, nmae: 'B' }, 'nmae is not known here; did you mean name?'],
-    [
-      'POST',
-      '/auth/login',
-      { ...account, pasword: 'x' },
-      'pasword is not known here; did you mean password?',
-    ],
-    ['PATCH', '/auth/me', { fullName: 'B' }, 'fullName is not known here; did you mean name?'],
-    ['POST', '/projects', { name: 'P', desc: 'x' }, 'desc is not known here; did you mean description?'],
-    ['PATCH', `/projects/${projectId}`, { Name: 'Q' }, 'Name is not known here; did you mean name?'],
-    [
-      'POST',
-      `/projects/${projectId}/members/invite`,
-      { email: ada.email, rôle: 'ADMIN' },
-      'rôle is not known here; did you mean role?',
-    ],
-    [
-      'PATCH',
-      `/projects/${projectId}/members/${memberId}/role`,
-      { role: 'ADMIN', admin: true },
-      'admin is not known here',
-    ],
-    [
-      'POST',
-      '/tasks',
-      { title: 'T', projectId, asignee: ada.id },
-      'asignee is not known here; did you mean assigneeId?',
-    ],
-    ['PATCH', `/tasks/${taskId}`, { staus: 'DONE' }, 'staus is not known here; did you mean status?'],
-    ['POST', `/tasks/${taskId}/subtasks`, { title: 'S', text: 'x' }, 'text is not known here'],
-    [
-      'PATCH',
-      `/tasks/subtasks/${subtaskId}`,
-      { complete: true },
-      'complete is not known here; did you mean completed?',
-    ],
-    [
-      'POST',
-      `/tasks/${taskId}/comments`,
-      { text: 'C', texts: 'x' },
-      'texts is not known here; did you mean text?',
-    ],
-    ['PATCH', `/tasks/comments/${commentId}`, { text: 'D', projectId }, 'projectId is not known here'],
+  const members = `/projects/${projectId}/members`
+  /** The unknown field is the last one of each body. */
+  const wrongs: [method: string, path: string, body: object, meant?: string][] = [
+    ['POST', '/auth/register', { ...account, nmae: 'B' }, 'name'],
+    ['POST', '/auth/login', { ...account, pasword: 'x' }, 'password'],
+    ['PATCH', '/auth/me', { fullName: 'B' }, 'name'],
+    ['POST', '/projects', { name: 'P', desc: 'x' }, 'description'],
+    ['PATCH', `/projects/${projectId}`, { Name: 'Q' }, 'name'],
+    ['POST', `${members}/invite`, { email: ada.email, rôle: 'ADMIN' }, 'role'],
+    ['PATCH', `${members}/${memberId}/role`, { role: 'ADMIN', admin: true }],
+    ['POST', '/tasks', { title: 'T', projectId, asignee: ada.id }, 'assigneeId'],
+    ['PATCH', `/tasks/${taskId}`, { staus: 'DONE' }, 'status'],
+    ['POST', `/tasks/${taskId}/subtasks`, { title: 'S', text: 'x' }],
+    ['PATCH', `/tasks/subtasks/${subtaskId}`, { complete: true }, 'completed'],
+    ['POST', `/tasks/${taskId}/comments`, { text: 'C', texts: 'x' }, 'text'],
+    ['PATCH', `/tasks/comments/${commentId}`, { text: 'D', projectId }],
   ]
   const before = await ada.get(`/tasks/${taskId}`)
-  for (const [method, path, body, message] of wrongs) {
+  for (const [method, path, body, meant] of wrongs) {
+    const message = `${Object.keys(body).at(-1)} is not known here${meant ? `; did you mean ${meant}?` : ''}`
     expectRefusal(await ada.call(method, path, body), 400, message)
   }
   expect((await ada.get(`/tasks/${taskId}`)).text).toBe(before.text)
