@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import Ajv from 'ajv/dist/2020'
 import { absentId } from '../http/answers.ts'
 import { register } from '../support/client.ts'
-import { type OpenApi, operationsOf, referred, type Schema } from '../support/schema-check.ts'
+import { callsOf, type OpenApi, type Schema } from '../support/schema-check.ts'
 import { forFile, openTestService } from '../support/service.ts'
 
 const service = await forFile(openTestService())
@@ -24,21 +24,14 @@ const textsAround = ({ minLength = 0, maxLength = 0 }: Schema) => [
 test('a text is taken where the document says that it fits, at each of its bounds', async () => {
   const ajv = new Ajv({ strict: false, validateFormats: false }).addSchema(api, 'api')
   let taken = 0
-  for (const [name, { requestBody }] of operationsOf(api)) {
-    const { schema, example } = requestBody?.content?.['application/json'] ?? {}
-    if (!schema) continue
-    const [method = '', path = ''] = name.replace('/api/v1', '').split(' ')
-    for (const [field, one] of Object.entries(referred(api, schema.$ref!).properties ?? {})) {
+  for (const { name, method, path, fields, schema, body: example } of callsOf(api)) {
+    for (const [field, one] of Object.entries(fields)) {
       if (!isText(one)) continue
       for (const text of textsAround(one)) {
-        const sent = { ...(example as object), [field]: text }
-        const { status, body } = await ada.call(
-          method.toUpperCase(),
-          path.replace(/\{\w+\}/g, absentId),
-          sent,
-        )
+        const at = path.replace(/\{\w+\}/g, absentId)
+        const { status, body } = await ada.call(method, at, { ...example, [field]: text })
         const isTaken = status !== 400 || !body.message.startsWith(`${field} must be`)
-        const fits = ajv.validate({ $ref: `api${schema.$ref}/properties/${field}` }, text)
+        const fits = ajv.validate({ $ref: `api${schema!.$ref}/properties/${field}` }, text)
         const what = [name, field, text.length, text.slice(0, 9)]
         expect([...what, isTaken ? 'taken' : 'refused']).toEqual([...what, fits ? 'taken' : 'refused'])
         if (fits) taken += 1
@@ -50,15 +43,10 @@ test('a text is taken where the document says that it fits, at each of its bound
 
 test('no name or title of any operation takes a control or bidirectional-override character', async () => {
   let rejected = 0
-  for (const [name, { requestBody }] of operationsOf(api)) {
-    const { schema, example } = requestBody?.content?.['application/json'] ?? {}
-    const properties = (schema && referred(api, schema.$ref!).properties) ?? {}
-    const fields = Object.keys(properties).filter((field) => !properties[field]!.readOnly)
-    const [method = '', path = ''] = name.replace('/api/v1', '').split(' ')
-    for (const field of fields.filter((one) => one === 'name' || one === 'title')) {
-      const sent = { ...(example as object), [field]: 'Plate\u202e\u0007' }
+  for (const { name, method, path, fields, body: example } of callsOf(api)) {
+    for (const field of ['name', 'title'].filter((one) => fields[one] && !fields[one].readOnly)) {
       const at = path.replace(/\{\w+\}/g, absentId)
-      const { status, body } = await ada.call(method.toUpperCase(), at, sent)
+      const { status, body } = await ada.call(method, at, { ...example, [field]: 'Plate\u202e\u0007' })
       const wanted =
         /^(name|title) must be a text of .*, without control or bidirectional-override characters$/
       expect([name, status, body.message]).toEqual([name, 400, expect.stringMatching(wanted)])

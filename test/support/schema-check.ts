@@ -129,6 +129,17 @@ function wholeOperation(api: OpenApi, operation: Operation): Operation {
   return { ...operation, parameters, responses }
 }
 
+/** Every operation as it is called: method, path below /api/v1, and the fields and the example of its body. */
+export function* callsOf(api: OpenApi) {
+  for (const [name, operation] of operationsOf(api)) {
+    const [method = '', path = ''] = name.replace('/api/v1', '').split(' ')
+    const { schema, example } = operation.requestBody?.content?.['application/json'] ?? {}
+    const fields = schema ? (referred(api, schema.$ref!).properties ?? {}) : {}
+    const body = example as object | undefined
+    yield { name, operation, method: method.toUpperCase(), path, fields, schema, body }
+  }
+}
+
 /** The operation that a request to a path below /api/v1 asks for, with its name. */
 export function operationOf(api: OpenApi, method: string, path: string): [string, Operation] {
   const asked = `${method.toLowerCase()} /api/v1${path.replace(/[?#].*/, '').replace(/\/$/, '')}`
