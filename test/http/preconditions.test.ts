@@ -1,60 +1,48 @@
 import { expect, test } from 'bun:test'
 import { openPair, upTo } from '../races/pair.ts'
-import { type Client, invite, make, register } from '../support/client.ts'
+import { type Person, make, register } from '../support/client.ts'
 import { expectRefusal } from './answers.ts'
+import { furnish, openPeople, type Things } from './scene.ts'
 import { forFile } from '../support/service.ts'
 
 const changed = 'The resource has changed: its ETag is not the one in If-Match'
 const pair = await forFile(openPair())
 const ada = pair.atA
 const projectId = (await make(ada, '/projects', { name: 'P' })).id
-const taskId = (await make(ada, '/tasks', { title: 'T', projectId })).id
 
-/** A fresh thing that is changed and deleted at its path. */
-interface Thing {
-  who: Client
-  path: string
-  /** Where it is changed, when that is not its path. */
-  at?: string
-  /** A change that no other one repeats. */
-  change: (n: number) => object | undefined
+const people = { ...(await openPeople(ada.as())), owner: ada }
+const guest = await register(ada.as())
+
+/** What is changed and deleted at its path: each change is another one, made below the path where that is said. */
+const kinds: [
+  what: string,
+  path: (things: Things) => string,
+  change: (n: number) => object,
+  below?: string,
+][] = [
+  ['project', (at) => `/projects/${at.projectId}`, (n) => ({ name: `P ${n}` })],
+  [
+    'member',
+    (at) => `/projects/${at.projectId}/members/${at.memberId}`,
+    (n) => ({ role: n % 2 ? 'ADMIN' : 'EDITOR' }),
+    '/role',
+  ],
+  ['task', (at) => `/tasks/${at.taskId}`, (n) => ({ title: `T ${n}` })],
+  ['subtask', (at) => `/tasks/subtasks/${at.subtaskId}`, (n) => ({ title: `S ${n}` })],
+  ['toggled subtask', (at) => `/tasks/subtasks/${at.subtaskId}`, () => ({}), '/toggle'],
+  ['comment', (at) => `/tasks/comments/${at.commentId}`, (n) => ({ text: `C ${n}` })],
+  ['account', () => '/auth/me', (n) => ({ name: `A ${n}` })],
+]
+
+/** A fresh thing, and who changes it. */
+async function prepare([what, pathOf, change, below = '']: (typeof kinds)[number]) {
+  const path = pathOf(await furnish(people, guest))
+  const others: Record<string, Person> = { comment: people.editor, account: await register(ada.as()) }
+  return { who: others[what] ?? ada, path, at: path + below, change }
 }
+type Thing = Awaited<ReturnType<typeof prepare>>
 
-const things: Record<string, () => Promise<Thing>> = {
-  project: async () => {
-    const { id } = await make(ada, '/projects', { name: 'P' })
-    return { who: ada, path: `/projects/${id}`, change: (n) => ({ name: `P ${n}` }) }
-  },
-  member: async () => {
-    const { id } = await invite(ada, projectId, await register(ada.as()))
-    const path = `/projects/${projectId}/members/${id}`
-    return { who: ada, path, at: `${path}/role`, change: (n) => ({ role: n % 2 ? 'ADMIN' : 'EDITOR' }) }
-  },
-  task: async () => {
-    const { id } = await make(ada, '/tasks', { title: 'T', projectId })
-    return { who: ada, path: `/tasks/${id}`, change: (n) => ({ title: `T ${n}` }) }
-  },
-  subtask: async () => {
-    const { id } = await make(ada, `/tasks/${taskId}/subtasks`, { title: 'S' })
-    return { who: ada, path: `/tasks/subtasks/${id}`, change: (n) => ({ title: `S ${n}` }) }
-  },
-  'toggled subtask': async () => {
-    const { id } = await make(ada, `/tasks/${taskId}/subtasks`, { title: 'S' })
-    const path = `/tasks/subtasks/${id}`
-    return { who: ada, path, at: `${path}/toggle`, change: () => undefined }
-  },
-  comment: async () => {
-    const { id } = await make(ada, `/tasks/${taskId}/comments`, { text: 'C' })
-    return { who: ada, path: `/tasks/comments/${id}`, change: (n) => ({ text: `C ${n}` }) }
-  },
-  account: async () => ({
-    who: await register(ada.as()),
-    path: '/auth/me',
-    change: (n) => ({ name: `A ${n}` }),
-  }),
-}
-
-const patch = ({ who, path, at = path, change }: Thing, n: number, ifMatch?: string, base = pair.a.url) =>
+const patch = ({ who, at, change }: Thing, n: number, ifMatch?: string, base = pair.a.url) =>
   who.at(base).patch(at, change(n), ifMatch === undefined ? {} : { 'if-match': ifMatch })
 /** Changes the thing and gives the ETag it has from then on. */
 async function touched(thing: Thing, n: number): Promise<string> {
@@ -63,9 +51,10 @@ async function touched(thing: Thing, n: number): Promise<string> {
   return headers.get('etag')!
 }
 
-for (const [what, prepare] of Object.entries(things)) {
+for (const kind of kinds) {
+  const [what] = kind
   test(`${what}: a change goes through while its tag holds, and is refused after`, async () => {
-    const thing = await prepare()
+    const thing = await prepare(kind)
     const [old, now] = [await touched(thing, 1), await touched(thing, 2)]
     expect(now).not.toBe(old)
     for (const tag of [old, `W/${now}`, now.slice(1, -1), '"other"', '', `"other", W/${now}`]) {
@@ -78,7 +67,7 @@ for (const [what, prepare] of Object.entries(things)) {
   })
 
   test(`${what}: of twenty who hold the same tag, one changes it`, async () => {
-    const thing = await prepare()
+    const thing = await prepare(kind)
     const tag = await touched(thing, 0)
     const answers = await Promise.all(
       upTo(20).map((n) => patch(thing, what === 'member' ? 1 : n, tag, n % 2 ? pair.a.url : pair.b.url)),
@@ -89,7 +78,7 @@ for (const [what, prepare] of Object.entries(things)) {
   })
 
   test(`${what}: it is deleted only under the tag it has`, async () => {
-    const thing = await prepare()
+    const thing = await prepare(kind)
     const [old, now] = [await touched(thing, 1), await touched(thing, 2)]
     const remove = (tag: string, n = 0) =>
       thing.who.at(n % 2 ? pair.a.url : pair.b.url).delete(thing.path, { 'if-match': tag })
