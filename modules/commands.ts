@@ -1,28 +1,15 @@
 import { batchOf } from '../src/batch/batch.ts'
 import type { Command } from '../src/commands/command.ts'
-import { commentCommands } from './comments/commands.ts'
-import { memberCommands } from './members/commands.ts'
-import { projectCommands } from './projects/commands.ts'
+import { commandsOf } from '../src/module.ts'
+import { modules } from './modules.ts'
 import { serviceAccountCommands } from './service-accounts/commands.ts'
 import { createToken, deleteToken } from './service-accounts/tokens.ts'
-import { subtaskCommands } from './subtasks/commands.ts'
-import { taskCommands } from './tasks/commands.ts'
 import { undoProject } from './undo/undo.ts'
 import { webhookCommands } from './webhooks/commands.ts'
 import { replayWebhook } from './webhooks/replay.ts'
 
-const single: Command<never>[] = [
-  ...projectCommands,
-  ...memberCommands,
-  ...serviceAccountCommands,
-  createToken,
-  deleteToken,
-  ...webhookCommands,
-  replayWebhook,
-  ...taskCommands,
-  ...subtaskCommands,
-  ...commentCommands,
-]
+const integrations = [...serviceAccountCommands, createToken, deleteToken, ...webhookCommands, replayWebhook]
+const single = [...commandsOf(modules), ...integrations]
 
 export const batchProject = batchOf(single)
 

@@ -21,6 +21,8 @@ import { openFollowers } from './followers/followers.ts'
 import { Leases } from './lock/leases.ts'
 import { openFindLanded } from './actor/landed.ts'
 import { openLoader } from './actor/load.ts'
+import type { Entity } from './model/entities.ts'
+import { model } from './model/model.ts'
 import { openJobs } from './jobs/queue.ts'
 import type { Log } from './log.ts'
 import { openCounts } from './metrics/counts.ts'
@@ -85,7 +87,7 @@ function openGround(config: Config, log: Log) {
   const redis = openRedis(config.redisUrl, log)
   const subscriber = openSubscriber(config.redisUrl, log)
   const hints = new Hints(redis, subscriber, `${config.redisPrefix}:versions`)
-  const steps = new OwnSteps()
+  const steps = new OwnSteps((entity) => model().targets.has(entity as Entity))
   const versions = openVersions(database.reads, steps, counts.readWaits.versions)
   const followers = openFollowers(database.reads, hints, config, log)
   return {

@@ -1,7 +1,7 @@
 import { getTableName } from 'drizzle-orm'
 import type { PgTable } from 'drizzle-orm/pg-core'
 import { tellRenaming } from '../modules/accounts/queries.ts'
-import { model } from '../modules/model.ts'
+import { model } from '../modules/modules.ts'
 import { unassignTasks } from '../modules/tasks/commands.ts'
 import { Refusal } from '../src/wire/refusals.ts'
 import type { Run } from '../src/commands/route.ts'

@@ -1,8 +1,6 @@
-import { Elysia } from 'elysia'
-import type { Http } from '../../src/http/http.ts'
+import type { Module } from '../../src/module.ts'
 import { batchProject } from '../commands.ts'
 
-export const batchRoutes = ({ guarded, run }: Http) =>
-  new Elysia({ prefix: '/projects' })
-    .use(guarded)
-    .post(...run('/:id/batch', batchProject, 'Do many writes at once'))
+export const batch: Module = {
+  writes: [['post', '/projects/:id/batch', batchProject, 'Do many writes at once']],
+}

@@ -23,7 +23,7 @@ export async function childPageThen<E extends Entity>(
   { moment, parentId, page }: Asked,
 ) {
   const isOfTask = parent === 'task'
-  const read = (sources: SqlPart[]) => unprepared(childPage(sql, name, parentId, page, sources))
+  const read = (sources: SqlPart[]) => unprepared(childPage(sql, name, parentId, page, sources, moment))
   const rows = await read(sourcesOf(sql, name, moment, isOfTask ? parentId : undefined))
   if (!isOfTask) return rows
   // Read after the rows: a task that exists now existed when they were read.

@@ -1,12 +1,16 @@
-import { Elysia } from 'elysia'
-import type { Query } from '../../src/commands/query.ts'
-import type { Http } from '../../src/http/http.ts'
+import type { Module } from '../../src/module.ts'
+import { childList } from '../children/list.ts'
 import { createComment, deleteComment, updateComment } from './commands.ts'
+import { comment } from './entity.ts'
 
-export const commentRoutes = ({ guarded, run, ask }: Http, list: Query) =>
-  new Elysia({ prefix: '/tasks' })
-    .use(guarded)
-    .post(...run('/:id/comments', createComment, 'Comment on a task'))
-    .get(...ask('/:id/comments', list, "List a task's comments"))
-    .patch(...run('/comments/:id', updateComment, 'Edit a comment'))
-    .delete(...run('/comments/:id', deleteComment, 'Delete a comment'))
+export const comments = {
+  entity: comment,
+  writes: [
+    ['post', '/tasks/:id/comments', createComment, 'Comment on a task'],
+    ['patch', '/tasks/comments/:id', updateComment, 'Edit a comment'],
+    ['delete', '/tasks/comments/:id', deleteComment, 'Delete a comment'],
+  ],
+  reads: (services, seeTask) => [
+    ['/tasks/:id/comments', childList(services, comment, seeTask), "List a task's comments"],
+  ],
+} satisfies Module

@@ -10,7 +10,6 @@ import { UserView } from '../accounts/user.ts'
 const Words = Text(1, 20_000, 'The wheels need oil')
 export const CreateComment = Input({ id: OwnId(), taskId: IdOf('task'), text: Words })
 export const UpdateComment = Input({ id: IdOf('comment'), text: Words })
-export const CommentId = Input({ id: IdOf('comment') })
 
 export const commentView = view<CommentRow>({
   name: 'Comment',

@@ -43,7 +43,6 @@ export const serviceAccountSummary = view<Omit<Rows['service_account'], 'eventId
     createdBy: CreatedBy,
     createdAt: Timestamp('When it was created'),
   }),
-  of: ({ id, projectId, name, createdBy, createdAt }) => ({ id, projectId, name, createdBy, createdAt }),
 })
 
 export const tokenSummary = view<Omit<Rows['token'], 'eventId'>>({

@@ -4,7 +4,7 @@ import type { EventType } from '../../src/model/entities.ts'
 import { Limit, readLimit } from '../../src/reads/pages.ts'
 import { isCount } from '../../src/schema/text.ts'
 import { badRequest } from '../../src/wire/refusals.ts'
-import { model } from '../model.ts'
+import { model } from '../modules.ts'
 
 export const mostSeq = 999_999_999_999_999
 export const mostSeconds = 25

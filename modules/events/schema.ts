@@ -4,7 +4,7 @@ import { view } from '../../src/model/view.ts'
 import { Id, sampleId, Timestamp } from '../../src/schema/answer.ts'
 import { named } from '../../src/schema/named.ts'
 import { OneOf } from '../../src/schema/text.ts'
-import { model } from '../model.ts'
+import { model } from '../modules.ts'
 import { type ReadEvent, shownEvent } from './views.ts'
 
 /** What events show beside the row of an entity. */

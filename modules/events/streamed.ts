@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import type { Streamed } from '../../src/commands/query.ts'
 import { answerExample } from '../../src/openapi/example.ts'
 import { named } from '../../src/schema/named.ts'
-import { model } from '../model.ts'
+import { model } from '../modules.ts'
 import { eventView } from './schema.ts'
 
 const frame = (event: string) => `id: 42\nevent: ${event}\ndata: `

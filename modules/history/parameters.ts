@@ -6,7 +6,7 @@ import type { Entity } from '../../src/model/entities.ts'
 import { Instant, isCount, parseInstant } from '../../src/schema/text.ts'
 import { costOfLooking } from '../events/queries.ts'
 import { EventTypes } from '../events/parameters.ts'
-import { model } from '../model.ts'
+import { model } from '../modules.ts'
 
 const isEntity = (text: string): text is Entity => (model.names as string[]).includes(text)
 const isSomeId = (value: unknown) => typeof value === 'string' && isId(canonicalId(value))

@@ -1,9 +1,12 @@
-import { Elysia } from 'elysia'
-import type { Http } from '../../src/http/http.ts'
-import type { historyReads } from './reads.ts'
+import type { Module } from '../../src/module.ts'
+import { historyReads } from './reads.ts'
 
-export const historyRoutes = ({ guarded, ask }: Http, reads: ReturnType<typeof historyReads>) =>
-  new Elysia()
-    .use(guarded)
-    .get(...ask('/projects/:id/history', reads.ofProject, "Read a project's history"))
-    .get(...ask('/tasks/:id/history', reads.ofTask, "Read a task's history"))
+export const history: Module = {
+  reads(services) {
+    const { ofProject, ofTask } = historyReads(services)
+    return [
+      ['/projects/:id/history', ofProject, "Read a project's history"],
+      ['/tasks/:id/history', ofTask, "Read a task's history"],
+    ]
+  },
+}

@@ -87,5 +87,3 @@ export const removeMember = command('member.remove', {
   shows: departureView,
   refuses: [roleNeeded('ADMIN'), staying(), ownEnd(), notFound('Member'), tooMuchToRevoke()],
 })
-
-export const memberCommands = [inviteMember, setRole, removeMember]

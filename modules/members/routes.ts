@@ -1,12 +1,22 @@
-import { Elysia } from 'elysia'
-import type { Query } from '../../src/commands/query.ts'
-import type { Http } from '../../src/http/http.ts'
+import type { Module } from '../../src/module.ts'
+import { childList } from '../children/list.ts'
 import { inviteMember, removeMember, setRole } from './commands.ts'
+import { member } from './entity.ts'
 
-export const memberRoutes = ({ guarded, run, ask }: Http, list: Query) =>
-  new Elysia({ prefix: '/projects' })
-    .use(guarded)
-    .post(...run('/:id/members/invite', inviteMember, 'Invite a user by email'))
-    .get(...ask('/:id/members', list, 'List the members of a project'))
-    .patch(...run('/:id/members/:memberId/role', setRole, "Set a member's role"))
-    .delete(...run('/:id/members/:memberId', removeMember, 'Remove a member, or leave'))
+const about = 'Everyone invited, in that order; the owner is not among them.'
+
+export const members = {
+  entity: member,
+  writes: [
+    ['post', '/projects/:id/members/invite', inviteMember, 'Invite a user by email'],
+    ['patch', '/projects/:id/members/:memberId/role', setRole, "Set a member's role"],
+    ['delete', '/projects/:id/members/:memberId', removeMember, 'Remove a member, or leave'],
+  ],
+  reads: (services) => [
+    [
+      '/projects/:id/members',
+      childList(services, member, services.findRole, about),
+      'List the members of a project',
+    ],
+  ],
+} satisfies Module

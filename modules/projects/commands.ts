@@ -65,5 +65,3 @@ function projectIn({ project }: ProjectState): ProjectRow {
   if (!project) throw notFound('Project')
   return project
 }
-
-export const projectCommands = [createProject, updateProject, deleteProject]

@@ -1,13 +1,20 @@
-import { Elysia } from 'elysia'
-import type { Http } from '../../src/http/http.ts'
+import type { Module } from '../../src/module.ts'
 import { createProject, deleteProject, updateProject } from './commands.ts'
-import type { projectReads } from './reads.ts'
+import { project } from './entity.ts'
+import { projectReads } from './reads.ts'
 
-export const projectRoutes = ({ guarded, run, ask }: Http, { list, get }: ReturnType<typeof projectReads>) =>
-  new Elysia({ prefix: '/projects' })
-    .use(guarded)
-    .post(...run('', createProject, 'Create a project'))
-    .get(...ask('', list, 'List projects'))
-    .get(...ask('/:id', get, 'Get a project'))
-    .patch(...run('/:id', updateProject, 'Change a project'))
-    .delete(...run('/:id', deleteProject, 'Delete a project'))
+export const projects = {
+  entity: project,
+  writes: [
+    ['post', '/projects', createProject, 'Create a project'],
+    ['patch', '/projects/:id', updateProject, 'Change a project'],
+    ['delete', '/projects/:id', deleteProject, 'Delete a project'],
+  ],
+  reads(services) {
+    const { list, get } = projectReads(services)
+    return [
+      ['/projects', list, 'List projects'],
+      ['/projects/:id', get, 'Get a project'],
+    ]
+  },
+} satisfies Module

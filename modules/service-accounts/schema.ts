@@ -54,7 +54,4 @@ export const serviceAccountView = view<ServiceAccount>({
     createdBy: CreatedBy,
     createdAt: Timestamp('When it was made'),
   }),
-  of: ({ id, name, projectId, memberId, role, createdBy, createdAt }) => {
-    return { id, name, projectId, memberId, role, createdBy, createdAt }
-  },
 })

@@ -1,13 +1,17 @@
-import { Elysia } from 'elysia'
-import type { Query } from '../../src/commands/query.ts'
-import type { Http } from '../../src/http/http.ts'
+import type { Module } from '../../src/module.ts'
+import { childList } from '../children/list.ts'
 import { createSubtask, deleteSubtask, toggleSubtask, updateSubtask } from './commands.ts'
+import { subtask } from './entity.ts'
 
-export const subtaskRoutes = ({ guarded, run, ask }: Http, list: Query) =>
-  new Elysia({ prefix: '/tasks' })
-    .use(guarded)
-    .post(...run('/:id/subtasks', createSubtask, 'Add a subtask'))
-    .get(...ask('/:id/subtasks', list, "List a task's subtasks"))
-    .patch(...run('/subtasks/:id/toggle', toggleSubtask, 'Invert the completed flag'))
-    .patch(...run('/subtasks/:id', updateSubtask, 'Change a subtask'))
-    .delete(...run('/subtasks/:id', deleteSubtask, 'Delete a subtask'))
+export const subtasks = {
+  entity: subtask,
+  writes: [
+    ['post', '/tasks/:id/subtasks', createSubtask, 'Add a subtask'],
+    ['patch', '/tasks/subtasks/:id/toggle', toggleSubtask, 'Invert the completed flag'],
+    ['patch', '/tasks/subtasks/:id', updateSubtask, 'Change a subtask'],
+    ['delete', '/tasks/subtasks/:id', deleteSubtask, 'Delete a subtask'],
+  ],
+  reads: (services, seeTask) => [
+    ['/tasks/:id/subtasks', childList(services, subtask, seeTask), "List a task's subtasks"],
+  ],
+} satisfies Module

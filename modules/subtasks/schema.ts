@@ -16,7 +16,7 @@ export const UpdateSubtask = Input({
 })
 export const SubtaskId = Input({ id: IdOf('subtask') })
 
-export const subtaskView = view({
+export const subtaskView = view<SubtaskRow>({
   name: 'Subtask',
   schema: Type.Object({
     id: Id('The subtask'),
@@ -24,12 +24,5 @@ export const subtaskView = view({
     completed: Type.Boolean({ description: 'False when created', examples: [false] }),
     taskId: Id('The task it belongs to'),
     createdAt: Timestamp('When it was created'),
-  }),
-  of: ({ id, title, completed, taskId, createdAt }: SubtaskRow) => ({
-    id,
-    title,
-    completed,
-    taskId,
-    createdAt,
   }),
 })

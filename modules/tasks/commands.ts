@@ -1,12 +1,14 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
-import { appeared, differing, removed, updated } from '../../src/model/events.ts'
+import { appeared, differing, updated } from '../../src/model/events.ts'
 import { requireMatch } from '../../src/actor/precondition.ts'
 import { command, inProject, ofTask } from '../../src/commands/command.ts'
 import { idFor } from '../../src/commands/decide.ts'
+import { deletion } from '../../src/commands/row-commands.ts'
 import { conflict, idTaken } from '../../src/wire/refusals.ts'
+import { task } from './entity.ts'
 import { blank, type Editable, fieldsOf, notAssignable, requireAssignable } from './fields.ts'
 import { move, tooMuchToMove } from './move.ts'
-import { CreateTask, TaskId, taskView, UnassignTasks, UpdateTask } from './schema.ts'
+import { CreateTask, taskView, UnassignTasks, UpdateTask } from './schema.ts'
 
 export const createTask = command('task.create', {
   about: 'Its status is TODO and its priority MEDIUM unless told. It takes the next number in its project.',
@@ -56,18 +58,7 @@ export const updateTask = command('task.update', {
   refuses: [notAssignable(), tooMuchToMove()],
 })
 
-export const deleteTask = command('task.delete', {
-  about: 'With its subtasks and comments.',
-  input: TaskId,
-  at: ofTask(),
-  least: 'EDITOR',
-  decide(state, known, { id }) {
-    const task = state.present('task', id)
-    requireMatch(known, task)
-    return { changes: [removed(state, known, 'task.deleted', task)], answer: undefined }
-  },
-  says: 'Task deleted successfully',
-})
+export const deleteTask = deletion(task, { about: 'With its subtasks and comments.', least: 'EDITOR' })
 
 /** After a member went: takes their tasks from them, unless they came back. */
 export const unassignTasks = command('task.unassign', {
@@ -87,5 +78,3 @@ export const unassignTasks = command('task.unassign', {
   },
   says: 'Tasks unassigned',
 })
-
-export const taskCommands = [createTask, updateTask, deleteTask, unassignTasks]

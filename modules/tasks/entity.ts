@@ -1,8 +1,9 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
 import { tasks } from '../../drizzle/schema/tasks.ts'
 import { byEditor, entity, plainEvents } from '../../src/model/definition.ts'
+import { referencesIn } from '../../src/model/fields.ts'
 import { conflict } from '../../src/wire/refusals.ts'
-import { taskView } from './schema.ts'
+import { fields, taskView } from './schema.ts'
 
 declare module '../../src/model/entities.ts' {
   interface Entities {
@@ -23,6 +24,7 @@ export const task = entity<'task'>({
   parent: 'project',
   load: 'by row',
   view: taskView,
+  references: referencesIn(fields),
   events: {
     ...plainEvents,
     moved_in: notMovedBack,

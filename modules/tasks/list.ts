@@ -2,6 +2,7 @@ import type { TaskRow } from '../../drizzle/rows.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import type { Moment } from '../../src/log/moments.ts'
 import { sourcesOf } from '../../src/log/rows-at.ts'
+import { shownColumns } from '../../src/log/shown-columns.ts'
 import { type Cut, cut, untilFull } from '../../src/reads/pages.ts'
 import { visibleProject } from '../../src/reads/visible.ts'
 import { unprepared } from '../../src/postgres/queries.ts'
@@ -48,6 +49,8 @@ export async function listTasks(
   const from = { ...filter, sources: sourcesOf(sql, 'task', moment) }
   const page = (rows: number) => (isSieved(filter) ? sieved : merged)(sql, from, by, rows)
   const most = filter.limit + 1
+  const ends = isSieved(filter) ? sql`, t.ends, t.fits` : sql``
+  const shown = sql`${shownColumns(sql, 'task', 't', moment)} ${ends}`
   // So few rows are never much too long, and a page of them needs no sum.
   const read = <R extends object>(rows: SqlPart) =>
     most <= fewRows && !moment && !filter.among
@@ -61,12 +64,12 @@ export async function listTasks(
       near as (select id from mine where not (select so from many)
         union all (select v.id from mine v cross join lateral (${page(1)}) t
           where (select so from many) order by ${by} limit ${most}))
-      select t.* from near v cross join lateral (${page(most)}) t order by ${by} limit ${most}`)
+      select ${shown} from near v cross join lateral (${page(most)}) t order by ${by} limit ${most}`)
     return cutAtEnd(rows, filter.limit)
   }
   // A project in sight gives a row in any case, of nulls when it has no such task.
   const rows = await read<Row | { id: null }>(sql`
-    select t.* from ${visible(sql, filter)} left join lateral (${page(most)}) t on true order by ${by} limit ${most}`)
+    select ${shown} from ${visible(sql, filter)} left join lateral (${page(most)}) t on true order by ${by} limit ${most}`)
   if (rows.length === 0) return undefined
   return cutAtEnd(
     rows.filter((row) => row.id !== null),

@@ -4,6 +4,7 @@ import type { Known } from '../../src/commands/command.ts'
 import { type Children, inParts, isTooMuch, mostMoved } from '../../src/log/children.ts'
 import { carrying } from '../../src/log/rows.ts'
 import { appeared, removed, updated } from '../../src/model/events.ts'
+import { movedReferences } from '../../src/model/references.ts'
 import { conflict } from '../../src/wire/refusals.ts'
 import { type Editable, requireAssignable } from './fields.ts'
 
@@ -21,7 +22,11 @@ export function move(
   requireAssignable(target, wanted.assigneeId)
   const { eventId: _, ...kept } = task
   const { projectId, lastNumber } = target
-  const moved = { ...kept, ...wanted, projectId, number: lastNumber + 1, updatedAt: known.now }
+  const references = movedReferences('task', task, source, target)
+  const moved = {
+    ...{ ...kept, ...references, ...wanted },
+    ...{ projectId, number: lastNumber + 1, updatedAt: known.now },
+  }
   if (moved.assigneeId && !target.roleOf(moved.assigneeId)) moved.assigneeId = null
   const [along, ...more] = alongWith(source)
   // The order is to be known by the last fact, which has the row that it answers: see landed.ts.

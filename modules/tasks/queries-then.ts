@@ -1,6 +1,7 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
 import type { Moment } from '../../src/log/moments.ts'
 import { firstRows, since, sourcesOf } from '../../src/log/rows-at.ts'
+import { shownColumns } from '../../src/log/shown-columns.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { visibleProject } from '../../src/reads/visible.ts'
 import { unprepared } from '../../src/postgres/queries.ts'
@@ -46,7 +47,7 @@ export async function taskThen(sql: Sql, moment: Moment, taskId: string): Promis
   const { projectId } = moment
   const one = { where: sql`t.id = ${taskId} and t.project_id = ${projectId}`, by: sql`t.id`, limit: 1 }
   const [row] = await unprepared(sql<TaskThen[]>`
-    select t.*, exists(select from events where task_id = ${taskId} and id >= ${since(sql, moment)}
+    select ${shownColumns(sql, 'task', 't', moment)}, exists(select from events where task_id = ${taskId} and id >= ${since(sql, moment)}
       and project_id = ${projectId} and entity = 'task' and after is null) as is_gone
     from ${firstRows(sql, sourcesOf(sql, 'task', moment, taskId), one)} t`)
   return row

@@ -1,9 +1,8 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
-import { tasks } from '../../drizzle/schema/tasks.ts'
 import type { Caller } from '../../src/identity/caller.ts'
 import { reaches } from '../../src/identity/scopes.ts'
+import { shownColumns, shownEventId } from '../../src/log/shown-columns.ts'
 import { batched } from '../../src/postgres/batch.ts'
-import { known } from '../../src/postgres/columns.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { byOrdinal } from '../../src/postgres/in-order.ts'
 import { type LookUp, openLookUp } from '../../src/reads/lookups.ts'
@@ -22,7 +21,7 @@ export const openSeenTasks = (sql: Sql, versions: Versions): SeeTask =>
   openLookUp(sql, versions, {
     joins: sql`join tasks t on t.id = q.id`,
     projectId: sql`t.project_id`,
-    columns: sql`t.event_id`,
+    columns: shownEventId(sql, 'task', 't'),
     // Without `renaming`: a task shows no names.
     make: ({ projectId, version, lastEventId }, [eventId]) => {
       return { projectId, version, lastEventId, eventId: eventId! }
@@ -37,7 +36,7 @@ export const openSeenTasks = (sql: Sql, versions: Versions): SeeTask =>
 export function openTasks(sql: Sql) {
   const find = batched({ keys: 500, slots: 2 }, async (pairs: Pair[]) => {
     const rows = await sql<(TaskRow & { n: number })[]>`
-      select q.n::int4 as n, ${known(sql, tasks, 't')} from ${pairsOf(sql, pairs)} join tasks t on t.id = q.id
+      select q.n::int4 as n, ${shownColumns(sql, 'task', 't')} from ${pairsOf(sql, pairs)} join tasks t on t.id = q.id
       cross join lateral ${visibleProject(sql, sql`t.project_id`, sql`q.user_id`)} p`
     return byOrdinal(pairs.length, rows)
   })

@@ -1,13 +1,21 @@
-import { Elysia } from 'elysia'
-import type { Http } from '../../src/http/http.ts'
-import { createTask, deleteTask, updateTask } from './commands.ts'
-import type { taskReads } from './reads.ts'
+import type { Module } from '../../src/module.ts'
+import { createTask, deleteTask, unassignTasks, updateTask } from './commands.ts'
+import { task } from './entity.ts'
+import { taskReads } from './reads.ts'
 
-export const taskRoutes = ({ guarded, run, ask }: Http, { list, get }: ReturnType<typeof taskReads>) =>
-  new Elysia({ prefix: '/tasks' })
-    .use(guarded)
-    .post(...run('', createTask, 'Create a task'))
-    .get(...ask('', list, 'List tasks'))
-    .get(...ask('/:id', get, 'Get a task'))
-    .patch(...run('/:id', updateTask, 'Change a task, or move it'))
-    .delete(...run('/:id', deleteTask, 'Delete a task'))
+export const tasks = {
+  entity: task,
+  writes: [
+    ['post', '/tasks', createTask, 'Create a task'],
+    ['patch', '/tasks/:id', updateTask, 'Change a task, or move it'],
+    ['delete', '/tasks/:id', deleteTask, 'Delete a task'],
+  ],
+  reads(services, seeTask) {
+    const { list, get } = taskReads(services, seeTask)
+    return [
+      ['/tasks', list, 'List tasks'],
+      ['/tasks/:id', get, 'Get a task'],
+    ]
+  },
+  ownWork: [unassignTasks],
+} satisfies Module

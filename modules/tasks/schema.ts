@@ -1,5 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import type { TaskRow } from '../../drizzle/rows.ts'
+import { field, inputsOf, shownOf } from '../../src/model/fields.ts'
 import { Id, Timestamp } from '../../src/schema/answer.ts'
 import { IdOf, Input, OwnId } from '../../src/commands/input.ts'
 import { view } from '../../src/model/view.ts'
@@ -11,13 +12,36 @@ export const priorities = ['LOW', 'MEDIUM', 'HIGH'] as const
 export const Priority = OneOf('TaskPriority', priorities)
 
 const Title = Name(500, 'Draw the second plate')
-const optional = {
-  description: Type.Optional(Nullable(Text(0, 20_000, 'In ink, with all wheels'))),
-  status: Type.Optional(Status),
-  priority: Type.Optional(Priority),
-  dueDate: Type.Optional(Nullable(Instant())),
-  assigneeId: Type.Optional(Nullable(IdOf('user'))),
+
+/** The fields that clients set, in the order in which a task shows them. */
+export const fields = {
+  description: field(
+    Nullable(Text(0, 20_000, 'In ink, with all wheels')),
+    Type.Union([Type.String(), Type.Null()], {
+      description: 'More about it, or null',
+      examples: ['In ink, with all wheels'],
+    }),
+    null,
+  ),
+  status: field(Status, Status, 'TODO' as const),
+  priority: field(Priority, Priority, 'MEDIUM' as const),
+  dueDate: field(
+    Nullable(Instant()),
+    Type.Union([Timestamp('When it is due'), Type.Null()], {
+      description: 'When it is due, or null',
+      examples: ['2027-01-31T17:00:00.000Z'],
+    }),
+    null,
+  ),
+  assigneeId: field(
+    Nullable(IdOf('user')),
+    Type.Union([Id('The user it is assigned to'), Type.Null()], {
+      description: 'The user it is assigned to, or null',
+    }),
+    null,
+  ),
 }
+const optional = inputsOf(fields)
 
 export const CreateTask = Input({ id: OwnId(), title: Title, projectId: IdOf('project'), ...optional })
 export type TaskInput = Static<typeof CreateTask>
@@ -27,47 +51,21 @@ export const UpdateTask = Input({
   projectId: Type.Optional(IdOf('project')),
   ...optional,
 })
-export const TaskId = Input({ id: IdOf('task') })
 export const UnassignTasks = Input({
   projectId: IdOf('project'),
   userId: IdOf('user'),
   ids: Type.Array(IdOf('task')),
 })
 
-export const taskView = view({
+export const taskView = view<TaskRow>({
   name: 'Task',
   schema: Type.Object({
     id: Id('The task'),
     projectId: Id('The project it belongs to'),
     number: Type.Integer({ minimum: 1, description: 'Counts up in its project: 1, 2, 3 …', examples: [42] }),
     title: Type.String({ description: 'What is to be done', examples: ['Draw the second plate'] }),
-    description: Type.Union([Type.String(), Type.Null()], {
-      description: 'More about it, or null',
-      examples: ['In ink, with all wheels'],
-    }),
-    status: Status,
-    priority: Priority,
-    dueDate: Type.Union([Timestamp('When it is due'), Type.Null()], {
-      description: 'When it is due, or null',
-      examples: ['2027-01-31T17:00:00.000Z'],
-    }),
-    assigneeId: Type.Union([Id('The user it is assigned to'), Type.Null()], {
-      description: 'The user it is assigned to, or null',
-    }),
+    ...shownOf(fields),
     createdAt: Timestamp('When it was created'),
     updatedAt: Timestamp('When it was last changed'),
-  }),
-  of: (row: TaskRow) => ({
-    id: row.id,
-    projectId: row.projectId,
-    number: row.number,
-    title: row.title,
-    description: row.description,
-    status: row.status,
-    priority: row.priority,
-    dueDate: row.dueDate,
-    assigneeId: row.assigneeId,
-    createdAt: row.createdAt,
-    updatedAt: row.updatedAt,
   }),
 })

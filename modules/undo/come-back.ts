@@ -2,6 +2,7 @@ import type { MemberRow, TaskRow } from '../../drizzle/rows.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import type { Known } from '../../src/commands/command.ts'
 import { eachOf } from '../../src/log/children.ts'
+import { completed } from '../../src/log/rows.ts'
 import { appeared, type Change, updated } from '../../src/model/events.ts'
 import type { EventType } from '../../src/model/entities.ts'
 import type { LoggedEvent } from '../../src/log/past.ts'
@@ -25,9 +26,10 @@ export function* comeBack(by: EventType, event: LoggedEvent, undoing: Undoing): 
     if (task || past.elsewhere.has(seq)) throw idTaken()
   } else if ((taskId && !isHere) || trial.row(entity, entityId)) throw overtaken(event, [], undoing)
   const again = (type: EventType, row: object) => appeared(trial, known, type, row as never) as Change
-  yield [seq, again(by, event.before!)]
+  yield [seq, again(by, completed(entity, event.before!))]
   const children = past.children.get(seq)
-  for (const [child, row] of children ? eachOf(children) : []) yield [seq, again(`${child}.created`, row)]
+  for (const [child, row] of children ? eachOf(children) : [])
+    yield [seq, again(`${child}.created`, completed(child, row))]
   if (entity === 'member') yield* assignedAgain(trial, known, undoing, event)
 }
 

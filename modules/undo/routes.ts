@@ -1,6 +1,4 @@
-import { Elysia } from 'elysia'
-import type { Http } from '../../src/http/http.ts'
+import type { Module } from '../../src/module.ts'
 import { undoProject } from './undo.ts'
 
-export const undoRoutes = ({ guarded, run }: Http) =>
-  new Elysia({ prefix: '/projects' }).use(guarded).post(...run('/:id/undo', undoProject, 'Undo changes'))
+export const undo: Module = { writes: [['post', '/projects/:id/undo', undoProject, 'Undo changes']] }

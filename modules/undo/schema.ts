@@ -1,6 +1,6 @@
 import { Kind, Type, TypeRegistry } from '@sinclair/typebox'
 import { IdOf, Input } from '../../src/commands/input.ts'
-import { mostUndone } from '../../src/log/limits.ts'
+import { mostUndone } from '../../src/log/overtaken.ts'
 import { DryRun } from '../../src/batch/dry-run.ts'
 
 TypeRegistry.Set('DocketSeqs', (_schema, value) => {

@@ -7,7 +7,7 @@ import { Id, Timestamp } from '../../src/schema/answer.ts'
 import { named } from '../../src/schema/named.ts'
 import { Nullable, OneOf } from '../../src/schema/text.ts'
 import { CreatedBy } from '../creations/schema.ts'
-import { model } from '../model.ts'
+import { model } from '../modules.ts'
 
 const mostEvents = 100
 const { eventTypes } = model

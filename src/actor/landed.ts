@@ -63,7 +63,7 @@ export async function withoutLanded(
   const landed = await find(projectId, version, ids)
   return batch.filter((command) => {
     const event = landed.get(command.id)
-    const answer = event ? command.recall(event) : undefined
+    const answer = event ? command.recall(event, logOf(states, command)) : undefined
     if (answer !== undefined) command.resolve(answer)
     const isUnknown = event === null && command.again === true
     if (isUnknown) command.reject(outcomeUnknown())

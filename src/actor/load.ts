@@ -2,7 +2,7 @@ import { getTableName } from 'drizzle-orm'
 import type { PgTable } from 'drizzle-orm/pg-core'
 import type { ProjectRow } from '../../drizzle/rows.ts'
 import type { Entity, Rows } from '../model/entities.ts'
-import { definitionOf, model } from '../model/model.ts'
+import { definitionOf, lengthIn, model } from '../model/model.ts'
 import { type Children, mostMoved } from '../log/children.ts'
 import { batched } from '../postgres/batch.ts'
 import { columnsOf, known } from '../postgres/columns.ts'
@@ -103,17 +103,12 @@ function missingFrom(state: State, needs: Needs[]) {
 
 /** Loads what hangs on a task, until it is more than may go with it: what is too much is seen to be so. */
 async function loadChildren(sql: Sql, taskId: string): Promise<Children> {
-  const { ofTask, texts } = model()
+  const { ofTask } = model()
   const lists = await Promise.all(
     ofTask.map(async ({ name, table }) => {
-      const long = columnsOf(table).filter(({ key }) => texts[name].includes(key))
-      const characters = [
-        '0',
-        ...long.map((column) => `coalesce(char_length(${column.name}::text), 0)`),
-      ].join(' + ')
       const rows = await sql<{ before: number }[]>`
         select * from (
-          select *, coalesce(sum(${sql.unsafe(characters)}) over (rows between unbounded preceding and 1 preceding), 0)::int4
+          select *, coalesce(sum(${sql.unsafe(lengthIn(name, 'char_length'))}) over (rows between unbounded preceding and 1 preceding), 0)::int4
             as before
           from (select ${known(sql, table, 't')} from ${sql(getTableName(table))} t where task_id = ${taskId}
             order by id, created_at limit ${mostMoved.rows + 1}) r) r

@@ -38,7 +38,7 @@ export interface QueuedCommand<T = unknown> {
   /** Pure. Throws a Refusal to change nothing. `other` is the second project's state, if one was named. */
   decide(state: ProjectState, context: Context, other: ProjectState): Decision<T>
   /** The answer once more, from the command's first event in the log. */
-  recall(event: StoredEvent): T | undefined
+  recall(event: StoredEvent, state: ProjectState): T | undefined
   /** When the command was queued, on the clock of performance.now(). */
   since: number
   resolve(answer: T): void

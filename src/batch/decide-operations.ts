@@ -1,9 +1,11 @@
 import { evolve } from '../actor/evolve.ts'
 import type { ProjectState, State } from '../actor/state.ts'
 import type { Known } from '../commands/command.ts'
+import { mapIds } from '../commands/input.ts'
 import { decide } from '../commands/decide.ts'
 import type { Person } from '../reads/people.ts'
 import { type Change, isSame } from '../model/events.ts'
+import { visible } from '../model/references.ts'
 import { conflict } from '../wire/refusals.ts'
 import { inTurn } from './in-turn.ts'
 import { type Kind, type Kinds, type Operation, subjectOf } from './kinds.ts'
@@ -33,7 +35,8 @@ export function decideOperations(
   const results = inTurn(operations, ({ op, as, was, ifMatch, ...given }, n) => {
     const kind = kinds.get(op)!
     const input = { ...given }
-    for (const key of kind.ids) if (isReference(input[key])) input[key] = namedBy(names, input[key])?.id
+    const idOf = (id: string) => (isReference(id) ? namedBy(names, id)?.id : id)
+    for (const key of kind.ids) if (input[key]) input[key] = mapIds(input[key], idOf)
     const subject = subjectOf(kind, input)
     const person = known.found?.people[n] ?? namedBy(names, subjectOf(kind, given))?.person
     const before = subject === undefined ? undefined : rowOf(trial, kind.noun, subject)
@@ -53,7 +56,7 @@ const namedBy = (names: ReadonlyMap<string, Named>, reference: unknown): Named |
   isReference(reference) ? names.get(reference.slice(1)) : undefined
 
 const rowOf = (state: State, noun: Kind['noun'], id: string): object | null | undefined =>
-  noun === 'project' ? state.project : state.row(noun, id)
+  noun === 'project' ? state.project : visible(state, noun, state.row(noun, id))
 
 /** Conflicts by field: what others changed meanwhile does no harm where nobody compares it. @throws Refusal 409 */
 function requireAsWas(row: object | null | undefined, was: Record<string, unknown> = {}): void {

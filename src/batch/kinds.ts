@@ -34,7 +34,7 @@ const isInside = (command: Command<never>): boolean =>
   command.least !== 'nobody' &&
   (model().entities[nounOf(command)]?.load ?? 'on demand') !== 'on demand'
 
-const nounOf = ({ name }: Command<never>) => name.slice(0, name.indexOf('.')) as Entity
+const nounOf = ({ noun }: Command<never>) => noun as Entity
 
 export function kindsOf(commands: Command<never>[]): Kinds {
   const views = new Map(

@@ -50,7 +50,11 @@ function reference({ format: _, ...schema }: TSchema): TSchema {
         description: told,
         anyOf: schema.anyOf.map((one: TSchema) => without(one)),
       } as unknown as TSchema)
-    : ({ ...schema, description: told } as unknown as TSchema)
+    : ({
+        ...schema,
+        ...(schema.items && { items: without(schema.items) }),
+        description: told,
+      } as unknown as TSchema)
 }
 const without = ({ format: _, ...schema }: TSchema) => schema
 

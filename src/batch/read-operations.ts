@@ -1,5 +1,6 @@
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import type { TObject, TSchema } from '@sinclair/typebox'
+import { mapIds } from '../commands/input.ts'
 import { canonicalId } from '../ids.ts'
 import { parseInstant } from '../schema/text.ts'
 import { nearest } from '../schema/nearest.ts'
@@ -58,8 +59,8 @@ function tidied({ command, ids, schema }: Kind, given: Operation): Operation {
   for (const key of [...besides, ...Object.keys(command.input.properties)])
     if (given[key] !== undefined) operation[key] = given[key]
   for (const key of ids)
-    if (typeof operation[key] === 'string' && !isReference(operation[key]))
-      operation[key] = canonicalId(operation[key])
+    if (operation[key])
+      operation[key] = mapIds(operation[key], (id) => (isReference(id) ? id : canonicalId(id)))
   if (given.was) {
     const fields = Object.entries(given.was)
     const { properties } = schema.properties.was as TObject
@@ -70,6 +71,7 @@ function tidied({ command, ids, schema }: Kind, given: Operation): Operation {
 
 /** Ids and instants as rows hold them, however they are written. */
 function stored({ anyOf = [], ...schema }: TSchema, value: unknown): unknown {
+  if (Array.isArray(value) && schema.items) return value.map((one) => stored(schema.items, one))
   if (typeof value !== 'string') return value
   const formats = [schema, ...anyOf].map(({ format }) => format)
   if (formats.includes('uuid')) return canonicalId(value)
@@ -82,7 +84,8 @@ export const isReference = (value: unknown): value is string =>
 function requireKnown({ ids }: Kind, operation: Operation, names: Names): void {
   if (operation.as !== undefined && names.has(operation.as))
     throw badRequest('as must be a name that no operation before has')
-  const lost = ids.find((key) => isReference(operation[key]) && !names.has(operation[key].slice(1)))
+  const isLost = (id: unknown) => isReference(id) && !names.has(id.slice(1))
+  const lost = ids.find((key) => [operation[key]].flat().some(isLost))
   if (lost) throw badRequest(`${lost} must be an id, or the #name of an operation before`)
 }
 

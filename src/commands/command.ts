@@ -101,6 +101,8 @@ export interface Command<Input extends object = object, Row = unknown> extends D
   isExpensive?(input: Input): boolean
   /** Its answer is kept with its commit: its first event does not say all of it. */
   keepsAnswer?: boolean
+  /** The entity that it is about, or what else its name begins with. */
+  noun: string
   /** The answer from that event alone, where it says all of it and so was not kept. */
   recalls?(event: StoredEvent, person?: Person): Row | undefined
   /** Whose account the rule or the answer asks for. */
@@ -111,7 +113,7 @@ export interface Command<Input extends object = object, Row = unknown> extends D
 
 type Definition<S extends TObject, Row> = Omit<
   Command<Static<S>, Row>,
-  'name' | 'input' | 'status' | 'scope'
+  'name' | 'noun' | 'input' | 'status' | 'scope'
 > & {
   input: S
   status?: Declared['status']
@@ -124,6 +126,7 @@ export const command = <S extends TObject, Row>(
   definition: Definition<S, Row>,
 ): Command<Static<S>, Row> => ({
   name,
+  noun: name.slice(0, name.indexOf('.')),
   status: 200,
   scope: scopeOfWrite(definition.least),
   ...definition,

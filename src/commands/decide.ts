@@ -5,6 +5,7 @@ import { requireRole } from '../identity/roles.ts'
 import { type ProjectRoles, reaches, requireScope, requireUnbound, roleIn } from '../identity/scopes.ts'
 import type { Entity } from '../model/entities.ts'
 import { definitionOf } from '../model/model.ts'
+import { referencesOf, visible, withReferences } from '../model/references.ts'
 import { idTaken, notFound } from '../wire/refusals.ts'
 import type { Command, Declared, Known } from './command.ts'
 
@@ -24,7 +25,10 @@ export function decide<Input extends object, Row>(
 ): Decision<Row> {
   requireHere(command, state, input)
   authorize(command, state, known.caller, input, other)
-  return command.decide(state, known, input, other)
+  const entity = command.noun as Entity
+  if (!referencesOf(entity)) return command.decide(state, known, input, other)
+  const decision = command.decide(state, known, withReferences(other, entity, input), other)
+  return { ...decision, answer: visible(other, entity, decision.answer) }
 }
 
 /** The project beside its own that a command writes: the one that a task moves to. */

@@ -4,6 +4,7 @@ import type { ProjectState } from '../actor/state.ts'
 import { type Guard, ownGuard } from '../commit/idempotency.ts'
 import type { Context, Decision } from '../log/rule.ts'
 import type { StoredEvent } from '../model/events.ts'
+import { visible } from '../model/references.ts'
 import type { Person } from '../reads/people.ts'
 import { etagOf } from '../wire/answers.ts'
 import type { Reply } from '../wire/reply.ts'
@@ -74,9 +75,10 @@ export class Execution implements QueuedCommand<Reply> {
   }
 
   /** A reply that was not kept follows from the command's first event. */
-  recall(event: StoredEvent): Reply | undefined {
+  recall(event: StoredEvent, state: ProjectState): Reply | undefined {
     const { command, lookups } = this
-    if (!command.keepsAnswer) return replyOf(command, event.after, lookups.person)
+    const { entity, after } = event
+    if (!command.keepsAnswer) return replyOf(command, visible(state, entity, after), lookups.person)
     const answer = command.recalls?.(event, lookups.person)
     return answer === undefined ? undefined : replyOf(command, answer, lookups.person)
   }

@@ -1,3 +1,4 @@
+import { isIdsSchema } from '../model/fields.ts'
 import { Kind, type TObject, type TProperties, type TSchema, Type, TypeRegistry } from '@sinclair/typebox'
 
 // Whether there is such a thing is asked where it is looked for: what is no id names nothing, and is not found.
@@ -35,9 +36,18 @@ export const OwnId = () =>
 /** True for an id that a client makes: it names nothing yet. */
 export const isOwnIdSchema = (schema: TSchema): boolean => schema[Kind] === 'DocketOwnId'
 
-/** True for the schema of an id, or of an id that may be null. */
+/** True for the schema of an id, of an id that may be null, or of a list of ids. */
 export const isIdSchema = (schema: TSchema): boolean =>
-  schema[Kind] === 'DocketId' || isOwnIdSchema(schema) || (schema.anyOf ?? []).some(isIdSchema)
+  schema[Kind] === 'DocketId' ||
+  isIdsSchema(schema) ||
+  isOwnIdSchema(schema) ||
+  (schema.anyOf ?? []).some(isIdSchema)
+
+/** The value of such a field, with each of its ids replaced. */
+export function mapIds(value: unknown, replace: (id: string) => unknown): unknown {
+  if (Array.isArray(value)) return value.map(replace)
+  return typeof value === 'string' ? replace(value) : value
+}
 
 /**
  * A JSON body: unknown fields are refused, for a misspelt one must not be lost. What else the resource shows may come

@@ -1,5 +1,5 @@
 import type { Declared } from './command.ts'
-import { isIdSchema } from './input.ts'
+import { isIdSchema, mapIds } from './input.ts'
 import { canonicalId } from '../ids.ts'
 
 /** The fields of the input that the path gives, by the name they have there: `:id` is what the command runs at. */
@@ -18,7 +18,7 @@ export function readInput<Input extends object, Row>(path: string, command: Decl
     const input: Record<string, unknown> = {}
     const fields = (body ?? {}) as Record<string, unknown>
     for (const key of keys) if (fields[key] !== undefined) input[key] = fields[key]
-    for (const key of ids) if (typeof input[key] === 'string') input[key] = canonicalId(input[key])
+    for (const key of ids) if (input[key]) input[key] = mapIds(input[key], canonicalId)
     for (const [name, key] of given) input[key] = params[name]
     for (const key of inQuery) if (query[key] !== undefined) input[key] = query[key]
     return (command.reads?.(input as Input) ?? input) as Input

@@ -1,4 +1,5 @@
 import { getTableName } from 'drizzle-orm'
+import { isOfLaterEntity } from '../../drizzle/schema/log.ts'
 import type { MemberRow } from '../../drizzle/rows.ts'
 import type { ChildOfTask, Entity, Rows } from '../model/entities.ts'
 import { model } from '../model/model.ts'
@@ -7,7 +8,7 @@ import type { LoggedEvent, Past, Unassigned } from './past.ts'
 import type { Sql } from '../postgres/database.ts'
 import { untilFull } from '../reads/pages.ts'
 import { returnsOtherwise } from './asked-events.ts'
-import { mostAround, mostCharacters } from './limits.ts'
+import { mostAround, mostCharacters } from './overtaken.ts'
 
 // One row more than the limit says that it is too much.
 
@@ -74,7 +75,9 @@ export async function goneSince(
       ? []
       : sql<Since[]>`
       select q.seq::float8 as seq, true as is_gone, false as is_elsewhere from ${each(members)} where exists (
-        select from events e where e.project_id = q.of_id and e.type = 'member.removed' and e.seq > q.seq and ${named})`,
+        select from events e where e.project_id = q.of_id and e.type = 'member.removed' and e.seq > q.seq and ${named})
+      or exists (select from events e where e.project_id = q.of_id and ${sql.unsafe(isOfLaterEntity('e'))}
+        and e.after is null and e.seq > q.seq and ${named})`,
     others.length === 0
       ? []
       : sql<Since[]>`

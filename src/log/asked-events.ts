@@ -2,7 +2,7 @@ import type { AskedOfLog, LoggedEvent } from './past.ts'
 import type { Sql } from '../postgres/database.ts'
 import { eventFields } from '../postgres/event-fields.ts'
 import { untilFull } from '../reads/pages.ts'
-import { mostAround, mostCharacters, mostUndone } from './limits.ts'
+import { mostAround, mostCharacters, mostUndone } from './overtaken.ts'
 
 /** A project at the version that a command is decided on. */
 interface At {

@@ -5,7 +5,9 @@ import { columnsOf } from '../postgres/columns.ts'
 import type { Sql } from '../postgres/database.ts'
 import { type Page, startOf, untilFull } from '../reads/pages.ts'
 import type { Person } from '../reads/people.ts'
+import type { Moment } from './moments.ts'
 import { firstRows, sourcesOf } from './rows-at.ts'
+import { shownColumns } from './shown-columns.ts'
 
 /** A row with the account whose name its view shows; name and email are null once the account is deleted. */
 export type Named<R> = R & { personName?: string | null; personEmail?: string | null }
@@ -17,6 +19,7 @@ export function childPage<E extends Entity>(
   parentId: string,
   page: Page,
   sources = sourcesOf(sql, entity),
+  moment?: Moment,
 ) {
   const { table, parent, person } = definitionOf(entity)
   const columns = columnsOf(table)
@@ -27,10 +30,11 @@ export function childPage<E extends Entity>(
     by: sql`t.id, t.created_at`,
     limit: page.limit + 1,
   })
+  const shown = shownColumns(sql, entity, 't', moment)
   const found = person
-    ? sql`select t.*, u.name as person_name, u.email as person_email
+    ? sql`select ${shown}, u.name as person_name, u.email as person_email
         from ${rows} t left join users u on u.id = t.${sql.unsafe(nameOf(person))} order by t.id`
-    : sql`select t.* from ${rows} t order by t.id`
+    : sql`select ${shown} from ${rows} t order by t.id`
   return sql<Named<Rows[E]>[]>`${untilFull(sql, found, sql.unsafe(texts.join(' + ') || '0'))}`
 }
 

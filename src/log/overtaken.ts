@@ -1,5 +1,6 @@
+import { conflict, Refusal } from '../wire/refusals.ts'
+import { mostMoved } from './children.ts'
 import type { LoggedEvent } from './past.ts'
-import { Refusal } from '../wire/refusals.ts'
 
 /** What an event did is no longer so: which later ones changed it, the log says. */
 export class Overtaken extends Refusal {
@@ -16,3 +17,16 @@ export class Overtaken extends Refusal {
     super(409, `Seq ${event.seq} cannot be undone: ${what} changed since${named}`)
   }
 }
+
+/** Events that are undone at once, at most. */
+export const mostUndone = 500
+/** Rows that come or go with them, at most. */
+export const mostAround = mostMoved.rows
+/** Characters in the texts of events and rows, at most. */
+export const mostCharacters = mostMoved.characters
+
+export const tooMany = () => conflict(`At most ${mostUndone} events are undone at once`)
+export const tooMuch = () =>
+  conflict(
+    `Too much would come or go: more than ${mostMoved.rows} rows, or ${mostMoved.characters} characters in them`,
+  )

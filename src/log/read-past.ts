@@ -9,7 +9,7 @@ import { notFound } from '../wire/refusals.ts'
 import { goneSince, hangingOn, takenFrom } from './around.ts'
 import { askedEvents } from './asked-events.ts'
 import { childrenOf } from './children-before.ts'
-import { mostAround, mostUndone, tooMany, tooMuch } from './limits.ts'
+import { mostAround, mostUndone, tooMany, tooMuch } from './overtaken.ts'
 
 interface Means {
   sql: Sql

@@ -2,7 +2,7 @@ import { getTableName } from 'drizzle-orm'
 import { lastId } from '../ids.ts'
 import type { Entity } from '../model/entities.ts'
 import { definitionOf } from '../model/model.ts'
-import { columnsOf } from '../postgres/columns.ts'
+import { type Column, columnsOf } from '../postgres/columns.ts'
 import type { Sql, SqlPart } from '../postgres/database.ts'
 import type { Moment } from './moments.ts'
 
@@ -56,7 +56,7 @@ export function wordsOf(sql: Sql, entity: Entity) {
   return {
     table: sql.unsafe(getTableName(table)),
     names: list(({ name }) => name),
-    fields: list(({ key, name }) => `r."${key}" as ${name}`),
+    fields: list((column) => `${valueOf(column)} as ${column.name}`),
     record: list(({ key, type }) => `"${key}" ${type}`),
   }
 }
@@ -65,4 +65,16 @@ const selectOf = (entity: Entity): string => {
   const { table } = definitionOf(entity)
   const names = columnsOf(table).map(({ name }) => name)
   return `select ${names.join(', ')} from ${getTableName(table)}`
+}
+
+/** A column's value in an event: its default in events from before there was such a column. */
+function valueOf({ key, type, fallback }: Column): string {
+  if (fallback === undefined) return `r."${key}"`
+  const isList = Array.isArray(fallback) && type !== 'jsonb'
+  const text = isList
+    ? `{${fallback.join()}}`
+    : type === 'jsonb'
+      ? JSON.stringify(fallback)
+      : String(fallback)
+  return `coalesce(r."${key}", '${text}'::${type})`
 }

@@ -1,6 +1,7 @@
 import type { ChildOfTask, Entity, Rows, StoredRows } from '../model/entities.ts'
 import type { Change } from '../model/events.ts'
 import { definitionOf, model } from '../model/model.ts'
+import { columnsOf } from '../postgres/columns.ts'
 import type { Children } from './children.ts'
 
 /** What came into the project with a task, of each entity that the event names. */
@@ -33,6 +34,14 @@ export function rowAfter<E extends Entity>({ type, after }: Pick<Change<E>, 'typ
   for (const { plural } of model().ofTask) delete row[plural]
   delete row.changed
   return row as unknown as Rows[E]
+}
+
+/** A row of an event, with the defaults of fields that there were not yet. */
+export function completed<R extends object>(entity: Entity, row: R): R {
+  const missing = columnsOf(definitionOf(entity).table).filter(
+    ({ key, fallback }) => !(key in row) && fallback !== undefined,
+  )
+  return { ...Object.fromEntries(missing.map(({ key, fallback }) => [key, fallback])), ...row }
 }
 
 /** The part of a stored row that events hold. */

@@ -13,6 +13,12 @@ export type Admit = (asking: Asking, event: StoredEvent) => void
 /** The verb of the inverse of an event, with the rights that it takes; or the error that rejects every undo. */
 export type Undo<Verb extends string = string> = { by: Verb; admit: Admit } | (() => Refusal)
 
+/** The entity that a field refers to, and its ids after a move to another project: of the rows with the same `by`, or none. */
+export interface Reference {
+  to: Entity
+  onMove: 'drop' | { by: string }
+}
+
 /** What a row belongs to: it is deleted, restored and purged with that. */
 export type Parent = 'project' | 'task' | 'service_account'
 
@@ -35,6 +41,8 @@ export interface Definition<E extends Entity = Entity> {
   /** The field with the id of the account whose name the view shows. */
   person?: string & keyof Rows[E]
   events: Record<string, Undo>
+  /** The fields that hold ids of rows of other entities of the project: one id, or a list. */
+  references?: Record<string, Reference>
   /** The columns that no event holds: secrets, and values that change without an event. */
   untold?: readonly string[]
   /** A worker deletes the row, after the event that says so. */

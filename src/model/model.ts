@@ -1,5 +1,5 @@
-import { columnsOf } from '../postgres/columns.ts'
-import type { Definition, Undo } from './definition.ts'
+import { type Column, columnsOf } from '../postgres/columns.ts'
+import type { Definition, Reference, Undo } from './definition.ts'
 import type { ChildOfTask, Entity, EventType } from './entities.ts'
 
 export interface Model {
@@ -12,8 +12,19 @@ export interface Model {
   /** The entities that belong to tasks. */
   ofTask: Definition<ChildOfTask>[]
   eventTypes: EventType[]
+  /** The reference fields of each entity that has some. */
+  references: Partial<Record<Entity, ReferenceField[]>>
+  /** The entities that rows refer to. */
+  targets: Set<Entity>
   /** The fields that hold texts, lists or JSON. */
   texts: Record<Entity, string[]>
+}
+
+export interface ReferenceField extends Reference {
+  name: string
+  column: Column
+  /** The field holds a list of ids. */
+  isMany: boolean
 }
 
 let known: Model | undefined
@@ -36,6 +47,13 @@ export function defineModel<const All extends readonly { name: Entity }[]>(
     eventTypes: all.flatMap(({ name, events }) =>
       Object.keys(events).map((verb) => `${name}.${verb}` as EventType),
     ),
+    references: Object.fromEntries(
+      all.flatMap((one) => {
+        const fields = referencesIn(one)
+        return fields.length > 0 ? [[one.name, fields]] : []
+      }),
+    ),
+    targets: new Set(all.flatMap(({ references = {} }) => Object.values(references).map(({ to }) => to))),
     texts: byName(({ table }) =>
       columnsOf(table).flatMap(({ key, type }) => (isLong(type) ? key : [])),
     ) as Model['texts'],
@@ -43,20 +61,28 @@ export function defineModel<const All extends readonly { name: Entity }[]>(
   return known
 }
 
+function referencesIn({ references = {}, table }: Definition): ReferenceField[] {
+  const columns = columnsOf(table)
+  return Object.entries(references).map(([name, reference]) => {
+    const column = columns.find(({ key }) => key === name)!
+    return { ...reference, name, column, isMany: column.type !== 'uuid' }
+  })
+}
+
 const isLong = (type: string): boolean => type === 'text' || type === 'jsonb' || type.endsWith('[]')
 
-/** The entities of the service. @throws Error when none are defined yet: see modules/model.ts */
+/** The entities of the service. @throws Error when none are defined yet: see modules/modules.ts */
 export function model(): Model {
-  if (!known) throw new Error('No entity is defined: modules/model.ts is not loaded')
+  if (!known) throw new Error('No entity is defined: modules/modules.ts is not loaded')
   return known
 }
 
 export const definitionOf = <E extends Entity>(name: E): Definition<E> => model().entities[name]
 
-/** The id of the account whose name the view of a row shows. */
+/** The account whose name the view of a row shows. */
 export function personIn(entity: Entity, row: object): string | null {
   const { person } = definitionOf(entity)
-  return person ? (row as Record<string, string | null>)[person]! : null
+  return person === undefined ? null : ((row as Record<string, string | null>)[person] ?? null)
 }
 
 /** How an event is undone, or why it cannot be. */
@@ -74,4 +100,10 @@ export function lengthOf(entity: Entity, row: object): number {
     else if (value) length += JSON.stringify(value).length
   }
   return length
+}
+
+/** The same in Postgres, of the columns of a row. */
+export function lengthIn(entity: Entity, measure: 'char_length' | 'octet_length'): string {
+  const long = columnsOf(definitionOf(entity).table).filter(({ key }) => model().texts[entity].includes(key))
+  return ['0', ...long.map(({ name }) => `coalesce(${measure}(${name}::text), 0)`)].join(' + ')
 }

@@ -13,7 +13,17 @@ export interface View<Row = unknown> {
   untagged?: boolean
 }
 
-export const view = <Row>(definition: View<Row>): View<Row> => ({
+type Definition<Row> = Omit<View<Row>, 'of'> & Partial<Pick<View<Row>, 'of'>>
+
+/** Defines a view. Without `of` it shows the fields of the row that its schema names. */
+export const view = <Row>({ of, ...definition }: Definition<Row>): View<Row> => ({
   ...definition,
   schema: named(definition.name, definition.schema),
+  of: of ?? fieldsOf(Object.keys(definition.schema.properties)),
 })
+
+const fieldsOf = (names: string[]) => (row: unknown) => {
+  const shown: Record<string, unknown> = {}
+  for (const name of names) shown[name] = (row as Record<string, unknown>)[name]
+  return shown
+}

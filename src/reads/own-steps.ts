@@ -28,6 +28,9 @@ export class OwnSteps {
   private old = new Map<string, Step>()
   private ids = 0
 
+  /** @param isTarget whether rows refer to those of an entity: then what they show depends on those */
+  constructor(private readonly isTarget: (entity: string) => boolean = () => false) {}
+
   /** Takes in what stands for certain. */
   add({ heads, events }: Committed): void {
     const [head, other] = heads
@@ -35,7 +38,7 @@ export class OwnSteps {
     const { expectedEventId, version, lastEventId } = head
     const tasks: string[] = []
     for (const { entity, entityId, before } of events) {
-      if (entity === 'project' || entity === 'member') return
+      if (entity === 'project' || entity === 'member' || this.isTarget(entity)) return
       if (entity === 'task' && before) tasks.push(entityId)
     }
     if (tasks.length > mostTasks) return

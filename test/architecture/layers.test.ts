@@ -45,6 +45,7 @@ const places = [
     'src/http',
     'src/writing.ts',
     'src/services.ts',
+    'src/module.ts',
   ],
   ...['src/local', 'src/process', 'modules', 'workers'],
 ]
@@ -151,12 +152,15 @@ test('only the process entry and the local servers read the environment', () => 
 const namesPackage = (source: Source, pattern: RegExp) =>
   importsOf(source).some(({ name, isPackage }) => isPackage && pattern.test(name))
 
+/** Names the event types, and loads all modules for that. */
+const listOfModules = 'modules/modules.ts'
+
 /** These files and all they load, directly or not. */
 function closureOf(sources: Source[]): Source[] {
   const known = new Map(sources.map((source) => [source.path, source]))
   for (const source of known.values()) {
     for (const { name, isPackage } of runtimeImportsOf(source)) {
-      if (!isPackage && !known.has(name)) known.set(name, read(name))
+      if (!isPackage && name !== listOfModules && !known.has(name)) known.set(name, read(name))
     }
   }
   return [...known.values()]

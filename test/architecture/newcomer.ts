@@ -22,37 +22,22 @@ export const newField: Edit[] = [
   ),
   below(
     'modules/tasks/schema.ts',
-    'const optional = {',
-    "  estimateMinutes: Type.Optional(Nullable(Type.Integer({ minimum: 1, description: 'A whole number of minutes' }))),",
-  ),
-  before(
-    'modules/tasks/schema.ts',
-    'updatedAt: Timestamp(',
-    'estimateMinutes: Type.Union([Type.Integer(), Type.Null()], { examples: [90] }),\n    ',
-  ),
-  before(
-    'modules/tasks/schema.ts',
-    'updatedAt: row.updatedAt',
-    'estimateMinutes: row.estimateMinutes,\n    ',
-  ),
-  below(
-    'modules/tasks/fields.ts',
-    "export const blank: Omit<Editable, 'title'> = {",
-    '  estimateMinutes: null,',
+    'export const fields = {',
+    "  estimateMinutes: field(Nullable(Type.Integer({ minimum: 1, description: 'A whole number of minutes' })), Type.Union([Type.Integer(), Type.Null()], { examples: [90] }), null),",
   ),
 ]
 
 /** A task gets a command: it is done, whatever it was. */
 export const newCommand: Edit[] = [
-  below(
+  before(
     'modules/tasks/schema.ts',
-    "export const TaskId = Input({ id: IdOf('task') })",
-    "export const FinishTask = Input({ id: IdOf('task') })",
+    'export const UnassignTasks = Input({',
+    "export const FinishTask = Input({ id: IdOf('task') })\n",
   ),
   before('modules/tasks/commands.ts', 'CreateTask, ', 'FinishTask, '),
   before(
     'modules/tasks/commands.ts',
-    'export const taskCommands = [',
+    '/** After a member went',
     `export const finishTask = command('task.finish', {
   input: FinishTask,
   at: ofTask(),
@@ -67,12 +52,11 @@ export const newCommand: Edit[] = [
 
 `,
   ),
-  { path: 'modules/tasks/commands.ts', find: 'taskCommands = [', put: 'taskCommands = [finishTask, ' },
   before('modules/tasks/routes.ts', 'createTask, deleteTask', 'finishTask, '),
   below(
     'modules/tasks/routes.ts',
-    '    .use(guarded)',
-    "    .post(...run('/:id/finish', finishTask, 'Finish a task'))",
+    '  writes: [',
+    "    ['post', '/tasks/:id/finish', finishTask, 'Finish a task'],",
   ),
 ]
 

@@ -1,4 +1,4 @@
-import '../../modules/model.ts'
+import '../../modules/modules.ts'
 import { beforeEach, expect, test } from 'bun:test'
 import { ConnectionLost } from '../../src/routing/rpc.ts'
 import { createTask } from '../../modules/tasks/commands.ts'

@@ -1,4 +1,4 @@
-import '../../modules/model.ts'
+import '../../modules/modules.ts'
 import { expect, test } from 'bun:test'
 import { openCommit, type Unit } from '../../src/commit/commit.ts'
 import { newId, nilId } from '../../src/ids.ts'

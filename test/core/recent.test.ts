@@ -1,4 +1,4 @@
-import '../../modules/model.ts'
+import '../../modules/modules.ts'
 import { beforeEach, expect, test } from 'bun:test'
 import { Recent } from '../../src/commit/recent.ts'
 import type { StoredEvent } from '../../src/model/events.ts'

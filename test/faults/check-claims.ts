@@ -1,4 +1,4 @@
-import { model } from '../../modules/model.ts'
+import { model } from '../../modules/modules.ts'
 import { worker } from '../../workers/cascade.ts'
 import { eventsOfBatch } from './check-batches.ts'
 import { eventsOfUndo } from './check-undos.ts'

@@ -1,4 +1,4 @@
-import { model } from '../../modules/model.ts'
+import { model } from '../../modules/modules.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
 import { fold, nothing } from '../../src/log/fold.ts'
 import { suffices, type Role } from '../../src/identity/roles.ts'

@@ -1,5 +1,5 @@
 import { EventSource } from 'eventsource'
-import { model } from '../../modules/model.ts'
+import { model } from '../../modules/modules.ts'
 import type { FeedEvent } from './feed.ts'
 
 /** Follows a project as any client does; `seen` grows, and `until` resolves when it has so many. */

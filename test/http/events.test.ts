@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { model } from '../../modules/model.ts'
+import { model } from '../../modules/modules.ts'
 import { type Body, invite, make, register } from '../support/client.ts'
 import { forFile, openTestService } from '../support/service.ts'
 import { said } from './answers.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { model } from '../../modules/model.ts'
+import { model } from '../../modules/modules.ts'
 import { Random } from '../faults/random.ts'
 import { beginLife, liveOn } from '../past/life.ts'
 import { invite, make, type Person, register } from '../support/client.ts'

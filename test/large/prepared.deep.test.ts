@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { readFile } from 'node:fs/promises'
-import { model } from '../../modules/model.ts'
+import { model } from '../../modules/modules.ts'
 import { sorts } from '../../modules/tasks/list-query.ts'
 import { priorities, statuses } from '../../modules/tasks/schema.ts'
 import { openShapes } from '../../src/commit/shapes.ts'

@@ -1,4 +1,4 @@
-import '../../modules/model.ts'
+import '../../modules/modules.ts'
 import { expect, test } from 'bun:test'
 import type { Outcome, Unit } from '../../src/commit/commit.ts'
 import type { QueuedCommand } from '../../src/actor/queued-command.ts'

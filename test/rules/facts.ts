@@ -1,4 +1,4 @@
-import '../../modules/model.ts'
+import '../../modules/modules.ts'
 import type { CommentRow, MemberRow, ProjectRow, SubtaskRow, TaskRow } from '../../drizzle/rows.ts'
 import type { Change } from '../../src/model/events.ts'
 import type { Entity, EventType, Rows } from '../../src/model/entities.ts'

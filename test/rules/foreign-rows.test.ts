@@ -1,4 +1,4 @@
-import '../../modules/model.ts'
+import '../../modules/modules.ts'
 import { expect, test } from 'bun:test'
 import { invert, type Undoing } from '../../modules/undo/invert.ts'
 import { State } from '../../src/actor/state.ts'

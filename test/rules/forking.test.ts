@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { model } from '../../modules/model.ts'
+import { model } from '../../modules/modules.ts'
 import type { MemberRow } from '../../drizzle/rows.ts'
 import { updateTask } from '../../modules/tasks/commands.ts'
 import { evolve } from '../../src/actor/evolve.ts'

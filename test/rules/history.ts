@@ -1,5 +1,5 @@
 import { expect } from 'bun:test'
-import { model } from '../../modules/model.ts'
+import { model } from '../../modules/modules.ts'
 import type { Entity } from '../../src/model/entities.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
 import { fold, nothing } from '../../src/log/fold.ts'

@@ -1,4 +1,4 @@
-import { model } from '../../modules/model.ts'
+import { model } from '../../modules/modules.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { pruned, readTables } from './history.ts'

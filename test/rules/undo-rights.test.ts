@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { model } from '../../modules/model.ts'
+import { model } from '../../modules/modules.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
 import type { EventType } from '../../src/model/entities.ts'
 import { undoOf } from '../../src/model/model.ts'

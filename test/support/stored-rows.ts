@@ -1,4 +1,4 @@
-import { model } from '../../modules/model.ts'
+import { model } from '../../modules/modules.ts'
 import type { Entity } from '../../src/model/entities.ts'
 import { columnsOf } from '../../src/postgres/columns.ts'
 import type { Sql } from '../../src/postgres/database.ts'

@@ -1,5 +1,5 @@
 import { getTableName } from 'drizzle-orm'
-import { model } from '../../modules/model.ts'
+import { model } from '../../modules/modules.ts'
 import { deleteProject } from '../../modules/projects/commands.ts'
 import { isId } from '../../src/ids.ts'
 import { normalEmail } from '../../src/schema/text.ts'

@@ -1,0 +1,14 @@
+import { defineModel } from '../src/model/model.ts'
+import { comments } from './comments/routes.ts'
+import { members } from './members/routes.ts'
+import { projects } from './projects/routes.ts'
+import { serviceAccount, token } from './service-accounts/entity.ts'
+import { subtasks } from './subtasks/routes.ts'
+import { tasks } from './tasks/routes.ts'
+import { webhook } from './webhooks/entity.ts'
+
+/** The modules that are an entity with its commands and reads. A new one is listed here and nowhere else. */
+export const modules = [projects, members, tasks, subtasks, comments]
+
+/** All entities of the service. */
+export const model = defineModel([...modules.map(({ entity }) => entity), webhook, serviceAccount, token])

@@ -1,0 +1,107 @@
+import type { Static, TObject } from '@sinclair/typebox'
+import { requireMatch } from '../actor/precondition.ts'
+import type { ProjectState } from '../actor/state.ts'
+import type { Role } from '../identity/roles.ts'
+import type { Decision } from '../log/rule.ts'
+import type { Definition } from '../model/definition.ts'
+import type { Entity, EventType, Rows } from '../model/entities.ts'
+import { appeared, type Change, differing, removed, updated } from '../model/events.ts'
+import { idTaken, type Refusal } from '../wire/refusals.ts'
+import { atRow, type At, command, type Command, type Known } from './command.ts'
+import { idFor } from './decide.ts'
+import { IdOf, Input } from './input.ts'
+
+// The commands that most entities have: to create, update and delete a row.
+
+interface RowCommand<Given> {
+  about?: string
+  least: Role
+  refuses?: Refusal[]
+  whom?: Command<object & Given>['whom']
+}
+
+type Fields<E extends Entity> = Omit<Rows[E], 'id' | 'eventId'>
+
+interface Creation<E extends Entity, S extends TObject> extends RowCommand<Static<S>> {
+  input: S
+  at: At
+  /** The path that the id of the new row follows. */
+  path: string
+  fields(input: Static<S>, known: Known, state: ProjectState): Fields<E>
+}
+
+/** The command that creates a row. Its input has an optional `id`, that of the client. */
+export const creation = <E extends Entity, S extends TObject>(
+  { name, view }: Definition<E>,
+  { fields, path, refuses = [], ...definition }: Creation<E, S>,
+) =>
+  command<S, Rows[E]>(`${name}.create`, {
+    ...definition,
+    takesOwnId: true,
+    decide(state, known, input) {
+      const id = idFor(state, known, (input as { id?: string }).id)
+      const row = { id, ...fields(input, known, state) }
+      return changing<E>(appeared(state, known, typeOf(name, 'created'), row as never))
+    },
+    shows: view,
+    status: 201,
+    refuses: [...refuses, idTaken()],
+    madeAt: (id) => `${path}/${id}`,
+  })
+
+interface Update<E extends Entity, S extends TObject> extends RowCommand<Static<S>> {
+  input: S
+  /** The wanted fields; undefined keeps a field. @throws Refusal */
+  fields(input: Static<S>, known: Known, row: Rows[E]): Partial<Fields<E>>
+}
+
+/** The command that changes the fields of a row that are wanted otherwise. */
+export const update = <E extends Entity, S extends TObject>(
+  { name, view }: Definition<E>,
+  { fields, ...definition }: Update<E, S>,
+) =>
+  command<S, Rows[E]>(`${name}.update`, {
+    ...definition,
+    at: atRow(name),
+    decide(state, known, input) {
+      const row = state.present(name, (input as { id: string }).id) as Rows[E]
+      const wanted = fields(input, known, row)
+      requireMatch(known, row)
+      const others = differing<Partial<Fields<E>>>(row, wanted)
+      if (!others) return { changes: [], answer: row }
+      const at = 'updatedAt' in row ? { updatedAt: known.now } : {}
+      return changing<E>(updated(state, known, typeOf(name, 'updated'), row as never, { ...others, ...at }))
+    },
+    shows: view,
+  })
+
+interface Deletion<E extends Entity> extends RowCommand<{ id: string }> {
+  /** @throws Refusal when the caller may not delete this row */
+  check?(row: Rows[E], known: Known, state: ProjectState): void
+}
+
+/** The command that deletes a row. */
+export const deletion = <E extends Entity>(
+  { name, noun }: Definition<E>,
+  { check, ...definition }: Deletion<E>,
+) =>
+  command(`${name}.delete`, {
+    ...definition,
+    input: Input({ id: IdOf(name) }),
+    at: atRow(name),
+    decide(state, known, { id }) {
+      const row = state.present(name, id) as Rows[E]
+      check?.(row, known, state)
+      requireMatch(known, row)
+      const change = removed(state, known, typeOf(name, 'deleted'), row as never)
+      return { changes: [change as Change], answer: undefined }
+    },
+    says: `${noun} deleted successfully`,
+  })
+
+const typeOf = (entity: Entity, verb: string) => `${entity}.${verb}` as EventType
+
+const changing = <E extends Entity>(change: { after: object }): Decision<Rows[E]> => ({
+  changes: [change as Change],
+  answer: change.after as Rows[E],
+})

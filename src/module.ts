@@ -1,0 +1,27 @@
+import type { Command } from './commands/command.ts'
+import type { Query } from './commands/query.ts'
+import type { Entity } from './model/entities.ts'
+import type { LookUp } from './reads/lookups.ts'
+import type { Versioned } from './reads/versions.ts'
+import type { Services } from './services.ts'
+
+type Write = readonly [
+  method: 'post' | 'patch' | 'delete',
+  path: string,
+  command: Command<never>,
+  summary: string,
+]
+type Read = readonly [path: string, query: Query, summary: string]
+
+/** A contents page: the routes of a module, and the entity that it is about. */
+export interface Module {
+  entity?: { name: Entity }
+  writes?: readonly Write[]
+  reads?(services: Services, seeTask: LookUp<Versioned & { eventId: string }>): Read[]
+  /** Commands without a route: the service's own work. */
+  ownWork?: Command<never>[]
+}
+
+/** All commands of modules. */
+export const commandsOf = (modules: Module[]): Command<never>[] =>
+  modules.flatMap(({ writes = [], ownWork = [] }) => [...writes.map(([, , command]) => command), ...ownWork])
