@@ -46,10 +46,7 @@ export async function insertAccount(
     owed as (${owe(sql, owed)}),
     noted as (${note(sql, kept)})
     select id from done`
-  return certainly(
-    async () => (await insert()).length === 1,
-    async () => (await accountById(sql, id)) !== undefined,
-  )
+  return certainly(insert, () => sql`select from users where id = ${id}`)
 }
 
 /** Puts `after` in the place of `before`; false when the account is no longer as it was. */
@@ -68,10 +65,7 @@ export async function replaceAccount(
     ended as (${endTokens(sql, sql`${after.tokenVersion}::int4`)}),
     noted as (${note(sql, kept)})
     select id from done`
-  return certainly(
-    async () => (await replace()).length === 1,
-    async () => (await sql`select from users where ${isStill(sql, after)}`).length === 1,
-  )
+  return certainly(replace, () => sql`select from users where ${isStill(sql, after)}`)
 }
 
 /** The job that ends what an account leaves. */
@@ -92,10 +86,7 @@ export async function deleteAccount(sql: Sql, account: Account, closing: OwedJob
     owed as (${owe(sql, closing)}),
     noted as (${note(sql, kept)})
     select id from done`
-  return certainly(
-    async () => (await remove()).length === 1,
-    async () => (await accountById(sql, account.id)) === undefined,
-  )
+  return certainly(remove, () => sql`select where not exists (select from users where id = ${account.id})`)
 }
 
 /** Keeps the answer to a sign-in, if it has a key. */
@@ -122,10 +113,8 @@ export async function revokeTokens(sql: Sql, { userId, version }: Claims, kept?:
     ended as (${endTokens(sql, sql`${version + 1}::int4`)}),
     noted as (${note(sql, kept)})
     select id from done`
-  return certainly(
-    async () => (await revoke()).length === 1,
-    async () => (await accountById(sql, userId))?.tokenVersion === version + 1,
-  )
+  const isRevoked = () => sql`select from users where id = ${userId} and token_version = ${version + 1}`
+  return certainly(revoke, isRevoked)
 }
 
 /** All of an account that ever changes, compared and swapped. */

@@ -12,8 +12,7 @@ export async function oweMail(sql: Sql, job: OwedJob, kept?: Kept): Promise<void
     with done as (select), owed as (${owe(sql, job)}),
     noted as (${note(sql, kept)})
     select`
-  const stands = async () => (await sql`select from outbox where id = ${job.id}`).length === 1
-  await certainly(async () => (await insert(), true), stands)
+  await certainly(insert, () => sql`select from outbox where id = ${job.id}`)
 }
 
 /** A token is good while it is neither used nor expired, for the account and the address that it was made for. */
@@ -30,10 +29,7 @@ export async function verifyEmail(sql: Sql, id: string, kept?: Kept): Promise<bo
       where u.id = token.user_id and u.email = token.email returning u.id),
     noted as (${note(sql, kept)})
     select id from done`
-  return certainly(
-    async () => (await verify()).length === 1,
-    async () => (await sql`select from mail_tokens where id = ${id} and used_at is not null`).length === 1,
-  )
+  return certainly(verify, () => sql`select from mail_tokens where id = ${id} and used_at is not null`)
 }
 
 /** The account whose password this token sets; undefined when the token is not good. */
@@ -59,8 +55,5 @@ export async function resetPassword(
     ended as (${endTokens(sql, sql`done.version`)}),
     noted as (${note(sql, kept)})
     select id from done`
-  return certainly(
-    async () => (await reset()).length === 1,
-    async () => (await sql`select from users where password_hash = ${passwordHash}`).length === 1,
-  )
+  return certainly(reset, () => sql`select from users where password_hash = ${passwordHash}`)
 }

@@ -63,7 +63,7 @@ export async function insertToken(
   }
   let made: Made = 'taken'
   const isMade = async () => (made = await insert()) === 'made'
-  const stands = async () => (await sql`select from api_tokens where id = ${id}`).length === 1
+  const stands = () => sql`select from api_tokens where id = ${id}`
   while (made === 'taken') if (await certainly(isMade, stands)) return 'made'
   return made
 }
@@ -74,8 +74,5 @@ export async function deleteToken(sql: Sql, userId: string, id: string, kept?: K
     with done as (delete from api_tokens where id = ${id} and user_id = ${userId} returning id),
     noted as (${note(sql, kept)})
     select id from done`
-  return certainly(
-    async () => (await remove()).length === 1,
-    async () => (await sql`select from api_tokens where id = ${id}`).length === 0,
-  )
+  return certainly(remove, () => sql`select where not exists (select from api_tokens where id = ${id})`)
 }

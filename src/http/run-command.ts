@@ -1,12 +1,10 @@
 import type { AccountCommand, Command } from '../commands/command.ts'
-import type { Run } from '../commands/route.ts'
 import type { Expensive } from '../admission/expensive.ts'
 import type { Turn } from '../admission/turn.ts'
 import { type Caller, holderOf } from '../identity/caller.ts'
 import { commandHooks } from '../openapi/command-hooks.ts'
 import { readInput } from '../commands/read-input.ts'
-import { readGuard, type WithIdempotency } from './idempotency.ts'
-import type { Limits } from './limits/limits.ts'
+import { readGuard } from './idempotency.ts'
 import {
   type Around,
   type AskedSecretly,
@@ -24,10 +22,7 @@ export interface Asked extends AskedSecretly {
 }
 
 export interface RunMeans extends SecretMeans {
-  limits: Limits
   expensive: Expensive
-  run: Run
-  withIdempotency: WithIdempotency
   traceparentOf(request: Request): string | undefined
 }
 

@@ -56,19 +56,22 @@ export const patiently = <T>(work: () => PromiseLike<T>): Promise<T> =>
     isPassing(error) ? rest().then(work) : Promise.reject(error),
   )
 
+/** What a statement did: it returns a row when it did something. */
+type Outcome = PromiseLike<boolean | readonly unknown[]>
+
 /** Does a write that must not be done twice: when nobody knows whether it was, looks whether it stands before it tries again. */
-export async function certainly(
-  write: () => PromiseLike<boolean>,
-  stands: () => PromiseLike<boolean>,
-): Promise<boolean> {
+export async function certainly(write: () => Outcome, stands: () => Outcome): Promise<boolean> {
   try {
-    return await write()
+    return isDone(await write())
   } catch (error) {
     if (!isPassing(error)) throw error
     await rest()
-    return (await patiently(stands)) || write()
+    return isDone(await patiently(stands)) || isDone(await write())
   }
 }
+
+const isDone = (found: boolean | readonly unknown[]): boolean =>
+  typeof found === 'boolean' ? found : found.length > 0
 
 /** The SQLSTATE or the driver's code of a database error, else an empty string. */
 export function errorCode(error: unknown): string {
