@@ -1,19 +1,21 @@
 import { dlopen, ptr } from 'bun:ffi'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 
-const libc = ['libc.so.6', `libc.musl-${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}.so.1`]
 const signature = { setsockopt: { args: ['i32', 'i32', 'i32', 'ptr', 'u32'], returns: 'i32' } } as const
 const SOL_SOCKET = 1
 const SO_ATTACH_FILTER = 26
 
-/** Drops what asks for a connection (SYN and no ACK in byte 13 of the TCP header), takes everything else. */
-const filter: [code: number, ifTrue: number, ifFalse: number, value: number][] = [
-  [0x30, 0, 0, 13],
-  [0x54, 0, 0, 0x12],
-  [0x15, 0, 1, 0x02],
-  [0x06, 0, 0, 0],
-  [0x06, 0, 0, 0xffff_ffff],
-]
+/**
+ * Drops what asks for a connection (SYN and no ACK in byte 13 of the TCP header), takes everything else. An instruction
+ * of the filter is, from its highest bits on: a value, how many to skip if false, how many if true, the operation.
+ */
+const filter = new BigUint64Array([
+  0x0000000d_00_00_0030n,
+  0x00000012_00_00_0054n,
+  0x00000002_01_00_0015n,
+  0x00000000_00_00_0006n,
+  0xffffffff_00_00_0006n,
+])
 
 /** Some systems allow a socket filter to root alone. */
 export const noFilter = 'the system does not let this user filter the connections of a port'
@@ -24,32 +26,20 @@ export const noFilter = 'the system does not let this user filter the connection
  * @throws Error where the system does not allow it
  */
 export function takeNoNewConnections(port: number): void {
-  const code = new DataView(new ArrayBuffer(8 * filter.length))
-  for (const [i, [operation, ifTrue, ifFalse, value]] of filter.entries()) {
-    code.setUint16(8 * i, operation, true)
-    code.setUint8(8 * i + 2, ifTrue)
-    code.setUint8(8 * i + 3, ifFalse)
-    code.setUint32(8 * i + 4, value, true)
-  }
-  const program = new DataView(new ArrayBuffer(16))
-  program.setUint16(0, filter.length, true)
-  program.setBigUint64(8, BigInt(ptr(code)), true)
-  for (const socket of socketsListeningOn(port)) attach(socket, program)
-}
-
-function attach(socket: number, program: DataView<ArrayBuffer>): void {
+  const program = new BigUint64Array([BigInt(filter.length), BigInt(ptr(filter))])
   const { symbols, close } = openLibc()
-  const answer = symbols.setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, ptr(program), program.byteLength)
+  const attach = (socket: number) =>
+    symbols.setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, ptr(program), program.byteLength)
+  const answers = socketsListeningOn(port).map(attach)
   close()
-  if (answer !== 0) throw new Error(noFilter)
+  if (answers.some((answer) => answer !== 0)) throw new Error(noFilter)
 }
 
 function openLibc() {
-  const [usual, musl] = libc as [string, string]
   try {
-    return dlopen(usual, signature)
+    return dlopen('libc.so.6', signature)
   } catch {
-    return dlopen(musl, signature)
+    return dlopen(`libc.musl-${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}.so.1`, signature)
   }
 }
 

@@ -1,13 +1,13 @@
-import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { chmod, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
-import { type RunAs, serverUser, type User, wayIn } from './postgres-user.ts'
+import { give, type User } from './owner.ts'
+import { type RunAs, serverUser, wayIn } from './postgres-user.ts'
+import { run } from './process.ts'
 import type { Starting } from './say.ts'
 
-const run = promisify(execFile)
 const initTimeoutMs = 120_000
 
 interface Binaries {
@@ -32,10 +32,7 @@ export async function openCluster(dataDir: string, { log, signal }: Starting): P
   const user = await serverUser(dir)
   // The data folder is ours to open; what is in it stays closed, one by one.
   if (user) await chmod(dataDir, (await stat(dataDir)).mode | 0o011)
-  const exists = await stat(dir).then(
-    () => true,
-    () => false,
-  )
+  const exists = existsSync(dir)
   // A new cluster gets its name last, so that an interrupted start leaves no half of one.
   const workDir = exists ? dir : await emptyDir(`${dir}.new`)
   if (user) await give(user, workDir)
@@ -99,10 +96,6 @@ async function initialise(dir: string, initdb: string, { runAs, user, signal }: 
   signal.addEventListener('abort', interrupt)
   await running.finally(() => signal.removeEventListener('abort', interrupt))
   await rename(passwordFile, join(dir, 'docket.password'))
-}
-
-async function give(user: User, path: string): Promise<void> {
-  await run('chown', ['-R', `${user.uid}:${user.gid}`, path])
 }
 
 async function emptyDir(dir: string): Promise<string> {

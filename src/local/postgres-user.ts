@@ -1,14 +1,7 @@
-import { execFile } from 'node:child_process'
 import { stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { promisify } from 'node:util'
-
-const run = promisify(execFile)
-
-export interface User {
-  uid: number
-  gid: number
-}
+import type { User } from './owner.ts'
+import { run } from './process.ts'
 
 /** How to start Postgres: the words before its command line, and the user to spawn it as if not ourselves. */
 export type RunAs = { prefix: string[] } & Partial<User>

@@ -4,7 +4,8 @@ import { readFile, readlink } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { until } from './wait.ts'
 
-const run = promisify(execFile)
+/** Runs a program to its end. */
+export const run = promisify(execFile)
 
 export interface Launch {
   command: string[]
@@ -34,28 +35,6 @@ export function launch({ command, cwd, logFile, uid, gid }: Launch): Launched {
   return { pid: child.pid ?? 0, ended: () => end }
 }
 
-interface Acceptance {
-  dir: string
-  answers(): Promise<boolean>
-  readyTimeoutMs: number
-  stopTimeoutMs: number
-  signal?: AbortSignal
-}
-
-/**
- * Whether a server that was launched answers: false when it ended. One that does not answer in time is ended.
- * @throws the reason of `signal` when the start is given up: the server is ended then too
- */
-export async function accepts(server: Launched, how: Acceptance): Promise<boolean> {
-  const { dir, answers, readyTimeoutMs, stopTimeoutMs, signal } = how
-  const ask = async () => (server.ended() === undefined ? (await answers()) || undefined : false)
-  const accepted = await until(ask, readyTimeoutMs, { signal }).catch(() => undefined)
-  // Without its own way to stop, which may take long: what it was about to read stays as it is.
-  if (accepted === undefined) await end(server.pid, dir, 'SIGQUIT', stopTimeoutMs)
-  signal?.throwIfAborted()
-  return accepted ?? false
-}
-
 /** Whether the process lives and works in `dir`: so is our server told from a stranger with its old pid. */
 export async function worksIn(pid: number, dir: string): Promise<boolean> {
   if (!Number.isInteger(pid) || pid <= 0) return false
@@ -76,7 +55,7 @@ export async function end(
   pid: number,
   dir: string,
   signal: NodeJS.Signals,
-  timeoutMs: number,
+  timeoutMs = 10_000,
 ): Promise<boolean> {
   if (!(await worksIn(pid, dir))) return true
   try {

@@ -1,10 +1,8 @@
-import { execFile } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { promisify } from 'node:util'
+import { run } from './process.ts'
 import type { Say } from './say.ts'
 
-const run = promisify(execFile)
 const stepTimeoutMs = 300_000
 
 // The first that is here is used. Newer distributions ship Valkey instead of Redis.

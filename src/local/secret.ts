@@ -13,7 +13,9 @@ export async function localSecret(dataDir: string): Promise<string> {
 /** The text of a file that only this user can read; `make` writes it when there is none. */
 export async function keptText(path: string, make: () => string): Promise<string> {
   await mkdir(join(path, '..'), { recursive: true })
-  const kept = await read(path)
+  const kept = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error
+  })
   if (kept) return kept
   // Written whole beside its name, then linked: of two processes at once, both get the first one's text.
   const draft = `${path}.${randomBytes(6).toString('hex')}`
@@ -23,11 +25,4 @@ export async function keptText(path: string, make: () => string): Promise<string
   })
   await unlink(draft)
   return readFile(path, 'utf8')
-}
-
-async function read(path: string): Promise<string | undefined> {
-  return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined
-    throw error
-  })
 }

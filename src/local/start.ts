@@ -3,10 +3,11 @@ import { access, mkdir, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type FileLock, tryLock } from './lock.ts'
 import { giveToOwner } from './owner.ts'
-import { startPostgres, stopPostgres } from './postgres.ts'
+import { postgresIn, startPostgres } from './postgres.ts'
 import { NoRedisServer } from './redis-binary.ts'
-import { startRedis, stopRedis } from './redis.ts'
+import { redisIn, startRedis } from './redis.ts'
 import type { Say, Starting } from './say.ts'
+import { stop } from './server.ts'
 import { until } from './wait.ts'
 
 // Long enough for another process that installs Redis meanwhile.
@@ -51,7 +52,7 @@ export async function startLocal(options: LocalOptions): Promise<Local> {
     await giveToOwner(dir, ...ourFiles.map((name) => join(dir, name)))
     const kept = use
     let stopped: Promise<void> | undefined
-    return { databaseUrl, ...redis, stop: () => (stopped ??= stop(dir, kept)) }
+    return { databaseUrl, ...redis, stop: () => (stopped ??= leave(dir, kept)) }
   } catch (error) {
     use?.release()
     await stopUnused(dir).catch(() => {})
@@ -71,7 +72,7 @@ async function redisOf(dir: string, starting: Starting): Promise<Pick<Local, 're
   }
 }
 
-async function stop(dir: string, use: FileLock): Promise<void> {
+async function leave(dir: string, use: FileLock): Promise<void> {
   // Starting and stopping exclude each other, so nobody joins a server that is about to end.
   const gate = await passGate(dir, stopGateTimeoutMs)
   try {
@@ -84,7 +85,8 @@ async function stop(dir: string, use: FileLock): Promise<void> {
 
 async function stopUnused(dir: string): Promise<void> {
   if (!isUnused(dir)) return
-  const results = await Promise.allSettled([stopPostgres(dir), stopRedis(dir)])
+  const servers = [postgresIn(join(dir, 'postgres')), redisIn(join(dir, 'redis'))]
+  const results = await Promise.allSettled(servers.map(stop))
   for (const result of results) if (result.status === 'rejected') throw result.reason
 }
 

@@ -4,8 +4,8 @@ import { Redis } from 'ioredis'
 import { freePort } from '../../src/local/port.ts'
 import { end } from '../../src/local/process.ts'
 import { redisBinary } from '../../src/local/redis-binary.ts'
-import { launchRedis } from '../../src/local/redis.ts'
 import { until } from '../../src/local/wait.ts'
+import { started as startedRedis } from '../support/redis.ts'
 import { masterName, openSentinel } from '../support/redis-group.ts'
 
 const startTimeoutMs = 20_000
@@ -73,9 +73,7 @@ export async function openRedis(dataDir: string) {
 async function started(binary: string, server: Server, what: 'kept' | 'empty'): Promise<void> {
   if (what === 'empty') await rm(server.dir, { recursive: true, force: true })
   await mkdir(server.dir, { recursive: true })
-  const running = await until(() => launchRedis(binary, server.dir, server.port), startTimeoutMs)
-  if (!running) throw new Error(`Redis did not start within ${startTimeoutMs} ms.`)
-  server.pid = running.pid
+  server.pid = (await startedRedis(binary, server.dir, () => server.port)).pid
 }
 
 async function ask(port: number, [name = '', ...args]: string[]): Promise<unknown> {

@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { freePort } from '../../src/local/port.ts'
 import { end } from '../../src/local/process.ts'
 import { redisBinary } from '../../src/local/redis-binary.ts'
-import { launchRedis, type RunningRedis } from '../../src/local/redis.ts'
+import { launchRedis, redisIn } from '../../src/local/redis.ts'
+import { accepts } from '../../src/local/server.ts'
 import { until } from '../../src/local/wait.ts'
 
 const startTimeoutMs = 30_000
@@ -29,7 +30,7 @@ export async function freshRedis(): Promise<FreshRedis> {
   const dir = join(await realpath(setting('TEST_DATA_DIR')), `redis-${randomBytes(6).toString('hex')}`)
   await mkdir(dir)
   const binary = await redisBinary(console.error)
-  let { pid, port } = await started(async () => launchRedis(binary, dir, await freePort()))
+  let { pid, port } = await started(binary, dir, freePort)
   const stop = async () => {
     signal(pid, 'SIGCONT')
     if (!(await end(pid, dir, 'SIGTERM', stopTimeoutMs))) await end(pid, dir, 'SIGKILL', stopTimeoutMs)
@@ -45,7 +46,7 @@ export async function freshRedis(): Promise<FreshRedis> {
     freeze: () => signal(pid, 'SIGSTOP'),
     restart: async () => {
       await stop()
-      pid = (await started(() => launchRedis(binary, dir, port))).pid
+      pid = (await started(binary, dir, () => port)).pid
     },
   }
 }
@@ -55,9 +56,14 @@ export function sharedRedisPrefix(): { url: string; prefix: string } {
   return { url: setting('TEST_REDIS_URL'), prefix: `t${randomBytes(8).toString('hex')}` }
 }
 
-// Retried, because a connection of some other test may hold the port for a moment.
-async function started(launch: () => Promise<RunningRedis | undefined>): Promise<RunningRedis> {
-  const server = await until(launch, startTimeoutMs)
+/** Starts a Redis. Retried, because a connection of some other test may hold the port for a moment. */
+export async function started(binary: string, dir: string, choosePort: () => number | Promise<number>) {
+  const start = async () => {
+    const port = await choosePort()
+    const launched = launchRedis([binary], dir, port)
+    return (await accepts(redisIn(dir), launched, port)) ? { pid: launched.pid, port } : undefined
+  }
+  const server = await until(start, startTimeoutMs)
   if (server) return server
   throw new Error(`Redis did not start within ${startTimeoutMs} ms.`)
 }

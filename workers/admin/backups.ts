@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import process from 'node:process'
-import { calledIn } from '../../src/local/called-in.ts'
+import { calledIn } from '../../src/local/environment.ts'
 import { openFile, openNewFile } from '../backup/files.ts'
 import { restoreBackup } from '../backup/restore.ts'
 import { writeBackup } from '../backup/write.ts'

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 
 /** The names of the variables that this process was given, and of those that come from `.env` files. */
@@ -22,3 +23,6 @@ function textOf(file: string): string {
     return '' // it does not exist, or belongs to somebody else
   }
 }
+
+/** A path as it was written: npm runs a script in the folder of package.json, and notes in which folder npm was called. */
+export const calledIn = (path: string): string => resolve(process.env.INIT_CWD ?? '', path)

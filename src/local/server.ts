@@ -1,0 +1,86 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from './port.ts'
+import { end, type Launched, logTail, worksIn } from './process.ts'
+import { until } from './wait.ts'
+
+const attempts = 5
+// Long, because a server with much data, or after a crash, reads its log first.
+const readyTimeoutMs = 120_000
+
+export interface Running {
+  pid: number
+  port: number
+}
+
+/** A server with its data in one folder. Its log is beside the folder. */
+export interface Server {
+  name: string
+  dir: string
+  /** Ends the server; what it has accepted is kept. */
+  stopSignal: NodeJS.Signals
+  /** The process and the port of the last start, from a file in the folder. */
+  lastStart(): Promise<Running>
+  /** Why the server does not answer on `port`; undefined if it does. */
+  probe(port: number): Promise<string | undefined>
+}
+
+/** The port of the server if it runs; waits until it answers. */
+export async function attach(server: Server, signal: AbortSignal): Promise<number | undefined> {
+  let problem: string | undefined
+  const ask = async () => {
+    const found = await running(server)
+    if (!found) return null
+    problem = await server.probe(found.port)
+    return problem === undefined ? found.port : undefined
+  }
+  const port = await until(ask, readyTimeoutMs, { signal })
+  if (port !== undefined) return port ?? undefined
+  throw new Error(
+    `${server.name} runs but does not answer: ${problem}. ${await logTail(`${server.dir}.log`)}`,
+  )
+}
+
+/** Starts the server on a free port, and returns the port. */
+export async function start(
+  server: Server,
+  launch: (port: number) => Launched,
+  signal: AbortSignal,
+): Promise<number> {
+  for (let attempt = 1; attempt <= attempts; attempt++) {
+    const port = await freePort()
+    if (await accepts(server, launch(port), port, signal)) return port
+    // Another program took the port meanwhile, or processes of a killed server have not ended yet.
+    await sleep(200 * attempt)
+  }
+  throw new Error(`${server.name} does not start. ${await logTail(`${server.dir}.log`)}`)
+}
+
+/**
+ * Whether a server that was launched answers: false when it ended. One that does not answer in time is ended.
+ * @throws the reason of `signal` when the start is given up: the server is ended then too
+ */
+export async function accepts(
+  server: Server,
+  { pid, ended }: Launched,
+  port: number,
+  signal?: AbortSignal,
+): Promise<boolean> {
+  const ask = async () => (ended() ? false : (await server.probe(port)) === undefined || undefined)
+  const accepted = await until(ask, readyTimeoutMs, { signal }).catch(() => undefined)
+  // Without its own way to stop, which may take long: what it was about to read stays as it is.
+  if (accepted === undefined) await end(pid, server.dir, 'SIGQUIT')
+  signal?.throwIfAborted()
+  return accepted ?? false
+}
+
+/** Stops the server, if it runs; its data stays on disk. */
+export async function stop(server: Server): Promise<void> {
+  const found = await running(server)
+  if (found && !(await end(found.pid, server.dir, server.stopSignal)))
+    throw new Error(`${server.name} (pid ${found.pid}) did not stop in time.`)
+}
+
+async function running(server: Server): Promise<Running | undefined> {
+  const last = await server.lastStart().catch(() => undefined)
+  return last && (await worksIn(last.pid, server.dir)) ? last : undefined
+}
