@@ -1,8 +1,11 @@
-import { randomFillSync } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 
-const pool = new Uint8Array(8192)
-let used = pool.length
-const hex = Array.from({ length: 256 }, (_, i) => i.toString(16).padStart(2, '0'))
+/** Random hexadecimal digits, and how many of them are used. */
+let pool = ''
+let used = 0
+const poolBytes = 8_192
+/** 12 bits as digits. */
+const counts = Array.from({ length: 0x1000 }, (_, count) => count.toString(16).padStart(3, '0'))
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
 /** The nil UUID (RFC 9562, 5.9): what every id comes after, and nobody's own. */
@@ -130,19 +133,21 @@ const headAt = remembered((ms) => {
 })
 
 /** Then 12 bits that count (6.2, method 1), and 62 random bits. */
-const idAt = ({ ms, count }: Tick, tail = randomTail()): string =>
-  `${headAt(ms)}${hex[count >> 8]![1]!}${hex[count & 0xff]!}${tail}`
+const idAt = ({ ms, count }: Tick, tail = randomTail()): string => `${headAt(ms)}${counts[count]}${tail}`
 
 function randomTail(): string {
   if (used === pool.length) {
-    randomFillSync(pool)
+    pool = randomBytes(poolBytes).toString('hex')
     used = 0
   }
-  const at = (used += 8) - 8
-  const byte = (n: number) => hex[pool[at + n]!]!
-  const variant = hex[(pool[at]! & 0x3f) | 0x80]! + byte(1)
-  return `-${variant}-${byte(2)}${byte(3)}${byte(4)}${byte(5)}${byte(6)}${byte(7)}`
+  const at = (used += 16) - 16
+  const code = pool.charCodeAt(at)
+  const variant = variants[(code < 0x3a ? code : code + 1) & 3] // the digit's last two bits
+  return `-${variant}${pool.slice(at + 1, at + 4)}-${pool.slice(at + 4, at + 16)}`
 }
+
+/** Two bits that are always 10, and two random ones. */
+const variants = '89ab'
 
 /** The max UUID (RFC 9562, 5.10): what every id comes before. */
 export const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'

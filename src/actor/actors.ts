@@ -156,15 +156,15 @@ export class Actors {
   /** Drops actors that have rested for a while, and the least recently used ones when together they are too much. */
   private tidy(): void {
     let bytes = 0
-    const resting: ProjectActor[] = []
-    for (const actor of this.actors.values()) {
-      bytes += actor.bytes
-      if (actor.idle) resting.push(actor)
-    }
     const stale = performance.now() - this.config.actorIdleMs
+    for (const [id, actor] of this.actors)
+      if (actor.idle && actor.usedAt <= stale) this.actors.delete(id)
+      else bytes += actor.bytes
+    const isTooMuch = () => this.actors.size > this.config.actors || bytes > this.config.actorCacheBytes
+    if (!isTooMuch()) return
+    const resting = [...this.actors.values()].filter(({ idle }) => idle)
     for (const actor of resting.sort((a, b) => a.usedAt - b.usedAt)) {
-      const tooMuch = this.actors.size > this.config.actors || bytes > this.config.actorCacheBytes
-      if (!tooMuch && actor.usedAt > stale) return
+      if (!isTooMuch()) return
       this.actors.delete(actor.projectId)
       bytes -= actor.bytes
     }

@@ -118,7 +118,8 @@ export class State implements ProjectState {
     if (!needs) return true
     if (needs.leaving || needs.past || needs.integrations) return false // asked for each time
     for (const entity of model().byRow) {
-      for (const id of needs[entity] ?? []) if (!this.knows(entity, id)) return false
+      const ids = needs[entity]
+      if (ids) for (const id of ids) if (!this.knows(entity, id)) return false
     }
     return true
   }

@@ -45,18 +45,18 @@ export function openPlaces(sql: Sql, counts = noHits()) {
     },
 
     /** True when something has this id, or is still owed work from when it had. */
-    async isTaken(id: string): Promise<boolean> {
-      return (await findTaken(id)) !== undefined
-    },
+    isTaken: async (id: string): Promise<boolean> => (await findTaken(id)) !== undefined,
 
     /**
      * Runs `work` at the thing's place, and again when it proves to have moved meanwhile.
      * @throws Refusal 404 naming `what`
      */
     async at<T>(kind: Entity, id: string, what: string, work: (place: Place) => Promise<T>): Promise<T> {
-      let place = isId(id) ? (recall(kind, id) ?? (await find[kind](id))) : undefined
+      if (!isId(id)) throw notFound(what)
+      const recalled = recall(kind, id)
+      let place = recalled ?? (await find[kind](id))
       while (place) {
-        known[kind].set(id, place)
+        if (place !== recalled) known[kind].set(id, place)
         try {
           return await work(place)
         } catch (error) {

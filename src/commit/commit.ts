@@ -110,45 +110,62 @@ const isIdTaken = (error: unknown): boolean =>
 const isPrimaryKey = (name = '') => model().all.some(({ table }) => name === `${getTableName(table)}_pkey`)
 
 async function write({ sql, choose }: Writer, units: Unit[]): Promise<Outcome[]> {
-  const heads = units.flatMap(({ heads }, unit) => heads.map((head) => ({ unit, ...head })))
+  const heads = units.flatMap(({ heads }, unit) => numbered(heads, unit))
   const facts = units.flatMap(({ events }, unit) => factsOf(events, unit))
-  const untold = untoldOf(facts)
-  const jobs = units.flatMap(({ jobs }, unit) => jobs.map((job) => ({ unit, ...job })))
-  const kept = units.flatMap(({ kept }, unit) => kept.map((answer) => ({ unit, ...answer })))
+  const jobs = units.flatMap(({ jobs }, unit) => numbered(jobs, unit))
+  const kept = units.flatMap(({ kept }, unit) => numbered(kept, unit))
+  const entities = entitiesOf(facts)
   const { shape, text } = choose({
     joint: heads.length > units.length,
     opens: heads.some(({ expected }) => expected === 0),
-    ...entitiesOf(facts),
+    ...entities,
     jobs: jobs.length > 0,
     kept: kept.length > 0,
   })
+  const untold = entities.untold ? untoldOf(facts) : []
   const parameters = parametersOf(shape, { heads, facts, untold, jobs, kept })
   const [row] = await sql.unsafe<{ won: string | null }[]>(text, parameters, { prepare: true })
-  const winners = new Set(row?.won?.split(' '))
-  return units.map((_, unit) => (winners.has(String(unit)) ? 'won' : 'lost'))
+  const winners = new Set(row?.won?.split(' ').map(Number))
+  return units.map((_, unit) => (winners.has(unit) ? 'won' : 'lost'))
+}
+
+type Numbered<T> = T & { unit: number }
+
+/** Sets the number of the unit on its own objects: to copy each would cost more than all else here. */
+function numbered<T>(rows: T[], unit: number): Numbered<T>[] {
+  for (const row of rows as Numbered<T>[]) row.unit = unit
+  return rows as Numbered<T>[]
 }
 
 /** An event, and what its row needs: only a row's last event writes it, and what came and went leaves no trace. */
-type Fact = StoredEvent & { unit: number; how: 'add' | 'put' | 'set' | 'cut' | null }
+type Fact = Numbered<StoredEvent> & { how: 'add' | 'put' | 'set' | 'cut' | null }
 
 function factsOf(events: StoredEvent[], unit: number): Fact[] {
-  const first = new Map<string, StoredEvent>()
-  const last = new Map<string, StoredEvent>()
-  for (const event of events) {
-    const row = rowOf(event)
-    if (!first.has(row)) first.set(row, event)
-    last.set(row, event)
+  const facts = numbered(events, unit) as Fact[]
+  const [only] = facts
+  if (only && facts.length === 1) only.how = howOf(only, only)
+  if (facts.length < 2) return facts
+  const first = new Map<string, Fact>()
+  const last = new Map<string, Fact>()
+  for (const fact of facts) {
+    const row = rowOf(fact)
+    if (!first.has(row)) first.set(row, fact)
+    last.set(row, fact)
   }
-  return events.map((event) => {
-    const row = rowOf(event)
-    const { before, entity, undoes } = first.get(row)!
-    // What hung on a task that was deleted and is back may still stand, until it is removed.
-    const mayStand = !before && undoes != null && definitionOf(entity).parent === 'task'
-    const writes = event.after ? (mayStand ? 'put' : before ? 'set' : 'add') : null
-    const isCut = before ? !definitionOf(entity).isCutLater : mayStand
-    const written = writes ?? (isCut ? 'cut' : null)
-    return { unit, how: last.get(row) === event ? written : null, ...event }
-  })
+  for (const fact of facts) {
+    const row = rowOf(fact)
+    fact.how = last.get(row) === fact ? howOf(first.get(row)!, fact) : null
+  }
+  return facts
+}
+
+/** How a row is written, of which these are the first and the last event. */
+function howOf({ before, entity, undoes }: StoredEvent, { after }: StoredEvent): Fact['how'] {
+  // What hung on a task that was deleted and is back may still stand, until it is removed.
+  const mayStand = !before && undoes != null && definitionOf(entity).parent === 'task'
+  if (after) return mayStand ? 'put' : before ? 'set' : 'add'
+  const isCut = before ? !definitionOf(entity).isCutLater : mayStand
+  return isCut ? 'cut' : null
 }
 
 /** The columns that no event holds, of each row once: only the last event of a row writes it. */

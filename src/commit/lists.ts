@@ -15,20 +15,31 @@ const unnested = ({ type }: Column, list: string) =>
 /** Those parameters. */
 export const listsOf = (columns: Column[], rows: object[]): string[] =>
   columns.map(({ key, type }) => {
-    const values = rows.map((row) => (row as Record<string, unknown>)[key])
-    if (type === 'jsonb') return documents(values)
-    return `{${(type === 'text' ? values.map(quoted) : values.map(plain)).join()}}`
+    const isJson = type === 'jsonb'
+    const textOf = isJson ? jsonOf : type === 'text' ? quoted : plain
+    const separator = isJson ? '\n' : ','
+    let list = ''
+    let before = ''
+    for (const row of rows) {
+      list += before + textOf((row as Record<string, unknown>)[key])
+      before = separator
+    }
+    return isJson ? list : `{${list}}`
   })
 
 /** One a line: JSON has no line breaks, so nothing in it must be quoted once more. */
-const documents = (values: unknown[]) =>
-  values.map((value) => (value == null ? '' : JSON.stringify(value))).join('\n')
+const jsonOf = (value: unknown): string => (value == null ? '' : JSON.stringify(value))
 
 /** Numbers, ids, instants: they are made here, and hold nothing that has a meaning in a list. */
-const plain = (value: unknown) => value ?? 'null'
+const plain = (value: unknown): string => (value == null ? 'null' : String(value))
 
-const special = /["\\]/g
-const quoted = (value: unknown) => (value == null ? 'null' : `"${String(value).replace(special, '\\$&')}"`)
+const special = /["\\]/
+const allSpecial = /["\\]/g
+function quoted(value: unknown): string {
+  if (value == null) return 'null'
+  const text = String(value)
+  return `"${special.test(text) ? text.replace(allSpecial, '\\$&') : text}"`
+}
 
 /** Columns as the database names them, and as our rows do. */
 export const namesOf = (columns: Column[]) => columns.map(({ name }) => name).join(', ')

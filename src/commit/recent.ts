@@ -48,13 +48,14 @@ export class Recent {
 
   /** Takes in what stands for certain. */
   add({ heads, events }: Pick<Unit, 'heads' | 'events'>): void {
-    for (const { projectId, expected, expectedEventId, ...made } of heads) {
+    for (const head of heads) {
+      const { projectId, expected, expectedEventId } = head
       if (!this.isFollowed(projectId)) this.forget(projectId)
       else {
         const own = heads.length > 1 ? events.filter((event) => event.projectId === projectId) : events
         const tail = this.tailAt(projectId, { version: expected, lastEventId: expectedEventId })
         if (own.every(isPlain)) this.append(tail, own)
-        else this.tailAt(projectId, made)
+        else this.tailAt(projectId, head)
       }
     }
     if (this.bytes > mostBytes) this.forgetAll()

@@ -27,8 +27,13 @@ export const tooSlow = (timeoutMs: number) =>
  * @throws Refusal 415, 413, 408 or 400
  */
 export async function readBody(request: Request, limitBytes: number, timeoutMs: number): Promise<unknown> {
-  requireJson(request.headers)
-  const bytes = await inTime(bytesOf(request, limitBytes), timeoutMs)
+  const { headers } = request
+  requireJson(headers)
+  const length = headers.get('content-length')
+  if (Number(length) > limitBytes) throw tooLarge(limitBytes)
+  const reading = length === null ? bytesOf(request, limitBytes) : request.bytes()
+  const bytes = await inTime(reading, timeoutMs)
+  if (bytes.length > limitBytes) throw tooLarge(limitBytes)
   requireBounded(bytes)
   return parsed(bytes)
 }
@@ -40,6 +45,7 @@ export const hasBody = ({ body, headers }: Request): boolean =>
 /** @throws Refusal 415 */
 function requireJson(headers: Headers): void {
   const type = headers.get('content-type') ?? ''
+  if (type === 'application/json' && !headers.has('content-encoding')) return
   if (!/^application\/json\s*(;|$)/i.test(type)) {
     throw notJson()
   }
@@ -51,15 +57,8 @@ function requireJson(headers: Headers): void {
   }
 }
 
-/** The body's bytes: no more than `limitBytes` are kept, whatever the sender claims about its length. */
+/** The bytes of a body of unknown length: no more than `limitBytes` are kept. */
 async function bytesOf(request: Request, limitBytes: number): Promise<Uint8Array> {
-  const told = request.headers.get('content-length')
-  if (told !== null) {
-    if (Number(told) > limitBytes) throw tooLarge(limitBytes)
-    const bytes = await request.bytes()
-    if (bytes.length > limitBytes) throw tooLarge(limitBytes)
-    return bytes
-  }
   // Into one buffer that doubles: a million chunks of one byte are not kept as a million objects.
   let bytes = new Uint8Array(16_384)
   let size = 0
@@ -91,20 +90,52 @@ function parsed(bytes: Uint8Array): unknown {
   }
 }
 
-/** Who sends slowly keeps a connection and memory: it is told so, and the connection closed. */
-function inTime<T>(reading: Promise<T>, timeoutMs: number): Promise<T> {
+/** A body that is being read, and when its time is over. */
+interface Reading {
+  until: number
+  timeoutMs: number
+  reject: (error: Refusal) => void
+}
+
+const readings = new Set<Reading>()
+let timer: ReturnType<typeof setTimeout> | undefined
+let timerAt = Infinity
+
+/** Rejects slow bodies, because each keeps a connection and memory. One timer serves all: a timer of its own costs 1 µs. */
+function inTime<T>(bytes: Promise<T>, timeoutMs: number): Promise<T> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(tooSlow(timeoutMs)), timeoutMs)
-    reading.then(
+    const reading = { until: performance.now() + timeoutMs, timeoutMs, reject }
+    readings.add(reading)
+    if (reading.until < timerAt) setTimer(reading.until)
+    bytes.then(
       (value) => {
-        clearTimeout(timer)
+        readings.delete(reading)
         resolve(value)
       },
       (error: unknown) => {
-        clearTimeout(timer)
+        readings.delete(reading)
         // Whatever breaks off a body is the sender's doing.
         reject(error instanceof Refusal ? error : badRequest('The body could not be read to its end'))
       },
     )
   })
+}
+
+function setTimer(at: number): void {
+  clearTimeout(timer)
+  timerAt = at
+  timer = at === Infinity ? undefined : setTimeout(rejectSlow, at - performance.now())
+}
+
+function rejectSlow(): void {
+  const now = performance.now()
+  let next = Infinity
+  for (const reading of readings) {
+    if (reading.until > now) next = Math.min(next, reading.until)
+    else {
+      readings.delete(reading)
+      reading.reject(tooSlow(reading.timeoutMs))
+    }
+  }
+  setTimer(next)
 }

@@ -86,8 +86,15 @@ export function removed<T extends EventType>(
 
 /** The fields of `wanted` that differ from the row; null when there are none. Undefined means "keep". */
 export function differing<R extends object>(row: R, wanted: Partial<R>): Partial<R> | null {
-  const fields = Object.entries(wanted).filter(([k, v]) => v !== undefined && !isSame(v, row[k as keyof R]))
-  return fields.length ? (Object.fromEntries(fields) as Partial<R>) : null
+  const fields: Partial<R> = {}
+  let isChanged = false
+  for (const name in wanted) {
+    const value = wanted[name]
+    if (value === undefined || isSame(value, row[name])) continue
+    fields[name] = value
+    isChanged = true
+  }
+  return isChanged ? fields : null
 }
 
 /** Whether two values of a field are equal: lists and JSON are compared by their contents. */

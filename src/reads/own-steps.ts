@@ -10,7 +10,7 @@ interface Step {
   version: number
   lastEventId: string
   /** The tasks that it changed, of those there were. */
-  tasks: string[]
+  tasks: string[] | undefined
 }
 
 /** Ids that are kept in mind, at most twice as many: about 20 MB. */
@@ -36,14 +36,15 @@ export class OwnSteps {
     const [head, other] = heads
     if (!head || other || head.expected === 0) return
     const { expectedEventId, version, lastEventId } = head
-    const tasks: string[] = []
+    let tasks: string[] | undefined
     for (const { entity, entityId, before } of events) {
       if (entity === 'project' || entity === 'member' || this.isTarget(entity)) return
-      if (entity === 'task' && before) tasks.push(entityId)
+      if (entity === 'task' && before) (tasks ??= []).push(entityId)
     }
-    if (tasks.length > mostTasks) return
+    const count = tasks?.length ?? 0
+    if (count > mostTasks) return
     this.young.set(expectedEventId, { version, lastEventId, tasks })
-    this.ids += 2 + tasks.length
+    this.ids += 2 + count
     if (this.ids < mostIds) return
     this.old = this.young
     this.young = new Map()
@@ -56,7 +57,7 @@ export class OwnSteps {
     for (let count = 0; count < mostTaken; count++) {
       const from: string = last?.lastEventId ?? seen.lastEventId
       const next = this.young.get(from) ?? this.old.get(from)
-      if (!next || (taskId && next.tasks.includes(taskId))) break
+      if (!next || (taskId && next.tasks?.includes(taskId))) break
       last = next
     }
     return last ? { ...seen, version: last.version, lastEventId: last.lastEventId } : seen
