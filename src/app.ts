@@ -27,7 +27,7 @@ import { openTraced } from './tracing/traced.ts'
 
 /** The whole service as a function of a request: `app.fetch` runs wherever web standards do. */
 export function createApp(services: Services) {
-  const { guards } = services
+  const { guards, rejections } = services
   const traced = openTraced(services.tracing)
   const http = openHttp(guards, { ...services, traceparentOf: traced.traceparentOf })
   const { config, counts } = services
@@ -36,7 +36,7 @@ export function createApp(services: Services) {
   const methods = openMethods()
   // Elysia looks for a path behind four letters of a host at least, unless told that it may be called `web`.
   const app = new Elysia({ normalize: false, handler: { standardHostname: false } })
-    .use(errors(log, methods, [measured, traced]))
+    .use(errors(log, methods, [measured, traced], rejections))
     .use(log.plugin())
     .use(measured.plugin())
     .use(traced.plugin())

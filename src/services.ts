@@ -1,4 +1,5 @@
 import { Expensive } from './admission/expensive.ts'
+import { Rejections } from './admission/rejections.ts'
 import { openSpend } from './admission/spend.ts'
 import { openMoments } from './log/moments.ts'
 import { openIdentity } from './identity/identity.ts'
@@ -21,7 +22,7 @@ export function openServices(config: Config, log: Log, domain: Domain, tracing?:
   const { counts, database, findKept, followers, oldestKept, redis, scheduler } = writing
   const { tokenUse, ...identity } = openIdentity(config, database, counts, log)
   const limits = openLimits(redis, config, log)
-  const expensive = new Expensive(config.expensiveRequestsPerAccount)
+  const expensive = new Expensive(config.expensiveRequestsPerAccount, scheduler)
   const spend = openSpend({ database, expensive, ...limits })
   let draining = false
   return {
@@ -30,6 +31,7 @@ export function openServices(config: Config, log: Log, domain: Domain, tracing?:
     ...{ tracing, limits, expensive, spend },
     outbound: openOutbound(config),
     moments: openMoments(database.reads, oldestKept, spend, config),
+    rejections: new Rejections(scheduler),
     withIdempotency: openWithIdempotency(findKept),
     guards: openGuards(identity.authenticate, limits, scheduler, config),
     serve: openServe(config.bodyCacheBytes, counts.caches.bodies),

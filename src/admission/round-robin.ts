@@ -8,6 +8,10 @@ export class RoundRobin<T> {
     else this.lines.set(accountId, [item])
   }
 
+  hasOther(accountId: string): boolean {
+    return this.lines.size > (this.lines.has(accountId) ? 1 : 0)
+  }
+
   /** Removes and returns the next item; undefined when there is none. */
   next(): T | undefined {
     for (const [accountId, line] of this.lines) {

@@ -1,4 +1,5 @@
-import { type Line, placesOf, Turn } from './turn.ts'
+import { placesOf } from './places.ts'
+import { type Line, Turn } from './turn.ts'
 import { Refusal, unavailable } from '../wire/refusals.ts'
 import { isOverloaded } from '../postgres/overload.ts'
 
@@ -8,8 +9,8 @@ const sharedRequests = 16
 const fewestRequests = 4
 /** For so long after a request of another account, a process counts as shared. */
 const sharedMs = 2_000
-/** Requests of one account that may wait, at most: each keeps a few KiB. */
-const waitingRequests = 5_000
+/** Places that requests of one account may wait for, at most: each keeps up to 4 KiB of a body. */
+const mostWaitingPlaces = 5_000
 /** When no request of an account has ended for so long, those in progress wait for a fault, and hold up no others. */
 const stuckMs = 250
 
@@ -30,6 +31,11 @@ export class Scheduler {
   enter(accountId: string, writes = 1): Turn | Promise<Turn> {
     if (accountId !== this.lastAccountId) this.see(accountId)
     return this.admit(new Turn(this, this.lineOf(accountId)), placesOf(writes))
+  }
+
+  /** Whether several accounts have sent requests lately. */
+  isShared(): boolean {
+    return performance.now() <= this.sharedUntil
   }
 
   widen(turn: Turn, places: number): Turn | Promise<Turn> {
@@ -55,7 +61,11 @@ export class Scheduler {
 
   private lineOf(accountId: string): Line {
     let line = this.lines.get(accountId)
-    if (!line) this.lines.set(accountId, (line = { accountId, places: 0, waiting: [], round: 0, endedAt: 0 }))
+    if (!line)
+      this.lines.set(
+        accountId,
+        (line = { accountId, places: 0, waiting: [], waitingPlaces: 0, round: 0, endedAt: 0 }),
+      )
     return line
   }
 
@@ -70,15 +80,16 @@ export class Scheduler {
   private hasRoom(line: Line, places: number): boolean {
     if (line.places === 0 || line.places + places <= fewestRequests) return true
     const most = Math.max(fewestRequests, sharedRequests / Math.max(1, this.crowded.size))
-    return line.places + places <= most || performance.now() > this.sharedUntil
+    return line.places + places <= most || !this.isShared()
   }
 
   private wait(turn: Turn, places: number): Promise<Turn> {
     const { line } = turn
     if (line.places === 0) this.pumpSoon()
-    if (line.waiting.length >= waitingRequests) return Promise.reject(tooManyOfOne())
+    if (line.waitingPlaces + places > mostWaitingPlaces) return Promise.reject(tooManyOfOne())
     if (isOverloaded(line.waiting)) return Promise.reject(unavailable('Too many requests wait'))
     this.crowded.add(line)
+    line.waitingPlaces += places
     this.stuckTimer ??= setInterval(this.freeStuck, stuckMs).unref()
     const since = performance.now()
     return new Promise((admit) => void line.waiting.push({ since, turn, places, admit }))
@@ -109,6 +120,7 @@ export class Scheduler {
     for (const line of this.crowded) {
       while (line.waiting.length > 0 && this.hasRoom(line, line.waiting[0]!.places)) {
         const { turn, places, admit } = line.waiting.shift()!
+        line.waitingPlaces -= places
         take(turn, places)
         admit(turn)
       }

@@ -1,6 +1,4 @@
-/** Writes of a batch that cost as much event-loop time as one request by itself. */
-const writesOfRequest = 32
-export const placesOf = (writes: number): number => Math.ceil(writes / writesOfRequest)
+import { placesOf } from './places.ts'
 
 /** One account's requests in this process. */
 export interface Line {
@@ -8,6 +6,8 @@ export interface Line {
   /** Of all its requests in progress. */
   places: number
   waiting: Waiting[]
+  /** Of all its requests that wait. */
+  waitingPlaces: number
   /** Grows when the places of requests that are stuck are given to others: what those took no longer counts. */
   round: number
   /** When a request ended last, on the clock of performance.now(). */

@@ -49,6 +49,8 @@ interface CommitLimits {
 
 // Two commits beside each other cost a tenth more than one of all: only one that takes long is not waited for.
 const patienceMs = 25
+/** The commit of a batch with more events takes long. */
+const heavyEvents = 100
 
 interface Writer {
   sql: Sql
@@ -59,7 +61,7 @@ interface Writer {
 export function openCommit(sql: Sql, limits: CommitLimits, counts = noCommits()): Commit {
   const by = { sql, choose: openShapes(limits.shapes) }
   // A unit carries at most one mailbox batch, so the events of a commit are bounded too.
-  const weigh = { limit: limits.events, of: (unit: Unit) => unit.events.length }
+  const weigh = { limit: limits.events, heavy: heavyEvents, of: (unit: Unit) => unit.events.length }
   // Actors decide in one pass, at whose end all that they decided goes together.
   const soon = queueMicrotask
   const { events: keys, slots } = limits

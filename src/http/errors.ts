@@ -1,6 +1,7 @@
 import { Elysia, ValidationError } from 'elysia'
 import { isAway, refusalIn } from '../postgres/errors.ts'
 import { badRequest, errorResponse, type Refusal, unexpected } from '../wire/refusals.ts'
+import type { Rejections } from '../admission/rejections.ts'
 import type { Turn } from '../admission/turn.ts'
 import type { Share } from './limits/budget.ts'
 import { tell } from './limits/headers.ts'
@@ -19,14 +20,15 @@ interface Watcher {
 /**
  * Every error gets the one shape and a request id; what we did not expect is logged and stays inside.
  */
-export const errors = (log: RequestLog, methods: Methods, watchers: Watcher[]) =>
+export const errors = (log: RequestLog, methods: Methods, watchers: Watcher[], rejections: Rejections) =>
   // Named one by one: Elysia reads this text, and prepares for every route what it finds here.
   new Elysia({ name: 'errors' }).onError({ as: 'global' }, (failed: Failed) => {
     const { error, code, request, route, params, caller, claims, share, turn, began, set } = failed
     turn?.end()
     const refusal = code === 'NOT_FOUND' ? methods.answer(request) : refusalOf(error, code)
     for (const watcher of watchers) watcher.refused({ request, route, began }, refusal.status)
-    if (refusal instanceof Response) return refusal
+    const accountId = turn?.line.accountId
+    if (refusal instanceof Response) return rejections.pace(request, refusal, accountId)
     const id = requestId()
     const reason = refusal.status === 500 ? reasonOf(error) : refusal.message
     log.refused({ request, route, params, caller, claims }, refusal.status, id, reason)
@@ -38,7 +40,7 @@ export const errors = (log: RequestLog, methods: Methods, watchers: Watcher[]) =
     const response = errorResponse(refusal, id)
     if (isStreamed) response.headers.append('vary', 'Accept')
     if (share && refusal.status !== 429) tell(response.headers, share)
-    return response
+    return rejections.pace(request, response, accountId)
   })
 
 interface Failed extends Known {

@@ -3,12 +3,13 @@ import type { Authenticate } from '../identity/sessions.ts'
 import type { Config } from '../config.ts'
 import { canonicalId } from '../ids.ts'
 import { requireShort, requireSingle } from '../wire/request-url.ts'
-import { openBodyBytes } from './json-body.ts'
+import { openBodyBytes, requireSmall } from './json-body.ts'
 import { addressOf } from './limits/address.ts'
 import type { Share } from './limits/budget.ts'
 import { tell } from './limits/headers.ts'
 import type { Kind, Limits } from './limits/limits.ts'
 import type { Scheduler } from '../admission/scheduler.ts'
+import { writesIn } from '../admission/places.ts'
 import type { Turn } from '../admission/turn.ts'
 import { bodyReading } from './workarounds.ts'
 
@@ -65,6 +66,7 @@ const signInGuard = ({ limits, readsLittle, told, trustProxy }: Means) =>
     .use(readsLittle)
     .derive({ as: 'scoped' }, async ({ request, server }) => {
       requireShort(request)
+      requireSmall(request, openBodyBytes) // before anything is awaited, for the body would be kept meanwhile
       const address = addressOf(request, server, trustProxy)
       const share = await limits.enter(address)
       requireSingle(request)
@@ -87,7 +89,7 @@ const callerGuard = (
       const taken = limits.use(caller, kindOf(request))
       const share = taken instanceof Promise ? await taken : taken
       tidy(request, params)
-      const turn = scheduler.enter(caller.userId)
+      const turn = scheduler.enter(caller.userId, writesIn(request))
       return { caller, share, turn: turn instanceof Promise ? await turn : turn }
     })
     .onAfterHandle({ as: 'scoped' }, finish)
@@ -110,7 +112,7 @@ const claimsGuard = ({ authenticate, limits, scheduler, reads, trustProxy }: Mea
       const holder = isHeld ? claims.userId : claims.tokenId
       const share = await limits.useOwn(holder, kindOf(request))
       tidy(request, params)
-      const turn = await scheduler.enter(holder)
+      const turn = await scheduler.enter(holder, writesIn(request))
       return { claims, caller: claims.caller, share, turn, address: addressOf(request, server, trustProxy) }
     })
     .onAfterHandle({ as: 'scoped' }, finish)

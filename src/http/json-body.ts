@@ -57,6 +57,11 @@ function requireJson(headers: Headers): void {
   }
 }
 
+/** @throws Refusal 413 */
+export function requireSmall({ headers }: Request, limitBytes: number): void {
+  if (Number(headers.get('content-length')) > limitBytes) throw tooLarge(limitBytes)
+}
+
 /** The bytes of a body of unknown length: no more than `limitBytes` are kept. */
 async function bytesOf(request: Request, limitBytes: number): Promise<Uint8Array> {
   // Into one buffer that doubles: a million chunks of one byte are not kept as a million objects.

@@ -6,8 +6,8 @@ import { unavailable } from '../wire/refusals.ts'
 export interface BatchLimits<K> {
   /** Keys in one call, at most. */
   keys: number
-  /** The sum of the keys' weights in one call, at most; a heavier key goes alone. */
-  weigh?: { limit: number; of: (key: K) => number }
+  /** The sum of the keys' weights in one call, at most; a heavier key goes alone. A call with a heavy key is not waited for. */
+  weigh?: { limit: number; heavy?: number; of: (key: K) => number }
   /** Calls under way at once, at most. */
   slots: number
   /** How long the oldest waits for a call under way before one goes beside it; no time if it is left out. */
@@ -42,24 +42,24 @@ const longMs = 1_000
 export function batched<K, V>(limits: BatchLimits<K>, work: (keys: K[]) => Promise<V[]>) {
   const { soon = setImmediate, patienceMs = 0, refuses = true } = limits
   const waiting: Waiting<K, V>[] = []
-  let busy = 0
+  let [busy, heavy] = [0, 0] // calls under way, and those of them with a heavy key
   const pumpSoon = armed(soon, pump)
   const pumpIn = armed(setTimeout, pump)
 
   function pump() {
     while (waiting.length > 0 && busy < limits.slots) {
       const count = fitting(waiting, limits)
-      const mayWait = busy > 0 && count === waiting.length
       const leftMs = waiting[0]!.since + patienceMs - performance.now()
-      if (mayWait && leftMs > 0) return pumpIn(leftMs)
+      if (busy > heavy && count === waiting.length && leftMs > 0) return pumpIn(leftMs)
       busy++
       limits.waits?.addSince(waiting[0]!.since)
       void run(waiting.splice(0, count))
     }
   }
 
-  async function run(batch: Waiting<K, V>[]) {
+  async function run(batch: Waiting<K, V>[], weight = isHeavy(batch, limits) ? 1 : 0) {
     const began = performance.now()
+    heavy += weight
     try {
       const values = await work(batch.map((w) => w.key))
       batch.forEach((w, i) => w.resolve(values[i] as V))
@@ -68,6 +68,7 @@ export function batched<K, V>(limits: BatchLimits<K>, work: (keys: K[]) => Promi
       for (const w of isLate ? [...batch, ...waiting.splice(0)] : batch) w.reject(error)
     } finally {
       busy--
+      heavy -= weight
       pump()
     }
   }
@@ -95,6 +96,9 @@ function armed(start: (go: () => void, ms?: number) => unknown, go: () => void):
     start(fire, ms)
   }
 }
+
+const isHeavy = <K>(batch: { key: K }[], { weigh }: BatchLimits<K>): boolean =>
+  weigh?.heavy !== undefined && batch.some(({ key }) => weigh.of(key) > weigh.heavy!)
 
 /** How many of those who wait go together. */
 function fitting<K>(waiting: { key: K }[], { keys, weigh }: BatchLimits<K>): number {

@@ -1,9 +1,9 @@
-import { expect, test } from 'bun:test'
+import { expect, spyOn, test } from 'bun:test'
 import { Expensive } from '../../src/admission/expensive.ts'
 
 /** Work that is recorded when it begins, and lasts until it is told to end. */
-function openWork(ofAccount: number) {
-  const expensive = new Expensive(ofAccount)
+function openWork(ofAccount: number, isShared = false) {
+  const expensive = new Expensive(ofAccount, { isShared: () => isShared })
   const begun: string[] = []
   const ends: (() => void)[] = []
   const begin = (name: string) => async () => {
@@ -28,11 +28,40 @@ test('expensive operations run one after another, and accounts take turns', asyn
 })
 
 test('an operation that fails makes room for the next one', async () => {
-  const expensive = new Expensive(1)
+  const expensive = new Expensive(1, { isShared: () => false })
   const run = <T>(account: string, work: () => Promise<T>) => expensive.run(account, work)
   await expect(run('ada', () => Promise.reject(new Error('failed')))).rejects.toThrow('failed')
   expect(await run('ada', async () => 'done')).toBe('done')
   const first = run('ada', async () => 'first')
   await expect(run('ada', async () => 'second')).rejects.toMatchObject({ status: 429 })
   expect(await first).toBe('first')
+})
+
+test('beside others an account pauses for four times as long as its operation took, and another one goes first', async () => {
+  const { begun, ends, ask } = openWork(4, true)
+  const timers: [go: () => void, ms?: number][] = []
+  const setTimer = spyOn(globalThis, 'setTimeout').mockImplementation(((...timer: [() => void]) =>
+    timers.push(timer)) as unknown as typeof setTimeout)
+  const now = spyOn(performance, 'now').mockReturnValue(0)
+  try {
+    const all = [ask('ada', 'a1'), ask('ada', 'a2'), ask('ada', 'a3')]
+    now.mockReturnValue(20)
+    ends[0]!()
+    await all[0]
+    expect(begun).toEqual(['a1'])
+    timers[0]![0]() // the pause is over
+    await new Promise(setImmediate)
+    ends[1]!()
+    await all[1]
+    all.push(ask('bob', 'b1'))
+    expect(begun).toEqual(['a1', 'a2', 'b1'])
+    ends[2]!()
+    while (begun.length < 4) await new Promise(setImmediate)
+    ends[3]!()
+    expect(await Promise.all(all)).toEqual(['a1', 'a2', 'a3', 'b1'])
+    expect(timers[0]![1]).toBe(80)
+  } finally {
+    setTimer.mockRestore()
+    now.mockRestore()
+  }
 })

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'bun:test'
 import { Scheduler, tooManyOfOne } from '../../src/admission/scheduler.ts'
+import { writesIn } from '../../src/admission/places.ts'
 import type { Turn } from '../../src/admission/turn.ts'
 
 /** Requests of accounts, each with its turn once it is admitted. */
@@ -66,6 +67,16 @@ test('rejects with 429 what does not fit into the queue of an account, and admit
   expect(scheduler.enter('ada')).rejects.toThrow(tooManyOfOne())
   expect(tooManyOfOne()).toMatchObject({ status: 429, headers: { 'retry-after': '1' } })
   send('bob', 1)
+})
+
+test('what waits counts by the bytes of its body, 4 KiB as one request', () => {
+  const { scheduler, send } = openRequests()
+  const large = writesIn(new Request('http://localhost', { headers: { 'content-length': '1048576' } }))
+  send('bob', 1)
+  send('ada', 16)
+  for (let n = 0; n < 19; n++) void scheduler.enter('ada', large)
+  expect(scheduler.enter('ada', large)).rejects.toThrow(tooManyOfOne())
+  expect(writesIn(new Request('http://localhost'))).toBe(1)
 })
 
 test('a large batch is in progress alone, and smaller ones beside others as far as there is room', async () => {

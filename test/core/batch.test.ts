@@ -81,6 +81,21 @@ test('a call weighs no more than allowed, and what is heavier goes alone', async
   expect(await answers).toEqual([40, 60, 10, 250, 30, 30, 30, 30])
 })
 
+test('a call with a heavy key is not waited for, and another one is', async () => {
+  const weigh = { limit: 100, heavy: 10, of: (key: number) => key }
+  const { call, calls, finish } = byHand({ keys: 10, slots: 3, weigh, patienceMs: 60_000 })
+  const answers: Promise<number>[] = []
+  for (const key of [50, 1, 2]) {
+    answers.push(call(key))
+    await turn()
+  }
+  expect(calls).toEqual([[50], [1]])
+  await finish(1)
+  expect(calls).toEqual([[50], [1], [2]])
+  for (const n of [0, 2]) await finish(n)
+  expect(await Promise.all(answers)).toEqual([500, 10, 20])
+})
+
 test('an error reaches everybody in its call and nobody else, and frees the slot', async () => {
   const { call, calls, finish, fail } = byHand({ keys: 2, slots: 1 })
   const settled = Promise.allSettled([1, 2, 3].map(call))

@@ -1,4 +1,4 @@
-import { expect, test } from 'bun:test'
+import { expect, spyOn, test } from 'bun:test'
 import { type Client, make, register } from '../support/client.ts'
 import { forFile, openTestService } from '../support/service.ts'
 
@@ -63,4 +63,20 @@ test('requests that wait for events leave their place to others', async () => {
   await make(busy, '/tasks', { title: 'News', projectId: id })
   expect((await Promise.all(held)).map(({ body }) => body.length)).toEqual(Array(40).fill(1))
   expect(await Promise.all(many.map(async (one) => (await one).status))).toEqual(Array(40).fill(200))
+})
+
+test('rejections are counted for their account, or for none when it is not known', async () => {
+  const pace = spyOn(service.services.rejections, 'pace')
+  try {
+    await busy.post('/tasks', { title: 7 })
+    await busy.get('/nothing')
+    await service.client.as('no token').get('/projects')
+    expect(pace.mock.calls.map(([, { status }, accountId]) => [status, accountId])).toEqual([
+      [400, busy.id],
+      [404, undefined],
+      [401, undefined],
+    ])
+  } finally {
+    pace.mockRestore()
+  }
 })
