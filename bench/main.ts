@@ -1,5 +1,7 @@
 import { measureDeletion } from './deletion.ts'
+import { measureFair, openFair } from './fair.ts'
 import { measureFeed } from './feed.ts'
+import { floods } from './floods.ts'
 import { openLoader } from './http-load.ts'
 import { openLimiter } from './limit.ts'
 import { measureLone } from './lone.ts'
@@ -32,7 +34,7 @@ async function main(args: string[]): Promise<number> {
   const closers: Closers = []
   const { stop, isInterrupted } = stopOnSignal(closers)
   const results = await startServers(closers)
-    .then((servers) => run(options, servers, isInterrupted))
+    .then((servers) => run(options, servers, closers, isInterrupted))
     .catch((error: Error) => error)
     .finally(stop)
   if (isInterrupted()) return 130
@@ -64,7 +66,12 @@ function stopOnSignal(closers: Closers) {
   return { stop, isInterrupted: () => interrupted }
 }
 
-async function run(options: Options, servers: Servers, isInterrupted: () => boolean): Promise<Results> {
+async function run(
+  options: Options,
+  servers: Servers,
+  closers: Closers,
+  isInterrupted: () => boolean,
+): Promise<Results> {
   say('starting and seeding')
   await servers.web(1)
   await Bun.sleep(idleAfterMs)
@@ -80,11 +87,16 @@ async function run(options: Options, servers: Servers, isInterrupted: () => bool
     ...{ measuredAt: new Date().toISOString(), rounds, seconds, idleMiB },
     ...{ machine: await describeMachine(bench), scenarios: [], failures: [] },
   }
-  await measureAll(bench, results, isInterrupted)
+  await measureAll(bench, results, closers, isInterrupted)
   return results
 }
 
-async function measureAll(bench: Bench, results: Results, isInterrupted: () => boolean): Promise<void> {
+async function measureAll(
+  bench: Bench,
+  results: Results,
+  closers: Closers,
+  isInterrupted: () => boolean,
+): Promise<void> {
   const { only } = bench.options
   const names = scenarios.map(({ name }) => name)
   const isWanted = (name: string) =>
@@ -106,10 +118,23 @@ async function measureAll(bench: Bench, results: Results, isInterrupted: () => b
   if (only.length > 0) {
     await attempt('overload', async () => void (results.overload = await measureOverload(bench)))
     await attempt('feed', async () => void (results.feed = await measureFeed(bench)))
+    const fair = lazily(() => openFair(bench.servers, closers))
+    for (const flood of floods)
+      await attempt(`fair-${flood.name}`, async () => {
+        results.fair = [
+          ...(results.fair ?? []),
+          ...(await measureFair(await fair(), flood, bench.options.seconds)),
+        ]
+      })
     await attempt('webhooks', async () => void (results.webhooks = await measureWebhooks(bench)))
   }
 }
 
 function say(what: string): void {
   process.stderr.write(`${new Date().toTimeString().slice(0, 8)} ${what}\n`)
+}
+
+function lazily<T>(open: () => T): () => T {
+  let opened: T | undefined
+  return () => (opened ??= open())
 }

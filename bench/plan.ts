@@ -15,6 +15,8 @@ export interface PlannedRequest {
   token: string
   body?: Record<string, unknown>
   etag?: string
+  idempotencyKey?: string
+  accept?: string
 }
 
 /** Stands in a body for a number that is another one in each request. */
@@ -32,13 +34,15 @@ export function planText(plan: Plan): string {
   return records.join(separator)
 }
 
-function rawRequest({ method, path, token, body, etag }: PlannedRequest): string {
+function rawRequest({ method, path, token, body, etag, idempotencyKey, accept }: PlannedRequest): string {
   const content = body ? JSON.stringify(body) : ''
   const head = [
     `${method} /api/v1${path} HTTP/1.1`,
     'host: localhost',
     `authorization: Bearer ${token}`,
     ...(etag ? [`if-none-match: ${etag}`] : []),
+    ...(idempotencyKey ? [`idempotency-key: ${idempotencyKey}`] : []),
+    ...(accept ? [`accept: ${accept}`] : []),
     ...(content ? ['content-type: application/json', `content-length: ${content.length}`] : []),
   ]
   return `${head.join('\r\n')}\r\n\r\n${content}`

@@ -1,4 +1,5 @@
 import type { Deletion } from './deletion.ts'
+import { fairTable } from './fair-report.ts'
 import { feedFacts } from './feed-report.ts'
 import type { Lone } from './lone.ts'
 import { sentence } from './machine.ts'
@@ -44,6 +45,7 @@ export function markdown(results: Results): string {
     ...scenarioTable(scenarios),
     '',
     ...(scaling ? [...scalingTable(scaling), ''] : []),
+    ...(results.fair ? [...fairTable(results.fair), ''] : []),
     ...facts.map((fact) => `- ${fact}`),
     '',
     `${sentence(machine)} ${method}`,

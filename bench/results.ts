@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { chart } from './chart.ts'
 import type { Deletion } from './deletion.ts'
+import type { Fair } from './fair.ts'
 import type { Feed } from './feed.ts'
 import type { Lone } from './lone.ts'
 import type { Machine } from './machine.ts'
@@ -26,6 +27,7 @@ export interface Results {
   overload?: Overload
   webhooks?: Webhooks
   feed?: Feed
+  fair?: Fair[]
   /** What could not be measured, and why. */
   failures: string[]
 }

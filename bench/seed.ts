@@ -73,7 +73,7 @@ export async function seedLimit(sql: postgres.Sql, { projects, tasks, hotSubtask
   }
 }
 
-const numbers = (count: number): number[] => Array.from({ length: count }, (_, n) => n)
+export const numbers = (count: number): number[] => Array.from({ length: count }, (_, n) => n)
 
 /** Works on many at once, in order, and keeps the order of the results. */
 export async function eachOf<T, R>(items: T[], work: (item: T) => Promise<R>): Promise<R[]> {
