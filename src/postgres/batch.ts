@@ -43,8 +43,7 @@ export function batched<K, V>(limits: BatchLimits<K>, work: (keys: K[]) => Promi
   const { soon = setImmediate, patienceMs = 0, refuses = true } = limits
   const waiting: Waiting<K, V>[] = []
   let [busy, heavy] = [0, 0] // calls under way, and those of them with a heavy key
-  const pumpSoon = armed(soon, pump)
-  const pumpIn = armed(setTimeout, pump)
+  const [pumpSoon, pumpIn] = [armed(soon, pump), armed(setTimeout, pump)]
 
   function pump() {
     while (waiting.length > 0 && busy < limits.slots) {
