@@ -1,5 +1,5 @@
 import { accountCommand, type Signed } from '../../src/commands/command.ts'
-import { Input } from '../../src/commands/input.ts'
+import { Input } from '../../src/schema/input.ts'
 import { tooCommon } from '../../src/identity/new-passwords.ts'
 import type { Services } from '../../src/services.ts'
 import { badToken } from '../../src/wire/refusals.ts'

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { Body, Input } from '../../src/commands/input.ts'
+import { Body, Input } from '../../src/schema/input.ts'
 import { view } from '../../src/model/view.ts'
 import type { Claims } from '../../src/identity/tokens.ts'
 import { named } from '../../src/schema/named.ts'

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { Id } from '../../src/schema/answer.ts'
 import { named } from '../../src/schema/named.ts'
-import { Body } from '../../src/commands/input.ts'
+import { Body } from '../../src/schema/input.ts'
 import { Email, Name, Secret, Words } from '../../src/schema/text.ts'
 
 export const UserView = named(

@@ -1,4 +1,4 @@
-import { Parameters } from '../../src/commands/input.ts'
+import { Parameters } from '../../src/schema/input.ts'
 import type { Query, Reading } from '../../src/commands/query.ts'
 import type { Caller } from '../../src/identity/caller.ts'
 import { isId } from '../../src/ids.ts'

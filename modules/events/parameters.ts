@@ -1,5 +1,5 @@
 import { Kind, type Static, Type, TypeRegistry } from '@sinclair/typebox'
-import { Parameters } from '../../src/commands/input.ts'
+import { Parameters } from '../../src/schema/input.ts'
 import type { EventType } from '../../src/model/entities.ts'
 import { Limit, readLimit } from '../../src/reads/pages.ts'
 import { isCount } from '../../src/schema/text.ts'

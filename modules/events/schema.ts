@@ -1,5 +1,6 @@
 import { type TProperties, Type } from '@sinclair/typebox'
 import type { Entity } from '../../src/model/entities.ts'
+import { titleOf } from '../../src/model/model.ts'
 import { view } from '../../src/model/view.ts'
 import { Id, sampleId, Timestamp } from '../../src/schema/answer.ts'
 import { named } from '../../src/schema/named.ts'
@@ -23,12 +24,8 @@ const besides: Partial<Record<Entity, TProperties>> = {
   },
 }
 
-/** `service_account` is ServiceAccount. */
-const camel = (name: string): string =>
-  name.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())
-
 const sides = model.all.map(({ name, view }) =>
-  named(`${camel(name)}Fields`, Type.Partial(Type.Object({ ...view.schema.properties, ...besides[name] }))),
+  named(`${titleOf(name)}Fields`, Type.Partial(Type.Object({ ...view.schema.properties, ...besides[name] }))),
 )
 
 const Side = (description: string, example: object) =>

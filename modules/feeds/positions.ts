@@ -1,5 +1,5 @@
 import { Kind, type Static, Type, TypeRegistry } from '@sinclair/typebox'
-import { Input } from '../../src/commands/input.ts'
+import { Input } from '../../src/schema/input.ts'
 import { canonicalId } from '../../src/ids.ts'
 import { sampleId } from '../../src/schema/answer.ts'
 import { named } from '../../src/schema/named.ts'

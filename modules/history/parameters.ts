@@ -1,5 +1,5 @@
 import { Kind, type Static, Type, TypeRegistry } from '@sinclair/typebox'
-import { Parameters } from '../../src/commands/input.ts'
+import { Parameters } from '../../src/schema/input.ts'
 import { canonicalId, isId } from '../../src/ids.ts'
 import { Cursor, isIdPart, Limit, readCursor, readLimit } from '../../src/reads/pages.ts'
 import type { Entity } from '../../src/model/entities.ts'

@@ -1,4 +1,4 @@
-import { Input } from '../../src/commands/input.ts'
+import { Input } from '../../src/schema/input.ts'
 import { Email, Words } from '../../src/schema/text.ts'
 import { Password } from '../accounts/user.ts'
 

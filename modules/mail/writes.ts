@@ -1,5 +1,5 @@
 import { accountCommand, type Keep, type Signed, type Stranger } from '../../src/commands/command.ts'
-import { Input } from '../../src/commands/input.ts'
+import { Input } from '../../src/schema/input.ts'
 import { openBodyBytes, tooLarge } from '../../src/http/json-body.ts'
 import { tooCommon } from '../../src/identity/new-passwords.ts'
 import { mailJob } from '../../src/jobs/mail-job.ts'

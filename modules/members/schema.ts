@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import type { MemberRow } from '../../drizzle/rows.ts'
-import { IdOf, Input } from '../../src/commands/input.ts'
+import { IdOf, Input } from '../../src/schema/input.ts'
 import { view } from '../../src/model/view.ts'
 import { roles } from '../../src/identity/roles.ts'
 import { Id, Timestamp } from '../../src/schema/answer.ts'

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import type { ProjectRow } from '../../drizzle/rows.ts'
-import { IdOf, Input, OwnId } from '../../src/commands/input.ts'
+import { IdOf, Input, OwnId } from '../../src/schema/input.ts'
 import { view } from '../../src/model/view.ts'
 import { Id, Timestamp } from '../../src/schema/answer.ts'
 import { goneTag } from '../../src/reads/names.ts'

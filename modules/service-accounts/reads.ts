@@ -1,4 +1,4 @@
-import { Parameters } from '../../src/commands/input.ts'
+import { Parameters } from '../../src/schema/input.ts'
 import type { Query } from '../../src/commands/query.ts'
 import { isId } from '../../src/ids.ts'
 import { Cursor, cut, idPage, Limit, pageOf } from '../../src/reads/pages.ts'

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { IdOf, Input } from '../../src/commands/input.ts'
+import { IdOf, Input } from '../../src/schema/input.ts'
 import { view } from '../../src/model/view.ts'
 import type { MemberRole } from '../../src/identity/roles.ts'
 import { scopes } from '../../src/identity/scopes.ts'

@@ -14,6 +14,7 @@ const { deleted, ...events } = plainEvents
 export const subtask = entity<'subtask'>({
   name: 'subtask',
   noun: 'Subtask',
+  about: 'The steps of a task, each open or completed.',
   plural: 'subtasks',
   table: subtasks,
   parent: 'task',

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { IdOf, Parameters } from '../../src/commands/input.ts'
+import { IdOf, Parameters } from '../../src/schema/input.ts'
 import { AsOfParameter } from '../../src/log/as-of.ts'
 import type { Caller } from '../../src/identity/caller.ts'
 import { badRequest } from '../../src/wire/refusals.ts'

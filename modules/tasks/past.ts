@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { IdOf } from '../../src/commands/input.ts'
+import { IdOf } from '../../src/schema/input.ts'
 import type { Reading } from '../../src/commands/query.ts'
 import { canonicalId, isId } from '../../src/ids.ts'
 import { AsOfParameter, readAsOf } from '../../src/log/as-of.ts'

@@ -2,7 +2,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import type { TaskRow } from '../../drizzle/rows.ts'
 import { field, inputsOf, shownOf } from '../../src/model/fields.ts'
 import { Id, Timestamp } from '../../src/schema/answer.ts'
-import { IdOf, Input, OwnId } from '../../src/commands/input.ts'
+import { IdOf, Input, OwnId } from '../../src/schema/input.ts'
 import { view } from '../../src/model/view.ts'
 import { Instant, Name, Nullable, OneOf, Text } from '../../src/schema/text.ts'
 
@@ -15,7 +15,7 @@ const Title = Name(500, 'Draw the second plate')
 
 /** The fields that clients set, in the order in which a task shows them. */
 export const fields = {
-  description: field(
+  description: field.of(
     Nullable(Text(0, 20_000, 'In ink, with all wheels')),
     Type.Union([Type.String(), Type.Null()], {
       description: 'More about it, or null',
@@ -23,9 +23,9 @@ export const fields = {
     }),
     null,
   ),
-  status: field(Status, Status, 'TODO' as const),
-  priority: field(Priority, Priority, 'MEDIUM' as const),
-  dueDate: field(
+  status: field.of(Status, Status, 'TODO' as const),
+  priority: field.of(Priority, Priority, 'MEDIUM' as const),
+  dueDate: field.of(
     Nullable(Instant()),
     Type.Union([Timestamp('When it is due'), Type.Null()], {
       description: 'When it is due, or null',
@@ -33,7 +33,7 @@ export const fields = {
     }),
     null,
   ),
-  assigneeId: field(
+  assigneeId: field.of(
     Nullable(IdOf('user')),
     Type.Union([Id('The user it is assigned to'), Type.Null()], {
       description: 'The user it is assigned to, or null',

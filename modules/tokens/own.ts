@@ -1,5 +1,5 @@
 import { accountCommand, type Signed } from '../../src/commands/command.ts'
-import { IdOf, Input } from '../../src/commands/input.ts'
+import { IdOf, Input } from '../../src/schema/input.ts'
 import { digestOfToken, newApiToken } from '../../src/identity/api-tokens.ts'
 import { canonicalId, isId, newId } from '../../src/ids.ts'
 import { clockOf } from '../../src/postgres/clock.ts'

@@ -1,6 +1,6 @@
 import { Kind, type Static, Type, TypeRegistry } from '@sinclair/typebox'
 import { ConfirmingPassword } from '../accounts/confirm.ts'
-import { Body } from '../../src/commands/input.ts'
+import { Body } from '../../src/schema/input.ts'
 import { view } from '../../src/model/view.ts'
 import { type Scope, scopes } from '../../src/identity/scopes.ts'
 import { canonicalId, isId } from '../../src/ids.ts'

@@ -1,5 +1,5 @@
 import { Kind, Type, TypeRegistry } from '@sinclair/typebox'
-import { IdOf, Input } from '../../src/commands/input.ts'
+import { IdOf, Input } from '../../src/schema/input.ts'
 import { mostUndone } from '../../src/log/overtaken.ts'
 import { DryRun } from '../../src/batch/dry-run.ts'
 

@@ -1,4 +1,4 @@
-import { Parameters } from '../../src/commands/input.ts'
+import { Parameters } from '../../src/schema/input.ts'
 import type { Query } from '../../src/commands/query.ts'
 import { roleNeeded } from '../../src/identity/roles.ts'
 import { lastId } from '../../src/ids.ts'

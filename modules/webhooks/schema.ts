@@ -1,7 +1,7 @@
 import { Kind, Type, TypeRegistry } from '@sinclair/typebox'
 import type { StoredRows } from '../../src/model/entities.ts'
 import type { EventType } from '../../src/model/entities.ts'
-import { Body, IdOf, Input } from '../../src/commands/input.ts'
+import { Body, IdOf, Input } from '../../src/schema/input.ts'
 import { view } from '../../src/model/view.ts'
 import { Id, Timestamp } from '../../src/schema/answer.ts'
 import { named } from '../../src/schema/named.ts'

@@ -1,7 +1,7 @@
 import { evolve } from '../actor/evolve.ts'
 import type { ProjectState, State } from '../actor/state.ts'
 import type { Known } from '../commands/command.ts'
-import { mapIds } from '../commands/input.ts'
+import { mapIds } from '../schema/input.ts'
 import { decide } from '../commands/decide.ts'
 import type { Person } from '../reads/people.ts'
 import { type Change, isSame } from '../model/events.ts'

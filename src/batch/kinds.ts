@@ -1,6 +1,6 @@
 import type { TObject } from '@sinclair/typebox'
 import type { Command } from '../commands/command.ts'
-import { isIdSchema } from '../commands/input.ts'
+import { isIdSchema } from '../schema/input.ts'
 import type { Entity } from '../model/entities.ts'
 import { model } from '../model/model.ts'
 import type { View } from '../model/view.ts'

@@ -1,6 +1,6 @@
 import { Kind, type TObject, type TSchema, Type, TypeRegistry } from '@sinclair/typebox'
 import type { Command } from '../commands/command.ts'
-import { Body, Input, isIdSchema, isOwnIdSchema } from '../commands/input.ts'
+import { Body, Input, isIdSchema, isOwnIdSchema } from '../schema/input.ts'
 import type { View } from '../model/view.ts'
 import { named } from '../schema/named.ts'
 import { Name } from '../schema/text.ts'

@@ -1,6 +1,6 @@
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import type { TObject, TSchema } from '@sinclair/typebox'
-import { mapIds } from '../commands/input.ts'
+import { mapIds } from '../schema/input.ts'
 import { canonicalId } from '../ids.ts'
 import { parseInstant } from '../schema/text.ts'
 import { nearest } from '../schema/nearest.ts'

@@ -1,5 +1,5 @@
 import type { Declared } from './command.ts'
-import { isIdSchema, mapIds } from './input.ts'
+import { isIdSchema, mapIds } from '../schema/input.ts'
 import { canonicalId } from '../ids.ts'
 
 /** The fields of the input that the path gives, by the name they have there: `:id` is what the command runs at. */

@@ -9,7 +9,7 @@ import { appeared, type Change, differing, removed, updated } from '../model/eve
 import { idTaken, type Refusal } from '../wire/refusals.ts'
 import { atRow, type At, command, type Command, type Known } from './command.ts'
 import { idFor } from './decide.ts'
-import { IdOf, Input } from './input.ts'
+import { IdOf, Input } from '../schema/input.ts'
 
 // The commands that most entities have: to create, update and delete a row.
 

@@ -30,6 +30,8 @@ export interface Definition<E extends Entity = Entity> {
   name: E
   /** In messages: `Task not found`. */
   noun: string
+  /** In the document. */
+  about: string
   /** Its list in an event that carries several of them. */
   plural: string
   table: PgTable

@@ -1,5 +1,7 @@
-import { Kind, type TSchema, type TUnsafe, Type, TypeRegistry } from '@sinclair/typebox'
-import { Id, sampleId } from '../schema/answer.ts'
+import { type TSchema, Type } from '@sinclair/typebox'
+import { Id } from '../schema/answer.ts'
+import { IdOf, IdsOf } from '../schema/input.ts'
+import { Nullable } from '../schema/text.ts'
 import type { Reference } from './definition.ts'
 import type { Entity } from './entities.ts'
 
@@ -12,11 +14,30 @@ export interface Field<Input extends TSchema = TSchema, Value = unknown> {
   reference?: Reference
 }
 
-export const field = <Input extends TSchema, Value>(
+const of = <Input extends TSchema, Value>(
   input: Input,
   shown: TSchema,
   first: Value,
-): Field<Input, Value> => ({ input, shown, first })
+): Field<Input, Value> => {
+  return { input, shown, first }
+}
+
+/** The ids of rows of another entity, which is loaded with its project. */
+const ids = (to: Entity, onMove: Reference['onMove']) => {
+  const shown = Type.Array(Id(`The id of a ${to}`), { description: `The ids of each ${to}` })
+  return { ...of(IdsOf(`the entity ${to}`), shown, [] as string[]), reference: { to, onMove } }
+}
+
+/** The id of such a row, or null. */
+const id = (to: Entity, onMove: Reference['onMove']) => {
+  const shown = Type.Union([Id(`The id of a ${to}`), Type.Null()], {
+    description: `The id of a ${to}, or null`,
+  })
+  return { ...of(Nullable(IdOf(to)), shown, null as string | null), reference: { to, onMove } }
+}
+
+/** Makes fields: of any schemas, or of references to another entity. */
+export const field = { of, ids, id }
 
 type Fields = Record<string, Field>
 const each = <F extends Fields, T>(fields: F, of: (one: Field) => T) =>
@@ -30,6 +51,7 @@ export const inputsOf = <F extends Fields>(fields: F) =>
 /** The properties of an answer. */
 export const shownOf = (fields: Fields) => each(fields, ({ shown }) => shown)
 
+/** The values of a new row. */
 export const firstOf = <F extends Fields>(fields: F) =>
   each(fields, ({ first }) => first) as { [K in keyof F]: F[K]['first'] }
 
@@ -37,29 +59,3 @@ export const referencesIn = (fields: Fields): Record<string, Reference> =>
   Object.fromEntries(
     Object.entries(fields).flatMap(([name, { reference }]) => (reference ? [[name, reference]] : [])),
   )
-
-const maxIds = 100
-
-TypeRegistry.Set('DocketIds', (_schema, value) => {
-  const isList = Array.isArray(value) && value.length <= maxIds && new Set(value).size === value.length
-  return isList && value.every((id) => typeof id === 'string' && id.length <= 100)
-})
-
-/** True for the schema of a list of ids. */
-export const isIdsSchema = (schema: TSchema): boolean => schema[Kind] === 'DocketIds'
-
-/** A field that holds the ids of rows of another entity, which is loaded with its project. */
-export const idsOf = (to: Entity, onMove: Reference['onMove']): Field<TUnsafe<string[]>, string[]> => ({
-  input: Type.Unsafe<string[]>({
-    [Kind]: 'DocketIds',
-    type: 'array',
-    maxItems: maxIds,
-    uniqueItems: true,
-    items: { type: 'string', format: 'uuid' },
-    description: `A list of at most ${maxIds} ids of the entity ${to}, each once`,
-    examples: [[sampleId]],
-  }),
-  shown: Type.Array(Id(`The id of a ${to}`), { description: `The ids of the entity ${to}` }),
-  first: [],
-  reference: { to, onMove },
-})

@@ -79,6 +79,10 @@ export function model(): Model {
 
 export const definitionOf = <E extends Entity>(name: E): Definition<E> => model().entities[name]
 
+/** `service_account` is ServiceAccount. */
+export const titleOf = (entity: Entity): string =>
+  entity.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())
+
 /** The account whose name the view of a row shows. */
 export function personIn(entity: Entity, row: object): string | null {
   const { person } = definitionOf(entity)

@@ -1,6 +1,8 @@
 import type { Declared } from '../commands/command.ts'
 import { nounAt } from '../commands/decide.ts'
-import { Body, Input, Parameters } from '../commands/input.ts'
+import type { Entity } from '../model/entities.ts'
+import { notReferred, referencesOf } from '../model/references.ts'
+import { Body, Input, Parameters } from '../schema/input.ts'
 import { roleNeeded, suffices } from '../identity/roles.ts'
 import { boundToken } from '../identity/scopes.ts'
 import { Message, sampleId } from '../schema/answer.ts'
@@ -65,7 +67,10 @@ const queryOf = <Row>({ input, inQuery }: Declared<never, Row>) =>
   inQuery && Parameters(Object.fromEntries(inQuery.map((key) => [key, input.properties[key]!])))
 
 /** What its rule says it refuses, and what every command at such a place does. */
-function refusalsOf<Row>({ at, into, least, refuses = [] }: Declared<never, Row>): Refusal[] {
+function refusalsOf<Row>({ name, input, at, into, least, ...own }: Declared<never, Row>): Refusal[] {
+  const fields = referencesOf(name.slice(0, name.indexOf('.')) as Entity) ?? []
+  const referred = fields.filter((field) => field.name in input.properties).map(notReferred)
+  const refuses = [...(own.refuses ?? []), ...referred]
   if (at.kind === 'new') return [...refuses, boundToken()]
   if (at.kind === 'account' || least === 'nobody') return refuses
   const role = suffices('VIEWER', least) ? [] : [roleNeeded(least)]

@@ -1,19 +1,24 @@
 import { readFileSync } from 'node:fs'
 import type { Config } from '../config.ts'
+import type { Entity } from '../model/entities.ts'
+import { definitionOf, model, titleOf } from '../model/model.ts'
 import { pageBytes } from '../reads/pages.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 
-const tags = {
-  Authentication: 'Who calls: register, sign in and out, and the own account.',
-  Tokens: 'API tokens: what programs send in the place of a sign-in.',
-  Projects: 'What holds tasks. Who creates one owns it.',
-  Members: 'Who else is in a project, and in which role.',
-  ServiceAccounts: 'Members that are programs: accounts of a project, which go with it.',
-  Tasks: 'What is to be done in a project: with a status, a priority, a due date and somebody who does it.',
-  Subtasks: 'The steps of a task, each open or completed.',
-  Comments: 'What is said about a task.',
-  Events: 'What happened in a project, one after another and without a gap.',
-  Webhooks: 'Where the events of a project are posted to, for who does not ask.',
+/** The groups of operations: a new entity comes after the tasks and what belongs to them. */
+function tags(): { name: string; description: string }[] {
+  const first: Entity[] = ['token', 'project', 'member', 'service_account']
+  const others = model().names.filter((name) => !first.includes(name) && name !== 'webhook')
+  const of = (name: Entity) => ({ name: `${titleOf(name)}s`, description: definitionOf(name).about })
+  return [
+    {
+      name: 'Authentication',
+      description: 'Who calls: register, sign in and out, and the own account.',
+    },
+    ...[...first, ...others].map(of),
+    { name: 'Events', description: 'What happened in a project, one after another and without a gap.' },
+    of('webhook'),
+  ]
 }
 
 /** What Swagger UI asks for under Authorize. */
@@ -73,7 +78,7 @@ export function description(config: Config, urlCharacters: number) {
       license: { name: license, identifier: license },
     },
     servers: [{ url: '/', description: 'This service' }],
-    tags: Object.entries(tags).map(([name, about]) => ({ name, description: about })),
+    tags: tags(),
     components: { securitySchemes },
   }
 }

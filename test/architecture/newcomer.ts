@@ -23,7 +23,7 @@ export const newField: Edit[] = [
   below(
     'modules/tasks/schema.ts',
     'export const fields = {',
-    "  estimateMinutes: field(Nullable(Type.Integer({ minimum: 1, description: 'A whole number of minutes' })), Type.Union([Type.Integer(), Type.Null()], { examples: [90] }), null),",
+    "  estimateMinutes: field.of(Nullable(Type.Integer({ minimum: 1, description: 'A whole number of minutes' })), Type.Union([Type.Integer(), Type.Null()], { examples: [90] }), null),",
   ),
 ]
 

@@ -4,7 +4,7 @@ import { Value } from '@sinclair/typebox/value'
 import { RegisterBody } from '../../modules/accounts/user.ts'
 import { ListTasksQuery } from '../../modules/tasks/list-query.ts'
 import { CreateTask, taskView, UpdateTask } from '../../modules/tasks/schema.ts'
-import { Body } from '../../src/commands/input.ts'
+import { Body } from '../../src/schema/input.ts'
 import { invalid } from '../../src/schema/validation.ts'
 
 const NewTask = Body(CreateTask.properties, taskView.schema)

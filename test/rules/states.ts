@@ -1,5 +1,5 @@
 import { model } from '../../modules/modules.ts'
-import type { StoredEvent } from '../../src/model/events.ts'
+import { isSame, type StoredEvent } from '../../src/model/events.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { pruned, readTables } from './history.ts'
 
@@ -23,7 +23,7 @@ export async function stateOf(sql: Sql): Promise<State> {
 
 export type Difference = Map<string, { was: unknown; is: unknown }>
 export function difference(before: State, after: State): Difference {
-  const keys = [...before.keys(), ...after.keys()].filter((key) => before.get(key) !== after.get(key))
+  const keys = [...before.keys(), ...after.keys()].filter((key) => !isSame(before.get(key), after.get(key)))
   return new Map(keys.sort().map((key) => [key, { was: before.get(key), is: after.get(key) }]))
 }
 export const reversed = (all: Difference): Difference =>

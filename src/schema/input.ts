@@ -1,4 +1,3 @@
-import { isIdsSchema } from '../model/fields.ts'
 import { Kind, type TObject, type TProperties, type TSchema, Type, TypeRegistry } from '@sinclair/typebox'
 
 // Whether there is such a thing is asked where it is looked for: what is no id names nothing, and is not found.
@@ -33,15 +32,31 @@ export const OwnId = () =>
     }),
   )
 
+const maxIds = 100
+
+TypeRegistry.Set('DocketIds', (_schema, value) => {
+  const isList = Array.isArray(value) && value.length <= maxIds && new Set(value).size === value.length
+  return isList && value.every((id) => typeof id === 'string' && id.length <= 100)
+})
+
+/** A list of ids, each once. */
+export const IdsOf = (what: string) =>
+  Type.Unsafe<string[]>({
+    [Kind]: 'DocketIds',
+    type: 'array',
+    maxItems: maxIds,
+    uniqueItems: true,
+    items: { type: 'string', format: 'uuid' },
+    description: `A list of at most ${maxIds} ids of ${what}, each once`,
+    examples: [[]],
+  })
+
 /** True for an id that a client makes: it names nothing yet. */
 export const isOwnIdSchema = (schema: TSchema): boolean => schema[Kind] === 'DocketOwnId'
 
 /** True for the schema of an id, of an id that may be null, or of a list of ids. */
 export const isIdSchema = (schema: TSchema): boolean =>
-  schema[Kind] === 'DocketId' ||
-  isIdsSchema(schema) ||
-  isOwnIdSchema(schema) ||
-  (schema.anyOf ?? []).some(isIdSchema)
+  ['DocketId', 'DocketIds', 'DocketOwnId'].includes(schema[Kind]) || (schema.anyOf ?? []).some(isIdSchema)
 
 /** The value of such a field, with each of its ids replaced. */
 export function mapIds(value: unknown, replace: (id: string) => unknown): unknown {

@@ -1,0 +1,146 @@
+// Runs in a copy of the tree that has these entities: see new-entities.test.ts.
+import { describe, expect, test } from 'bun:test'
+import { newId } from '../../src/ids.ts'
+import { readFeed } from '../http/feed.ts'
+import { eventually } from '../races/pair.ts'
+import { faultsOf } from '../support/history.ts'
+import { openReceiver } from '../webhooks/receiver.ts'
+import { owed, rowsWith } from '../workers/remains.ts'
+import { ada, created, furnish, type Place, rowsAt, sql, undo, versionOf } from './scene.ts'
+
+interface Kind {
+  entity: string
+  list(place: Place): string
+  one(id: string): string
+  body: object
+  parent(place: Place): object
+}
+
+const kinds: Kind[] = [
+  {
+    entity: 'attachment',
+    list: ({ taskId }) => `/tasks/${taskId}/attachments`,
+    one: (id) => `/tasks/attachments/${id}`,
+    body: { name: 'Plan', size: 3, details: { pages: [1, { of: 2 }] } },
+    parent: ({ taskId }) => ({ taskId }),
+  },
+  {
+    entity: 'tag',
+    list: ({ projectId }) => `/projects/${projectId}/tags`,
+    one: (id) => `/tags/${id}`,
+    body: { name: 'Plan' },
+    parent: ({ projectId }) => ({ projectId }),
+  },
+]
+
+describe.each(kinds)('$entity', ({ entity, list, one, body, parent }: Kind) => {
+  const feed = (projectId: string) => readFeed(ada, `/projects/${projectId}/events?after=2`)
+  const names = async (path: string) => (await rowsAt(path)).map(({ name }) => name)
+
+  test('is created, listed, updated and deleted, each with an event and under If-Match', async () => {
+    const place = await furnish()
+    const row = await created(list(place), body)
+    expect(await rowsAt(list(place))).toEqual([row])
+    const changed = await ada.patch(one(row.id), { name: 'Sketch' })
+    expect(changed.body).toMatchObject({ ...body, name: 'Sketch' })
+    expect((await ada.patch(one(row.id), { name: 'Sketch' })).headers.get('etag')).toBe(
+      changed.headers.get('etag'),
+    )
+    expect((await ada.delete(one(row.id), { 'if-match': '"no"' })).status).toBe(412)
+    expect((await ada.delete(one(row.id))).status).toBe(200)
+    expect((await ada.delete(one(row.id))).status).toBe(404)
+    expect(await rowsAt(list(place))).toEqual([])
+    const events = await feed(place.projectId)
+    expect(events.map(({ type }) => type)).toEqual([
+      `${entity}.created`,
+      `${entity}.updated`,
+      `${entity}.deleted`,
+    ])
+    expect(events[1]).toMatchObject({ before: { name: 'Plan' }, after: { name: 'Sketch' } })
+    expect(await faultsOf(sql)).toEqual([])
+  })
+
+  test('is written in a batch, under a name', async () => {
+    const place = await furnish()
+    const operations = [
+      { op: `${entity}.create`, as: 'one', ...parent(place), ...body },
+      { op: `${entity}.update`, id: '#one', was: { name: 'Plan' }, name: 'Sketch' },
+    ]
+    const { body: answer } = await ada.post(`/projects/${place.projectId}/batch?return=full`, { operations })
+    const { results } = answer as never as { results: { id: string; name: string }[] }
+    expect(results.map(({ name }) => name)).toEqual(['Plan', 'Sketch'])
+    const gone = [{ op: `${entity}.delete`, id: results[0]!.id, was: { name: 'Plan' } }]
+    expect((await ada.post(`/projects/${place.projectId}/batch`, { operations: gone })).status).toBe(409)
+  })
+
+  test('each change is undone, and done again', async () => {
+    const place = await furnish()
+    const row = await created(list(place), body)
+    await ada.patch(one(row.id), { name: 'Sketch' })
+    await undo(place.projectId, 4)
+    expect(await names(list(place))).toEqual(['Plan'])
+    await undo(place.projectId, 5)
+    expect(await names(list(place))).toEqual(['Sketch'])
+    await ada.delete(one(row.id))
+    await undo(place.projectId, 7)
+    expect(await rowsAt(list(place))).toMatchObject([{ ...body, id: row.id, name: 'Sketch' }])
+    await undo(place.projectId, 8)
+    expect(await names(list(place))).toEqual([])
+    expect((await ada.post(`/projects/${place.projectId}/undo`, { seq: 7 })).status).toBe(409)
+    expect(await faultsOf(sql)).toEqual([])
+  })
+
+  test('is in the history, and as it was at an earlier version', async () => {
+    const place = await furnish()
+    const row = await created(list(place), body)
+    await ada.patch(one(row.id), { name: 'Sketch' })
+    await ada.delete(one(row.id))
+    const history = await readFeed(ada, `/projects/${place.projectId}/history?entity=${entity}`)
+    expect(history.map(({ type }) => type)).toEqual(
+      ['deleted', 'updated', 'created'].map((verb) => `${entity}.${verb}`),
+    )
+    const then = async (version: number) => names(`${list(place)}?asOf=${version}`)
+    expect([await then(2), await then(3), await then(4), await then(5)]).toEqual([
+      [],
+      ['Plan'],
+      ['Sketch'],
+      [],
+    ])
+  })
+
+  test('goes with its project, row by row', async () => {
+    const place = await furnish()
+    const { id } = await created(list(place), body)
+    await ada.delete(`/projects/${place.projectId}`)
+    expect((await ada.get(list(place))).status).toBe(404)
+    await eventually('an empty outbox', async () => (await owed(sql)) === 0)
+    expect(await rowsWith(sql, [id])).toEqual({})
+  })
+
+  test('is created once under one Idempotency-Key, and under an id of its client', async () => {
+    const place = await furnish()
+    const key = { 'idempotency-key': newId() }
+    const [first, again] = [await ada.post(list(place), body, key), await ada.post(list(place), body, key)]
+    expect([again.status, again.text]).toEqual([201, first.text])
+    const id = newId()
+    const own = { ...body, name: 'Own', id }
+    expect((await created(list(place), own)).id).toBe(id)
+    const other = await furnish()
+    expect((await ada.post(list(other), own)).status).toBe(409)
+    await ada.delete(one(id))
+    expect((await ada.post(list(other), own)).status).toBe(409)
+    expect((await ada.post(list(place), own)).status).toBe(409)
+    expect(await versionOf(place.projectId)).toBe(5)
+  })
+
+  test('is sent to a webhook', async () => {
+    const place = await furnish()
+    const receiver = await openReceiver()
+    const hook = { url: receiver.url, types: [`${entity}.created`] }
+    await created(`/projects/${place.projectId}/webhooks`, hook)
+    const row = await created(list(place), body)
+    await eventually('the event', () => receiver.received.length === 1)
+    expect(receiver.received[0]!.body.data.events).toMatchObject([{ type: `${entity}.created`, after: row }])
+    await receiver.close()
+  })
+})

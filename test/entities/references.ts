@@ -1,0 +1,132 @@
+// Runs in a copy of the tree that has these entities: see new-entities.test.ts.
+import { expect, test } from 'bun:test'
+import { newId } from '../../src/ids.ts'
+import { eventually } from '../races/pair.ts'
+import { faultsOf } from '../support/history.ts'
+import { owed, rowsWith } from '../workers/remains.ts'
+import {
+  ada,
+  created,
+  furnish,
+  type Place,
+  readTask,
+  refused,
+  type Row,
+  rowsAt,
+  sql,
+  undo,
+  versionOf,
+} from './scene.ts'
+
+const tagIn = async ({ projectId }: Place, name: string) =>
+  (await created(`/projects/${projectId}/tags`, { name })).id
+
+/** A task with the tags red and blue, and an attachment with both. */
+async function tagged() {
+  const place = await furnish()
+  const [red, blue] = [await tagIn(place, 'red'), await tagIn(place, 'blue')]
+  const both = { tagIds: [red, blue] }
+  await ada.patch(`/tasks/${place.taskId}`, both)
+  const path = `/tasks/${place.taskId}/attachments`
+  const attachment = await created(path, { name: 'Plan', size: 1, ...both, mainTagId: red })
+  const shown = async (query = '') => {
+    const { tagIds } = (await ada.get(`/tasks/${place.taskId}${query}`)).body as Row
+    const [one] = await rowsAt(path + query)
+    return [tagIds, one?.tagIds, one?.mainTagId]
+  }
+  return { ...place, place, red, blue, attachment, path, shown }
+}
+
+test('an id that is not in the project is rejected, and the field is named', async () => {
+  const { taskId, projectId, attachment } = await tagged()
+  const foreign = await tagIn(await furnish(), 'red')
+  const message = 'tagIds must be the ids of tags in the project'
+  for (const id of [foreign, newId(), taskId]) {
+    expect(refused(await ada.patch(`/tasks/${taskId}`, { tagIds: [id] }))).toEqual([400, message])
+    expect(refused(await ada.post('/tasks', { projectId, title: 'N', tagIds: [id] }))).toEqual([400, message])
+    expect(refused(await ada.patch(`/tasks/attachments/${attachment.id}`, { mainTagId: id }))).toEqual([
+      ...[400, 'mainTagId must be the id of a tag in the project'],
+    ])
+  }
+  const operations = [{ op: 'task.update', id: taskId, tagIds: [foreign] }]
+  expect(refused(await ada.post(`/projects/${projectId}/batch`, { operations }))).toEqual([
+    ...[400, `operations[0]: ${message}`],
+  ])
+})
+
+test('a batch refers by name to a tag that it creates', async () => {
+  const { projectId, taskId, blue } = await tagged()
+  const operations = [
+    { op: 'tag.create', as: 'green', name: 'green' },
+    { op: 'task.update', id: taskId, tagIds: ['#green', blue.toUpperCase()] },
+  ]
+  const { status, text } = await ada.post(`/projects/${projectId}/batch`, { operations })
+  expect([status, text]).toEqual([200, text])
+  const green = (await rowsAt(`/projects/${projectId}/tags`)).at(-1)!.id
+  expect((await readTask(taskId)).tagIds).toEqual([green, blue])
+})
+
+test('a deleted tag disappears from every answer at once, and an undo brings it back', async () => {
+  const { projectId, taskId, red, blue, shown } = await tagged()
+  const before = await ada.get(`/tasks/${taskId}`)
+  expect(await shown()).toEqual([[red, blue], [red, blue], red])
+  const version = await versionOf(projectId)
+  await ada.delete(`/tags/${red}`)
+  expect(await versionOf(projectId)).toBe(version + 1)
+  expect(await shown()).toEqual([[blue], [blue], null])
+  const after = await ada.get(`/tasks/${taskId}`, { 'if-none-match': before.headers.get('etag')! })
+  expect(after.status).toBe(200)
+  const [listed] = await rowsAt(`/tasks?projectId=${projectId}&dueBefore=2100-01-01&sort=createdAt`)
+  expect(listed).toBeUndefined()
+  expect((await rowsAt(`/tasks?projectId=${projectId}`))[0]!.tagIds).toEqual([blue])
+  const patched = await ada.patch(
+    `/tasks/${taskId}`,
+    { title: 'N' },
+    { 'if-match': before.headers.get('etag')! },
+  )
+  expect((patched.body as Row).tagIds).toEqual([blue])
+  expect((await ada.get(`/tasks/${taskId}`)).headers.get('etag')).toBe(patched.headers.get('etag'))
+  expect((await ada.patch(`/tasks/${taskId}`, { tagIds: [blue] })).headers.get('etag')).toBe(
+    patched.headers.get('etag'),
+  )
+  expect(refused(await ada.patch(`/tasks/${taskId}`, { tagIds: [red] }))[0]).toBe(400)
+  expect(await shown(`?asOf=${version}`)).toEqual([[red, blue], [red, blue], red])
+  expect(await shown(`?asOf=${version + 1}`)).toEqual([[blue], [blue], null])
+  await undo(projectId, version + 1)
+  expect(await shown()).toEqual([[red, blue], [red, blue], red])
+  expect(await shown(`?asOf=${version + 2}`)).toEqual([[blue], [blue], null])
+  expect(await faultsOf(sql)).toEqual([])
+})
+
+test('a change of the list is undone; a tag that is deleted since stays hidden', async () => {
+  const { projectId, taskId, red, blue } = await tagged()
+  await ada.patch(`/tasks/${taskId}`, { tagIds: [] })
+  const seq = await versionOf(projectId)
+  await ada.delete(`/tags/${red}`)
+  await undo(projectId, seq)
+  expect((await readTask(taskId)).tagIds).toEqual([blue])
+})
+
+test('a move maps tags by their names and drops the others; attachments go along', async () => {
+  const { taskId, attachment, path } = await tagged()
+  const target = await furnish('Q')
+  const blue = await tagIn(target, 'blue')
+  const { body } = await ada.patch(`/tasks/${taskId}`, { projectId: target.projectId })
+  expect((body as Row).tagIds).toEqual([blue])
+  expect((await readTask(taskId)).tagIds).toEqual([blue])
+  expect(await rowsAt(path)).toEqual([{ ...attachment, tagIds: [], mainTagId: null } as never])
+  const [moved] = await rowsAt(`/projects/${target.projectId}/history?type=task.moved_in`)
+  expect(moved).toMatchObject({ after: { attachments: [{ id: attachment.id }] } })
+  expect(await faultsOf(sql)).toEqual([])
+})
+
+test('attachments go with their task, and come back with it', async () => {
+  const { projectId, taskId, attachment, path } = await tagged()
+  await ada.delete(`/tasks/${taskId}`)
+  const seq = await versionOf(projectId)
+  await eventually('an empty outbox', async () => (await owed(sql)) === 0)
+  expect(await rowsWith(sql, [attachment.id])).toEqual({ events: 1 })
+  await undo(projectId, seq)
+  expect(await rowsAt(path)).toEqual([attachment])
+  expect(await faultsOf(sql)).toEqual([])
+})
