@@ -5,8 +5,7 @@ import type { Seen } from '../../src/reads/role-lookup.ts'
 import type { Services } from '../../src/services.ts'
 import { type Frames, openFrames } from './frames.ts'
 import { lastEventIdHeader } from './parameters.ts'
-import { openSeeAgain, type Position } from './see-again.ts'
-import { openStillSeen } from './still-seen.ts'
+import { openReauthorize, openStillSeen, type Position } from './reauthorize.ts'
 import { beginning, type Chunks, encode, nothingNew, silentMs } from '../../src/wire/server-sent.ts'
 
 /** After how many events that are not for it a stream is told its place. */
@@ -28,13 +27,13 @@ export interface Start {
 export function openFollow(means: Means) {
   const { followers } = means
   const framesAfter = openFrames(means)
-  const seeAgain = openSeeAgain(means, lastEventIdHeader)
+  const reauthorize = openReauthorize(means, lastEventIdHeader)
   const stillSeen = openStillSeen(means)
 
   return async function* follow(reading: Reading, start: Start, signal: AbortSignal): Chunks {
     let { seen } = start
     let position: Position = { seq: start.after, id: idAt(seen, start.after) }
-    const following = followers.follow(seen, signal)
+    const following = followers.follow([seen], signal)
     let held: Made = seen
     const lag = followers.lags.begin(signal, following, position.seq)
     let [told, saidAt] = [position.seq, performance.now()]
@@ -54,7 +53,7 @@ export function openFollow(means: Means) {
         const leftMs = saidAt + silentMs - performance.now()
         if (leftMs > 0) {
           const version = await following.moved(seen.version, leftMs)
-          seen = version ? { ...seen, version } : await seeAgain(reading, seen.projectId, position)
+          seen = version ? { ...seen, version } : await reauthorize(reading, seen.projectId, position)
           if (!version) held = seen // which may be one that was before, where some were lost
           continue
         }

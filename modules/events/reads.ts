@@ -9,13 +9,12 @@ import { asksForStream } from '../../src/wire/server-sent.ts'
 import type { Query, Reading } from '../../src/commands/query.ts'
 import type { Services } from '../../src/services.ts'
 import { openFollow } from './follow.ts'
-import { openPatience } from './patience.ts'
+import { openLongPoll } from './long-poll.ts'
 import { ahead, badLastEventId, lastEventId, lastEventIdHeader } from './parameters.ts'
 import { type Asked, EventsQuery, readAsked } from './parameters.ts'
-import { costOfLooking, eventsAt } from './queries.ts'
-import { eventView } from './schema.ts'
+import { costOfLooking, eventsAt } from './pages.ts'
+import { eventView, streamedEvents } from './schema.ts'
 import { openStream } from './stream.ts'
-import { streamedEvents } from './streamed.ts'
 
 const about = `In order, each once. Begin after 0, or after the Docket-Version of a list's first page, and go on after the last \`seq\`, as the Link header does while there is more. Of some \`types\` a page may show fewer than \`limit\` and lead on. Names are those of now. With \`wait\`, an answer that would be \`[]\` is held until there is something, or the time is up; of some types go on after its Docket-Version then. Who may not read the project any more gets 404 or 401 meanwhile. Events may be kept for some days only: 410 when some after \`after\` are gone, and names the oldest that is there.`
 
@@ -25,7 +24,7 @@ const streamed =
 /** What may be asked of the history. */
 export function eventReads(services: Services) {
   const { config, findRole, oldestKept } = services
-  const hold = openPatience(services)
+  const hold = openLongPoll(services)
   const stream = openStream(services)
   const follow = openFollow(services)
   const answer = openAnswer(services)
@@ -78,9 +77,12 @@ function openAnswer(services: Services) {
 const openPageOf =
   ({ oldestKept, spend }: Services) =>
   async ({ request, caller }: Reading, seen: Seen, asked: Asked, etag: string): Promise<CachedBody> => {
-    const cost = asked.types ? costOfLooking(seen.version - asked.after) : 1
-    const { events, upTo } = await spend(caller, cost, (sql) => eventsAt({ sql, oldestKept }, seen, asked))
+    const { projectId, version } = seen
+    const { after, limit, types } = asked
+    const place = { projectId, version, after, limit, types }
+    const cost = types ? costOfLooking(version - after) : 1
+    const { events, upTo } = await spend(caller, cost, (sql) => eventsAt(sql, oldestKept, place))
     const { body, count } = textOf(events, eventView.of)
     const end = count < events.length ? events[count - 1]!.seq : upTo
-    return { etag, body, link: end < seen.version ? nextLink(request.url, 'after', String(end)) : null }
+    return { etag, body, link: end < version ? nextLink(request.url, 'after', String(end)) : null }
   }

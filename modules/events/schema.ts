@@ -1,6 +1,8 @@
 import { type TProperties, Type } from '@sinclair/typebox'
 import type { Entity } from '../../src/model/entities.ts'
 import { titleOf } from '../../src/model/model.ts'
+import { answerExample } from '../../src/openapi/example.ts'
+import type { Streamed } from '../../src/commands/query.ts'
 import { view } from '../../src/model/view.ts'
 import { Id, sampleId, Timestamp } from '../../src/schema/answer.ts'
 import { named } from '../../src/schema/named.ts'
@@ -74,3 +76,17 @@ export const eventView = view<ReadEvent>({
   }),
   of: shownEvent,
 })
+
+const frame = (event: string) => `id: 42\nevent: ${event}\ndata: `
+
+/** A stream in the document: OpenAPI 3.1 describes all of it as one text. */
+export const streamedEvents: Streamed = {
+  schema: named(
+    'EventStream',
+    Type.String({
+      description:
+        'Server-sent events: `id` is the seq, `event` the type, `data` an Event. One of type `end` says as an Error why the stream ends. Comments come when there is nothing to tell.',
+    }),
+  ),
+  example: `retry: 1700\nid: 41\n\n${frame(model.eventTypes[0]!)}${JSON.stringify(answerExample(eventView.schema))}\n\n`,
+}

@@ -2,11 +2,8 @@ import type { Reading } from '../../src/commands/query.ts'
 import { mostTold } from '../../src/followers/standing.ts'
 import { reaches } from '../../src/identity/scopes.ts'
 import type { Services } from '../../src/services.ts'
-import { within } from '../../src/within.ts'
 import { unavailable } from '../../src/wire/refusals.ts'
 import { beginning, type Chunks, encode, nothingNew, silentMs } from '../../src/wire/server-sent.ts'
-
-type Listener = Awaited<ReturnType<Services['followers']['listen']>>
 
 /**
  * What a stream of all projects of its reader sends: each with its version, and then those that have moved, came or went.
@@ -15,15 +12,13 @@ type Listener = Awaited<ReturnType<Services['followers']['listen']>>
 export function openOverview({ authenticate, followers }: Pick<Services, 'authenticate' | 'followers'>) {
   return async function* overview({ request, caller }: Reading, signal: AbortSignal): Chunks {
     if (followers.hasEnded()) throw unavailable('This process ends')
-    const listener = await followers.listen(caller.userId)
-    signal.addEventListener('abort', listener.leave, { once: true })
-    if (signal.aborted) return listener.leave()
+    const listener = await followers.listen(caller.userId, signal)
     yield beginning()
     let saidAt = performance.now()
     while (!signal.aborted) {
       if (followers.hasEnded()) throw unavailable('This process ends')
       const leftMs = saidAt + silentMs - performance.now()
-      await news(listener, leftMs, signal)
+      if (leftMs > 0) await listener.news(leftMs)
       const now = await authenticate.caller(request)
       const states = listener.take().filter(({ projectId }) => reaches(now, projectId))
       const text = states.map(messageOf).join('') + (listener.takeMore() ? more : '')
@@ -39,12 +34,3 @@ const messageOf = (state: object): string => `data: ${JSON.stringify(state)}\n\n
 
 /** By a name, so that nobody takes it for a project. */
 const more = `event: more\ndata: ${JSON.stringify({ told: mostTold })}\n\n`
-
-async function news(listener: Listener, withinMs: number, signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  const wake = () => resolve()
-  listener.onNews(wake)
-  signal.addEventListener('abort', wake, { once: true })
-  if (!listener.hasNews() && withinMs > 0) await within(withinMs, promise)
-  signal.removeEventListener('abort', wake)
-}

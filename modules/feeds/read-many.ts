@@ -2,10 +2,12 @@ import type { Reading } from '../../src/commands/query.ts'
 import type { Caller } from '../../src/identity/caller.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { isId } from '../../src/ids.ts'
-import { firstOf } from '../../src/reads/pages.ts'
+import { firstOf, pageBytes } from '../../src/reads/pages.ts'
 import type { Services } from '../../src/services.ts'
 import { type AskedOfMany, aheadIn } from './positions.ts'
-import { eventsOfMany } from '../events/ranges.ts'
+import { withPeople } from '../events/people.ts'
+import { byRange, readRanges } from '../events/rows.ts'
+import { requireKept } from '../../src/reads/kept.ts'
 import { sharesOf } from './shares.ts'
 import { type ReadEvent, shownEvent } from '../events/views.ts'
 
@@ -32,9 +34,17 @@ export function openReadMany(means: Means) {
   const show = async (sql: Sql, { places, gone }: Standing, limit: number): Promise<string> => {
     const waiting = places.map(({ after, version }) => version - after)
     const shares = sharesOf(waiting, limit)
-    const ranges = places.map(({ projectId, after }, n) => ({ projectId, after, upTo: after + shares[n]! }))
-    const read = ranges.filter(({ after, upTo }) => upTo > after)
-    return bodyOf(places, read.length > 0 ? await eventsOfMany({ sql, oldestKept }, read, limit) : [], gone)
+    const ranges = places.flatMap(({ projectId, after }, n) => {
+      return shares[n]! > 0 ? { projectId, after, upTo: after + shares[n]!, limit } : []
+    })
+    if (ranges.length === 0) return bodyOf(places, [], gone)
+    const rows = await readRanges(sql, ranges, { events: limit, bytes: pageBytes })
+    const lists = byRange(ranges, rows)
+    const others = ranges.filter(({ after }, n) => lists[n]![0]?.seq !== after + 1)
+    await Promise.all(
+      others.map(({ projectId, after }) => requireKept(oldestKept, projectId, after, projectId)),
+    )
+    return bodyOf(places, await withPeople(sql, rows), gone)
   }
 
   return async (reading: Reading, asked: AskedOfMany): Promise<string> => {
@@ -80,7 +90,9 @@ const openHold =
       while (!hasNews(standing)) {
         const leftMs = until - performance.now()
         if (leftMs <= 0 || followers.hasEnded() || request.signal.aborted) break
-        await followers.moved(standing.places, leftMs, request.signal)
+        const following = followers.follow(standing.places, request.signal)
+        await following.moved(following.beyond, leftMs)
+        following.end()
         standing = await look(await authenticate.caller(request), asked)
       }
       return standing

@@ -2,7 +2,9 @@ import type { Sql } from '../../src/postgres/database.ts'
 import type { OldestKept } from '../../src/reads/kept.ts'
 import { seqAt, seqBefore } from '../../src/reads/seq-at.ts'
 import type { Seen } from '../../src/reads/role-lookup.ts'
-import { eventColumns, eventRows, isCutAt, lookedAt, withPeople } from '../events/queries.ts'
+import { lookedAt } from '../events/pages.ts'
+import { withPeople } from '../events/people.ts'
+import { eventColumns, isCutAt, readEvents } from '../events/rows.ts'
 import type { ReadEvent } from '../events/views.ts'
 import type { Wanted } from './parameters.ts'
 
@@ -31,7 +33,7 @@ export async function eventsBack(
   const lowest = Math.max(after + 1, last - lookedAt + 1)
   if (last < lowest) return { events: [], goOn: null }
   // One text for all that may be asked: each further one would be a plan more to keep.
-  const rows = await eventRows(
+  const rows = await readEvents(
     sql,
     sql`select ${eventColumns(sql)} from events e
     where e.project_id = ${projectId} and e.seq <= ${last}::bigint and e.seq >= ${lowest}::bigint

@@ -1,6 +1,8 @@
 import { lastId } from '../../src/ids.ts'
 import type { Sql } from '../../src/postgres/database.ts'
-import { eventColumns, eventRows, isCutAt, lookedAt, withPeople } from '../events/queries.ts'
+import { lookedAt } from '../events/pages.ts'
+import { withPeople } from '../events/people.ts'
+import { eventColumns, isCutAt, readEvents } from '../events/rows.ts'
 import type { Back } from './of-project.ts'
 
 interface WantedOfTask {
@@ -18,7 +20,7 @@ interface WantedOfTask {
 export async function taskEventsBack(sql: Sql, wanted: WantedOfTask): Promise<Back> {
   const { taskId, projectIds, limit } = wanted
   const before = wanted.before ?? lastId
-  const rows = await eventRows(
+  const rows = await readEvents(
     sql,
     sql`select ${eventColumns(sql)} from (
       select * from events where task_id = ${taskId} and id < ${before} order by id desc limit ${lookedAt}) e

@@ -4,7 +4,7 @@ import { canonicalId, isId } from '../../src/ids.ts'
 import { Cursor, isIdPart, Limit, readCursor, readLimit } from '../../src/reads/pages.ts'
 import type { Entity } from '../../src/model/entities.ts'
 import { Instant, isCount, parseInstant } from '../../src/schema/text.ts'
-import { costOfLooking } from '../events/queries.ts'
+import { costOfLooking } from '../events/pages.ts'
 import { EventTypes } from '../events/parameters.ts'
 import { model } from '../modules.ts'
 

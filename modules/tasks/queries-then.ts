@@ -8,22 +8,16 @@ import { unprepared } from '../../src/postgres/queries.ts'
 
 type TaskThen = TaskRow & { isGone: boolean }
 
-interface AskedPlace {
-  taskId: string
-  userId: string
-  instant: string | null
-  /** Events of the task that are read for an instant, at most. */
-  most: number
-}
-
 /**
- * The project that a task is in, or was in last; with an instant: then. Null for a stranger to all projects of the task: no
- * event is read for them.
+ * The project that a task is in or was in last, or at an instant was in then. Null for a user who can see no project of
+ * the task: no event is read for them.
+ * @param most the events of the task that are read for an instant, at most
  */
 export async function placeOf(
   sql: Sql,
-  { taskId, userId, instant, most }: AskedPlace,
+  about: { taskId: string; userId: string; instant: string | null; most: number },
 ): Promise<string | null> {
+  const { taskId, userId, instant, most } = about
   const now = sql`(select project_id from tasks where id = ${taskId})`
   const last = sql`(select project_id from events where task_id = ${taskId} order by id desc limit 1)`
   const then = sql`(select project_id from
@@ -42,7 +36,7 @@ export async function placeOf(
   return found!.projectId
 }
 
-/** A task as it stood, and whether it has gone since: then what hung on it is not to be found where it was. */
+/** A task as it was, and whether it was deleted or moved since: its children are then told by the log alone. */
 export async function taskThen(sql: Sql, moment: Moment, taskId: string): Promise<TaskThen | undefined> {
   const { projectId } = moment
   const one = { where: sql`t.id = ${taskId} and t.project_id = ${projectId}`, by: sql`t.id`, limit: 1 }

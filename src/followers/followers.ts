@@ -10,45 +10,47 @@ import { openConcurrencyLimit } from '../admission/concurrency-limit.ts'
 import { Standings } from './standings.ts'
 import { Waiting } from './waiting.ts'
 
-/** Projects whose versions are asked for at once, at most. */
+/** Projects whose versions are read at once, at most. */
 const mostAsked = 1_000
-/** How often versions are asked for while no hints are heard; while they are, in one round of so many, for some get lost. */
+/** How often versions are read while hints do not arrive; while they do, in one of so many rounds, for some get lost. */
 const askEveryMs = 500
 const heardRounds = 4
 
 export type Followers = ReturnType<typeof openFollowers>
 
-/** Wakes who waits for a project to move on: at a hint, or once its version is found to be another. */
+/** Notifies readers of projects that move on: by hints, and by reading the versions now and then. */
 export function openFollowers(
   sql: Sql,
   hints: Hints,
   config: Pick<Config, 'followers' | 'followersPerCaller'>,
   log: Log,
 ) {
-  const { waiting, standings, hear, look, stop } = openHearing(sql, hints, log)
-  const lookSoon = openLookSoon(look)
-  const moved = openMoved(waiting, lookSoon)
+  const waiting = new Waiting()
+  const standings = new Standings(sql)
+  const hear = (moved: Moved) => {
+    waiting.hear(moved)
+    standings.hear(moved)
+  }
+  const { look, lookSoon } = openLook(sql, waiting)
+  const lookAtAll = async () => {
+    await look(waiting.keys())
+    await standings.lookAtAll()
+  }
+  const stop = repeatedly(inRounds(hints, lookAtAll), askEveryMs, log)
   const { followers: ofAll, followersPerCaller: ofAccount } = config
-  const limit = openConcurrencyLimit({ what: 'requests that wait for events', ofAll, ofAccount })
   let isEnded = false
   return {
-    /** The version that one of the projects has, when it is another than it was; none when the time is up or the signal comes. */
-    async moved(beyond: Moved[], withinMs: number, signal: AbortSignal): Promise<number | undefined> {
-      if (isEnded || signal.aborted) return undefined
-      hints.listen(hear)
-      return moved(beyond, withinMs, signal)
-    },
     follow: openFollow(waiting, lookSoon, () => hints.listen(hear)),
-    countOf: (projectId: string) => waiting.countOf(projectId),
-    /** One who listens to all projects of a user: see Standing. */
-    listen(userId: string) {
+    countOf: waiting.countOf,
+    /** Listens to all projects of a user: see Standing. */
+    listen(userId: string, signal: AbortSignal) {
       hints.listen(hear)
-      return standings.join(userId)
+      return standings.join(userId, signal)
     },
-    ...limit,
+    ...openConcurrencyLimit({ what: 'requests that wait for events', ofAll, ofAccount }),
     lags: new Lags(),
     hasEnded: () => isEnded,
-    /** Nobody waits here any more. */
+    /** Ends all waits. */
     end(): void {
       isEnded = true
       void stop()
@@ -58,79 +60,43 @@ export function openFollowers(
   }
 }
 
-/** What is heard goes to all who wait or listen; and all that they wait for is looked at now and then. */
-function openHearing(sql: Sql, hints: Hints, log: Log) {
-  const waiting = new Waiting()
-  const standings = new Standings(sql)
-  const hear = (moved: Moved) => {
-    waiting.hear(moved)
-    standings.hear(moved)
-  }
-  const look = openLook(sql, (moved) => waiting.see(moved))
-  const lookAtAll = async () => {
-    await inParts(waiting.projects(), look)
-    await standings.lookAtAll()
-  }
-  const stop = repeatedly(inRounds(hints, lookAtAll), askEveryMs, log)
-  return { waiting, standings, hear, look, stop }
-}
+type LookSoon = ReturnType<typeof openLook>['lookSoon']
 
-const openMoved =
-  (waiting: Waiting, lookSoon: LookSoon) =>
-  async (beyond: Moved[], withinMs: number, signal: AbortSignal): Promise<number | undefined> => {
-    const { promise, resolve } = Promise.withResolvers<number | undefined>()
-    const wake = (version?: number | Event) => resolve(typeof version === 'number' ? version : undefined)
-    const leave = waiting.join(beyond, wake)
-    signal.addEventListener('abort', wake)
-    lookSoon(beyond.map(({ projectId }) => projectId)).catch(() => {}) // it may have moved just before
-    const timer = setTimeout(wake, withinMs)
-    const version = await promise
-    clearTimeout(timer)
-    signal.removeEventListener('abort', wake)
-    leave()
-    return version
-  }
-
-/** One who follows a project until the signal comes. */
+/** Follows projects until the signal comes or the caller ends it. Of several, each that moves puts the version in doubt. */
 const openFollow =
   (waiting: Waiting, lookSoon: LookSoon, listen: () => void) =>
-  ({ projectId, version }: Moved, signal: AbortSignal): Following => {
+  (projects: Moved[], signal: AbortSignal): Following => {
     listen()
-    const following = new Following(version)
-    const leave = waiting.add(projectId, following)
-    const end = () => {
-      leave()
-      following.end()
-    }
-    if (signal.aborted) end()
-    else signal.addEventListener('abort', end, { once: true })
-    lookSoon([projectId]).catch(() => {}) // it may have moved just before
+    const following = new Following(projects[0]?.version ?? 0, () => leaves.forEach((leave) => leave()))
+    const wake = () => following.wake()
+    const leaves = projects.map(({ projectId, version }) =>
+      waiting.add(projectId, projects.length === 1 ? following : { beyond: version, wake }),
+    )
+    if (signal.aborted) following.end()
+    else signal.addEventListener('abort', following.end, { once: true })
+    lookSoon(projects.map(({ projectId }) => projectId)).catch(() => {}) // one may have moved just before
     return following
   }
 
-type LookSoon = ReturnType<typeof openLookSoon>
-
-const openLookSoon = (look: (ids: string[]) => Promise<unknown>) =>
-  batched(
-    { keys: mostAsked, weigh: { limit: mostAsked, of: (ids: string[]) => ids.length }, slots: 1 },
-    async (asked: string[][]) => {
-      await look([...new Set(asked.flat())])
-      return asked
-    },
-  )
-
-/** Looks which versions projects have by now. */
-const openLook = (sql: Sql, see: (moved: Moved) => void) => async (ids: string[]) => {
-  const rows = await sql<Moved[]>`
-    select project_id, version::float8 as version from streams where project_id = any(${ids}::uuid[])`
-  return rows.map(see)
+/** Reads the versions of projects, and wakes their waiters. */
+function openLook(sql: Sql, waiting: Waiting) {
+  async function look(ids: string[]): Promise<void> {
+    for (let i = 0; i < ids.length; i += mostAsked) {
+      const some = ids.slice(i, i + mostAsked)
+      const rows = await sql<Moved[]>`
+        select project_id, version::float8 as version from streams where project_id = any(${some}::uuid[])`
+      for (const moved of rows) waiting.see(moved)
+    }
+  }
+  const weigh = { limit: mostAsked, of: (ids: string[]) => ids.length }
+  const lookSoon = batched({ keys: mostAsked, weigh, slots: 1 }, async (asked: string[][]) => {
+    await look([...new Set(asked.flat())])
+    return asked
+  })
+  return { look, lookSoon }
 }
 
-async function inParts(ids: string[], look: (ids: string[]) => Promise<unknown>): Promise<void> {
-  for (let i = 0; i < ids.length; i += mostAsked) await look(ids.slice(i, i + mostAsked))
-}
-
-/** Looks in every round while no hints are heard, else in one of so many. */
+/** In every round while hints do not arrive, else in one of so many. */
 function inRounds(hints: Hints, look: () => Promise<void>): () => Promise<void> {
   let round = 0
   return async () => {

@@ -1,16 +1,19 @@
 import type { Waiter } from './waiting.ts'
 
-/** One who follows a project for long: what is heard while they are busy they find when they come back. */
+/** Notifies one reader of new versions: of those that come while the reader is busy, when it waits again. */
 export class Following implements Waiter {
   private isInDoubt = false
   private resolve: ((version?: number) => void) | undefined
   private timer: ReturnType<typeof setTimeout> | undefined
   private dueAt = 0
 
-  /** `beyond` is the version that was heard of last. */
-  constructor(public beyond: number) {}
+  /** `beyond` is the last version that the reader was notified of. */
+  constructor(
+    public beyond: number,
+    private readonly leave = () => {},
+  ) {}
 
-  /** A version beyond the one that is known, once it was heard of; none when that is in doubt, or the time is up. */
+  /** A version beyond the known one; undefined when the version is in doubt, or the time is up. */
   moved(known: number, withinMs: number): Promise<number | undefined> {
     const { isInDoubt, beyond } = this
     this.isInDoubt = false
@@ -28,12 +31,13 @@ export class Following implements Waiter {
     else this.isInDoubt ||= !isNewer
   }
 
-  /** What was heard of may be lost: whoever forgets it asks the database after that, not before. */
+  /** Versions beyond the known one may be lost. Call this before reading the version again, not after. */
   forget(known: number): void {
     this.beyond = known
   }
 
-  end(): void {
+  readonly end = (): void => {
+    this.leave()
     clearTimeout(this.timer)
     this.wake()
   }
@@ -44,7 +48,7 @@ export class Following implements Waiter {
     resolve?.(version)
   }
 
-  /** One timer for many waits: as a rule each ends long before its time. */
+  /** One timer for many waits: most waits end long before their time. */
   private readonly look = (): void => {
     this.timer = undefined
     if (!this.resolve) return

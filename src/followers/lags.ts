@@ -1,15 +1,12 @@
-/** What a stream's process was notified of: its project has this version by now. */
-interface Notified {
-  readonly beyond: number
-}
+import type { Following } from './following.ts'
 
-/** The events that a stream has not sent yet, and since when it is behind. Counted when it is asked: a blocked stream counts nothing. */
+/** The events that a stream has not sent yet, and since when. Counted when it is read: a blocked stream counts nothing. */
 export class Lag {
   private version = 0
   private since = 0
 
   constructor(
-    private readonly notified: Notified,
+    private readonly notified: Pick<Following, 'beyond'>,
     private position: number,
   ) {}
 
@@ -35,7 +32,7 @@ export class Lags {
   private readonly all = new Set<Lag>()
 
   /** Of a stream that begins after a position, and is open until the signal comes. */
-  begin(signal: AbortSignal, notified: Notified, position: number): Lag {
+  begin(signal: AbortSignal, notified: Pick<Following, 'beyond'>, position: number): Lag {
     const lag = new Lag(notified, position)
     if (signal.aborted) return lag
     this.all.add(lag)
@@ -44,11 +41,8 @@ export class Lags {
   }
 
   worst(): { streams: number; events: number; seconds: number } {
-    let [events, seconds] = [0, 0]
-    for (const lag of this.all) {
-      events = Math.max(events, lag.events)
-      seconds = Math.max(seconds, lag.seconds)
-    }
-    return { streams: this.all.size, events, seconds }
+    const all = [...this.all]
+    const worst = (of: (lag: Lag) => number) => all.reduce((most, lag) => Math.max(most, of(lag)), 0)
+    return { streams: all.length, events: worst((lag) => lag.events), seconds: worst((lag) => lag.seconds) }
   }
 }

@@ -1,47 +1,58 @@
+import { Following } from './following.ts'
+import type { Groups } from './waiting.ts'
+
 /** Projects that one listener is told of, at most. */
 export const mostTold = 1_000
 
 /** Ends the list of those that are told, where there are more. */
 export const moreMark = 'more'
 
-/** A project as a listener hears of it; without a version it is out of sight. */
+/** A project as a listener is told of it; without a version the user cannot see it any more. */
 export interface State {
   projectId: string
   version: number | null
 }
 
-/** One who listens: the projects that they have not been told of since they changed, and whether that is not all. */
-interface Listener {
-  changed: Set<string>
-  isMore: boolean
-  wake: () => void
+/** A stream, and what has changed since it was told last: a slow stream is told of each project once. */
+export class Listener {
+  readonly changed: Set<string>
+  private wakes = 0
+
+  constructor(
+    readonly standing: Standing,
+    readonly following: Following,
+    public isMore: boolean,
+  ) {
+    this.changed = new Set(standing.versions.keys())
+  }
+
+  wake(): void {
+    this.following.wake(++this.wakes)
+  }
+
+  hasNews = (): boolean => this.changed.size > 0 || this.isMore
+
+  async news(withinMs: number): Promise<void> {
+    if (!this.hasNews()) await this.following.moved(this.wakes, withinMs)
+  }
+
+  /** The changed projects as they are now. */
+  take(): State[] {
+    const { changed, standing } = this
+    const ids = [...changed]
+    changed.clear()
+    return ids.map((projectId) => ({ projectId, version: standing.versions.get(projectId) ?? null }))
+  }
+
+  /** Whether there are more projects than are told, if that is new. */
+  takeMore(): boolean {
+    const { isMore } = this
+    this.isMore = false
+    return isMore
+  }
 }
 
-/** Whose projects a project is among. */
-export class SeenBy {
-  private readonly standings = new Map<string, Set<Standing>>()
-
-  of(projectId: string): Iterable<Standing> {
-    return this.standings.get(projectId) ?? []
-  }
-
-  add(projectId: string, standing: Standing): void {
-    const those = this.standings.get(projectId)
-    if (those) those.add(standing)
-    else this.standings.set(projectId, new Set([standing]))
-  }
-
-  drop(projectId: string, standing: Standing): void {
-    const those = this.standings.get(projectId)
-    those?.delete(standing)
-    if (those?.size === 0) this.standings.delete(projectId)
-  }
-}
-
-/**
- * The projects that somebody may see, as they were last looked at, for all who listen in their name. Who is slow hears
- * of a project once, and as it is by then.
- */
+/** The projects that a user may see, as they were last read, for all streams of the user. */
 export class Standing {
   readonly versions = new Map<string, number>()
   private readonly listeners = new Set<Listener>()
@@ -50,33 +61,29 @@ export class Standing {
 
   constructor(
     readonly userId: string,
-    private readonly seenBy: SeenBy,
+    private readonly seenBy: Groups<Standing>,
   ) {}
 
-  get isHeard(): boolean {
-    return this.listeners.size > 0
-  }
-
-  /** Takes in what was seen of one project. A first one beyond the bound is left out until others go. */
+  /** Stores what was read of one project. A first one beyond the limit is left out until others go. */
   see(projectId: string, version: number | undefined): void {
-    if (this.isEnded) return // a look that was under way would have it kept for good
+    if (this.isEnded) return // a read that was in progress would keep it for good
     const known = this.versions.get(projectId)
     if (known === version) return
     if (known === undefined && this.versions.size >= mostTold) return this.seeMore(true)
     if (version === undefined) {
       this.versions.delete(projectId)
-      this.seenBy.drop(projectId, this)
+      this.seenBy.delete(projectId, this)
     } else {
       this.versions.set(projectId, version)
-      this.seenBy.add(projectId, this)
+      if (known === undefined) this.seenBy.add(projectId, this)
     }
-    for (const { changed, wake } of this.listeners) {
-      changed.add(projectId)
-      wake()
+    for (const listener of this.listeners) {
+      listener.changed.add(projectId)
+      listener.wake()
     }
   }
 
-  /** Takes in the first of all projects that may be seen, in the order of their ids, and whether there are more. */
+  /** Stores the first of all projects that the user may see, in the order of their ids, and whether there are more. */
   seeAll(seen: [projectId: string, version: number][], hasMore = false): void {
     const now = new Set(seen.map(([projectId]) => projectId))
     const end = seen.length < mostTold ? null : seen.at(-1)![0]
@@ -87,7 +94,7 @@ export class Standing {
     this.seeMore(hasMore)
   }
 
-  /** What every look at all is compared with: see lookAtStandings. */
+  /** What each read of all is compared with: see lookAtStandings. */
   get list(): string {
     const list = [...this.versions].map(([projectId, version]) => `${projectId} ${version}`).sort()
     return (this.hasMore ? [...list, moreMark] : list).join()
@@ -102,43 +109,22 @@ export class Standing {
     }
   }
 
-  /** One more who listens: all is news to them. */
-  join() {
-    const listener: Listener = {
-      changed: new Set(this.versions.keys()),
-      isMore: this.hasMore,
-      wake: () => {},
+  /** One more listener: all is new to it. `onLast` is called when the last listener ends. */
+  join(onLast = () => {}): Listener {
+    const leave = () => {
+      if (this.listeners.delete(listener) && this.listeners.size === 0) onLast()
     }
+    const listener = new Listener(this, new Following(0, leave), this.hasMore)
     this.listeners.add(listener)
-    return {
-      /** What they have not been told yet, as it is now. */
-      take: (): State[] => {
-        const states = [...listener.changed].map((projectId) => ({
-          projectId,
-          version: this.versions.get(projectId) ?? null,
-        }))
-        listener.changed.clear()
-        return states
-      },
-      /** Whether there are more than they are told of, if they do not know yet. */
-      takeMore: (): boolean => {
-        const { isMore } = listener
-        listener.isMore = false
-        return isMore
-      },
-      hasNews: () => listener.changed.size > 0 || listener.isMore,
-      onNews: (wake: () => void) => void (listener.wake = wake),
-      leave: () => void this.listeners.delete(listener),
-    }
+    return listener
   }
 
-  /** Nobody listens any more. */
   end(): void {
     this.isEnded = true
-    for (const projectId of this.versions.keys()) this.seenBy.drop(projectId, this)
+    for (const projectId of this.versions.keys()) this.seenBy.delete(projectId, this)
   }
 
   wakeAll(): void {
-    for (const { wake } of this.listeners) wake()
+    for (const listener of this.listeners) listener.wake()
   }
 }

@@ -4,7 +4,8 @@ import type { Sql } from '../postgres/database.ts'
 import { type Pair, visibleVersions } from '../reads/visible.ts'
 import type { Moved } from './hints.ts'
 import { lookAtStandings } from './look-at-standings.ts'
-import { SeenBy, Standing } from './standing.ts'
+import { type Listener, Standing } from './standing.ts'
+import { Groups } from './waiting.ts'
 
 /** Projects of users that are looked at in one query, at most. */
 const mostPairs = 1_000
@@ -19,7 +20,7 @@ const lookEveryMs = 100
  */
 export class Standings {
   private readonly byUser = new Map<string, Standing>()
-  private readonly seenBy = new SeenBy()
+  private readonly seenBy = new Groups<Standing>()
   private readonly inDoubt = new Map<string, Pair>()
   private readonly lookSoon: (standing: Standing) => Promise<Standing>
   private last: Promise<unknown> = Promise.resolve()
@@ -32,22 +33,22 @@ export class Standings {
     })
   }
 
-  /** One who listens in a user's name: all that the user may see right now is news to them. */
-  async join(userId: string) {
+  /** Listens until the signal comes: all that the user may see right now is new to the listener. */
+  async join(userId: string, signal: AbortSignal): Promise<Listener> {
     const standing = this.byUser.get(userId) ?? new Standing(userId, this.seenBy)
     this.byUser.set(userId, standing)
-    const listener = standing.join()
-    const leave = () => {
-      listener.leave()
-      if (standing.isHeard || this.byUser.get(userId) !== standing) return
+    const listener = standing.join(() => {
       this.byUser.delete(userId)
       standing.end()
-    }
+    })
+    const { end } = listener.following
     await this.lookSoon(standing).catch((error: unknown) => {
-      leave()
+      end()
       throw error
     })
-    return { ...listener, leave }
+    if (signal.aborted) end()
+    else signal.addEventListener('abort', end, { once: true })
+    return listener
   }
 
   /** Has a look at a project that moved, for those here who see it or may see it now. */

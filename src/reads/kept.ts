@@ -28,7 +28,12 @@ export const gone = (oldest: number, whose = '') =>
  * truth of what was read: what is gone never comes back.
  * @throws Refusal 410
  */
-export async function requireKept(oldestKept: OldestKept, projectId: string, after: number): Promise<void> {
+export async function requireKept(
+  oldestKept: OldestKept,
+  projectId: string,
+  after: number,
+  whose = '',
+): Promise<void> {
   const oldest = await oldestKept(projectId)
-  if (oldest !== undefined && oldest > after + 1) throw gone(oldest)
+  if (oldest !== undefined && oldest > after + 1) throw gone(oldest, whose)
 }

@@ -104,10 +104,10 @@ test('the version is read as soon as somebody waits or follows, for it may have 
   const seats = { followers: 10, followersPerCaller: 10 }
   const followers = openFollowers(sql as never, hints as never, seats, openLog('silent'))
   const over = new AbortController()
-  const news = followers.moved([{ projectId: 'p', version: 3 }], longMs, over.signal)
+  const news = followers.follow([{ projectId: 'p', version: 3 }], over.signal).moved(3, longMs)
   for (let turn = 0; turn < 3; turn++) await setImmediate()
   expect(asked).toEqual([['p']])
-  followers.follow({ projectId: 'q', version: 3 }, over.signal)
+  followers.follow([{ projectId: 'q', version: 3 }], over.signal)
   for (let turn = 0; turn < 3; turn++) await setImmediate()
   expect(asked).toEqual([['p'], ['q']])
   over.abort()

@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis'
 import { expect, test } from 'bun:test'
-import { mostTold, SeenBy, Standing } from '../../src/followers/standing.ts'
+import { mostTold, Standing } from '../../src/followers/standing.ts'
+import { Groups } from '../../src/followers/waiting.ts'
 import { Standings } from '../../src/followers/standings.ts'
 import { eventually } from '../races/pair.ts'
 import { invite, make, register } from '../support/client.ts'
@@ -13,7 +14,7 @@ const listOf = (count: number, from = 1) =>
   Array.from({ length: count }, (_, i): [string, number] => [idOf(from + i), 1])
 
 test('so many projects are told and no more; when one goes, another has room', () => {
-  const seenBy = new SeenBy()
+  const seenBy = new Groups<Standing>()
   const standing = new Standing('somebody', seenBy)
   const listener = standing.join()
   standing.seeAll(listOf(mostTold, 2))
@@ -33,7 +34,7 @@ test('so many projects are told and no more; when one goes, another has room', (
 })
 
 test('that there are more than are told is news, once until it is so again', () => {
-  const standing = new Standing('somebody', new SeenBy())
+  const standing = new Standing('somebody', new Groups<Standing>())
   const listener = standing.join()
   standing.seeAll(listOf(mostTold))
   expect([listener.take().length, listener.takeMore(), listener.hasNews()]).toEqual([mostTold, false, false])
@@ -49,11 +50,11 @@ test('that there are more than are told is news, once until it is so again', () 
 })
 
 test('who left while their projects were being looked at is kept nowhere', () => {
-  const seenBy = new SeenBy()
+  const seenBy = new Groups<Standing>()
   const standing = new Standing('somebody', seenBy)
   const listener = standing.join()
   standing.seeAll(listOf(2))
-  listener.leave()
+  listener.following.end()
   standing.end()
   // What the look finds that was under way.
   standing.seeAll([
@@ -65,7 +66,7 @@ test('who left while their projects were being looked at is kept nowhere', () =>
 })
 
 test('who is slow hears of each project once, as it is by then', () => {
-  const standing = new Standing('somebody', new SeenBy())
+  const standing = new Standing('somebody', new Groups<Standing>())
   const listener = standing.join()
   for (const version of [1, 2, 3]) standing.see(idOf(1), version)
   standing.see(idOf(2), 5)
@@ -81,12 +82,13 @@ test('a hint is enough for a member to see the project that they came into', asy
   const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
   // Nothing looks at all projects here.
   const standings = new Standings(service.services.database.reads)
-  const listener = await standings.join(grace.id)
+  const over = new AbortController()
+  const listener = await standings.join(grace.id, over.signal)
   await invite(ada, projectId, grace)
   standings.hear({ projectId, version: 2, comers: [grace.id] })
   await eventually('the project', () => listener.hasNews())
   expect(listener.take()).toEqual([{ projectId, version: 2 }])
-  listener.leave()
+  over.abort()
 })
 
 test('a hint names who comes into a project, and nobody else', async () => {

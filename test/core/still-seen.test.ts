@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { openStillSeen } from '../../modules/events/still-seen.ts'
+import { openStillSeen } from '../../modules/events/reauthorize.ts'
 
 const versionOf = (version: number) => ({ version, lastEventId: `event-${version}` })
 

@@ -3,14 +3,14 @@ import type { TestService } from '../support/service.ts'
 
 /** Asks, and gives the answer to come once the service holds it. */
 export async function heldIn({ services: { followers } }: TestService, ask: () => Promise<Answer>) {
-  const { moved } = followers
+  const { follow } = followers
   const { promise: isHeld, resolve } = Promise.withResolvers<void>()
-  followers.moved = (...given) => {
+  followers.follow = (...given) => {
     resolve()
-    return moved(...given)
+    return follow(...given)
   }
   const answer = ask()
   await Promise.race([isHeld, answer])
-  followers.moved = moved
+  followers.follow = follow
   return { answer }
 }

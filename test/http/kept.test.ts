@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { eventsAt } from '../../modules/events/queries.ts'
+import { eventsAt } from '../../modules/events/pages.ts'
 import { make, register } from '../support/client.ts'
 import { forFile, openTestService } from '../support/service.ts'
 import { readFeed } from './feed.ts'
@@ -56,11 +56,8 @@ for (const types of [null, ['task.created'], ['comment.created']]) {
     const projectId = await openProject(9)
     const seen = (await service.services.findRole({ userId: ada.id }, projectId))!
     await removeBefore(projectId, 5)
-    const reading = eventsAt({ ...service.services, sql: service.services.database.reads }, seen, {
-      after: 2,
-      limit: 100,
-      types,
-    })
+    const { database, oldestKept } = service.services
+    const reading = eventsAt(database.reads, oldestKept, { ...seen, after: 2, limit: 100, types })
     await expect(reading).rejects.toMatchObject({ status: 410, message: goneBefore(5).message })
   })
 }

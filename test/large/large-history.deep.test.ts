@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { lookedAt } from '../../modules/events/queries.ts'
+import { lookedAt } from '../../modules/events/pages.ts'
 import { writeCursor } from '../../src/reads/pages.ts'
 import { expireEvents } from '../../workers/expire-events.ts'
 import { SliceOver } from '../../workers/pace.ts'

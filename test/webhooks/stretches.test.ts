@@ -1,6 +1,5 @@
 import { afterEach, expect, test } from 'bun:test'
-import { eventsAt, type Stretch } from '../../modules/events/queries.ts'
-import { openStretches, type Place } from '../../modules/events/stretches.ts'
+import { eventsAt, openStretches, type Place, type Stretch } from '../../modules/events/pages.ts'
 import { shownEvent } from '../../modules/events/views.ts'
 import { make, type Person, register } from '../support/client.ts'
 import { openTestService, type TestService } from '../support/service.ts'
@@ -45,7 +44,7 @@ test('who asks beside others is read what it would be alone', async () => {
       one.status === 'fulfilled' ? shown(one.value) : reasonOf(one),
     )
   const alone = await told(
-    places.map((one) => eventsAt({ ...service.services, sql: service.services.database.reads }, one, one)),
+    places.map((one) => eventsAt(service.services.database.reads, service.services.oldestKept, one)),
   )
   const stretchAt = openStretches(service.services)
   const values = await told([...places, some!, middle!].map((one) => stretchAt(one)))

@@ -1,4 +1,4 @@
-import { openStretches } from '../../modules/events/stretches.ts'
+import { openStretches } from '../../modules/events/pages.ts'
 import { deliveryRow } from '../../modules/webhooks/delivery-rows.ts'
 import { eventsMessage } from '../../modules/webhooks/message.ts'
 import { openSend, UnreadableSecret } from '../../modules/webhooks/send.ts'

@@ -1,0 +1,80 @@
+import type { Sql, SqlPart } from '../../src/postgres/database.ts'
+import { eventFields } from '../../src/postgres/event-fields.ts'
+import type { StoredEvent } from '../../src/model/events.ts'
+import { hasRoom, pageBytes, untilFull } from '../../src/reads/pages.ts'
+
+/** An event as it is read, and the length of its rows. */
+export type EventRow = StoredEvent & { taskId: string | null; bytes: number }
+type RowTexts = Omit<EventRow, 'before' | 'after' | 'bytes'> & { before: string | null; after: string | null }
+
+/** The columns of an event `e`. Its rows are read as texts: Postgres has to make the texts anyway to measure them. */
+export const eventColumns = (sql: Sql) => sql`
+  ${eventFields(sql)}, coalesce(e.before, e.told -> 'before')::text as before,
+  coalesce(e.after, e.told -> 'after')::text as after`
+const bytesOf = (sql: Sql) => sql`coalesce(octet_length(before), 0) + coalesce(octet_length(after), 0)`
+
+const parsed = <R extends RowTexts>({ before, after, ...event }: R) => {
+  const bytes = Buffer.byteLength(before ?? '') + Buffer.byteLength(after ?? '')
+  return { ...event, before: rowIn(before), after: rowIn(after), bytes } as unknown as EventRow
+}
+const rowIn = (text: string | null): unknown => (text === null ? null : JSON.parse(text))
+
+/** Whether there may be more rows than were read. */
+export const isCutAt = (rows: EventRow[], limit: number): boolean =>
+  rows.length >= limit || rows.reduce((sum, { bytes }) => sum + bytes, 0) >= pageBytes
+
+/** Events that a query finds, in its order, until they fill a page. */
+export const readEvents = async (sql: Sql, found: SqlPart): Promise<EventRow[]> =>
+  (await sql<RowTexts[]>`${untilFull(sql, found, bytesOf(sql))}`).map(parsed)
+
+/** Events of a project that follow one another, or those of some types among them. */
+export interface Range {
+  projectId: string
+  after: number
+  /** The event at `after`, if it is known: after a failover another event may have that seq. */
+  afterId?: string | undefined
+  upTo: number
+  limit: number
+  types?: string[] | null
+}
+
+/** An event of the range with the ordinal `n`. The first of a range with `afterId` names the event before it, if that is kept. */
+export type RangeRow = EventRow & { n: number; previousId: string | null }
+
+/** Limits of the bytes of one range, and of the events and bytes of all ranges together. */
+interface Bounds {
+  bytesOfOne?: number
+  events?: number
+  bytes?: number
+}
+
+/**
+ * Reads ranges in one query, each without a gap. If not all have room, the first event of each range goes before the
+ * second of any, and chance decides between ranges.
+ */
+export async function readRanges(sql: Sql, ranges: Range[], bounds: Bounds = {}): Promise<RangeRow[]> {
+  const { bytesOfOne = pageBytes, events = null, bytes = Number.MAX_SAFE_INTEGER } = bounds
+  const asked = ranges.map(({ projectId, after, afterId, upTo, limit, types }) => ({
+    ...{ project_id: projectId, after, after_id: afterId, up_to: upTo, most: limit, types },
+  }))
+  const found = sql`select ${eventColumns(sql)}, case when q.after_id is not null and e.seq = q.after + 1 then
+      (select p.id from events p where p.project_id = e.project_id and p.seq = q.after) end as previous_id
+    from events e where e.project_id = q.project_id and e.seq > q.after and e.seq <= q.up_to
+      and (q.types is null or e.type = any(q.types))
+    order by e.seq limit q.most`
+  const rows = await sql<(RowTexts & { n: number })[]>`
+    select * from (select e.*, ${hasRoom(sql, bytesOf(sql), bytes)} as fits from (
+      select e.*, q.n::int4 as n
+      from rows from (jsonb_to_recordset(${JSON.stringify(asked)}::text::jsonb)
+        as (project_id uuid, after bigint, after_id uuid, up_to bigint, most int4, types text[])) with ordinality
+        as q(project_id, after, after_id, up_to, most, types, n)
+      cross join lateral (${untilFull(sql, found, bytesOf(sql), bytesOfOne)}) e
+      order by e.seq - q.after, random() limit ${events}) e) e where fits`
+  return rows.map(parsed) as RangeRow[]
+}
+
+/** The events of each range in order. */
+export function byRange<R extends { n: number }>(ranges: Range[], rows: R[]): R[][] {
+  const lists = Map.groupBy(rows, ({ n }) => n - 1)
+  return ranges.map((_, n) => lists.get(n) ?? [])
+}
