@@ -33,8 +33,7 @@ import { OwnSteps } from './reads/own-steps.ts'
 import { openFindRole } from './reads/role-lookup.ts'
 import { openVersions } from './reads/versions.ts'
 import { disconnect, openRedis, openSubscriber } from './redis/connections.ts'
-import { withSpans } from './tracing/parts.ts'
-import type { Tracing } from './tracing/tracing.ts'
+import { type Tracing, withSpans } from './tracing/tracing.ts'
 
 /** The commands of the service, and the jobs that its events ask for. */
 export interface Domain {

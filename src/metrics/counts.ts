@@ -2,12 +2,8 @@ import { Distribution } from './distribution.ts'
 import { Requests } from './requests.ts'
 
 /** How often something was there already. */
-export interface Hits {
-  hits: number
-  misses: number
-}
-
-export const noHits = (): Hits => ({ hits: 0, misses: 0 })
+export const noHits = () => ({ hits: 0, misses: 0 })
+export type Hits = ReturnType<typeof noHits>
 
 /** What a cache had, or had not. */
 export function counted<T>(counts: Hits, found: T): T {

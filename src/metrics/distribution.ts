@@ -14,6 +14,10 @@ export class Distribution {
     this.counts = new Float64Array(bounds.length + 1)
   }
 
+  get total(): number {
+    return this.counts.reduce((sum, count) => sum + count, 0)
+  }
+
   add(value: number): void {
     let at = 0
     while (value > this.bounds[at]!) at++

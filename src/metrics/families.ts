@@ -1,11 +1,6 @@
-import type { Counts, Hits } from './counts.ts'
-import { counter, type Family, gauge, histogram } from './family.ts'
-
-const each = <T, V>(
-  named: Record<string, T>,
-  label: string,
-  of: (one: T) => V,
-): [Record<string, string>, V][] => Object.entries(named).map(([name, one]) => [{ [label]: name }, of(one)])
+import type { Counts } from './counts.ts'
+import type { Distribution } from './distribution.ts'
+import { by, counter, type Family, gauge, histogram, type Labelled } from './family.ts'
 
 /** What a process has counted, under the names by which Prometheus knows it. */
 export const countedFamilies = (counts: Counts): Family[] => [
@@ -15,13 +10,10 @@ export const countedFamilies = (counts: Counts): Family[] => [
 ]
 
 function ofRequests({ requests }: Counts): Family[] {
-  const all = requests.all().map(({ method, route, status, seconds }) => {
-    return { labels: { method, route, status: String(status) }, seconds }
+  const took = requests.all().map(({ method, route, status, seconds }): Labelled<Distribution> => {
+    return [{ method, route, status: String(status) }, seconds]
   })
-  const answered = all.map(({ labels, seconds }) => {
-    return [labels, seconds.counts.reduce((sum, count) => sum + count, 0)] as [typeof labels, number]
-  })
-  const took = all.map(({ labels, seconds }) => [labels, seconds] as [typeof labels, typeof seconds])
+  const answered = took.map(([labels, { total }]): Labelled<number> => [labels, total])
   return [
     counter('http_requests_total', 'Requests answered.', answered),
     histogram('http_request_duration_seconds', 'Time to an answer, of a stream to its beginning.', took),
@@ -29,7 +21,7 @@ function ofRequests({ requests }: Counts): Family[] {
 }
 
 function ofWrites({ commits, leases, orders }: Counts): Family[] {
-  const became = each(commits.units, 'outcome', (count) => count)
+  const became = by('outcome', commits.units)
   return [
     histogram('commit_duration_seconds', 'Time of a group commit in Postgres.', commits.seconds),
     histogram('commit_wait_seconds', 'Time the oldest of a group commit waited for it.', commits.waitSeconds),
@@ -45,26 +37,18 @@ function ofWrites({ commits, leases, orders }: Counts): Family[] {
 }
 
 function ofReads({ queries, readWaits, caches }: Counts): Family[] {
-  const looks = Object.entries(caches).flatMap(([cache, { hits, misses }]: [string, Hits]) => [
-    [{ cache, result: 'hit' }, hits] as [Record<string, string>, number],
-    [{ cache, result: 'miss' }, misses] as [Record<string, string>, number],
+  const looks = Object.entries(caches).flatMap(([cache, { hits, misses }]): Labelled<number>[] => [
+    [{ cache, result: 'hit' }, hits],
+    [{ cache, result: 'miss' }, misses],
   ])
+  const pools = by('pool', queries)
+  const open = pools.map(([pool, { open }]): Labelled<number> => [pool, open])
+  const took = pools.map(([pool, { seconds }]): Labelled<Distribution> => [pool, seconds])
+  const waited = by('batch', readWaits)
   return [
-    gauge(
-      'postgres_queries_open',
-      'Queries asked and not answered.',
-      each(queries, 'pool', ({ open }) => open),
-    ),
-    histogram(
-      'postgres_query_duration_seconds',
-      'Time of a query, with its wait for a connection.',
-      each(queries, 'pool', ({ seconds }) => seconds),
-    ),
-    histogram(
-      'read_wait_seconds',
-      'Time the oldest of a batch of look-ups waited for those before.',
-      each(readWaits, 'batch', (seconds) => seconds),
-    ),
+    gauge('postgres_queries_open', 'Queries asked and not answered.', open),
+    histogram('postgres_query_duration_seconds', 'Time of a query, with its wait for a connection.', took),
+    histogram('read_wait_seconds', 'Time the oldest of a batch of look-ups waited for those before.', waited),
     counter('cache_requests_total', 'Looks into a cache.', looks),
   ]
 }

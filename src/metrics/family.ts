@@ -1,7 +1,7 @@
 import type { Distribution } from './distribution.ts'
 
 type Labels = Record<string, string>
-type Labelled<T> = [Labels, T][]
+export type Labelled<T> = [Labels, T]
 
 interface Value {
   labels: Record<string, string | number>
@@ -18,23 +18,46 @@ export interface Family {
   aggregator: 'sum'
 }
 
+const labelled = <T>(given: Labelled<T>[] | T): Labelled<T>[] =>
+  Array.isArray(given) ? given : [[{}, given]]
+
 const simple =
   (type: Family['type']) =>
-  (name: string, help: string, given: Labelled<number> | number): Family => {
-    const all: Labelled<number> = typeof given === 'number' ? [[{}, given]] : given
-    const values = all.map(([labels, value]) => ({ labels, value }))
+  (name: string, help: string, given: Labelled<number>[] | number): Family => {
+    const values = labelled(given).map(([labels, value]) => ({ labels, value }))
     return { name: `docket_${name}`, help, type, values, aggregator: 'sum' }
   }
 
 export const counter = simple('counter')
 export const gauge = simple('gauge')
 
-export function histogram(name: string, help: string, given: Labelled<Distribution> | Distribution): Family {
-  const all: Labelled<Distribution> = Array.isArray(given) ? given : [[{}, given]]
+export function histogram(
+  name: string,
+  help: string,
+  given: Labelled<Distribution>[] | Distribution,
+): Family {
   const full = `docket_${name}`
-  const values = all.flatMap(([labels, distribution]) => valuesOf(full, labels, distribution))
+  const values = labelled(given).flatMap(([labels, distribution]) => valuesOf(full, labels, distribution))
   return { name: full, help, type: 'histogram', values, aggregator: 'sum' }
 }
+
+/** A value for each name, which `label` holds. */
+export const by = <T>(label: string, named: Record<string, T>): Labelled<T>[] =>
+  Object.entries(named).map(([name, value]) => [{ [label]: name }, value])
+
+/** How far the last of a kind of followers is behind. */
+export const lagFamilies = (follower: string, events: number, seconds: number): Family[] => [
+  gauge(
+    'follower_lag_events',
+    'What the last of the followers was not sent yet.',
+    by('follower', { [follower]: events }),
+  ),
+  gauge(
+    'follower_lag_seconds',
+    'For how long the last of the followers has been behind.',
+    by('follower', { [follower]: seconds }),
+  ),
+]
 
 function valuesOf(name: string, labels: Labels, { bounds, counts, sum }: Distribution): Value[] {
   let upTo = 0

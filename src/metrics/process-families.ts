@@ -1,6 +1,6 @@
 import process from 'node:process'
 import { Distribution } from './distribution.ts'
-import { counter, type Family, gauge, histogram } from './family.ts'
+import { by, counter, type Family, gauge, histogram } from './family.ts'
 
 const everyMs = 50
 
@@ -17,10 +17,7 @@ export function openProcessFamilies(): () => Family[] {
   return () => {
     const { user, system } = process.cpuUsage()
     const { rss, heapUsed, external } = process.memoryUsage()
-    const cpu: [{ mode: string }, number][] = [
-      [{ mode: 'user' }, user / 1e6],
-      [{ mode: 'system' }, system / 1e6],
-    ]
+    const cpu = by('mode', { user: user / 1e6, system: system / 1e6 })
     return [
       counter('process_cpu_seconds_total', 'Processor time.', cpu),
       gauge('process_resident_memory_bytes', 'Resident memory.', rss),

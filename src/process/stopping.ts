@@ -2,7 +2,6 @@ import process from 'node:process'
 import { isatty } from 'node:tty'
 import type { Log } from '../log.ts'
 import { within } from '../within.ts'
-import { inOneLine } from './in-one-line.ts'
 
 interface Closer {
   what: string
@@ -126,4 +125,10 @@ export class Stopping {
     this.options.log.fatal({ reason: message, stack }, 'failed unexpectedly; stopping')
     void this.stop(1)
   }
+}
+
+/** What went wrong, for who started the process: no trace, no source of a library. */
+export function inOneLine(error: unknown): string {
+  const message = error instanceof Error ? error.message : ''
+  return (message || String(error)).trim().replace(/\s*\n\s*/g, ' ')
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { createApp } from '../../src/app.ts'
 import { openLog } from '../../src/log.ts'
-import { handOver } from '../../src/process/hand-over.ts'
+import { handOver } from '../../src/process/listen.ts'
 import { make, register } from '../support/client.ts'
 import { openTestService } from '../support/service.ts'
 import { exchange, head } from '../http/raw.ts'

@@ -1,4 +1,4 @@
-import { type Family, gauge } from '../../src/metrics/family.ts'
+import { by, type Family, gauge, lagFamilies } from '../../src/metrics/family.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 
 /** Webhooks looked at, at most. */
@@ -27,15 +27,12 @@ export async function webhookFamilies(sql: Sql): Promise<Family[]> {
         (select at from events where project_id = b.project_id and seq > b.cursor order by seq limit 1) e) as seconds
     from looked`
   const { events, seconds, ...states } = row!
-  const of: [{ follower: string }, number][] = [[{ follower: 'webhook' }, events]]
-  const since: [{ follower: string }, number][] = [[{ follower: 'webhook' }, Math.max(0, seconds)]]
   return [
     gauge(
       'webhooks',
       `Webhooks, counted up to ${mostCounted}; failing ones are tried again.`,
-      Object.entries(states).map(([state, count]) => [{ state }, count]),
+      by('state', states),
     ),
-    gauge('follower_lag_events', 'What the last of the followers was not sent yet.', of),
-    gauge('follower_lag_seconds', 'For how long the last of the followers has been behind.', since),
+    ...lagFamilies('webhook', events, Math.max(0, seconds)),
   ]
 }
