@@ -1,5 +1,5 @@
 import { childPage } from '../../src/log/child-page.ts'
-import type { Moment } from '../../src/log/moments.ts'
+import type { Moment } from '../../src/log/as-of.ts'
 import { sourcesOf } from '../../src/log/rows-at.ts'
 import { isArrivalTold, rowsTold } from '../../src/log/rows-told.ts'
 import type { Definition } from '../../src/model/definition.ts'

@@ -5,17 +5,11 @@ import type { StoredRows } from '../../src/model/entities.ts'
 import { type Change, removed } from '../../src/model/events.ts'
 import { toldOf } from '../../src/log/rows.ts'
 import { conflict, forbidden } from '../../src/wire/refusals.ts'
-import type { Departure } from './schema.ts'
+import type { Creations, Departure } from './schema.ts'
 
 /** Events of one removal, at most. */
 const maxEvents = 5_000
 
-/** The integrations that one account created, also through service accounts that it created. */
-export interface Creations {
-  webhooks: StoredRows['webhook'][]
-  accounts: StoredRows['service_account'][]
-  tokens: StoredRows['token'][]
-}
 const none: Creations = { webhooks: [], accounts: [], tokens: [] }
 
 export const tooMuchToRevoke = () =>

@@ -1,10 +1,9 @@
 import { type TSchema, Type } from '@sinclair/typebox'
-import type { Rows } from '../../src/model/entities.ts'
+import type { Rows, StoredRows } from '../../src/model/entities.ts'
 import { view } from '../../src/model/view.ts'
 import { Id, sampleId, Timestamp } from '../../src/schema/answer.ts'
 import { named } from '../../src/schema/named.ts'
 import { OneOf } from '../../src/schema/text.ts'
-import type { Creations } from './creations.ts'
 
 /** Integrations listed in an answer, at most of each kind. */
 const maxListed = 100
@@ -55,6 +54,13 @@ export const tokenSummary = view<Omit<Rows['token'], 'eventId'>>({
   }),
   of: ({ id, userId, createdBy, createdAt }) => ({ id, serviceAccountId: userId, createdBy, createdAt }),
 })
+
+/** The integrations that one account created, also through service accounts that it created. */
+export interface Creations {
+  webhooks: StoredRows['webhook'][]
+  accounts: StoredRows['service_account'][]
+  tokens: StoredRows['token'][]
+}
 
 const some = (schema: TSchema) => Type.Array(schema, { maxItems: maxListed })
 const Lists = named(

@@ -1,3 +1,4 @@
+import type { TaskRow } from '../../drizzle/rows.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { IdOf, Parameters } from '../../src/schema/input.ts'
 import { AsOfParameter } from '../../src/log/as-of.ts'
@@ -6,10 +7,26 @@ import { badRequest } from '../../src/wire/refusals.ts'
 import { canonicalId, isId } from '../../src/ids.ts'
 import { Cursor, isIdPart, Limit, readCursor, readLimit } from '../../src/reads/pages.ts'
 import { Instant, OneOf, parseInstant } from '../../src/schema/text.ts'
-import type { TaskFilter } from './list.ts'
 import { Priority, Status } from './schema.ts'
 
 export const sorts = ['createdAt', '-createdAt', 'dueDate', '-dueDate'] as const
+
+export interface TaskFilter {
+  caller: string
+  /** The only projects that there are for the caller; null for all of theirs. */
+  among?: string[] | null
+  /** One project, which the caller may see; else all of the caller's. */
+  projectId?: string
+  status?: TaskRow['status']
+  priority?: TaskRow['priority']
+  assigneeId?: string
+  dueBefore?: string
+  dueAfter?: string
+  sort: (typeof sorts)[number]
+  limit: number
+  /** The last row's key: [id], or [due date, id] when sorted by it. */
+  after: (string | null)[] | null
+}
 
 export const ListTasksQuery = Parameters({
   projectId: Type.Optional(IdOf('project')),

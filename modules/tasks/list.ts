@@ -1,31 +1,14 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
-import type { Moment } from '../../src/log/moments.ts'
+import type { Moment } from '../../src/log/as-of.ts'
 import { sourcesOf } from '../../src/log/rows-at.ts'
 import { shownColumns } from '../../src/log/shown-columns.ts'
 import { type Cut, cut, untilFull } from '../../src/reads/pages.ts'
 import { visibleProject } from '../../src/reads/visible.ts'
 import { unprepared } from '../../src/postgres/queries.ts'
 import { lastId, nilId } from '../../src/ids.ts'
-import type { sorts } from './list-query.ts'
+import type { TaskFilter } from './list-query.ts'
 import { priorities, statuses } from './schema.ts'
-
-export interface TaskFilter {
-  caller: string
-  /** The only projects that there are for the caller; null for all of theirs. */
-  among?: string[] | null
-  /** One project, which the caller may see; else all of the caller's. */
-  projectId?: string
-  status?: TaskRow['status']
-  priority?: TaskRow['priority']
-  assigneeId?: string
-  dueBefore?: string
-  dueAfter?: string
-  sort: (typeof sorts)[number]
-  limit: number
-  /** The last row's key: [id], or [due date, id] when sorted by it. */
-  after: (string | null)[] | null
-}
 
 /** Of the longest texts, about 5 MB. */
 const fewRows = 64

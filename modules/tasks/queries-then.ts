@@ -1,5 +1,5 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
-import type { Moment } from '../../src/log/moments.ts'
+import type { Moment } from '../../src/log/as-of.ts'
 import { firstRows, since, sourcesOf } from '../../src/log/rows-at.ts'
 import { shownColumns } from '../../src/log/shown-columns.ts'
 import type { Sql } from '../../src/postgres/database.ts'

@@ -1,11 +1,18 @@
 import { Kind, Type, TypeRegistry } from '@sinclair/typebox'
 import { isCount, parseInstant } from '../schema/text.ts'
-import type { Moment } from './moments.ts'
 import { badRequest } from '../wire/refusals.ts'
 import { parsedPath } from '../wire/answers.ts'
 
 /** A version of a project, or an instant as this API writes it. */
 export type AsOf = number | string
+
+/** A project at one of its versions. */
+export interface Moment {
+  projectId: string
+  version: number
+  /** The version that it has now: the events between are taken back. */
+  now: number
+}
 
 TypeRegistry.Set(
   'DocketAsOf',

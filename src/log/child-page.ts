@@ -5,7 +5,7 @@ import { columnsOf } from '../postgres/columns.ts'
 import type { Sql } from '../postgres/database.ts'
 import { type Page, startOf, untilFull } from '../reads/pages.ts'
 import type { Person } from '../reads/people.ts'
-import type { Moment } from './moments.ts'
+import type { Moment } from './as-of.ts'
 import { firstRows, sourcesOf } from './rows-at.ts'
 import { shownColumns } from './shown-columns.ts'
 

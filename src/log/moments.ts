@@ -6,18 +6,10 @@ import { gone, type OldestKept, requireKept } from '../reads/kept.ts'
 import { seqAt } from '../reads/seq-at.ts'
 import type { Versioned } from '../reads/versions.ts'
 import type { Refusal } from '../wire/refusals.ts'
-import { ahead, readAsOf, tooFarBack } from './as-of.ts'
+import { ahead, type Moment, readAsOf, tooFarBack } from './as-of.ts'
 
 /** Events taken back at the cost of a plain read. */
 const eventsOfRead = 25
-
-/** A project at one of its versions. */
-export interface Moment {
-  projectId: string
-  version: number
-  /** The version that it has now: the events between are taken back. */
-  now: number
-}
 
 export interface Moments {
   /** Events that one may look back over, at most. */

@@ -4,7 +4,7 @@ import type { Entity } from '../model/entities.ts'
 import { definitionOf } from '../model/model.ts'
 import { type Column, columnsOf } from '../postgres/columns.ts'
 import type { Sql, SqlPart } from '../postgres/database.ts'
-import type { Moment } from './moments.ts'
+import type { Moment } from './as-of.ts'
 
 /** The id of the first event after a moment: rows changed since then have this event id or a higher one. */
 export const since = (sql: Sql, { projectId, version }: Moment) => sql`

@@ -1,7 +1,7 @@
 import type { ChildOfTask } from '../model/entities.ts'
 import { definitionOf } from '../model/model.ts'
 import type { Sql, SqlPart } from '../postgres/database.ts'
-import type { Moment } from './moments.ts'
+import type { Moment } from './as-of.ts'
 import { since, wordsOf } from './rows-at.ts'
 
 const until = (sql: Sql, moment: Moment, taskId: string) => sql`

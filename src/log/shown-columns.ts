@@ -4,7 +4,7 @@ import { definitionOf, type ReferenceField } from '../model/model.ts'
 import { referencesOf } from '../model/references.ts'
 import { columnsOf, known } from '../postgres/columns.ts'
 import type { Sql, SqlPart } from '../postgres/database.ts'
-import type { Moment } from './moments.ts'
+import type { Moment } from './as-of.ts'
 import { sourcesOf } from './rows-at.ts'
 
 /** The columns of the rows `alias` of an entity as answers show them: without the ids of rows that are deleted, or were at a moment. */

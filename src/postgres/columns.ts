@@ -1,5 +1,5 @@
 import { getTableColumns, is, SQL } from 'drizzle-orm'
-import type { PgTable } from 'drizzle-orm/pg-core'
+import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import type { Row } from 'postgres'
 import type { Sql, SqlPart } from './database.ts'
 
@@ -14,16 +14,22 @@ export interface Column {
   fallback?: unknown
 }
 
-export const columnsOf = (table: PgTable): Column[] =>
-  Object.entries(getTableColumns(table)).map(([key, column]) => {
-    return {
-      key,
-      name: column.name,
-      type: column.getSQLType(),
-      hasDefault: column.hasDefault,
-      fallback: is(column.default, SQL) ? undefined : column.default,
-    }
-  })
+const columns = new Map<PgTable, Column[]>()
+
+/** The columns of a table, described once: queries ask for them each time. */
+export function columnsOf(table: PgTable): Column[] {
+  const described = columns.get(table) ?? Object.entries(getTableColumns(table)).map(describe)
+  columns.set(table, described)
+  return described
+}
+
+const describe = ([key, column]: [string, PgColumn]): Column => ({
+  key,
+  name: column.name,
+  type: column.getSQLType(),
+  hasDefault: column.hasDefault,
+  fallback: is(column.default, SQL) ? undefined : column.default,
+})
 
 /**
  * The columns of a table `alias` that this release knows, in place of `*`: a later release may add some while this one

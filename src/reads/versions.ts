@@ -4,7 +4,6 @@ import type { Sql } from '../postgres/database.ts'
 import type { Distribution } from '../metrics/distribution.ts'
 import { nilId } from '../ids.ts'
 import { lastRenaming } from './names.ts'
-import type { OwnSteps } from './own-steps.ts'
 
 /** Projects whose newest version is kept in mind: about 12 MB. */
 const cachedVersions = 50_000
@@ -41,7 +40,11 @@ export interface Versions {
  * failover another event may have the number, and a command that was sent again has its event at another one. Asked for
  * by an array, for a join with one reads every project where those are few, and costs Postgres half as much again.
  */
-export function openVersions(sql: Sql, steps: OwnSteps, waits?: Distribution): Versions {
+export function openVersions(
+  sql: Sql,
+  steps: { follow<S extends Versioned>(seen: S, taskId?: string): S },
+  waits?: Distribution,
+): Versions {
   const lastSeen = new LRUCache<string, string>({ max: cachedVersions })
   const isCurrent = batched({ keys: 500, slots: 1, waits }, async (seen: Versioned[]) => {
     const [row] = await sql<{ newest: string | null; renaming: string }[]>`

@@ -107,6 +107,15 @@ test('a change of the list is undone; a tag that is deleted since stays hidden',
   expect((await readTask(taskId)).tagIds).toEqual([blue])
 })
 
+test('a task of events from before there were tags is shown as of then, and comes back, without tags', async () => {
+  const { projectId, taskId } = await furnish()
+  await ada.delete(`/tasks/${taskId}`)
+  await sql`update events set before = before - 'tagIds', after = after - 'tagIds' where task_id = ${taskId}`
+  expect((await readTask(`${taskId}?asOf=2`)).tagIds).toEqual([])
+  await undo(projectId, 3)
+  expect((await readTask(taskId)).tagIds).toEqual([])
+})
+
 test('a move maps tags by their names and drops the others; attachments go along', async () => {
   const { taskId, attachment, path } = await tagged()
   const target = await furnish('Q')
