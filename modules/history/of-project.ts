@@ -1,5 +1,6 @@
 import type { Sql } from '../../src/postgres/database.ts'
 import type { OldestKept } from '../../src/reads/kept.ts'
+import type { Cut } from '../../src/reads/pages.ts'
 import { seqAt, seqBefore } from '../../src/reads/seq-at.ts'
 import type { Seen } from '../../src/reads/role-lookup.ts'
 import { lookedAt } from '../events/pages.ts'
@@ -8,21 +9,12 @@ import { eventColumns, isCutAt, readEvents } from '../events/rows.ts'
 import type { ReadEvent } from '../events/views.ts'
 import type { Wanted } from './parameters.ts'
 
-/** Events, newest first, and the one to go on before; null where there are no others. */
-export interface Back {
-  events: ReadEvent[]
-  goOn: string | null
-}
-
-/**
- * A page of a project's history. As seqs have no gaps, how many events are looked at is known before; where the log
- * begins, so does the history.
- */
+/** A page of a project's history. As seqs have no gaps, the number of events that are read through is known before. */
 export async function eventsBack(
   { sql, oldestKept }: { sql: Sql; oldestKept: OldestKept },
   seen: Seen,
   wanted: Wanted,
-): Promise<Back> {
+): Promise<Cut<ReadEvent, { seq: number }>> {
   const { projectId, version } = seen
   const { entity, entityId, actorId, types, limit } = wanted
   const [upTo, after] = await Promise.all([
@@ -31,7 +23,7 @@ export async function eventsBack(
   ])
   const last = Math.min(version, upTo, (wanted.before ?? Infinity) - 1)
   const lowest = Math.max(after + 1, last - lookedAt + 1)
-  if (last < lowest) return { events: [], goOn: null }
+  if (last < lowest) return { shown: [] }
   // One text for all that may be asked: each further one would be a plan more to keep.
   const rows = await readEvents(
     sql,
@@ -45,6 +37,6 @@ export async function eventsBack(
   )
   const downTo = isCutAt(rows, limit) ? rows.at(-1)!.seq : lowest
   const isOldest = async () => downTo <= ((await oldestKept(projectId)) ?? 1)
-  const [events, isEnd] = await Promise.all([withPeople(sql, rows), downTo <= after + 1 || isOldest()])
-  return { events, goOn: isEnd ? null : String(downTo) }
+  const [shown, isEnd] = await Promise.all([withPeople(sql, rows), downTo <= after + 1 || isOldest()])
+  return isEnd ? { shown } : { shown, last: { seq: downTo } }
 }

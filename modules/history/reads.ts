@@ -1,15 +1,15 @@
 import { isId } from '../../src/ids.ts'
-import { nextLink, textOf, writeCursor } from '../../src/reads/pages.ts'
+import type { Sql } from '../../src/postgres/database.ts'
+import { pageOf } from '../../src/reads/pages.ts'
 import { etagAt, type Versioned } from '../../src/reads/versions.ts'
-import { type CachedBody, pathOf } from '../../src/wire/answers.ts'
+import { pathOf } from '../../src/wire/answers.ts'
 import { digestOf } from '../../src/wire/etags.ts'
 import { notFound } from '../../src/wire/refusals.ts'
 import type { Query } from '../../src/commands/query.ts'
 import type { Services } from '../../src/services.ts'
 import { lookedAt } from '../events/pages.ts'
 import { eventView } from '../events/schema.ts'
-import type { ReadEvent } from '../events/views.ts'
-import { type Back, eventsBack } from './of-project.ts'
+import { eventsBack } from './of-project.ts'
 import { taskEventsBack } from './of-task.ts'
 import { costOf, ProjectHistoryQuery, readTaskPage, readWanted, TaskHistoryQuery } from './parameters.ts'
 import { taskEventView } from './schema.ts'
@@ -40,11 +40,10 @@ function projectHistory(services: Services): Query {
       const seen = isId(id) && (await findRole(caller, id))
       if (!seen) throw notFound('Project')
       const etag = etagAt(seen, `.${seen.renaming}${await tagOf([id])}`)
+      const read = (sql: Sql) => eventsBack({ sql, oldestKept }, seen, wanted)
       const build = async () => {
-        const found = await spend(caller, costOf(wanted, seen.version), (sql) =>
-          eventsBack({ sql, oldestKept }, seen, wanted),
-        )
-        return pageOf(request, found, eventView.of, ({ seq }) => String(seq), etag)
+        const found = await spend(caller, costOf(wanted, seen.version), read)
+        return pageOf(request, found, eventView.of, ({ seq }) => [String(seq)], etag)
       }
       return serve(request, pathOf(request), etag, build, seen.version)
     },
@@ -73,7 +72,7 @@ function taskHistory(services: Services): Query {
       const etag = etagAt(trail, `.${trail.renaming}${tag}`)
       const build = async () => {
         const found = await taskEventsBack(services.database.reads, { taskId, projectIds, ...page })
-        return pageOf(request, found, taskEventView.of, (event) => event.id, etag)
+        return pageOf(request, found, taskEventView.of, ({ id }) => [id], etag)
       }
       return serve(request, pathOf(request) + tag, etag, build, trail.version)
     },
@@ -88,15 +87,3 @@ const openTag =
     const oldest = config.historyDays > 0 ? await Promise.all(projectIds.map(oldestKept)) : []
     return `.${digestOf([...projectIds, ...oldest].join()).slice(1, -1)}`
   }
-
-function pageOf(
-  request: Request,
-  { events, goOn }: Back,
-  view: (event: ReadEvent) => object,
-  keyOf: (event: ReadEvent) => string,
-  etag: string,
-): CachedBody {
-  const { body, count } = textOf(events, view)
-  const end = count < events.length ? keyOf(events[count - 1]!) : goOn
-  return { etag, body, link: end === null ? null : nextLink(request.url, 'cursor', writeCursor([end])) }
-}

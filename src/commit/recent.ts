@@ -1,23 +1,22 @@
+import { LRUCache } from 'lru-cache'
 import type { StoredEvent } from '../model/events.ts'
 import { lengthOf } from '../model/model.ts'
 import type { Versioned } from '../reads/versions.ts'
 import type { Unit } from './commit.ts'
 
-/** The last of what was committed of one project, without a gap. */
+/** The last events that were committed of one project, without a gap. */
 interface Tail {
-  /** The version before the first of them, and the event that made it: up to then others may have happened. */
+  /** The version before the first of them, and the event that made it. */
   from: number
   fromEventId: string
   events: StoredEvent[]
-  /** What each of them weighs. */
-  weights: number[]
-  at: number
+  bytes: number
 }
 
-/** A version of a project: after a standby took over, another event may have made one of the same number. */
+/** A version of a project: after a failover another event may have made the same number. */
 export type Made = Pick<Versioned, 'version' | 'lastEventId'>
 
-/** Events after a seq, and the one that stands there, where it is known, up to another. */
+/** Events after a seq, and the event at this seq if it is known, up to another. */
 interface Asked {
   projectId: string
   after: number
@@ -25,106 +24,76 @@ interface Asked {
   upTo: number
 }
 
-/** How long it may be told without looking at the database again, as long as tokens are believed. */
+/** How long events are used after the last commit without reading the database: as long as tokens are believed. */
 const freshMs = 500
-/** Of one project, and the weight of all together: beyond it all is forgotten. */
+/** Of one project, and of all together. */
 const mostEvents = 500
 const mostBytes = 16_777_216
-/** What is told at once, but for a single event that is longer. */
+/** What is returned at once, but for a single event that is longer. */
 const bytesAtOnce = 262_144
 
 /**
- * What this process has just committed of projects that somebody follows here, so that they need not read it back. Only
- * what changes nobody's rights: who might see all before it may see it too.
+ * The last commits of this process to projects that have streams here, so that streams need not read them back. Only
+ * events that change no rights: the same readers may see them.
  */
 export class Recent {
-  private readonly tails = new Map<string, Tail>()
-  private bytes = 0
+  private readonly tails: LRUCache<string, Tail>
 
   constructor(
     private readonly isFollowed: (projectId: string) => boolean,
-    private readonly now = () => performance.now(),
-  ) {}
-
-  /** Takes in what stands for certain. */
-  add({ heads, events }: Pick<Unit, 'heads' | 'events'>): void {
-    for (const head of heads) {
-      const { projectId, expected, expectedEventId } = head
-      if (!this.isFollowed(projectId)) this.forget(projectId)
-      else {
-        const own = heads.length > 1 ? events.filter((event) => event.projectId === projectId) : events
-        const tail = this.tailAt(projectId, { version: expected, lastEventId: expectedEventId })
-        if (own.every(isPlain)) this.append(tail, own)
-        else this.tailAt(projectId, head)
-      }
-    }
-    if (this.bytes > mostBytes) this.forgetAll()
+    now = () => performance.now(),
+  ) {
+    const fresh = { ttl: freshMs, ttlResolution: 0, noDeleteOnStaleGet: true, perf: { now } }
+    this.tails = new LRUCache({ maxSize: mostBytes, ...fresh })
   }
 
-  /** The events after a seq, up to another or fewer; none where they are not all known, or another one stands there. */
-  after(range: Asked): StoredEvent[] | undefined {
-    const tail = this.fresh(range.projectId)
-    if (!tail || range.after < tail.from || range.after >= endOf(tail).version) return undefined
-    if (range.afterId !== undefined && eventAt(tail, range.after) !== range.afterId) return undefined
-    const first = range.after - tail.from
-    const most = Math.min(range.upTo - tail.from, tail.events.length)
+  /** Adds what is certainly committed. */
+  add({ heads, events }: Pick<Unit, 'heads' | 'events'>): void {
+    for (const { projectId, expected, expectedEventId } of heads) {
+      const own = heads.length > 1 ? events.filter((event) => event.projectId === projectId) : events
+      if (this.isFollowed(projectId) && own.every(isPlain))
+        this.append(projectId, { version: expected, lastEventId: expectedEventId }, own)
+      else this.tails.delete(projectId)
+    }
+  }
+
+  /** The events after a seq, up to another or fewer; undefined unless all are known and follow the expected event. */
+  after({ projectId, after, afterId, upTo }: Asked): StoredEvent[] | undefined {
+    const tail = this.tails.get(projectId)
+    if (!tail || after < tail.from || after >= endOf(tail).version) return undefined
+    if (afterId !== undefined && eventAt(tail, after) !== afterId) return undefined
+    const first = after - tail.from
+    const most = Math.min(upTo - tail.from, tail.events.length)
     let end = first
-    for (let bytes = 0; end < most && bytes < bytesAtOnce; end++) bytes += tail.weights[end]!
+    for (let bytes = 0; end < most && bytes < bytesAtOnce; end++) bytes += weigh(tail.events[end]!)
     return tail.events.slice(first, end)
   }
 
-  /** The version up to which nobody's rights have changed since another; none where that is not known. */
+  /** The version up to which no rights have changed since another; undefined if that is not known. */
   plainSince(projectId: string, since: Made): Made | undefined {
-    const tail = this.fresh(projectId)
+    const tail = this.tails.get(projectId)
     return tail && eventAt(tail, since.version) === since.lastEventId ? endOf(tail) : undefined
   }
 
-  /** The tail that ends with a version: an empty one, where none does. */
-  private tailAt(projectId: string, { version, lastEventId }: Made): Tail {
-    const known = this.tails.get(projectId)
+  private append(projectId: string, { version, lastEventId }: Made, more: StoredEvent[]): void {
+    const known = this.tails.get(projectId, { allowStale: true })
     const end = known && endOf(known)
-    if (end?.version === version && end.lastEventId === lastEventId) return known!
-    this.forget(projectId)
-    const tail = { from: version, fromEventId: lastEventId, events: [], weights: [], at: 0 }
-    this.tails.set(projectId, tail)
-    return tail
-  }
-
-  private append(tail: Tail, events: StoredEvent[]): void {
-    tail.at = this.now()
-    for (const event of events) {
-      const weight = weigh(event)
-      tail.events.push(event)
-      tail.weights.push(weight)
-      this.bytes += weight
+    const isNext = end?.version === version && end.lastEventId === lastEventId
+    // Always another object: the cache measures no object twice.
+    const tail = isNext ? { ...known! } : { from: version, fromEventId: lastEventId, events: [], bytes: 0 }
+    tail.events.push(...more)
+    tail.bytes += sizeOf(more)
+    const dropped = tail.events.splice(0, tail.events.length - mostEvents)
+    if (dropped.length > 0) {
+      tail.from += dropped.length
+      tail.fromEventId = dropped.at(-1)!.id
+      tail.bytes -= sizeOf(dropped)
     }
-    this.drop(tail, tail.events.length - mostEvents)
-  }
-
-  private drop(tail: Tail, count: number): void {
-    if (count <= 0) return
-    tail.fromEventId = tail.events.splice(0, count).at(-1)!.id
-    tail.from += count
-    for (const weight of tail.weights.splice(0, count)) this.bytes -= weight
-  }
-
-  private fresh(projectId: string): Tail | undefined {
-    const tail = this.tails.get(projectId)
-    return tail && this.now() - tail.at < freshMs ? tail : undefined
-  }
-
-  private forget(projectId: string): void {
-    const tail = this.tails.get(projectId)
-    if (!tail) return
-    this.drop(tail, tail.events.length)
-    this.tails.delete(projectId)
-  }
-
-  private forgetAll(): void {
-    this.tails.clear()
-    this.bytes = 0
+    this.tails.set(projectId, tail, { size: tail.bytes })
   }
 }
+
+const sizeOf = (events: StoredEvent[]): number => events.reduce((sum, event) => sum + weigh(event), 0)
 
 /** The event that made a version. */
 const eventAt = ({ from, fromEventId, events }: Tail, version: number): string | undefined =>

@@ -47,9 +47,9 @@ export function idPage(query: { limit?: string; cursor?: string }, fallback: num
 export const isIdPart = (part: unknown): boolean => typeof part === 'string' && isId(part)
 
 /** The rows that a page shows, and the one to go on after when there may be more. */
-export interface Cut<R> {
+export interface Cut<R, Last = R> {
   shown: R[]
-  last?: R
+  last?: Last
 }
 
 /** Cuts a page of rows of which there may be one more than its limit: that one says there is a next page. */
@@ -68,11 +68,11 @@ export const hasRoom = (sql: Sql, long: SqlPart, mostBytes = pageBytes) => sql`
   coalesce(sum(${long}) over (rows between unbounded preceding and 1 preceding), 0) < ${mostBytes}`
 
 /** A page as it is sent, ended where it is large enough. `keyOf` gives the cursor's key of a row. */
-export function pageOf<R>(
+export function pageOf<R extends Last, Last>(
   request: Pick<Request, 'url'>,
-  { shown, last }: Cut<R>,
+  { shown, last }: Cut<R, Last>,
   view: (row: R) => object,
-  keyOf: (row: R) => (string | null)[],
+  keyOf: (row: Last) => (string | null)[],
   etag = '',
 ): CachedBody {
   const { body, count } = textOf(shown, view)

@@ -4,10 +4,10 @@ import { Recent } from '../../src/commit/recent.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
 
 const [projectId, elsewhere] = ['p', 'q']
-let now = 0
+let now = 1
 let recent: Recent
 beforeEach(() => {
-  now = 0
+  now = 1
   recent = new Recent(
     (id) => id !== 'nobody',
     () => now,
@@ -102,9 +102,9 @@ test('of two projects in one commit each has its own', () => {
 
 test('after a moment it is looked up again', () => {
   commit(0, 1)
-  now = 499
-  expect([seqsAfter(0), plainSince(0)]).toEqual([[1], 1])
   now = 500
+  expect([seqsAfter(0), plainSince(0)]).toEqual([[1], 1])
+  now = 502
   expect([seqsAfter(0), plainSince(0)]).toEqual([undefined, undefined])
 })
 
@@ -114,12 +114,15 @@ test('what nobody follows is not kept, and of the rest no more than there is roo
   commit(0, 400)
   commit(400, 400)
   expect([seqsAfter(299), seqsAfter(300)?.length, seqsAfter(300, 310)?.length]).toEqual([undefined, 132, 10])
-  // Long ones: some at a time, and all forgotten once they are too many.
+  // Long ones: some at a time, and those of the project that was used least recently go first.
   const text = 'x'.repeat(20_000)
   commit(800, 100, { text })
   expect(seqsAfter(800)).toHaveLength(7)
   for (let n = 0; n < 2; n++) commit(0, 100, { text, place: `other-${n}` })
   expect(seqsAfter(800)).toHaveLength(7)
   commit(0, 100, { text, place: 'one-more' })
-  expect(seqsAfter(800)).toBeUndefined()
+  const known = ['other-0', 'other-1'].map(
+    (id) => recent.after({ projectId: id, after: 0, upTo: 9 }) !== undefined,
+  )
+  expect([known, seqsAfter(800)?.length]).toEqual([[false, true], 7])
 })
