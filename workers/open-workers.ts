@@ -7,8 +7,6 @@ import { disconnect, type RedisClient } from '../src/redis/connections.ts'
 const goodbyeMs = 300
 const stepMs = 50
 
-type Options = Omit<WorkerOptions, 'connection'>
-
 /** Opens workers on one connection, and closes them: none takes a job any more, those under way are finished. */
 export function openWorkers(connection: RedisClient, log: Log) {
   const workers: { close(): Promise<void> }[] = []
@@ -23,7 +21,7 @@ export function openWorkers(connection: RedisClient, log: Log) {
   }
 
   return {
-    open<T>(queueName: string, perform: Processor<T>, options: Options): void {
+    open<T>(queueName: string, perform: Processor<T>, options: Omit<WorkerOptions, 'connection'>): void {
       const worker = new Worker<T>(queueName, noted(perform), { ...options, connection })
       worker.on('error', () => {}) // the connection itself reports that Redis is away
       worker.on('failed', (job, { message }) => log.warn({ id: job?.id, reason: message }, 'job failed'))
@@ -46,8 +44,6 @@ export function openWorkers(connection: RedisClient, log: Log) {
 
 async function answers(connection: RedisClient): Promise<boolean> {
   if (connection.status !== 'ready') return false
-  const answered = connection.ping().then(...yesOrNo)
-  return (await within(goodbyeMs, answered)) ?? false
+  const answered = connection.ping().catch(() => undefined)
+  return (await within(goodbyeMs, answered)) !== undefined
 }
-
-const yesOrNo = [() => true, () => false] as const

@@ -8,9 +8,7 @@ export const recurringQueue = 'recurring'
 const everyMs = 60_000
 
 /** Where a step stopped, when it looks over more than it does in one slice. */
-export interface Place {
-  after?: string
-}
+export type Place = { after?: string }
 
 /** Recurring work by name: each gets where it stopped last time and answers where it stopped now. */
 export type Steps = Record<string, (pace: Pace, after?: string) => Promise<string | undefined | void>>
@@ -23,7 +21,7 @@ export function openRecurring(jobs: Jobs, steps: Steps) {
   const queue = jobs.open<Place>(recurringQueue)
   const names = Object.keys(steps)
   return {
-    async keep(): Promise<void> {
+    async keep() {
       const absent = await jobs.absent(queue, names)
       const wanted = [...absent].map((name) => ({ name, data: {}, opts: { ...forgotten, jobId: name } }))
       if (wanted.length > 0) await queue.addBulk(wanted)

@@ -11,7 +11,6 @@ export interface Bench {
   sql: Sql
   log: Log
   work: Work
-  /** The pace of a job whose slice begins now. */
   beginSlice(): Pace
   attempts: number
 }

@@ -1,6 +1,6 @@
 import { Parameters } from '../../src/schema/input.ts'
 import type { Query, Reading } from '../../src/commands/query.ts'
-import type { Caller } from '../../src/identity/caller.ts'
+import type { Caller } from '../../src/identity/rights.ts'
 import { isId } from '../../src/ids.ts'
 import { AsOfParameter, pinned } from '../../src/log/as-of.ts'
 import { childPage, type Named, personOf } from '../../src/log/child-page.ts'

@@ -1,6 +1,6 @@
 import { ofTask } from '../../src/commands/command.ts'
 import { creation, deletion, update } from '../../src/commands/row-commands.ts'
-import type { Caller } from '../../src/identity/caller.ts'
+import type { Caller } from '../../src/identity/rights.ts'
 import type { Whom } from '../../src/reads/people.ts'
 import { comment, neitherAuthorNorAdmin, notAuthor, requireAdmin } from './entity.ts'
 import { CreateComment, UpdateComment } from './schema.ts'

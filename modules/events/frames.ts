@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { type Caller, holderOf } from '../../src/identity/caller.ts'
+import { type Caller, holderOf } from '../../src/identity/rights.ts'
 import type { Seen } from '../../src/reads/role-lookup.ts'
 import type { Services } from '../../src/services.ts'
 import { notFound } from '../../src/wire/refusals.ts'

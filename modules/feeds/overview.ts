@@ -1,6 +1,6 @@
 import type { Reading } from '../../src/commands/query.ts'
 import { mostTold } from '../../src/followers/standing.ts'
-import { reaches } from '../../src/identity/scopes.ts'
+import { reaches } from '../../src/identity/rights.ts'
 import type { Services } from '../../src/services.ts'
 import { unavailable } from '../../src/wire/refusals.ts'
 import { beginning, type Chunks, encode, nothingNew, silentMs } from '../../src/wire/server-sent.ts'

@@ -1,6 +1,6 @@
 import type { MemberRow } from '../../drizzle/rows.ts'
 import { members } from '../../drizzle/schema/members.ts'
-import type { Caller } from '../../src/identity/caller.ts'
+import type { Caller } from '../../src/identity/rights.ts'
 import { type Admit, byAdmin, entity } from '../../src/model/definition.ts'
 import { forbidden } from '../../src/wire/refusals.ts'
 import { memberView } from './schema.ts'

@@ -1,6 +1,6 @@
 import type { ProjectRow } from '../../drizzle/rows.ts'
 import { appeared, differing, removed, updated } from '../../src/model/events.ts'
-import { requireMatch } from '../../src/actor/precondition.ts'
+import { requireMatch } from '../../src/wire/if-match.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import { command, inNewProject, inProject } from '../../src/commands/command.ts'
 import { isTaken } from '../../src/commands/decide.ts'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { ProjectRow } from '../../drizzle/rows.ts'
-import type { Caller } from '../../src/identity/caller.ts'
+import type { Caller } from '../../src/identity/rights.ts'
 import { batched } from '../../src/postgres/batch.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { inOrder } from '../../src/postgres/in-order.ts'

@@ -1,4 +1,4 @@
-import { requireMatch } from '../../src/actor/precondition.ts'
+import { requireMatch } from '../../src/wire/if-match.ts'
 import { command, inProject } from '../../src/commands/command.ts'
 import { appeared } from '../../src/model/events.ts'
 import { notFound } from '../../src/wire/refusals.ts'

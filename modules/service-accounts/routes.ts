@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia'
 import type { Http } from '../../src/http/http.ts'
-import { requireRole, roleNeeded } from '../../src/identity/roles.ts'
+import { requireRole, roleNeeded } from '../../src/identity/rights.ts'
 import { isId } from '../../src/ids.ts'
 import { operation } from '../../src/openapi/operation.ts'
 import type { Services } from '../../src/services.ts'

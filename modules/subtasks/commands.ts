@@ -1,4 +1,4 @@
-import { requireMatch } from '../../src/actor/precondition.ts'
+import { requireMatch } from '../../src/wire/if-match.ts'
 import { atRow, command, ofTask } from '../../src/commands/command.ts'
 import { creation, deletion, update } from '../../src/commands/row-commands.ts'
 import { updated } from '../../src/model/events.ts'

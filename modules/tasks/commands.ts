@@ -1,6 +1,6 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
 import { appeared, differing, updated } from '../../src/model/events.ts'
-import { requireMatch } from '../../src/actor/precondition.ts'
+import { requireMatch } from '../../src/wire/if-match.ts'
 import { command, inProject, ofTask } from '../../src/commands/command.ts'
 import { idFor } from '../../src/commands/decide.ts'
 import { deletion } from '../../src/commands/row-commands.ts'

@@ -1,6 +1,5 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
-import type { Caller } from '../../src/identity/caller.ts'
-import { reaches } from '../../src/identity/scopes.ts'
+import { type Caller, reaches } from '../../src/identity/rights.ts'
 import { shownColumns, shownEventId } from '../../src/log/shown-columns.ts'
 import { batched } from '../../src/postgres/batch.ts'
 import type { Sql } from '../../src/postgres/database.ts'

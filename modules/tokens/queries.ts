@@ -1,5 +1,5 @@
 import type { Kept } from '../../src/commit/idempotency.ts'
-import type { Scope } from '../../src/identity/scopes.ts'
+import type { Scope } from '../../src/identity/rights.ts'
 import { certainly } from '../../src/postgres/errors.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { note } from '../accounts/queries.ts'

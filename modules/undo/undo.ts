@@ -1,6 +1,6 @@
-import { requireMatch } from '../../src/actor/precondition.ts'
+import { requireMatch } from '../../src/wire/if-match.ts'
 import { command, inProject } from '../../src/commands/command.ts'
-import { roleNeeded } from '../../src/identity/roles.ts'
+import { roleNeeded } from '../../src/identity/rights.ts'
 import { gone } from '../../src/reads/kept.ts'
 import { mostUndone, tooMany, tooMuch } from '../../src/log/overtaken.ts'
 import { badRequest, notFound } from '../../src/wire/refusals.ts'

@@ -1,5 +1,4 @@
-import type { Caller } from '../../src/identity/caller.ts'
-import { requireRole } from '../../src/identity/roles.ts'
+import { type Caller, requireRole } from '../../src/identity/rights.ts'
 import { isId } from '../../src/ids.ts'
 import type { Seen } from '../../src/reads/role-lookup.ts'
 import type { Sql } from '../../src/postgres/database.ts'

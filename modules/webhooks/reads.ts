@@ -1,6 +1,6 @@
 import { Parameters } from '../../src/schema/input.ts'
 import type { Query } from '../../src/commands/query.ts'
-import { roleNeeded } from '../../src/identity/roles.ts'
+import { roleNeeded } from '../../src/identity/rights.ts'
 import { lastId } from '../../src/ids.ts'
 import { Cursor, cut, idPage, Limit, pageOf } from '../../src/reads/pages.ts'
 import type { Services } from '../../src/services.ts'

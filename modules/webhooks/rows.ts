@@ -1,5 +1,5 @@
-import type { StoredRows, Rows } from '../../src/model/entities.ts'
-import { requireMatch } from '../../src/actor/precondition.ts'
+import type { Rows, StoredRows } from '../../src/model/entities.ts'
+import { requireMatch } from '../../src/wire/if-match.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import { inProject, type Known } from '../../src/commands/command.ts'
 import { updated } from '../../src/model/events.ts'

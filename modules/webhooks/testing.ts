@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { openConcurrencyLimit } from '../../src/admission/concurrency-limit.ts'
 import { accountCommand, inProject } from '../../src/commands/command.ts'
-import type { Caller } from '../../src/identity/caller.ts'
+import type { Caller } from '../../src/identity/rights.ts'
 import { newId, nowMs } from '../../src/ids.ts'
 import { patiently } from '../../src/postgres/errors.ts'
 import type { Services } from '../../src/services.ts'

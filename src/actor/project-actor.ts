@@ -1,4 +1,4 @@
-import { isOverloaded } from '../postgres/overload.ts'
+import { isOverloaded } from '../postgres/batch.ts'
 import { unavailable } from '../wire/refusals.ts'
 import type { QueuedCommand } from './queued-command.ts'
 import type { Leases } from '../lock/leases.ts'

@@ -1,7 +1,7 @@
 import type { StoredEvent } from '../model/events.ts'
 import type { Context, Decision } from '../log/rule.ts'
 import type { Guard } from '../commit/idempotency.ts'
-import type { Caller } from '../identity/caller.ts'
+import type { Caller } from '../identity/rights.ts'
 import type { Needs } from './needs.ts'
 import type { ProjectState } from './state.ts'
 

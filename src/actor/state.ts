@@ -1,5 +1,5 @@
 import type { MemberRow, ProjectRow } from '../../drizzle/rows.ts'
-import type { Role } from '../identity/roles.ts'
+import type { Role } from '../identity/rights.ts'
 import { nilId } from '../ids.ts'
 import { type Children, eachOf } from '../log/children.ts'
 import { parentKeys } from '../model/definition.ts'

@@ -1,7 +1,7 @@
 import { placesOf } from './places.ts'
 import { type Line, Turn } from './turn.ts'
 import { Refusal, unavailable } from '../wire/refusals.ts'
-import { isOverloaded } from '../postgres/overload.ts'
+import { isOverloaded } from '../postgres/batch.ts'
 
 /** Requests of one account in progress at once, while other accounts send requests too. */
 const sharedRequests = 16

@@ -1,4 +1,4 @@
-import type { Caller } from '../identity/caller.ts'
+import type { Caller } from '../identity/rights.ts'
 import type { Database, Sql } from '../postgres/database.ts'
 import type { Expensive } from './expensive.ts'
 

@@ -1,8 +1,14 @@
 import type { Decision } from '../log/rule.ts'
 import type { ProjectState } from '../actor/state.ts'
-import type { Caller } from '../identity/caller.ts'
-import { requireRole } from '../identity/roles.ts'
-import { type ProjectRoles, reaches, requireScope, requireUnbound, roleIn } from '../identity/scopes.ts'
+import {
+  type Caller,
+  type ProjectRoles,
+  reaches,
+  requireRole,
+  requireScope,
+  requireUnbound,
+  roleIn,
+} from '../identity/rights.ts'
 import type { Entity } from '../model/entities.ts'
 import { definitionOf } from '../model/model.ts'
 import { referencesOf, visible, withReferences } from '../model/references.ts'

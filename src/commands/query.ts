@@ -1,7 +1,6 @@
 import type { TObject, TSchema } from '@sinclair/typebox'
 import type { Turn } from '../admission/turn.ts'
-import type { Caller } from '../identity/caller.ts'
-import type { Scope } from '../identity/scopes.ts'
+import type { Caller, Scope } from '../identity/rights.ts'
 import type { Refusal } from '../wire/refusals.ts'
 import type { View } from '../model/view.ts'
 

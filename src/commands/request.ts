@@ -1,5 +1,5 @@
 import type { Guard } from '../commit/idempotency.ts'
-import type { Caller } from '../identity/caller.ts'
+import type { Caller } from '../identity/rights.ts'
 import type { Person, Whom } from '../reads/people.ts'
 import type { Part } from './places.ts'
 

@@ -2,7 +2,7 @@ import { batched } from '../postgres/batch.ts'
 import type { Sql } from '../postgres/database.ts'
 import { Refusal } from '../wire/refusals.ts'
 import { byOrdinal } from '../postgres/in-order.ts'
-import type { Reply } from '../wire/reply.ts'
+import type { Reply } from '../wire/answers.ts'
 import { idempotencyKeys } from '../../drizzle/schema/idempotency.ts'
 import { known } from '../postgres/columns.ts'
 

@@ -6,7 +6,7 @@ import { changed } from '../wire/if-match.ts'
 import { badToken, noToken, type Refusal, unexpected } from '../wire/refusals.ts'
 import { tooLong } from '../wire/request-url.ts'
 import { encoded, notJson, notUtf8, tooLarge, tooSlow } from './json-body.ts'
-import { overdrawn } from './limits/headers.ts'
+import { overdrawn } from './limits/budget.ts'
 
 /** What is refused in the same words wherever it is, by status: for the document. */
 export const generalRefusals = ({

@@ -1,5 +1,5 @@
 import type { Query, Reading } from '../commands/query.ts'
-import { requireScope } from '../identity/scopes.ts'
+import { requireScope } from '../identity/rights.ts'
 import { queryHooks } from '../openapi/query-hooks.ts'
 import type { Guards } from './guards.ts'
 import { openRun, openWrite, type RunMeans } from './run-command.ts'

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type FindKept, type Guard, replay } from '../commit/idempotency.ts'
-import { parsedPath } from '../wire/answers.ts'
+import { parsedPath, type Reply } from '../wire/answers.ts'
 import { badKey, Refusal } from '../wire/refusals.ts'
-import type { Reply } from '../wire/reply.ts'
 
 /** Compares the digest of a request with a stored fingerprint that is not the digest itself. */
 type IsSame = (digest: string, stored: string) => Promise<boolean>

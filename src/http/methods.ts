@@ -2,11 +2,6 @@ import { pathnameOf } from '../wire/answers.ts'
 import { Refusal } from '../wire/refusals.ts'
 import { requestId } from '../wire/request-id.ts'
 
-export interface Route {
-  method: string
-  path: string
-}
-
 export type Methods = ReturnType<typeof openMethods>
 
 /** What each path takes, told by the routes themselves. Asked only where no route was found. */
@@ -23,7 +18,7 @@ export function openMethods() {
   }
 
   return {
-    learn(routes: Route[]): void {
+    learn(routes: { method: string; path: string }[]): void {
       for (const { method, path } of routes) paths.push({ pattern: patternOf(path), method })
     },
 

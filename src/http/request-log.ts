@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia'
-import type { Caller } from '../identity/caller.ts'
+import type { Caller } from '../identity/rights.ts'
 import type { Log } from '../log.ts'
 
 /** What is known of a request when it is answered, depending on how far it came. */

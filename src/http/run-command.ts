@@ -1,7 +1,7 @@
 import type { AccountCommand, Command } from '../commands/command.ts'
 import type { Expensive } from '../admission/expensive.ts'
 import type { Turn } from '../admission/turn.ts'
-import { type Caller, holderOf } from '../identity/caller.ts'
+import { type Caller, holderOf } from '../identity/rights.ts'
 import { commandHooks } from '../openapi/command-hooks.ts'
 import { readInput } from '../commands/read-input.ts'
 import { readGuard } from './idempotency.ts'
@@ -12,7 +12,7 @@ import {
   writeAccount,
   writeSecretly,
 } from './secret-writes.ts'
-import { send } from './send.ts'
+import { send } from '../wire/answers.ts'
 
 /** What a guarded route knows of its request. */
 export interface Asked extends AskedSecretly {

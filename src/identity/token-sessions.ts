@@ -5,8 +5,7 @@ import type { Log } from '../log.ts'
 import { repeatedly } from '../repeatedly.ts'
 import { badToken } from '../wire/refusals.ts'
 import { digestOfToken, isApiToken } from './api-tokens.ts'
-import type { Caller } from './caller.ts'
-import { highest, type Scope } from './scopes.ts'
+import { type Caller, highest, type Scope } from './rights.ts'
 import { believe, notYetSeen, type Seen } from './validity.ts'
 
 /** How often one process says that a token is used, at most. */

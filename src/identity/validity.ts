@@ -4,7 +4,7 @@ import { batched } from '../postgres/batch.ts'
 import type { Sql } from '../postgres/database.ts'
 import { byOrdinal } from '../postgres/in-order.ts'
 import { badToken } from '../wire/refusals.ts'
-import type { Caller } from './caller.ts'
+import type { Caller } from './rights.ts'
 import type { Claims } from './tokens.ts'
 
 /** How long a look at the database is believed: a token that is revoked is refused everywhere within this time. */

@@ -1,6 +1,6 @@
 import type { Spend } from '../admission/spend.ts'
 import type { Config } from '../config.ts'
-import type { Caller } from '../identity/caller.ts'
+import type { Caller } from '../identity/rights.ts'
 import type { Sql } from '../postgres/database.ts'
 import { gone, type OldestKept, requireKept } from '../reads/kept.ts'
 import { seqAt } from '../reads/seq-at.ts'

@@ -1,5 +1,5 @@
 import type { ChildOfTask } from '../model/entities.ts'
-import type { Asking } from '../identity/caller.ts'
+import type { Asking } from '../identity/rights.ts'
 import type { Children } from './children.ts'
 import type { StoredEvent } from '../model/events.ts'
 

@@ -1,4 +1,4 @@
-import type { Caller } from '../identity/caller.ts'
+import type { Caller } from '../identity/rights.ts'
 import type { OwedJob } from '../jobs/queue.ts'
 import type { Change, StoredEvent } from '../model/events.ts'
 import type { ToldPast } from './past.ts'

@@ -1,7 +1,5 @@
 import type { PgTable } from 'drizzle-orm/pg-core'
-import type { Asking } from '../identity/caller.ts'
-import { requireRole, type Role } from '../identity/roles.ts'
-import { requireScope, scopeOfWrite } from '../identity/scopes.ts'
+import { type Asking, requireRole, requireScope, type Role, scopeOfWrite } from '../identity/rights.ts'
 import type { Refusal } from '../wire/refusals.ts'
 import type { Entities, Entity, Rows } from './entities.ts'
 import type { StoredEvent } from './events.ts'

@@ -1,4 +1,4 @@
-import { forCallerAlone, varyByAccept } from '../wire/caching.ts'
+import { forCallerAlone, varyByAccept } from '../wire/refusals.ts'
 
 export interface Header {
   description: string

@@ -1,6 +1,6 @@
 import type { TSchema } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
-import { type Scope, scopeNeeded, signInNeeded } from '../identity/scopes.ts'
+import { type Scope, scopeNeeded, signInNeeded } from '../identity/rights.ts'
 import { invalid } from '../schema/validation.ts'
 import type { Streamed } from '../commands/query.ts'
 import { badKey, type ErrorStatus, givenTwice, type Refusal } from '../wire/refusals.ts'

@@ -1,6 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { Caller } from '../identity/caller.ts'
-import { reaches } from '../identity/scopes.ts'
+import { type Caller, reaches } from '../identity/rights.ts'
 import { type Hits, noHits } from '../metrics/counts.ts'
 import type { Distribution } from '../metrics/distribution.ts'
 import { batched } from '../postgres/batch.ts'

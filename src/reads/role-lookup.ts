@@ -1,6 +1,6 @@
 import type { Hits } from '../metrics/counts.ts'
 import type { Distribution } from '../metrics/distribution.ts'
-import type { Role } from '../identity/roles.ts'
+import type { Role } from '../identity/rights.ts'
 import type { Sql } from '../postgres/database.ts'
 import { type LookUp, openLookUp } from './lookups.ts'
 import { nameTagOf } from './names.ts'

@@ -1,4 +1,4 @@
-import { forCallerAlone } from './caching.ts'
+import { forCallerAlone } from './refusals.ts'
 import { gzipTag, plainTag } from './form-tags.ts'
 import { gzipCharacters, gzipped, takesGzip } from './gzip.ts'
 import { requestId } from './request-id.ts'
@@ -72,3 +72,38 @@ export function notModified(request: Request, etag: string, version?: number): R
 }
 
 const tagsIn = (header: string): string[] => header.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
+
+/** An answer as it goes out, and as it is kept for a caller who asks again. */
+export interface Reply {
+  status: number
+  body: string
+  etag: string | null
+}
+
+/** The path below /api/v1 of what was made, for Location: where it is read, or at least changed and removed. */
+export type MadeAt = (id: string) => string
+
+/** Every view begins with its id. */
+const idIn = (body: string): string => body.slice(idAt, body.indexOf('"', idAt))
+const idAt = '{"id":"'.length
+
+/** The project's version, with which the answers begin that are about many changes in it. */
+const versionIn = (body: string): string | undefined =>
+  body.startsWith('{"version":') ? /^\d+/.exec(body.slice(versionAt))?.[0] : undefined
+const versionAt = '{"version":'.length
+
+export function send(
+  { status, body, etag, replayed }: Reply & { replayed?: true },
+  madeAt?: MadeAt,
+): Response {
+  const headers: Record<string, string> = {
+    ...(status === 204 ? untyped : typed),
+    'x-request-id': requestId(),
+  }
+  if (etag) headers.etag = etag
+  if (madeAt && status === 201) headers.location = `/api/v1${madeAt(idIn(body))}`
+  const version = versionIn(body)
+  if (version) headers['docket-version'] = version
+  if (replayed) headers['idempotency-replayed'] = 'true'
+  return new Response(status === 204 ? null : body, { status, headers })
+}

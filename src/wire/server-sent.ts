@@ -1,6 +1,5 @@
 import Negotiator from 'negotiator'
-import { varyByAccept } from './caching.ts'
-import { reasons, Refusal, unavailable } from './refusals.ts'
+import { reasons, Refusal, unavailable, varyByAccept } from './refusals.ts'
 import { requestId } from './request-id.ts'
 
 // Server-sent events, as https://html.spec.whatwg.org/multipage/server-sent-events.html has them.

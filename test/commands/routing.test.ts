@@ -6,7 +6,7 @@ import type { Command } from '../../src/commands/command.ts'
 import { openRoute } from '../../src/commands/route.ts'
 import type { RoutedCommand } from '../../src/commands/request.ts'
 import { newId } from '../../src/ids.ts'
-import type { Reply } from '../../src/wire/reply.ts'
+import type { Reply } from '../../src/wire/answers.ts'
 import { later } from '../support/works.ts'
 
 const command = createTask as unknown as Command

@@ -10,7 +10,7 @@ import { newId } from '../../src/ids.ts'
 import { openLog } from '../../src/log.ts'
 import { unreached } from '../../src/postgres/errors.ts'
 import { conflict } from '../../src/wire/refusals.ts'
-import type { Reply } from '../../src/wire/reply.ts'
+import type { Reply } from '../../src/wire/answers.ts'
 
 const registry = registryOf(commands)
 const reply: Reply = { status: 201, body: '{"id":"1"}', etag: null }

@@ -1,4 +1,4 @@
-import type { Role } from '../../src/identity/roles.ts'
+import type { Role } from '../../src/identity/rights.ts'
 import type { Fact } from './evidence.ts'
 
 /** A stretch of a project's versions: from one, until before another. */

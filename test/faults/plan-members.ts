@@ -1,4 +1,4 @@
-import { roles } from '../../src/identity/roles.ts'
+import { roles } from '../../src/identity/rights.ts'
 import type { Planner } from './plan.ts'
 import { dropFrom } from './world.ts'
 

@@ -1,4 +1,4 @@
-import { roles } from '../../src/identity/roles.ts'
+import { roles } from '../../src/identity/rights.ts'
 import type { Caller } from './caller.ts'
 import { settle } from './plan.ts'
 import { createProject } from './plan-projects.ts'

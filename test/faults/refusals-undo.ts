@@ -1,7 +1,7 @@
 import { model } from '../../modules/modules.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
 import { fold, nothing } from '../../src/log/fold.ts'
-import { suffices, type Role } from '../../src/identity/roles.ts'
+import { type Role, suffices } from '../../src/identity/rights.ts'
 import { seqsOf } from './check-undos.ts'
 import type { Fact, Row } from './evidence.ts'
 import type { Operation } from './history.ts'

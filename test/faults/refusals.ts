@@ -1,7 +1,7 @@
-import { type Role, suffices } from '../../src/identity/roles.ts'
+import { type Role, suffices } from '../../src/identity/rights.ts'
 import type { Operation } from './history.ts'
 import type { Chain } from './observations.ts'
-import { common, type Places, type Span, type RoleSpan } from './places.ts'
+import { common, type Places, type RoleSpan, type Span } from './places.ts'
 
 /** When a request could rightly have been refused as it was: stretches of versions; none for what must not be. */
 export function excusesOf(operation: Operation, places: Places, { at, after }: Chain): Span[] {

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { type Scope, scopes } from '../../src/identity/scopes.ts'
+import { type Scope, scopes } from '../../src/identity/rights.ts'
 import { type Answer, invite, make, makeToken, register, type Token, withToken } from '../support/client.ts'
 import { type OpenApi, type Operation, operationsOf } from '../support/schema-check.ts'
 import { forFile, openTestService } from '../support/service.ts'

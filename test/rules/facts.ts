@@ -2,7 +2,7 @@ import '../../modules/modules.ts'
 import type { CommentRow, MemberRow, ProjectRow, SubtaskRow, TaskRow } from '../../drizzle/rows.ts'
 import type { Change } from '../../src/model/events.ts'
 import type { Entity, EventType, Rows } from '../../src/model/entities.ts'
-import type { MemberRole } from '../../src/identity/roles.ts'
+import type { MemberRole } from '../../src/identity/rights.ts'
 
 export const projectId = 'project'
 export const elsewhereId = 'elsewhere'

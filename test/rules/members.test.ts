@@ -1,8 +1,19 @@
 import { describe, test } from 'bun:test'
 import { inviteMember, removeMember, setRole } from '../../modules/members/commands.ts'
-import type { MemberRole } from '../../src/identity/roles.ts'
-import { admin, editor, fact, memberOf, owner, projectCreated, projectGone, projectId } from './facts.ts'
-import { staffed, stranger, viewer } from './facts.ts'
+import type { MemberRole } from '../../src/identity/rights.ts'
+import {
+  admin,
+  editor,
+  fact,
+  memberOf,
+  owner,
+  projectCreated,
+  projectGone,
+  projectId,
+  staffed,
+  stranger,
+  viewer,
+} from './facts.ts'
 import { asking, given, now } from './given.ts'
 
 const invite = (userId: string | undefined, role: MemberRole = 'VIEWER', projectMembers = 10) =>

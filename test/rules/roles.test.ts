@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import type { State } from '../../src/actor/state.ts'
-import { requireRole, type Role, suffices } from '../../src/identity/roles.ts'
+import { requireRole, type Role, suffices } from '../../src/identity/rights.ts'
 import { callers, everyCommand, facts } from './every-command.ts'
 import { projectGone } from './facts.ts'
 import { contextOf, folded, refusalOf } from './given.ts'

@@ -35,12 +35,7 @@ export async function expireDeliveries(
 }
 
 /** Removes what webhooks were sent, or only what comes before an id. */
-export const removeDeliveries = (
-  sql: Sql,
-  webhookIds: string[],
-  pace: Pace,
-  before?: string,
-): Promise<void> =>
+export const removeDeliveries = (sql: Sql, webhookIds: string[], pace: Pace, before?: string) =>
   untilFewer(pace, async () => {
     const { count } = await sql`
       delete from webhook_deliveries where (webhook_id, id) in (

@@ -2,7 +2,7 @@ import type { Log } from '../../log.ts'
 import { unavailable } from '../../wire/refusals.ts'
 import { type Counter, digestOf, type Policy } from './counter.ts'
 import type { openDelays } from './delays.ts'
-import { delayed, overdrawn } from './headers.ts'
+import { delayed, overdrawn } from './budget.ts'
 
 /** Who tries the password of which account. */
 export interface Try {

@@ -1,6 +1,6 @@
 import { badRequest } from '../../wire/refusals.ts'
 import { type Counter, digestOf, type Policy } from './counter.ts'
-import { overdrawn } from './headers.ts'
+import { overdrawn } from './budget.ts'
 
 type CounterOf = (policy: Policy) => Counter
 

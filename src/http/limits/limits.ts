@@ -1,4 +1,4 @@
-import { type Caller, holderOf } from '../../identity/caller.ts'
+import { type Caller, holderOf } from '../../identity/rights.ts'
 import type { Config } from '../../config.ts'
 import type { Log } from '../../log.ts'
 import { Budget, type Share } from './budget.ts'
