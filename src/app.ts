@@ -20,26 +20,22 @@ import { type Http, openHttp } from './http/http.ts'
 import { openMethods } from './http/methods.ts'
 import { openRequestLog } from './http/request-log.ts'
 import type { Command } from './commands/command.ts'
-import { openMeasured } from './metrics/measured.ts'
 import type { Module } from './module.ts'
 import type { Services } from './services.ts'
-import { openTraced } from './tracing/traced.ts'
+import { openObserved } from './tracing/observed.ts'
 
 /** The whole service as a function of a request: `app.fetch` runs wherever web standards do. */
 export function createApp(services: Services) {
-  const { guards, rejections } = services
-  const traced = openTraced(services.tracing)
-  const http = openHttp(guards, { ...services, traceparentOf: traced.traceparentOf })
-  const { config, counts } = services
-  const log = openRequestLog(services.log, config.logRequests, traced.traceIdOf)
-  const measured = openMeasured(config.metricsPort > 0 ? counts.requests : undefined)
+  const { config, counts, guards, rejections } = services
+  const observed = openObserved(config.metricsPort > 0 ? counts.requests : undefined, services.tracing)
+  const http = openHttp(guards, { ...services, traceparentOf: observed.traceparentOf })
+  const log = openRequestLog(services.log, config.logRequests, observed.traceIdOf)
   const methods = openMethods()
   // Elysia looks for a path behind four letters of a host at least, unless told that it may be called `web`.
   const app = new Elysia({ normalize: false, handler: { standardHostname: false } })
-    .use(errors(log, methods, [measured, traced], rejections))
+    .use(errors(log, methods, observed, rejections))
     .use(log.plugin())
-    .use(measured.plugin())
-    .use(traced.plugin())
+    .use(observed.plugin())
     .use(cors(config.corsOrigins))
     .use(docs(config))
     .use(health(services))

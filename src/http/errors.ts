@@ -7,25 +7,21 @@ import { type Share, tell } from './limits/budget.ts'
 import { pathnameOf } from '../wire/answers.ts'
 import { requestId } from '../wire/request-id.ts'
 import { asksForStream, endedStream } from '../wire/server-sent.ts'
+import type { Observed } from '../tracing/observed.ts'
 import { invalid } from '../schema/validation.ts'
 import type { Methods } from './methods.ts'
 import type { Known, RequestLog } from './request-log.ts'
 
-/** Who wants to know of every answer that did not go well. */
-interface Watcher {
-  refused(known: { request: Request; route?: string; began?: number }, status: number): void
-}
-
 /**
  * Every error gets the one shape and a request id; what we did not expect is logged and stays inside.
  */
-export const errors = (log: RequestLog, methods: Methods, watchers: Watcher[], rejections: Rejections) =>
+export const errors = (log: RequestLog, methods: Methods, observed: Observed, rejections: Rejections) =>
   // Named one by one: Elysia reads this text, and prepares for every route what it finds here.
   new Elysia({ name: 'errors' }).onError({ as: 'global' }, (failed: Failed) => {
     const { error, code, request, route, params, caller, claims, share, turn, began, set } = failed
     turn?.end()
     const refusal = code === 'NOT_FOUND' ? methods.answer(request) : refusalOf(error, code)
-    for (const watcher of watchers) watcher.refused({ request, route, began }, refusal.status)
+    observed.end({ request, route, began }, refusal.status)
     const accountId = turn?.line.accountId
     if (refusal instanceof Response) return rejections.pace(request, refusal, accountId)
     const id = requestId()

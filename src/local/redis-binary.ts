@@ -1,5 +1,3 @@
-import { accessSync, constants } from 'node:fs'
-import { delimiter, join } from 'node:path'
 import { run } from './process.ts'
 import type { Say } from './say.ts'
 
@@ -73,20 +71,6 @@ async function execute([program = '', ...args]: string[], signal?: AbortSignal):
   return Promise.race([done, givenUp])
 }
 
-function findServer(): string | undefined {
-  return onPath('redis-server') ?? onPath('valkey-server')
-}
+const findServer = () => onPath('redis-server') ?? onPath('valkey-server')
 
-function onPath(program: string): string | undefined {
-  const folders = (process.env.PATH ?? '').split(delimiter).filter(Boolean)
-  return folders.map((folder) => join(folder, program)).find(isExecutable)
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
-}
+const onPath = (program: string) => Bun.which(program, { PATH: process.env.PATH ?? '' })

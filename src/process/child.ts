@@ -32,7 +32,7 @@ export class Child {
       child.once('error', (error) => child.pid ?? resolve({ code: null, signal: error.message }))
     })
     const late = setTimeout(() => this.kill(), readyWithinMs)
-    const told = new Promise<Ready>((resolve) => child.once('message', (ready) => resolve(ready as Ready)))
+    const told = this.nextMessage<Ready>()
     void told.then(() => (this.readyAt = performance.now()))
     this.ready = Promise.race([told, this.ended.then(() => undefined)]).finally(() => clearTimeout(late))
   }
@@ -56,11 +56,13 @@ export class Child {
   /** What it tells of itself; nothing when it does not answer. */
   async measure(): Promise<Family[]> {
     if (this.readyAt === undefined || !this.child.connected) return []
-    const told = new Promise<Measured>((resolve) =>
-      this.child.once('message', (one) => resolve(one as Measured)),
-    )
+    const told = this.nextMessage<Measured>()
     this.child.send('measure' satisfies Order, () => {})
     return (await within(measuredWithinMs, told))?.families ?? []
+  }
+
+  private nextMessage<T>(): Promise<T> {
+    return new Promise((resolve) => this.child.once('message', (message) => resolve(message as T)))
   }
 
   kill(): void {
