@@ -3,7 +3,7 @@ import { isAhead, tailOf } from '../ids.ts'
 import type { Sql } from '../postgres/database.ts'
 import { outcomeUnknown } from '../wire/refusals.ts'
 import type { State } from './state.ts'
-import { eventFields } from '../postgres/event-fields.ts'
+import { eventFields, eventRows } from '../postgres/event-fields.ts'
 import type { QueuedCommand } from './queued-command.ts'
 import { logOf, mayBeCommitted } from './warm.ts'
 
@@ -44,7 +44,7 @@ export function openFindLanded(sql: Sql): FindLanded {
     const unknown = pagesAhead === mostPagesAhead ? orderIds.map((id) => [id, null] as const) : []
     if (found.size === 0) return new Map(unknown)
     const rows = await sql<StoredEvent[]>`
-      select ${eventFields(sql)}, e.before, e.after from events e
+      select ${eventFields(sql)}, ${eventRows(sql)} from events e
       where e.project_id = ${projectId} and e.seq = any(${[...found.keys()]}::bigint[])`
     return new Map([...unknown, ...rows.map((event) => [found.get(event.seq)!, event] as const)])
   }

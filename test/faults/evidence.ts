@@ -5,7 +5,7 @@ import type { StoredEvent } from '../../src/model/events.ts'
 import { rowAfter, rowBefore } from '../../src/log/rows.ts'
 import { readConfig } from '../../src/config.ts'
 import { openDatabase, type Sql } from '../../src/postgres/database.ts'
-import { eventFields } from '../../src/postgres/event-fields.ts'
+import { eventFields, eventRows } from '../../src/postgres/event-fields.ts'
 import { storedRows } from '../support/stored-rows.ts'
 
 export type Row = Record<string, unknown> & { id: string; eventId: string }
@@ -74,7 +74,7 @@ async function read(sql: Sql): Promise<Evidence> {
     from idempotency_keys k join faults.idempotency_keys f using (scope, key)`
   const [count] = await sql<{ posted: number }[]>`select count(*)::int4 as posted from faults.outbox`
   const facts = await sql<StoredEvent[]>`
-    select ${eventFields(sql)}, e.before, e.after, e.xact::text as xact from faults.events e order by project_id, e.seq, e.id`
+    select ${eventFields(sql)}, ${eventRows(sql)}, e.xact::text as xact from faults.events e order by project_id, e.seq, e.id`
   const remembered = await sql<{ projectId: string }[]>`select distinct project_id from events`
   return {
     facts: facts.map((fact) => ({ ...fact, before: rowBefore(fact) }) as unknown as Fact),

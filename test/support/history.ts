@@ -4,6 +4,7 @@ import type { StoredEvent } from '../../src/model/events.ts'
 import { fold, nothing } from '../../src/log/fold.ts'
 import { arrivedWith, rowAfter, rowBefore } from '../../src/log/rows.ts'
 import type { Sql } from '../../src/postgres/database.ts'
+import { eventFields, eventRows } from '../../src/postgres/event-fields.ts'
 import { storedRows as rowsIn } from './stored-rows.ts'
 
 type Row = Record<string, unknown> & { id: string }
@@ -20,8 +21,8 @@ export async function faultsOf(sql: Sql): Promise<string[]> {
   const projects = await sql<{ id: string; version: number | null }[]>`
     select p.id, s.version::float8 as version from projects p left join streams s on s.project_id = p.id`
   const events = await sql<StoredEvent[]>`
-    select project_id, seq::float8 as seq, id, type, entity, entity_id, actor_id, at, coalesce(before, told -> 'before') as before, coalesce(after, told -> 'after') as after, undoes::float8 as undoes
-    from events where project_id in (select id from projects) order by project_id, events.seq`
+    select ${eventFields(sql)}, ${eventRows(sql)} from events e
+    where project_id in (select id from projects) order by e.project_id, e.seq`
   const facts = events.map(
     (event) => ({ ...event, before: rowBefore(event), after: rowAfter(event) }) as Fact,
   )
