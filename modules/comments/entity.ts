@@ -33,9 +33,7 @@ const byAuthorOrAdmin: Admit = (asking, event) => {
 
 export const comment = entity<'comment'>({
   name: 'comment',
-  noun: 'Comment',
   about: 'What is said about a task.',
-  plural: 'comments',
   table: comments,
   parent: 'task',
   load: 'by row',

@@ -25,9 +25,7 @@ const toRemove: Admit = (asking, event) => {
 
 export const member = entity<'member'>({
   name: 'member',
-  noun: 'Member',
   about: 'Who else is in a project, and in which role.',
-  plural: 'members',
   table: members,
   parent: 'project',
   load: 'with project',

@@ -15,9 +15,7 @@ const gone = () => conflict('A deleted project does not come back')
 
 export const project = entity<'project'>({
   name: 'project',
-  noun: 'Project',
   about: 'What holds tasks. Who creates one owns it.',
-  plural: 'projects',
   table: projects,
   parent: null,
   load: 'with project',

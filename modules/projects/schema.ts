@@ -20,7 +20,6 @@ export const UpdateProject = Input({
   name: Type.Optional(ProjectName),
   description: Type.Optional(Description),
 })
-export const ProjectId = Input({ id: IdOf('project') })
 
 export const projectView = view<ProjectRow>({
   name: 'Project',

@@ -28,9 +28,7 @@ const events = { created: notUndone, deleted: notUndone }
 
 export const serviceAccount = entity<'service_account'>({
   name: 'service_account',
-  noun: 'Service account',
   about: 'Members that are programs: accounts of a project, which go with it.',
-  plural: 'serviceAccounts',
   table: users,
   parent: 'project',
   load: 'on demand',
@@ -42,9 +40,7 @@ export const serviceAccount = entity<'service_account'>({
 
 export const token = entity<'token'>({
   name: 'token',
-  noun: 'Token',
   about: 'API tokens: what programs send in the place of a sign-in.',
-  plural: 'tokens',
   table: apiTokens,
   parent: 'service_account',
   load: 'on demand',

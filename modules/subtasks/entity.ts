@@ -13,9 +13,7 @@ const { deleted, ...events } = plainEvents
 
 export const subtask = entity<'subtask'>({
   name: 'subtask',
-  noun: 'Subtask',
   about: 'The steps of a task, each open or completed.',
-  plural: 'subtasks',
   table: subtasks,
   parent: 'task',
   load: 'by row',

@@ -52,7 +52,6 @@ export function invert(by: EventType, event: LoggedEvent, undoing: Undoing): Cha
 
 /** The row as it is here; null when it is gone, or with its task in another project. */
 function rowNow(trial: State, { entity, entityId, taskId }: LoggedEvent): object | null {
-  if (entity === 'project') return trial.project
   const row = trial.row(entity, entityId)
   if (!row || !taskId) return row ?? null
   if (trial.row('task', taskId)?.projectId !== trial.projectId) return null

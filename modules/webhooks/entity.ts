@@ -23,9 +23,7 @@ declare module '../../src/model/entities.ts' {
 
 export const webhook = entity<'webhook'>({
   name: 'webhook',
-  noun: 'Webhook',
   about: 'Where the events of a project are posted to, for who does not ask.',
-  plural: 'webhooks',
   table: webhooks,
   parent: 'project',
   load: 'on demand',

@@ -96,6 +96,7 @@ export class State implements ProjectState {
   }
 
   row<E extends Entity>(entity: E, id: string) {
+    if (entity === 'project' && this.project?.id === id) return this.project as unknown as StoredRows[E]
     return (this.rowsOf(entity).get(id) ?? undefined) as StoredRows[E] | undefined
   }
 

@@ -1,5 +1,5 @@
 import { evolve } from '../actor/evolve.ts'
-import type { ProjectState, State } from '../actor/state.ts'
+import type { ProjectState } from '../actor/state.ts'
 import type { Known } from '../commands/command.ts'
 import { mapIds } from '../schema/input.ts'
 import { decide } from '../commands/decide.ts'
@@ -8,7 +8,7 @@ import { type Change, isSame } from '../model/events.ts'
 import { visible } from '../model/references.ts'
 import { conflict } from '../wire/refusals.ts'
 import { inTurn } from './in-turn.ts'
-import { type Kind, type Kinds, type Operation, subjectOf } from './kinds.ts'
+import { type Kinds, type Operation, subjectOf } from './kinds.ts'
 import { isReference } from './read-operations.ts'
 import { resultOf } from './results.ts'
 
@@ -39,7 +39,8 @@ export function decideOperations(
     for (const key of kind.ids) if (input[key]) input[key] = mapIds(input[key], idOf)
     const subject = subjectOf(kind, input)
     const person = known.found?.people[n] ?? namedBy(names, subjectOf(kind, given))?.person
-    const before = subject === undefined ? undefined : rowOf(trial, kind.noun, subject)
+    const before =
+      subject === undefined ? undefined : visible(trial, kind.noun, trial.row(kind.noun, subject))
     const decision = decide(kind.command, trial, { ...known, person, ifMatch }, input)
     requireAsWas(before, was)
     requireNotBack(gone, decision.changes)
@@ -55,11 +56,8 @@ export function decideOperations(
 const namedBy = (names: ReadonlyMap<string, Named>, reference: unknown): Named | undefined =>
   isReference(reference) ? names.get(reference.slice(1)) : undefined
 
-const rowOf = (state: State, noun: Kind['noun'], id: string): object | null | undefined =>
-  noun === 'project' ? state.project : visible(state, noun, state.row(noun, id))
-
 /** Conflicts by field: what others changed meanwhile does no harm where nobody compares it. @throws Refusal 409 */
-function requireAsWas(row: object | null | undefined, was: Record<string, unknown> = {}): void {
+function requireAsWas(row: object | undefined, was: Record<string, unknown> = {}): void {
   const now = (row ?? {}) as Record<string, unknown>
   const others = Object.keys(was).filter((name) => !isSame(now[name], was[name]))
   if (others.length > 0) throw notAsWas(others)

@@ -52,9 +52,16 @@ export interface Definition<E extends Entity = Entity> {
 type Complete<E extends Entity> = Definition<E> & {
   events: { [Verb in Entities[E]['event']]: Undo<Entities[E]['event']> }
 }
+type Named = 'noun' | 'plural'
 
-/** Defines an entity. */
-export const entity = <E extends Entity>(definition: Complete<E>): Complete<E> => definition
+/** Defines an entity. The noun and the plural follow from its name, unless the definition states them. */
+export function entity<E extends Entity>(
+  definition: Omit<Complete<E>, Named> & Partial<Pick<Complete<E>, Named>>,
+): Complete<E> {
+  const { name } = definition
+  const noun = (name.charAt(0).toUpperCase() + name.slice(1)).replaceAll('_', ' ')
+  return { noun, plural: `${name}s`, ...definition } as Complete<E>
+}
 
 const taking =
   (least: Role): Admit =>

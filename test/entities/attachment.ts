@@ -71,9 +71,7 @@ declare module '../../src/model/entities.ts' {
 
 export const attachment = entity<'attachment'>({
   name: 'attachment',
-  noun: 'Attachment',
   about: 'Files of a task.',
-  plural: 'attachments',
   table: attachments,
   parent: 'task',
   load: 'by row',

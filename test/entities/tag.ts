@@ -49,9 +49,7 @@ declare module '../../src/model/entities.ts' {
 
 export const tag = entity<'tag'>({
   name: 'tag',
-  noun: 'Tag',
   about: 'Words for tasks of a project.',
-  plural: 'tags',
   table: tags,
   parent: 'project',
   load: 'with project',
