@@ -19,14 +19,8 @@ export function openLog(level: string, base: { pid: number } | null = null, outp
   return pino({ level, base, timestamp: pino.stdTimeFunctions.isoTime }, output)
 }
 
-export interface PatientLog {
-  log: Log
-  /** What was kept is said now, and what comes at once. */
-  begin(): void
-}
-
-/** A log that keeps what is not urgent to itself, for something is to stand before it; at most until the process ends. */
-export function openPatientLog(level: string, output = openOutput()): PatientLog {
+/** A log that keeps lines below a warning until `begin` is called, or the process ends. */
+export function openPatientLog(level: string, output = openOutput()) {
   const kept: string[] = []
   let isPatient = true
   const patient = {

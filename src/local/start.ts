@@ -6,7 +6,7 @@ import { giveToOwner } from './owner.ts'
 import { postgresIn, startPostgres } from './postgres.ts'
 import { NoRedisServer } from './redis-binary.ts'
 import { redisIn, startRedis } from './redis.ts'
-import type { Say, Starting } from './say.ts'
+import type { Say } from './say.ts'
 import { stop } from './server.ts'
 import { until } from './wait.ts'
 
@@ -46,9 +46,10 @@ export async function startLocal(options: LocalOptions): Promise<Local> {
   let use: FileLock | undefined
   try {
     const others = !isUnused(dir)
-    use = await enter(dir)
+    use = tryLock(join(dir, 'users.lock'), 'shared')
+    if (!use) throw new Error(`${join(dir, 'users.lock')} is locked by another program.`)
     const databaseUrl = options.postgres ? await startPostgres(dir, others, { log, signal }) : undefined
-    const redis = options.redis ? await redisOf(dir, { log, signal }) : {}
+    const redis = options.redis ? await startRedis(dir, { log, signal }).then(withUrl, withoutRedis) : {}
     await giveToOwner(dir, ...ourFiles.map((name) => join(dir, name)))
     const kept = use
     let stopped: Promise<void> | undefined
@@ -62,14 +63,12 @@ export async function startLocal(options: LocalOptions): Promise<Local> {
   }
 }
 
+const withUrl = (redisUrl: string) => ({ redisUrl })
+
 /** Everything works without Redis, only slower: a machine without one still gets a service. */
-async function redisOf(dir: string, starting: Starting): Promise<Pick<Local, 'redisUrl' | 'withoutRedis'>> {
-  try {
-    return { redisUrl: await startRedis(dir, starting) }
-  } catch (error) {
-    if (error instanceof NoRedisServer) return { withoutRedis: error.message }
-    throw error
-  }
+function withoutRedis(error: unknown) {
+  if (error instanceof NoRedisServer) return { withoutRedis: error.message }
+  throw error
 }
 
 async function leave(dir: string, use: FileLock): Promise<void> {
@@ -94,12 +93,6 @@ function isUnused(dir: string): boolean {
   const alone = tryLock(join(dir, 'users.lock'), 'exclusive')
   alone?.release()
   return alone !== undefined
-}
-
-async function enter(dir: string): Promise<FileLock> {
-  const use = tryLock(join(dir, 'users.lock'), 'shared')
-  if (!use) throw new Error(`${join(dir, 'users.lock')} is locked by another program.`)
-  return use
 }
 
 async function passGate(dir: string, timeoutMs: number, signal?: AbortSignal): Promise<FileLock> {

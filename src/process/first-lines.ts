@@ -4,20 +4,17 @@ import { type Log, openLog, openPatientLog } from '../log.ts'
 import { misspelt, type Names } from '../schema/misspelt.ts'
 import { urlsOf } from './port.ts'
 
-export interface FirstLines {
-  log: Log
-  /** What `start` says before all else, once it has a port; from then on, or without one, the log is not kept back. */
-  begin(port?: number): void
-}
-
-/** The log of a command. Of `start`, which is what people run, it waits until the first lines have said where all is. */
-export function openFirstLines(command: string, { host, logLevel }: Config, isLed: boolean): FirstLines {
+/**
+ * Opens the log of a command. The log of `start` is kept back until `begin`, which first prints where the service is if
+ * it has a port.
+ */
+export function openFirstLines(command: string, { host, logLevel }: Config, isLed: boolean) {
   if (isLed || command !== 'start')
-    return { log: openLog(logLevel, isLed ? { pid: process.pid } : null), begin: () => {} }
+    return { log: openLog(logLevel, isLed ? { pid: process.pid } : null), begin: (_port?: number) => {} }
   const { log, begin } = openPatientLog(logLevel)
   return {
     log,
-    begin(port) {
+    begin(port?: number) {
       if (port) greet(host, port)
       begin()
     },
