@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import postgres from 'postgres'
 import { isMigrated, migrate } from '../../drizzle/migrate.ts'
+import type { Config } from '../config.ts'
 import { ConfigError } from '../setting-values.ts'
 import type { Log } from '../log.ts'
+import { openDatabase, type Sql } from '../postgres/database.ts'
 import { writerUrl } from '../postgres/writer.ts'
 import { within } from '../within.ts'
 import type { Stopping } from './stopping.ts'
@@ -75,4 +77,28 @@ export function explained(error: unknown): unknown {
   const { code = '' } = cause
   const which = isAway(cause) ? 'Postgres cannot be reached' : 'Postgres refuses'
   return new ConfigError(`DATABASE_URL cannot be used. ${which}: ${reasonOf(error)}. ${advice[code] ?? ''}`)
+}
+
+/** What to print, and the code to exit with. */
+interface Said {
+  code: number
+  text: string
+}
+
+/** Prints what comes of it, and gives the code to exit with. */
+export async function runOnDatabase(
+  config: Config,
+  work: (errand: { config: Config; sql: Sql }) => Promise<Said>,
+): Promise<number> {
+  const database = openDatabase(config)
+  return work({ config, sql: database.chores })
+    .then(print, (error) => Promise.reject(explained(error)))
+    .finally(() => database.close())
+}
+
+export function print({ code, text }: Said): number {
+  if (!text) return code
+  if (code === 0) console.log(text)
+  else console.error(text)
+  return code
 }

@@ -16,19 +16,14 @@ export interface Span {
   end(attributes: Attributes, hasFailed: boolean): void
 }
 
-/** Tells a collector what is done, and as part of what. */
-export interface Tracing {
-  begin(name: string, kind: 'server' | 'internal', traceparent: string | null, attributes?: Attributes): Span
-  /** Sends what is not sent yet. */
-  close(): Promise<void>
-}
+export type Tracing = Awaited<ReturnType<typeof openTracing>>
 
 /**
  * Sends spans by OTLP over HTTP to where the standard variables of OpenTelemetry say. Loaded only where it is wanted. Work
  * that comes with a `traceparent` is sent when its flag says so, all other always; what a slow collector does not take
  * is dropped, and nobody waits for it.
  */
-export async function openTracing(): Promise<Tracing> {
+export async function openTracing() {
   const { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } = await import('@opentelemetry/api')
   const { BatchSpanProcessor, TracerProvider } = await import('@opentelemetry/sdk-trace')
   const { OTLPTraceExporter } = await import('@opentelemetry/exporter-trace-otlp-http')
@@ -52,13 +47,14 @@ export async function openTracing(): Promise<Tracing> {
       span.end()
     }
   return {
-    begin(name, kind, traceparent, attributes) {
+    begin(name: string, kind: keyof typeof kinds, traceparent: string | null, attributes?: Attributes): Span {
       const parent = parentOf(readTraceparent(traceparent))
       const span = tracer.startSpan(name, { kind: kinds[kind], attributes }, parent)
       const context = span.spanContext()
       return { traceId: context.traceId, traceparent: writeTraceparent(context), end: ends(span) }
     },
-    close: async () =>
+    /** Sends the spans that are not sent yet. */
+    close: async (): Promise<void> =>
       void (await within(
         lastMs,
         provider.shutdown().catch(() => {}),
