@@ -5,8 +5,8 @@ import type { Services } from '../../src/services.ts'
 export function noteQueries({ database }: Pick<Services, 'database'>): string[] {
   const texts: string[] = []
   database.reads = new Proxy<Sql>(database.reads, {
-    apply(target, self, args: [TemplateStringsArray, ...unknown[]]) {
-      texts.push(args[0].join('?'))
+    apply(target, self, args: [TemplateStringsArray | string, ...unknown[]]) {
+      if (typeof args[0] !== 'string') texts.push(args[0].join('?')) // a string names a column
       return Reflect.apply(target, self, args)
     },
   })
