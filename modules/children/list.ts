@@ -3,7 +3,7 @@ import type { Query, Reading } from '../../src/commands/query.ts'
 import type { Caller } from '../../src/identity/rights.ts'
 import { isId } from '../../src/ids.ts'
 import { AsOfParameter, pinned } from '../../src/log/as-of.ts'
-import { childPage, type Named, personOf } from '../../src/log/child-page.ts'
+import { type Named, openChildPage, personOf } from '../../src/log/child-page.ts'
 import type { Definition } from '../../src/model/definition.ts'
 import type { Entity, Rows } from '../../src/model/entities.ts'
 import { definitionOf } from '../../src/model/model.ts'
@@ -28,6 +28,7 @@ export function childList<E extends Entity>(
 ): Query {
   const isOfTask = entity.parent === 'task'
   const noun = isOfTask ? 'Task' : 'Project'
+  const listNow = openListNow(services, entity)
   const pastOf = isOfTask ? asOfTask() : { asOf: AsOfParameter() }
   return {
     about,
@@ -44,26 +45,23 @@ export function childList<E extends Entity>(
         if (found) return found
       } else {
         const seen = isId(id) && (await see(caller, id))
-        if (seen) return listNow(services, entity, reading, page, seen)
+        if (seen) return listNow(reading, page, seen)
       }
       throw notFound(noun)
     },
   }
 }
 
-async function listNow<E extends Entity>(
-  { database, serve }: Services,
-  { name, person }: Definition<E>,
-  { request, params }: Reading,
-  page: Page,
-  seen: Versioned,
-): Promise<Response> {
-  const build = async (etag: string) =>
-    answer(name, request, await childPage(database.reads, name, params.id!, page), page, etag)
-  // Renaming an account changes no project: where names are shown, the version alone is no ETag.
-  const etag = person ? seen.renaming && etagAt(seen, `.${seen.renaming}`) : etagAt(seen)
-  if (!etag) return digested(request, await build(''), seen.version)
-  return serve(request, pathOf(request), etag, () => build(etag), seen.version)
+function openListNow<E extends Entity>({ database, serve }: Services, { name, person }: Definition<E>) {
+  const pageOfChildren = openChildPage(database.reads, name)
+  return async ({ request, params }: Reading, page: Page, seen: Versioned): Promise<Response> => {
+    const build = async (etag: string) =>
+      answer(name, request, await pageOfChildren(params.id!, page), page, etag)
+    // Renaming an account changes no project: where names are shown, the version alone is no ETag.
+    const etag = person ? seen.renaming && etagAt(seen, `.${seen.renaming}`) : etagAt(seen)
+    if (!etag) return digested(request, await build(''), seen.version)
+    return serve(request, pathOf(request), etag, () => build(etag), seen.version)
+  }
 }
 
 /** Undefined if there was no such parent. */

@@ -1,4 +1,4 @@
-import { childPage } from '../../src/log/child-page.ts'
+import { openChildPage } from '../../src/log/child-page.ts'
 import type { Moment } from '../../src/log/as-of.ts'
 import { sourcesOf } from '../../src/log/rows-at.ts'
 import { isArrivalTold, rowsTold } from '../../src/log/rows-told.ts'
@@ -23,7 +23,8 @@ export async function childPageThen<E extends Entity>(
   { moment, parentId, page }: Asked,
 ) {
   const isOfTask = parent === 'task'
-  const read = (sources: SqlPart[]) => unprepared(childPage(sql, name, parentId, page, sources, moment))
+  const pageOf = openChildPage(sql, name, moment)
+  const read = (sources: SqlPart[]) => unprepared(pageOf(parentId, page, sources))
   const rows = await read(sourcesOf(sql, name, moment, isOfTask ? parentId : undefined))
   if (!isOfTask) return rows
   // Read after the rows: a task that exists now existed when they were read.

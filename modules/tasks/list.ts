@@ -3,15 +3,12 @@ import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import type { Moment } from '../../src/log/as-of.ts'
 import { sourcesOf } from '../../src/log/rows-at.ts'
 import { shownColumns } from '../../src/log/shown-columns.ts'
-import { type Cut, cut, untilFull } from '../../src/reads/pages.ts'
+import { type Cut, cut, fewRows, untilFull } from '../../src/reads/pages.ts'
 import { visibleProject } from '../../src/reads/visible.ts'
 import { unprepared } from '../../src/postgres/queries.ts'
 import { lastId, nilId } from '../../src/ids.ts'
 import type { TaskFilter } from './list-query.ts'
 import { priorities, statuses } from './schema.ts'
-
-/** Of the longest texts, about 5 MB. */
-const fewRows = 64
 
 /** Tasks of a project looked at for one page, at most, where no index has both the list's order and its filter. */
 export const lookedAt = 2_000
@@ -34,7 +31,6 @@ export async function listTasks(
   const most = filter.limit + 1
   const ends = isSieved(filter) ? sql`, t.ends, t.fits` : sql``
   const shown = sql`${shownColumns(sql, 'task', 't', moment)} ${ends}`
-  // So few rows are never much too long, and a page of them needs no sum.
   const read = <R extends object>(rows: SqlPart) =>
     most <= fewRows && !moment && !filter.among
       ? sql<R[]>`${rows}`

@@ -7,6 +7,9 @@ import { type CachedBody, parsedPath } from '../wire/answers.ts'
 /** The most bytes of a page, but for a single row that is longer. */
 export const pageBytes = 1_048_576
 
+/** So few rows are never much too long, about 5 MB, and a page of them needs no sum. */
+export const fewRows = 64
+
 /** Rows asked for and the id to go on after. */
 export interface Page {
   limit: number
