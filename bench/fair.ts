@@ -9,7 +9,7 @@ import { only } from './requests.ts'
 import { type Closers, type Servers, startServers } from './servers.ts'
 import { runTool } from './tool.ts'
 
-/** What a polite client waits for: alone, beside a flood of the same service, and of a service beside it. */
+/** Latencies of a polite client: alone, beside a flood of the same service, and beside a flood of another service. */
 export interface Fair {
   title: string
   connections: number
@@ -27,7 +27,7 @@ export type FairBench = Awaited<ReturnType<typeof openFair>>
 
 const connectionCounts = [16, 100, 300]
 const warmUpSeconds = 0.5
-/** What a flood leaves to do must not meet the next measurement. */
+/** Waits, so that work that a flood left does not disturb the next measurement. */
 const restMs = 1_000
 
 /** Two services, the second with servers of its own. */

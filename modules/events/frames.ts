@@ -23,7 +23,7 @@ export interface Frames {
   /** All of them. */
   bytes: Uint8Array<ArrayBuffer>
   end: Position
-  /** What a caller may see: read after the events, once for all streams of the caller. @throws Refusal 404 */
+  /** The project as a caller may see it: read after the events, once for all streams of the caller. @throws Refusal 404 */
   seenBy(caller: Caller): Promise<Seen>
 }
 

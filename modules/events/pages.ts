@@ -23,7 +23,7 @@ export interface Place {
   types: string[] | null
 }
 
-/** Events in order, and the seq up to which there are no others that were asked for. */
+/** Events in order, and the seq up to which no other event matches. */
 export interface Stretch {
   events: ReadEvent[]
   upTo: number

@@ -13,7 +13,7 @@ export const sorts = ['createdAt', '-createdAt', 'dueDate', '-dueDate'] as const
 
 export interface TaskFilter {
   caller: string
-  /** The only projects that there are for the caller; null for all of theirs. */
+  /** The only projects that the caller may list; null for all projects of the caller. */
   among?: string[] | null
   /** One project, which the caller may see; else all of the caller's. */
   projectId?: string

@@ -66,7 +66,7 @@ function cutAtEnd(rows: Row[], limit: number): Cut<TaskRow> {
   return { last: rows[end], ...cut(known, limit) }
 }
 
-/** What is listed, and from which rows. */
+/** The filter of a list, and the rows to select from. */
 type From = TaskFilter & { sources: SqlPart[] }
 
 /** The first rows of project `v`, merged row by row: of all branches together, little more is read than these. */

@@ -7,7 +7,7 @@ import { badUrl } from './errors.ts'
 /** How long a name may take to be found, before it is asked for at the first delivery. */
 const resolveMs = 2_000
 
-/** What no rule can do: make and seal a secret, check a URL, look for old events. Workers hear of each change. */
+/** Work around the pure rules: makes and seals secrets, checks URLs, reads old events. Workers are notified of each change. */
 export function aroundWebhooks({ oldestKept, outbound, sealing, webhookHints }: Services) {
   const after = ({ projectId }: { projectId: string }) => webhookHints.tell([{ projectId, version: 0 }])
   const newSealed = () => ({ secret: sealing.seal(newSecret()) })

@@ -48,7 +48,7 @@ export function change(
   return { changes: [{ ...event, after, untold }], answer }
 }
 
-/** What is delivered next is put together anew. */
+/** The next delivery is assembled again. */
 export const anew = { deliveryId: null, head: null }
 /** It is delivered at once, and failures are forgotten. */
 export const atOnce = { failures: 0, failingSince: null, nextAt: null }

@@ -11,7 +11,7 @@ import { evolve } from './evolve.ts'
 import type { State } from './state.ts'
 import type { Prepared } from './warm.ts'
 
-/** What became of a batch: what to commit, and each command's outcome, told once it is known to be true. */
+/** A decided batch: the unit to commit, and the outcome of each command, sent once the commit is certain. */
 export interface Decided {
   unit: Unit
   outcomes: Outcome[]

@@ -8,7 +8,7 @@ import type { State } from './state.ts'
 
 /** Tokens that are loaded at once where they end: one more than one command may end. */
 const maxTokens = 5_001
-/** Where they are only listed, or end with their account. */
+/** Tokens that are loaded at once where the answer only lists them, or where they end with their account. */
 const maxListed = 100
 
 /** Loads the integrations that commands ask for into the state of their project. */

@@ -101,7 +101,7 @@ function missingFrom(state: State, needs: Needs[]) {
   })
 }
 
-/** Loads what hangs on a task, until it is more than may go with it: what is too much is seen to be so. */
+/** Loads the children of a task, and one row more than may move with it, so that the rule can reject too many. */
 async function loadChildren(sql: Sql, taskId: string): Promise<Children> {
   const { ofTask } = model()
   const lists = await Promise.all(

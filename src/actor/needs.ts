@@ -3,7 +3,7 @@ import type { Entity } from '../model/entities.ts'
 
 /** The ids of the rows a command wants to see. */
 export type Needs = Partial<Record<Entity, string[]>> & {
-  /** The task that goes to another project: what hangs on it is loaded too. */
+  /** The task that moves to another project: its children are loaded too. */
   leaving?: string
   /** Events that it asks of the log; the rows that they are about are loaded too. */
   past?: AskedOfLog
@@ -29,7 +29,7 @@ export interface Link {
   createdBy: string | null
 }
 
-/** What was loaded on demand beside rows. */
+/** Data that was loaded on demand beside rows. */
 export interface Demanded {
   /** Creators, with service accounts that are deleted but created something that still works. */
   links: Link[]
