@@ -1,22 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { followByEventSource } from '../http/event-source.ts'
 import { apply, emptyModel, type FeedEvent } from '../http/feed.ts'
 import { walk } from '../http/walk.ts'
 import { eventually, upTo } from '../races/pair.ts'
-import { type Body, make, openClient, type Person, register } from '../support/client.ts'
+import { type Body, make, openClient, register } from '../support/client.ts'
 import { followAll, followByFetch, readMany } from './followers.ts'
-import { openStand, type Stand } from './stand.ts'
+import { openStand } from './stand.ts'
 
 setDefaultTimeout(300_000)
 
 const closers: (() => Promise<unknown>)[] = []
-let stand: Stand
-let ada: Person
-beforeAll(async () => {
-  stand = await openStand(closers, { webs: 3, withComparison: true })
-  ada = await register(openClient(stand.webs[0]!.url), 'Ada')
-})
+const stand = await openStand(closers, { webs: 3, withComparison: true })
+const ada = await register(openClient(stand.webs[0]!.url), 'Ada')
 afterAll(async () => {
   for (const close of closers) await close()
 })

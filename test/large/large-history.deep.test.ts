@@ -1,33 +1,26 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
 import { lookedAt } from '../../modules/events/pages.ts'
 import { writeCursor } from '../../src/reads/pages.ts'
 import { expireEvents } from '../../workers/expire-events.ts'
 import { SliceOver } from '../../workers/pace.ts'
-import { type Body, make, type Person, register } from '../support/client.ts'
+import { type Body, make, register } from '../support/client.ts'
 import { freshDatabase } from '../support/database.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { openTestService } from '../support/service.ts'
 import { costOf, explained } from './plans.ts'
 
 const tasks = 1_000_000
 const limit = 20
-let service: TestService
-let drop: () => Promise<void>
-let owner: Person
-let large: Body
-let small: Body
 const sql = () => service.services.database.chores
 
-beforeAll(async () => {
-  const database = await freshDatabase()
-  drop = database.drop
-  service = await openTestService({ DATABASE_URL: explained(database.url), CHORE_TIMEOUT_MS: '600000' })
-  owner = await register(service.client)
-  large = await make(owner, '/projects', { name: 'Large' })
-  small = await make(owner, '/projects', { name: 'Small' })
-  await fill(large.id, tasks)
-  await fill(small.id, 40)
-  await sql()`vacuum analyze events, streams`
-})
+const database = await freshDatabase()
+const drop: () => Promise<void> = database.drop
+const service = await openTestService({ DATABASE_URL: explained(database.url), CHORE_TIMEOUT_MS: '600000' })
+const owner = await register(service.client)
+const large = await make(owner, '/projects', { name: 'Large' })
+const small = await make(owner, '/projects', { name: 'Small' })
+await fill(large.id, tasks)
+await fill(small.id, 40)
+await sql()`vacuum analyze events, streams`
 afterAll(async () => {
   await service.close()
   await drop()

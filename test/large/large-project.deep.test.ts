@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
 import { writeCursor } from '../../src/reads/pages.ts'
-import { type Body, make, type Person, register } from '../support/client.ts'
+import { type Body, make, register } from '../support/client.ts'
 import { freshDatabase } from '../support/database.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { openTestService } from '../support/service.ts'
 import { lookedAt } from '../../modules/tasks/list.ts'
 import { worker } from '../../workers/cascade.ts'
 import { nextOf } from '../http/walk.ts'
@@ -10,25 +10,19 @@ import { changeOften, fill } from './fill.ts'
 import { type Cost, costOf, explained } from './plans.ts'
 
 const tasks = 1_000_000
-const branches = 9 // of status and priority
-let service: TestService
-let drop: () => Promise<void>
-let owner: Person
-let large: Body
-let small: Body
+const branches = 9
 
-beforeAll(async () => {
-  const database = await freshDatabase()
-  drop = database.drop
-  service = await openTestService({ DATABASE_URL: explained(database.url), CHORE_TIMEOUT_MS: '600000' })
-  owner = await register(service.client)
-  large = await make(owner, '/projects', { name: 'Large' })
-  small = await make(owner, '/projects', { name: 'Small' })
-  const sql = service.services.database.chores
-  await fill(sql, large.id, tasks, owner.id)
-  await fill(sql, small.id, 10, owner.id)
-  await sql`vacuum analyze tasks, events`
-}, 180_000)
+const database = await freshDatabase()
+const drop: () => Promise<void> = database.drop
+// of status and priority
+const service = await openTestService({ DATABASE_URL: explained(database.url), CHORE_TIMEOUT_MS: '600000' })
+const owner = await register(service.client)
+const large = await make(owner, '/projects', { name: 'Large' })
+const small = await make(owner, '/projects', { name: 'Small' })
+const sql = service.services.database.chores
+await fill(sql, large.id, tasks, owner.id)
+await fill(sql, small.id, 10, owner.id)
+await sql`vacuum analyze tasks, events`
 afterAll(async () => {
   await service.close()
   await drop()

@@ -1,30 +1,23 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
 import { createApp } from '../../src/app.ts'
-import { type Body, make, type Person, register } from '../support/client.ts'
+import { type Body, make, register } from '../support/client.ts'
 import { freshDatabase } from '../support/database.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { openTestService } from '../support/service.ts'
 import { costOf, explained } from './plans.ts'
 
 const projects = 1_000
 const long = 500_000
-let service: TestService
-let drop: () => Promise<void>
-let app: ReturnType<typeof createApp>
-let owner: Person
-let ids: string[]
 const sql = () => service.services.database.chores
 
-beforeAll(async () => {
-  const database = await freshDatabase()
-  drop = database.drop
-  service = await openTestService({ DATABASE_URL: explained(database.url), CHORE_TIMEOUT_MS: '600000' })
-  app = createApp(service.services)
-  owner = await register(service.client)
-  const busy = await make(owner, '/projects', { name: 'Busy' })
-  await fill(busy)
-  ids = (await sql()<{ id: string }[]>`select id from projects`).map(({ id }) => id)
-  await sql()`vacuum analyze events, streams, projects`
-}, 180_000)
+const database = await freshDatabase()
+const drop: () => Promise<void> = database.drop
+const service = await openTestService({ DATABASE_URL: explained(database.url), CHORE_TIMEOUT_MS: '600000' })
+const app = createApp(service.services)
+const owner = await register(service.client)
+const busy = await make(owner, '/projects', { name: 'Busy' })
+await fill(busy)
+const ids: string[] = (await sql()<{ id: string }[]>`select id from projects`).map(({ id }) => id)
+await sql()`vacuum analyze events, streams, projects`
 afterAll(async () => {
   await service.close()
   await drop()

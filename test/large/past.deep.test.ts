@@ -1,24 +1,18 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { type Body, make, type Person, register } from '../support/client.ts'
+import { afterAll, expect, test } from 'bun:test'
+import { make, register } from '../support/client.ts'
 import { freshDatabase } from '../support/database.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { openTestService } from '../support/service.ts'
 import { changeOften, fill } from './fill.ts'
 import { costOf, explained } from './plans.ts'
 
-let service: TestService
-let drop: () => Promise<void>
-let owner: Person
-let project: Body
-beforeAll(async () => {
-  const database = await freshDatabase()
-  drop = database.drop
-  service = await openTestService({ DATABASE_URL: explained(database.url), CHORE_TIMEOUT_MS: '600000' })
-  owner = await register(service.client)
-  project = await make(owner, '/projects', { name: 'Alone' })
-  const sql = service.services.database.chores
-  await fill(sql, project.id, 100_000, owner.id)
-  await sql`vacuum analyze tasks, events`
-}, 180_000)
+const database = await freshDatabase()
+const drop: () => Promise<void> = database.drop
+const service = await openTestService({ DATABASE_URL: explained(database.url), CHORE_TIMEOUT_MS: '600000' })
+const owner = await register(service.client)
+const project = await make(owner, '/projects', { name: 'Alone' })
+const sql = service.services.database.chores
+await fill(sql, project.id, 100_000, owner.id)
+await sql`vacuum analyze tasks, events`
 afterAll(async () => {
   await service.close()
   await drop()

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { readFile } from 'node:fs/promises'
 import { model } from '../../modules/modules.ts'
 import { sorts } from '../../modules/tasks/list-query.ts'
@@ -7,22 +7,15 @@ import { openShapes } from '../../src/commit/shapes.ts'
 import { parametersOf } from '../../src/commit/statement.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { writeCursor } from '../../src/reads/pages.ts'
-import { type Body, invite, make, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { type Body, invite, make, register } from '../support/client.ts'
+import { forFile, openTestService } from '../support/service.ts'
 
 /** What a connection may keep, whatever it is asked. */
 const mostMiB = 50
-
 // One connection each, so that all of it comes together.
-let service: TestService
-let ada: Person
-let project: Body
-beforeAll(async () => {
-  service = await openTestService({ READ_CONNECTIONS: '1', COMMIT_SLOTS: '1' })
-  ada = await register(service.client)
-  project = await make(ada, '/projects', { name: 'Walked' })
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService({ READ_CONNECTIONS: '1', COMMIT_SLOTS: '1' }))
+const ada = await register(service.client)
+const project = await make(ada, '/projects', { name: 'Walked' })
 
 /** Private memory of the one backend of a pool; where the system does not tell, what Postgres says of it. */
 async function mebibytesOf(sql: Sql): Promise<number> {

@@ -1,24 +1,16 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
 import { freePort } from '../../src/local/port.ts'
 import { eventually } from '../races/pair.ts'
-import { type Client, make, openClient, type Person, register } from '../support/client.ts'
-import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
+import { make, openClient, register } from '../support/client.ts'
+import { freshEnv, spawnService } from '../support/service.ts'
 import { scrape } from './scrape.ts'
 
-let fresh: Awaited<ReturnType<typeof freshEnv>>
-let service: ServiceProcess
-let nobody: Client
-let ada: Person
-let projectId: string
-let port: number
-beforeAll(async () => {
-  port = await freePort()
-  fresh = await freshEnv({ METRICS_PORT: String(port) })
-  service = await spawnService('start', fresh.env)
-  nobody = openClient(service.url)
-  ada = await register(nobody)
-  projectId = (await make(ada, '/projects', { name: 'Measured' })).id
-})
+const port = await freePort()
+const fresh = await freshEnv({ METRICS_PORT: String(port) })
+const service = await spawnService('start', fresh.env)
+const nobody = openClient(service.url)
+const ada = await register(nobody)
+const projectId = (await make(ada, '/projects', { name: 'Measured' })).id
 afterAll(async () => {
   await service.stop('SIGKILL')
   await fresh.drop()

@@ -1,18 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { AggregatorRegistry } from 'prom-client'
 import { createApp } from '../../src/app.ts'
 import { serviceFamilies } from '../../src/process/families.ts'
 import { eventually, upTo } from '../races/pair.ts'
-import { make, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { make, register } from '../support/client.ts'
+import { forFile, openTestService } from '../support/service.ts'
 
-let service: TestService
-let ada: Person
-beforeAll(async () => {
-  service = await openTestService()
-  ada = await register(service.client)
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService())
+const ada = await register(service.client)
 
 /** A metric of streams, as a scrape shows it now. */
 async function scraped(name: string): Promise<number> {

@@ -1,29 +1,25 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { openCounts } from '../../src/metrics/counts.ts'
 import { jobFamilies } from '../../src/jobs/families.ts'
 import { openProcessFamilies } from '../../src/metrics/process-families.ts'
 import { serviceFamilies } from '../../src/process/families.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import { webhookFamilies } from '../../workers/webhooks/families.ts'
 import { alerts, dashboard, targets } from './watched.ts'
 
-let service: TestService
 /** Every metric that there is, with the labels that its series have. */
 const told = new Map<string, string[]>()
-beforeAll(async () => {
-  service = await openTestService({ METRICS_PORT: '1' })
-  await service.client.get('/auth/me')
-  const { services } = service
-  const { chores } = services.database
-  const jobs = [...(await jobFamilies(chores)), ...(await webhookFamilies(chores))]
-  for (const { name, type, values } of [...openProcessFamilies()(), ...serviceFamilies(services), ...jobs]) {
-    const labels = [...new Set(values.flatMap(({ labels }) => Object.keys(labels)))]
-    const names = type === 'histogram' ? ['_bucket', '_sum', '_count'].map((end) => name + end) : [name]
-    for (const one of names) told.set(one, labels)
-  }
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService({ METRICS_PORT: '1' }))
+await service.client.get('/auth/me')
+const { services } = service
+const { chores } = services.database
+const jobs = [...(await jobFamilies(chores)), ...(await webhookFamilies(chores))]
+for (const { name, type, values } of [...openProcessFamilies()(), ...serviceFamilies(services), ...jobs]) {
+  const labels = [...new Set(values.flatMap(({ labels }) => Object.keys(labels)))]
+  const names = type === 'histogram' ? ['_bucket', '_sum', '_count'].map((end) => name + end) : [name]
+  for (const one of names) told.set(one, labels)
+}
 
 /** What Prometheus and its configuration add to each series. */
 const added = ['job', 'instance', 'process']

@@ -1,14 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { webhookFamilies } from '../../workers/webhooks/families.ts'
 import { make, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { forFile, openTestService } from '../support/service.ts'
 
-let service: TestService
-beforeAll(
-  async () =>
-    void (service = await openTestService({ WEBHOOK_ALLOW_HTTP: 'on', WEBHOOK_ALLOW_PRIVATE: 'on' })),
-)
-afterAll(() => service.close())
+const service = await forFile(openTestService({ WEBHOOK_ALLOW_HTTP: 'on', WEBHOOK_ALLOW_PRIVATE: 'on' }))
 
 async function told() {
   const families = await webhookFamilies(service.services.database.chores)

@@ -3,27 +3,27 @@ import type { AddressInfo } from 'node:net'
 import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
 import { hash } from '@node-rs/argon2'
-import { type Lookup, openLookup } from '../../src/outbound/lookup.ts'
+import { openLookup } from '../../src/outbound/lookup.ts'
 
 const closers: (() => unknown)[] = []
 let asked: string[] = []
-let look: Lookup
-beforeAll(async () => {
-  const server = createSocket('udp4')
-  server.on('message', (query, { port, address }) => {
-    const answer = answerTo(query)
-    if (answer) server.send(answer, port, address)
-  })
-  await new Promise<void>((resolve) => server.bind(0, '127.0.0.1', resolve))
-  closers.push(() => server.close())
-  const hostsFile = join(await mkdtemp(join(tmpdir(), 'docket-hosts-')), 'hosts')
-  await writeFile(
-    hostsFile,
-    '# own\n10.0.0.7\tinside Inside.example.com # and so on\n::7 inside\nnonsense here\n',
-  )
-  look = openLookup({ hostsFile, servers: [`127.0.0.1:${(server.address() as AddressInfo).port}`] })
+const server = createSocket('udp4')
+server.on('message', (query, { port, address }) => {
+  const answer = answerTo(query)
+  if (answer) server.send(answer, port, address)
+})
+await new Promise<void>((resolve) => server.bind(0, '127.0.0.1', resolve))
+closers.push(() => server.close())
+const hostsFile = join(await mkdtemp(join(tmpdir(), 'docket-hosts-')), 'hosts')
+await writeFile(
+  hostsFile,
+  '# own\n10.0.0.7\tinside Inside.example.com # and so on\n::7 inside\nnonsense here\n',
+)
+const look = openLookup({
+  hostsFile,
+  servers: [`127.0.0.1:${(server.address() as AddressInfo).port}`],
 })
 afterAll(() => closers.forEach((close) => close()))
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
 import { execFile } from 'node:child_process'
 import { copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -8,8 +8,7 @@ import { make, openClient, register } from '../support/client.ts'
 import { freshEnv, runtimeOptions, spawnService } from '../support/service.ts'
 import { run } from './launch.ts'
 
-let dir: string
-beforeAll(async () => void (dir = await mkdtemp(join(tmpdir(), 'docket-backup-'))))
+const dir = await mkdtemp(join(tmpdir(), 'docket-backup-'))
 afterAll(() => rm(dir, { recursive: true, force: true, maxRetries: 3 }))
 
 test('the own Postgres is backed up while it serves; restored into another folder, it answers the same', async () => {

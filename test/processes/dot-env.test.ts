@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -7,12 +7,8 @@ import { runtimeOptions } from '../support/service.ts'
 
 const commands = ['start', 'web', 'worker', 'migrate', 'admin', 'jobs']
 const main = new URL('../../src/main.ts', import.meta.url).pathname
-
-let dir: string
-beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'docket-env-'))
-  await writeFile(join(dir, '.env'), 'PORT=70000\n')
-})
+const dir = await mkdtemp(join(tmpdir(), 'docket-env-'))
+await writeFile(join(dir, '.env'), 'PORT=70000\n')
 afterAll(() => rm(dir, { recursive: true, force: true }))
 
 /** What a command that starts in the folder with the `.env` complains about. */

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { type AddressInfo, connect, createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -9,10 +9,7 @@ import { freshEnv, spawnService, testSecret } from '../support/service.ts'
 import { begin, emptyDatabase, readiness, run } from './launch.ts'
 
 const serving = ['start', 'web', 'worker']
-
-let env: Record<string, string>
-let drop: () => Promise<void>
-beforeAll(async () => void ({ env, drop } = await freshEnv()))
+const { env, drop } = await freshEnv()
 afterAll(() => drop())
 
 /** One line that names the variable and shows no code. */

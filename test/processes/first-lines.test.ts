@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
 import { spawn } from 'node:child_process'
 import { freePort } from '../../src/local/port.ts'
 import { eventually } from '../races/pair.ts'
 import { freshEnv, runtimeOptions } from '../support/service.ts'
 import { begin } from './launch.ts'
 
-let fresh: Awaited<ReturnType<typeof freshEnv>>
-let env: Record<string, string>
-beforeAll(async () => {
-  fresh = await freshEnv({ LOG_LEVEL: 'info' })
-  env = fresh.env
-})
+const fresh = await freshEnv({ LOG_LEVEL: 'info' })
+const env: Record<string, string> = fresh.env
 afterAll(() => fresh.drop())
 
 /** Starts it, stops it once it says `last`, and gives the lines that it printed. */

@@ -1,9 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
 import { make, openClient, type Person, register } from '../support/client.ts'
 import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
 
-let env: Awaited<ReturnType<typeof freshEnv>>
-beforeAll(async () => void (env = await freshEnv()))
+const env = await freshEnv()
 afterAll(() => env.drop())
 
 /** Has one process wait for what is done in another, again and again, and gives how long each took. */

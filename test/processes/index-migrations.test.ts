@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { afterAll, beforeEach, expect, test } from 'bun:test'
 import postgres from 'postgres'
 import { applyMissing, countApplied } from '../../drizzle/apply.ts'
-import { type FreshDatabase, freshDatabase } from '../support/database.ts'
+import { freshDatabase } from '../support/database.ts'
 
-let fresh: FreshDatabase
-let sql: postgres.Sql
 let before: number
-beforeAll(async () => {
-  fresh = await freshDatabase()
-  sql = postgres(fresh.url, { max: 3, prepare: false, onnotice: () => {} })
-})
+const fresh = await freshDatabase()
+const sql: postgres.Sql = postgres(fresh.url, { max: 3, prepare: false, onnotice: () => {} })
 afterAll(async () => {
   await sql.end({ timeout: 1 })
   await fresh.drop()

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,17 +7,13 @@ import { newId } from '../../src/ids.ts'
 import { freshDatabase } from '../support/database.ts'
 import { emptyDatabase, run } from './launch.ts'
 
-let database: Awaited<ReturnType<typeof freshDatabase>>
-let env: Record<string, string>
 const [id, projectId] = [newId(), newId()]
-beforeAll(async () => {
-  database = await freshDatabase()
-  env = { DATABASE_URL: database.url, NODE_ENV: 'production' }
-  const sql = postgres(database.url, { max: 1 })
-  await sql`insert into outbox (id, project_id, name, data, created_at, attempts, error, parked_at)
-    values (${id}, ${projectId}, 'purge-project', '{}', now(), 8, 'P0001: Not today', '2027-01-31 12:00:00+00')`
-  await sql.end()
-})
+const database = await freshDatabase()
+const env: Record<string, string> = { DATABASE_URL: database.url, NODE_ENV: 'production' }
+const sql = postgres(database.url, { max: 1 })
+await sql`insert into outbox (id, project_id, name, data, created_at, attempts, error, parked_at)
+  values (${id}, ${projectId}, 'purge-project', '{}', now(), 8, 'P0001: Not today', '2027-01-31 12:00:00+00')`
+await sql.end()
 afterAll(() => database.drop())
 
 test('jobs lists what is parked, asks for it again, and refuses what it does not know', async () => {

@@ -1,29 +1,24 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
 import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Sql as Direct } from 'postgres'
 import { migrate } from '../../drizzle/migrate.ts'
-import { openPostgres, type PostgresServer } from '../faults/postgres-server.ts'
+import { openPostgres } from '../faults/postgres-server.ts'
 import { startLoad } from '../races/load.ts'
 import { requireUnnoticed } from '../races/unnoticed.ts'
-import { at, eventually, openPair, type Pair, upTo } from '../races/pair.ts'
+import { at, eventually, openPair, upTo } from '../races/pair.ts'
 import { make, type Person } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { type ServiceProcess, spawnService } from '../support/service.ts'
 
-let dir: string
-let postgres: PostgresServer
-let pair: Pair
 const others: ServiceProcess[] = []
-beforeAll(async () => {
-  dir = await mkdtemp(join(await realpath(process.env.TEST_DATA_DIR!), 'later-'))
-  postgres = await openPostgres(dir)
-  await migrate(postgres.url)
-  // One connection of each kind: what it was asked before, it is asked again.
-  const few = { READ_CONNECTIONS: '1', CHORE_CONNECTIONS: '1', COMMIT_SLOTS: '1' }
-  pair = await openPair({ DATABASE_URL: postgres.url, ...few })
-  others.push(await spawnService('worker', pair.env))
-})
+const dir = await mkdtemp(join(await realpath(process.env.TEST_DATA_DIR!), 'later-'))
+const postgres = await openPostgres(dir)
+await migrate(postgres.url)
+// One connection of each kind: what it was asked before, it is asked again.
+const few = { READ_CONNECTIONS: '1', CHORE_CONNECTIONS: '1', COMMIT_SLOTS: '1' }
+const pair = await openPair({ DATABASE_URL: postgres.url, ...few })
+others.push(await spawnService('worker', pair.env))
 afterAll(async () => {
   await Promise.all([pair.close(), ...others.map((one) => one.stop('SIGKILL'))])
   await postgres.stop()

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,10 +6,7 @@ import { settingNames } from '../../src/config.ts'
 import { misspelt } from '../../src/schema/misspelt.ts'
 import { emptyDatabase } from './launch.ts'
 
-let dir: string
-beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'docket-misspelt-'))
-})
+const dir = await mkdtemp(join(tmpdir(), 'docket-misspelt-'))
 afterAll(() => rm(dir, { recursive: true, force: true }))
 
 const said = (inFiles: string[], inEnvironment: string[] = []) =>

@@ -1,13 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
 import postgres from 'postgres'
 import { freePort } from '../../src/local/port.ts'
 import { upTo } from '../races/pair.ts'
 import { freshEnv, spawnService, testSecret } from '../support/service.ts'
 import { emptyDatabase, readiness, run } from './launch.ts'
 
-let env: Record<string, string>
-let drop: () => Promise<void>
-beforeAll(async () => void ({ env, drop } = await freshEnv()))
+const { env, drop } = await freshEnv()
 afterAll(() => drop())
 
 // Which values are wrong, and how each is named: test/core/config.test.ts.

@@ -1,18 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
 import { followByEventSource } from '../http/event-source.ts'
 import { apply, emptyModel } from '../http/feed.ts'
 import { walk } from '../http/walk.ts'
-import { make, openClient, type Person, register } from '../support/client.ts'
-import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
+import { make, openClient, register } from '../support/client.ts'
+import { freshEnv, spawnService } from '../support/service.ts'
 
-let env: Awaited<ReturnType<typeof freshEnv>>
-let writing: ServiceProcess
-let ada: Person
-beforeAll(async () => {
-  env = await freshEnv()
-  writing = await spawnService('web', env.env)
-  ada = await register(openClient(writing.url), 'Ada')
-})
+const env = await freshEnv()
+const writing = await spawnService('web', env.env)
+const ada = await register(openClient(writing.url), 'Ada')
 afterAll(async () => {
   await writing.stop()
   await env.drop()

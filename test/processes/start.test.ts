@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,8 +7,7 @@ import { make, openClient, register } from '../support/client.ts'
 import { freshEnv, spawnService } from '../support/service.ts'
 import { readiness } from './launch.ts'
 
-let dataDir: string
-beforeAll(async () => void (dataDir = await mkdtemp(join(tmpdir(), 'docket-start-'))))
+const dataDir = await mkdtemp(join(tmpdir(), 'docket-start-'))
 afterAll(() => rm(dataDir, { recursive: true, force: true }))
 
 test('start with no URL on an empty folder serves, and keeps data and tokens over a restart', async () => {

@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, test } from 'bun:test'
+import { afterAll, test } from 'bun:test'
 import postgres from 'postgres'
 import { migrate } from '../../drizzle/migrate.ts'
 import { eventually } from '../races/pair.ts'
-import { type FreshDatabase, freshDatabase } from '../support/database.ts'
+import { freshDatabase } from '../support/database.ts'
 
-let fresh: FreshDatabase
-let sql: postgres.Sql
-beforeAll(async () => {
-  fresh = await freshDatabase()
-  sql = postgres(fresh.url, { max: 3, prepare: false, onnotice: () => {} })
-})
+const fresh = await freshDatabase()
+const sql: postgres.Sql = postgres(fresh.url, { max: 3, prepare: false, onnotice: () => {} })
 afterAll(async () => {
   await sql.end({ timeout: 1 })
   await fresh.drop()

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
 import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,13 +9,9 @@ import { readiness } from './launch.ts'
 
 /** What the own Postgres needs of the system when root starts it. */
 const programs = ['id', 'chown', 'setpriv', 'sh']
-
-let dir: string
-beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'docket-without-'))
-  await mkdir(join(dir, 'bin'))
-  for (const name of programs) await symlink(Bun.which(name)!, join(dir, 'bin', name))
-})
+const dir = await mkdtemp(join(tmpdir(), 'docket-without-'))
+await mkdir(join(dir, 'bin'))
+for (const name of programs) await symlink(Bun.which(name)!, join(dir, 'bin', name))
 afterAll(() => rm(dir, { recursive: true, force: true }))
 
 test.each(['1', '2'])(

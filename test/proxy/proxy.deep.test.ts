@@ -1,34 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { freePort } from '../../src/local/port.ts'
 import { eventually, tally, upTo } from '../races/pair.ts'
-import { type Answer, type Client, make, openClient, type Person, register } from '../support/client.ts'
+import { type Answer, make, openClient, register } from '../support/client.ts'
 import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
 import { composed } from './composed.ts'
 import { openNames } from './names.ts'
 import { checked, configuration, type Place, startProxy } from './proxy.ts'
 
 const hosts = ['127.0.0.2', '127.0.0.3']
-let fresh: Awaited<ReturnType<typeof freshEnv>>
-let names: Awaited<ReturnType<typeof openNames>>
-let place: Place
-let proxy: ReturnType<typeof startProxy>
-let webs: ServiceProcess[]
-let nobody: Client
-let ada: Person
-let projectId: string
-beforeAll(async () => {
-  const port = String(await freePort())
-  fresh = await freshEnv({ TRUST_PROXY: 'on', DRAIN_DELAY_MS: '6000', SIGN_IN_FAILURES: '1' })
-  webs = await Promise.all(hosts.map((HOST) => spawnService('web', { ...fresh.env, HOST, PORT: port })))
-  names = await openNames(hosts)
-  place = { BIND: `127.0.0.1:${await freePort()}`, WEB: `web:${port}`, DNS: names.address }
-  proxy = startProxy(place)
-  nobody = openClient(`http://${place.BIND}`)
-  await eventually('both are in', async () => new Set(await Promise.all(upTo(8).map(whoAnswers))).size === 2)
-  ada = await register(nobody)
-  projectId = (await make(ada, '/projects', { name: 'Behind' })).id
-})
 afterAll(async () => {
   await Promise.all([proxy.stop(), ...webs.map((web) => web.stop('SIGKILL'))])
   names.close()
@@ -38,6 +18,19 @@ afterAll(async () => {
 /** Each process begins the ids of its answers alike. */
 const processOf = ({ headers }: Answer) => headers.get('x-request-id')?.split('-')[0] ?? 'nobody'
 const whoAnswers = () => nobody.get('/auth/me', { connection: 'close' }).then(processOf, () => 'nobody')
+
+const port = String(await freePort())
+const fresh = await freshEnv({ TRUST_PROXY: 'on', DRAIN_DELAY_MS: '6000', SIGN_IN_FAILURES: '1' })
+const webs: ServiceProcess[] = await Promise.all(
+  hosts.map((HOST) => spawnService('web', { ...fresh.env, HOST, PORT: port })),
+)
+const names = await openNames(hosts)
+const place: Place = { BIND: `127.0.0.1:${await freePort()}`, WEB: `web:${port}`, DNS: names.address }
+const proxy = startProxy(place)
+const nobody = openClient(`http://${place.BIND}`)
+await eventually('both are in', async () => new Set(await Promise.all(upTo(8).map(whoAnswers))).size === 2)
+const ada = await register(nobody)
+const projectId = (await make(ada, '/projects', { name: 'Behind' })).id
 
 test('the proxy accepts its configuration, with the settings of docker-compose.yml too', () => {
   const settings = { ...composed.proxy.environment, BIND: '127.0.0.1:3999' } as unknown as Place

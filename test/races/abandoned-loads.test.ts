@@ -1,17 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { type Answer, type Body, make, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { expect, test } from 'bun:test'
+import { type Answer, make, register } from '../support/client.ts'
+import { forFile, openTestService } from '../support/service.ts'
 
-let service: TestService
-let ada: Person
-let project: Body
-beforeAll(async () => {
-  // A read that the lock holds up goes on for far longer than its caller waits.
-  service = await openTestService({ WRITE_TIMEOUT_MS: '1000', READ_TIMEOUT_MS: '60000' })
-  ada = await register(service.client)
-  project = await make(ada, '/projects', { name: 'P' })
-})
-afterAll(() => service.close())
+// A read that the lock holds up goes on for far longer than its caller waits.
+const service = await forFile(openTestService({ WRITE_TIMEOUT_MS: '1000', READ_TIMEOUT_MS: '60000' }))
+const ada = await register(service.client)
+const project = await make(ada, '/projects', { name: 'P' })
 
 /** Asks while nothing can be read from the comments, and then writes to the project, still without comments. */
 async function whileLocked(ask: () => Promise<Answer>): Promise<Answer[]> {

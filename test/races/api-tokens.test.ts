@@ -1,12 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { expireApiTokens } from '../../workers/cleanup.ts'
 import { expectRefusal } from '../http/answers.ts'
 import { type Body, make, type Person, register } from '../support/client.ts'
-import { at, openPair, type Pair, upTo } from './pair.ts'
+import { at, openPair, upTo } from './pair.ts'
+import { forFile } from '../support/service.ts'
 
-let pair: Pair
-beforeAll(async () => void (pair = await openPair({ READS_PER_MINUTE: '500' })))
-afterAll(() => pair.close())
+const pair = await forFile(openPair({ READS_PER_MINUTE: '500' }))
 
 type Token = Body & { token: string }
 const expiresIn = (ms: number) => new Date(Date.now() + ms).toISOString()

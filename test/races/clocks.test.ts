@@ -1,20 +1,15 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { beforeEach, expect, test } from 'bun:test'
 import { isAhead } from '../../src/ids.ts'
 import { writeCursor } from '../../src/reads/pages.ts'
 import { type Body, invite, make, type Person, register } from '../support/client.ts'
-import { clockShiftedBy, spawnService } from '../support/service.ts'
-import { at, openPair, type Pair, upTo } from './pair.ts'
+import { forFile, clockShiftedBy, spawnService } from '../support/service.ts'
+import { at, openPair, upTo } from './pair.ts'
 
 const hour = 3_600_000
-let pair: Pair
 let project: Body
-let turns: Person[]
-beforeAll(async () => {
-  // One process with the right clock, one that corrects a wrong one: their times differ by what an answer takes.
-  pair = await openPair({ WRITE_HOMES: '0' }, clockShiftedBy(-2 * hour))
-  turns = upTo(3).flatMap(() => [pair.atA, pair.atB])
-})
-afterAll(() => pair.close())
+// One process with the right clock, one that corrects a wrong one: their times differ by what an answer takes.
+const pair = await forFile(openPair({ WRITE_HOMES: '0' }, clockShiftedBy(-2 * hour)))
+const turns: Person[] = upTo(3).flatMap(() => [pair.atA, pair.atB])
 beforeEach(async () => void (project = await make(pair.atA, '/projects', { name: 'Timely' })))
 
 /** Does something at each process in turns, one after another. */

@@ -1,16 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { make, type Person } from '../support/client.ts'
+import { afterAll, expect, test } from 'bun:test'
+import { make } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { type BehindProxy, openBehindProxy } from './behind-proxy.ts'
+import { openBehindProxy } from './behind-proxy.ts'
 
-let behind: BehindProxy
-let proxy: BehindProxy['proxy']
-let database: BehindProxy['database']
-let ada: Person
-beforeAll(async () => {
-  behind = await openBehindProxy()
-  ;({ proxy, database, ada } = behind)
-})
+const behind = await openBehindProxy()
+const { proxy, database, ada } = behind
 afterAll(() => behind.close())
 
 test('who undoes an old deletion brings back nothing, when the task has moved since and is deleted meanwhile', async () => {

@@ -1,13 +1,12 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { beforeEach, expect, test } from 'bun:test'
 import { type Answer, type Body, make, openClient, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { openPair, type Pair, tally, upTo } from './pair.ts'
+import { forFile } from '../support/service.ts'
 
-let pair: Pair
 let project: Body
 let task: Body
-beforeAll(async () => void (pair = await openPair()))
-afterAll(() => pair.close())
+const pair = await forFile(openPair())
 beforeEach(async () => {
   project = await make(pair.atA, '/projects', { name: 'Contended' })
   task = await make(pair.atA, '/tasks', { title: 'Contended', projectId: project.id })

@@ -1,17 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
 import { readConfig } from '../../src/config.ts'
-import { type Database, openDatabase } from '../../src/postgres/database.ts'
+import { openDatabase } from '../../src/postgres/database.ts'
 import { isPassing } from '../../src/postgres/errors.ts'
 import { freshDatabase } from '../support/database.ts'
 
+const fresh = await freshDatabase()
+const { drop } = fresh
 // One connection, so that what one query leaves behind meets the next.
-let database: Database
-let drop: () => Promise<void>
-beforeAll(async () => {
-  const fresh = await freshDatabase()
-  drop = fresh.drop
-  database = openDatabase(readConfig({ DATABASE_URL: fresh.url, READ_CONNECTIONS: '1' }))
-})
+const database = openDatabase(readConfig({ DATABASE_URL: fresh.url, READ_CONNECTIONS: '1' }))
 afterAll(async () => {
   await database.close()
   await drop()

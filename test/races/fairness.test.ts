@@ -1,16 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
 import { make } from '../support/client.ts'
 import { type ServiceProcess, spawnService } from '../support/service.ts'
-import { at, eventually, openPair, type Pair, tally, upTo } from './pair.ts'
+import { at, eventually, openPair, tally, upTo } from './pair.ts'
 
 const processes = 4
 const writersEach = 8
-let pair: Pair
-let others: ServiceProcess[]
-beforeAll(async () => {
-  pair = await openPair({ WRITE_HOMES: '0' })
-  others = await Promise.all(upTo(processes - 2).map(() => spawnService('web', pair.env)))
-})
+const pair = await openPair({ WRITE_HOMES: '0' })
+const others: ServiceProcess[] = await Promise.all(
+  upTo(processes - 2).map(() => spawnService('web', pair.env)),
+)
 afterAll(async () => {
   await Promise.all(others.map((other) => other.stop('SIGKILL')))
   await pair.close()

@@ -1,34 +1,24 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
 import { readConfig } from '../../src/config.ts'
-import { type Database, openDatabase } from '../../src/postgres/database.ts'
-import { type Body, make, openClient, type Person, register } from '../support/client.ts'
+import { openDatabase } from '../../src/postgres/database.ts'
+import { make, openClient, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
+import { freshEnv, spawnService } from '../support/service.ts'
 import { startLoad } from './load.ts'
 import { requireUnnoticed } from './unnoticed.ts'
 import { at, upTo } from './pair.ts'
-import { openProxy, type Proxy } from './proxy.ts'
+import { openProxy } from './proxy.ts'
 
+const fresh = await freshEnv({ LEASE_TTL_MS: '200', LEASE_SLICE_MS: '5', WRITE_HOMES: '0' })
+const { drop } = fresh
+const database = openDatabase(readConfig(fresh.env))
 // A reaches Postgres through a line that can keep a request back. Without homes, each writes what it is asked.
-let proxy: Proxy
-let a: ServiceProcess
-let b: ServiceProcess
-let database: Database
-let atA: Person
-let atB: Person
-let project: Body
-let drop: () => Promise<void>
-beforeAll(async () => {
-  const fresh = await freshEnv({ LEASE_TTL_MS: '200', LEASE_SLICE_MS: '5', WRITE_HOMES: '0' })
-  drop = fresh.drop
-  database = openDatabase(readConfig(fresh.env))
-  proxy = await openProxy(fresh.env.DATABASE_URL!)
-  a = await spawnService('web', { ...fresh.env, DATABASE_URL: proxy.url })
-  b = await spawnService('web', fresh.env)
-  atA = await register(openClient(a.url))
-  atB = at(atA, b)
-  project = await make(atA, '/projects', { name: 'Leased' })
-})
+const proxy = await openProxy(fresh.env.DATABASE_URL!)
+const a = await spawnService('web', { ...fresh.env, DATABASE_URL: proxy.url })
+const b = await spawnService('web', fresh.env)
+const atA = await register(openClient(a.url))
+const atB = at(atA, b)
+const project = await make(atA, '/projects', { name: 'Leased' })
 afterAll(async () => {
   a.signal('SIGCONT')
   await Promise.all([a.stop('SIGKILL'), b.stop('SIGKILL'), database.close()])

@@ -1,23 +1,19 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { afterAll, beforeEach, expect, test } from 'bun:test'
 import { Redis } from 'ioredis'
 import { Leases } from '../../src/lock/leases.ts'
 import { newId } from '../../src/ids.ts'
 import { openLog } from '../../src/log.ts'
 import { openRedis, openSubscriber } from '../../src/redis/connections.ts'
-import { freshRedis, type FreshRedis } from '../support/redis.ts'
+import { freshRedis } from '../support/redis.ts'
 import { eventually } from './pair.ts'
 import { openSilentLine } from './silent-line.ts'
 
 const log = openLog('silent')
-let server: FreshRedis
-let redis: Redis
 let prefix: string
 let open: (() => Promise<void>)[]
-beforeAll(async () => {
-  server = await freshRedis()
-  redis = new Redis(server.url)
-  redis.on('error', () => {})
-})
+const server = await freshRedis()
+const redis = new Redis(server.url)
+redis.on('error', () => {})
 afterAll(async () => {
   redis.disconnect()
   await server.stop()

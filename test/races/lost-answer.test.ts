@@ -1,18 +1,12 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
-import { type Answer, type Body, make, type Person } from '../support/client.ts'
+import { afterAll, beforeEach, expect, test } from 'bun:test'
+import { type Answer, type Body, make } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { listen, take } from '../http/listen.ts'
-import { type BehindProxy, openBehindProxy } from './behind-proxy.ts'
+import { openBehindProxy } from './behind-proxy.ts'
 
-let behind: BehindProxy
-let proxy: BehindProxy['proxy']
-let database: BehindProxy['database']
-let ada: Person
 let project: Body
-beforeAll(async () => {
-  behind = await openBehindProxy()
-  ;({ proxy, database, ada } = behind)
-})
+const behind = await openBehindProxy()
+const { proxy, database, ada } = behind
 afterAll(() => behind.close())
 beforeEach(async () => void (project = await make(ada, '/projects', { name: 'Cut off' })))
 

@@ -1,16 +1,15 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { beforeEach, expect, test } from 'bun:test'
 import { type Body, invite, make, openClient, type Person, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { at, openPair, type Pair, upTo } from './pair.ts'
+import { at, openPair, upTo } from './pair.ts'
+import { forFile } from '../support/service.ts'
 
-// The guest writes at B all along, so that B knows the project by heart when A changes who may do what.
-let pair: Pair
 let guest: Person
 let project: Body
 let member: Body
 const rounds = 50
-beforeAll(async () => void (pair = await openPair()))
-afterAll(() => pair.close())
+// The guest writes at B all along, so that B knows the project by heart when A changes who may do what.
+const pair = await forFile(openPair())
 beforeEach(async () => {
   guest = at(await register(openClient(pair.a.url)), pair.b)
   project = await make(pair.atA, '/projects', { name: 'Shared' })

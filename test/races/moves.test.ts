@@ -1,11 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { type Answer, type Body, type Client, make } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { openPair, type Pair, tally, upTo } from './pair.ts'
+import { openPair, tally, upTo } from './pair.ts'
+import { forFile } from '../support/service.ts'
 
-let pair: Pair
-beforeAll(async () => void (pair = await openPair()))
-afterAll(() => pair.close())
+const pair = await forFile(openPair())
 
 async function twoProjects(tasks: number) {
   const { atA } = pair

@@ -1,18 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { mostMoved } from '../../src/log/children.ts'
 import { type Answer, type Body, type Client, make } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { openPair, type Pair, tally, upTo } from './pair.ts'
+import { openPair, tally, upTo } from './pair.ts'
+import { forFile } from '../support/service.ts'
 
-let pair: Pair
-let left: string
-let right: string
-beforeAll(async () => {
-  pair = await openPair()
-  left = (await make(pair.atA, '/projects', { name: 'Left' })).id
-  right = (await make(pair.atA, '/projects', { name: 'Right' })).id
-})
-afterAll(() => pair.close())
+const pair = await forFile(openPair())
+const left = (await make(pair.atA, '/projects', { name: 'Left' })).id
+const right = (await make(pair.atA, '/projects', { name: 'Right' })).id
 
 const statuses = (answers: Answer[]) => tally(answers.map(({ status }) => status))
 const taskIn = (projectId: string) => make(pair.atA, '/tasks', { title: 'Wheels', projectId })

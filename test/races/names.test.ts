@@ -1,10 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { invite, make, type Person, register } from '../support/client.ts'
-import { at, openPair, type Pair, upTo } from './pair.ts'
+import { at, openPair, upTo } from './pair.ts'
+import { forFile } from '../support/service.ts'
 
-let pair: Pair
-beforeAll(async () => void (pair = await openPair()))
-afterAll(() => pair.close())
+const pair = await forFile(openPair())
 
 interface Scene {
   /** Owns the project and said something in it, and is another's guest. */

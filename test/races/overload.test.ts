@@ -1,19 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
 import postgres from 'postgres'
-import { type Answer, make, type Person, register } from '../support/client.ts'
+import { type Answer, make, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { openTestService } from '../support/service.ts'
 import { eventually, tally, upTo } from './pair.ts'
 
 const mailbox = 5
-let service: TestService
-let ada: Person
-let admin: postgres.Sql
-beforeAll(async () => {
-  service = await openTestService({ MAILBOX_COMMANDS: String(mailbox), WAITING_COMMANDS: '40' })
-  ada = await register(service.client)
-  admin = postgres(service.env.DATABASE_URL!, { max: 2, onnotice: () => {} })
-})
+const service = await openTestService({ MAILBOX_COMMANDS: String(mailbox), WAITING_COMMANDS: '40' })
+const ada = await register(service.client)
+const admin: postgres.Sql = postgres(service.env.DATABASE_URL!, { max: 2, onnotice: () => {} })
 afterAll(async () => {
   await admin.end({ timeout: 1 })
   await service.close()

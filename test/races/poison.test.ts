@@ -1,23 +1,18 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import type { TaskRow } from '../../drizzle/rows.ts'
 import { createTask } from '../../modules/tasks/commands.ts'
 import type { Context } from '../../src/log/rule.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import { decide } from '../../src/commands/decide.ts'
 import type { QueuedCommand } from '../../src/actor/queued-command.ts'
-import { make, type Person, register } from '../support/client.ts'
+import { make, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import { queuedCommand } from '../support/works.ts'
 import { upTo } from './pair.ts'
 
-let service: TestService
-let ada: Person
-beforeAll(async () => {
-  service = await openTestService()
-  ada = await register(service.client)
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService())
+const ada = await register(service.client)
 
 const create = (state: ProjectState, context: Context, title: string) => {
   const input = { projectId: state.projectId, title, priority: 'LOW' } as const

@@ -1,31 +1,17 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
 import postgres from 'postgres'
 import { isMigrated, migrate } from '../../drizzle/migrate.ts'
 import { make, register } from '../support/client.ts'
-import { freshDatabase, type FreshDatabase } from '../support/database.ts'
+import { freshDatabase } from '../support/database.ts'
 import { faultsOf } from '../support/history.ts'
 import { openPgBouncer } from '../support/pgbouncer.ts'
-import { spawnService, type ServiceProcess } from '../support/service.ts'
+import { spawnService } from '../support/service.ts'
 import { startLoad } from './load.ts'
 import { requireUnnoticed } from './unnoticed.ts'
-import { eventually, openPair, type Pair, upTo } from './pair.ts'
+import { eventually, openPair, upTo } from './pair.ts'
 
 /** Fewer than the processes open, so that each is given to one after another. */
 const connections = 6
-
-let fresh: FreshDatabase
-let pooler: Awaited<ReturnType<typeof openPgBouncer>>
-let pair: Pair
-let worker: ServiceProcess
-beforeAll(async () => {
-  fresh = await freshDatabase()
-  await onServer(fresh.url, (sql) =>
-    sql.unsafe(`alter database "${nameOf(fresh.url)}" set timezone = 'Asia/Tokyo'`),
-  )
-  pooler = await openPgBouncer(fresh.url, connections)
-  pair = await openPair({ DATABASE_URL: pooler.through(fresh.url), DATABASE_POOLER: 'on' })
-  worker = await spawnService('worker', pair.env)
-})
 afterAll(async () => {
   await Promise.all([pair.close(), worker.stop('SIGKILL')])
   await pooler.stop()
@@ -33,6 +19,14 @@ afterAll(async () => {
 })
 
 const nameOf = (url: string) => new URL(url).pathname.slice(1)
+
+const fresh = await freshDatabase()
+await onServer(fresh.url, (sql) =>
+  sql.unsafe(`alter database "${nameOf(fresh.url)}" set timezone = 'Asia/Tokyo'`),
+)
+const pooler = await openPgBouncer(fresh.url, connections)
+const pair = await openPair({ DATABASE_URL: pooler.through(fresh.url), DATABASE_POOLER: 'on' })
+const worker = await spawnService('worker', pair.env)
 async function onServer<T>(url: string, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
   const sql = postgres(url, { max: 1, prepare: false, onnotice: () => {} })
   return work(sql).finally(() => sql.end({ timeout: 1 }))

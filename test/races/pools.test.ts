@@ -1,14 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { make, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { expect, test } from 'bun:test'
+import { make, register } from '../support/client.ts'
+import { forFile, openTestService } from '../support/service.ts'
 
-let service: TestService
-let ada: Person
-beforeAll(async () => {
-  service = await openTestService({ LOCK_TIMEOUT_MS: '200', WRITE_TIMEOUT_MS: '2000' })
-  ada = await register(service.client)
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService({ LOCK_TIMEOUT_MS: '200', WRITE_TIMEOUT_MS: '2000' }))
+const ada = await register(service.client)
 
 /** Keeps every connection of a pool busy until `work` is done. */
 async function whileBusy(pool: 'reads' | 'chores', work: () => Promise<void>): Promise<void> {

@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
 import postgres from 'postgres'
 import { make } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { account, misnumbered, startLoad } from './load.ts'
-import { eventually, openPair, type Pair, upTo } from './pair.ts'
+import { eventually, openPair, upTo } from './pair.ts'
 
-let pair: Pair
-let admin: postgres.Sql
-beforeAll(async () => {
-  pair = await openPair()
-  admin = postgres(pair.env.DATABASE_URL!, { max: 2, onnotice: () => {} })
-})
+const pair = await openPair()
+const admin: postgres.Sql = postgres(pair.env.DATABASE_URL!, { max: 2, onnotice: () => {} })
 afterAll(async () => {
   await admin.end({ timeout: 1 })
   await pair.close()

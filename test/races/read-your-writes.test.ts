@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { type Body, make, type Person } from '../support/client.ts'
+import { expect, test } from 'bun:test'
+import { make, type Person } from '../support/client.ts'
 import { purgeProject } from '../../workers/cascade.ts'
 import { startLoad } from './load.ts'
-import { openPair, type Pair, upTo } from './pair.ts'
+import { openPair, upTo } from './pair.ts'
+import { forFile } from '../support/service.ts'
 
-let pair: Pair
-let project: Body
-beforeAll(async () => {
-  pair = await openPair()
-  project = await make(pair.atA, '/projects', { name: 'Busy' })
-})
-afterAll(() => pair.close())
+const pair = await forFile(openPair())
+const project = await make(pair.atA, '/projects', { name: 'Busy' })
 
 async function underLoad(work: () => Promise<void>): Promise<void> {
   const load = startLoad({ clients: [pair.atA, pair.atB], projectIds: [project.id], writers: 8 })

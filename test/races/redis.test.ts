@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, test } from 'bun:test'
-import { freshRedis, type FreshRedis } from '../support/redis.ts'
+import { afterAll, test } from 'bun:test'
+import { freshRedis } from '../support/redis.ts'
 import type { Load } from './load.ts'
-import { openPair, type Pair, upTo } from './pair.ts'
+import { openPair, upTo } from './pair.ts'
 import { unnoticedBy } from './unnoticed.ts'
 
-let redis: FreshRedis
-let pair: Pair
-beforeAll(async () => {
-  redis = await freshRedis()
-  pair = await openPair({ REDIS_URL: redis.url })
-})
+const redis = await freshRedis()
+const pair = await openPair({ REDIS_URL: redis.url })
 afterAll(async () => {
   await pair.close()
   await redis.stop()

@@ -1,14 +1,13 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { beforeEach, expect, test } from 'bun:test'
 import { purgeProject } from '../../workers/cascade.ts'
 import { type Body, invite, make, type Person, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { at, openPair, type Pair, upTo } from './pair.ts'
+import { at, openPair, upTo } from './pair.ts'
+import { forFile } from '../support/service.ts'
 
-let pair: Pair
 let projectId: string
 let task: Body
-beforeAll(async () => void (pair = await openPair()))
-afterAll(() => pair.close())
+const pair = await forFile(openPair())
 beforeEach(async () => {
   projectId = (await make(pair.atA, '/projects', { name: 'Kept' })).id
   task = await make(pair.atA, '/tasks', { title: 'First', projectId })

@@ -1,17 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { accountsAt, type Account, tokensOf } from '../http/service-account-scene.ts'
 import { nowhere } from '../http/scene.ts'
 import { invite, make, openClient, register, expiresAt } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { at, openPair, type Pair, upTo } from './pair.ts'
+import { at, openPair, upTo } from './pair.ts'
+import { forFile } from '../support/service.ts'
 
-let pair: Pair
 // Each process keeps its lease but for a moment, so that both write.
-beforeAll(async () => {
-  const hooks = { WEBHOOK_ALLOW_HTTP: 'on', WEBHOOK_ALLOW_PRIVATE: 'on' }
-  pair = await openPair({ LEASE_SLICE_MS: '0', ...hooks })
-})
-afterAll(() => pair.close())
+const hooks = { WEBHOOK_ALLOW_HTTP: 'on', WEBHOOK_ALLOW_PRIVATE: 'on' }
+const pair = await forFile(openPair({ LEASE_SLICE_MS: '0', ...hooks }))
 
 test('a member who creates things while being removed with revoke=true leaves none of them', async () => {
   for (const _ of upTo(5)) {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
 import { chown, mkdtemp, realpath, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
@@ -11,27 +11,27 @@ import { type ServiceProcess, spawnService, testSecret } from '../support/servic
 import { cert, key } from '../support/tls-front.ts'
 import { eventually } from './pair.ts'
 
-let dir: string
-let postgres: PostgresServer
-let redis: { pid: number; url: string }
-let env: Record<string, string>
 const processes: ServiceProcess[] = []
 const started = async (command: 'start' | 'web', more: Record<string, string>) => {
   const one = await spawnService(command, { ...env, ...more })
   processes.push(one)
   return one
 }
-beforeAll(async () => {
-  dir = await mkdtemp(join(await realpath(process.env.TEST_DATA_DIR!), 'secured-'))
-  for (const [name, text] of Object.entries({ cert, key })) await writeFile(join(dir, name), text)
-  postgres = await openPostgres(dir)
-  await speakTls(postgres)
-  redis = await secureRedis()
-  const url = new URL(postgres.url)
-  url.hostname = 'localhost'
-  const DATABASE_URL = `${url.href}?sslmode=verify-full`
-  env = { DATABASE_URL, REDIS_URL: redis.url, JWT_SECRET: testSecret, HOST: '127.0.0.1', PORT: '0' }
-})
+const dir = await mkdtemp(join(await realpath(process.env.TEST_DATA_DIR!), 'secured-'))
+for (const [name, text] of Object.entries({ cert, key })) await writeFile(join(dir, name), text)
+const postgres = await openPostgres(dir)
+await speakTls(postgres)
+const redis: { pid: number; url: string } = await secureRedis()
+const url = new URL(postgres.url)
+url.hostname = 'localhost'
+const DATABASE_URL = `${url.href}?sslmode=verify-full`
+const env: Record<string, string> = {
+  DATABASE_URL,
+  REDIS_URL: redis.url,
+  JWT_SECRET: testSecret,
+  HOST: '127.0.0.1',
+  PORT: '0',
+}
 afterAll(async () => {
   await Promise.all(processes.map((one) => one.stop('SIGKILL')))
   await postgres.stop()

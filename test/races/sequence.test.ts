@@ -1,13 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { make } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { startLoad } from './load.ts'
 import { requireUnnoticed } from './unnoticed.ts'
-import { openPair, type Pair, tally, upTo } from './pair.ts'
+import { openPair, tally, upTo } from './pair.ts'
+import { forFile } from '../support/service.ts'
 
-let pair: Pair
-beforeAll(async () => void (pair = await openPair()))
-afterAll(() => pair.close())
+const pair = await forFile(openPair())
 
 test('writers at two processes give one project one history without gap or duplicate', async () => {
   const { atA, atB, sql } = pair

@@ -1,12 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
 import { readConfig } from '../../src/config.ts'
-import { type Database, openDatabase } from '../../src/postgres/database.ts'
-import { make, openClient, type Person, register } from '../support/client.ts'
+import { openDatabase } from '../../src/postgres/database.ts'
+import { make, openClient, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
+import { freshEnv, spawnService } from '../support/service.ts'
 import { account, type Load, misnumbered, startLoad } from './load.ts'
 import { upTo } from './pair.ts'
-import { openSilentLine, type SilentLine } from './silent-line.ts'
+import { openSilentLine } from './silent-line.ts'
 
 const readMs = 4_000
 const writeMs = 6_000
@@ -18,24 +18,15 @@ const limits = {
   CHORE_TIMEOUT_MS: '1500',
   DRAIN_TIMEOUT_MS: '3000',
 }
-
-let web: ServiceProcess
-let line: SilentLine
-let direct: Database
-let ada: Person
-let projectIds: string[]
-let drop: () => Promise<void>
-beforeAll(async () => {
-  const fresh = await freshEnv(limits)
-  drop = fresh.drop
-  direct = openDatabase(readConfig(fresh.env))
-  line = await openSilentLine(fresh.env.DATABASE_URL!)
-  web = await spawnService('web', { ...fresh.env, DATABASE_URL: line.url })
-  ada = await register(openClient(web.url))
-  projectIds = (await Promise.all(upTo(4).map((n) => make(ada, '/projects', { name: `${n}` })))).map(
-    ({ id }) => id,
-  )
-})
+const fresh = await freshEnv(limits)
+const { drop } = fresh
+const direct = openDatabase(readConfig(fresh.env))
+const line = await openSilentLine(fresh.env.DATABASE_URL!)
+const web = await spawnService('web', { ...fresh.env, DATABASE_URL: line.url })
+const ada = await register(openClient(web.url))
+const projectIds: string[] = (
+  await Promise.all(upTo(4).map((n) => make(ada, '/projects', { name: `${n}` })))
+).map(({ id }) => id)
 afterAll(async () => {
   await Promise.all([web.stop('SIGKILL'), direct.close()])
   line.close()

@@ -1,18 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
 import postgres from 'postgres'
-import { make, type Person, register } from '../support/client.ts'
+import { make, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { openTestService } from '../support/service.ts'
 import { tally, upTo } from './pair.ts'
 
-let service: TestService
-let ada: Person
-let admin: postgres.Sql
-beforeAll(async () => {
-  service = await openTestService()
-  ada = await register(service.client)
-  admin = postgres(service.env.DATABASE_URL!, { max: 1, onnotice: () => {} })
-})
+const service = await openTestService()
+const ada = await register(service.client)
+const admin: postgres.Sql = postgres(service.env.DATABASE_URL!, { max: 1, onnotice: () => {} })
 afterAll(async () => {
   await admin.end({ timeout: 1 })
   await service.close()

@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
 import { readConfig } from '../../src/config.ts'
 import { openDatabase } from '../../src/postgres/database.ts'
 import { isPassing } from '../../src/postgres/errors.ts'
-import { type FreshDatabase, freshDatabase } from '../support/database.ts'
+import { freshDatabase } from '../support/database.ts'
 import { openTlsFront } from '../support/tls-front.ts'
 
-let plain: FreshDatabase
-let front: Awaited<ReturnType<typeof openTlsFront>>
-beforeAll(async () => {
-  plain = await freshDatabase()
-  front = await openTlsFront(plain.url)
-})
+const plain = await freshDatabase()
+const front = await openTlsFront(plain.url)
 afterAll(async () => {
   front.close()
   await plain.drop()

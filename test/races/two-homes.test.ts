@@ -1,26 +1,22 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
 import { readConfig } from '../../src/config.ts'
-import { type Database, openDatabase } from '../../src/postgres/database.ts'
+import { openDatabase } from '../../src/postgres/database.ts'
 import { type Body, make, openClient, type Person, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
 import { account, startLoad } from './load.ts'
 import { at, upTo } from './pair.ts'
 
-let drop: () => Promise<void>
-let database: Database
-let processes: ServiceProcess[]
-let people: Person[]
-beforeAll(async () => {
-  const fresh = await freshEnv()
-  drop = fresh.drop
-  database = openDatabase(readConfig(fresh.env))
-  // Each kind keeps homes of its own: for every project two processes at least believe to be its home.
-  const homes = ['1', '2', '8']
-  processes = await Promise.all(homes.map((n) => spawnService('web', { ...fresh.env, WRITE_HOMES: n })))
-  const ada = await register(openClient(processes[0]!.url))
-  people = processes.map((one) => at(ada, one))
-})
+const fresh = await freshEnv()
+const { drop } = fresh
+const database = openDatabase(readConfig(fresh.env))
+// Each kind keeps homes of its own: for every project two processes at least believe to be its home.
+const homes = ['1', '2', '8']
+const processes: ServiceProcess[] = await Promise.all(
+  homes.map((n) => spawnService('web', { ...fresh.env, WRITE_HOMES: n })),
+)
+const ada = await register(openClient(processes[0]!.url))
+const people: Person[] = processes.map((one) => at(ada, one))
 afterAll(async () => {
   await Promise.all([...processes.map((web) => web.stop('SIGKILL')), database.close()])
   await drop()

@@ -1,22 +1,17 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { afterAll, beforeEach, expect, test } from 'bun:test'
 import { type Answer, type Body, make, type Person, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { openTestService, type TestService } from '../support/service.ts'
-import { openPair, type Pair, tally, upTo } from './pair.ts'
+import { openTestService } from '../support/service.ts'
+import { openPair, tally, upTo } from './pair.ts'
 
-let pair: Pair
-let alone: TestService
+const pair = await openPair()
+const alone = await openTestService()
+const ada = await register(alone.client)
 /** One person at two processes; at one, where all is decided in one pass; and at two at once, by turns. */
-let places: [name: string, one: Person, other: Person][]
-beforeAll(async () => {
-  pair = await openPair()
-  alone = await openTestService()
-  const ada = await register(alone.client)
-  places = [
-    ['two processes', pair.atA, pair.atB],
-    ['one pass', ada, ada],
-  ]
-})
+const places: [name: string, one: Person, other: Person][] = [
+  ['two processes', pair.atA, pair.atB],
+  ['one pass', ada, ada],
+]
 afterAll(async () => {
   await pair.close()
   await alone.close()

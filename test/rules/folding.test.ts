@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { StoredEvent } from '../../src/model/events.ts'
 import type { EventType } from '../../src/model/entities.ts'
 import { createApp } from '../../src/app.ts'
 import { until } from '../../src/local/wait.ts'
-import { openServices, type Services } from '../../src/services.ts'
+import { openServices } from '../../src/services.ts'
 import { commands } from '../../modules/commands.ts'
 import { react } from '../../workers/reactions.ts'
 import { openClient, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { openTestService } from '../support/service.ts'
 import {
   foldProjects,
   foldStreams,
@@ -43,23 +43,17 @@ const movedWithAll = readFileSync(
   new URL('../../drizzle/migrations/0009_moved_with_all.sql', import.meta.url),
   'utf8',
 )
-
-let service: TestService
-/** The same service once more, as another process on the same database would be. */
-let second: Services
-let people: Person[][]
 const seen = new Set<string>()
 
-beforeAll(async () => {
-  service = await openTestService({ LEASE_SLICE_MS: '0' })
-  const { config, log } = service.services
-  // This one has only the statement that fits every commit.
-  second = openServices({ ...config, commitShapes: 0 }, log, { commands, react })
-  const app = createApp(second)
-  const there = openClient('http://localhost', undefined, (request) => app.fetch(request))
-  const here = await Promise.all(['Ada', 'Bea', 'Cyd', 'Dan'].map((name) => register(service.client, name)))
-  people = [here, here.map(({ id, email, token }) => ({ ...there.as(token), id, email }))]
-})
+const service = await openTestService({ LEASE_SLICE_MS: '0' })
+const { config, log } = service.services
+/** The same service once more, as another process on the same database would be. */
+// This one has only the statement that fits every commit.
+const second = openServices({ ...config, commitShapes: 0 }, log, { commands, react })
+const app = createApp(second)
+const there = openClient('http://localhost', undefined, (request) => app.fetch(request))
+const here = await Promise.all(['Ada', 'Bea', 'Cyd', 'Dan'].map((name) => register(service.client, name)))
+const people: Person[][] = [here, here.map(({ id, email, token }) => ({ ...there.as(token), id, email }))]
 afterAll(async () => {
   await second.close()
   await service.close()

@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { notAssignable } from '../../modules/undo/strangers.ts'
 import { type Body, type Person, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { done as doneOf } from '../http/undo-scene.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import { readEvents, readStreams } from './history.ts'
 import { assertInTime } from './in-time.ts'
 import { batchOf } from './random-batch.ts'
@@ -12,13 +12,10 @@ import { beginLife, hadBySomebodyWhoLeft, lives, step } from './random-life.ts'
 import { difference, fieldsOf, hadLeft, nobodysAgain, reversed, stateOf } from './states.ts'
 import { cases } from '../support/depth.ts'
 
-let service: TestService
-let people: Person[]
-beforeAll(async () => {
-  service = await openTestService()
-  people = await Promise.all(['Ada', 'Bea', 'Cyd', 'Dan'].map((name) => register(service.client, name)))
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService())
+const people: Person[] = await Promise.all(
+  ['Ada', 'Bea', 'Cyd', 'Dan'].map((name) => register(service.client, name)),
+)
 const sql = () => service.services.database.reads
 const ada = () => people[0]!
 

@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { eventually, openPair, type Pair } from '../races/pair.ts'
+import { afterAll, expect, test } from 'bun:test'
+import { eventually, openPair } from '../races/pair.ts'
 import { make } from '../support/client.ts'
 import { openTestService } from '../support/service.ts'
 import { type Collected, openCollector } from './collector.ts'
 
-let collector: Awaited<ReturnType<typeof openCollector>>
-let pair: Pair
-beforeAll(async () => {
-  collector = await openCollector()
-  pair = await openPair({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, LOG_REQUESTS: 'on' })
-})
+const collector = await openCollector()
+const pair = await openPair({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, LOG_REQUESTS: 'on' })
 afterAll(async () => {
   await pair.close()
   collector.close()

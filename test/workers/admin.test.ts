@@ -1,20 +1,15 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { newId } from '../../src/ids.ts'
 import { readAdmin } from '../../workers/admin/admin.ts'
 import { eventually } from '../races/pair.ts'
 import { run } from '../processes/launch.ts'
-import { make, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { make, register } from '../support/client.ts'
+import { forFile, openTestService } from '../support/service.ts'
 
-let service: TestService
-let ada: Person
-beforeAll(async () => {
-  service = await openTestService({ WEBHOOK_ALLOW_HTTP: 'on', WEBHOOK_ALLOW_PRIVATE: 'on' })
-  ada = await register(service.client, 'Ada')
-  // Names from before control characters were rejected.
-  await service.services.database.chores`update users set name = ${'Ada\u001b[31m'} where id = ${ada.id}`
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService({ WEBHOOK_ALLOW_HTTP: 'on', WEBHOOK_ALLOW_PRIVATE: 'on' }))
+const ada = await register(service.client, 'Ada')
+// Names from before control characters were rejected.
+await service.services.database.chores`update users set name = ${'Ada\u001b[31m'} where id = ${ada.id}`
 
 async function admin(...words: string[]) {
   const work = readAdmin(words)

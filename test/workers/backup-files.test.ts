@@ -1,14 +1,13 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { afterAll, beforeEach, expect, test } from 'bun:test'
 import { readFile, writeFile } from 'node:fs/promises'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { applyMissing } from '../../drizzle/apply.ts'
 import { isMigrated, knownMigrations, withConnections } from '../../drizzle/migrate.ts'
 import { tablesOf } from '../../workers/backup/format.ts'
-import { type BackupScene, openBackupScene } from './backup-scene.ts'
+import { openBackupScene } from './backup-scene.ts'
 
-let scene: BackupScene
 let file: string
-beforeAll(async () => void (scene = await openBackupScene()))
+const scene = await openBackupScene()
 beforeEach(() => void (file = scene.newFile()))
 afterAll(() => scene.close())
 

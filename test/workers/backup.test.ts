@@ -1,15 +1,14 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { afterAll, beforeEach, expect, test } from 'bun:test'
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { migrate, withConnections } from '../../drizzle/migrate.ts'
 import { make, register } from '../support/client.ts'
 import { openTestService, type TestService } from '../support/service.ts'
-import { type BackupScene, openBackupScene } from './backup-scene.ts'
+import { openBackupScene } from './backup-scene.ts'
 
-let scene: BackupScene
 let file: string
-beforeAll(async () => void (scene = await openBackupScene()))
+const scene = await openBackupScene()
 beforeEach(() => void (file = scene.newFile()))
 afterAll(() => scene.close())
 

@@ -1,22 +1,17 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { purgeProject, purgeTask } from '../../workers/cascade.ts'
 import { newId } from '../../src/ids.ts'
-import { make, type Person, register } from '../support/client.ts'
+import { make, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import { eventually } from '../races/pair.ts'
 import { furnish, owed, rowsWith } from './remains.ts'
 
-let service: TestService
-let ada: Person
 const sql = () => service.services.database.reads
 const settled = () => eventually('an empty outbox', async () => (await owed(sql())) === 0)
-beforeAll(async () => {
-  service = await openTestService({ JOB_BATCH_ROWS: '7', JOB_PAUSE_MS: '1' })
-  service.startWorkers()
-  ada = await register(service.client)
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService({ JOB_BATCH_ROWS: '7', JOB_PAUSE_MS: '1' }))
+service.startWorkers()
+const ada = await register(service.client)
 
 test('of a deleted project no row remains in any table, and its neighbour keeps every one', async () => {
   const [doomed, kept] = [await furnish(ada, 20), await furnish(ada, 5)]

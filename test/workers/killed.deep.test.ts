@@ -1,18 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { type Person, register } from '../support/client.ts'
-import { openTestService, type ServiceProcess, spawnService, type TestService } from '../support/service.ts'
+import { afterAll, expect, test } from 'bun:test'
+import { register } from '../support/client.ts'
+import { openTestService, type ServiceProcess, spawnService } from '../support/service.ts'
 import { eventually } from '../races/pair.ts'
 import { furnish, owed, rowsWith } from './remains.ts'
 
-let service: TestService
-let ada: Person
 let worker: ServiceProcess
 const sql = () => service.services.database.reads
 const start = async () => (worker = await spawnService('worker', service.env))
-beforeAll(async () => {
-  service = await openTestService({ JOB_BATCH_ROWS: '3', JOB_PAUSE_MS: '30' })
-  ada = await register(service.client)
-})
+const service = await openTestService({ JOB_BATCH_ROWS: '3', JOB_PAUSE_MS: '30' })
+const ada = await register(service.client)
 afterAll(async () => {
   await worker.stop('SIGKILL')
   await service.close()

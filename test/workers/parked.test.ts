@@ -1,22 +1,21 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { afterAll, afterEach, beforeEach, expect, test } from 'bun:test'
 import { Redis } from 'ioredis'
 import { newId, nilId } from '../../src/ids.ts'
 import { readAdmin } from '../../workers/admin/admin.ts'
 import { leftStreams, lookAfter } from '../../workers/left-behind.ts'
 import { openSweep } from '../../workers/relay.ts'
 import { type Person, register } from '../support/client.ts'
-import { freshRedis, type FreshRedis } from '../support/redis.ts'
+import { freshRedis } from '../support/redis.ts'
 import { openTestService, spawnService, type TestService } from '../support/service.ts'
 import { eventually } from '../races/pair.ts'
 import { type Furnished, furnish, owed, rowsWith } from './remains.ts'
 
 const attempts = 3
-let redis: FreshRedis
 let service: TestService
 let ada: Person
 let doomed: Furnished
 const sql = () => service.services.database.reads
-beforeAll(async () => void (redis = await freshRedis()))
+const redis = await freshRedis()
 afterAll(() => redis.stop())
 beforeEach(async () => {
   service = await openTestService({

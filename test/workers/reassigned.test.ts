@@ -1,22 +1,18 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { afterAll, beforeEach, expect, test } from 'bun:test'
 import { unassignTasks } from '../../modules/tasks/commands.ts'
 import { worker } from '../../workers/cascade.ts'
 import { eventually } from '../races/pair.ts'
-import { invite, make, type Person, register } from '../support/client.ts'
+import { invite, make, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { done } from '../http/undo-scene.ts'
 import { openScene } from './member-scene.ts'
 import { owed } from './remains.ts'
 
 type Scene = Awaited<ReturnType<typeof openScene>>
-let scene: Scene
-let ada: Person
 let { guest, project, member, mine, unassign, assignees } = {} as Awaited<ReturnType<Scene['furnish']>>
 const sql = () => scene.reads
-beforeAll(async () => {
-  scene = await openScene()
-  ada = scene.ada
-})
+const scene = await openScene()
+const ada = scene.ada
 afterAll(() => scene.service.close())
 /** Events: 1 the project, 2 the member, 3 to 10 their tasks, 11 the removal. */
 beforeEach(async () => {

@@ -1,18 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { purgeTask } from '../../workers/cascade.ts'
 import { eventually } from '../races/pair.ts'
-import { type Body, make, type Person, register } from '../support/client.ts'
+import { type Body, make, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { forFile, openTestService } from '../support/service.ts'
 
 const pace = { batchRows: 3, pauseMs: 0 }
-let service: TestService
-let ada: Person
-beforeAll(async () => {
-  service = await openTestService()
-  ada = await register(service.client)
-})
-afterAll(() => service.close())
+const service = await forFile(openTestService())
+const ada = await register(service.client)
 const sql = () => service.services.database.reads
 
 /** A task with eight comments and a subtask, deleted; the job that is owed for it, and its undo. */

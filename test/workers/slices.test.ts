@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { DelayedError, type Job } from 'bullmq'
 import { newId } from '../../src/ids.ts'
 import { openLog } from '../../src/log.ts'
@@ -6,20 +6,17 @@ import { begin, fail } from '../../workers/outbox.ts'
 import { type Pace, SliceOver } from '../../workers/pace.ts'
 import { type Place, runStep } from '../../workers/recurring.ts'
 import { runJob } from '../../workers/run-job.ts'
-import { type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { register } from '../support/client.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import { eventually } from '../races/pair.ts'
 import { furnish, owed, rowsWith } from './remains.ts'
 
-let service: TestService
-let ada: Person
 const sql = () => service.services.database.reads
-beforeAll(async () => {
-  // Each of the large projects takes two minutes, and there is but one slot.
-  service = await openTestService({ JOB_CONCURRENCY: '1', JOB_BATCH_ROWS: '1', JOB_PAUSE_MS: '1000' })
-  ada = await register(service.client)
-})
-afterAll(() => service.close())
+// Each of the large projects takes two minutes, and there is but one slot.
+const service = await forFile(
+  openTestService({ JOB_CONCURRENCY: '1', JOB_BATCH_ROWS: '1', JOB_PAUSE_MS: '1000' }),
+)
+const ada = await register(service.client)
 
 const log = openLog('silent')
 const beginSlice = (): Pace => ({ batchRows: 1, pauseMs: 0 })

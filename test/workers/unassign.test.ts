@@ -1,20 +1,16 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { afterAll, beforeEach, expect, test } from 'bun:test'
 import { worker } from '../../workers/cascade.ts'
-import { invite, make, type Person } from '../support/client.ts'
+import { invite, make } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { openScene } from './member-scene.ts'
 import { eventually } from '../races/pair.ts'
 import { owed } from './remains.ts'
 
 type Scene = Awaited<ReturnType<typeof openScene>>
-let scene: Scene
-let ada: Person
 let { guest, project, mine, remove, unassign, assignees } = {} as Awaited<ReturnType<Scene['furnish']>>
 const sql = () => scene.reads
-beforeAll(async () => {
-  scene = await openScene()
-  ada = scene.ada
-})
+const scene = await openScene()
+const ada = scene.ada
 afterAll(() => scene.service.close())
 beforeEach(async () => void ({ guest, project, mine, remove, unassign, assignees } = await scene.furnish()))
 
