@@ -1,8 +1,8 @@
-import { afterAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { freshEnv } from '../support/service.ts'
+import { freshEnv, forFile } from '../support/service.ts'
 import { root } from './source.ts'
 
 const run = promisify(execFile)
@@ -11,8 +11,7 @@ const timeoutMs = 100_000
 const deno = join(root, 'node_modules/deno/bin.cjs')
 // The packages that are installed, nothing from the network and nothing written beside them.
 const flags = ['--node-modules-dir=manual', '--no-lock', '--cached-only', '--no-config', '--allow-all']
-const fresh = await freshEnv()
-afterAll(() => fresh.drop())
+const fresh = await forFile(freshEnv())
 
 test('the service runs on Deno as it does on Bun', async () => {
   const script = join(import.meta.dirname, 'deno-smoke.ts')

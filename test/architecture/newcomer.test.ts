@@ -1,20 +1,13 @@
-import { afterAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { freshEnv } from '../support/service.ts'
+import { freshEnv, forFile, newFolder } from '../support/service.ts'
 import { copyWith, newCommand, newField } from './newcomer.ts'
 import { read } from './source.ts'
 
 const run = promisify(execFile)
-const fresh = await freshEnv()
-const folder = await mkdtemp(join(tmpdir(), 'docket-newcomer-'))
-afterAll(async () => {
-  await fresh.drop()
-  await rm(folder, { recursive: true })
-})
+const fresh = await forFile(freshEnv())
+const folder = await newFolder()
 
 /** Runs something in the copy, by the Bun that runs this. */
 async function inCopy(...words: string[]): Promise<string> {

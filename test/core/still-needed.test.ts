@@ -1,17 +1,14 @@
 // Each shows what a workaround is for, without it. When one fails the library has mended the fault: the workaround may go.
-import { afterAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { type AddressInfo, createServer, type Server, Socket } from 'node:net'
 import { Elysia } from 'elysia'
 import postgres from 'postgres'
 import { eventually } from '../races/pair.ts'
 import { freshDatabase } from '../support/database.ts'
-
-const closers: (() => unknown)[] = []
-afterAll(async () => {
-  for (const close of closers) await close()
-})
+import { forFile } from '../support/service.ts'
 
 const soonMs = 300
+const fresh = await forFile(freshDatabase())
 const isOpen = (work: PromiseLike<unknown>) =>
   Promise.race([
     work.then(
@@ -29,28 +26,15 @@ const refused = Buffer.from('E\0\0\0\x0cSERROR\0\0Z\0\0\0\x05I', 'latin1')
 async function played(server: Server, options: postgres.Options<{}> = {}): Promise<postgres.Sql> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
-  const sql = postgres({
-    host: '127.0.0.1',
-    port,
-    max: 1,
-    fetch_types: false,
-    connect_timeout: 2,
-    ...options,
-  })
-  closers.push(() => {
-    server.close()
-    return sql.end({ timeout: 0 })
-  })
+  await forFile({ close: () => void server.close() })
+  const few = { host: '127.0.0.1', port, max: 1, fetch_types: false, connect_timeout: 2 }
+  const sql = postgres({ ...few, ...options })
+  await forFile({ close: () => sql.end({ timeout: 0 }) })
   return sql
 }
 
 test('postgres.js counts on after a result that was interrupted (porsager/postgres#1181)', async () => {
-  const fresh = await freshDatabase()
-  const sql = postgres(fresh.url, { max: 1, fetch_types: false })
-  closers.push(async () => {
-    await sql.end({ timeout: 1 })
-    await fresh.drop()
-  })
+  const sql = await forFile(postgres(fresh.url, { max: 1, fetch_types: false }))
   await sql`select 1 / (3 - n) from generate_series(1, 5) n`.catch(() => {})
   const rows = await sql`select 1 as one`
   expect(0 in rows).toBeFalse()

@@ -1,5 +1,17 @@
 import type { Sql } from '../../src/postgres/database.ts'
 import { make, type Person } from '../support/client.ts'
+import { openExplained } from './plans.ts'
+
+/** A project of a million tasks, and one of ten. */
+export async function openLarge() {
+  const { service, sql, owner } = await openExplained()
+  const large = await make(owner, '/projects', { name: 'Large' })
+  const small = await make(owner, '/projects', { name: 'Small' })
+  await fill(sql, large.id, 1_000_000, owner.id)
+  await fill(sql, small.id, 10, owner.id)
+  await sql`vacuum analyze tasks, events`
+  return { service, sql, owner, large, small }
+}
 
 /**
  * Tasks as uneven as life: most are done, few are urgent, half have a due date, half are the owner's. The log has the last

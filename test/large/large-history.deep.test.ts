@@ -1,40 +1,30 @@
-import { afterAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { lookedAt } from '../../modules/events/pages.ts'
 import { writeCursor } from '../../src/reads/pages.ts'
 import { expireEvents } from '../../workers/expire-events.ts'
 import { SliceOver } from '../../workers/pace.ts'
-import { type Body, make, register } from '../support/client.ts'
-import { freshDatabase } from '../support/database.ts'
-import { openTestService } from '../support/service.ts'
-import { costOf, explained } from './plans.ts'
+import { type Body, make } from '../support/client.ts'
+import { costOf, openExplained } from './plans.ts'
 
 const tasks = 1_000_000
 const limit = 20
-const sql = () => service.services.database.chores
 
-const database = await freshDatabase()
-const drop: () => Promise<void> = database.drop
-const service = await openTestService({ DATABASE_URL: explained(database.url), CHORE_TIMEOUT_MS: '600000' })
-const owner = await register(service.client)
+const { sql, owner } = await openExplained()
 const large = await make(owner, '/projects', { name: 'Large' })
 const small = await make(owner, '/projects', { name: 'Small' })
 await fill(large.id, tasks)
 await fill(small.id, 40)
-await sql()`vacuum analyze events, streams`
-afterAll(async () => {
-  await service.close()
-  await drop()
-})
+await sql`vacuum analyze events, streams`
 
 /** A log of so many tasks, one a second; what their events say is of no account here. */
 async function fill(projectId: string, count: number): Promise<void> {
-  await sql()`
+  await sql`
     insert into events (project_id, seq, id, type, entity, entity_id, actor_id, at, after, task_id)
     select ${projectId}, n + 1, uuidv7(), 'task.created', 'task', task, ${owner.id},
       '2026-01-01'::timestamptz + n * interval '1 second', '{}', task
     from (select n, uuidv7() as task from generate_series(1, ${count}::int) n) t`
-  await sql()`update events set at = '2026-01-01' where project_id = ${projectId} and seq = 1`
-  await sql()`update streams set version = ${count + 1} where project_id = ${projectId}`
+  await sql`update events set at = '2026-01-01' where project_id = ${projectId} and seq = 1`
+  await sql`update streams set version = ${count + 1} where project_id = ${projectId}`
 }
 
 /** What a page costs that shows so many events. */
@@ -88,12 +78,12 @@ test('a filtered page looks at so many events and no more', async () => {
 test("a page of a task's history reads what it shows, however long that is", async () => {
   const busy = await make(owner, '/projects', { name: 'Busy' })
   const { id: taskId } = await make(owner, '/tasks', { title: 'Busy', projectId: busy.id })
-  await sql()`
+  await sql`
     insert into events (project_id, seq, id, type, entity, entity_id, actor_id, at, after, task_id)
     select ${busy.id}, n, uuidv7(), 'task.updated', 'task', ${taskId}, ${owner.id}, now(), '{}', ${taskId}
     from generate_series(3, 50000) n`
-  await sql()`vacuum analyze events`
-  const [middle] = await sql()<{ id: string }[]>`
+  await sql`vacuum analyze events`
+  const [middle] = await sql<{ id: string }[]>`
     select id from events where project_id = ${busy.id} and seq = 25000`
   for (const place of ['', `&cursor=${writeCursor([middle!.id])}`]) {
     const cost = await costOfPage(`/tasks/${taskId}/history?limit=${limit}${place}`)
@@ -104,7 +94,7 @@ test("a page of a task's history reads what it shows, however long that is", asy
 
 test('to remove what is old costs what goes, and to look for it a row of each project', async () => {
   const pace = { batchRows: 500, pauseMs: 0, isOver: () => true }
-  const aSlice = () => expireEvents(sql(), 1, pace).catch((error: unknown) => error)
+  const aSlice = () => expireEvents(sql, 1, pace).catch((error: unknown) => error)
   expect(await aSlice()).toBeInstanceOf(SliceOver)
   const cost = await costOf(aSlice)
   expect(cost.rows).toBeLessThanOrEqual(3 * pace.batchRows)

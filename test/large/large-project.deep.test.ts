@@ -1,32 +1,16 @@
-import { afterAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { writeCursor } from '../../src/reads/pages.ts'
 import { type Body, make, register } from '../support/client.ts'
-import { freshDatabase } from '../support/database.ts'
-import { openTestService } from '../support/service.ts'
 import { lookedAt } from '../../modules/tasks/list.ts'
 import { worker } from '../../workers/cascade.ts'
 import { nextOf } from '../http/walk.ts'
-import { changeOften, fill } from './fill.ts'
-import { type Cost, costOf, explained } from './plans.ts'
+import { changeOften, openLarge } from './fill.ts'
+import { type Cost, costOf, costOfGet } from './plans.ts'
 
 const tasks = 1_000_000
-const branches = 9
+const branches = 9 // of status and priority
 
-const database = await freshDatabase()
-const drop: () => Promise<void> = database.drop
-// of status and priority
-const service = await openTestService({ DATABASE_URL: explained(database.url), CHORE_TIMEOUT_MS: '600000' })
-const owner = await register(service.client)
-const large = await make(owner, '/projects', { name: 'Large' })
-const small = await make(owner, '/projects', { name: 'Small' })
-const sql = service.services.database.chores
-await fill(sql, large.id, tasks, owner.id)
-await fill(sql, small.id, 10, owner.id)
-await sql`vacuum analyze tasks, events`
-afterAll(async () => {
-  await service.close()
-  await drop()
-})
+const { service, sql, owner, large, small } = await openLarge()
 
 const sorts = ['createdAt', '-createdAt', 'dueDate', '-dueDate']
 const filters: Record<string, string>[] = [
@@ -53,9 +37,7 @@ for (const list of lists) {
     const key = list.sort!.endsWith('dueDate') ? [middle!.dueDate, middle!.id] : [middle!.id]
     for (const page of [list, { ...list, cursor: writeCursor(key) }]) {
       const query = new URLSearchParams({ projectId: large.id, limit: '20', ...page })
-      const cost = await costOf(async () =>
-        expect(await owner.get(`/tasks?${query}`)).toMatchObject({ status: 200 }),
-      )
+      const cost = await costOfGet(owner, `/tasks?${query}`)
       expect(cost.scans).not.toContain('Seq Scan')
       expect(cost.taskRows).toBeGreaterThan(0)
       expect(cost.taskRows).toBeLessThanOrEqual(20 + 1 + branches)
@@ -99,12 +81,12 @@ for (const sort of ['createdAt', '-createdAt']) {
 test('a page among many projects reads a task of each, and a page of a few', async () => {
   const many = await register(service.client)
   const projects = 500
-  await service.services.database.chores`
+  await sql`
     with p as (insert into projects (id, owner_id, name, created_at, event_id)
       select uuidv7(), ${many.id}, 'One of many', now(), uuidv7() from generate_series(1, ${projects}::int) returning id)
     insert into tasks (id, project_id, number, title, status, priority, created_at, updated_at, event_id)
       select uuidv7(), id, n, 'Task', 'TODO', 'LOW', now(), now(), uuidv7() from p, generate_series(1, 100) n`
-  await service.services.database.chores`vacuum analyze tasks`
+  await sql`vacuum analyze tasks`
   for (const sort of sorts) {
     const cost = await costOf(() => many.get(`/tasks?limit=20&sort=${sort}`))
     expect(cost.scans).not.toContain('Seq Scan')
@@ -118,9 +100,7 @@ test('a page of any other list reads what it shows, however many rows are not it
   await strangers(busy.id)
   const ofTask = [`/tasks/${task.id}/subtasks`, `/tasks/${task.id}/comments`]
   for (const path of ['/projects', `/projects/${small.id}/members`, ...ofTask]) {
-    const cost = await costOf(async () =>
-      expect(await owner.get(`${path}?limit=20`)).toMatchObject({ status: 200 }),
-    )
+    const cost = await costOfGet(owner, `${path}?limit=20`)
     expect(cost.scans).not.toContain('Seq Scan')
     expect(cost.rows).toBeGreaterThan(0)
     expect(cost.rows).toBeLessThanOrEqual(20)
@@ -129,7 +109,6 @@ test('a page of any other list reads what it shows, however many rows are not it
 
 /** Projects and members of other people, subtasks and comments of another task. */
 async function strangers(taskId: string): Promise<void> {
-  const sql = service.services.database.chores
   await sql`with p as (insert into projects (id, owner_id, name, created_at, event_id)
       select uuidv7(), ${worker}, 'Theirs', now(), uuidv7() from generate_series(1, 20000) returning id)
     insert into members (id, project_id, user_id, role, created_at, event_id)
@@ -173,8 +152,7 @@ test('a thousand changes back costs what it costs in a small project, whatever i
   const costs = async ({ id: projectId }: Body) => {
     const { version, taskId } = await changeOften(owner, projectId)
     const all: [path: string, cost: Cost][] = []
-    for (const path of pathsThen(projectId, taskId, version))
-      all.push([path, await costOf(async () => expect(await owner.get(path)).toMatchObject({ status: 200 }))])
+    for (const path of pathsThen(projectId, taskId, version)) all.push([path, await costOfGet(owner, path)])
     return all
   }
   const inLarge = await costs(large)

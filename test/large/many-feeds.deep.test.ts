@@ -1,36 +1,26 @@
-import { afterAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { createApp } from '../../src/app.ts'
-import { type Body, make, register } from '../support/client.ts'
-import { freshDatabase } from '../support/database.ts'
-import { openTestService } from '../support/service.ts'
-import { costOf, explained } from './plans.ts'
+import { type Body, make } from '../support/client.ts'
+import { costOf, openExplained } from './plans.ts'
 
 const projects = 1_000
 const long = 500_000
-const sql = () => service.services.database.chores
 
-const database = await freshDatabase()
-const drop: () => Promise<void> = database.drop
-const service = await openTestService({ DATABASE_URL: explained(database.url), CHORE_TIMEOUT_MS: '600000' })
+const { service, sql, owner } = await openExplained()
 const app = createApp(service.services)
-const owner = await register(service.client)
 const busy = await make(owner, '/projects', { name: 'Busy' })
 await fill(busy)
-const ids: string[] = (await sql()<{ id: string }[]>`select id from projects`).map(({ id }) => id)
-await sql()`vacuum analyze events, streams, projects`
-afterAll(async () => {
-  await service.close()
-  await drop()
-})
+const ids: string[] = (await sql<{ id: string }[]>`select id from projects`).map(({ id }) => id)
+await sql`vacuum analyze events, streams, projects`
 
 /** A project with a long log, and many with a short one. */
 async function fill({ id }: Body): Promise<void> {
-  await sql()`insert into projects (id, owner_id, name, created_at, event_id)
+  await sql`insert into projects (id, owner_id, name, created_at, event_id)
     select uuidv7(), ${owner.id}, 'One of many', now(), uuidv7() from generate_series(2, ${projects}::int)`
-  await sql()`insert into streams (project_id, version, last_number, last_event_id)
+  await sql`insert into streams (project_id, version, last_number, last_event_id)
     select id, 20, 0, uuidv7() from projects where id <> ${id}`
-  await sql()`update streams set version = ${long} where project_id = ${id}`
-  await sql()`insert into events (project_id, seq, id, type, entity, entity_id, actor_id, at)
+  await sql`update streams set version = ${long} where project_id = ${id}`
+  await sql`insert into events (project_id, seq, id, type, entity, entity_id, actor_id, at)
     select s.project_id, n, uuidv7(), 'task.created', 'task', uuidv7(), ${owner.id}, now()
     from streams s, generate_series(1, s.version) n where not (s.project_id = ${id} and n = 1)`
 }

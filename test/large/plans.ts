@@ -1,5 +1,9 @@
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
+import { expect } from 'bun:test'
+import { type Person, register } from '../support/client.ts'
+import { freshDatabase } from '../support/database.ts'
+import { forFile, openTestService } from '../support/service.ts'
 
 /** A node of a plan as Postgres ran it (EXPLAIN, format JSON). */
 interface Node {
@@ -43,6 +47,18 @@ export function explained(databaseUrl: string): string {
   for (const [name, value] of Object.entries(settings)) url.searchParams.set(name, value)
   return url.href
 }
+
+/** A service for all tests of a file, on such a database. */
+export async function openExplained() {
+  const { url } = await forFile(freshDatabase())
+  const env = { DATABASE_URL: explained(url), CHORE_TIMEOUT_MS: '600000' }
+  const service = await forFile(openTestService(env))
+  return { service, sql: service.services.database.chores, owner: await register(service.client) }
+}
+
+/** What work costs that is answered with 200. */
+export const costOfGet = (who: Person, path: string): Promise<Cost> =>
+  costOf(async () => expect(await who.get(path)).toMatchObject({ status: 200 }))
 
 /** Does something, and tells what its statements cost. Nobody else may use its database meanwhile. */
 export async function costOf(work: () => Promise<unknown>): Promise<Cost> {

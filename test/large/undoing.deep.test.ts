@@ -1,29 +1,12 @@
-import { afterAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { unassignTasks } from '../../modules/tasks/commands.ts'
 import { worker } from '../../workers/cascade.ts'
 import { type Body, invite, make, register } from '../support/client.ts'
-import { freshDatabase } from '../support/database.ts'
-import { openTestService } from '../support/service.ts'
-import { fill } from './fill.ts'
-import { type Cost, costOf, explained } from './plans.ts'
+import { openLarge } from './fill.ts'
+import { type Cost, costOf } from './plans.ts'
 
-const tasks = 1_000_000
-
-const database = await freshDatabase()
-const drop: () => Promise<void> = database.drop
-const service = await openTestService({ DATABASE_URL: explained(database.url), CHORE_TIMEOUT_MS: '600000' })
-const ada = await register(service.client)
+const { service, owner: ada, large, small } = await openLarge()
 const bea = await register(service.client)
-const large = await make(ada, '/projects', { name: 'Large' })
-const small = await make(ada, '/projects', { name: 'Small' })
-const sql = service.services.database.chores
-await fill(sql, large.id, tasks, ada.id)
-await fill(sql, small.id, 10, ada.id)
-await sql`vacuum analyze tasks, events`
-afterAll(async () => {
-  await service.close()
-  await drop()
-})
 
 const version = async ({ id }: Body) =>
   Number((await ada.get(`/projects/${id}`)).headers.get('docket-version'))

@@ -1,20 +1,16 @@
-import { afterAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { freePort } from '../../src/local/port.ts'
 import { eventually } from '../races/pair.ts'
 import { make, openClient, register } from '../support/client.ts'
-import { freshEnv, spawnService } from '../support/service.ts'
+import { forFile, freshEnv, spawnService } from '../support/service.ts'
 import { scrape } from './scrape.ts'
 
 const port = await freePort()
-const fresh = await freshEnv({ METRICS_PORT: String(port) })
-const service = await spawnService('start', fresh.env)
+const fresh = await forFile(freshEnv({ METRICS_PORT: String(port) }))
+const service = await forFile(spawnService('start', fresh.env))
 const nobody = openClient(service.url)
 const ada = await register(nobody)
 const projectId = (await make(ada, '/projects', { name: 'Measured' })).id
-afterAll(async () => {
-  await service.stop('SIGKILL')
-  await fresh.drop()
-})
 
 const requests = (method: string, route: string, status: number) =>
   `docket_http_requests_total{method="${method}",route="${route}",status="${status}"}`

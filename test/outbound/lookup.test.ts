@@ -1,13 +1,12 @@
 import { createSocket } from 'node:dgram'
 import type { AddressInfo } from 'node:net'
-import { mkdtemp, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { hash } from '@node-rs/argon2'
 import { openLookup } from '../../src/outbound/lookup.ts'
+import { forFile, newFolder } from '../support/service.ts'
 
-const closers: (() => unknown)[] = []
 let asked: string[] = []
 const server = createSocket('udp4')
 server.on('message', (query, { port, address }) => {
@@ -15,8 +14,8 @@ server.on('message', (query, { port, address }) => {
   if (answer) server.send(answer, port, address)
 })
 await new Promise<void>((resolve) => server.bind(0, '127.0.0.1', resolve))
-closers.push(() => server.close())
-const hostsFile = join(await mkdtemp(join(tmpdir(), 'docket-hosts-')), 'hosts')
+await forFile(server)
+const hostsFile = join(await newFolder(), 'hosts')
 await writeFile(
   hostsFile,
   '# own\n10.0.0.7\tinside Inside.example.com # and so on\n::7 inside\nnonsense here\n',
@@ -25,7 +24,6 @@ const look = openLookup({
   hostsFile,
   servers: [`127.0.0.1:${(server.address() as AddressInfo).port}`],
 })
-afterAll(() => closers.forEach((close) => close()))
 
 /** To names that begin with `silent` nothing, with `none` that there is none, with `four` no IPv6 address (RFC 1035, 4.1). */
 function answerTo(query: Buffer): Buffer | undefined {

@@ -1,15 +1,13 @@
-import { afterAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { execFile } from 'node:child_process'
-import { copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { copyFile, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { make, openClient, register } from '../support/client.ts'
-import { freshEnv, runtimeOptions, spawnService } from '../support/service.ts'
+import { newFolder, freshEnv, runtimeOptions, spawnService } from '../support/service.ts'
 import { run } from './launch.ts'
 
-const dir = await mkdtemp(join(tmpdir(), 'docket-backup-'))
-afterAll(() => rm(dir, { recursive: true, force: true, maxRetries: 3 }))
+const dir = await newFolder()
 
 test('the own Postgres is backed up while it serves; restored into another folder, it answers the same', async () => {
   const [one, other] = [join(dir, 'one'), join(dir, 'other')]

@@ -1,15 +1,13 @@
-import { afterAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { runtimeOptions } from '../support/service.ts'
+import { newFolder, runtimeOptions } from '../support/service.ts'
 
 const commands = ['start', 'web', 'worker', 'migrate', 'admin', 'jobs']
 const main = new URL('../../src/main.ts', import.meta.url).pathname
-const dir = await mkdtemp(join(tmpdir(), 'docket-env-'))
+const dir = await newFolder()
 await writeFile(join(dir, '.env'), 'PORT=70000\n')
-afterAll(() => rm(dir, { recursive: true, force: true }))
 
 /** What a command that starts in the folder with the `.env` complains about. */
 const complaint = (command: string, env = {}, options: string[] = []) =>

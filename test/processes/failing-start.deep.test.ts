@@ -1,16 +1,15 @@
-import { afterAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { type AddressInfo, connect, createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '../../src/local/port.ts'
 import { eventually } from '../races/pair.ts'
-import { freshEnv, spawnService, testSecret } from '../support/service.ts'
+import { forFile, freshEnv, spawnService, testSecret } from '../support/service.ts'
 import { begin, emptyDatabase, readiness, run } from './launch.ts'
 
 const serving = ['start', 'web', 'worker']
-const { env, drop } = await freshEnv()
-afterAll(() => drop())
+const { env } = await forFile(freshEnv())
 
 /** One line that names the variable and shows no code. */
 function expectOneLine({ code, output }: { code: number | null; output: string }, ...words: string[]): void {

@@ -1,13 +1,12 @@
-import { afterAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { spawn } from 'node:child_process'
 import { freePort } from '../../src/local/port.ts'
 import { eventually } from '../races/pair.ts'
-import { freshEnv, runtimeOptions } from '../support/service.ts'
+import { forFile, freshEnv, runtimeOptions } from '../support/service.ts'
 import { begin } from './launch.ts'
 
-const fresh = await freshEnv({ LOG_LEVEL: 'info' })
+const fresh = await forFile(freshEnv({ LOG_LEVEL: 'info' }))
 const env: Record<string, string> = fresh.env
-afterAll(() => fresh.drop())
 
 /** Starts it, stops it once it says `last`, and gives the lines that it printed. */
 async function linesOf(service: ReturnType<typeof begin>, last: string): Promise<string[]> {

@@ -1,9 +1,8 @@
-import { afterAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { make, openClient, type Person, register } from '../support/client.ts'
-import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
+import { forFile, freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
 
-const env = await freshEnv()
-afterAll(() => env.drop())
+const env = await forFile(freshEnv())
 
 /** Has one process wait for what is done in another, again and again, and gives how long each took. */
 async function followed([writing, waiting]: [ServiceProcess, ServiceProcess]): Promise<number[]> {

@@ -1,15 +1,12 @@
-import { afterAll, beforeEach, expect, test } from 'bun:test'
+import { beforeEach, expect, test } from 'bun:test'
 import postgres from 'postgres'
 import { applyMissing, countApplied } from '../../drizzle/apply.ts'
 import { freshDatabase } from '../support/database.ts'
+import { forFile } from '../support/service.ts'
 
 let before: number
-const fresh = await freshDatabase()
-const sql: postgres.Sql = postgres(fresh.url, { max: 3, prepare: false, onnotice: () => {} })
-afterAll(async () => {
-  await sql.end({ timeout: 1 })
-  await fresh.drop()
-})
+const fresh = await forFile(freshDatabase())
+const sql: postgres.Sql = await forFile(postgres(fresh.url, { max: 3, prepare: false, onnotice: () => {} }))
 beforeEach(async () => {
   await sql`drop table if exists plates`
   await sql`create table plates (id int4, name text)`

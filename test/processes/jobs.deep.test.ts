@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,15 +6,15 @@ import postgres from 'postgres'
 import { newId } from '../../src/ids.ts'
 import { freshDatabase } from '../support/database.ts'
 import { emptyDatabase, run } from './launch.ts'
+import { forFile } from '../support/service.ts'
 
 const [id, projectId] = [newId(), newId()]
-const database = await freshDatabase()
+const database = await forFile(freshDatabase())
 const env: Record<string, string> = { DATABASE_URL: database.url, NODE_ENV: 'production' }
 const sql = postgres(database.url, { max: 1 })
 await sql`insert into outbox (id, project_id, name, data, created_at, attempts, error, parked_at)
   values (${id}, ${projectId}, 'purge-project', '{}', now(), 8, 'P0001: Not today', '2027-01-31 12:00:00+00')`
 await sql.end()
-afterAll(() => database.drop())
 
 test('jobs lists what is parked, asks for it again, and refuses what it does not know', async () => {
   expect(await run('jobs', env)).toEqual({

@@ -1,5 +1,5 @@
-import { afterAll, expect, test } from 'bun:test'
-import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises'
+import { expect, test } from 'bun:test'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Sql as Direct } from 'postgres'
 import { migrate } from '../../drizzle/migrate.ts'
@@ -9,21 +9,15 @@ import { requireUnnoticed } from '../races/unnoticed.ts'
 import { at, eventually, openPair, upTo } from '../races/pair.ts'
 import { make, type Person } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { type ServiceProcess, spawnService } from '../support/service.ts'
+import { newFolder, spawnService, forFile } from '../support/service.ts'
 
-const others: ServiceProcess[] = []
-const dir = await mkdtemp(join(await realpath(process.env.TEST_DATA_DIR!), 'later-'))
-const postgres = await openPostgres(dir)
+const dir = await newFolder()
+const postgres = await forFile(openPostgres(dir))
 await migrate(postgres.url)
 // One connection of each kind: what it was asked before, it is asked again.
 const few = { READ_CONNECTIONS: '1', CHORE_CONNECTIONS: '1', COMMIT_SLOTS: '1' }
-const pair = await openPair({ DATABASE_URL: postgres.url, ...few })
-others.push(await spawnService('worker', pair.env))
-afterAll(async () => {
-  await Promise.all([pair.close(), ...others.map((one) => one.stop('SIGKILL'))])
-  await postgres.stop()
-  await rm(dir, { recursive: true, force: true })
-})
+const pair = await forFile(openPair({ DATABASE_URL: postgres.url, ...few }))
+await forFile(spawnService('worker', pair.env))
 
 /** What a later release brings: a column in every table, and a migration that this one does not know. */
 const migrateFurther = () =>
@@ -84,8 +78,7 @@ test('a process of the release before goes on as if nothing was when columns are
   const load = startLoad({ clients: [atA, atB], projectIds: projects.map(({ id }) => id) })
   await load.acknowledged(100)
   await migrateFurther()
-  const later = await spawnService('web', pair.env)
-  others.push(later)
+  const later = await forFile(spawnService('web', pair.env))
   for (const who of [atA, atB, at(atA, later)]) await everything(who)
   await load.acknowledged(100)
   await requireUnnoticed(sql, load)

@@ -1,13 +1,12 @@
-import { afterAll, expect, test } from 'bun:test'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { expect, test } from 'bun:test'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { settingNames } from '../../src/config.ts'
 import { misspelt } from '../../src/schema/misspelt.ts'
 import { emptyDatabase } from './launch.ts'
+import { newFolder } from '../support/service.ts'
 
-const dir = await mkdtemp(join(tmpdir(), 'docket-misspelt-'))
-afterAll(() => rm(dir, { recursive: true, force: true }))
+const dir = await newFolder()
 
 const said = (inFiles: string[], inEnvironment: string[] = []) =>
   misspelt({ known: settingNames(), inFiles, inEnvironment }).map(({ name, meant }) => [name, meant])

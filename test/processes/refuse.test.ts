@@ -1,12 +1,11 @@
-import { afterAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import postgres from 'postgres'
 import { freePort } from '../../src/local/port.ts'
 import { upTo } from '../races/pair.ts'
-import { freshEnv, spawnService, testSecret } from '../support/service.ts'
+import { forFile, freshEnv, spawnService, testSecret } from '../support/service.ts'
 import { emptyDatabase, readiness, run } from './launch.ts'
 
-const { env, drop } = await freshEnv()
-afterAll(() => drop())
+const { env } = await forFile(freshEnv())
 
 // Which values are wrong, and how each is named: test/core/config.test.ts.
 test.each(['start', 'web', 'worker', 'migrate'])(

@@ -1,17 +1,13 @@
-import { afterAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { followByEventSource } from '../http/event-source.ts'
 import { apply, emptyModel } from '../http/feed.ts'
 import { walk } from '../http/walk.ts'
 import { make, openClient, register } from '../support/client.ts'
-import { freshEnv, spawnService } from '../support/service.ts'
+import { forFile, freshEnv, spawnService } from '../support/service.ts'
 
-const env = await freshEnv()
-const writing = await spawnService('web', env.env)
+const env = await forFile(freshEnv())
+const writing = await forFile(spawnService('web', env.env))
 const ada = await register(openClient(writing.url), 'Ada')
-afterAll(async () => {
-  await writing.stop()
-  await env.drop()
-})
 
 test('clients whose process is killed come back and have seen all, once and in order', async () => {
   const first = await spawnService('web', env.env)

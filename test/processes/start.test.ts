@@ -1,14 +1,10 @@
-import { afterAll, expect, test } from 'bun:test'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { expect, test } from 'bun:test'
 import { eventually } from '../races/pair.ts'
 import { make, openClient, register } from '../support/client.ts'
-import { freshEnv, spawnService } from '../support/service.ts'
+import { newFolder, freshEnv, spawnService } from '../support/service.ts'
 import { readiness } from './launch.ts'
 
-const dataDir = await mkdtemp(join(tmpdir(), 'docket-start-'))
-afterAll(() => rm(dataDir, { recursive: true, force: true }))
+const dataDir = await newFolder()
 
 test('start with no URL on an empty folder serves, and keeps data and tokens over a restart', async () => {
   const env = { DATA_DIR: dataDir, HOST: '127.0.0.1', PORT: '0', SWEEP_EVERY_MS: '200' }

@@ -1,15 +1,12 @@
-import { afterAll, test } from 'bun:test'
+import { test } from 'bun:test'
 import postgres from 'postgres'
 import { migrate } from '../../drizzle/migrate.ts'
 import { eventually } from '../races/pair.ts'
 import { freshDatabase } from '../support/database.ts'
+import { forFile } from '../support/service.ts'
 
-const fresh = await freshDatabase()
-const sql: postgres.Sql = postgres(fresh.url, { max: 3, prepare: false, onnotice: () => {} })
-afterAll(async () => {
-  await sql.end({ timeout: 1 })
-  await fresh.drop()
-})
+const fresh = await forFile(freshDatabase())
+const sql: postgres.Sql = await forFile(postgres(fresh.url, { max: 3, prepare: false, onnotice: () => {} }))
 
 test('who waits for another to migrate is in no transaction meanwhile, whose end an index would wait for', async () => {
   const [held, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]

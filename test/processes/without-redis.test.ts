@@ -1,18 +1,16 @@
-import { afterAll, expect, test } from 'bun:test'
-import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { expect, test } from 'bun:test'
+import { mkdir, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { eventually } from '../races/pair.ts'
 import { make, openClient, register } from '../support/client.ts'
-import { spawnService } from '../support/service.ts'
+import { newFolder, spawnService } from '../support/service.ts'
 import { readiness } from './launch.ts'
 
 /** What the own Postgres needs of the system when root starts it. */
 const programs = ['id', 'chown', 'setpriv', 'sh']
-const dir = await mkdtemp(join(tmpdir(), 'docket-without-'))
+const dir = await newFolder()
 await mkdir(join(dir, 'bin'))
 for (const name of programs) await symlink(Bun.which(name)!, join(dir, 'bin', name))
-afterAll(() => rm(dir, { recursive: true, force: true }))
 
 test.each(['1', '2'])(
   'start without a Redis server and without a way to install one warns once and serves; processes: %s',

@@ -1,32 +1,27 @@
-import { afterAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { freePort } from '../../src/local/port.ts'
 import { eventually, tally, upTo } from '../races/pair.ts'
 import { type Answer, make, openClient, register } from '../support/client.ts'
-import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
+import { forFile, freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
 import { composed } from './composed.ts'
 import { openNames } from './names.ts'
 import { checked, configuration, type Place, startProxy } from './proxy.ts'
 
 const hosts = ['127.0.0.2', '127.0.0.3']
-afterAll(async () => {
-  await Promise.all([proxy.stop(), ...webs.map((web) => web.stop('SIGKILL'))])
-  names.close()
-  await fresh.drop()
-})
 
 /** Each process begins the ids of its answers alike. */
 const processOf = ({ headers }: Answer) => headers.get('x-request-id')?.split('-')[0] ?? 'nobody'
 const whoAnswers = () => nobody.get('/auth/me', { connection: 'close' }).then(processOf, () => 'nobody')
 
 const port = String(await freePort())
-const fresh = await freshEnv({ TRUST_PROXY: 'on', DRAIN_DELAY_MS: '6000', SIGN_IN_FAILURES: '1' })
+const fresh = await forFile(freshEnv({ TRUST_PROXY: 'on', DRAIN_DELAY_MS: '6000', SIGN_IN_FAILURES: '1' }))
 const webs: ServiceProcess[] = await Promise.all(
-  hosts.map((HOST) => spawnService('web', { ...fresh.env, HOST, PORT: port })),
+  hosts.map((HOST) => forFile(spawnService('web', { ...fresh.env, HOST, PORT: port }))),
 )
-const names = await openNames(hosts)
+const names = await forFile(openNames(hosts))
 const place: Place = { BIND: `127.0.0.1:${await freePort()}`, WEB: `web:${port}`, DNS: names.address }
-const proxy = startProxy(place)
+await forFile(startProxy(place))
 const nobody = openClient(`http://${place.BIND}`)
 await eventually('both are in', async () => new Set(await Promise.all(upTo(8).map(whoAnswers))).size === 2)
 const ada = await register(nobody)

@@ -1,11 +1,11 @@
-import { afterAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { make } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { openBehindProxy } from './behind-proxy.ts'
+import { forFile } from '../support/service.ts'
 
-const behind = await openBehindProxy()
+const behind = await forFile(openBehindProxy())
 const { proxy, database, ada } = behind
-afterAll(() => behind.close())
 
 test('who undoes an old deletion brings back nothing, when the task has moved since and is deleted meanwhile', async () => {
   const [here, there] = [

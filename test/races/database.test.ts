@@ -1,17 +1,13 @@
-import { afterAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { readConfig } from '../../src/config.ts'
 import { openDatabase } from '../../src/postgres/database.ts'
 import { isPassing } from '../../src/postgres/errors.ts'
 import { freshDatabase } from '../support/database.ts'
+import { forFile } from '../support/service.ts'
 
-const fresh = await freshDatabase()
-const { drop } = fresh
+const fresh = await forFile(freshDatabase())
 // One connection, so that what one query leaves behind meets the next.
-const database = openDatabase(readConfig({ DATABASE_URL: fresh.url, READ_CONNECTIONS: '1' }))
-afterAll(async () => {
-  await database.close()
-  await drop()
-})
+const database = await forFile(openDatabase(readConfig({ DATABASE_URL: fresh.url, READ_CONNECTIONS: '1' })))
 
 const numbers = async () => {
   const rows = await database.reads<{ n: number }[]>`select n from generate_series(1, 5) n`

@@ -1,18 +1,14 @@
-import { afterAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { make } from '../support/client.ts'
-import { type ServiceProcess, spawnService } from '../support/service.ts'
+import { forFile, type ServiceProcess, spawnService } from '../support/service.ts'
 import { at, eventually, openPair, tally, upTo } from './pair.ts'
 
 const processes = 4
 const writersEach = 8
-const pair = await openPair({ WRITE_HOMES: '0' })
+const pair = await forFile(openPair({ WRITE_HOMES: '0' }))
 const others: ServiceProcess[] = await Promise.all(
-  upTo(processes - 2).map(() => spawnService('web', pair.env)),
+  upTo(processes - 2).map(() => forFile(spawnService('web', pair.env))),
 )
-afterAll(async () => {
-  await Promise.all(others.map((other) => other.stop('SIGKILL')))
-  await pair.close()
-})
 
 test('four processes that write one hot project each get between half and twice their share', async () => {
   const clients = [pair.atA, pair.atB, ...others.map((other) => at(pair.atA, other))]

@@ -1,29 +1,27 @@
-import { afterAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { make } from '../support/client.ts'
 import { freshRedis } from '../support/redis.ts'
-import { spawnService } from '../support/service.ts'
+import { forFile, spawnService } from '../support/service.ts'
 import { eventually, openPair, upTo } from './pair.ts'
 
 /** The drivers' patience with a command: 20 tries to connect, which take 10.5 s. */
 const patienceMs = 12_000
-const redis = await freshRedis()
+const redis = await forFile(freshRedis())
 await redis.stop()
 // A lease that is not handed over is not to be had in the time that a write may take.
-const pair = await openPair({
-  REDIS_URL: redis.url,
-  LEASE_TTL_MS: '60000',
-  LEASE_LINGER_MS: '60000',
-  WRITE_HOMES: '0',
-})
-const worker = await spawnService('worker', pair.env)
+const pair = await forFile(
+  openPair({
+    REDIS_URL: redis.url,
+    LEASE_TTL_MS: '60000',
+    LEASE_LINGER_MS: '60000',
+    WRITE_HOMES: '0',
+  }),
+)
+const worker = await forFile(spawnService('worker', pair.env))
 await Bun.sleep(patienceMs)
 await redis.restart()
 for (const { output } of [pair.a, pair.b, worker])
   await eventually('Redis', () => output.some((line) => line.includes('redis is back')))
-afterAll(async () => {
-  await Promise.all([pair.close(), worker.stop('SIGKILL')])
-  await redis.stop()
-})
 
 test('processes that started long before Redis hand a project to each other as others do', async () => {
   const { atA, atB } = pair

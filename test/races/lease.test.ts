@@ -1,30 +1,23 @@
-import { afterAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { readConfig } from '../../src/config.ts'
 import { openDatabase } from '../../src/postgres/database.ts'
 import { make, openClient, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { freshEnv, spawnService } from '../support/service.ts'
+import { forFile, freshEnv, spawnService } from '../support/service.ts'
 import { startLoad } from './load.ts'
 import { requireUnnoticed } from './unnoticed.ts'
 import { at, upTo } from './pair.ts'
 import { openProxy } from './proxy.ts'
 
-const fresh = await freshEnv({ LEASE_TTL_MS: '200', LEASE_SLICE_MS: '5', WRITE_HOMES: '0' })
-const { drop } = fresh
-const database = openDatabase(readConfig(fresh.env))
+const fresh = await forFile(freshEnv({ LEASE_TTL_MS: '200', LEASE_SLICE_MS: '5', WRITE_HOMES: '0' }))
+const database = await forFile(openDatabase(readConfig(fresh.env)))
 // A reaches Postgres through a line that can keep a request back. Without homes, each writes what it is asked.
-const proxy = await openProxy(fresh.env.DATABASE_URL!)
-const a = await spawnService('web', { ...fresh.env, DATABASE_URL: proxy.url })
-const b = await spawnService('web', fresh.env)
+const proxy = await forFile(openProxy(fresh.env.DATABASE_URL!))
+const a = await forFile(spawnService('web', { ...fresh.env, DATABASE_URL: proxy.url }))
+const b = await forFile(spawnService('web', fresh.env))
 const atA = await register(openClient(a.url))
 const atB = at(atA, b)
 const project = await make(atA, '/projects', { name: 'Leased' })
-afterAll(async () => {
-  a.signal('SIGCONT')
-  await Promise.all([a.stop('SIGKILL'), b.stop('SIGKILL'), database.close()])
-  proxy.close()
-  await drop()
-})
 
 test('a holder that stops with its commit under way cannot commit over its successor', async () => {
   const task = await make(atA, '/tasks', { title: 'Shared', projectId: project.id })

@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, expect, test } from 'bun:test'
+import { beforeEach, expect, test } from 'bun:test'
 import { Redis } from 'ioredis'
 import { Leases } from '../../src/lock/leases.ts'
 import { newId } from '../../src/ids.ts'
@@ -7,17 +7,14 @@ import { openRedis, openSubscriber } from '../../src/redis/connections.ts'
 import { freshRedis } from '../support/redis.ts'
 import { eventually } from './pair.ts'
 import { openSilentLine } from './silent-line.ts'
+import { forFile } from '../support/service.ts'
 
 const log = openLog('silent')
 let prefix: string
 let open: (() => Promise<void>)[]
-const server = await freshRedis()
-const redis = new Redis(server.url)
+const server = await forFile(freshRedis())
+const redis = await forFile(new Redis(server.url))
 redis.on('error', () => {})
-afterAll(async () => {
-  redis.disconnect()
-  await server.stop()
-})
 beforeEach(() => {
   prefix = `leases-${newId()}`
   open = []

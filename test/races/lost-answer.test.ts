@@ -1,13 +1,13 @@
-import { afterAll, beforeEach, expect, test } from 'bun:test'
+import { beforeEach, expect, test } from 'bun:test'
 import { type Answer, type Body, make } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { listen, take } from '../http/listen.ts'
 import { openBehindProxy } from './behind-proxy.ts'
+import { forFile } from '../support/service.ts'
 
 let project: Body
-const behind = await openBehindProxy()
+const behind = await forFile(openBehindProxy())
 const { proxy, database, ada } = behind
-afterAll(() => behind.close())
 beforeEach(async () => void (project = await make(ada, '/projects', { name: 'Cut off' })))
 
 let marks = 0

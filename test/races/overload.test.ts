@@ -1,18 +1,14 @@
-import { afterAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import postgres from 'postgres'
 import { type Answer, make, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { openTestService } from '../support/service.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import { eventually, tally, upTo } from './pair.ts'
 
 const mailbox = 5
-const service = await openTestService({ MAILBOX_COMMANDS: String(mailbox), WAITING_COMMANDS: '40' })
+const service = await forFile(openTestService({ MAILBOX_COMMANDS: String(mailbox), WAITING_COMMANDS: '40' }))
 const ada = await register(service.client)
-const admin: postgres.Sql = postgres(service.env.DATABASE_URL!, { max: 2, onnotice: () => {} })
-afterAll(async () => {
-  await admin.end({ timeout: 1 })
-  await service.close()
-})
+const admin: postgres.Sql = await forFile(postgres(service.env.DATABASE_URL!, { max: 2, onnotice: () => {} }))
 
 /** Keeps commits of the projects waiting in the database while `work` goes on. */
 const blocked = <T>(projectIds: string[], work: () => Promise<T>) =>

@@ -1,32 +1,27 @@
-import { afterAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import postgres from 'postgres'
 import { isMigrated, migrate } from '../../drizzle/migrate.ts'
 import { make, register } from '../support/client.ts'
 import { freshDatabase } from '../support/database.ts'
 import { faultsOf } from '../support/history.ts'
 import { openPgBouncer } from '../support/pgbouncer.ts'
-import { spawnService } from '../support/service.ts'
+import { forFile, spawnService } from '../support/service.ts'
 import { startLoad } from './load.ts'
 import { requireUnnoticed } from './unnoticed.ts'
 import { eventually, openPair, upTo } from './pair.ts'
 
 /** Fewer than the processes open, so that each is given to one after another. */
 const connections = 6
-afterAll(async () => {
-  await Promise.all([pair.close(), worker.stop('SIGKILL')])
-  await pooler.stop()
-  await fresh.drop()
-})
 
 const nameOf = (url: string) => new URL(url).pathname.slice(1)
 
-const fresh = await freshDatabase()
+const fresh = await forFile(freshDatabase())
 await onServer(fresh.url, (sql) =>
   sql.unsafe(`alter database "${nameOf(fresh.url)}" set timezone = 'Asia/Tokyo'`),
 )
-const pooler = await openPgBouncer(fresh.url, connections)
-const pair = await openPair({ DATABASE_URL: pooler.through(fresh.url), DATABASE_POOLER: 'on' })
-const worker = await spawnService('worker', pair.env)
+const pooler = await forFile(openPgBouncer(fresh.url, connections))
+const pair = await forFile(openPair({ DATABASE_URL: pooler.through(fresh.url), DATABASE_POOLER: 'on' }))
+await forFile(spawnService('worker', pair.env))
 async function onServer<T>(url: string, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
   const sql = postgres(url, { max: 1, prepare: false, onnotice: () => {} })
   return work(sql).finally(() => sql.end({ timeout: 1 }))

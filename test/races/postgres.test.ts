@@ -1,16 +1,13 @@
-import { afterAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import postgres from 'postgres'
 import { make } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { account, misnumbered, startLoad } from './load.ts'
 import { eventually, openPair, upTo } from './pair.ts'
+import { forFile } from '../support/service.ts'
 
-const pair = await openPair()
-const admin: postgres.Sql = postgres(pair.env.DATABASE_URL!, { max: 2, onnotice: () => {} })
-afterAll(async () => {
-  await admin.end({ timeout: 1 })
-  await pair.close()
-})
+const pair = await forFile(openPair())
+const admin: postgres.Sql = await forFile(postgres(pair.env.DATABASE_URL!, { max: 2, onnotice: () => {} }))
 
 const terminate = () => admin`
   select pg_terminate_backend(pid) from pg_stat_activity

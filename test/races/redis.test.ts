@@ -1,15 +1,12 @@
-import { afterAll, test } from 'bun:test'
+import { test } from 'bun:test'
 import { freshRedis } from '../support/redis.ts'
 import type { Load } from './load.ts'
 import { openPair, upTo } from './pair.ts'
 import { unnoticedBy } from './unnoticed.ts'
+import { forFile } from '../support/service.ts'
 
-const redis = await freshRedis()
-const pair = await openPair({ REDIS_URL: redis.url })
-afterAll(async () => {
-  await pair.close()
-  await redis.stop()
-})
+const redis = await forFile(freshRedis())
+const pair = await forFile(openPair({ REDIS_URL: redis.url }))
 
 const command = async (...words: string[]) => {
   const client = new Bun.RedisClient(redis.url)

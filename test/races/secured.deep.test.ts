@@ -1,5 +1,5 @@
-import { afterAll, expect, test } from 'bun:test'
-import { chown, mkdtemp, realpath, rm, stat, writeFile } from 'node:fs/promises'
+import { expect, test } from 'bun:test'
+import { chown, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { freePort } from '../../src/local/port.ts'
@@ -7,37 +7,21 @@ import { end, launch } from '../../src/local/process.ts'
 import { redisBinary } from '../../src/local/redis-binary.ts'
 import { openPostgres, type PostgresServer } from '../faults/postgres-server.ts'
 import { make, openClient, register } from '../support/client.ts'
-import { type ServiceProcess, spawnService, testSecret } from '../support/service.ts'
+import { forFile, newFolder, type ServiceProcess, spawnService, testSecret } from '../support/service.ts'
 import { cert, key } from '../support/tls-front.ts'
 import { eventually } from './pair.ts'
 
-const processes: ServiceProcess[] = []
-const started = async (command: 'start' | 'web', more: Record<string, string>) => {
-  const one = await spawnService(command, { ...env, ...more })
-  processes.push(one)
-  return one
-}
-const dir = await mkdtemp(join(await realpath(process.env.TEST_DATA_DIR!), 'secured-'))
+const started = (command: 'start' | 'web', more: Record<string, string>) =>
+  forFile(spawnService(command, { ...env, ...more }))
+const dir = await newFolder()
 for (const [name, text] of Object.entries({ cert, key })) await writeFile(join(dir, name), text)
-const postgres = await openPostgres(dir)
+const postgres = await forFile(openPostgres(dir))
 await speakTls(postgres)
-const redis: { pid: number; url: string } = await secureRedis()
+const redis = await forFile(secureRedis())
 const url = new URL(postgres.url)
 url.hostname = 'localhost'
 const DATABASE_URL = `${url.href}?sslmode=verify-full`
-const env: Record<string, string> = {
-  DATABASE_URL,
-  REDIS_URL: redis.url,
-  JWT_SECRET: testSecret,
-  HOST: '127.0.0.1',
-  PORT: '0',
-}
-afterAll(async () => {
-  await Promise.all(processes.map((one) => one.stop('SIGKILL')))
-  await postgres.stop()
-  await end(redis.pid, dir, 'SIGKILL', 5_000)
-  await rm(dir, { recursive: true, force: true })
-})
+const env = { DATABASE_URL, REDIS_URL: redis.url, JWT_SECRET: testSecret, HOST: '127.0.0.1', PORT: '0' }
 
 async function speakTls({ ask }: PostgresServer): Promise<void> {
   const { uid, gid } = await stat(join(dir, 'postgres'))
@@ -65,7 +49,8 @@ async function secureRedis() {
   ])
   const command = [await redisBinary(console.error), ...tls, ...files, ...users, '--dir', dir]
   const { pid } = launch({ command, cwd: dir, logFile: join(dir, 'redis.log') })
-  return { pid, url: `rediss://docket:s3cret@localhost:${port}` }
+  const url = `rediss://docket:s3cret@localhost:${port}`
+  return { url, close: () => end(pid, dir, 'SIGKILL', 5_000) }
 }
 
 const health = async ({ url }: ServiceProcess) => (await fetch(`${url}/health/ready`)).json()

@@ -1,9 +1,9 @@
-import { afterAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { readConfig } from '../../src/config.ts'
 import { openDatabase } from '../../src/postgres/database.ts'
 import { make, openClient, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { freshEnv, spawnService } from '../support/service.ts'
+import { forFile, freshEnv, spawnService } from '../support/service.ts'
 import { account, type Load, misnumbered, startLoad } from './load.ts'
 import { upTo } from './pair.ts'
 import { openSilentLine } from './silent-line.ts'
@@ -18,20 +18,14 @@ const limits = {
   CHORE_TIMEOUT_MS: '1500',
   DRAIN_TIMEOUT_MS: '3000',
 }
-const fresh = await freshEnv(limits)
-const { drop } = fresh
-const direct = openDatabase(readConfig(fresh.env))
-const line = await openSilentLine(fresh.env.DATABASE_URL!)
-const web = await spawnService('web', { ...fresh.env, DATABASE_URL: line.url })
+const fresh = await forFile(freshEnv(limits))
+const direct = await forFile(openDatabase(readConfig(fresh.env)))
+const line = await forFile(openSilentLine(fresh.env.DATABASE_URL!))
+const web = await forFile(spawnService('web', { ...fresh.env, DATABASE_URL: line.url }))
 const ada = await register(openClient(web.url))
 const projectIds: string[] = (
   await Promise.all(upTo(4).map((n) => make(ada, '/projects', { name: `${n}` })))
 ).map(({ id }) => id)
-afterAll(async () => {
-  await Promise.all([web.stop('SIGKILL'), direct.close()])
-  line.close()
-  await drop()
-})
 
 async function isTrue(load: Load): Promise<void> {
   const { lost, doubled, writes, reads } = await account(direct.reads, load)

@@ -1,17 +1,13 @@
-import { afterAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import postgres from 'postgres'
 import { make, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { openTestService } from '../support/service.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import { tally, upTo } from './pair.ts'
 
-const service = await openTestService()
+const service = await forFile(openTestService())
 const ada = await register(service.client)
-const admin: postgres.Sql = postgres(service.env.DATABASE_URL!, { max: 1, onnotice: () => {} })
-afterAll(async () => {
-  await admin.end({ timeout: 1 })
-  await service.close()
-})
+const admin: postgres.Sql = await forFile(postgres(service.env.DATABASE_URL!, { max: 1, onnotice: () => {} }))
 
 /** New connections find a server that only reads, or one that writes. */
 const readOnly = (value: 'on' | 'off') =>

@@ -1,16 +1,13 @@
-import { afterAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { readConfig } from '../../src/config.ts'
 import { openDatabase } from '../../src/postgres/database.ts'
 import { isPassing } from '../../src/postgres/errors.ts'
 import { freshDatabase } from '../support/database.ts'
 import { openTlsFront } from '../support/tls-front.ts'
+import { forFile } from '../support/service.ts'
 
-const plain = await freshDatabase()
-const front = await openTlsFront(plain.url)
-afterAll(async () => {
-  front.close()
-  await plain.drop()
-})
+const plain = await forFile(freshDatabase())
+const front = await forFile(openTlsFront(plain.url))
 
 /** What a database at this URL answers to many queries at once, or the error. */
 async function ask(url: string) {

@@ -1,19 +1,17 @@
 import { createHmac } from 'node:crypto'
-import { afterAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { newId } from '../../src/ids.ts'
 import { expireRevokedTokens } from '../../workers/cleanup.ts'
 import { type Person, register } from '../support/client.ts'
-import { clockShiftedBy, type ServiceProcess, spawnService, testSecret } from '../support/service.ts'
+import { clockShiftedBy, type ServiceProcess, spawnService, testSecret, forFile } from '../support/service.ts'
 import { at, openPair } from './pair.ts'
 
 const hour = 3_600_000
-const pair = await openPair({ JWT_EXPIRATION: '1h' })
-const shifted = [-2 * hour, 2 * hour].map((ms) => spawnService('web', { ...pair.env, ...clockShiftedBy(ms) }))
+const pair = await forFile(openPair({ JWT_EXPIRATION: '1h' }))
+const shifted = [-2 * hour, 2 * hour].map((ms) =>
+  forFile(spawnService('web', { ...pair.env, ...clockShiftedBy(ms) })),
+)
 const others: ServiceProcess[] = [pair.b, ...(await Promise.all(shifted))]
-afterAll(async () => {
-  await Promise.all(others.map((process) => process.stop('SIGKILL')))
-  await pair.close()
-})
 
 /** What the person is answered in every process. */
 const answers = (person: Person) =>

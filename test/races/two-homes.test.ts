@@ -1,26 +1,21 @@
-import { afterAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { readConfig } from '../../src/config.ts'
 import { openDatabase } from '../../src/postgres/database.ts'
 import { type Body, make, openClient, type Person, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
+import { forFile, freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
 import { account, startLoad } from './load.ts'
 import { at, upTo } from './pair.ts'
 
-const fresh = await freshEnv()
-const { drop } = fresh
-const database = openDatabase(readConfig(fresh.env))
+const fresh = await forFile(freshEnv())
+const database = await forFile(openDatabase(readConfig(fresh.env)))
 // Each kind keeps homes of its own: for every project two processes at least believe to be its home.
 const homes = ['1', '2', '8']
 const processes: ServiceProcess[] = await Promise.all(
-  homes.map((n) => spawnService('web', { ...fresh.env, WRITE_HOMES: n })),
+  homes.map((n) => forFile(spawnService('web', { ...fresh.env, WRITE_HOMES: n }))),
 )
 const ada = await register(openClient(processes[0]!.url))
 const people: Person[] = processes.map((one) => at(ada, one))
-afterAll(async () => {
-  await Promise.all([...processes.map((web) => web.stop('SIGKILL')), database.close()])
-  await drop()
-})
 
 /** Moves tasks to and fro between two projects, through all processes, until it is told to stop. */
 function startMoves(tasks: Body[], projectIds: [string, string]) {

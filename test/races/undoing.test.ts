@@ -1,21 +1,17 @@
-import { afterAll, beforeEach, expect, test } from 'bun:test'
+import { beforeEach, expect, test } from 'bun:test'
 import { type Answer, type Body, make, type Person, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { openTestService } from '../support/service.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import { openPair, tally, upTo } from './pair.ts'
 
-const pair = await openPair()
-const alone = await openTestService()
+const pair = await forFile(openPair())
+const alone = await forFile(openTestService())
 const ada = await register(alone.client)
 /** One person at two processes; at one, where all is decided in one pass; and at two at once, by turns. */
 const places: [name: string, one: Person, other: Person][] = [
   ['two processes', pair.atA, pair.atB],
   ['one pass', ada, ada],
 ]
-afterAll(async () => {
-  await pair.close()
-  await alone.close()
-})
 
 const statuses = (answers: Answer[]) => tally(answers.map(({ status }) => status))
 const rounds = 30

@@ -17,7 +17,7 @@ export class Circle {
     beforeAll(async () => {
       this.redis = await freshRedis()
     })
-    afterEach(() => this.members.splice(0).forEach((member) => member.die()))
+    afterEach(() => this.members.splice(0).forEach((member) => member.close()))
     afterAll(() => this.redis.stop())
   }
 
@@ -53,7 +53,7 @@ export class Circle {
   async leave(id: string): Promise<string[]> {
     const leaver = this.members.find((one) => one.id === id)!
     await leaver.leave()
-    leaver.die()
+    leaver.close()
     this.members = this.members.filter((one) => one !== leaver)
     return agreed(this.members)
   }

@@ -8,7 +8,7 @@ let alive: Member[] = []
 let watching: ReturnType<typeof setInterval>
 afterEach(() => {
   clearInterval(watching)
-  alive.splice(0).forEach((member) => member.die())
+  alive.splice(0).forEach((member) => member.close())
 })
 
 const lookEveryMs = 5
@@ -56,7 +56,7 @@ test('where processes come, leave and die all the time no shard is lost, nor has
     const leaver = alive.shift()!
     goneAt.set(leaver.id, clock.now)
     if (n % 2 > 0) await leaver.leave()
-    leaver.die()
+    leaver.close()
     await join()
     await Bun.sleep((n * 37) % 250)
   }

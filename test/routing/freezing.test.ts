@@ -1,18 +1,13 @@
-import { afterAll, afterEach, expect, test } from 'bun:test'
-import { type ChildProcess, spawn } from 'node:child_process'
+import { afterEach, expect, test } from 'bun:test'
+import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { eventually, upTo } from '../races/pair.ts'
 import { sharedRedisPrefix } from '../support/redis.ts'
-import { runtimeOptions } from '../support/service.ts'
-import { agreed, type Member, openMember } from './member.ts'
+import { runtimeOptions, forFile } from '../support/service.ts'
+import { agreed, openMember } from './member.ts'
 
 let itsView: (string | null)[] = []
 afterEach(() => void frozen.kill('SIGCONT'))
-afterAll(() => {
-  a.die()
-  worker.die()
-  frozen.kill('SIGKILL')
-})
 
 const allAt = (id: string) =>
   upTo(4)
@@ -22,17 +17,13 @@ const allAt = (id: string) =>
 const { url, prefix } = sharedRedisPrefix()
 const env: Record<string, string> = { REDIS_URL: url, REDIS_PREFIX: prefix, WRITE_HOMES: '4' }
 const script = new URL('./member-process.ts', import.meta.url).pathname
-const frozen: ChildProcess = spawn(
-  process.execPath,
-  [...runtimeOptions, script, 'frozen', JSON.stringify(env)],
-  {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  },
-)
-createInterface({ input: frozen.stdout! }).on('line', (line) => (itsView = JSON.parse(line)))
+const args = [...runtimeOptions, script, 'frozen', JSON.stringify(env)]
+const frozen = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+await forFile({ close: () => frozen.kill('SIGKILL') })
+createInterface({ input: frozen.stdout }).on('line', (line) => (itsView = JSON.parse(line)))
 await eventually('its own shards', () => itsView.join() === allAt('frozen'))
-const a: Member = openMember(env, 'a')
-const worker: Member = openMember(env)
+const a = await forFile(openMember(env, 'a'))
+const worker = await forFile(openMember(env))
 await eventually('the one who was there first', () => a.view().join() === allAt('frozen'))
 
 test('a frozen home is replaced, and wakes up to learn that it is home no more', async () => {

@@ -6,7 +6,7 @@ import { sharedRedisPrefix } from '../support/redis.ts'
 import { agreed, type Member, openMember } from './member.ts'
 
 const open: Member[] = []
-afterEach(() => open.splice(0).forEach((member) => member.die()))
+afterEach(() => open.splice(0).forEach((member) => member.close()))
 
 function cluster(shards = 4, pace = usualPace) {
   const { url, prefix } = sharedRedisPrefix()
@@ -61,7 +61,7 @@ test('who leaves is replaced at once, at all others and at its own', async () =>
     await agreed([...others, leaver], [others[1]!, leaver])
     const lost = view.filter((home) => home === others[0]!.id).length
     expect(movedBetween(view, leaver.view())).toBe(lost)
-    others[0]!.die()
+    others[0]!.close()
     others.splice(0, 2, others[1]!, leaver)
   }
 })
@@ -69,10 +69,10 @@ test('who leaves is replaced at once, at all others and at its own', async () =>
 test('a home that dies is replaced, and nothing else moves', async () => {
   const { joinAll } = cluster(6)
   const [a, b, c] = await joinAll('a', 'b', 'c')
-  a!.die()
+  a!.close()
   const before = await agreed([b!, c!])
   expect(Object.values(loads(before))).toEqual([3, 3])
-  b!.die()
+  b!.close()
   expect(await agreed([c!])).toEqual(upTo(6).map(() => 'c'))
 })
 

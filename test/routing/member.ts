@@ -15,7 +15,7 @@ export interface Member {
   view(lost?: string[]): (string | undefined)[]
   leave(): Promise<void>
   /** Ends without a word, as a process that is killed. */
-  die(): void
+  close(): void
 }
 
 /** Opens one that begins at once; without an id it is a worker. */
@@ -34,7 +34,7 @@ export function openMember(env: Env, id?: string, pace?: Pace): Member {
         return home === 'here' ? id : home?.id
       }),
     leave: () => homes.leave(),
-    die: () => {
+    close: () => {
       homes.close()
       redis.disconnect()
     },

@@ -11,7 +11,7 @@ const circle = new Circle()
 test('what nobody was told of is seen at the next beat', async () => {
   await circle.settle()
   const [dead, ...rest] = circle.members as [Member, ...Member[]]
-  dead.die()
+  dead.close()
   const [entry] = (await circle.listed()).filter((one) => one.includes(`"${dead.id}"`))
   await circle.command('ZREM', circle.living(), entry!)
   await agreed(rest)

@@ -57,7 +57,7 @@ test('who dies or comes while Redis is away is replaced or let in when it is bac
   const before = await circle.settle()
   circle.redis.kill()
   const dead = circle.members.shift()!
-  dead.die()
+  dead.close()
   await Bun.sleep(1_500) // so long that nobody is taken for silent who finds the way back later than others
   const joining = circle.join('late')
   await circle.redis.restart()

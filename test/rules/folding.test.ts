@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { afterAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { StoredEvent } from '../../src/model/events.ts'
 import type { EventType } from '../../src/model/entities.ts'
@@ -9,7 +9,7 @@ import { openServices } from '../../src/services.ts'
 import { commands } from '../../modules/commands.ts'
 import { react } from '../../workers/reactions.ts'
 import { openClient, type Person, register } from '../support/client.ts'
-import { openTestService } from '../support/service.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import {
   foldProjects,
   foldStreams,
@@ -45,19 +45,15 @@ const movedWithAll = readFileSync(
 )
 const seen = new Set<string>()
 
-const service = await openTestService({ LEASE_SLICE_MS: '0' })
+const service = await forFile(openTestService({ LEASE_SLICE_MS: '0' }))
 const { config, log } = service.services
 /** The same service once more, as another process on the same database would be. */
 // This one has only the statement that fits every commit.
-const second = openServices({ ...config, commitShapes: 0 }, log, { commands, react })
+const second = await forFile(openServices({ ...config, commitShapes: 0 }, log, { commands, react }))
 const app = createApp(second)
 const there = openClient('http://localhost', undefined, (request) => app.fetch(request))
 const here = await Promise.all(['Ada', 'Bea', 'Cyd', 'Dan'].map((name) => register(service.client, name)))
 const people: Person[][] = [here, here.map(({ id, email, token }) => ({ ...there.as(token), id, email }))]
-afterAll(async () => {
-  await second.close()
-  await service.close()
-})
 
 const sql = () => service.services.database.reads
 const forgetAll = () => sql()`truncate streams, events, outbox, projects, members, tasks, subtasks, comments`

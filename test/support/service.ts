@@ -1,4 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtemp, realpath, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll } from 'bun:test'
 import { createApp } from '../../src/app.ts'
@@ -85,17 +88,30 @@ export async function within(env: Env, work: (service: TestService) => Promise<v
 export const closing = <T extends { close(): Promise<void> }>(one: T): T & AsyncDisposable =>
   Object.assign(one, { [Symbol.asyncDispose]: () => one.close() })
 
-const opened: { close(): unknown }[] = []
+const endings = ['close', 'stop', 'drop', 'end'] as const
+type Ending = (typeof endings)[number]
+type Opened = { [E in Ending]: Record<E, () => unknown> }[Ending]
+const opened: Opened[] = []
 
 /** Opens something for all tests of a file; the last one that was opened is closed first. */
-export async function forFile<T extends { close(): unknown }>(opening: T | Promise<T>): Promise<T> {
+export async function forFile<T extends Opened>(opening: T | Promise<T>): Promise<T> {
   const one = await opening
   if (opened.push(one) === 1) afterAll(closeAll)
   return one
 }
 
 async function closeAll(): Promise<void> {
-  while (opened.length > 0) await opened.pop()!.close()
+  for (let one = opened.pop(); one; one = opened.pop()) {
+    const ways = one as Partial<Record<Ending, () => unknown>>
+    await ways[endings.find((ending) => ways[ending])!]!()
+  }
+}
+
+/** An empty folder, removed after all tests of a file. */
+export async function newFolder(name = 'docket-test-'): Promise<string> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), name)))
+  await forFile({ close: () => rm(folder, { recursive: true, force: true, maxRetries: 5 }) })
+  return folder
 }
 
 /** What makes the clock of a process wrong. */
@@ -111,6 +127,8 @@ export interface ServiceProcess {
   signal(name: NodeJS.Signals): void
   /** Ends it with SIGTERM, or what is said, and gives its exit code (null when a signal ended it). */
   stop(name?: NodeJS.Signals): Promise<number | null>
+  /** Kills it. */
+  close(): Promise<number | null>
   exited: Promise<number | null>
   output: string[]
 }
@@ -129,17 +147,12 @@ export async function spawnService(
   const exited = new Promise<number | null>((resolve) => child.once('exit', resolve))
   const output: string[] = []
   const url = await firstUrl(child, output, command)
-  return {
-    url,
-    pid: child.pid as number,
-    signal: (name) => void child.kill(name),
-    stop: (name = 'SIGTERM') => {
-      child.kill(name)
-      return exited
-    },
-    exited,
-    output,
+  const stop = (name: NodeJS.Signals = 'SIGTERM') => {
+    child.kill(name)
+    return exited
   }
+  const signal = (name: NodeJS.Signals) => void child.kill(name)
+  return { url, pid: child.pid as number, signal, stop, close: () => stop('SIGKILL'), exited, output }
 }
 
 /** Reads the log until the process says that it is up; a worker says no address. */

@@ -1,15 +1,15 @@
-import { afterAll, beforeEach, expect, test } from 'bun:test'
+import { beforeEach, expect, test } from 'bun:test'
 import { readFile, writeFile } from 'node:fs/promises'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { applyMissing } from '../../drizzle/apply.ts'
 import { isMigrated, knownMigrations, withConnections } from '../../drizzle/migrate.ts'
 import { tablesOf } from '../../workers/backup/format.ts'
 import { openBackupScene } from './backup-scene.ts'
+import { forFile } from '../support/service.ts'
 
 let file: string
-const scene = await openBackupScene()
+const scene = await forFile(openBackupScene())
 beforeEach(() => void (file = scene.newFile()))
-afterAll(() => scene.close())
 
 test('of a backup that is damaged nothing is restored, and the database stays as it is', async () => {
   await scene.admin(scene.own, 'backup', file)

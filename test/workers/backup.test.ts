@@ -1,16 +1,15 @@
-import { afterAll, beforeEach, expect, test } from 'bun:test'
+import { beforeEach, expect, test } from 'bun:test'
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { migrate, withConnections } from '../../drizzle/migrate.ts'
 import { make, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { forFile, openTestService, type TestService } from '../support/service.ts'
 import { openBackupScene } from './backup-scene.ts'
 
 let file: string
-const scene = await openBackupScene()
+const scene = await forFile(openBackupScene())
 beforeEach(() => void (file = scene.newFile()))
-afterAll(() => scene.close())
 
 test('a service on a restored database answers the same, byte for byte', async () => {
   const made = await scene.admin(scene.own, 'backup', file)

@@ -1,18 +1,14 @@
-import { afterAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { register } from '../support/client.ts'
-import { openTestService, type ServiceProcess, spawnService } from '../support/service.ts'
+import { openTestService, type ServiceProcess, spawnService, forFile } from '../support/service.ts'
 import { eventually } from '../races/pair.ts'
 import { furnish, owed, rowsWith } from './remains.ts'
 
 let worker: ServiceProcess
 const sql = () => service.services.database.reads
-const start = async () => (worker = await spawnService('worker', service.env))
-const service = await openTestService({ JOB_BATCH_ROWS: '3', JOB_PAUSE_MS: '30' })
+const start = async () => (worker = await forFile(spawnService('worker', service.env)))
+const service = await forFile(openTestService({ JOB_BATCH_ROWS: '3', JOB_PAUSE_MS: '30' }))
 const ada = await register(service.client)
-afterAll(async () => {
-  await worker.stop('SIGKILL')
-  await service.close()
-})
 
 test('a cascade whose worker is killed half-way is finished by the next one', async () => {
   const { id, ids } = await furnish(ada, 40)

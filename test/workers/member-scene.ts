@@ -1,12 +1,12 @@
 import { unassignMember } from '../../workers/cascade.ts'
 import { invite, make, type Person, register } from '../support/client.ts'
-import { openTestService } from '../support/service.ts'
+import { openTestService, forFile } from '../support/service.ts'
 
 const pace = { batchRows: 3, pauseMs: 0 }
 
 /** An owner, and for each test a project of theirs with a member who has eight tasks in it. */
 export async function openScene() {
-  const service = await openTestService({ JOB_BATCH_ROWS: '3', JOB_PAUSE_MS: '1' })
+  const service = await forFile(openTestService({ JOB_BATCH_ROWS: '3', JOB_PAUSE_MS: '1' }))
   const ada = await register(service.client)
   const { reads } = service.services.database
   async function furnish() {

@@ -1,11 +1,11 @@
-import { afterAll, afterEach, beforeEach, expect, test } from 'bun:test'
+import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { Redis } from 'ioredis'
 import { newId, nilId } from '../../src/ids.ts'
 import { leftStreams, lookAfter } from '../../workers/left-behind.ts'
 import { openSweep } from '../../workers/relay.ts'
 import { type Person, register } from '../support/client.ts'
 import { freshRedis } from '../support/redis.ts'
-import { openTestService, spawnService, type TestService } from '../support/service.ts'
+import { forFile, openTestService, spawnService, type TestService } from '../support/service.ts'
 import { eventually } from '../races/pair.ts'
 import { type Furnished, furnish, owed, rowsWith } from './remains.ts'
 
@@ -14,8 +14,7 @@ let ada: Person
 let doomed: Furnished
 const sql = () => service.services.database.reads
 const isOwed = async (n: number) => (await owed(sql())) === n
-const redis = await freshRedis()
-afterAll(() => redis.stop())
+const redis = await forFile(freshRedis())
 beforeEach(async () => {
   service = await openTestService({ REDIS_URL: redis.url, JOB_PAUSE_MS: '0' })
   ada = await register(service.client)

@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, expect, test } from 'bun:test'
+import { beforeEach, expect, test } from 'bun:test'
 import { unassignTasks } from '../../modules/tasks/commands.ts'
 import { worker } from '../../workers/cascade.ts'
 import { eventually } from '../races/pair.ts'
@@ -13,7 +13,6 @@ let { guest, project, member, mine, unassign, assignees } = {} as Awaited<Return
 const sql = () => scene.reads
 const scene = await openScene()
 const ada = scene.ada
-afterAll(() => scene.service.close())
 /** Events: 1 the project, 2 the member, 3 to 10 their tasks, 11 the removal. */
 beforeEach(async () => {
   const furnished = await scene.furnish()

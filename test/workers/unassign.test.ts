@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, expect, test } from 'bun:test'
+import { beforeEach, expect, test } from 'bun:test'
 import { worker } from '../../workers/cascade.ts'
 import { invite, make } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
@@ -11,7 +11,6 @@ let { guest, project, mine, remove, unassign, assignees } = {} as Awaited<Return
 const sql = () => scene.reads
 const scene = await openScene()
 const ada = scene.ada
-afterAll(() => scene.service.close())
 beforeEach(async () => void ({ guest, project, mine, remove, unassign, assignees } = await scene.furnish()))
 
 const unassigned = () => sql()<{ actorId: string }[]>`
