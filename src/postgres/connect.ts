@@ -4,7 +4,6 @@ import { urlsIn } from '../hosts.ts'
 import { unreached } from './errors.ts'
 import type { Silence } from './silence.ts'
 import { endingAtOnce, greetingAlone } from './workarounds.ts'
-import type { Writer } from './writer.ts'
 
 export interface Target {
   host: string[]
@@ -12,7 +11,15 @@ export interface Target {
   path?: string | false
 }
 
-/** As libpq's `sslmode`; only `verify-full` looks at whose certificate it is. */
+/** Of several servers the one that writes. */
+export interface Writer<S extends Target = Target> {
+  /** @throws the last error of the servers while none writes. */
+  find(): Promise<S>
+  /** A connection to the server has ended: another server may write by now. */
+  lost(server: Target): void
+}
+
+/** As libpq's `sslmode`; only `verify-full` checks the name in the certificate. */
 export type TlsMode = 'disable' | 'prefer' | 'require' | 'verify-full'
 
 /** How long connecting may take. */
@@ -22,13 +29,10 @@ const sslRequest = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
 const accepted = 0x53 // "S"
 
 export interface Connecting {
-  /** Finds the server to connect to, where there are several. */
   writer?: Writer
   tls: TlsMode
-  /** Whether a pooler stands before it. */
+  /** A pooler stands before the server. */
   isPooled: boolean
-  /** How long an answer may be owed. */
-  silentMs: number
 }
 
 /**
@@ -36,7 +40,7 @@ export interface Connecting {
  * for one, and TLS of its own making would go past every watch: so what it gets is a socket in any case, which speaks
  * to Postgres or ends with an error.
  */
-export function connecting(silence: Silence, { writer, tls, isPooled, silentMs }: Connecting) {
+export function connecting(silence: Silence, { writer, tls, isPooled }: Connecting) {
   const open = new Set<Socket>()
   const reach = (target: Target) => (tls === 'disable' || target.path ? plain(target) : secured(target, tls))
   const reachWriter = (writes: Writer) =>
@@ -48,7 +52,7 @@ export function connecting(silence: Silence, { writer, tls, isPooled, silentMs }
     async connect(target: Target): Promise<Socket> {
       const socket = await (writer ? reachWriter(writer) : reach(target))
       endingAtOnce(socket)
-      silence.watch(socket, silentMs)
+      silence.watch(socket)
       greetingAlone(socket, isPooled)
       open.add(socket)
       return socket.once('close', () => open.delete(socket))

@@ -1,5 +1,5 @@
+import type { Sql } from 'postgres'
 import type { noQueries } from '../metrics/counts.ts'
-import type { Sql } from './database.ts'
 import { isPassing, isStandby, noteUnanswered, rest } from './errors.ts'
 import type { Silence } from './silence.ts'
 import { whole } from './workarounds.ts'
@@ -77,6 +77,6 @@ function begin(query: Query, { silence, limitMs, onStandby, counts }: Watching, 
     if (again && isPassing(error)) rest().then(again).then(resolve, reject)
     else reject(error)
   }
-  const wait = { leftMs: limitMs, late: query.reject }
-  silence.limit(wait)
+  const wait = { limitMs, waitedMs: 0, late: query.reject }
+  silence.begin(wait)
 }

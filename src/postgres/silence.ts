@@ -1,55 +1,36 @@
 import type { Socket } from 'node:net'
-import { Debt } from './debt.ts'
 import { unreached } from './errors.ts'
 
 const tickMs = 100
 
+/** A query that waits for its result. */
 export interface Wait {
-  leftMs: number
+  limitMs: number
+  waitedMs: number
   late(error: Error): void
 }
 
-interface Watched {
-  socket: Socket
-  debt: Debt
-  limitMs: number
-  /** How long nothing was received, and how much of that something was owed. */
-  quietMs: number
-  owedMs: number
-}
-
 /**
- * Ends connections that have gone silent: a line may die without a word (a lost route, a host that vanished), and
- * postgres.js waits for ever (porsager/postgres#1089). Time is counted in ticks of this process, so that what it has
- * slept through is never blamed on Postgres.
+ * Ends queries that take too long, and silent connections: a lost route or a vanished host closes no connection, and
+ * postgres.js waits for ever (porsager/postgres#1089). Time counts in ticks, so time in which this process was frozen
+ * does not count.
  */
 export class Silence {
-  private readonly watched = new Set<Watched>()
+  private readonly quietMs = new Map<Socket, number>()
   private readonly waits = new Set<Wait>()
   private readonly timer = setInterval(() => this.tick(), tickMs)
 
   constructor() {
-    this.timer.unref?.()
+    this.timer.unref()
   }
 
-  /** Watches a connection from before its greeting until it ends; it may owe an answer for `limitMs`. */
-  watch(socket: Socket, limitMs: number): void {
-    const watched = { socket, debt: new Debt(), limitMs, quietMs: 0, owedMs: 0 }
-    const write = socket.write.bind(socket) as (chunk: Buffer, done?: () => void) => boolean
-    socket.write = (chunk: unknown, done?: unknown) => {
-      watched.debt.wrote(chunk as Buffer)
-      return write(chunk as Buffer, done as () => void)
-    }
-    socket.on('data', (chunk: Buffer) => {
-      watched.debt.heard(chunk)
-      watched.quietMs = watched.owedMs = 0
-    })
-    socket.on('close', () => this.watched.delete(watched))
-    this.watched.add(watched)
+  watch(socket: Socket): void {
+    this.quietMs.set(socket, 0)
+    socket.on('data', () => this.quietMs.set(socket, 0))
+    socket.on('close', () => this.quietMs.delete(socket))
   }
 
-  /** Tells a wait that it was too long, unless it is over before. */
-  limit(wait: Wait): void {
+  begin(wait: Wait): void {
     this.waits.add(wait)
   }
 
@@ -59,30 +40,27 @@ export class Silence {
 
   close(): void {
     clearInterval(this.timer)
-    for (const { socket } of this.watched) socket.destroy()
+    for (const socket of this.quietMs.keys()) socket.destroy()
   }
 
   private tick(): void {
-    for (const one of this.watched) {
-      one.quietMs += tickMs
-      one.owedMs = one.debt.isOwed ? one.owedMs + tickMs : 0
-    }
-    for (const one of this.watched) if (one.owedMs >= one.limitMs) this.end(one.owedMs)
+    for (const [socket, ms] of this.quietMs) this.quietMs.set(socket, ms + tickMs)
     for (const wait of this.waits) {
-      wait.leftMs -= tickMs
-      if (wait.leftMs > 0) continue
+      wait.waitedMs += tickMs
+      if (wait.waitedMs < wait.limitMs) continue
       this.waits.delete(wait)
+      // First, so that a repeated query gets a fresh connection.
+      this.endQuiet((wait.limitMs * 3) / 4)
       wait.late(unreached('QUERY_TIMEOUT', 'Postgres did not answer in time'))
     }
   }
 
-  /** The others are likely as dead: those that rest, which costs nothing, and those that say nothing either. */
-  private end(silentMs: number): void {
-    for (const one of this.watched) {
-      const { isOwed } = one.debt
-      if (isOwed && one.quietMs < silentMs / 2) continue
-      this.watched.delete(one)
-      one.socket.destroy(isOwed ? unreached('CONNECTION_SILENT', 'Postgres went silent') : undefined)
+  /** Also ends idle connections, which costs nothing. Postgres itself cancels a statement before it is silent for so long. */
+  private endQuiet(silentMs: number): void {
+    for (const [socket, quietMs] of this.quietMs) {
+      if (quietMs < silentMs) continue
+      this.quietMs.delete(socket)
+      socket.destroy(unreached('CONNECTION_SILENT', 'Postgres went silent'))
     }
   }
 }

@@ -1,14 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import postgres from 'postgres'
 import { urlsIn } from '../hosts.ts'
-import { noQueries } from '../metrics/counts.ts'
-import { connecting, connectMs, type Target, tlsModeOf } from './connect.ts'
+import { connectMs, type Target, type Writer } from './connect.ts'
 import { isPassing, unreached } from './errors.ts'
-import { watched } from './queries.ts'
+import { openPool } from './pool.ts'
 import { Silence } from './silence.ts'
-import { padding } from './workarounds.ts'
 
-/** How long servers are asked again and again before who wants one is told that none writes. */
+/** How long servers are probed before the caller gets the error. */
 const patienceMs = 2_000
 const restMs = 50
 
@@ -16,15 +13,7 @@ interface Server extends Target {
   url: string
 }
 
-/** Of several servers the one that writes; the others follow it, and one of them will, once it is gone. */
-export interface Writer {
-  /** @throws an error of the connection while there is none, or what a server refuses us with. */
-  find(): Promise<Server>
-  /** A connection to it has ended: it may be another one by now. */
-  lost(server: Target): void
-}
-
-/** A URL for each server; which of them is wanted we see to ourselves. */
+/** A URL for each server; `openWriter` reads what the URL wants of them. */
 export function serverUrls(databaseUrl: string): string[] {
   return urlsIn(databaseUrl).map((one) => {
     const url = new URL(one)
@@ -33,12 +22,14 @@ export function serverUrls(databaseUrl: string): string[] {
   })
 }
 
-/** Undefined where one server is named, and nothing is said of it. */
-export function openWriter(databaseUrl: string, silence: Silence): Writer | undefined {
+/** Undefined for one server of any kind. */
+export function openWriter(databaseUrl: string, silence: Silence): Writer<Server> | undefined {
   const [first = ''] = urlsIn(databaseUrl)
   const servers = serverUrls(databaseUrl).map(serverAt)
-  const isTold = ['read-write', 'primary'].includes(new URL(first).searchParams.get('target_session_attrs')!)
-  if (servers.length < 2 && !isTold) return undefined
+  const isWanted = ['read-write', 'primary'].includes(
+    new URL(first).searchParams.get('target_session_attrs')!,
+  )
+  if (servers.length < 2 && !isWanted) return undefined
   let known: Server | undefined
   let finding: Promise<Server> | undefined
 
@@ -49,7 +40,7 @@ export function openWriter(databaseUrl: string, silence: Silence): Writer | unde
   }
 }
 
-/** The URL of the server that writes now, for who needs but one connection. @throws as `find` does */
+/** The URL of the server that writes now, for callers of a single connection. @throws as `find` does */
 export async function writerUrl(databaseUrl: string): Promise<string> {
   const silence = new Silence()
   try {
@@ -65,7 +56,7 @@ function serverAt(url: string): Server {
   return { url, host: [hostname.replace(/^\[|\]$/g, '')], port: [Number(port || 5432)] }
 }
 
-/** Asks all at once, for one that is gone may take long to say nothing. */
+/** Probes all at once, because a dead server may answer late or never. */
 async function firstThatWrites(servers: Server[], silence: Silence): Promise<Server> {
   const until = performance.now() + patienceMs
   let isOver = false
@@ -93,19 +84,7 @@ async function firstThatWrites(servers: Server[], silence: Silence): Promise<Ser
 
 /** @throws when it cannot be reached, or only reads. */
 async function requireWriting({ url }: Server, silence: Silence): Promise<void> {
-  const sockets = connecting(silence, { tls: tlsModeOf(url), isPooled: true, silentMs: connectMs })
-  const opened = postgres(url, {
-    max: 1,
-    connect_timeout: connectMs / 1_000,
-    ssl: false,
-    ...{ socket: sockets.connect },
-    onnotice: () => {},
-    fetch_types: false,
-    prepare: false,
-    connection: { application_name: 'docket', ...padding } as Record<string, string>,
-  })
-  const told = { onStandby: () => {}, counts: noQueries() }
-  const sql = watched(opened, { silence, limitMs: connectMs, repeats: false, ...told })
+  const sql = openPool({ url, silence, pooler: 'on', connections: 1, statementMs: connectMs })
   try {
     const [row] = await sql<
       { readsOnly: string }[]

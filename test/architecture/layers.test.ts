@@ -86,6 +86,29 @@ test('no two modules import each other, and the own servers know nobody', () => 
   expect(local.filter(({ name, isPackage }) => !isPackage && !isIn(name, 'src/local'))).toEqual([])
 })
 
+/** Circles that are still to go. */
+const knownCircles = ['modules/events/frames.ts', 'modules/events/reauthorize.ts']
+
+test('no file imports itself through others, not even for a type', () => {
+  const sources = product()
+  const paths = new Set(sources.map(({ path }) => path))
+  const imports = new Map(
+    sources.map((source) => [
+      source.path,
+      importsOf(source).flatMap(({ name }) => (paths.has(name) ? name : [])),
+    ]),
+  )
+  const reaches = (from: string, goal: string, seen = new Set<string>()): boolean =>
+    imports.get(from)!.some((name) => {
+      if (name === goal) return true
+      if (seen.has(name)) return false
+      seen.add(name)
+      return reaches(name, goal, seen)
+    })
+  const inCircles = [...paths].filter((path) => reaches(path, path))
+  expect(inCircles.filter((path) => !knownCircles.includes(path))).toEqual([])
+})
+
 const mostFiles = 16
 
 test(`a room holds at most ${mostFiles} files`, () => {
