@@ -51,14 +51,12 @@ export function openDatabase(config: Config, counts?: Counts['queries']): Databa
     settings: byCase,
     counts: counts?.chores,
   })
+  const pools = { reads, expensive, commits, chores }
   return {
-    reads,
-    expensive,
-    commits,
-    chores,
+    ...pools,
     // Everything is answered by now. postgres.js would wait for connections that broke and were not used since.
     async close() {
-      await Promise.all([reads, expensive, commits, chores].map((sql) => sql.end({ timeout: 1 })))
+      await Promise.all(Object.values(pools).map((sql) => sql.end({ timeout: 1 })))
       silence.close()
     },
   }
