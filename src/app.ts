@@ -2,7 +2,6 @@ import { Elysia } from 'elysia'
 import { accountRoutes } from '../modules/accounts/routes.ts'
 import { batch } from '../modules/batch/routes.ts'
 import { events } from '../modules/events/routes.ts'
-import { feedReads } from '../modules/feeds/reads.ts'
 import { feedRoutes } from '../modules/feeds/routes.ts'
 import { history } from '../modules/history/routes.ts'
 import { mailRoutes } from '../modules/mail/routes.ts'
@@ -46,7 +45,7 @@ export function createApp(services: Services) {
         .use(tokenRoutes(http, services))
         .use(routesOf([...modules, batch, undo, events, history], http, services))
         .use(serviceAccountRoutes(http, services))
-        .use(feedRoutes(http, feedReads(services)))
+        .use(feedRoutes(http, services))
         .use(webhookRoutes(http, services)),
     )
   methods.learn(app.routes)

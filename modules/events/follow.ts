@@ -1,20 +1,16 @@
 import type { Made } from '../../src/commit/recent.ts'
-import { unavailable } from '../../src/wire/refusals.ts'
 import type { Reading } from '../../src/commands/query.ts'
+import type { Following } from '../../src/followers/following.ts'
+import { requireSeen } from '../../src/reads/lookups.ts'
 import type { Seen } from '../../src/reads/role-lookup.ts'
 import type { Services } from '../../src/services.ts'
-import { type Frames, openFrames } from './frames.ts'
-import { lastEventIdHeader } from './parameters.ts'
-import { openReauthorize, openStillSeen, type Position } from './reauthorize.ts'
+import { unavailable } from '../../src/wire/refusals.ts'
 import { beginning, type Chunks, encode, nothingNew, silentMs } from '../../src/wire/server-sent.ts'
+import { type Frames, openFrames, type Position } from './frames.ts'
+import { ahead, lastEventIdHeader } from './parameters.ts'
 
 /** After how many events that are not for it a stream is told its place. */
 const mostUntold = 1_000
-
-type Means = Pick<
-  Services,
-  'authenticate' | 'database' | 'findRole' | 'followers' | 'oldestKept' | 'recent' | 'versions'
->
 
 /** Where a stream begins, and what it shows. */
 export interface Start {
@@ -23,12 +19,17 @@ export interface Start {
   types: string[] | null
 }
 
+/** What a stream's reader may see, and the version up to which the reader certainly may see all. */
+interface Sight {
+  seen: Seen
+  held: Made
+}
+
 /** What a stream of one project sends. Whether its reader may see it is known before it is sent. */
-export function openFollow(means: Means) {
-  const { followers } = means
-  const framesAfter = openFrames(means)
-  const reauthorize = openReauthorize(means, lastEventIdHeader)
-  const stillSeen = openStillSeen(means)
+export function openFollow(services: Services) {
+  const { followers } = services
+  const framesAfter = openFrames(services)
+  const stillSeen = openStillSeen(services)
 
   return async function* follow(reading: Reading, start: Start, signal: AbortSignal): Chunks {
     let { seen } = start
@@ -53,8 +54,10 @@ export function openFollow(means: Means) {
         const leftMs = saidAt + silentMs - performance.now()
         if (leftMs > 0) {
           const version = await following.moved(seen.version, leftMs)
-          seen = version ? { ...seen, version } : await reauthorize(reading, seen.projectId, position)
-          if (!version) held = seen // which may be one that was before, where some were lost
+          seen = version
+            ? { ...seen, version }
+            : await reauthorize(services, reading, seen.projectId, position)
+          if (!version) held = seen // which may be an older one, where events were lost
           continue
         }
         yield nothingNew(idOf(position.seq))
@@ -62,6 +65,50 @@ export function openFollow(means: Means) {
       ;[told, saidAt] = [position.seq, performance.now()]
     }
   }
+}
+
+/**
+ * Checks that a reader may see what was read for them. Roles are read again unless all changes since the last check were
+ * committed by this process just now, and none changed a role.
+ * @throws Refusal 400, 401 or 404
+ */
+export function openStillSeen(means: Pick<Services, 'authenticate' | 'findRole' | 'recent'>) {
+  return async (
+    reading: Reading,
+    { seen, held, position }: Sight & { position: Position },
+    frames: Frames,
+    following: Following,
+  ): Promise<Sight> => {
+    if (frames.end.seq === position.seq) {
+      // Nothing was read: the stream may have been notified of events that are lost.
+      following.forget(position.seq)
+      const now = await reauthorize(means, reading, seen.projectId, position)
+      return { seen: now, held: now }
+    }
+    const caller = await means.authenticate.caller(reading.request)
+    const plain = means.recent.plainSince(seen.projectId, held)
+    if (plain && plain.version >= Math.max(frames.end.seq, seen.version, following.beyond))
+      return { seen, held: plain }
+    const now = await frames.seenBy(caller)
+    // The shared check may be older than this reader's own.
+    return { seen: seen.version > now.version ? seen : now, held: now }
+  }
+}
+
+/**
+ * Checks token and role of a reader who waited, and that the reader's events were not lost in a failover or a restore.
+ * @throws Refusal 400, 401 or 404
+ */
+async function reauthorize(
+  { authenticate, findRole }: Pick<Services, 'authenticate' | 'findRole'>,
+  { request }: Reading,
+  projectId: string,
+  { seq, id }: Position,
+): Promise<Seen> {
+  const seen = await requireSeen(findRole, await authenticate.caller(request), projectId)
+  const { version } = seen
+  if (seq > version || (id !== undefined && id !== (idAt(seen, seq) ?? id))) throw ahead(lastEventIdHeader)
+  return seen
 }
 
 /** The event that made a version, if it is the one seen. */

@@ -1,21 +1,35 @@
 import { LRUCache } from 'lru-cache'
 import { type Caller, holderOf } from '../../src/identity/rights.ts'
+import { taskOf } from '../../src/log/rows.ts'
+import { batched } from '../../src/postgres/batch.ts'
+import { requireKept } from '../../src/reads/kept.ts'
+import { pageBytes } from '../../src/reads/pages.ts'
+import { requireSeen } from '../../src/reads/lookups.ts'
 import type { Seen } from '../../src/reads/role-lookup.ts'
 import type { Services } from '../../src/services.ts'
-import { notFound } from '../../src/wire/refusals.ts'
-import { openNext } from './next.ts'
-import type { Position } from './reauthorize.ts'
+import { encode } from '../../src/wire/server-sent.ts'
+import { ahead, lastEventIdHeader } from './parameters.ts'
+import { openPeople } from './people.ts'
+import { byRange, type Range, type RangeRow, readRanges } from './rows.ts'
 import { eventView } from './schema.ts'
 import type { ReadEvent } from './views.ts'
-import { encode } from '../../src/wire/server-sent.ts'
 
 /** Events that are encoded at once, at most. */
 const mostAtOnce = 100
-/** Frames kept for streams at the same position, in bytes, and how long. */
-const keptBytes = 33_554_432
-const keptMs = 2_000
+/** Frames cached for streams at the same position, in bytes, and how long. */
+const cachedBytes = 33_554_432
+const cachedMs = 2_000
 /** The bytes that frames take beside their text. */
 const ownBytes = 500
+/** Ranges read in one query, at most, the bytes of each, and of all. */
+const together = { keys: 20, slots: 2 }
+const bounds = { bytesOfOne: 262_144, bytes: pageBytes }
+
+/** A reader's place: a seq, and the event that the reader knows at this seq, if any. */
+export interface Position {
+  seq: number
+  id?: string | undefined
+}
 
 /** Events as streams send them. */
 export interface Frames {
@@ -27,57 +41,69 @@ export interface Frames {
   seenBy(caller: Caller): Promise<Seen>
 }
 
-type Means = Pick<
-  Services,
-  'authenticate' | 'database' | 'findRole' | 'followers' | 'oldestKept' | 'recent' | 'versions'
->
-
 /** Reads and encodes the events after a position, once for all streams at that position. */
-export function openFrames(means: Means) {
-  const next = openNext(means)
+export function openFrames(services: Services) {
+  const next = openNext(services)
 
-  async function read(seen: Seen, position: Position): Promise<Frames> {
-    const { projectId, version } = seen
+  async function read({ projectId, version }: Seen, position: Position): Promise<Frames> {
     const { seq: after, id: afterId } = position
     const upTo = Math.min(version, after + mostAtOnce)
-    const events = await next({ projectId, after, afterId, upTo, limit: mostAtOnce })
-    const framed = events.map((event) => {
+    const read = await next({ projectId, after, afterId, upTo, limit: mostAtOnce })
+    const events = read.map((event) => {
       const data = JSON.stringify(eventView.of(event))
       return { type: event.type, text: `id: ${event.seq}\nevent: ${event.type}\ndata: ${data}\n\n` }
     })
-    const bytes = encode(framed.map(({ text }) => text).join(''))
-    const last = events.at(-1)
+    const bytes = encode(events.map(({ text }) => text).join(''))
+    const last = read.at(-1)
     const end = last ? { seq: last.seq, id: last.id } : position
-    return { events: framed, bytes, end, seenBy: openSeenBy(means, projectId, last) }
+    return { events, bytes, end, seenBy: openSeenBy(services, projectId, last) }
   }
 
-  const kept = new LRUCache<string, Frames, { seen: Seen; position: Position }>({
-    ...{ maxSize: keptBytes, ttl: keptMs, ignoreFetchAbort: true },
+  const cached = new LRUCache<string, Frames, { seen: Seen; position: Position }>({
+    ...{ maxSize: cachedBytes, ttl: cachedMs, ignoreFetchAbort: true },
     sizeCalculation: ({ bytes }) => ownBytes + 3 * bytes.length,
     fetchMethod: (_key, _stale, { context: { seen, position } }) => read(seen, position),
   })
   return async (seen: Seen, position: Position): Promise<Frames> => {
-    if (means.followers.countOf(seen.projectId) < 2) return read(seen, position)
-    // With the event's id: after a failover the log may go on otherwise.
+    if (services.followers.countOf(seen.projectId) < 2) return read(seen, position)
+    // With the event's id: after a failover the event at this seq may differ.
     const key = `${seen.projectId} ${position.seq} ${position.id}`
-    const frames = (await kept.fetch(key, { context: { seen, position } }))!
-    if (frames.events.length === 0) kept.delete(key)
+    const frames = (await cached.fetch(key, { context: { seen, position } }))!
+    if (frames.events.length === 0) cached.delete(key)
     return frames
   }
 }
 
-function openSeenBy(
-  { findRole, versions }: Pick<Services, 'findRole' | 'versions'>,
-  projectId: string,
-  last: ReadEvent | undefined,
-) {
+/**
+ * Reads the next events of projects for many streams in one query. Events that this process has just committed are not
+ * read again. Empty if the events were lost with a failed primary, or if other ranges filled the query.
+ * @throws Refusal 400 if another event came before them than was known, 410
+ */
+function openNext({ authenticate, database: { reads: sql }, oldestKept, recent }: Services) {
+  const peopleOf = openPeople(sql, authenticate)
+  const read = batched(together, async (ranges: Range[]) => {
+    const known = ranges.map((range) => recent.after(range))
+    const others = ranges.filter((_, n) => !known[n])
+    const rows = others.length > 0 ? byRange(others, await readRanges(sql, others, bounds)) : []
+    const all = known.map((events) => events ?? rows.shift()!)
+    const people = await peopleOf(all.flat())
+    return all.map((events) => events.map((event) => ({ taskId: taskOf(event), ...event, people })))
+  })
+  return async (range: Range): Promise<ReadEvent[]> => {
+    const events = await read(range)
+    const first = events[0] as Partial<RangeRow> | undefined
+    if (first?.previousId && first.previousId !== range.afterId) throw ahead(lastEventIdHeader)
+    if (first?.seq !== range.after + 1) await requireKept(oldestKept, range.projectId, range.after)
+    return events
+  }
+}
+
+function openSeenBy({ findRole, versions }: Services, projectId: string, last: ReadEvent | undefined) {
   const checks = new Map<string, Promise<Seen>>()
   async function check(caller: Caller): Promise<Seen> {
     // The project has moved on: to compare versions first would only take time.
     if (last) versions.heard({ projectId, version: last.seq, lastEventId: last.id })
-    const seen = await findRole(caller, projectId)
-    if (!seen) throw notFound('Project')
-    return seen
+    return requireSeen(findRole, caller, projectId)
   }
   return (caller: Caller): Promise<Seen> => {
     const holder = holderOf(caller)

@@ -1,18 +1,18 @@
-import { isId } from '../../src/ids.ts'
+import type { Query, Reading } from '../../src/commands/query.ts'
 import { gone, requireKept } from '../../src/reads/kept.ts'
 import { nextLink, textOf } from '../../src/reads/pages.ts'
+import { requireSeen } from '../../src/reads/lookups.ts'
 import type { Seen } from '../../src/reads/role-lookup.ts'
 import { etagAt } from '../../src/reads/versions.ts'
+import type { Services } from '../../src/services.ts'
 import { type CachedBody, pathOf, versionHeader } from '../../src/wire/answers.ts'
 import { notFound } from '../../src/wire/refusals.ts'
 import { asksForStream } from '../../src/wire/server-sent.ts'
-import type { Query, Reading } from '../../src/commands/query.ts'
-import type { Services } from '../../src/services.ts'
 import { openFollow } from './follow.ts'
-import { openLongPoll } from './long-poll.ts'
-import { ahead, badLastEventId, lastEventId, lastEventIdHeader } from './parameters.ts'
-import { type Asked, EventsQuery, readAsked } from './parameters.ts'
+import { openLongPoll } from './hold.ts'
 import { costOfLooking, eventsAt } from './pages.ts'
+import { ahead, type Asked, badLastEventId, EventsQuery, lastEventId } from './parameters.ts'
+import { lastEventIdHeader, readAsked } from './parameters.ts'
 import { eventView, streamedEvents } from './schema.ts'
 import { openStream } from './stream.ts'
 
@@ -21,14 +21,14 @@ const about = `In order, each once. Begin after 0, or after the Docket-Version o
 const streamed =
   ' With `Accept: text/event-stream` the same comes as server-sent events, for as long as it is read: `id` is the seq, `event` the type, `data` the event. It begins after `Last-Event-ID`, else after `after`, else now; an event of type `end` says why a stream ends.'
 
-/** What may be asked of the history. */
-export function eventReads(services: Services) {
-  const { config, findRole, oldestKept } = services
+/** A project's log, oldest first: a page, a held page, or a stream. */
+export function listEvents(services: Services): Query {
+  const { config, findRole, oldestKept, serve } = services
   const hold = openLongPoll(services)
   const stream = openStream(services)
   const follow = openFollow(services)
-  const answer = openAnswer(services)
-  const list: Query = {
+  const pageOf = openPageOf(services)
+  return {
     about: about + streamed,
     input: EventsQuery,
     shows: eventView,
@@ -41,12 +41,11 @@ export function eventReads(services: Services) {
       const asked = readAsked(query)
       const isStream = asksForStream(request)
       const known = isStream ? lastEventId(request) : null
-      const first = isId(id) && (await findRole(caller, id))
-      if (!first) throw notFound('Project')
+      const first = await requireSeen(findRole, caller, id)
       // A stream begins after what its reader had last, else where it is told, else now.
       const after = known ?? (isStream && query.after === undefined ? first.version : asked.after)
       if (after > first.version) throw ahead(known === null ? 'after' : lastEventIdHeader)
-      // Of what a page shows that is kept ready, events may be gone by now; a stream is refused before it begins.
+      // Events on a cached page may have expired; a stream is rejected before it begins.
       const mayBeGone = after < first.version && (isStream || config.historyDays > 0)
       if (mayBeGone) await requireKept(oldestKept, id, after)
       if (isStream) {
@@ -55,22 +54,12 @@ export function eventReads(services: Services) {
         return stream(reading, (signal) => follow(reading, start, signal), more)
       }
       const seen = asked.waitMs > 0 ? await hold(reading, first, asked) : first
-      return answer(reading, seen, asked)
+      const etag = etagAt(seen, `.${seen.renaming}`)
+      const build = () => pageOf(reading, seen, asked, etag)
+      const answer = await serve(request, pathOf(request), etag, build, seen.version)
+      answer.headers.append('vary', 'Accept') // a stream is another form
+      return answer
     },
-  }
-  return { list }
-}
-
-/** A page, which is not what a stream is: who keeps it must look at what is asked for. */
-function openAnswer(services: Services) {
-  const pageOf = openPageOf(services)
-  return async (reading: Reading, seen: Seen, asked: Asked): Promise<Response> => {
-    const { request } = reading
-    const etag = etagAt(seen, `.${seen.renaming}`)
-    const build = () => pageOf(reading, seen, asked, etag)
-    const answer = await services.serve(request, pathOf(request), etag, build, seen.version)
-    answer.headers.append('vary', 'Accept')
-    return answer
   }
 }
 

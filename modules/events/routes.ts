@@ -1,6 +1,6 @@
 import type { Module } from '../../src/module.ts'
-import { eventReads } from './reads.ts'
+import { listEvents } from './reads.ts'
 
 export const events: Module = {
-  reads: (services) => [['/projects/:id/events', eventReads(services).list, 'List events']],
+  reads: (services) => [['/projects/:id/events', listEvents(services), 'List events']],
 }

@@ -1,36 +1,51 @@
-import type { Reading } from '../../src/commands/query.ts'
+import type { Query, Reading } from '../../src/commands/query.ts'
 import { mostTold } from '../../src/followers/standing.ts'
 import { reaches } from '../../src/identity/rights.ts'
 import type { Services } from '../../src/services.ts'
 import { unavailable } from '../../src/wire/refusals.ts'
 import { beginning, type Chunks, encode, nothingNew, silentMs } from '../../src/wire/server-sent.ts'
+import { openStream } from '../events/stream.ts'
+import { manyEventsView, streamedVersions } from './schema.ts'
 
-/**
- * What a stream of all projects of its reader sends: each with its version, and then those that have moved, came or went.
- * What is told was seen together with the right to see it; whether the token still holds is asked before it is sent.
- */
-export function openOverview({ authenticate, followers }: Pick<Services, 'authenticate' | 'followers'>) {
-  return async function* overview({ request, caller }: Reading, signal: AbortSignal): Chunks {
-    if (followers.hasEnded()) throw unavailable('This process ends')
-    const listener = await followers.listen(caller.userId, signal)
-    yield beginning()
-    let saidAt = performance.now()
-    while (!signal.aborted) {
-      if (followers.hasEnded()) throw unavailable('This process ends')
-      const leftMs = saidAt + silentMs - performance.now()
-      if (leftMs > 0) await listener.news(leftMs)
-      const now = await authenticate.caller(request)
-      const states = listener.take().filter(({ projectId }) => reaches(now, projectId))
-      const text = states.map(messageOf).join('') + (listener.takeMore() ? more : '')
-      if (!text && performance.now() < saidAt + silentMs) continue
-      yield text ? encode(text) : nothingNew()
-      saidAt = performance.now()
-    }
+const about =
+  'Server-sent events: first every project that the caller may see with its version, as `{projectId, version}`, then each that has moved, or came. One that is out of sight (deleted, or the caller was removed) comes with the version null. Of more than 1,000 projects 1,000 are told, first those with the lowest ids, and an event of type `more` says that there are others: `GET /projects` lists them, `POST /events/read` reads what happens there. These are states and not a history: who reconnects gets all of them again, who is slow the newest of each.'
+
+export function followProjects(services: Services): Query {
+  const stream = openStream(services)
+  return {
+    about,
+    called: { id: 'followProjects', tag: 'Events' },
+    shows: manyEventsView,
+    streams: streamedVersions,
+    onlyStreams: true,
+    read: async (reading) => stream(reading, (signal) => overview(services, reading, signal)),
   }
 }
 
-/** Without a name, so that `onmessage` of an EventSource hears it, and without an id, for there is no place to resume. */
+/** A version was read together with the right to see it; the token is checked before it is sent. */
+async function* overview(
+  { authenticate, followers }: Services,
+  { request, caller }: Reading,
+  signal: AbortSignal,
+): Chunks {
+  if (followers.hasEnded()) throw unavailable('This process ends')
+  const listener = await followers.listen(caller.userId, signal)
+  yield beginning()
+  let saidAt = performance.now()
+  while (!signal.aborted) {
+    if (followers.hasEnded()) throw unavailable('This process ends')
+    const leftMs = saidAt + silentMs - performance.now()
+    if (leftMs > 0) await listener.news(leftMs)
+    const now = await authenticate.caller(request)
+    const states = listener.take().filter(({ projectId }) => reaches(now, projectId))
+    const text = states.map(messageOf).join('') + (listener.takeMore() ? more : '')
+    if (!text && performance.now() < saidAt + silentMs) continue
+    yield text ? encode(text) : nothingNew()
+    saidAt = performance.now()
+  }
+}
+
+/** Without a name, so that `onmessage` of an EventSource receives it, and without an id: no stream can resume there. */
 const messageOf = (state: object): string => `data: ${JSON.stringify(state)}\n\n`
 
-/** By a name, so that nobody takes it for a project. */
 const more = `event: more\ndata: ${JSON.stringify({ told: mostTold })}\n\n`

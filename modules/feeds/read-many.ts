@@ -1,19 +1,24 @@
-import type { Reading } from '../../src/commands/query.ts'
+import type { Static } from '@sinclair/typebox'
+import type { Query, Reading } from '../../src/commands/query.ts'
 import type { Caller } from '../../src/identity/rights.ts'
-import type { Sql } from '../../src/postgres/database.ts'
 import { isId } from '../../src/ids.ts'
+import type { Sql } from '../../src/postgres/database.ts'
+import { gone, requireKept } from '../../src/reads/kept.ts'
 import { firstOf, pageBytes } from '../../src/reads/pages.ts'
+import { sampleId } from '../../src/schema/answer.ts'
 import type { Services } from '../../src/services.ts'
-import { aheadIn, type AskedOfMany } from './positions.ts'
+import { page } from '../../src/wire/answers.ts'
+import { openHold } from '../events/hold.ts'
 import { withPeople } from '../events/people.ts'
 import { byRange, readRanges } from '../events/rows.ts'
-import { requireKept } from '../../src/reads/kept.ts'
-import { sharesOf } from './shares.ts'
 import { type ReadEvent, shownEvent } from '../events/views.ts'
+import { aheadIn, manyEventsView, ReadMany, readPositions } from './schema.ts'
 
-/** Projects that one seat of who waits is for, at most. */
+const about =
+  'A read, although a POST: it takes no Idempotency-Key. Answers at most `limit` events, of each project in order and without a gap, and 1 MiB; none goes before the others for long. `after` says where to go on, and can be sent back as it is. `wait` holds the answer while there is nothing to tell.'
+
+/** Projects for which a held request takes one seat, at most. */
 const projectsPerSeat = 100
-
 /** As many projects are read for the cost of a plain read. */
 const projectsOfRead = 10
 
@@ -24,14 +29,44 @@ interface Standing {
   gone: string[]
 }
 
-type Means = Pick<Services, 'authenticate' | 'followers' | 'oldestKept' | 'findRole' | 'spend'>
-
 /** Reads the feeds of many projects, each from a place of its own: in three statements, and two more after each wait. */
-export function openReadMany(means: Means) {
-  const { oldestKept, spend } = means
-  const look = openLook(means)
-  const hold = openHold(means, look)
-  const show = async (sql: Sql, { places, gone }: Standing, limit: number): Promise<string> => {
+export function readManyEvents(services: Services): Query {
+  const { spend } = services
+  const hold = openHold(services)
+  const show = openShow(services)
+
+  async function read(reading: Reading, positions: Map<string, number>, limit: number, waitMs: number) {
+    const look = (caller: Caller) => standingOf(services, caller, positions)
+    const first = await spend(reading.caller, 1 + positions.size / projectsOfRead, async (sql) => {
+      const standing = await look(reading.caller)
+      return waitMs > 0 && !hasNews(standing) ? standing : show(sql, standing, limit)
+    })
+    if (typeof first === 'string') return first
+    const seats = Math.max(1, Math.ceil(first.places.length / projectsPerSeat))
+    const projectsIn = ({ places }: Standing) => places
+    const standing = await hold(reading, first, { waitMs, seats, projectsIn, hasNews, look })
+    return spend(reading.caller, 1, (sql) => show(sql, standing, limit))
+  }
+
+  return {
+    about,
+    called: { id: 'readEvents', tag: 'Events' },
+    body: ReadMany,
+    shows: manyEventsView,
+    refuses: [aheadIn(sampleId), gone(17, sampleId)],
+    async read(reading) {
+      const asked = reading.body as Static<typeof ReadMany>
+      const { limit = 100, wait = 0 } = asked
+      const body = await read(reading, readPositions(asked), limit, wait * 1_000)
+      return page(reading.request, { etag: '', body, link: null })
+    },
+  }
+}
+
+/** @throws Refusal 410 */
+const openShow =
+  ({ oldestKept }: Services) =>
+  async (sql: Sql, { places, gone }: Standing, limit: number): Promise<string> => {
     const waiting = places.map(({ after, version }) => version - after)
     const shares = sharesOf(waiting, limit)
     const ranges = places.flatMap(({ projectId, after }, n) => {
@@ -47,62 +82,42 @@ export function openReadMany(means: Means) {
     return bodyOf(places, await withPeople(sql, rows), gone)
   }
 
-  return async (reading: Reading, asked: AskedOfMany): Promise<string> => {
-    const { caller } = reading
-    const first = await spend(caller, 1 + asked.positions.length / projectsOfRead, async (sql) => {
-      const standing = await look(caller, asked)
-      return asked.waitMs > 0 && !hasNews(standing) ? standing : show(sql, standing, asked.limit)
-    })
-    if (typeof first === 'string') return first
-    const standing = await hold(reading, asked, first)
-    return spend(caller, 1, (sql) => show(sql, standing, asked.limit))
-  }
+/** @throws Refusal 400 */
+async function standingOf(
+  { findRole }: Pick<Services, 'findRole'>,
+  caller: Caller,
+  positions: Map<string, number>,
+): Promise<Standing> {
+  const asked = [...positions.keys()]
+  const seen = await Promise.all(asked.map((id) => (isId(id) ? findRole(caller, id) : undefined)))
+  const places = seen.flatMap((one) => {
+    if (!one) return []
+    const { projectId, version } = one
+    const after = positions.get(projectId)!
+    if (after > version) throw aheadIn(projectId)
+    return { projectId, after, version }
+  })
+  return { places, gone: asked.filter((_, n) => !seen[n]) }
 }
-
-type Look = ReturnType<typeof openLook>
-
-const openLook =
-  ({ findRole }: Means) =>
-  /** @throws Refusal 400 */
-  async (caller: Caller, { positions }: AskedOfMany): Promise<Standing> => {
-    const asked = positions.map(({ projectId }) => projectId)
-    const seen = await Promise.all(asked.filter(isId).map((id) => findRole(caller, id)))
-    const versions = new Map(seen.flatMap((one) => (one ? [[one.projectId, one.version]] : [])))
-    const places = positions.flatMap(({ projectId, after }) => {
-      const version = versions.get(projectId)
-      if (version !== undefined && after > version) throw aheadIn(projectId)
-      return version === undefined ? [] : { projectId, after, version }
-    })
-    const gone = asked.filter((id) => versions.get(id) === undefined)
-    return { places, gone }
-  }
-
-/** Holds who asks until there is something to tell them; what they may see is looked at whenever they are woken. */
-const openHold =
-  ({ authenticate, followers }: Means, look: Look) =>
-  async ({ request, caller, turn }: Reading, asked: AskedOfMany, first: Standing): Promise<Standing> => {
-    const until = performance.now() + asked.waitMs
-    let standing = first
-    const seats = Math.ceil(standing.places.length / projectsPerSeat)
-    const leave = followers.acquire(caller.userId, Math.max(1, seats))
-    turn.end()
-    try {
-      while (!hasNews(standing)) {
-        const leftMs = until - performance.now()
-        if (leftMs <= 0 || followers.hasEnded() || request.signal.aborted) break
-        const following = followers.follow(standing.places, request.signal)
-        await following.moved(following.beyond, leftMs)
-        following.end()
-        standing = await look(await authenticate.caller(request), asked)
-      }
-      return standing
-    } finally {
-      leave()
-    }
-  }
 
 const hasNews = ({ places, gone }: Standing): boolean =>
   gone.length > 0 || places.some(({ after, version }) => version > after)
+
+/**
+ * Divides `limit` rows among projects: each gets all it has, up to a most that is the same for all, and at least one where
+ * it has any, so that together they may get more than `limit`.
+ */
+export function sharesOf(waiting: number[], limit: number): number[] {
+  const shares = waiting.map(() => 0)
+  const those = [...waiting.keys()].filter((n) => waiting[n]! > 0).sort((a, b) => waiting[a]! - waiting[b]!)
+  let left = limit
+  those.forEach((n, i) => {
+    const share = Math.min(waiting[n]!, Math.max(1, Math.ceil(left / (those.length - i))))
+    shares[n] = share
+    left -= share
+  })
+  return shares
+}
 
 /** As many events as a page holds, by project in the order asked, and where to go on. */
 function bodyOf(places: Standing['places'], events: ReadEvent[], gone: string[]): string {

@@ -1,4 +1,4 @@
-import { isId } from '../../src/ids.ts'
+import { requireSeen } from '../../src/reads/lookups.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { pageOf } from '../../src/reads/pages.ts'
 import { etagAt, type Versioned } from '../../src/reads/versions.ts'
@@ -37,8 +37,7 @@ function projectHistory(services: Services): Query {
     refuses: [notFound('Project')],
     async read({ request, caller, query, params: { id = '' } }) {
       const wanted = readWanted(query)
-      const seen = isId(id) && (await findRole(caller, id))
-      if (!seen) throw notFound('Project')
+      const seen = await requireSeen(findRole, caller, id)
       const etag = etagAt(seen, `.${seen.renaming}${await tagOf([id])}`)
       const read = (sql: Sql) => eventsBack({ sql, oldestKept }, seen, wanted)
       const build = async () => {
@@ -63,8 +62,7 @@ function taskHistory(services: Services): Query {
     refuses: [notFound('Task')],
     async read({ request, caller, query, params: { id: taskId = '' } }) {
       const page = readTaskPage(query)
-      const trail = isId(taskId) && (await seeTrail(caller, taskId))
-      if (!trail) throw notFound('Task')
+      const trail = await requireSeen(seeTrail, caller, taskId, 'Task')
       const others = await Promise.all(trail.others.map((projectId) => findRole(caller, projectId)))
       const projectIds = [trail, ...others].flatMap((one: Versioned | undefined) => one?.projectId ?? [])
       // Not every caller may read the same projects.

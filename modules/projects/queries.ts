@@ -9,7 +9,9 @@ import { type Cut, cut, hasRoom, type Page, startOf } from '../../src/reads/page
 import type { Moment } from '../../src/log/as-of.ts'
 import { firstRows, sourcesOf } from '../../src/log/rows-at.ts'
 import { unprepared } from '../../src/postgres/queries.ts'
+import { openLookUp } from '../../src/reads/lookups.ts'
 import { nameTag, nameTagOf } from '../../src/reads/names.ts'
+import type { Versioned, Versions } from '../../src/reads/versions.ts'
 import { projects } from '../../drizzle/schema/projects.ts'
 import { known } from '../../src/postgres/columns.ts'
 
@@ -22,6 +24,21 @@ export interface ListedProject extends ProjectRow {
 
 const owner = (sql: Sql) => sql`
   u.name as owner_name, u.email as owner_email, ${nameTag(sql)} as name_tag`
+
+/** What a read must know of a project before it looks for a body: the last event of its row, and the tag of its owner's name. */
+interface SeenProject extends Versioned {
+  eventId: string
+  nameTag: string
+}
+
+export const openSeeProject = (sql: Sql, versions: Versions) =>
+  openLookUp<SeenProject>(sql, versions, {
+    joins: sql``,
+    projectId: sql`q.id`,
+    columns: sql`p.event_id, ${nameTagOf(sql, sql`p.owner_id`)}`,
+    make: (seen, [eventId, nameTag]) => ({ ...seen, eventId: eventId!, nameTag: nameTag! }),
+    follow: (seen) => versions.follow(seen),
+  })
 
 /** Projects by id, many in one query. */
 export function openProjects(sql: Sql) {

@@ -1,13 +1,20 @@
 import { notFound } from '../../src/wire/refusals.ts'
-import { isId } from '../../src/ids.ts'
 import { AsOfParameter, type Moment } from '../../src/log/as-of.ts'
 import { tagged } from '../../src/wire/etags.ts'
 import { Cursor, Limit, idPage, pageOf } from '../../src/reads/pages.ts'
 import { etagOf, notModified, page, pathOf } from '../../src/wire/answers.ts'
 import { Parameters } from '../../src/schema/input.ts'
 import type { Query, Reading } from '../../src/commands/query.ts'
+import { requireSeen } from '../../src/reads/lookups.ts'
 import type { Services } from '../../src/services.ts'
-import { type ListedProject, openPageEtags, openProjects, projectsOf, projectThen } from './queries.ts'
+import {
+  type ListedProject,
+  openPageEtags,
+  openProjects,
+  openSeeProject,
+  projectsOf,
+  projectThen,
+} from './queries.ts'
 import { projectView } from './schema.ts'
 
 /** What may be asked of projects. */
@@ -38,16 +45,16 @@ function openList({ database: { reads: sql }, serve }: Services): Query {
 }
 
 function openGet(services: Services): Query {
-  const { database, findRole, moments, serve } = services
+  const { database, moments, serve, versions } = services
   const findProject = openProjects(database.reads)
+  const see = openSeeProject(database.reads, versions)
   return {
     about: 'With its owner, as they are called now.',
     input: Parameters({ asOf: AsOfParameter() }),
     refuses: [...moments.refuses, notFound('Project')],
     shows: projectView,
     async read({ request, caller, params: { id = '' }, query: { asOf } }) {
-      const seen = isId(id) && (await findRole(caller, id))
-      if (!seen) throw notFound('Project')
+      const seen = await requireSeen(see, caller, id)
       if (asOf !== undefined) return showThen(services, { request, caller }, await moments.find(seen, asOf))
       const build = async () => {
         const project = await findProject(id)

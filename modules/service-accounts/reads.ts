@@ -1,6 +1,6 @@
 import { Parameters } from '../../src/schema/input.ts'
 import type { Query } from '../../src/commands/query.ts'
-import { isId } from '../../src/ids.ts'
+import { requireSeen } from '../../src/reads/lookups.ts'
 import { Cursor, cut, idPage, Limit, pageOf } from '../../src/reads/pages.ts'
 import { etagAt } from '../../src/reads/versions.ts'
 import type { Services } from '../../src/services.ts'
@@ -19,8 +19,7 @@ export function serviceAccountReads({ database, findRole, serve }: Services) {
     refuses: [notFound('Project')],
     async read({ request, caller, query, params: { id = '' } }) {
       const asked = idPage(query, 50, 200)
-      const seen = isId(id) && (await findRole(caller, id))
-      if (!seen) throw notFound('Project')
+      const seen = await requireSeen(findRole, caller, id)
       const etag = etagAt(seen, `.${seen.renaming}`)
       const build = async () => {
         const rows = await serviceAccountsOf(database.reads, id, asked)

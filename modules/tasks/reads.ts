@@ -1,6 +1,6 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
 import { notFound } from '../../src/wire/refusals.ts'
-import { isId } from '../../src/ids.ts'
+import { requireSeen } from '../../src/reads/lookups.ts'
 import { pageOf } from '../../src/reads/pages.ts'
 import { etagAt } from '../../src/reads/versions.ts'
 import { etagOf, page, pathOf } from '../../src/wire/answers.ts'
@@ -31,9 +31,7 @@ function openList({ database, findRole, moments, serve }: Services): Query {
     async read({ request, caller, query }) {
       const filter = readTaskFilter(query, caller)
       const { projectId } = filter
-      const named = projectId !== undefined
-      const seen = named && isId(projectId) ? await findRole(caller, projectId) : undefined
-      if (named && !seen) throw notFound('Project')
+      const seen = projectId === undefined ? undefined : await requireSeen(findRole, caller, projectId)
       const byDue = filter.sort.endsWith('dueDate')
       const key = (row: TaskRow) => (byDue ? [row.dueDate, row.id] : [row.id])
       if (query.asOf !== undefined) {
@@ -70,8 +68,7 @@ function openGet(services: Services, seeTask: SeeTask): Query {
       const { request, caller, params, query } = reading
       if (isOfPast(query)) return showThen(services, reading)
       const { id = '' } = params
-      const seen = isId(id) && (await seeTask(caller, id))
-      if (!seen) throw notFound('Task')
+      const seen = await requireSeen(seeTask, caller, id, 'Task')
       const build = async () => {
         const task = await findTask(caller, id)
         if (!task) throw notFound('Task')

@@ -5,7 +5,6 @@ export class Following implements Waiter {
   private isInDoubt = false
   private resolve: ((version?: number) => void) | undefined
   private timer: ReturnType<typeof setTimeout> | undefined
-  private dueAt = 0
 
   /** `beyond` is the last version that the reader was notified of. */
   constructor(
@@ -19,8 +18,8 @@ export class Following implements Waiter {
     this.isInDoubt = false
     if (isInDoubt || beyond > known) return Promise.resolve(isInDoubt ? undefined : beyond)
     this.beyond = known
-    this.dueAt = performance.now() + withinMs
-    this.timer ??= setTimeout(this.look, withinMs)
+    clearTimeout(this.timer)
+    this.timer = setTimeout(this.settle, withinMs)
     return new Promise((resolve) => (this.resolve = resolve))
   }
 
@@ -42,18 +41,9 @@ export class Following implements Waiter {
     this.wake()
   }
 
-  private settle(version?: number): void {
+  private readonly settle = (version?: number): void => {
     const { resolve } = this
     this.resolve = undefined
     resolve?.(version)
-  }
-
-  /** One timer for many waits: most waits end long before their time. */
-  private readonly look = (): void => {
-    this.timer = undefined
-    if (!this.resolve) return
-    const leftMs = this.dueAt - performance.now()
-    if (leftMs > 0) this.timer = setTimeout(this.look, leftMs)
-    else this.settle()
   }
 }

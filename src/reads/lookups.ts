@@ -1,10 +1,12 @@
 import { LRUCache } from 'lru-cache'
 import { type Caller, reaches } from '../identity/rights.ts'
+import { isId } from '../ids.ts'
 import { type Hits, noHits } from '../metrics/counts.ts'
 import type { Distribution } from '../metrics/distribution.ts'
 import { batched } from '../postgres/batch.ts'
 import type { Sql, SqlPart } from '../postgres/database.ts'
 import { readRows } from '../postgres/delimited-rows.ts'
+import { notFound } from '../wire/refusals.ts'
 import { lastRenaming } from './names.ts'
 import { type Pair, pairsOf, visibleProject } from './visible.ts'
 import type { Versioned, Versions } from './versions.ts'
@@ -26,6 +28,18 @@ export interface Kind<S extends Versioned> {
 
 /** Undefined where the caller or their token may not see the project. */
 export type LookUp<S> = (caller: Caller, id: string) => Promise<S | undefined>
+
+/** @throws Refusal 404 where the caller may not see it, or the id is malformed */
+export async function requireSeen<S>(
+  lookUp: LookUp<S>,
+  caller: Caller,
+  id = '',
+  noun = 'Project',
+): Promise<S> {
+  const seen = isId(id) ? await lookUp(caller, id) : undefined
+  if (!seen) throw notFound(noun)
+  return seen
+}
 
 /** Looks ids up for many requests in one query. */
 export function openLookUp<S extends Versioned>(

@@ -1,18 +1,14 @@
+import type { Role } from '../identity/rights.ts'
 import type { Hits } from '../metrics/counts.ts'
 import type { Distribution } from '../metrics/distribution.ts'
-import type { Role } from '../identity/rights.ts'
 import type { Sql } from '../postgres/database.ts'
 import { type LookUp, openLookUp } from './lookups.ts'
-import { nameTagOf } from './names.ts'
 import type { Versioned, Versions } from './versions.ts'
 
 /** A project as the caller sees it at the time of this request. Its version gives its lists their ETag. */
 export interface Seen extends Versioned {
   role: Role
   renaming: string
-  /** The last event of the project's own row, and the tag of its owner's name: its ETag. */
-  eventId: string
-  nameTag: string
 }
 
 export type FindRole = LookUp<Seen>
@@ -25,8 +21,8 @@ export const openFindRole = (sql: Sql, versions: Versions, counts?: Hits, waits?
     {
       joins: sql``,
       projectId: sql`q.id`,
-      columns: sql`p.event_id, ${nameTagOf(sql, sql`p.owner_id`)}, p.role`,
-      make: (seen, [eventId, nameTag, role]) => ({ ...seen, eventId, nameTag, role }) as Seen,
+      columns: sql`p.role`,
+      make: (seen, [role]) => ({ ...seen, role }) as Seen,
       follow: (seen) => versions.follow(seen),
     },
     counts,

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { openStillSeen } from '../../modules/events/reauthorize.ts'
+import { openStillSeen } from '../../modules/events/follow.ts'
 
 const versionOf = (version: number) => ({ version, lastEventId: `event-${version}` })
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { Scheduler } from '../../src/admission/scheduler.ts'
-import { openLongPoll } from '../../modules/events/long-poll.ts'
+import { openLongPoll } from '../../modules/events/hold.ts'
 import { type Client, invite, make, type Person, register, withToken } from '../support/client.ts'
 import { forFile, openTestService } from '../support/service.ts'
 import { expectRefusal } from './answers.ts'
@@ -50,7 +50,7 @@ test('who waits for some types is answered at the first wake-up after such an ev
     else await make(ada, `/tasks/${id}/comments`, { text: 'Oil it' })
     return undefined
   }
-  const follow = () => ({ moved, forget() {}, end() {} }) as never
+  const follow = () => ({ moved, end() {} }) as never
   const hold = openLongPoll({ ...services, followers: { ...services.followers, follow } })
   const first = (await services.findRole(caller, projectId))!
   const asked = { after: 0, limit: 10, types: ['comment.created'], waitMs: 60_000 }

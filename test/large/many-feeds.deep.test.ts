@@ -38,9 +38,9 @@ test('a read of many feeds looks at one event of each project at least, and at n
       expect([status, events.length]).toEqual([200, limit])
     })
     expect(cost.scans).not.toContain('Seq Scan')
-    // The project, its owner, its version and one event of each: some pages of an index and one of the table.
-    expect(cost.rows).toBeLessThanOrEqual(5 * projects + limit)
-    expect(cost.blocks).toBeLessThan(18 * projects)
+    // The project, its version and one event of each: some pages of an index and one of the table.
+    expect(cost.rows).toBeLessThanOrEqual(4 * projects + limit)
+    expect(cost.blocks).toBeLessThan(16 * projects)
     expect(cost.sortedRows).toBeLessThanOrEqual(projects)
   }
 })

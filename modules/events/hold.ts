@@ -1,0 +1,75 @@
+import type { Reading } from '../../src/commands/query.ts'
+import type { Moved } from '../../src/followers/hints.ts'
+import type { Caller } from '../../src/identity/rights.ts'
+import { requireSeen } from '../../src/reads/lookups.ts'
+import type { Seen } from '../../src/reads/role-lookup.ts'
+import type { Services } from '../../src/services.ts'
+import { costOfLooking, eventsAt, lookedAt } from './pages.ts'
+import { ahead, type Asked } from './parameters.ts'
+
+/** What a held request waits for: news, in what was last looked at. */
+export interface Wait<S> {
+  waitMs: number
+  /** Places of the account that it takes meanwhile. */
+  seats?: number
+  projectsIn(state: S): Moved[]
+  hasNews(state: S): boolean | Promise<boolean>
+  look(caller: Caller): Promise<S>
+}
+
+/**
+ * Holds a request until there is news for it, or its time is up. The caller is authenticated again at each wake-up.
+ * @throws Refusal 401, 429 or 503
+ */
+export const openHold =
+  ({ authenticate, followers }: Pick<Services, 'authenticate' | 'followers'>) =>
+  async <S>({ request, caller, turn }: Reading, first: S, wait: Wait<S>): Promise<S> => {
+    if (await wait.hasNews(first)) return first
+    const until = performance.now() + wait.waitMs
+    const leave = followers.acquire(caller.userId, wait.seats)
+    turn.end()
+    try {
+      for (let state = first; ;) {
+        const leftMs = until - performance.now()
+        if (leftMs <= 0 || followers.hasEnded() || request.signal.aborted) return state
+        const following = followers.follow(wait.projectsIn(state), request.signal)
+        await following.moved(following.beyond, leftMs)
+        following.end()
+        state = await wait.look(await authenticate.caller(request))
+        if (await wait.hasNews(state)) return state
+      }
+    } finally {
+      leave()
+    }
+  }
+
+/**
+ * Holds a read of one feed until there are events for it. Returns what the reader may see by then.
+ * @throws Refusal 400, 401, 404, 410, 429 or 503
+ */
+export function openLongPoll(
+  services: Pick<Services, 'authenticate' | 'findRole' | 'followers' | 'oldestKept' | 'spend'>,
+) {
+  const { findRole, oldestKept, spend } = services
+  const hold = openHold(services)
+  return (reading: Reading, first: Seen, { after, types, waitMs }: Asked): Promise<Seen> => {
+    let quietUpTo = after
+    return hold(reading, first, {
+      waitMs,
+      projectsIn: (seen) => [seen],
+      async hasNews({ projectId, version }) {
+        if (!types || version - after > lookedAt) return version > after
+        const place = { projectId, version, after: quietUpTo, types, limit: 1 }
+        const cost = costOfLooking(version - quietUpTo)
+        const { events } = await spend(reading.caller, cost, (sql) => eventsAt(sql, oldestKept, place))
+        quietUpTo = version
+        return events.length > 0
+      },
+      async look(caller) {
+        const seen = await requireSeen(findRole, caller, first.projectId)
+        if (after > seen.version) throw ahead() // events may be lost after a failover
+        return seen
+      },
+    })
+  }
+}
