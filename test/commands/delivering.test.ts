@@ -6,16 +6,14 @@ import type { RoutedCommand } from '../../src/commands/request.ts'
 import { registryOf } from '../../src/commands/registry.ts'
 import { commands } from '../../modules/commands.ts'
 import { newId } from '../../src/ids.ts'
-import { type Body, make, type Person, register } from '../support/client.ts'
-import { forFile, openTestService } from '../support/service.ts'
+import { type Body, make, type Person } from '../support/client.ts'
 import { later } from '../support/works.ts'
 import { executeOf } from './executing.ts'
+import { openScene } from '../support/scene.ts'
 
 let project: Body
-const service = await forFile(openTestService())
+const { service, ada, stranger } = await openScene(['Ada', 'Stranger'])
 const execute = executeOf(service.services)
-const ada = await register(service.client)
-const stranger = await register(service.client)
 beforeEach(async () => void (project = await make(ada, '/projects', { name: 'Routed' })))
 
 const home: Peer = { id: newId(), host: '127.0.0.1', port: 1 }

@@ -7,18 +7,17 @@ import { registryOf } from '../../src/commands/registry.ts'
 import { openRun } from '../../src/commands/route.ts'
 import { commands } from '../../modules/commands.ts'
 import { newId } from '../../src/ids.ts'
-import { type Body, make, register } from '../support/client.ts'
+import { type Body, make } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { forFile, openTestService } from '../support/service.ts'
 import { later } from '../support/works.ts'
 import { lookUpOf, executeOf } from './executing.ts'
+import { openScene } from '../support/scene.ts'
 
 const taken = 'This id is taken: what is created needs a new one'
 let project: Body
 let task: Body
 let elsewhere: Body
-const service = await forFile(openTestService())
-const ada = await register(service.client)
+const { service, sql, ada } = await openScene(['Ada'])
 beforeEach(async () => {
   project = await make(ada, '/projects', { name: 'First' })
   elsewhere = await make(ada, '/projects', { name: 'Second' })
@@ -68,7 +67,7 @@ for (const [what, createOf] of Object.entries(creates)) {
     const answer = (await status(create())) as { status: number; message: string }
     expect(answer.status).toBe(409)
     expect(answer.message).toContain(taken)
-    expect(await faultsOf(service.services.database.reads)).toEqual([])
+    expect(await faultsOf(sql)).toEqual([])
   })
 
   test(`a ${what} on its way does not get the id that another project gave to a task meanwhile`, async () => {
@@ -90,7 +89,7 @@ test('of creates with one id that are committed together, one wins, and what is 
   const answers = await Promise.all(sent.map((create) => status(create())))
   expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409])
   expect(await others).toHaveLength(4)
-  expect(await faultsOf(service.services.database.reads)).toEqual([])
+  expect(await faultsOf(sql)).toEqual([])
 })
 
 test('an id of a create that was rejected stays free', async () => {

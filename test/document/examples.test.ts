@@ -4,9 +4,9 @@ import { expect, test } from 'bun:test'
 import { furnish, openPeople, pathAt, seqOf } from '../http/scene.ts'
 import { type Person, register } from '../support/client.ts'
 import { type OpenApi, type Operation, operationsOf } from '../support/schema-check.ts'
-import { forFile, openTestService } from '../support/service.ts'
+import { openScene } from '../support/scene.ts'
 
-const service = await forFile(openTestService())
+const { service } = await openScene()
 const api = (await service.client.get('/../docs/json')).body as unknown as OpenApi
 const operations: Map<string, Operation> = operationsOf(api)
 

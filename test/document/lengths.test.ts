@@ -1,13 +1,11 @@
 import { expect, test } from 'bun:test'
 import Ajv from 'ajv/dist/2020'
 import { absentId } from '../http/answers.ts'
-import { register } from '../support/client.ts'
 import { callsOf, type OpenApi, type Schema } from '../support/schema-check.ts'
-import { forFile, openTestService } from '../support/service.ts'
+import { openScene } from '../support/scene.ts'
 
-const service = await forFile(openTestService())
-const api = (await service.client.get('/../docs/json')).body as unknown as OpenApi
-const ada = await register(service.client)
+const { client, ada } = await openScene(['Ada'])
+const api = (await client.get('/../docs/json')).body as unknown as OpenApi
 
 const isText = ({ maxLength, format }: Schema) =>
   maxLength !== undefined && format !== 'email' && format !== 'uri'

@@ -1,18 +1,16 @@
 import { expect, test } from 'bun:test'
-import { make, type Person, register } from '../support/client.ts'
+import { make, type Person } from '../support/client.ts'
 import { callsOf, type OpenApi } from '../support/schema-check.ts'
-import { forFile, openTestService } from '../support/service.ts'
+import { openScene } from '../support/scene.ts'
 
 const mostCharacters = 110
 /** Paths that end what the test needs. */
 const ending = /logout/
-
-const service = await forFile(openTestService())
-const ada = await register(service.client)
+const { client, ada } = await openScene(['Ada'])
 
 test('an error message says what a field must be, and explains nothing', async () => {
   const { id } = await make(ada, '/projects', { name: 'P' })
-  const api = (await service.client.get('/../docs/json')).body as unknown as OpenApi
+  const api = (await client.get('/../docs/json')).body as unknown as OpenApi
   const messages = new Map<string, string>()
   const note = ({ status, body }: Awaited<ReturnType<Person['get']>>, of: string) => {
     if (status === 400) for (const part of body.message.split('; ')) messages.set(part, of)

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { furnish, nowhere, openPeople, pathAt, seqOf, type Things } from '../http/scene.ts'
+import { furnish, nowhere, pathAt, seqOf, type Things, openTeam } from '../http/scene.ts'
 import { mostMoved } from '../../src/log/children.ts'
 import { type Answer, type Body, make, type Person, register, expiresAt } from '../support/client.ts'
 import {
@@ -10,7 +10,6 @@ import {
   type Schema,
   undocumented,
 } from '../support/schema-check.ts'
-import { forFile, openTestService } from '../support/service.ts'
 
 /** A task with more than can go along with it, and where it cannot go. */
 let full: Body
@@ -22,7 +21,7 @@ let agedWebhook: Body
 async function fillTask(): Promise<void> {
   elsewhere = await make(people.owner, '/projects', { name: 'Elsewhere' })
   full = await make(people.owner, '/tasks', { title: 'Full', projectId: things.projectId })
-  await service.services.database.chores`
+  await sql`
     insert into comments (id, task_id, author_id, text, created_at, updated_at, event_id)
     select uuidv7(), ${full.id}, ${people.owner.id}, 'Words', now(), now(), uuidv7()
     from generate_series(0, ${mostMoved.rows}::int4)`
@@ -34,7 +33,7 @@ async function ageProject(): Promise<void> {
   await people.owner.post(`/projects/${projectId}/batch`, { operations })
   aged = await make(people.owner, '/tasks', { title: 'Last', projectId })
   agedWebhook = await make(people.owner, `/projects/${projectId}/webhooks`, { url: nowhere })
-  await service.services.database.chores`delete from events where project_id = ${projectId} and seq < 17`
+  await sql`delete from events where project_id = ${projectId} and seq < 17`
 }
 
 const nobody = '019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5b'
@@ -58,12 +57,10 @@ function send({
 
 const fill = (path: string, ids: Partial<Things> = {}): string =>
   pathAt(path, { ...things, tokenId: token.id, accountId, ...ids })
-
-const service = await forFile(openTestService({ HISTORY_DAYS: '30' }))
-const api = (await service.client.get('/../docs/json')).body as unknown as OpenApi
+const { client, sql, people } = await openTeam([], { HISTORY_DAYS: '30' })
+const api = (await client.get('/../docs/json')).body as unknown as OpenApi
 const operations: [name: string, operation: Operation][] = [...operationsOf(api)]
-const people = await openPeople(service.client)
-const things = await furnish(people, await register(service.client))
+const things = await furnish(people, await register(client))
 await fillTask()
 await ageProject()
 const reading = { name: 'Reader', scopes: ['read'], projects: [things.projectId], expiresAt }
@@ -167,7 +164,7 @@ const notAsWas = ({ taskId: id }: Things) => {
 
 test('what an operation is documented to refuse is what it says, word for word', async () => {
   const account = { name: 'Ada', email: 'ada@example.com', password: 'another one' }
-  await service.client.post('/auth/register', account, { 'idempotency-key': 'used' })
+  await client.post('/auth/register', account, { 'idempotency-key': 'used' })
   let compared = 0
   for (const [name, operation] of operations) {
     for (const [status, { content }] of Object.entries(operation.responses)) {

@@ -1,11 +1,10 @@
 import { expect, test } from 'bun:test'
-import { make, register } from '../support/client.ts'
-import { forFile, openTestService } from '../support/service.ts'
+import { make } from '../support/client.ts'
 import { expectRefusal } from './answers.ts'
+import { openScene } from '../support/scene.ts'
 
 const [json, stream] = ['application/json', 'text/event-stream']
-const service = await forFile(openTestService())
-const ada = await register(service.client)
+const { ada } = await openScene(['Ada'])
 const path = `/projects/${(await make(ada, '/projects', { name: 'Engine' })).id}/events`
 
 /** Without its body, which does not end where it is a stream. */

@@ -8,11 +8,12 @@ import { forFile, openTestService, testSecret } from '../support/service.ts'
 import { eventually, openPair, upTo } from '../races/pair.ts'
 import { absentId, expectAnswer, expectRefusal } from './answers.ts'
 import { rightTexts, wrongNames } from './texts.ts'
+import { openScene } from '../support/scene.ts'
 
 const password = 'secret-1'
 const other = 'secret-2'
 const invalid = 'The bearer token is not valid'
-const service = await forFile(openTestService())
+const { service, sql } = await openScene()
 
 const signIn = (email: string, secret = password, client: Client = service.client) =>
   client.post('/auth/login', { email, password: secret })
@@ -45,12 +46,11 @@ test('nothing to change changes nothing, and ends no token', async () => {
 
 test('another password takes the current one', async () => {
   const ada = await register(service.client)
-  expectRefusal(await ada.patch('/auth/me', { password: other }), 400, /^currentPassword is required/)
-  expectRefusal(await ada.patch('/auth/me', { password: other, currentPassword: 'wrong!' }), 403, /current/)
-  for (const wrong of ['12345', null, 7, 'p'.repeat(1025)]) {
-    const answer = await ada.patch('/auth/me', { password: wrong, currentPassword: password })
-    expectRefusal(answer, 400, /^password /)
-  }
+  const set = (body: object) => ada.patch('/auth/me', body)
+  expectRefusal(await set({ password: other }), 400, /^currentPassword is required/)
+  expectRefusal(await set({ password: other, currentPassword: 'wrong!' }), 403, /current/)
+  for (const wrong of ['12345', null, 7, 'p'.repeat(1025)])
+    expectRefusal(await set({ password: wrong, currentPassword: password }), 400, /^password /)
   expect((await signIn(ada.email)).status).toBe(200)
 })
 
@@ -77,54 +77,45 @@ test('of many who set the password at once, one does', async () => {
 })
 
 test('a token that ended since it was looked at changes nothing', async () => {
-  const { ada } = await twice()
-  const [request, write] = [new Request('http://localhost'), () => Promise.reject(new Error('written'))]
-  const claims = { userId: ada.id, tokenId: absentId, version: 1, expiresAt: 0 }
-  await expect(withMe(service.services, { claims, request }, write)).rejects.toMatchObject({ status: 401 })
-  await expect(
-    withMe(service.services, { claims: { ...claims, version: 0 }, request }, write),
-  ).rejects.toThrow('written')
+  const { id: userId } = await register(service.client)
+  const request = new Request('http://localhost')
+  const write = (version: number) =>
+    withMe(service.services, { claims: { userId, tokenId: absentId, version, expiresAt: 0 }, request }, () =>
+      Promise.reject(new Error('written')),
+    )
+  await expect(write(1)).rejects.toMatchObject({ status: 401 })
+  await expect(write(0)).rejects.toThrow('written')
 })
 
-test('signing out ends this token and no other', async () => {
+test('signing out ends this token and no other, signing out everywhere all, and the next one is good', async () => {
   const { ada, second } = await twice()
   expectAnswer(await ada.post('/auth/logout'), 200, { message: 'Signed out successfully' })
   expectRefusal(await me(ada), 401, invalid)
   expectRefusal(await ada.post('/auth/logout'), 401, invalid)
   expect((await me(second)).status).toBe(200)
-})
-
-test('signing out everywhere ends every token, and the next one is good', async () => {
-  const { ada, second } = await twice()
-  expectAnswer(await ada.post('/auth/logout-all'), 200, { message: 'Signed out everywhere successfully' })
-  for (const client of [ada, second]) expectRefusal(await me(client), 401, invalid)
+  const third = ada.as((await signIn(ada.email)).body.access_token)
+  expectAnswer(await second.post('/auth/logout-all'), 200, { message: 'Signed out everywhere successfully' })
+  for (const client of [second, third]) expectRefusal(await me(client), 401, invalid)
   expect((await me(ada.as((await signIn(ada.email)).body.access_token))).status).toBe(200)
 })
 
 test('what was ended at one process is refused at the other, also after Redis lost everything', async () => {
   const redis = await freshRedis()
-  const pair = await openPair({ REDIS_URL: redis.url })
-  try {
-    const { atA, atB } = pair
-    expect([(await me(atA)).status, (await me(atB)).status]).toEqual([200, 200])
-    const second = atB.as((await signIn(atA.email, password, atA)).body.access_token)
-    expect((await me(second)).status).toBe(200)
-    await atA.post('/auth/logout')
-    await eventually('the token is refused at B', async () => (await me(atB)).status === 401)
-    expect((await me(second)).status).toBe(200)
-    await second.post('/auth/logout-all')
-    redis.kill()
-    await eventually(
-      'the other is refused at A',
-      async () => (await me(second.at(pair.a.url))).status === 401,
-    )
-    for (const client of [atA, atB, second]) expectRefusal(await me(client), 401, invalid)
-    await redis.restart()
-    for (const client of [atA, atB, second]) expectRefusal(await me(client), 401, invalid)
-  } finally {
-    await pair.close()
-    await redis.stop()
-  }
+  await forFile({ close: () => redis.stop() })
+  await using pair = await openPair({ REDIS_URL: redis.url })
+  const { atA, atB } = pair
+  expect([(await me(atA)).status, (await me(atB)).status]).toEqual([200, 200])
+  const second = atB.as((await signIn(atA.email, password, atA)).body.access_token)
+  expect((await me(second)).status).toBe(200)
+  await atA.post('/auth/logout')
+  await eventually('the token is refused at B', async () => (await me(atB)).status === 401)
+  expect((await me(second)).status).toBe(200)
+  await second.post('/auth/logout-all')
+  redis.kill()
+  await eventually('the other is refused at A', async () => (await me(second.at(pair.a.url))).status === 401)
+  for (const client of [atA, atB, second]) expectRefusal(await me(client), 401, invalid)
+  await redis.restart()
+  for (const client of [atA, atB, second]) expectRefusal(await me(client), 401, invalid)
 })
 
 const tokensOf = (secret: string) => openTokens([secret], 60, async () => Date.now() / 1000)
@@ -145,19 +136,16 @@ test('the second secret still verifies, the first signs, others do neither', asy
 test('a token of another version than the account, or none, is refused', async () => {
   const ada = await register(service.client)
   const tokens = tokensOf(testSecret)
-  const signed = async (over: object) => tokens.sign({ ...(await tokens.issue(ada.id, 0)), ...over })
-  expect((await me(ada.as(await signed({})))).status).toBe(200)
-  for (const over of [{ version: 1 }, { version: -1 }, { version: undefined }, { version: '0' }]) {
-    expectRefusal(await me(ada.as(await signed(over))), 401, invalid)
-  }
-  for (const tokenId of [undefined, '', 'x', 7, "' or 1=1"]) {
-    expectRefusal(await me(ada.as(await signed({ tokenId }))), 401, invalid)
-  }
-  expectRefusal(await me(ada.as(await signed({ userId: absentId }))), 401, invalid)
+  const shown = async (over: object) =>
+    me(ada.as(await tokens.sign({ ...(await tokens.issue(ada.id, 0)), ...over })))
+  expect((await shown({})).status).toBe(200)
+  for (const version of [1, -1, undefined, '0']) expectRefusal(await shown({ version }), 401, invalid)
+  for (const tokenId of [undefined, '', 'x', 7, "' or 1=1"])
+    expectRefusal(await shown({ tokenId }), 401, invalid)
+  expectRefusal(await shown({ userId: absentId }), 401, invalid)
 })
 
 test('a revoked token is forgotten only once it has expired', async () => {
-  const sql = service.services.database.reads
   const ada = await register(service.client)
   await ada.post('/auth/logout')
   const revoked = async () => (await sql`select 1 from revoked_tokens`).length

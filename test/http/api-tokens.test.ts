@@ -1,12 +1,11 @@
 import { expect, test } from 'bun:test'
 import { type Client, make, type Person, register } from '../support/client.ts'
-import { forFile, openTestService } from '../support/service.ts'
 import { eventually, upTo } from '../races/pair.ts'
 import { absentId, anId, anInstant, expectRefusal, malformedIds } from './answers.ts'
 import { wrongNames } from './texts.ts'
+import { openScene } from '../support/scene.ts'
 
-const service = await forFile(openTestService())
-const ada = await register(service.client)
+const { client, sql, ada } = await openScene(['Ada'])
 
 const day = 86_400_000
 const inDays = (days: number) => new Date(Date.now() + days * day).toISOString()
@@ -22,7 +21,7 @@ const made = async (who: Client, over: object = {}) =>
 const listed = async (who: Client) => (await who.get('/tokens')).body as unknown as Token[]
 
 test('a token is answered whole once, and listed without its secret', async () => {
-  const grace = await register(service.client)
+  const grace = await register(client)
   const date = inDays(300).slice(0, 10)
   const answer = await grace.post('/tokens', wanted({ expiresAt: date }))
   expect(answer.status).toBe(201)
@@ -41,7 +40,7 @@ test('a token is answered whole once, and listed without its secret', async () =
 
 test('of a token only the digest is stored', async () => {
   const { id, token } = await made(ada)
-  const [row] = await service.services.database.reads`select * from api_tokens where id = ${id}`
+  const [row] = await sql`select * from api_tokens where id = ${id}`
   expect(JSON.stringify(row)).not.toContain(token.slice(4, 47))
   expect(row!.digest).toBe(new Bun.CryptoHasher('sha256').update(token).digest('hex'))
 })
@@ -93,7 +92,7 @@ test('tokens are made, seen and ended by who signed in alone', async () => {
 
 test("another's token is not there", async () => {
   const { id, token } = await made(ada)
-  const eve = await register(service.client)
+  const eve = await register(client)
   for (const absent of [id, absentId, ...malformedIds]) {
     expectRefusal(await eve.delete(`/tokens/${absent}`), 404, 'Token not found')
   }
@@ -120,18 +119,17 @@ test('who signs out everywhere, sets another password or ends the account ends i
     (person) => person.delete('/auth/me'),
   ]
   for (const end of ends) {
-    const person = await register(service.client)
+    const person = await register(client)
     const { token } = await made(person)
     expect((await person.as(token).get('/projects')).status).toBe(200)
     expect((await end(person)).status).toBe(200)
     expectRefusal(await person.as(token).get('/projects'), 401)
-    const sql = service.services.database.reads
     expect(await sql`select from api_tokens where user_id = ${person.id}`).toHaveLength(0)
   }
 })
 
 test('signing out, and another name, leave API tokens alone', async () => {
-  const person = await register(service.client)
+  const person = await register(client)
   const { token } = await made(person)
   expect((await person.patch('/auth/me', { name: 'King' })).status).toBe(200)
   expect((await person.post('/auth/logout')).status).toBe(200)
@@ -143,13 +141,12 @@ test('a token ends when it says, by the clock of the database', async () => {
   const program = ada.as(token)
   expect((await program.get('/projects')).status).toBe(200)
   await eventually('its end', async () => (await program.get('/projects')).status === 401)
-  const sql = service.services.database.reads
   expect(await sql`select from api_tokens where id = ${id} and expires_at <= now()`).toHaveLength(1)
   expect((await listed(ada)).map((one) => one.id)).not.toContain(id)
 })
 
 test('an account has so many tokens and no more, also when many are wanted at once', async () => {
-  const person = await register(service.client)
+  const person = await register(client)
   const answers = await Promise.all(upTo(110).map(() => person.post('/tokens', wanted())))
   const refused = answers.filter(({ status }) => status !== 201)
   expect(refused).toHaveLength(10)
@@ -160,9 +157,8 @@ test('an account has so many tokens and no more, also when many are wanted at on
 })
 
 test('those that have expired keep no place, before anybody has cleared them', async () => {
-  const person = await register(service.client)
+  const person = await register(client)
   for (const _ of upTo(100)) await made(person)
-  const sql = service.services.database.chores
   await sql`update api_tokens set expires_at = now() - interval '1 minute' where user_id = ${person.id}`
   expect(await listed(person)).toEqual([])
   const answers = await Promise.all(upTo(102).map(() => person.post('/tokens', wanted())))

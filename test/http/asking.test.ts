@@ -1,11 +1,9 @@
 import { expect, test } from 'bun:test'
 import { invite, make, register } from '../support/client.ts'
-import { forFile, openTestService } from '../support/service.ts'
 import { absentId, expectRefusal } from './answers.ts'
+import { openScene } from '../support/scene.ts'
 
-const service = await forFile(openTestService())
-const ada = await register(service.client, 'Ada')
-const grace = await register(service.client, 'Grace')
+const { client, ada, grace } = await openScene(['Ada', 'Grace'])
 const project = await make(ada, '/projects', { name: 'P' })
 await invite(ada, project.id, grace, 'EDITOR')
 const task = await make(ada, '/tasks', { title: 'T', projectId: project.id })
@@ -57,7 +55,7 @@ test('an id in upper case is the same id, in paths, queries and bodies', async (
 })
 
 test('what was created says where it is, also when it is asked for again', async () => {
-  const guest = await register(service.client)
+  const guest = await register(client)
   const where: [string, object, (id: string) => string][] = [
     ['/projects', { name: 'L' }, (id) => `/projects/${id}`],
     ['/tasks', { title: 'L', projectId: project.id }, (id) => `/tasks/${id}`],
@@ -84,11 +82,11 @@ test('what was created says where it is, also when it is asked for again', async
   }
   const account = { name: 'A', email: 'located@example.com', password: 'secret-1' }
   for (const _ of [1, 2]) {
-    const { status, headers } = await service.client.post('/auth/register', account, {
+    const { status, headers } = await client.post('/auth/register', account, {
       'idempotency-key': 'k',
     })
     expect([status, headers.get('location')]).toEqual([201, '/api/v1/auth/me'])
   }
-  const { headers } = await service.client.post('/auth/login', { email: account.email, password: 'secret-1' })
+  const { headers } = await client.post('/auth/login', { email: account.email, password: 'secret-1' })
   expect(headers.get('location')).toBeNull()
 })

@@ -1,20 +1,15 @@
 import { expect, test } from 'bun:test'
 import { register } from '../support/client.ts'
-import { forFile, openTestService } from '../support/service.ts'
 import { expectRefusal } from './answers.ts'
 import { endpoints } from './endpoints.ts'
 import { furnish, openPeople } from './scene.ts'
+import { openScene } from '../support/scene.ts'
 
 /** Before sign-in a body may have less. */
 const mostBytes = (path: string) => (/^\/auth\/(register|login)$/.test(path) ? 16_384 : 1_048_576)
-
-const service = await forFile(openTestService())
-const ada = await register(service.client)
-const people = { ...(await openPeople(service.client)), owner: ada, editor: ada }
-const things = await furnish(
-  { ...people, editor: await register(service.client) },
-  await register(service.client),
-)
+const { client, ada } = await openScene(['Ada'])
+const people = { ...(await openPeople(client)), owner: ada, editor: ada }
+const things = await furnish({ ...people, editor: await register(client) }, await register(client))
 const password = 'secret-1'
 /** Operations that read a body, each with one that it takes. */
 const writes: { method: string; path: string; body: object }[] = [

@@ -1,11 +1,10 @@
 import { expect, test } from 'bun:test'
 import { invite, make, type Person, register } from '../support/client.ts'
-import { forFile, openTestService } from '../support/service.ts'
+import { openTestService } from '../support/service.ts'
 import { nextOf } from './walk.ts'
+import { openScene } from '../support/scene.ts'
 
-const service = await forFile(openTestService())
-const ada = await register(service.client, 'Ada')
-const grace = await register(service.client, 'Grace')
+const { client, ada, grace } = await openScene(['Ada', 'Grace'])
 const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
 await invite(ada, projectId, grace, 'EDITOR')
 await make(ada, '/projects', { name: "Ada's own" })
@@ -71,7 +70,7 @@ test('every read says that it is for its caller alone and to be asked for again'
 test('no cache keeps a token', async () => {
   const account = { name: 'Eve', email: 'eve@example.com', password: 'secret-1' }
   for (const path of ['/auth/register', '/auth/login'])
-    expect((await service.client.post(path, account)).headers.get('cache-control')).toBe('no-store')
+    expect((await client.post(path, account)).headers.get('cache-control')).toBe('no-store')
 })
 
 test('what depends on the origin too says both', async () => {

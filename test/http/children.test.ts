@@ -1,11 +1,9 @@
 import { expect, test } from 'bun:test'
 import { type Body, invite, make, type Person, register } from '../support/client.ts'
-import { forFile, openTestService } from '../support/service.ts'
 import { anId, anInstant, eventsOf, expectAnswer, expectRefusal } from './answers.ts'
-import { openPeople, openProject } from './scene.ts'
+import { openProject, openTeam } from './scene.ts'
 
-const service = await forFile(openTestService())
-const people = await openPeople(service.client)
+const { service, client, people } = await openTeam()
 const projectId = await openProject(people)
 const { id: taskId } = await make(people.owner, '/tasks', { title: 'Wheels', projectId })
 
@@ -110,7 +108,7 @@ test('only its author edits a comment; the same text leaves no trace', async () 
 })
 
 test('its author and admins delete a comment, another editor does not', async () => {
-  const other = await register(service.client)
+  const other = await register(client)
   await invite(people.owner, projectId, other, 'EDITOR')
   for (const who of [people.editor, people.admin, people.owner]) {
     const { id } = await say()
@@ -122,7 +120,7 @@ test('its author and admins delete a comment, another editor does not', async ()
 })
 
 test('an author whose role was lowered still owns the words; one who left does not', async () => {
-  const author = await register(service.client)
+  const author = await register(client)
   const member = await invite(people.owner, projectId, author, 'EDITOR')
   const [first, second] = [await say(author), await say(author)]
   await people.owner.patch(`/projects/${projectId}/members/${member.id}/role`, { role: 'VIEWER' })

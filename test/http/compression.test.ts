@@ -1,12 +1,10 @@
 import { gunzipSync } from 'node:zlib'
 import { expect, test } from 'bun:test'
-import { make, register } from '../support/client.ts'
-import { forFile, openTestService } from '../support/service.ts'
+import { make } from '../support/client.ts'
+import { openScene } from '../support/scene.ts'
 
 const description = 'Grüße, 漢字 😀 '.repeat(900)
-
-const service = await forFile(openTestService())
-const ada = await register(service.client)
+const { service, ada } = await openScene(['Ada'])
 const { id: projectId } = await make(ada, '/projects', { name: 'P', description })
 const { id } = await make(ada, '/tasks', { title: 'T', projectId, description })
 await make(ada, `/tasks/${id}/comments`, { text: description })

@@ -1,15 +1,14 @@
 import { expect, test } from 'bun:test'
 import { faultsOf } from '../support/history.ts'
-import { type Body, register, makeToken, make } from '../support/client.ts'
-import { forFile, openTestService } from '../support/service.ts'
+import { type Body, makeToken, make } from '../support/client.ts'
 import { expectRefusal, expectAnswer } from './answers.ts'
 import { createdBy, type IntegrationEvent, openCreations, idsIn, type Removed } from './creations-scene.ts'
 import { nowhere } from './scene.ts'
 import { accountsAt, tokensOf, type Account } from './service-account-scene.ts'
 import { eventually } from '../races/pair.ts'
+import { openScene } from '../support/scene.ts'
 
-const service = await forFile(openTestService())
-const owner = await register(service.client, 'Owner')
+const { sql, owner } = await openScene(['Owner'])
 
 test('webhooks, service accounts and tokens show the id of the account that created them', async () => {
   const { admin, projectId, webhook, webhooks, account, token } = await openCreations(owner)
@@ -62,7 +61,6 @@ test('every change of a webhook, service account or token is an event of the pro
 test('no event holds a URL, a secret, or the digest of a token', async () => {
   const { projectId, webhook, webhooks, token, events } = await openCreations(owner)
   await owner.post(`${webhooks}/${webhook.id}/rotate`)
-  const sql = service.services.database.reads
   const [stored] = await sql<{ text: string }[]>`
     select string_agg(e::text, ' ') as text from events e where project_id = ${projectId}`
   const [hidden] = await sql<{ secret: string; formerSecret: string; digest: string }[]>`
@@ -77,7 +75,6 @@ test('no event holds a URL, a secret, or the digest of a token', async () => {
 test('the columns that the release before shows hold no row of a webhook, service account or token', async () => {
   const { projectId, member, events } = await openCreations(owner)
   await owner.delete(`${member}?revoke=true`)
-  const sql = service.services.database.reads
   const stored = await sql<{ seq: number; isHidden: boolean }[]>`
     select seq::int4 as seq, before is null and after is null and told is not null as is_hidden from events
     where project_id = ${projectId} and entity in ('webhook', 'service_account', 'token') order by events.seq`
@@ -186,5 +183,5 @@ test('a repeated removal under its Idempotency-Key answers the same lists', asyn
 })
 
 test('folding the events of everything that was revoked gives the stored rows', async () => {
-  expect(await faultsOf(service.services.database.reads)).toEqual([])
+  expect(await faultsOf(sql)).toEqual([])
 })

@@ -2,11 +2,10 @@ import { gunzipSync } from 'node:zlib'
 import { expect, test } from 'bun:test'
 import { createApp } from '../../src/app.ts'
 import { differences, type OpenApi, type Operation, operationsOf, referred } from '../support/schema-check.ts'
-import { forFile, openTestService } from '../support/service.ts'
+import { openScene } from '../support/scene.ts'
 
 const get = async (path: string) => app.fetch(new Request('http://localhost' + path))
-
-const service = await forFile(openTestService())
+const { service } = await openScene()
 const app = createApp(service.services)
 const api = (await (await get('/api/docs/json')).json()) as OpenApi
 const operations: Map<string, Operation> = operationsOf(api)

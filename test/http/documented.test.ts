@@ -1,19 +1,16 @@
 import { expect, test } from 'bun:test'
 import { type Answer, type Person, register, expiresAt } from '../support/client.ts'
 import { type OpenApi, operationOf, operationsOf, undocumented } from '../support/schema-check.ts'
-import { forFile, openTestService, type TestService } from '../support/service.ts'
+import { openTestService, type TestService } from '../support/service.ts'
 import { openMailScene } from '../mail/scene.ts'
 import { endpoints } from './endpoints.ts'
-import { furnish, openPeople } from './scene.ts'
+import { furnish, openTeam } from './scene.ts'
 import { words } from '../support/words.ts'
 
 /** Operations that succeeded and that refused. */
 const seen = new Set<string>()
-
-const service = await forFile(openTestService())
+const { service, people, guest } = await openTeam(['Guest'])
 const api = (await service.client.get('/../docs/json')).body as unknown as OpenApi
-const people = await openPeople(service.client)
-const guest = await register(service.client)
 
 /** Calls, and holds the answer to what the document says of the operation. */
 async function call(

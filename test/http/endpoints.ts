@@ -1,4 +1,4 @@
-import { type callers, nowhere, seqOf, type Things } from './scene.ts'
+import { type callers, nowhere, pathAt, seqOf, type Things } from './scene.ts'
 
 type Who = (typeof callers)[number]
 
@@ -19,44 +19,25 @@ const admins: Who[] = ['owner', 'admin']
 const writers: Who[] = ['owner', 'admin', 'editor']
 const readers: Who[] = ['owner', 'admin', 'editor', 'viewer']
 
-type Rest = [names: string, may: Who[], does: string, path: Endpoint['path'], body?: Endpoint['body']]
-const endpoint = (method: string, status: number, [names, may, does, path, body]: Rest): Endpoint => {
-  return { does, method, path, body, may, status, names }
-}
-const read = (...rest: Rest) => endpoint('GET', 200, rest)
-const create = (...rest: Rest) => endpoint('POST', 201, rest)
-const ask = (...rest: Rest) => endpoint('POST', 200, rest)
-const change = (...rest: Rest) => endpoint('PATCH', 200, rest)
-const remove = (...rest: Rest) => endpoint('DELETE', 200, rest)
-
-const inProject =
-  (path = '') =>
-  ({ projectId }: Things) =>
-    `/projects/${projectId}${path}`
-const inTask =
-  (path = '') =>
-  ({ taskId }: Things) =>
-    `/tasks/${taskId}${path}`
-const member =
-  (path = '') =>
-  ({ projectId, memberId }: Things) =>
-    `/projects/${projectId}/members/${memberId}${path}`
-const subtask =
-  (path = '') =>
-  ({ subtaskId }: Things) =>
-    `/tasks/subtasks/${subtaskId}${path}`
-const webhook =
-  (path = '') =>
-  ({ projectId, webhookId }: Things) =>
-    `/projects/${projectId}/webhooks/${webhookId}${path}`
-const comment = ({ commentId }: Things) => `/tasks/comments/${commentId}`
+const endpoint =
+  (method: string, status: number) =>
+  (names: string, may: Who[], does: string, path: string, body?: Endpoint['body']): Endpoint => {
+    return { does, method, path: (things) => pathAt(path, things), body, may, status, names }
+  }
+const read = endpoint('GET', 200)
+const create = endpoint('POST', 201)
+const ask = endpoint('POST', 200)
+const change = endpoint('PATCH', 200)
+const remove = endpoint('DELETE', 200)
+const project = '/projects/{id}'
+const webhook = `${project}/webhooks/{id}`
 
 /** Every operation that takes a role, with the roles of the contract. */
 export const endpoints: Endpoint[] = [
-  read('Project', readers, 'read a project', inProject()),
-  change('Project', admins, 'change a project', inProject(), () => ({ name: 'Other' })),
-  remove('Project', owners, 'delete a project', inProject()),
-  ask('Project', writers, 'do many writes at once', inProject('/batch'), ({ taskId }) => ({
+  read('Project', readers, 'read a project', project),
+  change('Project', admins, 'change a project', project, () => ({ name: 'Other' })),
+  remove('Project', owners, 'delete a project', project),
+  ask('Project', writers, 'do many writes at once', `${project}/batch`, ({ taskId }) => ({
     operations: [
       { op: 'task.create', as: 'new', title: 'T' },
       { op: 'subtask.create', taskId: '#new', title: 'S' },
@@ -64,41 +45,37 @@ export const endpoints: Endpoint[] = [
       { op: 'task.update', id: '#new', was: { status: 'TODO' }, status: taskId && 'DONE' },
     ],
   })),
-  ask('Project', writers, 'undo', inProject('/undo'), () => ({ seq: seqOf.subtask })),
-  read('Project', readers, 'list members', inProject('/members')),
-  read('Project', readers, 'read the events', inProject('/events')),
-  read('Project', readers, "read a project's history", inProject('/history')),
-  create('Project', admins, 'make a webhook', inProject('/webhooks'), () => ({ url: nowhere })),
-  read('Project', admins, 'list webhooks', inProject('/webhooks')),
-  read('Project', admins, 'read a webhook', webhook()),
-  change('Project', admins, 'change a webhook', webhook(), () => ({ enabled: false })),
-  ask('Project', admins, 'rotate the secret of a webhook', webhook('/rotate')),
-  ask('Project', admins, 'test a webhook', webhook('/test')),
-  ask('Project', admins, 'replay events to a webhook', webhook('/replay'), () => ({ after: 0 })),
-  read('Project', admins, 'list the deliveries of a webhook', webhook('/deliveries')),
-  remove('Project', admins, 'delete a webhook', webhook()),
-  create('Project', admins, 'invite', inProject('/members/invite'), (at) => ({ email: at.inviteeEmail })),
-  change('Project', admins, 'set a role', member('/role'), () => ({ role: 'EDITOR' })),
-  remove('Project', admins, 'remove a member', member()),
-  create(
-    'Project',
-    writers,
-    'create a task',
-    () => '/tasks',
-    ({ projectId }) => ({ title: 'T', projectId }),
-  ),
-  read('Project', readers, "list a project's tasks", ({ projectId }) => `/tasks?projectId=${projectId}`),
-  read('Task', readers, 'read a task', inTask()),
-  change('Task', writers, 'change a task', inTask(), () => ({ status: 'DONE' })),
-  remove('Task', writers, 'delete a task', inTask()),
-  create('Task', writers, 'add a subtask', inTask('/subtasks'), () => ({ title: 'S' })),
-  read('Task', readers, 'list subtasks', inTask('/subtasks')),
-  change('Subtask', writers, 'toggle a subtask', subtask('/toggle')),
-  change('Subtask', writers, 'change a subtask', subtask(), () => ({ completed: true })),
-  remove('Subtask', writers, 'delete a subtask', subtask()),
-  create('Task', writers, 'add a comment', inTask('/comments'), () => ({ text: 'C' })),
-  read('Task', readers, 'list comments', inTask('/comments')),
-  read('Task', readers, "read a task's history", inTask('/history')),
-  change('Comment', ['editor'], "edit the editor's comment", comment, () => ({ text: 'Fast' })),
-  remove('Comment', writers, "delete the editor's comment", comment),
+  ask('Project', writers, 'undo', `${project}/undo`, () => ({ seq: seqOf.subtask })),
+  read('Project', readers, 'list members', `${project}/members`),
+  read('Project', readers, 'read the events', `${project}/events`),
+  read('Project', readers, "read a project's history", `${project}/history`),
+  create('Project', admins, 'make a webhook', `${project}/webhooks`, () => ({ url: nowhere })),
+  read('Project', admins, 'list webhooks', `${project}/webhooks`),
+  read('Project', admins, 'read a webhook', webhook),
+  change('Project', admins, 'change a webhook', webhook, () => ({ enabled: false })),
+  ask('Project', admins, 'rotate the secret of a webhook', `${webhook}/rotate`),
+  ask('Project', admins, 'test a webhook', `${webhook}/test`),
+  ask('Project', admins, 'replay events to a webhook', `${webhook}/replay`, () => ({ after: 0 })),
+  read('Project', admins, 'list the deliveries of a webhook', `${webhook}/deliveries`),
+  remove('Project', admins, 'delete a webhook', webhook),
+  create('Project', admins, 'invite', `${project}/members/invite`, (at) => ({ email: at.inviteeEmail })),
+  change('Project', admins, 'set a role', `${project}/members/{id}/role`, () => ({ role: 'EDITOR' })),
+  remove('Project', admins, 'remove a member', `${project}/members/{id}`),
+  create('Project', writers, 'create a task', '/tasks', ({ projectId }) => ({ title: 'T', projectId })),
+  read('Project', readers, "list a project's tasks", '/tasks?projectId={projectId}'),
+  read('Task', readers, 'read a task', '/tasks/{id}'),
+  change('Task', writers, 'change a task', '/tasks/{id}', () => ({ status: 'DONE' })),
+  remove('Task', writers, 'delete a task', '/tasks/{id}'),
+  create('Task', writers, 'add a subtask', '/tasks/{id}/subtasks', () => ({ title: 'S' })),
+  read('Task', readers, 'list subtasks', '/tasks/{id}/subtasks'),
+  change('Subtask', writers, 'toggle a subtask', '/tasks/subtasks/{id}/toggle'),
+  change('Subtask', writers, 'change a subtask', '/tasks/subtasks/{id}', () => ({ completed: true })),
+  remove('Subtask', writers, 'delete a subtask', '/tasks/subtasks/{id}'),
+  create('Task', writers, 'add a comment', '/tasks/{id}/comments', () => ({ text: 'C' })),
+  read('Task', readers, 'list comments', '/tasks/{id}/comments'),
+  read('Task', readers, "read a task's history", '/tasks/{id}/history'),
+  change('Comment', ['editor'], "edit the editor's comment", '/tasks/comments/{id}', () => ({
+    text: 'Fast',
+  })),
+  remove('Comment', writers, "delete the editor's comment", '/tasks/comments/{id}'),
 ]

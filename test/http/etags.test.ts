@@ -1,11 +1,9 @@
 import { expect, test } from 'bun:test'
 import { invite, make } from '../support/client.ts'
-import { forFile, openTestService } from '../support/service.ts'
 import { eventsOf, expectRefusal } from './answers.ts'
-import { openPeople, openProject } from './scene.ts'
+import { openProject, openTeam } from './scene.ts'
 
-const service = await forFile(openTestService())
-const people = await openPeople(service.client)
+const { service, people } = await openTeam()
 const projectId = await openProject(people)
 const taskId = (await make(people.owner, '/tasks', { title: 'Wheels', projectId })).id
 const subtaskId = (await make(people.owner, `/tasks/${taskId}/subtasks`, { title: 'Oil' })).id

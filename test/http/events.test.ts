@@ -1,12 +1,11 @@
 import { expect, test } from 'bun:test'
 import { model } from '../../modules/modules.ts'
 import { type Body, invite, make, register } from '../support/client.ts'
-import { forFile, openTestService } from '../support/service.ts'
 import { said } from './answers.ts'
 import { type FeedEvent, readFeed } from './feed.ts'
+import { openScene } from '../support/scene.ts'
 
-const service = await forFile(openTestService())
-const ada = await register(service.client, 'Ada')
+const { client, sql, ada } = await openScene(['Ada'])
 
 const openProject = async () => (await make(ada, '/projects', { name: 'Engine' })).id
 const feedOf = (projectId: string, query = '') => `/projects/${projectId}/events${query}`
@@ -16,7 +15,7 @@ const view = (body: Body) => body as unknown as Record<string, unknown>
 
 test('a feed tells all that happened, in order, by what the API shows of it', async () => {
   const project = await make(ada, '/projects', { name: 'Engine' })
-  const grace = await register(service.client, 'Grace')
+  const grace = await register(client, 'Grace')
   const member = await invite(ada, project.id, grace, 'EDITOR')
   const task = await make(grace, '/tasks', { title: 'Draw', projectId: project.id })
   const changed = (await grace.patch(`/tasks/${task.id}`, { status: 'DONE', title: 'Draw' })).body
@@ -83,7 +82,7 @@ test('only what is asked for is shown', async () => {
 
 test('what cannot be is refused', async () => {
   const projectId = await openProject()
-  const stranger = await register(service.client)
+  const stranger = await register(client)
   for (const query of ['?types=task.exploded', '?types=', '?types=task.created,', '?types=constructor'])
     expect(await said(ada, feedOf(projectId, query))).toStartWith(
       '400 types must be event types with commas between',
@@ -101,7 +100,7 @@ test('what cannot be is refused', async () => {
 
 test('a feed is not sent again to who has it, and names are those of now', async () => {
   const projectId = await openProject()
-  const grace = await register(service.client, 'Grace')
+  const grace = await register(client, 'Grace')
   await invite(ada, projectId, grace)
   const { headers } = await ada.get(feedOf(projectId))
   const etag = headers.get('etag')!
@@ -121,7 +120,7 @@ test('events from before changes were told alone look like all others', async ()
   const task = await make(ada, '/tasks', { title: 'Draw', projectId })
   await ada.patch(`/tasks/${task.id}`, { priority: 'HIGH' })
   const [, , told] = await read(projectId)
-  await service.services.database.chores`
+  await sql`
     update events e set before = (select c.after from events c where c.project_id = e.project_id and c.seq = 2)
     where project_id = ${projectId} and seq = 3`
   // Nothing else ever changes what is written: what was kept of it has to go as well.

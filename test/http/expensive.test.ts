@@ -2,11 +2,11 @@ import { expect, test } from 'bun:test'
 import postgres from 'postgres'
 import { eventually, upTo } from '../races/pair.ts'
 import { type Answer, type Client, invite, make, register } from '../support/client.ts'
-import { forFile, openTestService } from '../support/service.ts'
+import { openTestService } from '../support/service.ts'
 import { expectRefusal, leftOf, statusesOf } from './answers.ts'
+import { openScene } from '../support/scene.ts'
 
-const service = await forFile(openTestService())
-const [ada, bob] = [await register(service.client), await register(service.client)]
+const { service, sql, ada, bob } = await openScene(['Ada', 'Bob'])
 const projectId = await projectWith(ada, 500)
 const bobsTask = (await make(bob, '/tasks', { title: 'T', projectId: await projectWith(bob, 300) })).id
 
@@ -66,10 +66,10 @@ test('what looks through few events is not expensive', async () => {
 test('a plain read does not wait behind expensive ones in the database', async () => {
   const shared = await projectWith(ada, 300)
   await invite(ada, shared, bob)
-  const sql = postgres(service.env.DATABASE_URL!, { max: 1, onnotice: () => {} })
+  const own = postgres(service.env.DATABASE_URL!, { max: 1, onnotice: () => {} })
   const { promise: isOver, resolve: end } = Promise.withResolvers<void>()
   const { promise: isLocked, resolve: locked } = Promise.withResolvers<void>()
-  const holding = sql.begin(async (held) => {
+  const holding = own.begin(async (held) => {
     await held`lock table events in access exclusive mode`
     locked()
     await isOver
@@ -77,7 +77,7 @@ test('a plain read does not wait behind expensive ones in the database', async (
   await isLocked
   const asked = [ada, bob].flatMap((who) => upTo(4).map(() => who.get(`/tasks?projectId=${shared}&asOf=2`)))
   const isWaiting = async () => {
-    const [row] = await service.services.database.chores<{ n: number }[]>`
+    const [row] = await sql<{ n: number }[]>`
       select count(*)::int4 as n from pg_locks where not granted and database = (select oid from pg_database where datname = current_database())`
     return row!.n > 0
   }
@@ -89,7 +89,7 @@ test('a plain read does not wait behind expensive ones in the database', async (
   end()
   await holding
   expect(statusesOf(await Promise.all(asked))).toEqual({ 200: 8 })
-  await sql.end()
+  await own.end()
 })
 
 test('the budget is charged by cost', async () => {

@@ -3,12 +3,13 @@ import { model } from '../../modules/modules.ts'
 import { Random } from '../faults/random.ts'
 import { beginLife, liveOn } from '../past/life.ts'
 import { invite, make, type Person, register } from '../support/client.ts'
-import { forFile, openTestService } from '../support/service.ts'
+import { openTestService } from '../support/service.ts'
 import { streamIn } from './listen.ts'
+import { openScene } from '../support/scene.ts'
 
 /** The types of the events that were told without being read. */
 const fed = new Set<string>()
-const service = await forFile(openTestService())
+const { service } = await openScene()
 const { recent } = service.services
 const { after } = recent
 recent.after = (range) => {

@@ -1,18 +1,17 @@
 import { expect, test } from 'bun:test'
 import { invite, make, register } from '../support/client.ts'
 import { type OpenApi, operationsOf, referred } from '../support/schema-check.ts'
-import { forFile, openTestService } from '../support/service.ts'
 import { absentId, expectRefusal } from './answers.ts'
+import { openScene } from '../support/scene.ts'
 
-const service = await forFile(openTestService())
-const ada = await register(service.client, 'Ada')
+const { client, ada } = await openScene(['Ada'])
 const projectId = (await make(ada, '/projects', { name: 'P' })).id
 const taskId = (await make(ada, '/tasks', { title: 'T', projectId })).id
 
 test('a field that a resource does not have is refused with the one that was meant, and nothing is done', async () => {
   const { id: subtaskId } = await make(ada, `/tasks/${taskId}/subtasks`, { title: 'S' })
   const { id: commentId } = await make(ada, `/tasks/${taskId}/comments`, { text: 'C' })
-  const guest = await register(service.client)
+  const guest = await register(client)
   const { id: memberId } = await invite(ada, projectId, guest)
   const account = { name: 'A', email: 'fields@example.com', password: 'secret-1' }
   const members = `/projects/${projectId}/members`
@@ -46,7 +45,7 @@ test('what was read can be sent back, changed or not, and what is only read stay
   const path = `/tasks/${taskId}`
   await make(ada, `${path}/subtasks`, { title: 'S' })
   await make(ada, `${path}/comments`, { text: 'C' })
-  await invite(ada, projectId, await register(service.client))
+  await invite(ada, projectId, await register(client))
   const [subtask] = (await ada.get(`${path}/subtasks`)).body
   const [comment] = (await ada.get(`${path}/comments`)).body
   const [member] = (await ada.get(`/projects/${projectId}/members`)).body
@@ -85,7 +84,7 @@ test('a copy of what was read can be created, but for its id', async () => {
 })
 
 test('the document says which fields a body takes, which it ignores, and that it takes no others', async () => {
-  const api = (await service.client.get('/../docs/json')).body as unknown as OpenApi
+  const api = (await client.get('/../docs/json')).body as unknown as OpenApi
   const { requestBody } = operationsOf(api).get('patch /api/v1/tasks/{id}')!
   const schema = referred(api, requestBody!.content!['application/json']!.schema.$ref!)
   expect(schema).toMatchObject({ additionalProperties: false })
@@ -107,7 +106,7 @@ test('the document says which fields a body takes, which it ignores, and that it
 })
 
 test('a parameter that an operation does not know is refused wherever it is given, once it is known who asks', async () => {
-  const api = (await service.client.get('/../docs/json')).body as unknown as OpenApi
+  const api = (await client.get('/../docs/json')).body as unknown as OpenApi
   for (const [name, { requestBody, security }] of operationsOf(api)) {
     const [method, path] = name.replace('/api/v1', '').split(' ') as [string, string]
     const call = (who = ada.as()) =>
@@ -124,6 +123,6 @@ test('a parameter that an operation does not know is refused wherever it is give
 
 test('what probes and browsers add to the pages around the API is passed over', async () => {
   for (const path of ['/health/live', '/health/ready', '/api/docs', '/api/docs/json']) {
-    expect([path, (await service.client.get(`/../..${path}?unknown=1`)).status]).toEqual([path, 200])
+    expect([path, (await client.get(`/../..${path}?unknown=1`)).status]).toEqual([path, 200])
   }
 })

@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto'
 import { expect, test } from 'bun:test'
 import { hash } from '@node-rs/argon2'
 import { type Client, make, register, expiresAt } from '../support/client.ts'
-import { forFile, openTestService, testSecret } from '../support/service.ts'
+import { openTestService, testSecret } from '../support/service.ts'
 import { absentId, expectRefusal } from './answers.ts'
 import { nowhere } from './scene.ts'
+import { openScene } from '../support/scene.ts'
 
 let hashed = 0
-const service = await forFile(openTestService())
-const ada = await register(service.client)
+const { service, client, sql, ada } = await openScene(['Ada'])
 const { passwords } = service.services
 const own = { ...passwords }
 passwords.hash = (...given) => (hashed++, own.hash(...given))
@@ -19,7 +19,6 @@ let keys = 0
 const newKey = () => ({ 'idempotency-key': `key ${++keys}` })
 const token = { name: 'Importer', scopes: ['read'], expiresAt }
 const fingerprintOf = async (key: Record<string, string>) => {
-  const sql = service.services.database.reads
   const [row] = await sql`select fingerprint from idempotency_keys where key = ${key['idempotency-key']!}`
   return String(row?.fingerprint)
 }
@@ -48,7 +47,7 @@ test('a write without a password hashes none, whatever its key, and its repeat n
 })
 
 test('a body with a password is kept as argon2id, and its repeat checked so', async () => {
-  const grace = await register(service.client)
+  const grace = await register(client)
   const key = newKey()
   const change = (currentPassword: string) => grace.patch('/auth/me', { name: 'G', currentPassword }, key)
   expect((await change('secret-1')).status).toBe(200)
@@ -58,12 +57,12 @@ test('a body with a password is kept as argon2id, and its repeat checked so', as
 })
 
 test('a key that the release before kept as argon2id still answers its repeat', async () => {
-  const grace = await register(service.client)
+  const grace = await register(client)
   const key = newKey()
   const first = await grace.patch('/auth/me', { name: 'Before' }, key)
   const said = `PATCH /api/v1/auth/me\n${JSON.stringify({ name: 'Before' })}`
   const digest = createHash('sha256').update(said).digest('base64url')
-  await service.services.database.chores`update idempotency_keys
+  await sql`update idempotency_keys
     set fingerprint = ${await hash(digest)} where key = ${key['idempotency-key']}`
   const again = await grace.patch('/auth/me', { name: 'Before' }, key)
   expect([again.text, again.headers.get('idempotency-replayed')]).toEqual([first.text, 'true'])
@@ -71,7 +70,7 @@ test('a key that the release before kept as argon2id still answers its repeat', 
 })
 
 test('a key is known after the secret was changed, while the old one verifies', async () => {
-  const grace = await register(service.client)
+  const grace = await register(client)
   const key = newKey()
   const first = await grace.patch('/auth/me', { name: 'Kept' }, key)
   const secrets = `the next secret is long enough too, ${testSecret}`

@@ -1,14 +1,12 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { type Body, invite, make, register } from '../support/client.ts'
-import { forFile, openTestService } from '../support/service.ts'
+import { type Body, invite, make } from '../support/client.ts'
 import { apply, emptyModel, type Model, readFeed } from './feed.ts'
 import { nextOf, walk } from './walk.ts'
 import { cases } from '../support/depth.ts'
+import { openScene } from '../support/scene.ts'
 
-const service = await forFile(openTestService())
-const ada = await register(service.client, 'Ada')
-const grace = await register(service.client, 'Grace')
+const { ada, grace } = await openScene(['Ada', 'Grace'])
 
 const byId = (things: Iterable<object>) =>
   [...things].sort((a, b) => ((a as Body).id < (b as Body).id ? -1 : 1))

@@ -8,21 +8,18 @@ import {
   referred,
   undocumented,
 } from '../support/schema-check.ts'
-import { forFile, openTestService } from '../support/service.ts'
 import { absentId, expectRefusal } from './answers.ts'
 import { aBodyLike, anUnlikelyId, aQuery, someHeaders } from './hostile.ts'
 import { hostileBodies, hostileTexts } from './hostile-texts.ts'
-import { furnish, openPeople, type Things } from './scene.ts'
+import { furnish, openPeople, type Things, openTeam } from './scene.ts'
 import { cases } from '../support/depth.ts'
 
 const seed = 20_270_131
 const runsPerOperation = cases(20)
 const patienceMs = 40_000
 setDefaultTimeout(120_000)
-const service = await forFile(openTestService())
-const api = (await service.client.get('/../docs/json')).body as unknown as OpenApi
-const people = await openPeople(service.client)
-const guest = await register(service.client)
+const { client, people, guest } = await openTeam(['Guest'])
+const api = (await client.get('/../docs/json')).body as unknown as OpenApi
 
 /** The answer, or a failure when there is none in time. */
 async function inTime(answer: Promise<Answer>): Promise<Answer> {
@@ -52,7 +49,7 @@ test('every operation answers anything with a refusal or a success', async () =>
   for (const [name, operation] of operationsOf(api)) {
     const [method, path] = name.split(' ') as [string, string]
     // Whoever is asked to leave there is gone for the rest.
-    const callers = path.startsWith('/api/v1/auth/') ? await openPeople(service.client) : people
+    const callers = path.startsWith('/api/v1/auth/') ? await openPeople(client) : people
     const things = await furnish(people, guest)
     const aBody = aBodyLike(rightFor(operation, things))
     const ids = fc.tuple(...ownIds(things, path).map((own) => anId(things, own)))
@@ -100,7 +97,7 @@ test('every operation answers each hostile body, and each hostile text in each o
     const [method, path] = name.split(' ') as [string, string]
     const things = await furnish(people, guest)
     const ids = ownIds(things, path)
-    const { owner } = path.startsWith('/api/v1/auth/') ? await openPeople(service.client) : people
+    const { owner } = path.startsWith('/api/v1/auth/') ? await openPeople(client) : people
     const send = async (body: string) =>
       expectSound(name, await inTime(owner.call(method.toUpperCase(), filled(path, [...ids]), body)))
     for (const body of hostileBodies) await send(body)
@@ -126,7 +123,7 @@ test('a hostile Authorization is refused and nothing more', async () => {
     aToken,
     fc.constantFrom('Bearer ', 'bearer', '', 'Basic '),
     async (text, scheme) => {
-      const answer = service.client.get('/auth/me', { authorization: scheme + text.trim() })
+      const answer = client.get('/auth/me', { authorization: scheme + text.trim() })
       expectRefusal(await inTime(answer), 401)
     },
   )
@@ -134,10 +131,10 @@ test('a hostile Authorization is refused and nothing more', async () => {
 })
 
 test('afterwards the service works as before', async () => {
-  const things = await furnish(people, await register(service.client))
+  const things = await furnish(people, await register(client))
   await invite(people.owner, things.projectId, guest)
   const task = await make(people.editor, '/tasks', { title: 'After', projectId: things.projectId })
   expect(task.number).toBe(2)
   expect((await people.viewer.get(`/tasks?projectId=${things.projectId}`)).body).toHaveLength(2)
-  expect((await service.client.get('/../../health/ready')).body).toMatchObject({ status: 'ok' } as never)
+  expect((await client.get('/../../health/ready')).body).toMatchObject({ status: 'ok' } as never)
 })

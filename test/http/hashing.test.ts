@@ -1,11 +1,9 @@
 import { expect, test } from 'bun:test'
 import { upTo } from '../races/pair.ts'
-import { type Answer, register } from '../support/client.ts'
-import { forFile, openTestService } from '../support/service.ts'
+import type { Answer } from '../support/client.ts'
+import { openScene } from '../support/scene.ts'
 
-const service = await forFile(openTestService({ TRUST_PROXY: 'on' }))
-const client = service.client
-const ada = await register(client)
+const { service, client, ada } = await openScene(['Ada'], { TRUST_PROXY: 'on' })
 
 const login = (email: string, password: string, address: string) =>
   client.post('/auth/login', { email, password }, { 'x-forwarded-for': address })

@@ -2,15 +2,13 @@ import { expect, test } from 'bun:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { newId } from '../../src/ids.ts'
 import { type Body, invite, make, register } from '../support/client.ts'
-import { forFile, openTestService } from '../support/service.ts'
 import { said } from './answers.ts'
 import { type FeedEvent, readFeed } from './feed.ts'
 import { furnish } from './history-scene.ts'
 import { nextOf } from './walk.ts'
+import { openScene } from '../support/scene.ts'
 
-const service = await forFile(openTestService({ HISTORY_DAYS: '30' }))
-const ada = await register(service.client, 'Ada')
-const grace = await register(service.client, 'Grace')
+const { client, sql, ada, grace } = await openScene(['Ada', 'Grace'], { HISTORY_DAYS: '30' })
 
 const openProject = async () => (await make(ada, '/projects', { name: 'Engine' })).id
 const historyOf = (projectId: string, query = '') => `/projects/${projectId}/history${query}`
@@ -74,7 +72,6 @@ test('a stretch of time is found, both its ends within it', async () => {
 test('events whose time is still to come do not hide those around them from a stretch of time', async () => {
   const projectId = await openProject()
   for (let n = 2; n <= 16; n++) await make(ada, '/tasks', { title: `T${n}`, projectId })
-  const { reads: sql } = service.services.database
   const between = (to: number, from: number) => Array.from({ length: to - from + 1 }, (_, i) => to - i)
   for (const [first, last] of [
     ...[
@@ -105,7 +102,7 @@ test('events whose time is still to come do not hide those around them from a st
 
 test('what cannot be is refused', async () => {
   const { projectId, task } = await furnish(ada, grace)
-  const stranger = await register(service.client)
+  const stranger = await register(client)
   const wrong: Record<string, string> = {
     'entity=tasks': 'entity must be project, member, task',
     'actor=me': 'actor must be the id of the user who did it',
@@ -129,7 +126,7 @@ test('what cannot be is refused', async () => {
 })
 
 test('a history is not sent again to who has it, and names are those of now', async () => {
-  const hopper = await register(service.client, 'Hopper')
+  const hopper = await register(client, 'Hopper')
   const { projectId, task } = await furnish(ada, grace)
   await invite(ada, projectId, hopper, 'EDITOR')
   await make(hopper, `/tasks/${task.id}/comments`, { text: 'Mine' })
@@ -152,7 +149,7 @@ test('where events are no longer kept, a history begins with the oldest that is 
   const { projectId, task } = await furnish(ada, grace)
   const paths = [historyOf(projectId), `/tasks/${task.id}/history`]
   const had = await Promise.all(paths.map((path) => ada.get(path)))
-  await service.services.database.chores`delete from events where project_id = ${projectId} and seq < 6`
+  await sql`delete from events where project_id = ${projectId} and seq < 6`
   const known = had.map(({ headers }) => ({ 'if-none-match': headers.get('etag')! }))
   const now = await Promise.all(paths.map((path, i) => ada.get(path, known[i])))
   expect(now.map(({ body }) => (body as unknown as FeedEvent[] | null)?.map(({ seq }) => seq))).toEqual([
@@ -163,17 +160,17 @@ test('where events are no longer kept, a history begins with the oldest that is 
   expect(await seqsOf(projectId, '?to=2000-01-01')).toEqual([])
   const links = await Promise.all([2, 3].map((limit) => ada.get(`${paths[0]}?limit=${limit}`)))
   expect(links.map(({ headers }) => headers.has('link'))).toEqual([true, false])
-  await service.services.database.chores`delete from events where project_id = ${projectId} and seq < 8`
+  await sql`delete from events where project_id = ${projectId} and seq < 8`
   expect((await ada.get(paths[1]!)).text).toBe('[]')
 })
 
 test('a page looks at so many events, and leads on when it shows few', async () => {
   const { projectId, task } = await furnish(ada, grace)
-  await service.services.database.chores`
+  await sql`
     insert into events (project_id, seq, id, type, entity, entity_id, actor_id, at, before, after)
     select project_id, n, uuidv7(), type, entity, entity_id, actor_id, at, before, after
     from events, generate_series(9, 25000) n where project_id = ${projectId} and seq = 8`
-  await service.services.database.chores`update streams set version = 25000 where project_id = ${projectId}`
+  await sql`update streams set version = 25000 where project_id = ${projectId}`
   let pages = 0
   const shown: FeedEvent[] = []
   for (let next: string | undefined = historyOf(projectId, '?entity=task'); next; pages++) {

@@ -1,12 +1,11 @@
 import { expect, test } from 'bun:test'
 import { eventsAt } from '../../modules/events/pages.ts'
-import { make, register } from '../support/client.ts'
-import { forFile, openTestService } from '../support/service.ts'
+import { make } from '../support/client.ts'
 import { readFeed } from './feed.ts'
 import { streamIn } from './listen.ts'
+import { openScene } from '../support/scene.ts'
 
-const service = await forFile(openTestService({ HISTORY_DAYS: '30' }))
-const ada = await register(service.client, 'Ada')
+const { service, sql, ada } = await openScene(['Ada'], { HISTORY_DAYS: '30' })
 
 /** A project with so many events. */
 async function openProject(count: number): Promise<string> {
@@ -17,7 +16,7 @@ async function openProject(count: number): Promise<string> {
 }
 
 const removeBefore = (projectId: string, seq: number) =>
-  service.services.database.chores`delete from events where project_id = ${projectId} and seq < ${seq}`
+  sql`delete from events where project_id = ${projectId} and seq < ${seq}`
 const feedOf = (projectId: string, query: string) => `/projects/${projectId}/events?${query}`
 const goneBefore = (seq: number) => ({
   statusCode: 410,

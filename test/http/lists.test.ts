@@ -1,17 +1,14 @@
 import { expect, test } from 'bun:test'
 import { type Body, invite, make, register } from '../support/client.ts'
-import { forFile, openTestService } from '../support/service.ts'
 import { absentId, expectRefusal } from './answers.ts'
 import { nextOf, walk } from './walk.ts'
+import { openScene } from '../support/scene.ts'
 
 const rows = 7
 const sorts = ['createdAt', '-createdAt', 'dueDate', '-dueDate']
-
-const service = await forFile(openTestService())
-const ada = await register(service.client)
+const { client, ada, host } = await openScene(['Ada', 'Host'])
 const projectId = (await make(ada, '/projects', { name: 'Lists' })).id
 const task = await make(ada, '/tasks', { title: 'T0', projectId })
-const host = await register(service.client)
 for (let i = 1; i < rows; i++) {
   // Several tasks are due on the same day and several on none: ties that a cursor must break.
   const dueDate = i % 3 === 0 ? null : `2027-01-0${1 + (i % 2)}`
@@ -22,7 +19,7 @@ for (let i = 1; i < rows; i++) {
 for (let i = 0; i < rows; i++) {
   await make(ada, `/tasks/${task.id}/subtasks`, { title: `S${i}` })
   await make(ada, `/tasks/${task.id}/comments`, { text: `C${i}` })
-  await invite(ada, projectId, await register(service.client))
+  await invite(ada, projectId, await register(client))
 }
 const paths = [
   `/projects/${projectId}/members?`,
@@ -124,7 +121,7 @@ test('a page without limit holds 50 rows, of projects all', async () => {
   await Promise.all(Array.from({ length: 51 }, (_, i) => add(`S${i}`)))
   const pages = await walk(ada, `/tasks/${id}/subtasks`)
   expect(pages.map(({ length }) => length)).toEqual([50, 1])
-  const grace = await register(service.client)
+  const grace = await register(client)
   await Promise.all(Array.from({ length: 51 }, (_, i) => make(grace, '/projects', { name: `P${i}` })))
   expect((await walk(grace, '/projects')).map(({ length }) => length)).toEqual([51])
 })

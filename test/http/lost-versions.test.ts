@@ -1,14 +1,13 @@
 import { beforeEach, expect, test } from 'bun:test'
 import { eventually, upTo } from '../races/pair.ts'
-import { make, register } from '../support/client.ts'
-import { forFile, openTestService } from '../support/service.ts'
+import { make } from '../support/client.ts'
 import { listenIn, take } from './listen.ts'
+import { openScene } from '../support/scene.ts'
 
 let projectId: string
 /** How often it was looked for what comes next, how often there is no room for that, and whether all is read back. */
 let [reads, without, isReadBack] = [0, 0, false]
-
-const service = await forFile(openTestService())
+const { service, sql, ada } = await openScene(['Ada'])
 const { recent } = service.services
 const { after } = recent
 recent.after = (range) => {
@@ -16,7 +15,6 @@ recent.after = (range) => {
   if (isReadBack) return undefined
   return reads > without ? after.call(recent, range) : []
 }
-const ada = await register(service.client)
 beforeEach(async () => {
   projectId = (await make(ada, '/projects', { name: 'Engine' })).id
   ;[reads, without, isReadBack] = [0, 0, false]
@@ -48,7 +46,6 @@ test('a stream that is ahead of what was kept ends once it hears of more', async
   const messages = await listenIn(service, ada, projectId)
   await make(ada, '/tasks', { title: 'Draw', projectId })
   expect(await take(messages, 1)).toMatchObject([{ id: '2' }])
-  const { reads: sql } = service.services.database
   await sql`delete from events where project_id = ${projectId} and seq = 2`
   await sql`update streams set version = 1, last_event_id =
     (select id from events where project_id = ${projectId} and seq = 1) where project_id = ${projectId}`
@@ -61,7 +58,6 @@ const ended = { event: 'end', data: { statusCode: 400, message: expect.stringCon
 
 /** What a promoted standby has that lost the versions after the first, and made as many of its own. */
 async function otherHistory() {
-  const { reads: sql } = service.services.database
   await sql`update events set id = gen_random_uuid() where project_id = ${projectId} and seq > 1`
   await sql`update streams s set last_event_id = e.id from events e
     where s.project_id = ${projectId} and e.project_id = s.project_id and e.seq = s.version`
@@ -102,7 +98,7 @@ test('a stream whose last event is not kept any more goes on', async () => {
   await create('Draw')
   expect(await take(messages, 1)).toMatchObject([{ id: '2' }])
   isReadBack = true
-  await service.services.database.reads`delete from events where project_id = ${projectId}`
+  await sql`delete from events where project_id = ${projectId}`
   await create('Cut')
   expect(await take(messages, 1)).toMatchObject([{ id: '3', event: 'task.created' }])
   await messages.return()

@@ -1,15 +1,13 @@
 import { expect, test } from 'bun:test'
 import { mostTold } from '../../src/followers/standing.ts'
-import { make, register } from '../support/client.ts'
-import { forFile, openTestService } from '../support/service.ts'
+import { make } from '../support/client.ts'
 import { type Message, messagesOf, streamIn } from './listen.ts'
+import { openScene } from '../support/scene.ts'
 
-const service = await forFile(openTestService())
-const ada = await register(service.client)
+const { service, sql, ada } = await openScene(['Ada'])
 
 /** Projects that go before all that are made from now on. */
 async function own(count: number): Promise<void> {
-  const { reads: sql } = service.services.database
   await sql`insert into projects (id, owner_id, name, created_at, event_id)
     select ('019a0000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, ${ada.id}, 'One of many', now(), uuidv7()
     from generate_series(1, ${count}::int) n`

@@ -1,29 +1,27 @@
 import { expect, test } from 'bun:test'
 import { invite, make, register } from '../support/client.ts'
-import { forFile, openTestService } from '../support/service.ts'
 import { absentId, anId, anInstant, eventsOf, expectAnswer, expectRefusal, malformedIds } from './answers.ts'
 import { wrongTexts } from './texts.ts'
-import { openPeople, openProject } from './scene.ts'
+import { openProject, openTeam } from './scene.ts'
 
-const service = await forFile(openTestService())
-const people = await openPeople(service.client)
+const { service, client, people } = await openTeam()
 const projectId = await openProject(people)
 const path = `/projects/${projectId}/members`
 
 test('inviting answers the member, a viewer unless said otherwise', async () => {
-  const guest = await register(service.client)
+  const guest = await register(client)
   const answer = await people.owner.post(`${path}/invite`, { email: guest.email })
   const user = { id: guest.id, name: 'Someone', email: guest.email }
   const member = { id: anId, userId: guest.id, user, projectId, role: 'VIEWER', createdAt: anInstant }
   expectAnswer(answer, 201, member)
   expect((await guest.get(`/projects/${projectId}`)).status).toBe(200)
   for (const role of ['VIEWER', 'EDITOR', 'ADMIN']) {
-    expect((await invite(people.admin, projectId, await register(service.client), role)).role).toBe(role)
+    expect((await invite(people.admin, projectId, await register(client), role)).role).toBe(role)
   }
 })
 
 test('an address is found in every letter case', async () => {
-  const guest = await register(service.client)
+  const guest = await register(client)
   const answer = await people.owner.post(`${path}/invite`, { email: ` ${guest.email.toUpperCase()} ` })
   expect(answer.body.userId).toBe(guest.id)
 })
@@ -74,7 +72,7 @@ test('the list holds everyone invited, in that order, without the owner', async 
 })
 
 test('setting a role answers the member; the same role again leaves no trace', async () => {
-  const member = await invite(people.owner, projectId, await register(service.client))
+  const member = await invite(people.owner, projectId, await register(client))
   const before = await eventsOf(service, projectId)
   for (const [role, events] of Object.entries({ VIEWER: 0, ADMIN: 1, EDITOR: 2 })) {
     for (const _again of [1, 2]) {
@@ -88,7 +86,7 @@ test('setting a role answers the member; the same role again leaves no trace', a
 })
 
 test('removing says so; the user is out and may be invited again', async () => {
-  const guest = await register(service.client)
+  const guest = await register(client)
   const member = await invite(people.owner, projectId, guest)
   const message = 'Member removed successfully'
   const none = { webhooks: [], serviceAccounts: [], tokens: [] }
@@ -102,7 +100,7 @@ test('removing says so; the user is out and may be invited again', async () => {
 
 test('any member may leave, and nobody can be put out by an equal', async () => {
   for (const role of ['VIEWER', 'EDITOR', 'ADMIN']) {
-    const guest = await register(service.client)
+    const guest = await register(client)
     const { id } = await invite(people.owner, projectId, guest, role)
     if (role !== 'ADMIN') expectRefusal(await people.editor.delete(`${path}/${id}`), 403)
     expect((await guest.delete(`${path}/${id}`)).status).toBe(200)

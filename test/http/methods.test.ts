@@ -1,13 +1,12 @@
 import { expect, test } from 'bun:test'
 import { createApp } from '../../src/app.ts'
-import { make, register } from '../support/client.ts'
-import { forFile, openTestService } from '../support/service.ts'
+import { make } from '../support/client.ts'
 import { absentId, expectRefusal } from './answers.ts'
 import { words } from '../support/words.ts'
+import { openScene } from '../support/scene.ts'
 
-const service = await forFile(openTestService())
+const { service, ada } = await openScene(['Ada'])
 const app = createApp(service.services)
-const ada = await register(service.client)
 
 const ask = async (method: string, path: string) => {
   const answer = await app.fetch(new Request('http://localhost' + path, { method }))

@@ -2,18 +2,16 @@ import { expect, test } from 'bun:test'
 import { listTasks } from '../../modules/tasks/list.ts'
 import { projectsOf } from '../../modules/projects/queries.ts'
 import { pageBytes } from '../../src/reads/pages.ts'
-import { type Body, make, register } from '../support/client.ts'
-import { forFile, openTestService } from '../support/service.ts'
+import { type Body, make } from '../support/client.ts'
 import { nextOf } from './walk.ts'
+import { openScene } from '../support/scene.ts'
 
 const rows = 60
 /** The longest texts there are: of one byte a unit, of two, of three, of pairs, and of what JSON writes in six. */
 const texts = ['x', 'é', '字', '🪐', '\u0001'].map((unit) => unit.repeat(20_000 / unit.length))
 /** The longest row as JSON. */
 const mostRowBytes = 6 * 20_000 + 2_000
-
-const service = await forFile(openTestService())
-const ada = await register(service.client)
+const { service, ada } = await openScene(['Ada'])
 const project = await make(ada, '/projects', { name: 'Small' })
 const task = await make(ada, '/tasks', { title: 'Small', projectId: project.id })
 const sql = service.services.database.commits

@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test'
 import { type Answer, invite, make, type Person, register } from '../support/client.ts'
-import { forFile, openTestService } from '../support/service.ts'
 import { expectAnswer, expectRefusal } from './answers.ts'
+import { openScene } from '../support/scene.ts'
 
-const service = await forFile(openTestService())
+const { client, sql } = await openScene()
 
 const tagOf = ({ headers }: Answer) => headers.get('etag')!
 const rename = (who: Person, name: string) => who.patch('/auth/me', { name })
@@ -11,7 +11,7 @@ const shown = ({ id, email }: Person, name: string) => ({ id, name, email })
 
 /** A project of Ada's with Grace in it, who has said something. */
 async function scene() {
-  const [ada, grace] = await Promise.all([register(service.client, 'Ada'), register(service.client, 'Grace')])
+  const [ada, grace] = await Promise.all([register(client, 'Ada'), register(client, 'Grace')])
   const project = await make(ada, '/projects', { name: 'Engine' })
   const member = await invite(ada, project.id, grace, 'EDITOR')
   const { id: taskId } = await make(ada, '/tasks', { title: 'Wheels', projectId: project.id })
@@ -120,7 +120,7 @@ test('of an account that is gone only the id is shown, from the next request on'
   )
   expectAnswer(members!, 200, [{ ...member, user: null }])
   expectAnswer(comments!, 200, [{ ...comment, author: null, authorRemoved: true }])
-  const eve = await register(service.client)
+  const eve = await register(client)
   await invite(ada, project.id, eve, 'ADMIN')
   const [own, list] = [await eve.get(paths.project), await eve.get('/projects')]
   await ada.delete('/auth/me')
@@ -133,7 +133,6 @@ test('of an account that is gone only the id is shown, from the next request on'
 
 test('names are no part of the history', async () => {
   const { project } = await scene()
-  const sql = service.services.database.reads
   const events = await sql<{ after: object }[]>`select after from events where project_id = ${project.id}`
   expect(JSON.stringify(events)).not.toMatch(/Ada|Grace/)
 })

@@ -1,16 +1,15 @@
 import { expect, test } from 'bun:test'
-import { make, register } from '../support/client.ts'
-import { forFile, openTestService } from '../support/service.ts'
+import { make } from '../support/client.ts'
 import { absentId, anId, anInstant, eventsOf, expectAnswer, expectRefusal } from './answers.ts'
 import { openPeople, openProject } from './scene.ts'
+import { openScene } from '../support/scene.ts'
 
-const service = await forFile(openTestService())
-const ada = await register(service.client)
+const { service, client, ada } = await openScene(['Ada'])
 
 test('creating answers the project with its caller as owner', async () => {
   const wanted = { name: 'Engine', description: 'With wheels' }
   const answer = await ada.post('/projects', wanted)
-  const owner = { id: ada.id, name: 'Someone', email: ada.email }
+  const owner = { id: ada.id, name: 'Ada', email: ada.email }
   expectAnswer(answer, 201, { id: anId, ...wanted, ownerId: ada.id, owner, createdAt: anInstant })
   expectAnswer(await ada.get(`/projects/${answer.body.id}`), 200, answer.body)
 })
@@ -54,7 +53,7 @@ test('who creates a project cannot choose its owner', async () => {
 })
 
 test('the list holds what a user owns or is a member of', async () => {
-  const people = await openPeople(service.client)
+  const people = await openPeople(client)
   const shared = await openProject(people, 'Shared')
   const own = await make(people.viewer, '/projects', { name: 'Own' })
   const { body } = await people.viewer.get('/projects')
@@ -64,7 +63,7 @@ test('the list holds what a user owns or is a member of', async () => {
 })
 
 test('deleting says so, and the project is gone from every answer', async () => {
-  const people = await openPeople(service.client)
+  const people = await openPeople(client)
   const id = await openProject(people)
   expectAnswer(await people.owner.delete(`/projects/${id}`), 200, { message: 'Project deleted successfully' })
   expectRefusal(await people.owner.get(`/projects/${id}`), 404, 'Project not found')

@@ -1,12 +1,11 @@
 import { expect, test } from 'bun:test'
 import { make, type Person, register } from '../support/client.ts'
-import { forFile, openTestService } from '../support/service.ts'
+import { openTestService } from '../support/service.ts'
 import { expectRefusal } from './answers.ts'
 import { bodyOf, type Event, type Read } from './read-events.ts'
+import { openScene } from '../support/scene.ts'
 
-const service = await forFile(openTestService())
-const ada = await register(service.client, 'Ada')
-const grace = await register(service.client, 'Grace')
+const { ada, grace } = await openScene(['Ada', 'Grace'])
 
 const openProject = async (who = ada) => (await make(who, '/projects', { name: 'Engine' })).id
 const addTask = (projectId: string, title = 'Draw') => make(ada, '/tasks', { title, projectId })

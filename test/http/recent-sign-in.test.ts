@@ -2,10 +2,11 @@ import { describe, expect, test } from 'bun:test'
 import { openTokens } from '../../src/identity/tokens.ts'
 import { upTo } from '../races/pair.ts'
 import { type Answer, type Client, make, type Person, register, expiresAt } from '../support/client.ts'
-import { forFile, openTestService, testSecret } from '../support/service.ts'
+import { openTestService, testSecret } from '../support/service.ts'
 import { expectRefusal, statusesOf } from './answers.ts'
+import { openScene } from '../support/scene.ts'
 
-const service = await forFile(openTestService({ TRUST_PROXY: 'on', SIGN_IN_FAILURES: '3' }))
+const { client } = await openScene([], { TRUST_PROXY: 'on', SIGN_IN_FAILURES: '3' })
 
 const needed = 'The sign-in is older than 5 minutes: send password in the body, or sign in again first'
 const wrong = 'The password is wrong'
@@ -25,12 +26,12 @@ const writes: [does: string, status: number, Write][] = [
 for (const [does, status, write] of writes) {
   describe(does, () => {
     test('takes nothing more within five minutes of the sign-in', async () => {
-      const ada = await register(service.client)
+      const ada = await register(client)
       expect((await write(await asMinutesAgo(4.5, ada))).status).toBe(status)
     })
 
     test('takes the password later', async () => {
-      const ada = await register(service.client)
+      const ada = await register(client)
       const later = await asMinutesAgo(5.5, ada)
       expectRefusal(await write(later), 403, needed)
       expectRefusal(await write(later, { password: 'secret-2' }), 403, wrong)
@@ -40,26 +41,26 @@ for (const [does, status, write] of writes) {
     })
 
     test('takes the password of a token that does not say when it was issued', async () => {
-      const ada = await register(service.client)
+      const ada = await register(client)
       const tokens = openTokens([testSecret], 86_400, async () => Date.now() / 1000)
       const { issuedAt: _, ...before } = await tokens.issue(ada.id, 0)
       expectRefusal(await write(ada.as(await tokens.sign(before))), 403, needed)
     })
 
     test('checks a password that is given, however recent the sign-in', async () => {
-      const ada = await register(service.client)
+      const ada = await register(client)
       expectRefusal(await write(ada, { password: 'secret-2' }), 403, wrong)
     })
 
     test('lets nobody guess faster than signing in does', async () => {
-      const ada = await register(service.client)
+      const ada = await register(client)
       const guess = (n: number) => write(ada, { password: `guess ${n}` }, from(n))
       const answers = await Promise.all(upTo(9).map(guess))
       expect(statusesOf(answers)).toEqual({ 403: 4, 429: 5 })
     })
 
     test('is answered to a repeat that comes later, and compares its password', async () => {
-      const ada = await register(service.client)
+      const ada = await register(client)
       const key = { 'idempotency-key': does }
       const first = await write(ada, { password: 'secret-1' }, key)
       expect(first.status).toBe(status)
@@ -71,7 +72,7 @@ for (const [does, status, write] of writes) {
 }
 
 test("a service account's token, which outlives sign-ins as well, takes the same", async () => {
-  const ada = await register(service.client)
+  const ada = await register(client)
   const { id: projectId } = await make(ada, '/projects', { name: 'P' })
   const { id } = await make(ada, `/projects/${projectId}/service-accounts`, { name: 'S' })
   const path = `/projects/${projectId}/service-accounts/${id}/tokens`
@@ -91,12 +92,12 @@ test('a check of the password takes from the sign-ins of its address', async () 
 })
 
 test('a password that was just given is a recent sign-in', async () => {
-  const ada = await register(service.client)
+  const ada = await register(client)
   const later = await asMinutesAgo(60, ada)
   const change = { password: 'secret-2', currentPassword: 'secret-1' }
   const { body } = await later.patch('/auth/me', change)
   expect((await ada.as(body.access_token).post('/tokens', token)).status).toBe(201)
-  const { body: signedIn } = await service.client.post('/auth/login', {
+  const { body: signedIn } = await client.post('/auth/login', {
     email: ada.email,
     password: 'secret-2',
   })
@@ -111,10 +112,10 @@ test('a deletion takes an empty body, or none, with any headers of one', async (
     [undefined, { 'content-type': 'application/json' }],
   ]
   for (const [body, headers] of bodies) {
-    const ada = await register(service.client)
+    const ada = await register(client)
     expect((await ada.call('DELETE', '/auth/me', body, headers)).status).toBe(200)
   }
-  const ada = await register(service.client)
+  const ada = await register(client)
   expectRefusal(await ada.call('DELETE', '/auth/me', '{', { 'content-type': 'application/json' }), 400)
   expectRefusal(await ada.call('DELETE', '/auth/me', 'x', { 'content-type': 'text/plain' }), 415)
 })

@@ -8,14 +8,12 @@ import { type Answer, invite, make, type Person, register } from '../support/cli
 import { freshDatabase } from '../support/database.ts'
 import { forFile, openTestService } from '../support/service.ts'
 import { endpoints } from './endpoints.ts'
-import { furnish, openPeople } from './scene.ts'
+import { furnish, openTeam } from './scene.ts'
 
 const database = await freshDatabase()
 await forFile({ close: database.drop })
-/** The process where the project is at work, and one that has written nothing yet. */
-const service = await forFile(openTestService({ DATABASE_URL: explained(database.url) }))
-const people = await openPeople(service.client)
-const things = await furnish(people, await register(service.client))
+const { service, client, people } = await openTeam([], { DATABASE_URL: explained(database.url) })
+const things = await furnish(people, await register(client))
 const { id: projectId } = await make(people.stranger, '/projects', { name: 'Own' })
 const { id: ownTask } = await make(people.stranger, '/tasks', { title: 'Own', projectId })
 const idle = await forFile(openTestService(service.env))
@@ -117,7 +115,7 @@ async function removeOften(
 test('a rejected undo reads no more than a rejected read, however much it names', async () => {
   const { owner, stranger } = people
   const { id } = await make(owner, '/projects', { name: 'Busy' })
-  const seqs = await removeOften(id, await register(service.client), 20, 200)
+  const seqs = await removeOften(id, await register(client), 20, 200)
   const eve = atIdle(stranger)
   const read = await costOf(async () => expect((await eve.get(`/projects/${id}`)).status).toBe(404))
   const undo = await costOf(async () =>
@@ -146,7 +144,7 @@ test('an undo that restores what somebody else deleted reads its events and no m
 test('an undo of many removals reads no more rows than may come back, for its owner too', async () => {
   const { owner } = people
   const { id } = await make(owner, '/projects', { name: 'Many' })
-  const seqs = await removeOften(id, await register(service.client), 40, 500)
+  const seqs = await removeOften(id, await register(client), 40, 500)
   const cost = await costOf(async () =>
     expect((await owner.post(`/projects/${id}/undo?dryRun=true`, { seqs })).status).toBe(409),
   )

@@ -1,12 +1,10 @@
 import { expect, test } from 'bun:test'
 import { newId } from '../../src/ids.ts'
 import { upTo } from '../races/pair.ts'
-import { type Answer, invite, make, register } from '../support/client.ts'
-import { forFile, openTestService } from '../support/service.ts'
+import { type Answer, invite, make } from '../support/client.ts'
+import { openScene } from '../support/scene.ts'
 
-const service = await forFile(openTestService())
-const ada = await register(service.client)
-const bea = await register(service.client)
+const { ada, bea } = await openScene(['Ada', 'Bea'])
 
 /** Sends the same write with one key, later and later while the first is under way. */
 async function repeatedly(ask: (key: Record<string, string>) => Promise<Answer>): Promise<Answer[]> {

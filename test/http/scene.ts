@@ -1,5 +1,6 @@
-import { absentId } from './answers.ts'
 import { type Client, invite, make, type Person, register } from '../support/client.ts'
+import { openScene } from '../support/scene.ts'
+import { absentId } from './answers.ts'
 
 /** One of each: who can be in a project, and somebody who is not. */
 export const callers = ['owner', 'admin', 'editor', 'viewer', 'stranger'] as const
@@ -19,6 +20,15 @@ export type Things = {
 export async function openPeople(nobody: Client): Promise<People> {
   const [owner, admin, editor, viewer, stranger] = await Promise.all(callers.map(() => register(nobody)))
   return { owner, admin, editor, viewer, stranger } as People
+}
+
+/** A service for all tests of a file, with one of each who may call it. */
+export async function openTeam<Name extends string = never>(
+  names: Name[] = [],
+  env: Record<string, string> = {},
+) {
+  const scene = await openScene(names, env)
+  return { ...scene, people: await openPeople(scene.client) }
 }
 
 /** A project with an admin, an editor and a viewer in it. */
@@ -58,4 +68,5 @@ export async function furnish(people: People, guest: Person, given?: string): Pr
 export const pathAt = (path: string, ids: Record<string, string>): string =>
   path
     .replace('/api/v1', '')
+    .replace(/=\{(\w+)\}/, (_, name: string) => `=${ids[name]}`)
     .replace(/(\w+)s\/\{\w+\}/g, (_, kind: string) => `${kind}s/${ids[`${kind}Id`] ?? absentId}`)

@@ -2,26 +2,25 @@ import { expect, test } from 'bun:test'
 import { type Scope, scopes } from '../../src/identity/rights.ts'
 import { type Answer, invite, make, makeToken, register, type Token, withToken } from '../support/client.ts'
 import { type OpenApi, type Operation, operationsOf } from '../support/schema-check.ts'
-import { forFile, openTestService } from '../support/service.ts'
 import { expectRefusal } from './answers.ts'
 import { furnish, pathAt } from './scene.ts'
+import { openScene } from '../support/scene.ts'
 
-const service = await forFile(openTestService())
-const api = (await service.client.get('/../docs/json')).body as unknown as OpenApi
-const owner = await register(service.client)
+const { client, owner } = await openScene(['Owner'])
+const api = (await client.get('/../docs/json')).body as unknown as OpenApi
 const tokens: Record<Scope, Token> = Object.fromEntries(
   await Promise.all(scopes.map(async (scope) => [scope, await makeToken(owner, { scopes: [scope] })])),
 )
 
 /** Things of the owner's own, so that no role is in the way; a fresh project for each request. */
 async function furnishOwn() {
-  const guest = await register(service.client)
+  const guest = await register(client)
   const people = {
     owner,
     admin: owner,
     editor: owner,
     viewer: owner,
-    stranger: await register(service.client),
+    stranger: await register(client),
   }
   const { id: projectId } = await make(owner, '/projects', { name: 'Engine' })
   const things = await furnish(people, guest, projectId)
@@ -78,7 +77,7 @@ test('what changes something takes no less than write, and what an ADMIN may, ad
 })
 
 test('a scope gives nobody a higher role', async () => {
-  const viewer = await register(service.client)
+  const viewer = await register(client)
   const { projectId } = await furnishOwn()
   await invite(owner, projectId, viewer)
   const program = await withToken(viewer)
@@ -124,7 +123,7 @@ test('to undo takes the scope of what is done by it', async () => {
 
 test("another's comment is deleted with the scope admin alone", async () => {
   const { projectId, taskId } = await furnishOwn()
-  const editor = await register(service.client)
+  const editor = await register(client)
   await invite(owner, projectId, editor, 'EDITOR')
   const { id } = await make(editor, `/tasks/${taskId}/comments`, { text: 'Here' })
   const path = `/tasks/comments/${id}`
@@ -140,7 +139,7 @@ test("another's comment is deleted with the scope admin alone", async () => {
 })
 
 test('who is not in a project learns nothing by the scope of a token', async () => {
-  const stranger = await register(service.client)
+  const stranger = await register(client)
   const { projectId } = await furnishOwn()
   const program = await withToken(stranger, { scopes: ['read'] })
   expectRefusal(await program.patch(`/projects/${projectId}`, { name: 'N' }), 404, 'Project not found')

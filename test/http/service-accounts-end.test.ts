@@ -1,16 +1,12 @@
 import { expect, test } from 'bun:test'
 import { eventually, upTo } from '../races/pair.ts'
 import { expiresAt, invite, make, type Person, register } from '../support/client.ts'
-import { forFile, openTestService } from '../support/service.ts'
 import { expectRefusal } from './answers.ts'
-import { nowhere, openPeople, openProject } from './scene.ts'
+import { nowhere, openProject, openTeam } from './scene.ts'
 import { accountsAt, openServiceAccount, tokensOf } from './service-account-scene.ts'
 
-const service = await forFile(openTestService({ PROJECT_MEMBERS: '6' }))
+const { service, client, sql, people } = await openTeam([], { PROJECT_MEMBERS: '6' })
 service.startWorkers()
-const people = await openPeople(service.client)
-
-const sql = () => service.services.database.reads
 
 for (const way of ['deleted', 'removed from the members']) {
   test(`a service account that is ${way} is gone, its tokens with it, and what it did stays`, async () => {
@@ -26,9 +22,9 @@ for (const way of ['deleted', 'removed from the members']) {
     await eventually('its tokens to be refused', async () => (await program.get('/auth/me')).status === 401)
     await eventually(
       'the account to go',
-      async () => (await sql()`select from users where id = ${account.id}`).length === 0,
+      async () => (await sql`select from users where id = ${account.id}`).length === 0,
     )
-    expect(await sql()`select from api_tokens where user_id = ${account.id}`).toHaveLength(0)
+    expect(await sql`select from api_tokens where user_id = ${account.id}`).toHaveLength(0)
     expect((await people.viewer.get(`/tasks/${task.id}`)).body.assigneeId).toBeNull()
     const [comment] = (await people.viewer.get(`/tasks/${task.id}/comments`)).body
     expect(comment).toMatchObject({ author: null, authorRemoved: true, authorId: account.id } as never)
@@ -43,9 +39,9 @@ test('service accounts go with their project', async () => {
   await eventually('its tokens to be refused', async () => (await program.get('/auth/me')).status === 401)
   await eventually(
     'the accounts to go',
-    async () => (await sql()`select from users where project_id = ${projectId}`).length === 0,
+    async () => (await sql`select from users where project_id = ${projectId}`).length === 0,
   )
-  expect(await sql()`select from api_tokens where user_id = ${account.id}`).toHaveLength(0)
+  expect(await sql`select from api_tokens where user_id = ${account.id}`).toHaveLength(0)
 })
 
 test('a repeat under a key makes no second one, and a full project none', async () => {
@@ -62,7 +58,7 @@ test('a repeat under a key makes no second one, and a full project none', async 
   const full = more.filter(({ status }) => status !== 201)
   expect(full).toHaveLength(4)
   for (const one of full) expectRefusal(one, 409, 'A project has at most 6 members')
-  expect(await sql()`select from users where project_id = ${projectId}`).toHaveLength(3)
+  expect(await sql`select from users where project_id = ${projectId}`).toHaveLength(3)
 })
 
 test('a service account lists page by page, and is no operation of a batch', async () => {
@@ -80,14 +76,14 @@ test('a service account lists page by page, and is no operation of a batch', asy
 })
 
 test('an owner who is gone takes service accounts along', async () => {
-  const owner: Person = await register(service.client)
+  const owner: Person = await register(client)
   const { id } = await make(owner, '/projects', { name: 'P' })
   await invite(owner, id, people.admin, 'ADMIN')
   await make(owner, accountsAt(id), { name: 'Importer' })
   expect((await owner.delete('/auth/me')).status).toBe(200)
   await eventually(
     'the account to go',
-    async () => (await sql()`select from users where project_id = ${id}`).length === 0,
+    async () => (await sql`select from users where project_id = ${id}`).length === 0,
   )
 })
 
@@ -102,14 +98,14 @@ test('one that is made while its project is deleted goes with it', async () => {
     for (const { status } of made) expect([201, 404, 409]).toContain(status)
     await eventually(
       'all accounts to go',
-      async () => (await sql()`select from users where project_id = ${projectId}`).length === 0,
+      async () => (await sql`select from users where project_id = ${projectId}`).length === 0,
     )
   }
 })
 
 test('a repeat under a key is not answered to a caller who lost the right to the write', async () => {
   const { projectId, account } = await openServiceAccount(people)
-  const admin: Person = await register(service.client)
+  const admin: Person = await register(client)
   const member = await invite(people.owner, projectId, admin, 'ADMIN')
   const wanted = { name: 'T', scopes: ['read'], expiresAt }
   const repeat = async (path: string, body: object) => admin.post(path, body, { 'idempotency-key': path })

@@ -1,12 +1,10 @@
 import { expect, test } from 'bun:test'
 import { type Body, type Client, make, makeToken, expiresAt, type Token } from '../support/client.ts'
-import { forFile, openTestService } from '../support/service.ts'
 import { absentId, anId, anInstant, expectAnswer, expectRefusal, malformedIds } from './answers.ts'
-import { openPeople, openProject } from './scene.ts'
+import { openProject, openTeam } from './scene.ts'
 import { type Account, accountsAt, addressOf, openServiceAccount, tokensOf } from './service-account-scene.ts'
 
-const service = await forFile(openTestService())
-const people = await openPeople(service.client)
+const { client, people } = await openTeam()
 
 test('a service account is a member with a role, shown as one and named by events and comments', async () => {
   const projectId = await openProject(people)
@@ -109,12 +107,12 @@ test('a service account cannot sign in, and nobody can register in its place', a
   const { account } = await openServiceAccount(people)
   for (const password of ['', 'null', 'secret-1'])
     expectRefusal(
-      await service.client.post('/auth/login', { email: addressOf(account), password }),
+      await client.post('/auth/login', { email: addressOf(account), password }),
       401,
       'Wrong email or password',
     )
   const register = { name: 'Eve', email: addressOf(account), password: 'secret-1' }
-  expectRefusal(await service.client.post('/auth/register', register), 409)
+  expectRefusal(await client.post('/auth/register', register), 409)
 })
 
 test('a service account sees its project alone, cannot leave it, and cannot be invited elsewhere', async () => {

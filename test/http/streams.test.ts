@@ -2,10 +2,9 @@ import { execFileSync } from 'node:child_process'
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, expect, test } from 'bun:test'
-import { invite, make, type Person, register } from '../support/client.ts'
+import { invite, make, type Person, register, openClient } from '../support/client.ts'
 import { openOwnWeb } from '../support/own-web.ts'
 import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
-import { openClient } from '../support/client.ts'
 import { listen, type Message, take } from './listen.ts'
 
 let [one, other]: ServiceProcess[] = []

@@ -1,16 +1,12 @@
 import { expect, test } from 'bun:test'
 import { type Body, invite, make, type Person, register } from '../support/client.ts'
-import { forFile, openTestService } from '../support/service.ts'
 import { absentId, expectAnswer, expectRefusal, malformedIds } from './answers.ts'
 import { walk } from './walk.ts'
+import { openScene } from '../support/scene.ts'
 
 const dues = [null, '2027-01-01T00:00:00.000Z', '2027-01-02T12:00:00.000Z', '2027-01-03T00:00:00.000Z']
-
-const service = await forFile(openTestService())
-const [ada, bob] = (await Promise.all([register(service.client), register(service.client)])) as [
-  Person,
-  Person,
-]
+const { client } = await openScene()
+const [ada, bob] = (await Promise.all([register(client), register(client)])) as [Person, Person]
 const first = (await make(ada, '/projects', { name: 'First' })).id
 const second = (await make(ada, '/projects', { name: 'Second' })).id
 await invite(ada, first, bob, 'EDITOR')
@@ -56,11 +52,11 @@ test('across projects the list holds every task of those the caller is in, and n
   const { body } = await bob.get('/tasks?limit=200')
   expect(body.filter(({ projectId }) => projectId === first)).toHaveLength(18)
   expect(body).toHaveLength(19)
-  expectAnswer(await (await register(service.client)).get('/tasks'), 200, [])
+  expectAnswer(await (await register(client)).get('/tasks'), 200, [])
 })
 
 test('pages with fewer rows than there are projects go through all of them, in every sort', async () => {
-  const carl = await register(service.client)
+  const carl = await register(client)
   const projects = await Promise.all(
     Array.from({ length: 6 }, (_, n) => make(carl, '/projects', { name: `P${n}` })),
   )
@@ -136,7 +132,7 @@ test('a filter that means nothing is refused', async () => {
 })
 
 test('a project the caller is not in is not found, and nobody assigned is nothing', async () => {
-  const stranger = await register(service.client)
+  const stranger = await register(client)
   for (const id of ['', absentId, ...malformedIds]) {
     expectRefusal(await ada.get(`/tasks?projectId=${id}`), 404, 'Project not found')
   }

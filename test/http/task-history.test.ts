@@ -1,14 +1,12 @@
 import { expect, test } from 'bun:test'
 import { type Body, invite, make, type Person, register } from '../support/client.ts'
-import { forFile, openTestService } from '../support/service.ts'
 import { said } from './answers.ts'
 import { type FeedEvent, readFeed } from './feed.ts'
 import { furnish } from './history-scene.ts'
 import { nextOf } from './walk.ts'
+import { openScene } from '../support/scene.ts'
 
-const service = await forFile(openTestService())
-const ada = await register(service.client, 'Ada')
-const grace = await register(service.client, 'Grace')
+const { client, sql, ada, grace } = await openScene(['Ada', 'Grace'])
 
 type TaskEvent = FeedEvent & { projectId: string }
 const openProject = async () => (await make(ada, '/projects', { name: 'Engine' })).id
@@ -28,7 +26,7 @@ test("a task's history tells of it and all that hangs on it, also once it is gon
   const linkOf = async (limit: number) =>
     nextOf((await ada.get(`/tasks/${task.id}/history?limit=${limit}`)).headers)
   expect([await linkOf(own.length), await linkOf(own.length - 1)]).toEqual([undefined, expect.any(String)])
-  await service.services.database.chores`delete from subtasks where task_id = ${task.id}`
+  await sql`delete from subtasks where task_id = ${task.id}`
   expect(await ofTask(ada, task.id)).toHaveLength(own.length)
 })
 
@@ -56,7 +54,7 @@ test("a task's history goes through moves, without what its reader may not read"
   for (const query of ['', '?limit=1', '?limit=3']) expect(await ofTask(ada, task.id, query)).toEqual(all)
 
   const seenBy = async (who: Person) => [...new Set((await ofTask(who, task.id)).map((one) => one.projectId))]
-  const guest = await register(service.client)
+  const guest = await register(client)
   const inOne = await invite(ada, one, guest)
   await invite(ada, two, guest)
   expect(await said(guest, `/tasks/${task.id}/history`)).toBe('404 Task not found')
@@ -80,8 +78,8 @@ test("a task's history goes through moves, without what its reader may not read"
 test('a task whose last project is gone with its log has no history, not even where it was before', async () => {
   const { task, projects } = await travelled()
   await ada.delete(`/projects/${projects[2]}`)
-  await service.services.database.chores`delete from tasks where id = ${task.id}`
-  await service.services.database.chores`delete from events where project_id = ${projects[2]}`
+  await sql`delete from tasks where id = ${task.id}`
+  await sql`delete from events where project_id = ${projects[2]}`
   expect(await said(ada, `/tasks/${task.id}/history`)).toBe('404 Task not found')
 })
 
@@ -96,12 +94,12 @@ test('a task that comes back is in one history', async () => {
 
 test('of events that their reader may not read, so many are passed over for one page', async () => {
   const { task, projects } = await travelled()
-  const guest = await register(service.client)
+  const guest = await register(client)
   await invite(ada, projects[0], guest)
   await invite(ada, projects[2], guest)
-  const [arrived] = await service.services.database.chores<{ id: string }[]>`
+  const [arrived] = await sql<{ id: string }[]>`
     select id from events where project_id = ${projects[1]} and type = 'task.moved_in'`
-  await service.services.database.chores`
+  await sql`
     insert into events (project_id, seq, id, type, entity, entity_id, actor_id, at, before, after, task_id)
     select project_id, 100 + n, (left(${arrived!.id}::text, 24) || lpad(to_hex(n), 12, 'f'))::uuid, 'task.updated',
       entity, entity_id, actor_id, at, before, after, task_id

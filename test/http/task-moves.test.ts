@@ -1,11 +1,9 @@
 import { expect, test } from 'bun:test'
 import { type Body, invite, make } from '../support/client.ts'
-import { forFile, openTestService } from '../support/service.ts'
 import { absentId, anInstant, eventsOf, expectAnswer, expectRefusal, malformedIds } from './answers.ts'
-import { openPeople, openProject } from './scene.ts'
+import { openProject, openTeam } from './scene.ts'
 
-const service = await forFile(openTestService())
-const people = await openPeople(service.client)
+const { service, people } = await openTeam()
 const from = await openProject(people, 'From')
 const to = await openProject(people, 'To')
 

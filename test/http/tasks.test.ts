@@ -1,12 +1,10 @@
 import { expect, test } from 'bun:test'
 import { make } from '../support/client.ts'
-import { forFile, openTestService } from '../support/service.ts'
 import { absentId, anId, anInstant, eventsOf, expectAnswer, expectRefusal, malformedIds } from './answers.ts'
-import { openPeople, openProject } from './scene.ts'
+import { openProject, openTeam } from './scene.ts'
 import { words } from '../support/words.ts'
 
-const service = await forFile(openTestService())
-const people = await openPeople(service.client)
+const { service, people } = await openTeam()
 const projectId = await openProject(people)
 
 const add = (fields: object = {}) => make(people.editor, '/tasks', { title: 'Wheels', projectId, ...fields })

@@ -1,11 +1,10 @@
 import { expect, test } from 'bun:test'
-import { make, register } from '../support/client.ts'
-import { forFile, openTestService } from '../support/service.ts'
+import { make } from '../support/client.ts'
 import { expectRefusal } from './answers.ts'
 import { rightLines, rightTexts, wrongNames, wrongTexts } from './texts.ts'
+import { openScene } from '../support/scene.ts'
 
-const { client } = await forFile(openTestService())
-const ada = await register(client)
+const { ada } = await openScene(['Ada'])
 const { id: projectId } = await make(ada, '/projects', { name: 'P' })
 const { id: taskId } = await make(ada, '/tasks', { title: 'T', projectId })
 const { id: subtaskId } = await make(ada, `/tasks/${taskId}/subtasks`, { title: 'S' })

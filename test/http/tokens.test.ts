@@ -1,11 +1,11 @@
 import { createHmac } from 'node:crypto'
 import { expect, test } from 'bun:test'
 import { type Client, register } from '../support/client.ts'
-import { forFile, openTestService, testSecret } from '../support/service.ts'
+import { testSecret } from '../support/service.ts'
 import { absentId, expectRefusal } from './answers.ts'
+import { openScene } from '../support/scene.ts'
 
-const service = await forFile(openTestService())
-const ada = await register(service.client)
+const { service, client, sql, ada } = await openScene(['Ada'])
 
 const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 const now = () => Math.floor(Date.now() / 1000)
@@ -21,7 +21,7 @@ function sign(payload: unknown, { alg = 'HS256', secret = testSecret } = {}): st
 }
 
 const me = (authorization?: string): ReturnType<Client['get']> =>
-  service.client.get('/auth/me', authorization === undefined ? {} : { authorization })
+  client.get('/auth/me', authorization === undefined ? {} : { authorization })
 
 test('a token made with the secret and the right claims is good', async () => {
   expect((await me(`Bearer ${sign(claims())}`)).body.id).toBe(ada.id)
@@ -33,7 +33,7 @@ test('the scheme may be written in any case', async () => {
 })
 
 test('a token is verified once, however its scheme is written', async () => {
-  const grace = await register(service.client)
+  const grace = await register(client)
   const { tokens } = service.services
   const { verify } = tokens
   let verified = 0
@@ -103,14 +103,14 @@ test('a token of another issuer, for another audience, or of nobody is refused',
 })
 
 test('the token of an account that is gone is refused', async () => {
-  const gone = await register(service.client)
-  await service.services.database.reads`delete from users where id = ${gone.id}`
+  const gone = await register(client)
+  await sql`delete from users where id = ${gone.id}`
   expectRefusal(await gone.get('/projects'), 401, 'The bearer token is not valid')
   expectRefusal(await me(`Bearer ${sign(claims({ sub: absentId }))}`), 401)
 })
 
 test('who sends no token is refused before the body is looked at', async () => {
-  const nobody = service.client
+  const nobody = client
   expectRefusal(await nobody.post('/projects', '{"name":'), 401)
   expectRefusal(await nobody.post('/projects', { name: 'P' }, { 'content-type': 'text/plain' }), 401)
   expectRefusal(await nobody.get('/tasks?unknown=1'), 401)

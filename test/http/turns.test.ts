@@ -1,9 +1,8 @@
 import { expect, spyOn, test } from 'bun:test'
-import { type Client, make, register } from '../support/client.ts'
-import { forFile, openTestService } from '../support/service.ts'
+import { type Client, make } from '../support/client.ts'
+import { openScene } from '../support/scene.ts'
 
-const service = await forFile(openTestService())
-const [busy, calm] = [await register(service.client), await register(service.client)]
+const { service, client, busy, calm } = await openScene(['Busy', 'Calm'])
 const [busyTask, calmTask] = [await taskOf(busy), await taskOf(calm)]
 
 async function taskOf(owner: Client): Promise<string> {
@@ -70,7 +69,7 @@ test('rejections are counted for their account, or for none when it is not known
   try {
     await busy.post('/tasks', { title: 7 })
     await busy.get('/nothing')
-    await service.client.as('no token').get('/projects')
+    await client.as('no token').get('/projects')
     expect(pace.mock.calls.map(([, { status }, accountId]) => [status, accountId])).toEqual([
       [400, busy.id],
       [404, undefined],

@@ -2,13 +2,13 @@ import { expect, test } from 'bun:test'
 import { Scheduler } from '../../src/admission/scheduler.ts'
 import { openLongPoll } from '../../modules/events/hold.ts'
 import { type Client, invite, make, type Person, register, withToken } from '../support/client.ts'
-import { forFile, openTestService } from '../support/service.ts'
+import { openTestService } from '../support/service.ts'
 import { expectRefusal } from './answers.ts'
 import { heldIn } from './held.ts'
 import { bodyOf } from './read-events.ts'
+import { openScene } from '../support/scene.ts'
 
-const service = await forFile(openTestService())
-const ada = await register(service.client, 'Ada')
+const { service, client, ada, grace } = await openScene(['Ada', 'Grace'])
 
 const openProject = async () => (await make(ada, '/projects', { name: 'Engine' })).id
 const feedOf = (projectId: string, query: string) => `/projects/${projectId}/events?${query}`
@@ -69,7 +69,7 @@ test('where nothing comes the answer is empty when the time is up', async () => 
 
 test('who has lost the right to see it is told so instead', async () => {
   const projectId = await openProject()
-  const grace = await register(service.client, 'Grace')
+  const grace = await register(client, 'Grace')
   const member = await invite(ada, projectId, grace)
   const waiting = await held(grace, feedOf(projectId, 'after=2&wait=25'))
   await ada.delete(`/projects/${projectId}/members/${member.id}`)
@@ -82,7 +82,7 @@ test('who has lost the right to see it is told so instead', async () => {
 
 test('a token that ends meanwhile gets nothing more', async () => {
   const projectId = await openProject()
-  const grace = await register(service.client, 'Grace')
+  const grace = await register(client, 'Grace')
   await invite(ada, projectId, grace)
   const { answer } = await held(grace, feedOf(projectId, 'after=2&wait=25'))
   await grace.post('/auth/logout')
@@ -131,8 +131,6 @@ test('so many wait and no more, and all are answered when the service ends', asy
   for (const { answer } of [one, other]) expect((await answer).text).toBe('[]')
   expect((await third.get(path)).text).toBe('[]')
 })
-
-const grace = await register(service.client, 'Grace')
 const addTask = (projectId: string) => make(ada, '/tasks', { title: 'Draw', projectId })
 const read = (after: object, more = {}, who = ada) => who.post('/events/read', { after, ...more })
 const heldRead = (after: object, who = ada) => heldIn(service, () => read(after, { wait: 25 }, who))
@@ -166,7 +164,7 @@ test('who is removed while waiting, or sees their project deleted, is told that 
 })
 
 test('a token that ends meanwhile gets nothing more', async () => {
-  const bea = await register(service.client)
+  const bea = await register(client)
   const one = await openProject()
   await invite(ada, one, bea)
   const { answer } = await heldRead({ [one]: 2 }, bea)
