@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { type Client, make, type Person, register } from '../support/client.ts'
 import { eventually, upTo } from '../races/pair.ts'
-import { absentId, anId, anInstant, expectRefusal, malformedIds } from './answers.ts'
+import { absentId, anId, anInstant, expectRefusal, malformedIds, statusesOf } from './answers.ts'
 import { wrongNames } from './texts.ts'
 import { openScene } from '../support/scene.ts'
 
@@ -9,12 +9,10 @@ const { client, sql, ada } = await openScene(['Ada'])
 
 const day = 86_400_000
 const inDays = (days: number) => new Date(Date.now() + days * day).toISOString()
-const wanted = (over: object = {}) => ({
-  name: 'Importer',
-  scopes: ['write'],
-  expiresAt: inDays(30),
-  ...over,
-})
+
+const wanted = (over: object = {}) => {
+  return { name: 'Importer', scopes: ['write'], expiresAt: inDays(30), ...over }
+}
 type Token = { id: string; token: string; name: string; lastUsedAt: string | null }
 const made = async (who: Client, over: object = {}) =>
   (await make(who, '/tokens', wanted(over))) as unknown as Token
@@ -45,29 +43,37 @@ test('of a token only the digest is stored', async () => {
   expect(row!.digest).toBe(new Bun.CryptoHasher('sha256').update(token).digest('hex'))
 })
 
-test('what is wrong with a wish is said', async () => {
-  const wrongs: [object, RegExp][] = [
-    ...wrongNames(200).map((name): [object, RegExp] => [{ name }, /^name /]),
-    ...[[], ['all'], 'read', null, ['read', 'read', 'read', 'read'], [1]].map((scopes): [object, RegExp] => [
-      { scopes },
-      /^scopes must be a list of read, write, admin/,
-    ]),
-    ...[[], 'all', [1], ...malformedIds.map((id) => [id]), upTo(101).map(() => absentId)].map(
-      (projects): [object, RegExp] => [{ projects }, /^projects must be a list of 1 to 100 ids/],
-    ),
-    ...[null, 7, 'soon', '2027-02-30', '2027-01-31T10:00:00'].map((expiresAt): [object, RegExp] => [
-      { expiresAt },
-      /^expiresAt must be an ISO 8601 date-time with offset, or a date \(midnight UTC\), in the coming year/,
-    ]),
-    ...[inDays(-1), inDays(0), inDays(367), '9999-12-31'].map((expiresAt): [object, RegExp] => [
-      { expiresAt },
-      /^expiresAt must be a time in the coming year$/,
-    ]),
-    [{ scopes: undefined }, /^scopes is required/],
-    [{ expiresAt: undefined }, /^expiresAt is required/],
-    [{ scope: ['read'] }, /did you mean scopes/],
-  ]
-  for (const [over, message] of wrongs) expectRefusal(await ada.post('/tokens', wanted(over)), 400, message)
+/** What a token cannot have, field by field, and what is said of it. */
+const wrongs: [field: string, values: unknown[], message: RegExp][] = [
+  ['name', wrongNames(200), /^name /],
+  [
+    'scopes',
+    [[], ['all'], 'read', null, ['read', 'read', 'read', 'read'], [1]],
+    /^scopes must be a list of read, write, admin/,
+  ],
+  [
+    'projects',
+    [[], 'all', [1], ...malformedIds.map((id) => [id]), upTo(101).map(() => absentId)],
+    /^projects must be a list of 1 to 100 ids/,
+  ],
+  [
+    'expiresAt',
+    [null, 7, 'soon', '2027-02-30', '2027-01-31T10:00:00'],
+    /^expiresAt must be an ISO 8601 date-time with offset, or a date \(midnight UTC\), in the coming year/,
+  ],
+  [
+    'expiresAt',
+    [inDays(-1), inDays(0), inDays(367), '9999-12-31'],
+    /^expiresAt must be a time in the coming year$/,
+  ],
+  ['scopes', [undefined], /^scopes is required/],
+  ['expiresAt', [undefined], /^expiresAt is required/],
+  ['scope', [['read']], /did you mean scopes/],
+]
+
+test.each(wrongs)('a token with a wrong %s is refused', async (field, values, message) => {
+  for (const value of values)
+    expectRefusal(await ada.post('/tokens', wanted({ [field]: value })), 400, message)
 })
 
 test('what was read can be sent back, and an id in upper case is the same', async () => {
@@ -79,14 +85,16 @@ test('what was read can be sent back, and an id in upper case is the same', asyn
 test('tokens are made, seen and ended by who signed in alone', async () => {
   const { id, token } = await made(ada, { scopes: ['read', 'write', 'admin'] })
   const program = ada.as(token)
-  const refused = 'This needs a sign-in token, not an API token'
-  expectRefusal(await program.post('/tokens', wanted()), 403, refused)
-  expectRefusal(await program.get('/tokens'), 403, refused)
-  expectRefusal(await program.delete(`/tokens/${id}`), 403, refused)
-  for (const path of ['/auth/logout', '/auth/logout-all'])
-    expectRefusal(await program.post(path), 403, refused)
-  expectRefusal(await program.patch('/auth/me', { name: 'Eve' }), 403, refused)
-  expectRefusal(await program.delete('/auth/me'), 403, refused)
+  for (const answer of [
+    await program.post('/tokens', wanted()),
+    await program.get('/tokens'),
+    await program.delete(`/tokens/${id}`),
+    await program.post('/auth/logout'),
+    await program.post('/auth/logout-all'),
+    await program.patch('/auth/me', { name: 'Eve' }),
+    await program.delete('/auth/me'),
+  ])
+    expectRefusal(answer, 403, 'This needs a sign-in token, not an API token')
   expect((await program.get('/auth/me')).status).toBe(200)
 })
 
@@ -106,34 +114,31 @@ test('a token that was ended is refused at once here, and listed no longer', asy
   expect((await program.get('/projects')).status).toBe(200)
   const ended = await ada.delete(`/tokens/${id.toUpperCase()}`)
   expect([ended.status, ended.text, ended.headers.get('content-type')]).toEqual([204, '', null])
-  expectRefusal(await program.get('/projects'), 401, 'The bearer token is not valid')
-  expectRefusal(await program.get('/tokens'), 401, 'The bearer token is not valid')
+  for (const path of ['/projects', '/tokens'])
+    expectRefusal(await program.get(path), 401, 'The bearer token is not valid')
   expectRefusal(await ada.delete(`/tokens/${id}`), 404, 'Token not found')
   expect((await listed(ada)).map((one) => one.id)).not.toContain(id)
 })
 
-test('who signs out everywhere, sets another password or ends the account ends its API tokens', async () => {
-  const ends: ((person: Person) => ReturnType<Client['get']>)[] = [
-    (person) => person.post('/auth/logout-all'),
+const endings: [what: string, status: number, end: (person: Person) => ReturnType<Client['get']>][] = [
+  ['signing out everywhere ends', 401, (person) => person.post('/auth/logout-all')],
+  [
+    'another password ends',
+    401,
     (person) => person.patch('/auth/me', { password: 'secret-2', currentPassword: 'secret-1' }),
-    (person) => person.delete('/auth/me'),
-  ]
-  for (const end of ends) {
-    const person = await register(client)
-    const { token } = await made(person)
-    expect((await person.as(token).get('/projects')).status).toBe(200)
-    expect((await end(person)).status).toBe(200)
-    expectRefusal(await person.as(token).get('/projects'), 401)
-    expect(await sql`select from api_tokens where user_id = ${person.id}`).toHaveLength(0)
-  }
-})
-
-test('signing out, and another name, leave API tokens alone', async () => {
+  ],
+  ['deleting the account ends', 401, (person) => person.delete('/auth/me')],
+  ['another name keeps', 200, (person) => person.patch('/auth/me', { name: 'King' })],
+  ['signing out keeps', 200, (person) => person.post('/auth/logout')],
+]
+test.each(endings)('%s the API tokens of an account', async (_, status, end) => {
   const person = await register(client)
   const { token } = await made(person)
-  expect((await person.patch('/auth/me', { name: 'King' })).status).toBe(200)
-  expect((await person.post('/auth/logout')).status).toBe(200)
   expect((await person.as(token).get('/projects')).status).toBe(200)
+  expect((await end(person)).status).toBe(200)
+  expect((await person.as(token).get('/projects')).status).toBe(status)
+  const kept = await sql`select from api_tokens where user_id = ${person.id}`
+  expect(kept).toHaveLength(status === 200 ? 1 : 0)
 })
 
 test('a token ends when it says, by the clock of the database', async () => {
@@ -154,15 +159,11 @@ test('an account has so many tokens and no more, also when many are wanted at on
   const [first] = await listed(person)
   expect((await person.delete(`/tokens/${first!.id}`)).status).toBe(204)
   expect((await person.post('/tokens', wanted())).status).toBe(201)
-})
-
-test('those that have expired keep no place, before anybody has cleared them', async () => {
-  const person = await register(client)
-  for (const _ of upTo(100)) await made(person)
+  // Those that have expired keep no place, before anybody has cleared them.
   await sql`update api_tokens set expires_at = now() - interval '1 minute' where user_id = ${person.id}`
   expect(await listed(person)).toEqual([])
-  const answers = await Promise.all(upTo(102).map(() => person.post('/tokens', wanted())))
-  expect(answers.filter(({ status }) => status === 201)).toHaveLength(100)
+  const more = await Promise.all(upTo(102).map(() => person.post('/tokens', wanted())))
+  expect(statusesOf(more)[201]).toBe(100)
   expect(await listed(person)).toHaveLength(100)
   expect(await sql`select from api_tokens where user_id = ${person.id}`).toHaveLength(100)
 })
