@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { Redis } from 'ioredis'
 import postgres from 'postgres'
-import { eventually, tally, upTo } from '../races/pair.ts'
+import { eventually, upTo, statuses } from '../races/pair.ts'
 import { type Answer, type Body, make, openClient, type Person, register } from '../support/client.ts'
 import { freshRedis, type FreshRedis } from '../support/redis.ts'
 import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
@@ -46,7 +46,7 @@ async function stopMidway(): Promise<{ answers: Answer[]; code: number | null }>
 
 async function expectDrained(): Promise<void> {
   const { answers, code } = await stopMidway()
-  expect(tally(answers.map(({ status }) => status))).toEqual({ 201: accepted })
+  expect(statuses(answers)).toEqual({ 201: accepted })
   expect(code).toBe(0)
   expect(await admin`select 1 from tasks where project_id = ${project.id}`).toHaveLength(accepted)
 }

@@ -4,9 +4,8 @@ import { join } from 'node:path'
 import type { Sql as Direct } from 'postgres'
 import { migrate } from '../../drizzle/migrate.ts'
 import { openPostgres } from '../faults/postgres-server.ts'
-import { startLoad } from '../races/load.ts'
-import { requireUnnoticed } from '../races/unnoticed.ts'
-import { at, eventually, openPair, upTo } from '../races/pair.ts'
+import { requireKept, startLoad } from '../races/load.ts'
+import { at, eventually, openPair, upTo, makeProjects } from '../races/pair.ts'
 import { make, type Person } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { newFolder, spawnService, forFile } from '../support/service.ts'
@@ -74,14 +73,14 @@ async function everything(who: Person) {
 test('a process of the release before goes on as if nothing was when columns are added under load', async () => {
   const { a, b, atA, atB, sql } = pair
   for (const who of [atA, atB]) await everything(who)
-  const projects = await Promise.all(upTo(3).map(() => make(atA, '/projects', { name: 'Busy' })))
-  const load = startLoad({ clients: [atA, atB], projectIds: projects.map(({ id }) => id) })
+  const projectIds = await makeProjects(atA, 3)
+  const load = startLoad({ clients: [atA, atB], projectIds })
   await load.acknowledged(100)
   await migrateFurther()
   const later = await forFile(spawnService('web', pair.env))
   for (const who of [atA, atB, at(atA, later)]) await everything(who)
   await load.acknowledged(100)
-  await requireUnnoticed(sql, load)
+  await requireKept(sql, load, [])
   for (const { url } of [a, b, later]) expect((await fetch(`${url}/health/ready`)).status).toBe(200)
   // The driver asks again by itself, and may then take the answers of others for its own.
   const log = await readFile(join(dir, 'postgres.log'), 'utf8')

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import postgres from 'postgres'
 import { worksIn } from '../../src/local/process.ts'
-import { eventually, tally, upTo } from '../races/pair.ts'
+import { eventually, upTo, statuses } from '../races/pair.ts'
 import { make, openClient, register } from '../support/client.ts'
 import { freshEnv, spawnService } from '../support/service.ts'
 import { run } from './launch.ts'
@@ -113,7 +113,7 @@ test.each([
     await eventually('the port is closed', () => isClosed(several!.url))
     return sent
   })
-  expect(tally((await Promise.all(sent)).map(({ status }) => status))).toEqual({ 201: 20 })
+  expect(statuses(await Promise.all(sent))).toEqual({ 201: 20 })
   expect(await several.exited).toBe(0)
   await several.gone()
   await admin.end()

@@ -2,10 +2,8 @@ import { expect, test } from 'bun:test'
 import { make } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { openBehindProxy } from './behind-proxy.ts'
-import { forFile } from '../support/service.ts'
 
-const behind = await forFile(openBehindProxy())
-const { proxy, database, ada } = behind
+const { proxy, sql, ada } = await openBehindProxy()
 
 test('who undoes an old deletion brings back nothing, when the task has moved since and is deleted meanwhile', async () => {
   const [here, there] = [
@@ -26,5 +24,5 @@ test('who undoes an old deletion brings back nothing, when the task has moved si
   if (isHeld) await commit.deliver()
   expect((await undone).status).toBe(409)
   expect((await ada.get(`/tasks/${id}`)).status).toBe(404)
-  expect(await faultsOf(database.reads)).toEqual([])
+  expect(await faultsOf(sql)).toEqual([])
 })

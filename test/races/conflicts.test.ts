@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'bun:test'
 import { type Answer, type Body, make, openClient, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { openPair, type Pair, tally, upTo } from './pair.ts'
+import { openPair, type Pair, upTo, statuses } from './pair.ts'
 import { forFile } from '../support/service.ts'
 
 let project: Body
@@ -12,7 +12,6 @@ beforeEach(async () => {
   task = await make(pair.atA, '/tasks', { title: 'Contended', projectId: project.id })
 })
 
-const statuses = (answers: Answer[]) => tally(answers.map(({ status }) => status))
 /** Sends so many requests at once, by turns to one process and the other. */
 const both = (n: number, send: (client: Pair['atA'], n: number) => Promise<Answer>) =>
   Promise.all(upTo(n).map((i) => send(i % 2 ? pair.atA : pair.atB, i)))

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { openThreeHomes } from './three-homes.ts'
 
 const processCount = 3
-const { inTurn, replace } = openThreeHomes()
+const { inTurn, replace } = await openThreeHomes()
 
 test(
   'a process is frozen longer than its lease: no write is done twice, no acknowledged write is lost',

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { make } from '../support/client.ts'
 import { freshRedis } from '../support/redis.ts'
 import { forFile, spawnService } from '../support/service.ts'
-import { eventually, openPair, upTo } from './pair.ts'
+import { eventually, openPair, upTo, deleteWhole } from './pair.ts'
 
 /** The drivers' patience with a command: 20 tries to connect, which take 10.5 s. */
 const patienceMs = 12_000
@@ -35,7 +35,5 @@ test('processes that started long before Redis hand a project to each other as o
 test('and a worker that did works', async () => {
   const { atA, sql } = pair
   const project = await make(atA, '/projects', { name: 'Passing' })
-  await atA.delete(`/projects/${project.id}`)
-  const streams = () => sql`select from streams where project_id = ${project.id}`
-  await eventually('the end of the project', async () => (await streams()).length === 0)
+  await deleteWhole(atA, sql, project.id)
 })

@@ -1,22 +1,16 @@
 import { expect, test } from 'bun:test'
-import { readConfig } from '../../src/config.ts'
-import { openDatabase } from '../../src/postgres/database.ts'
-import { make, openClient, register } from '../support/client.ts'
+import { make } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { forFile, freshEnv, spawnService } from '../support/service.ts'
-import { startLoad } from './load.ts'
-import { requireUnnoticed } from './unnoticed.ts'
-import { at, upTo } from './pair.ts'
+import { forFile, freshEnv } from '../support/service.ts'
+import { requireKept, startLoad } from './load.ts'
+import { openWebs, upTo } from './pair.ts'
 import { openProxy } from './proxy.ts'
 
-const fresh = await forFile(freshEnv({ LEASE_TTL_MS: '200', LEASE_SLICE_MS: '5', WRITE_HOMES: '0' }))
-const database = await forFile(openDatabase(readConfig(fresh.env)))
+const { env } = await forFile(freshEnv({ LEASE_TTL_MS: '200', LEASE_SLICE_MS: '5', WRITE_HOMES: '0' }))
 // A reaches Postgres through a line that can keep a request back. Without homes, each writes what it is asked.
-const proxy = await forFile(openProxy(fresh.env.DATABASE_URL!))
-const a = await forFile(spawnService('web', { ...fresh.env, DATABASE_URL: proxy.url }))
-const b = await forFile(spawnService('web', fresh.env))
-const atA = await register(openClient(a.url))
-const atB = at(atA, b)
+const proxy = await forFile(openProxy(env.DATABASE_URL!))
+const { webs, people, sql } = await forFile(openWebs([{ DATABASE_URL: proxy.url }, {}], env))
+const [a, atA, atB] = [webs[0]!, people[0]!, people[1]!]
 const project = await make(atA, '/projects', { name: 'Leased' })
 
 test('a holder that stops with its commit under way cannot commit over its successor', async () => {
@@ -38,9 +32,9 @@ test('a holder that stops with its commit under way cannot commit over its succe
     expect({ status, completed: body.completed }).toEqual({ status: 200, completed: n % 2 === 0 })
     await atB.patch(toggle)
   }
-  const toggled = await database.reads`select 1 from events where type = 'subtask.toggled'`
+  const toggled = await sql`select 1 from events where type = 'subtask.toggled'`
   expect(toggled).toHaveLength(15)
-  expect(await faultsOf(database.reads)).toEqual([])
+  expect(await faultsOf(sql)).toEqual([])
 })
 
 test('a holder stopped and continued again and again in mid-load loses and doubles nothing', async () => {
@@ -51,6 +45,5 @@ test('a holder stopped and continued again and again in mid-load loses and doubl
     await load.acknowledged(100)
     a.signal('SIGCONT')
   }
-  await requireUnnoticed(database.reads, load)
-  expect(await faultsOf(database.reads)).toEqual([])
+  await requireKept(sql, load, [])
 })

@@ -1,6 +1,8 @@
 import type { Sql } from '../../src/postgres/database.ts'
+import { expect } from 'bun:test'
 import type { Client } from '../support/client.ts'
-import { eventually, tally } from './pair.ts'
+import { faultsOf } from '../support/history.ts'
+import { eventually, makeProjects, type Pair } from './pair.ts'
 
 /** One create, tagged by its title. Status 0: the connection to the service itself failed. */
 interface Write {
@@ -10,6 +12,7 @@ interface Write {
 
 /** Writers and readers that go on until they are stopped. */
 export interface Load {
+  projectIds: string[]
   writes: Write[]
   /** Statuses of reads. */
   reads: number[]
@@ -54,8 +57,7 @@ export function startLoad({ clients, projectIds, writers = 12 }: LoadOptions): L
   const all = [...Array.from({ length: writers }, (_, i) => write(i)), ...clients.map((_, i) => read(i))]
   const created = () => writes.filter(({ status }) => status === 201).length
   return {
-    writes,
-    reads,
+    ...{ projectIds, writes, reads },
     acknowledged: (more) => {
       const enough = created() + more
       return eventually(`${more} more creates`, () => created() >= enough)
@@ -67,23 +69,44 @@ export function startLoad({ clients, projectIds, writers = 12 }: LoadOptions): L
   }
 }
 
-/** What became of a load: `lost` were acknowledged and are not there, `doubled` are there more than once. */
-export async function account(sql: Sql, { writes, reads }: Load) {
+/**
+ * Ends a load: what was acknowledged stands once, and is numbered without a gap.
+ * @param others Statuses that an answer may have beside 200 and 201; without them, any.
+ */
+export async function requireKept(sql: Sql, load: Load, others?: number[]): Promise<void> {
+  await load.stop()
   const rows = await sql<{ title: string; n: number }[]>`
     select title, count(*)::int4 as n from tasks group by title`
-  const stored = new Map(rows.map(({ title, n }) => [title, n]))
-  return {
+  const stored = new Set(rows.map(({ title }) => title))
+  const { projectIds, writes, reads } = load
+  const found = {
     lost: writes.filter(({ title, status }) => status === 201 && !stored.has(title)),
     doubled: rows.filter(({ n }) => n > 1),
-    writes: tally(writes.map(({ status }) => status)),
-    reads: tally(reads),
+    writes: writes.filter(({ status }) => others && ![201, ...others].includes(status)),
+    reads: reads.filter((status) => others && ![200, ...others].includes(status)),
+    misnumbered: [...(await misnumbered(sql, projectIds))],
+    faults: await faultsOf(sql),
   }
+  expect(found).toEqual({ lost: [], doubled: [], writes: [], reads: [], misnumbered: [], faults: [] })
+  expect(reads).not.toBeEmpty()
 }
 
-/** Projects whose tasks are not numbered 1, 2, 3 … without a gap. */
-export const misnumbered = (sql: Sql) => sql`
-  select project_id from tasks group by project_id
+/** Those of the projects whose tasks are not numbered 1, 2, 3 … without a gap. */
+export const misnumbered = (sql: Sql, projectIds: string[]) => sql`
+  select project_id from tasks where project_id = any(${projectIds}::uuid[]) group by project_id
   having min(number) <> 1 or max(number) <> count(*) or count(distinct number) <> count(*)`
+
+/** Load on both processes while `trouble` happens: nobody may notice, not even by a 503. */
+export async function unnoticedBy({ atA, atB, sql }: Pair, trouble: (load: Load) => Promise<void>) {
+  const [hot, ...others] = await makeProjects(atA, 4)
+  // The first is hot: half of all writes go there.
+  const projectIds = others.flatMap((id) => [hot!, id])
+  const load = startLoad({ clients: [atA, atB], projectIds })
+  await load.acknowledged(100)
+  await trouble(load)
+  await load.acknowledged(100)
+  await requireKept(sql, load, [])
+}
 
 const statusOf = (answer: Promise<{ status: number }>): Promise<number> =>
   answer.then(

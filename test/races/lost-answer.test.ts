@@ -3,17 +3,15 @@ import { type Answer, type Body, make } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { listen, take } from '../http/listen.ts'
 import { openBehindProxy } from './behind-proxy.ts'
-import { forFile } from '../support/service.ts'
 
 let project: Body
-const behind = await forFile(openBehindProxy())
-const { proxy, database, ada } = behind
+const { proxy, sql, ada, web } = await openBehindProxy()
 beforeEach(async () => void (project = await make(ada, '/projects', { name: 'Cut off' })))
 
 let marks = 0
 const nextMark = () => `marked-${++marks}`
 const count = async (type: string, mark: string) =>
-  (await database.reads`select 1 from events where type = ${type} and after::text like ${`%${mark}%`}`).length
+  (await sql`select 1 from events where type = ${type} and after::text like ${`%${mark}%`}`).length
 
 /** Sends a write whose first commit stands but whose answer never arrives. */
 async function unanswered(mark: string, send: () => Promise<Answer>): Promise<Answer> {
@@ -39,7 +37,7 @@ test('a create whose commit lost its answer is answered 201, and stands once', a
   expect((await ada.get(`/tasks/${body.id}`)).body).toEqual(body)
   expect(await count('task.created', title)).toBe(1)
   expect((await make(ada, '/tasks', { title: 'Next', projectId: project.id })).number).toBe(2)
-  expect(await faultsOf(database.reads)).toEqual([])
+  expect(await faultsOf(sql)).toEqual([])
 })
 
 test('a new project whose commit lost its answer is answered 201, and stands once', async () => {
@@ -57,7 +55,7 @@ test('a toggle whose commit lost its answer inverts once', async () => {
   const { status, body } = await unanswered(mark, () => ada.patch(`/tasks/subtasks/${subtask.id}/toggle`))
   expect({ status, completed: body.completed }).toEqual({ status: 200, completed: true })
   expect(await count('subtask.toggled', mark)).toBe(1)
-  expect(await faultsOf(database.reads)).toEqual([])
+  expect(await faultsOf(sql)).toEqual([])
 })
 
 test('a move and a deletion whose commits lost their answers happen once', async () => {
@@ -71,7 +69,7 @@ test('a move and a deletion whose commits lost their answers happen once', async
   expect(await count('task.moved_in', title)).toBe(1)
   expect((await unanswered(title, () => ada.delete(path))).status).toBe(200)
   expect((await ada.get(path)).status).toBe(404)
-  expect(await faultsOf(database.reads)).toEqual([])
+  expect(await faultsOf(sql)).toEqual([])
 })
 
 test('a batch whose commit lost its answer is answered as it was, and stands once', async () => {
@@ -89,7 +87,7 @@ test('a batch whose commit lost its answer is answered as it was, and stands onc
   expect(results.map(({ number }) => number)).toEqual([1, undefined, 1, 2] as number[])
   for (const n of [0, 2, 3]) expect((await ada.get(`/tasks/${results[n]!.id}`)).body).toEqual(results[n]!)
   expect(await count('task.created', title)).toBe(2)
-  expect(await faultsOf(database.reads)).toEqual([])
+  expect(await faultsOf(sql)).toEqual([])
 })
 
 test('a commit that never reached the database is made again', async () => {
@@ -105,11 +103,11 @@ test('a commit that reaches the database after its repetition writes nothing', a
   await request.deliver()
   expect(await count('task.created', title)).toBe(1)
   expect((await make(ada, '/tasks', { title: 'Next', projectId: project.id })).number).toBe(3)
-  expect(await faultsOf(database.reads)).toEqual([])
+  expect(await faultsOf(sql)).toEqual([])
 })
 
 test('who follows is told what stands, once and in order, whatever became of the answers to commits', async () => {
-  const { messages, stop } = await listen(ada, behind.web, `/projects/${project.id}/events`)
+  const { messages, stop } = await listen(ada, web, `/projects/${project.id}/events`)
   await messages.next()
   const add = (title: string) => make(ada, '/tasks', { title, projectId: project.id })
   for (let round = 0; round < 3; round++) {

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { type Answer, type Body, type Client, make } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { openPair, tally, upTo } from './pair.ts'
+import { openPair, upTo, statuses } from './pair.ts'
 import { forFile } from '../support/service.ts'
 
 const pair = await forFile(openPair())
@@ -19,7 +19,6 @@ async function twoProjects(tasks: number) {
   return { left, right, all }
 }
 
-const statuses = (answers: Answer[]) => tally(answers.map(({ status }) => status))
 /** Runs `work` over and over until `other` is done. */
 async function during(other: Promise<unknown>, work: (n: number) => Promise<Answer>): Promise<Answer[]> {
   let going = true

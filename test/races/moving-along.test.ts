@@ -2,14 +2,13 @@ import { expect, test } from 'bun:test'
 import { mostMoved } from '../../src/log/children.ts'
 import { type Answer, type Body, type Client, make } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { openPair, tally, upTo } from './pair.ts'
+import { openPair, upTo, statuses } from './pair.ts'
 import { forFile } from '../support/service.ts'
 
 const pair = await forFile(openPair())
 const left = (await make(pair.atA, '/projects', { name: 'Left' })).id
 const right = (await make(pair.atA, '/projects', { name: 'Right' })).id
 
-const statuses = (answers: Answer[]) => tally(answers.map(({ status }) => status))
 const taskIn = (projectId: string) => make(pair.atA, '/tasks', { title: 'Wheels', projectId })
 const movedIn = (taskId: string) => pair.sql<{ before: object | null; after: { comments: Body[] } }[]>`
   select before, after from events where task_id = ${taskId} and type = 'task.moved_in' order by id`

@@ -3,7 +3,7 @@ import postgres from 'postgres'
 import { type Answer, make, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { forFile, openTestService } from '../support/service.ts'
-import { eventually, tally, upTo } from './pair.ts'
+import { eventually, tally, upTo, makeProjects, statuses } from './pair.ts'
 
 const mailbox = 5
 const service = await forFile(openTestService({ MAILBOX_COMMANDS: String(mailbox), WAITING_COMMANDS: '40' }))
@@ -48,21 +48,20 @@ test('a full mailbox answers 503 with Retry-After at once, and everything it too
 })
 
 test('a full mailbox of one project leaves the others alone', async () => {
-  const [full, free] = await Promise.all(upTo(2).map((n) => make(ada, '/projects', { name: `P${n}` })))
-  const wait = () => ada.post('/tasks', { title: 'Waits', projectId: full!.id })
-  const { done } = await blocked([full!.id], async () => {
+  const [full, free] = await makeProjects(ada, 2)
+  const wait = () => ada.post('/tasks', { title: 'Waits', projectId: full! })
+  const { done } = await blocked([full!], async () => {
     const sent = [wait()]
     await eventually('a commit under way', isCommitting)
     sent.push(...upTo(10).map(wait))
-    await make(ada, '/tasks', { title: 'Goes through', projectId: free!.id })
+    await make(ada, '/tasks', { title: 'Goes through', projectId: free })
     return sent
   })
-  expect(tally((await Promise.all(done)).map(({ status }) => status))).toEqual({ 201: 6, 503: 5 })
+  expect(statuses(await Promise.all(done))).toEqual({ 201: 6, 503: 5 })
 })
 
 test('too many writes in all of the process answer 503 with Retry-After', async () => {
-  const projects = await Promise.all(upTo(20).map((n) => make(ada, '/projects', { name: `P${n}` })))
-  const ids = projects.map(({ id }) => id)
+  const ids = await makeProjects(ada, 20)
   const refused: Answer[] = []
   const { done } = await blocked(ids, async () => {
     const sent = upTo(60).map((n) => ada.post('/tasks', { title: 'Waits', projectId: ids[n % ids.length] }))
@@ -71,6 +70,6 @@ test('too many writes in all of the process answer 503 with Retry-After', async 
     return sent
   })
   expect(refused.slice(0, 20).every(isBusy)).toBe(true)
-  expect(tally((await Promise.all(done)).map(({ status }) => status))).toEqual({ 201: 40, 503: 20 })
+  expect(statuses(await Promise.all(done))).toEqual({ 201: 40, 503: 20 })
   expect(await faultsOf(service.services.database.reads)).toEqual([])
 })

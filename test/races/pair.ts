@@ -1,44 +1,47 @@
 import { readConfig } from '../../src/config.ts'
 import { openDatabase, type Sql } from '../../src/postgres/database.ts'
 import { until } from '../../src/local/wait.ts'
-import { openClient, type Person, register } from '../support/client.ts'
-import { closing, freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
+import { type Client, make, openClient, type Person, register } from '../support/client.ts'
+import { closing, freshEnv, spawnService } from '../support/service.ts'
 
-/** Two web processes on one database and one Redis, and somebody signed in at both. */
-export interface Pair extends AsyncDisposable {
-  env: Record<string, string>
-  a: ServiceProcess
-  b: ServiceProcess
-  atA: Person
-  atB: Person
-  sql: Sql
-  close(): Promise<void>
-}
+type Env = Record<string, string>
 
-export async function openPair(
-  overrides: Record<string, string> = {},
-  onlyB: Record<string, string> = {},
-): Promise<Pair> {
+/** Web processes on one database and one Redis, each with settings of its own, and somebody signed in at all of them. */
+export async function openWebs(each: Env[], overrides: Env = {}) {
   const { env, drop } = await freshEnv(overrides)
-  const [a, b] = await Promise.all([spawnService('web', env), spawnService('web', { ...env, ...onlyB })])
-  const atA = await register(openClient(a.url))
+  const webs = await Promise.all(each.map((own) => spawnService('web', { ...env, ...own })))
+  const person = await register(openClient(webs[0]!.url))
   const database = openDatabase(readConfig(env))
   return closing({
-    env,
-    a,
-    b,
-    atA,
-    atB: at(atA, b),
-    sql: database.reads,
+    ...{ env, webs, people: webs.map((web) => at(person, web)), sql: database.reads },
     async close() {
-      await Promise.all([a.stop('SIGKILL'), b.stop('SIGKILL'), database.close()])
+      await Promise.all([...webs.map((web) => web.close()), database.close()])
       await drop()
     },
   })
 }
 
+export type Pair = Awaited<ReturnType<typeof openPair>>
+
+/** Two of them. */
+export async function openPair(overrides: Env = {}, onlyB: Env = {}) {
+  const { webs, people, ...others } = await openWebs([{}, onlyB], overrides)
+  return { ...others, a: webs[0]!, b: webs[1]!, atA: people[0]!, atB: people[1]! }
+}
+
 /** The same person at another process. */
 export const at = (person: Person, { url }: { url: string }): Person => ({ ...person, ...person.at(url) })
+
+/** Makes so many projects. Returns their ids. */
+export const makeProjects = (who: Client, count: number): Promise<string[]> =>
+  Promise.all(upTo(count).map(async (n) => (await make(who, '/projects', { name: `P${n}` })).id))
+
+/** Deletes a project, and waits until a worker has removed it. */
+export async function deleteWhole(who: Client, sql: Sql, id: string): Promise<void> {
+  await who.delete(`/projects/${id}`)
+  const streams = () => sql`select from streams where project_id = ${id}`
+  await eventually('the end of the project', async () => (await streams()).length === 0)
+}
 
 /** Longer than anything takes, on a machine as slow as may be. */
 const everMs = 60_000
@@ -51,6 +54,9 @@ export async function eventually(what: string, ask: () => boolean | Promise<bool
 
 /** 1, 2, … n */
 export const upTo = (n: number): number[] => Array.from({ length: n }, (_, i) => i + 1)
+
+/** How often each status stands among the answers. */
+export const statuses = (answers: { status: number }[]) => tally(answers.map(({ status }) => status))
 
 /** How often each value stands among them. */
 export function tally(values: number[]): Record<number, number> {

@@ -9,7 +9,7 @@ import { make, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { forFile, openTestService } from '../support/service.ts'
 import { queuedCommand } from '../support/works.ts'
-import { upTo } from './pair.ts'
+import { upTo, makeProjects } from './pair.ts'
 
 const service = await forFile(openTestService())
 const ada = await register(service.client)
@@ -45,8 +45,7 @@ const poisons: [string, Partial<Record<keyof TaskRow, unknown>>][] = [
 
 test.each(poisons)('a command with %s fails alone, in its project and in its commit', async (_, spoil) => {
   const { actors, database } = service.services
-  const projects = await Promise.all(upTo(3).map((n) => make(ada, '/projects', { name: `P${n}` })))
-  const [hit, ...others] = projects.map(({ id }) => id) as [string, ...string[]]
+  const [hit, ...others] = (await makeProjects(ada, 3)) as [string, ...string[]]
   const run = (command: QueuedCommand<TaskRow>) => actors.run(command)
   const before = upTo(5).map((n) => run(sound(hit, `Before ${n}`)))
   const poison = run(poisonous(hit, spoil)).catch((error: Error) => error)

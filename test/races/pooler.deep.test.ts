@@ -3,12 +3,10 @@ import postgres from 'postgres'
 import { isMigrated, migrate } from '../../drizzle/migrate.ts'
 import { make, register } from '../support/client.ts'
 import { freshDatabase } from '../support/database.ts'
-import { faultsOf } from '../support/history.ts'
 import { openPgBouncer } from '../support/pgbouncer.ts'
 import { forFile, spawnService } from '../support/service.ts'
-import { startLoad } from './load.ts'
-import { requireUnnoticed } from './unnoticed.ts'
-import { eventually, openPair, upTo } from './pair.ts'
+import { requireKept, startLoad } from './load.ts'
+import { openPair, upTo, makeProjects, deleteWhole } from './pair.ts'
 
 /** Fewer than the processes open, so that each is given to one after another. */
 const connections = 6
@@ -29,23 +27,20 @@ async function onServer<T>(url: string, work: (sql: postgres.Sql) => Promise<T>)
 
 test('everything works behind a pooler that gives a connection to one after another', async () => {
   const { atA, atB, sql } = pair
-  const projects = await Promise.all(upTo(4).map(() => make(atA, '/projects', { name: 'Pooled' })))
-  const [first] = projects
-  const [one, other] = await Promise.all(upTo(2).map(() => make(atA, '/projects', { name: 'Moved' })))
-  const task = await make(atA, '/tasks', { projectId: one!.id, title: 'Due', dueDate: '2027-01-31' })
+  const projectIds = await makeProjects(atA, 4)
+  const [first] = projectIds
+  const [one, other] = await makeProjects(atA, 2)
+  const task = await make(atA, '/tasks', { projectId: one, title: 'Due', dueDate: '2027-01-31' })
   expect(task.dueDate).toBe('2027-01-31T00:00:00.000Z')
   expect((await atB.get(`/tasks/${task.id}`)).body).toEqual(task)
-  const load = startLoad({ clients: [atA, atB], projectIds: projects.map(({ id }) => id), writers: 24 })
+  const load = startLoad({ clients: [atA, atB], projectIds, writers: 24 })
   await load.acknowledged(300)
-  await atA.patch(`/tasks/${task.id}`, { title: 'Moved', projectId: other!.id })
-  expect((await atB.get(`/projects/${first!.id}/history?limit=5`)).status).toBe(200)
+  await atA.patch(`/tasks/${task.id}`, { title: 'Moved', projectId: other })
+  expect((await atB.get(`/projects/${first}/history?limit=5`)).status).toBe(200)
   expect((await atB.get(`/tasks?status=TODO&sort=-dueDate&limit=5`)).status).toBe(200)
   await register(atB.as())
-  await requireUnnoticed(sql, load)
-  expect(await faultsOf(sql)).toEqual([])
-  await atA.delete(`/projects/${first!.id}`)
-  const streams = () => sql`select from streams where project_id = ${first!.id}`
-  await eventually('the end of the project', async () => (await streams()).length === 0)
+  await requireKept(sql, load, [])
+  await deleteWhole(atA, sql, first!)
 })
 
 test('connections that a pooler ends are made anew', async () => {

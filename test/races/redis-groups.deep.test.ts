@@ -5,8 +5,8 @@ import { make } from '../support/client.ts'
 import { openRedisCluster, openRedisSentinels, type RedisGroup } from '../support/redis-group.ts'
 import { type ServiceProcess, spawnService } from '../support/service.ts'
 import { cert } from '../support/tls-front.ts'
-import { eventually, openPair, type Pair, upTo } from './pair.ts'
-import { unnoticedBy } from './unnoticed.ts'
+import { eventually, openPair, type Pair, upTo, deleteWhole } from './pair.ts'
+import { unnoticedBy } from './load.ts'
 
 /** A lease that is not handed over is not to be had in the time that a write may take. */
 const byLeases = { LEASE_TTL_MS: '60000', LEASE_LINGER_MS: '60000', WRITE_HOMES: '0' }
@@ -45,9 +45,7 @@ for (const { kind, openGroup, isSecured } of groups) {
     /** A deleted project goes when BullMQ has told a worker. */
     const jobsAreDone = async () => {
       const { id } = await make(pair.atA, '/projects', { name: 'Passing' })
-      await pair.atA.delete(`/projects/${id}`)
-      const streams = () => pair.sql`select from streams where project_id = ${id}`
-      await eventually('the end of the project', async () => (await streams()).length === 0)
+      await deleteWhole(pair.atA, pair.sql, id)
     }
 
     test('has the directory of homes, the limits, the hints and the jobs', async () => {

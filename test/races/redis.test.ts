@@ -2,7 +2,7 @@ import { test } from 'bun:test'
 import { freshRedis } from '../support/redis.ts'
 import type { Load } from './load.ts'
 import { openPair, upTo } from './pair.ts'
-import { unnoticedBy } from './unnoticed.ts'
+import { unnoticedBy } from './load.ts'
 import { forFile } from '../support/service.ts'
 
 const redis = await forFile(freshRedis())

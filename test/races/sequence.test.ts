@@ -1,9 +1,8 @@
 import { expect, test } from 'bun:test'
 import { make } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { startLoad } from './load.ts'
-import { requireUnnoticed } from './unnoticed.ts'
-import { openPair, tally, upTo } from './pair.ts'
+import { requireKept, startLoad } from './load.ts'
+import { openPair, upTo, makeProjects, statuses } from './pair.ts'
 import { forFile } from '../support/service.ts'
 
 const pair = await forFile(openPair())
@@ -14,7 +13,7 @@ test('writers at two processes give one project one history without gap or dupli
   const answers = await Promise.all(
     upTo(600).map((n) => (n % 2 ? atA : atB).post('/tasks', { title: `Task ${n}`, projectId })),
   )
-  expect(tally(answers.map(({ status }) => status))).toEqual({ 201: 600 })
+  expect(statuses(answers)).toEqual({ 201: 600 })
   expect(answers.map(({ body }) => body.number).sort((x, y) => x - y)).toEqual(upTo(600))
   const rows = await sql<{ title: string }[]>`select title from tasks where project_id = ${projectId}`
   expect(new Set(rows.map(({ title }) => title))).toEqual(new Set(upTo(600).map((n) => `Task ${n}`)))
@@ -26,9 +25,8 @@ test('writers at two processes give one project one history without gap or dupli
 
 test('steady writers on a few projects at both processes lose and double nothing', async () => {
   const { atA, atB, sql } = pair
-  const projects = await Promise.all(upTo(3).map((n) => make(atA, '/projects', { name: `P${n}` })))
-  const load = startLoad({ clients: [atA, atB], projectIds: projects.map(({ id }) => id), writers: 16 })
+  const projectIds = await makeProjects(atA, 3)
+  const load = startLoad({ clients: [atA, atB], projectIds, writers: 16 })
   await load.acknowledged(1_000)
-  await requireUnnoticed(sql, load)
-  expect(await faultsOf(sql)).toEqual([])
+  await requireKept(sql, load, [])
 })

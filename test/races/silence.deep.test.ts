@@ -1,11 +1,8 @@
 import { expect, test } from 'bun:test'
-import { readConfig } from '../../src/config.ts'
-import { openDatabase } from '../../src/postgres/database.ts'
-import { make, openClient, register } from '../support/client.ts'
-import { faultsOf } from '../support/history.ts'
-import { forFile, freshEnv, spawnService } from '../support/service.ts'
-import { account, type Load, misnumbered, startLoad } from './load.ts'
-import { upTo } from './pair.ts'
+import { openClient } from '../support/client.ts'
+import { forFile, freshEnv } from '../support/service.ts'
+import { requireKept, startLoad } from './load.ts'
+import { makeProjects, openWebs } from './pair.ts'
 import { openSilentLine } from './silent-line.ts'
 
 const readMs = 4_000
@@ -18,23 +15,11 @@ const limits = {
   CHORE_TIMEOUT_MS: '1500',
   DRAIN_TIMEOUT_MS: '3000',
 }
-const fresh = await forFile(freshEnv(limits))
-const direct = await forFile(openDatabase(readConfig(fresh.env)))
-const line = await forFile(openSilentLine(fresh.env.DATABASE_URL!))
-const web = await forFile(spawnService('web', { ...fresh.env, DATABASE_URL: line.url }))
-const ada = await register(openClient(web.url))
-const projectIds: string[] = (
-  await Promise.all(upTo(4).map((n) => make(ada, '/projects', { name: `${n}` })))
-).map(({ id }) => id)
-
-async function isTrue(load: Load): Promise<void> {
-  const { lost, doubled, writes, reads } = await account(direct.reads, load)
-  expect({ lost, doubled }).toEqual({ lost: [], doubled: [] })
-  for (const status of [...Object.keys(writes), ...Object.keys(reads)])
-    expect(['200', '201', '503']).toContain(status)
-  expect(await misnumbered(direct.reads)).toHaveLength(0)
-  expect(await faultsOf(direct.reads)).toEqual([])
-}
+const { env } = await forFile(freshEnv(limits))
+const line = await forFile(openSilentLine(env.DATABASE_URL!))
+const { webs, people, sql } = await forFile(openWebs([{ DATABASE_URL: line.url }], env))
+const [web, ada] = [webs[0]!, people[0]!]
+const projectIds = await makeProjects(ada, 4)
 
 const signIn = () => openClient(web.url).post('/auth/login', { email: ada.email, password: 'secret-1' })
 
@@ -44,9 +29,8 @@ for (const time of ['once', 'again'])
     await load.acknowledged(100)
     line.silenceOpen()
     const [signedIn] = await Promise.all([signIn(), load.acknowledged(200)])
-    await load.stop()
     expect(signedIn.status).toBe(200)
-    await isTrue(load)
+    await requireKept(sql, load, [503])
     // What is safe to repeat was repeated.
     expect(load.reads.filter((status) => status !== 200)).toEqual([])
   })
@@ -62,9 +46,8 @@ test('while all is silent everybody is answered in time, and after it at once as
   expect((await ada.get('/projects')).status).toBe(503)
   line.speak()
   await load.acknowledged(200)
-  await load.stop()
   expect((await signIn()).status).toBe(200)
-  await isTrue(load)
+  await requireKept(sql, load, [503])
 })
 
 test('a process stops in time though nothing answers', async () => {

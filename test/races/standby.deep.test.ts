@@ -3,7 +3,7 @@ import postgres from 'postgres'
 import { make, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { forFile, openTestService } from '../support/service.ts'
-import { tally, upTo } from './pair.ts'
+import { upTo, statuses } from './pair.ts'
 
 const service = await forFile(openTestService())
 const ada = await register(service.client)
@@ -33,7 +33,7 @@ test('writes wait for the server that writes, on connections that are new, and n
   })
   expect((await ada.get(`/projects/${projectId}`)).status).toBe(200)
   await readOnly('off')
-  expect(tally((await Promise.all(writes)).map(({ status }) => status))).toEqual({ 201: 20 })
+  expect(statuses(await Promise.all(writes))).toEqual({ 201: 20 })
   expect((await register(service.client)).id).toBeString()
   expect(await faultsOf(service.services.database.reads)).toEqual([])
 })

@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from 'bun:test'
 import { type Answer, type Body, make, type Person, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { forFile, openTestService } from '../support/service.ts'
-import { openPair, tally, upTo } from './pair.ts'
+import { openPair, tally, upTo, statuses } from './pair.ts'
 
 const pair = await forFile(openPair())
 const alone = await forFile(openTestService())
@@ -13,7 +13,6 @@ const places: [name: string, one: Person, other: Person][] = [
   ['one pass', ada, ada],
 ]
 
-const statuses = (answers: Answer[]) => tally(answers.map(({ status }) => status))
 const rounds = 30
 
 for (const at of [0, 1]) {
