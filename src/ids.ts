@@ -60,46 +60,39 @@ export const isMadeAfter = (id: string, at: number): boolean =>
 /** What every id made from then on sorts after. */
 export const firstIdAt = (ms: number): string => idAt({ ms, count: 0 }, '-8000-000000000000')
 
-/** A clock for what is decided on a project: see clockAfter. */
-export interface Clock {
-  now: string
-  newId(): string
-  /** Ids of what an order brings about, for the log: all sort after the order's own, and the first ends like it. */
-  idsFor(orderId: string): () => string
-}
-
 /**
- * A clock that goes on from where these ids were made: its time is never before theirs, and its ids sort after them,
- * however the clocks of the machines stand that made them (a hybrid logical clock). Only where they are ahead by hours does
- * its time not follow theirs: it would be wrong for as long.
+ * The clock of a project (a hybrid logical clock): its time is never before that of the project's last id, and its ids
+ * sort after that id, whatever machine made it. The time of an id that is ahead by hours is wrong: the clock ignores it.
  */
-export function clockAfter(ids: string[]): Clock {
-  let last = ids.reduce((a, b) => (a > b ? a : b))
-  const next = (tail?: string) => {
+export class Clock {
+  readonly now: string
+
+  constructor(private last: string) {
+    const { ms } = tick()
+    this.now = instantAt(last < headAt(ms) ? ms : timeAfter(ms, tickOf(last).ms))
+  }
+
+  newId(): string {
+    return this.next()
+  }
+
+  /** The id of a command's first event: it sorts after the command's id, and ends like it. */
+  firstIdOf(commandId: string): string {
+    if (commandId > this.last) this.last = commandId
+    return this.next(tailOf(commandId))
+  }
+
+  private next(tail?: string): string {
     const own = tick()
     const id = idAt(own, tail)
     // As a rule this machine's clock is ahead: then ids are compared as texts, and none is taken apart.
-    if (id > last) return (last = id)
-    const before = tickOf(last)
-    return (last = isLater(own, before) ? id : idAt(after(before), tail))
-  }
-  const { ms } = tick()
-  return {
-    now: instantAt(last < headAt(ms) ? ms : timeAfter(ms, tickOf(last).ms)),
-    newId: () => next(),
-    idsFor(orderId) {
-      let tail: string | undefined = tailOf(orderId)
-      return () => {
-        if (tail && orderId > last) last = orderId
-        const id = next(tail)
-        tail = undefined
-        return id
-      }
-    },
+    if (id > this.last) return (this.last = id)
+    const before = tickOf(this.last)
+    return (this.last = isLater(own, before) ? id : idAt(after(before), tail))
   }
 }
 
-/** What is random in an id: by it the event that an order began with is known. */
+/** The random part of an id: a command's first event has that of the command. */
 export const tailOf = (id: string): string => id.slice(tailAt)
 const tailAt = '00000000-0000-7000'.length
 

@@ -30,7 +30,7 @@ export function move(
   if (moved.assigneeId && !target.roleOf(moved.assigneeId)) moved.assigneeId = null
   const [along, ...more] = alongWith(source)
   // The order is to be known by the last fact, which has the row that it answers: see landed.ts.
-  const meanwhile = { ...known, newEventId: known.newId }
+  const meanwhile = { newEventId: () => known.newId() }
   const departure = removed(source, meanwhile, 'task.moved_out', task)
   const arrival = appeared(target, more.length > 0 ? meanwhile : known, 'task.moved_in', moved)
   let last = arrival.after

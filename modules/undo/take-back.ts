@@ -1,4 +1,4 @@
-import { evolve } from '../../src/actor/evolve.ts'
+import { evolve } from '../../src/actor/state.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import type { Known } from '../../src/commands/command.ts'
 import type { Change } from '../../src/model/events.ts'

@@ -1,7 +1,7 @@
 import type { Config } from '../config.ts'
 import { within } from '../within.ts'
 import { tooLate, unavailable } from '../wire/refusals.ts'
-import { isId, newId } from '../ids.ts'
+import { Clock, isId, nilId } from '../ids.ts'
 import type { QueuedCommand } from './queued-command.ts'
 import type { Leases } from '../lock/leases.ts'
 import { ProjectActor } from './project-actor.ts'
@@ -131,13 +131,7 @@ export class Actors {
   private actorOf(projectId: string, opens = false): ProjectActor {
     const known = this.actors.get(projectId)
     if (known) return known
-    const { mailboxCommands, commitEvents } = this.config
-    const limits = {
-      mailboxCommands,
-      batchCommands: commitEvents,
-      stateBytes: this.config.actorCacheBytes / 8,
-    }
-    const actor = new ProjectActor(projectId, this.by, this.leases, this, limits)
+    const actor = new ProjectActor(projectId, this.by, this.leases, this, this.config)
     if (opens) actor.state = new State(projectId)
     this.actors.set(projectId, actor)
     return actor
@@ -173,7 +167,5 @@ export class Actors {
 
 function decideOnNothing<T>(command: QueuedCommand<T>): T {
   const nothing = new State(command.projectId)
-  const { caller } = command
-  const context = { caller, now: new Date().toISOString(), newId, newEventId: newId }
-  return command.decide(nothing, context, nothing).answer
+  return command.decide(new Clock(nilId), nothing, nothing).answer
 }

@@ -1,13 +1,12 @@
 import { claimOf, type FindKept, type Guard, type Kept, nameOf } from '../commit/idempotency.ts'
-import { type FindLanded, withoutLanded } from './landed.ts'
-import type { AskedOfLog, Past, ReadPast } from '../log/past.ts'
+import type { Past, ReadPast } from '../log/past.ts'
 import { Refusal, tooLate } from '../wire/refusals.ts'
 import { within } from '../within.ts'
+import { type FindLanded, isSuspect, keyToFind, withoutLanded } from './landed.ts'
 import type { Loader } from './load.ts'
 import type { Needs } from './needs.ts'
-import type { State } from './state.ts'
 import type { QueuedCommand } from './queued-command.ts'
-import { type Holder, keyToFind, type Prepared } from './warm.ts'
+import type { State } from './state.ts'
 
 export interface Asks {
   loader: Loader
@@ -16,67 +15,81 @@ export interface Asks {
   readPast: ReadPast
 }
 
-type Rejected = Map<QueuedCommand, Refusal>
+/** An actor as a commit uses it: with the project's warm state, which is dropped when it proves stale. */
+export interface Holder {
+  readonly projectId: string
+  state: State | null
+}
+
+/** What a batch is decided on. */
+export interface Prepared {
+  states: State[]
+  /** The commands still to be decided: not those that are already committed. */
+  batch: QueuedCommand[]
+  /** The replies that the batch's Idempotency-Keys got before, and the claimed ids, by their names. */
+  kept?: Map<string, Kept>
+}
+
+/** True when nothing must be loaded before these commands are decided. */
+export function isWarm(holders: Holder[], batch: QueuedCommand[]): boolean {
+  for (const { state } of holders) {
+    if (!state) return false
+    for (const { needs, rejection } of batch) if (rejection || !state.knowsAll(needs)) return false
+  }
+  const states = holders.map(({ state }) => state!)
+  return batch.every(
+    (command) => !keyToFind(states, command) && !(command.isRecallable && isSuspect(states, command)),
+  )
+}
 
 /**
- * Asks the database for what the batch needs, and answers the commands in it that stand already. Versions and roles come
- * first: nothing is loaded for a command that those reject.
+ * Loads what the batch needs, and answers the commands in it that are already committed. Versions and roles come first:
+ * nothing is loaded for a command that those reject.
  */
 export async function prepare(asks: Asks, holders: Holder[], batch: QueuedCommand[]): Promise<Prepared> {
   const states: State[] = []
   for (const holder of holders) states.push((holder.state ??= await asks.loader.state(holder.projectId)))
-  const rejected = new Map<QueuedCommand, Refusal>()
-  const admitted = batch.filter((command) => isAuthorized(states, command, rejected))
+  const admitted = batch.filter((command) => isAuthorized(states, command))
   await loadRows(asks.loader, states, admitted)
   const rest = await withoutLanded(asks.findLanded, states, batch)
-  const [kept, pasts] = await Promise.all([
+  const [kept] = await Promise.all([
     findKept(asks.findKept, states, rest),
-    readPasts(asks, states, rest, rejected),
+    ...rest.map((command) => readPast(asks, states, command)),
   ])
-  return { states, kept, pasts, rejected, batch: rest }
+  return { states, kept, batch: rest }
 }
 
-function isAuthorized(states: State[], command: QueuedCommand, rejected: Rejected): boolean {
+function isAuthorized(states: State[], command: QueuedCommand): boolean {
+  command.rejection = command.past = undefined
   if (!command.needs) return true
   const stateOf = (id: string) => states.find(({ projectId }) => projectId === id)!
   try {
     command.authorize(stateOf(command.projectId), stateOf(command.otherProjectId ?? command.projectId))
-    return true
   } catch (error) {
-    return reject(rejected, command, error)
+    reject(command, error)
   }
+  return !command.rejection
 }
 
-/** Notes why a command is rejected: the batch says so once its version has proved current. @throws all but Refusals */
-function reject(rejected: Rejected, command: QueuedCommand, error: unknown): false {
+/** Keeps the error until the version of the batch has proved current. @throws all but Refusals */
+function reject(command: QueuedCommand, error: unknown): void {
   if (!(error instanceof Refusal)) throw error
-  rejected.set(command, error)
-  return false
+  command.rejection = error
 }
 
-/** What the log tells, up to the version that is here, with the rows that it is about. */
-async function readPasts(
-  { readPast, loader }: Asks,
-  states: State[],
-  batch: QueuedCommand[],
-  rejected: Rejected,
-) {
-  const pasts = new Map<QueuedCommand, Past>()
-  const read = async (command: QueuedCommand, asked: AskedOfLog) => {
-    const { caller, projectId, deadline } = command
-    const state = states.find((one) => one.projectId === projectId)!
-    const at = { projectId, version: state.version, caller, role: state.roleOf(caller.userId), deadline }
-    const past = await beforeDeadline(deadline, readPast(at, asked))
+/** Reads what the command asks of the log, up to the version of its project, with the rows that the events are about. */
+async function readPast({ readPast, loader }: Asks, states: State[], command: QueuedCommand): Promise<void> {
+  const { caller, projectId, deadline, needs } = command
+  if (!needs?.past || command.rejection) return
+  const state = states.find((one) => one.projectId === projectId)!
+  const at = { projectId, version: state.version, caller, role: state.roleOf(caller.userId), deadline }
+  try {
+    const past = await beforeDeadline(deadline, readPast(at, needs.past))
     await loader.rows(state, [neededBy(past)])
-    pasts.set(command, past)
+    command.past = { ...past, decided: [] }
+  } catch (error) {
+    reject(command, error)
   }
-  const all = batch.filter((command) => command.needs?.past && !rejected.has(command))
-  await Promise.all(
-    all.map((command) =>
-      read(command, command.needs!.past!).catch((error) => reject(rejected, command, error)),
-    ),
-  )
-  return pasts
 }
 
 /** @throws Refusal 503 when the deadline passes: what is still under way is not waited for */
@@ -98,10 +111,9 @@ function neededBy({ events, taken }: Past): Needs {
 async function loadRows(loader: Loader, states: State[], batch: QueuedCommand[]): Promise<void> {
   const needs = batch.flatMap(({ needs }) => needs ?? [])
   if (needs.length === 0) return
-  const loaded = states.map((state) => loader.rows(state, needs))
+  const loaded = Promise.all(states.map((state) => loader.rows(state, needs)))
   // What leaves with a task may be much: its command comes alone, and stops when its caller gives up.
-  const isLarge = needs.some(({ leaving }) => leaving)
-  await (isLarge ? beforeDeadline(batch[0]!.deadline, Promise.all(loaded)) : Promise.all(loaded))
+  await (needs.some(({ leaving }) => leaving) ? beforeDeadline(batch[0]!.deadline, loaded) : loaded)
 }
 
 /** What the batch's Idempotency-Keys were answered before, and which ids of clients are claimed. */
@@ -111,5 +123,5 @@ async function findKept(find: FindKept, states: State[], batch: QueuedCommand[])
     return [...claims, keyToFind(states, command) ?? []].flat()
   })
   const kept = await Promise.all(guards.map(find))
-  return new Map(kept.flatMap((answer) => (answer ? [[nameOf(answer), answer] as const] : [])))
+  return new Map(kept.flatMap((answer) => (answer ? [[nameOf(answer), answer]] : [])))
 }

@@ -1,62 +1,24 @@
+import type { Config } from '../config.ts'
+import type { Leases } from '../lock/leases.ts'
 import { isOverloaded } from '../postgres/batch.ts'
 import { unavailable } from '../wire/refusals.ts'
+import type { Holder } from './prepare.ts'
 import type { QueuedCommand } from './queued-command.ts'
-import type { Leases } from '../lock/leases.ts'
 import type { State } from './state.ts'
 import { transact, type Transactor } from './transact.ts'
-import type { Holder } from './warm.ts'
 
 /** Work that needs the actor for itself, such as a commit over two projects. */
-export interface Exclusive {
+interface Exclusive {
   run: () => Promise<void>
   since: number
 }
+
+type Queue = (QueuedCommand | Exclusive)[]
 
 /** Commands of one batch that read the log, each of which may load thousands of rows. */
 const maxLogReaders = 4
 
 export const full = () => unavailable('Too many writes wait for this project')
-
-/** The actor's queue: first in, first out, and bounded. */
-export class Mailbox {
-  private queue: (QueuedCommand | Exclusive)[] = []
-
-  constructor(private readonly limit: number) {}
-
-  /** @throws Refusal 503 when it is full, or so slow that an answer would come too late. */
-  put(item: QueuedCommand | Exclusive): void {
-    if (this.queue.length >= this.limit || isOverloaded(this.queue)) throw full()
-    this.queue.push(item)
-  }
-
-  /** The next work: commands that may share a commit, up to `most` writes, or one exclusive piece; undefined when empty. */
-  take(most: number): QueuedCommand[] | Exclusive | undefined {
-    const { queue } = this
-    if (queue.length === 0) return undefined
-    if ('run' in queue[0]!) return queue.shift() as Exclusive
-    let [count, weight, logReaders] = [0, 0, 0]
-    for (const item of queue) {
-      if ('run' in item) break
-      weight += item.weight ?? 1
-      if (item.needs?.past) logReaders++
-      if (count > 0 && (weight > most || logReaders > maxLogReaders)) break
-      count++
-    }
-    if (count < queue.length) return queue.splice(0, count) as QueuedCommand[]
-    this.queue = []
-    return queue as QueuedCommand[]
-  }
-
-  get size(): number {
-    return this.queue.length
-  }
-}
-
-interface ActorLimits {
-  mailboxCommands: number
-  batchCommands: number
-  stateBytes: number
-}
 
 /** The actors of a process together. */
 interface Host {
@@ -68,7 +30,8 @@ interface Host {
 export class ProjectActor implements Holder {
   state: State | null = null
   usedAt = performance.now()
-  private readonly mailbox: Mailbox
+  /** First in, first out, and bounded. */
+  private readonly queue: Queue = []
   private busy = false
   private batch: QueuedCommand[] = []
 
@@ -77,17 +40,15 @@ export class ProjectActor implements Holder {
     private readonly by: Transactor,
     private readonly leases: Leases,
     private readonly host: Host,
-    private readonly limits: ActorLimits,
-  ) {
-    this.mailbox = new Mailbox(limits.mailboxCommands)
-  }
+    private readonly config: Pick<Config, 'mailboxCommands' | 'commitEvents' | 'actorCacheBytes'>,
+  ) {}
 
   get idle(): boolean {
     return !this.busy
   }
 
   get waiting(): number {
-    return this.mailbox.size
+    return this.queue.length
   }
 
   /** About how much memory its warm state takes. */
@@ -95,9 +56,11 @@ export class ProjectActor implements Holder {
     return this.state?.bytes ?? 0
   }
 
-  /** @throws Refusal 503 when the mailbox is full. */
+  /** @throws Refusal 503 when the queue is full, or so slow that an answer would come too late. */
   post(item: QueuedCommand | Exclusive): void {
-    this.mailbox.put(item)
+    const { queue, config } = this
+    if (queue.length >= config.mailboxCommands || isOverloaded(queue)) throw full()
+    queue.push(item)
     this.usedAt = item.since
     if (this.busy) return
     this.busy = true
@@ -124,8 +87,7 @@ export class ProjectActor implements Holder {
   }
 
   private take(): void {
-    const next = this.mailbox.take(this.limits.batchCommands)
-    if (!next) return this.goOn()
+    const next = takeFrom(this.queue, this.config.commitEvents)
     if ('run' in next) return void next.run().then(this.goOn)
     this.batch = next
     void transact(this.by, [this], next).then(this.goOn)
@@ -134,9 +96,24 @@ export class ProjectActor implements Holder {
   private readonly goOn = (): void => {
     this.host.ended(this.batch)
     this.batch = []
-    if (this.bytes > this.limits.stateBytes) this.state?.forgetRows()
-    if (this.mailbox.size > 0) return this.host.soon(this)
+    // One project has at most an eighth of the memory of all.
+    if (this.bytes > this.config.actorCacheBytes / 8) this.state?.forgetRows()
+    if (this.queue.length > 0) return this.host.soon(this)
     this.busy = false
     this.leases.rest(this.projectId)
   }
+}
+
+/** Takes the next work from a queue: commands that may share a commit, up to `most` writes, or one exclusive piece. */
+export function takeFrom(queue: Queue, most: number): QueuedCommand[] | Exclusive {
+  if (queue[0] && 'run' in queue[0]) return queue.shift() as Exclusive
+  let [count, weight, logReaders] = [0, 0, 0]
+  for (const item of queue) {
+    if ('run' in item) break
+    weight += item.weight ?? 1
+    if (item.needs?.past) logReaders++
+    if (count > 0 && (weight > most || logReaders > maxLogReaders)) break
+    count++
+  }
+  return queue.splice(0, count) as QueuedCommand[]
 }

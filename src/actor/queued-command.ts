@@ -1,7 +1,10 @@
-import type { StoredEvent } from '../model/events.ts'
-import type { Context, Decision } from '../log/rule.ts'
+import type { Clock } from '../ids.ts'
 import type { Guard } from '../commit/idempotency.ts'
 import type { Caller } from '../identity/rights.ts'
+import type { ToldPast } from '../log/past.ts'
+import type { Decision } from '../log/rule.ts'
+import type { StoredEvent } from '../model/events.ts'
+import type { Refusal } from '../wire/refusals.ts'
 import type { Needs } from './needs.ts'
 import type { ProjectState } from './state.ts'
 
@@ -16,8 +19,6 @@ export interface QueuedCommand<T = unknown> {
   readonly otherProjectId?: string
   readonly caller: Caller
   readonly needs?: Needs
-  /** The caller's If-Match header. */
-  readonly ifMatch?: string
   /** The caller's Idempotency-Key; the reply is kept with the commit. */
   readonly guard?: Guard
   /** Ids that the client made for new things: claimed with the commit. */
@@ -35,10 +36,23 @@ export interface QueuedCommand<T = unknown> {
    * @throws Refusal 404 for a stranger, 403
    */
   authorize(state: ProjectState, other: ProjectState): void
-  /** Pure. Throws a Refusal to change nothing. `other` is the second project's state, if one was named. */
-  decide(state: ProjectState, context: Context, other: ProjectState): Decision<T>
+  /**
+   * Pure. `other` is the second project's state, if one was named.
+   * @throws Refusal to change nothing
+   */
+  decide(clock: Clock, state: ProjectState, other: ProjectState): Decision<T>
   /** The answer once more, from the command's first event in the log. */
   recall(event: StoredEvent, state: ProjectState): T | undefined
+
+  // Set by the actor, for each attempt again.
+  past?: ToldPast
+  /** Ids of `ownIds` that something else got meanwhile. */
+  claimed?: string[]
+  /** The error of a command that is rejected before its rule. */
+  rejection?: Refusal
+  outcome?: unknown
+  isRejected?: boolean
+
   /** When the command was queued, on the clock of performance.now(). */
   since: number
   resolve(answer: T): void

@@ -2,8 +2,10 @@ import type { MemberRow, ProjectRow } from '../../drizzle/rows.ts'
 import type { Role } from '../identity/rights.ts'
 import { nilId } from '../ids.ts'
 import { type Children, eachOf } from '../log/children.ts'
+import { rowAfter } from '../log/rows.ts'
 import { parentKeys } from '../model/definition.ts'
 import type { Entity, StoredRows } from '../model/entities.ts'
+import type { Change } from '../model/events.ts'
 import { definitionOf, lengthOf, model } from '../model/model.ts'
 import { notFound } from '../wire/refusals.ts'
 import type { Demanded, Needs } from './needs.ts'
@@ -17,49 +19,28 @@ const goneBytes = 100
 /** About how many bytes of memory a row takes: fields and map entries about 700 (measured), texts two a character. */
 const weigh = (entity: Entity, row: object | null): number => 700 + (row ? 2 * lengthOf(entity, row) : 0)
 
-/** What rules read: a project at one version. Rows a command did not name may be missing. */
-export interface ProjectState {
-  readonly projectId: string
-  readonly version: number
-  readonly lastNumber: number
-  /** The event that made the version; the latest id in the project. */
-  readonly lastEventId: string
-  readonly project: ProjectRow | null
-  memberOf(userId: string): MemberRow | undefined
-  readonly memberCount: number
-  row<E extends Entity>(entity: E, id: string): StoredRows[E] | undefined
-  /** A row that must be here. @throws Refusal 404 */
-  present<E extends Entity>(entity: E, id: string): StoredRows[E]
-  /** All rows of an entity that is loaded with the project, or on demand. */
-  all<E extends Entity>(entity: E): StoredRows[E][]
-  /** Whether anything that is known to be here, or to have gone from here, has this id. */
-  has(id: string): boolean
-  /** What the user is here; null for a stranger and in a project that is gone. */
-  roleOf(userId: string): Role | null
-  /** What hangs on the task that is about to go to another project, as it is now; null for every other command. */
-  readonly leaving: Children | null
-  /** Present while the rows are here that a batch loads on demand. */
-  readonly demanded: Demanded | null
-  /** A state to try facts on, which go with it. While it is in use this one must stay as it is. */
-  fork(): State
-}
+/** A project at one version, as rules read it. Rows that no command named may be missing. */
+export type ProjectState = Readonly<Omit<State, 'put' | 'drop' | 'forgetRows' | 'forgetDemanded'>>
 
-/** The facts of a project that rules decide on, warm between commits. A row that is null is known to be absent. */
-export class State implements ProjectState {
+/** A project in memory, kept between commits. A row that is null is known to be absent. */
+export class State {
   project: ProjectRow | null = null
   memberCount = 0
   /** The last event there was when it was loaded, and when that was (performance.now()): what came since, came of this state. */
   readonly loaded: { eventId: string; at: number }
+  /** The children of the task that is about to move to another project; null for every other command. */
   leaving: Children | null = null
+  /** Present while the rows are here that a batch loads on demand. */
   demanded: Demanded | null = null
   private readonly rows: Partial<Record<Entity, Overlay<Row>>> = {}
-  /** The ids of what went while the rows were kept: who looked for them in the log may have looked before that. */
+  /** The ids of rows that were deleted meanwhile: a search of the log may have come before the deletion. */
   private readonly gone: Overlay<true>
   private readonly byUser: Overlay<MemberRow>
   private rowBytes = 0
   /** Of rows that are loaded with the project. */
   private keptBytes = 0
 
+  /** @param lastEventId the event that made the version: the latest id in the project */
   constructor(
     readonly projectId: string,
     public version = 0,
@@ -72,6 +53,7 @@ export class State implements ProjectState {
     this.byUser = new Overlay(below?.byUser)
   }
 
+  /** A state to try changes on, which go with it. While it is in use this one must stay as it is. */
   fork(): State {
     const fork = new State(this.projectId, this.version, this.lastNumber, this.lastEventId, this)
     fork.project = this.project
@@ -84,29 +66,31 @@ export class State implements ProjectState {
   }
 
   /** About how much memory the rows take. */
-  get bytes() {
-    const leaving = this.leaving ? eachOf(this.leaving) : []
-    return (
-      this.rowBytes + this.keptBytes + leaving.reduce((sum, [entity, row]) => sum + weigh(entity, row), 0)
-    )
+  get bytes(): number {
+    const known = this.rowBytes + this.keptBytes
+    return this.leaving
+      ? eachOf(this.leaving).reduce((sum, [entity, row]) => sum + weigh(entity, row), known)
+      : known
   }
 
-  memberOf(userId: string) {
+  memberOf(userId: string): MemberRow | undefined {
     return this.byUser.get(userId) ?? undefined
   }
 
-  row<E extends Entity>(entity: E, id: string) {
+  row<E extends Entity>(entity: E, id: string): StoredRows[E] | undefined {
     if (entity === 'project' && this.project?.id === id) return this.project as unknown as StoredRows[E]
     return (this.rowsOf(entity).get(id) ?? undefined) as StoredRows[E] | undefined
   }
 
-  present<E extends Entity>(entity: E, id: string) {
+  /** A row that must be here. @throws Refusal 404 */
+  present<E extends Entity>(entity: E, id: string): StoredRows[E] {
     const row = this.row(entity, id)
     if (!row) throw notFound(definitionOf(entity).noun)
     return row
   }
 
-  all<E extends Entity>(entity: E) {
+  /** All rows of an entity that is loaded with the project, or on demand. */
+  all<E extends Entity>(entity: E): StoredRows[E][] {
     return this.rowsOf(entity).values() as StoredRows[E][]
   }
 
@@ -117,12 +101,8 @@ export class State implements ProjectState {
   /** True when nothing that a command needs has to be loaded first. */
   knowsAll(needs: Needs | undefined): boolean {
     if (!needs) return true
-    if (needs.leaving || needs.past || needs.integrations) return false // asked for each time
-    for (const entity of model().byRow) {
-      const ids = needs[entity]
-      if (ids) for (const id of ids) if (!this.knows(entity, id)) return false
-    }
-    return true
+    if (needs.leaving || needs.past || needs.integrations) return false // loaded each time
+    return model().byRow.every((entity) => needs[entity]?.every((id) => this.knows(entity, id)) ?? true)
   }
 
   /** True when the row is here, or known to be absent. */
@@ -130,10 +110,12 @@ export class State implements ProjectState {
     return this.rowsOf(entity).get(id) !== undefined
   }
 
+  /** Whether a row that is known here, or was deleted from here, has this id. */
   has(id: string): boolean {
     return model().names.some((name) => this.row(name, id) !== undefined) || this.gone.get(id) === true
   }
 
+  /** The user's role; null for a stranger, and in a deleted project. */
   roleOf(userId: string): Role | null {
     if (!this.project) return null
     return this.project.ownerId === userId ? 'OWNER' : (this.byUser.get(userId)?.role ?? null)
@@ -155,7 +137,7 @@ export class State implements ProjectState {
     if (entity === 'member') this.putMember(old as MemberRow | undefined, row as MemberRow | null)
   }
 
-  /** Takes a row away for good: its id is not given again. */
+  /** Deletes a row for good: its id is not given again. */
   drop(entity: Entity, id: string): void {
     this.put(entity, id, null)
     this.gone.set(id, true)
@@ -188,4 +170,24 @@ export class State implements ProjectState {
     if (row) this.byUser.set(row.userId, row)
     this.memberCount += (row ? 1 : 0) - (old ? 1 : 0)
   }
+}
+
+/**
+ * Applies one change: the state takes the next version, and the row as the change leaves it. Modifies the given state and
+ * returns it. The only way a state changes.
+ */
+export function evolve(state: State, change: Change): State {
+  const { type, entity, entityId, untold } = change
+  state.version++
+  state.lastEventId = change.id
+  // Its subtasks and comments may have changed while the task lived in another project.
+  if (type === 'task.moved_in') state.forgetRows()
+  if (type === 'task.moved_out') state.leaving = null
+  const after = rowAfter(change)
+  if (after)
+    state.put(entity, entityId, untold ? { ...state.row(entity, entityId), ...after, ...untold } : after)
+  else state.drop(entity, entityId)
+  const number = entity === 'task' ? (after as StoredRows['task'] | null)?.number : undefined
+  if (number !== undefined && number > state.lastNumber) state.lastNumber = number
+  return state
 }

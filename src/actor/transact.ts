@@ -1,15 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isPassing } from '../postgres/errors.ts'
-import { tooLate } from '../wire/refusals.ts'
-import type { Hits } from '../metrics/counts.ts'
-import type { Versions } from '../reads/versions.ts'
 import type { Commit, Outcome, Unit } from '../commit/commit.ts'
 import type { React } from '../log/rule.ts'
+import type { Hits } from '../metrics/counts.ts'
+import { isPassing } from '../postgres/errors.ts'
+import type { Versions } from '../reads/versions.ts'
+import { tooLate } from '../wire/refusals.ts'
 import { decideBatch, settle } from './decide-batch.ts'
-import { type Asks, prepare } from './prepare.ts'
+import { type Asks, type Holder, isWarm, type Prepared, prepare } from './prepare.ts'
 import type { QueuedCommand } from './queued-command.ts'
 import type { State } from './state.ts'
-import { type Holder, warm } from './warm.ts'
 
 export interface Transactor extends Asks {
   versions: Pick<Versions, 'isCurrent'>
@@ -17,7 +16,7 @@ export interface Transactor extends Asks {
   react: React
   /** How often a batch had all that it needs in memory. */
   counts?: Hits
-  /** Told what was just committed: for all that follows a commit. What it is told may be lost, and stands in the database. */
+  /** Called with each unit that was just committed. What it does may be lost: the database has it. */
   onCommitted(unit: Unit): void
 }
 
@@ -32,23 +31,26 @@ export async function transact(by: Transactor, holders: Holder[], batch: QueuedC
     if (batch.length === 0) return
     if (attempt > 0) await pause(attempt)
     try {
-      const ready = warm(holders, batch)
-      if (by.counts) by.counts[ready ? 'hits' : 'misses']++
-      const prepared = ready ?? (await prepare(by, holders, batch))
-      if (!ready) prepared.batch = inTime(prepared.batch)
-      batch = prepared.batch
+      const warm = isWarm(holders, batch)
+      if (by.counts) by.counts[warm ? 'hits' : 'misses']++
+      const prepared: Prepared = warm
+        ? { states: holders.map(stateOf), batch }
+        : await prepare(by, holders, batch)
+      if (!warm) batch = prepared.batch = inTime(prepared.batch)
       if (refused) return batch.forEach(({ reject }) => reject(refused))
-      const decided = decideBatch(prepared, by.react)
-      const { events, kept } = decided.unit
-      const changes = events.length + kept.length > 0
-      const outcome = await (changes ? by.commit(decided.unit) : verify(by, prepared.states))
+      const unit = decideBatch(prepared, by.react)
+      const changes = unit.events.length + unit.kept.length > 0
+      const outcome = await (changes ? by.commit(unit) : verify(by, prepared.states))
       if (outcome === 'won') {
-        settle(decided)
-        return changes ? by.onCommitted(decided.unit) : undefined
+        settle(batch)
+        return changes ? by.onCommitted(unit) : undefined
       }
       forget(holders)
       // The database refused the batch: each command alone, so that only the bad one fails.
-      if (outcome instanceof Error && batch.length > 1) return await apart(by, holders, batch)
+      if (outcome instanceof Error && batch.length > 1) {
+        for (const command of batch) await transact(by, holders, [command])
+        return
+      }
       if (outcome instanceof Error) refused = outcome
     } catch (error) {
       forget(holders)
@@ -56,6 +58,8 @@ export async function transact(by: Transactor, holders: Holder[], batch: QueuedC
     }
   }
 }
+
+const stateOf = ({ state }: Holder): State => state!
 
 /**
  * Every answer is the truth of one version: a commit proves it by its comparison, a batch that changes nothing by
@@ -66,16 +70,15 @@ async function verify({ versions }: Transactor, states: State[]): Promise<Outcom
   return areCurrent.every(Boolean) ? 'won' : 'lost'
 }
 
-async function apart(by: Transactor, holders: Holder[], batch: QueuedCommand[]): Promise<void> {
-  for (const command of batch) await transact(by, holders, [command])
-}
-
 function inTime(batch: QueuedCommand[]): QueuedCommand[] {
   const now = performance.now()
-  const late = batch.filter(({ deadline }) => deadline <= now)
-  if (late.length === 0) return batch
+  if (batch.every(({ deadline }) => deadline > now)) return batch
+  const [inTime, late] = [
+    batch.filter(({ deadline }) => deadline > now),
+    batch.filter(({ deadline }) => deadline <= now),
+  ]
   for (const { reject } of late) reject(tooLate())
-  return batch.filter(({ deadline }) => deadline > now)
+  return inTime
 }
 
 const forget = (holders: Holder[]) => holders.forEach((holder) => (holder.state = null))

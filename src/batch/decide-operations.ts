@@ -1,4 +1,4 @@
-import { evolve } from '../actor/evolve.ts'
+import { evolve } from '../actor/state.ts'
 import type { ProjectState } from '../actor/state.ts'
 import type { Known } from '../commands/command.ts'
 import { mapIds } from '../schema/input.ts'
@@ -41,7 +41,7 @@ export function decideOperations(
     const person = known.found?.people[n] ?? namedBy(names, subjectOf(kind, given))?.person
     const before =
       subject === undefined ? undefined : visible(trial, kind.noun, trial.row(kind.noun, subject))
-    const decision = decide(kind.command, trial, { ...known, person, ifMatch }, input)
+    const decision = decide(kind.command, trial, knownTo(known, person, ifMatch), input)
     requireAsWas(before, was)
     requireNotBack(gone, decision.changes)
     for (const change of decision.changes) evolve(trial, change)
@@ -52,6 +52,20 @@ export function decideOperations(
   })
   return { changes, results, version: trial.version }
 }
+
+/** Written out, because the methods of `known` are not its own. */
+const knownTo = (known: Known, person?: Person, ifMatch?: string): Known => ({
+  caller: known.caller,
+  now: known.now,
+  newId: () => known.newId(),
+  newEventId: () => known.newEventId(),
+  past: known.past,
+  claimed: known.claimed,
+  found: known.found,
+  limits: known.limits,
+  person,
+  ifMatch,
+})
 
 const namedBy = (names: ReadonlyMap<string, Named>, reference: unknown): Named | undefined =>
   isReference(reference) ? names.get(reference.slice(1)) : undefined

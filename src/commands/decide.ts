@@ -34,7 +34,8 @@ export function decide<Input extends object, Row>(
   const entity = command.noun as Entity
   if (!referencesOf(entity)) return command.decide(state, known, input, other)
   const decision = command.decide(state, known, withReferences(other, entity, input), other)
-  return { ...decision, answer: visible(other, entity, decision.answer) }
+  decision.answer = visible(other, entity, decision.answer)
+  return decision
 }
 
 /** The project beside its own that a command writes: the one that a task moves to. */

@@ -44,7 +44,7 @@ export function openExecute({ actors, findRole, lookUp, limits, explain, log }: 
     const lookedUp = looksUp(command, routed.input) ? await lookUp(command, routed) : nothing
     // The id of somebody else's project: that project's actor is not asked.
     if (command.at.kind === 'new' && lookedUp.found?.taken.length && !routed.again) throw idTaken()
-    const queued = new Execution(command, routed, deadline, { ...lookedUp, limits })
+    const queued = new Execution(command, routed, deadline, limits, lookedUp)
     return queued.needs?.past && explain ? actors.run(queued).catch(explain) : actors.run(queued)
   }
 
@@ -55,7 +55,7 @@ export function openExecute({ actors, findRole, lookUp, limits, explain, log }: 
     }
     const isKnown = isAuthorized(actors, command, routed)
     return isKnown && !looksUp(command, routed.input) && !command.needs
-      ? actors.run(new Execution(command, routed, deadline, { limits }))
+      ? actors.run(new Execution(command, routed, deadline, limits, nothing))
       : prepare(command, routed, deadline, isKnown)
   }
 }

@@ -2,22 +2,21 @@ import type { QueuedCommand } from '../actor/queued-command.ts'
 import type { Needs } from '../actor/needs.ts'
 import type { ProjectState } from '../actor/state.ts'
 import { type Guard, ownGuard } from '../commit/idempotency.ts'
-import type { Context, Decision } from '../log/rule.ts'
+import type { Clock } from '../ids.ts'
+import type { ToldPast } from '../log/past.ts'
+import type { Decision } from '../log/rule.ts'
 import type { StoredEvent } from '../model/events.ts'
 import { visible } from '../model/references.ts'
 import type { Person } from '../reads/people.ts'
 import { etagOf, type Reply } from '../wire/answers.ts'
+import type { Refusal } from '../wire/refusals.ts'
 import type { Command, Declared, Known } from './command.ts'
 import { authorize, decide, idIn, otherProject } from './decide.ts'
 import type { LookedUp } from './look-up.ts'
 import type { Found, RoutedCommand } from './request.ts'
 
-interface Lookups extends LookedUp {
-  limits: Known['limits']
-}
-
-/** A routed command with its look-ups, in the mailbox of its project. */
-export class Execution implements QueuedCommand<Reply> {
+/** A routed command with its look-ups, in the mailbox of its project. It is also what its rule knows beside the state. */
+export class Execution implements QueuedCommand<Reply>, Known {
   readonly id: string
   readonly projectId: string
   readonly otherProjectId: string | undefined
@@ -29,18 +28,27 @@ export class Execution implements QueuedCommand<Reply> {
   readonly weight: number | undefined
   readonly opens: boolean
   readonly isRecallable: boolean
+  readonly person: Person | undefined
+  readonly found: Found | undefined
+  past: ToldPast | undefined
+  claimed: string[] | undefined
+  rejection: Refusal | undefined
+  outcome: unknown
+  isRejected = false
   since = 0
   resolve = unanswered
   reject = unanswered
+  private clock: Clock | undefined
+  private hasEvents = false
 
   constructor(
     private readonly command: Command,
     private readonly routed: RoutedCommand,
     readonly deadline: number,
-    private readonly lookups: Lookups,
+    readonly limits: Known['limits'],
+    { person, found }: LookedUp,
   ) {
     const { id, projectId, input, caller, ifMatch, guard } = routed
-    const { found } = lookups
     this.id = id
     this.projectId = projectId
     this.otherProjectId = command.into?.(input)
@@ -52,6 +60,8 @@ export class Execution implements QueuedCommand<Reply> {
     this.weight = command.weight?.(input)
     this.opens = command.at.kind === 'new'
     this.isRecallable = !command.keepsAnswer || command.recalls !== undefined
+    this.person = person
+    this.found = found
   }
 
   /** Another copy of the command may set it while this one is under way. */
@@ -59,27 +69,39 @@ export class Execution implements QueuedCommand<Reply> {
     return this.routed.again
   }
 
+  get now(): string {
+    return this.clock!.now
+  }
+
+  newId(): string {
+    return this.clock!.newId()
+  }
+
+  newEventId(): string {
+    if (this.hasEvents) return this.clock!.newId()
+    this.hasEvents = true
+    return this.clock!.firstIdOf(this.id)
+  }
+
   authorize(state: ProjectState, other: ProjectState): void {
     authorize(this.command, state, this.caller, this.routed.input, other)
   }
 
-  decide(state: ProjectState, context: Context, other: ProjectState): Decision<Reply> {
-    const { command, routed, lookups } = this
-    const known = context as Known
-    known.person = lookups.person
-    known.found = lookups.found
-    known.limits = lookups.limits
-    const { changes, answer, isBatch, isTold } = decide(command, state, known, routed.input, other)
-    return { changes, answer: replyOf(command, answer, lookups.person), isBatch, isTold }
+  decide(clock: Clock, state: ProjectState, other: ProjectState): Decision<Reply> {
+    this.clock = clock
+    this.hasEvents = false
+    const decision: Decision<unknown> = decide(this.command, state, this, this.routed.input, other)
+    decision.answer = replyOf(this.command, decision.answer, this.person)
+    return decision as Decision<Reply>
   }
 
   /** A reply that was not kept follows from the command's first event. */
   recall(event: StoredEvent, state: ProjectState): Reply | undefined {
-    const { command, lookups } = this
+    const { command, person } = this
     const { entity, after } = event
-    if (!command.keepsAnswer) return replyOf(command, visible(state, entity, after), lookups.person)
-    const answer = command.recalls?.(event, lookups.person)
-    return answer === undefined ? undefined : replyOf(command, answer, lookups.person)
+    if (!command.keepsAnswer) return replyOf(command, visible(state, entity, after), person)
+    const answer = command.recalls?.(event, person)
+    return answer === undefined ? undefined : replyOf(command, answer, person)
   }
 }
 

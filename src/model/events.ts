@@ -42,11 +42,11 @@ function entityOf<T extends EventType>(type: T): EntityOf<T> {
 /** A row that was not here: its change carries the row with the id of the event that made it. */
 export function appeared<T extends EventType>(
   { projectId }: Place,
-  { newEventId }: Ids,
+  ids: Ids,
   type: T,
   fields: Fields<EntityOf<T>>,
 ): Change<EntityOf<T>> & { after: Rows[EntityOf<T>] } {
-  const id = newEventId()
+  const id = ids.newEventId()
   const after = { ...fields, eventId: id } as unknown as Rows[EntityOf<T>]
   return { id, projectId, type, entity: entityOf(type), entityId: after.id, before: null, after }
 }
@@ -54,12 +54,12 @@ export function appeared<T extends EventType>(
 /** A row with some fields set. */
 export function updated<T extends EventType>(
   { projectId }: Place,
-  { newEventId }: Ids,
+  ids: Ids,
   type: T,
   before: Rows[EntityOf<T>],
   fields: Partial<Fields<EntityOf<T>>>,
 ): Change<EntityOf<T>> & { after: Rows[EntityOf<T>] } {
-  const id = newEventId()
+  const id = ids.newEventId()
   const after = { ...before, ...fields, eventId: id }
   const had = whatChanged<Rows[EntityOf<T>]>(before, fields as Partial<Rows[EntityOf<T>]>)
   return { id, projectId, type, entity: entityOf(type), entityId: before.id, before: had, after }
@@ -76,12 +76,12 @@ function whatChanged<R extends { eventId: string }>(row: R, fields: Partial<R>):
 /** A row no longer here. */
 export function removed<T extends EventType>(
   { projectId }: Place,
-  { newEventId }: Ids,
+  ids: Ids,
   type: T,
   before: Rows[EntityOf<T>],
 ): Change<EntityOf<T>> {
   const entity = entityOf(type)
-  return { id: newEventId(), projectId, type, entity, entityId: before.id, before, after: null }
+  return { id: ids.newEventId(), projectId, type, entity, entityId: before.id, before, after: null }
 }
 
 /** The fields of `wanted` that differ from the row; null when there are none. Undefined means "keep". */

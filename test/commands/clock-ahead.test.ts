@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, expect, test } from 'bun:test'
 import { openFindLanded } from '../../src/actor/landed.ts'
-import { isSuspect } from '../../src/actor/warm.ts'
+import { isSuspect } from '../../src/actor/landed.ts'
 import { State } from '../../src/actor/state.ts'
 import type { QueuedCommand } from '../../src/actor/queued-command.ts'
 import type { Sql } from '../../src/postgres/database.ts'

@@ -1,18 +1,9 @@
 import { afterEach, expect, setSystemTime, test } from 'bun:test'
-import {
-  clockAfter,
-  isAhead,
-  isId,
-  isMadeAfter,
-  newId,
-  nilId,
-  nowMs,
-  setClock,
-  tailOf,
-} from '../../src/ids.ts'
+import { Clock, isAhead, isId, isMadeAfter, newId, nilId, nowMs, setClock, tailOf } from '../../src/ids.ts'
 
 const many = 50_000
 const hour = 3_600_000
+const clockAfter = (...ids: string[]) => new Clock(ids.toSorted().at(-1)!)
 /** What the database's clock shows: so much more than the machine's. */
 const setAhead = (ms: number) => setClock(Date.now() + ms, performance.now(), performance.now())
 afterEach(() => setAhead(0))
@@ -53,7 +44,7 @@ test('ids sort also when the clock goes back a little', () => {
 test('ids and times follow the clock of the database, also back from where it was wrong', () => {
   for (const ahead of [hour, -hour, 0]) {
     setAhead(ahead)
-    const { now } = clockAfter([nilId])
+    const { now } = clockAfter(nilId)
     for (const ms of [nowMs(), timeOf(newId()), Date.parse(now)]) {
       expect(Math.abs(ms - Date.now() - ahead)).toBeLessThanOrEqual(50)
     }
@@ -106,8 +97,8 @@ const idOf = (ms: number, count = '000') => {
 test('a clock goes on after the latest id it is given, also one from the future, whose time it does not believe', () => {
   for (const ahead of [0, 1, hour - 1_000, 50 * 365 * 24 * 3_600_000]) {
     const last = idOf(Date.now() + ahead, 'ffe')
-    const clock = clockAfter([newId(), last, nilId])
-    const ids = Array.from({ length: many }, clock.newId)
+    const clock = clockAfter(newId(), last, nilId)
+    const ids = Array.from({ length: many }, () => clock.newId())
     expect([last, ...ids].toSorted()).toEqual([last, ...ids])
     expect(ids.every(isId)).toBe(true)
     const isBelieved = ahead < hour
@@ -118,23 +109,23 @@ test('a clock goes on after the latest id it is given, also one from the future,
 })
 
 test('what one clock meets in the future, others are not told', () => {
-  clockAfter([idOf(Date.now() + 3_600_000)]).newId()
+  clockAfter(idOf(Date.now() + 3_600_000)).newId()
   expect(timeOf(newId())).toBeLessThanOrEqual(Date.now() + 50)
-  expect(Math.abs(Date.parse(clockAfter([nilId]).now) - Date.now())).toBeLessThanOrEqual(50)
+  expect(Math.abs(Date.parse(clockAfter(nilId).now) - Date.now())).toBeLessThanOrEqual(50)
 })
 
 test('what a command brings about sorts after the command, also after one from the future', () => {
   const commandId = idOf(Date.now() + 3_600_000)
-  const next = clockAfter([nilId]).idsFor(commandId)
-  const [first, second] = [next(), next()]
+  const clock = clockAfter(nilId)
+  const [first, second] = [clock.firstIdOf(commandId), clock.newId()]
   expect(tailOf(first)).toBe(tailOf(commandId))
   expect([first, commandId, second].sort()).toEqual([commandId, first, second])
 })
 
 test('a clock has only times that a date can say', () => {
-  const { now, newId: next } = clockAfter(['ffffffff-ffff-7fff-bfff-ffffffffffff'])
-  expect(now).toMatch(/^\d{4}-/)
-  expect(isId(next())).toBe(true)
+  const clock = clockAfter('ffffffff-ffff-7fff-bfff-ffffffffffff')
+  expect(clock.now).toMatch(/^\d{4}-/)
+  expect(isId(clock.newId())).toBe(true)
 })
 
 test('what follows the time is random', () => {

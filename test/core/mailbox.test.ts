@@ -1,6 +1,6 @@
 import '../../modules/modules.ts'
 import { expect, test } from 'bun:test'
-import { Mailbox } from '../../src/actor/project-actor.ts'
+import { takeFrom } from '../../src/actor/project-actor.ts'
 import type { QueuedCommand } from '../../src/actor/queued-command.ts'
 import { newId } from '../../src/ids.ts'
 import { queuedCommand } from '../support/works.ts'
@@ -12,10 +12,9 @@ const reading = () => waiting({ past: { seqs: [1], authorize: () => {} } })
 
 /** How many commands are taken together, until none is left. */
 function sizes(commands: QueuedCommand[]): number[] {
-  const mailbox = new Mailbox(100)
-  for (const one of commands) mailbox.put(one)
+  const queue = [...commands]
   const taken: QueuedCommand[][] = []
-  while (mailbox.size > 0) taken.push(mailbox.take(512) as QueuedCommand[])
+  while (queue.length > 0) taken.push(takeFrom(queue, 512) as QueuedCommand[])
   expect(taken.flat()).toEqual(commands)
   return taken.map(({ length }) => length)
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { batchProject } from '../../modules/commands.ts'
 import { createTask, updateTask } from '../../modules/tasks/commands.ts'
-import { evolve } from '../../src/actor/evolve.ts'
+import { evolve } from '../../src/actor/state.ts'
 import { busy, comment, editor, fact, project, stranger, task, taskOf, viewer } from './facts.ts'
 import { asking, contextOf, folded, given, refusalOf } from './given.ts'
 

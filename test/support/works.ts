@@ -1,13 +1,21 @@
 import type { QueuedCommand } from '../../src/actor/queued-command.ts'
-import { newId } from '../../src/ids.ts'
+import type { ProjectState } from '../../src/actor/state.ts'
+import { type Clock, newId } from '../../src/ids.ts'
+import type { Context, Decision } from '../../src/log/rule.ts'
 
-type Given<T> = Pick<QueuedCommand<T>, 'projectId' | 'decide'> & Partial<QueuedCommand<T>>
+interface Given<T> extends Partial<Omit<QueuedCommand<T>, 'decide'>> {
+  projectId: string
+  decide(state: ProjectState, context: Context): Decision<T>
+}
 
 /** A command for an actor. Its reply never has to be found in the log. */
-export function queuedCommand<T>(userId: string, given: Given<T>): QueuedCommand<T> {
+export function queuedCommand<T>(userId: string, { decide, ...given }: Given<T>): QueuedCommand<T> {
   return {
     id: newId(),
     caller: { userId },
+    decide(clock, state) {
+      return decide(state, contextOf(this, clock))
+    },
     deadline: later(),
     isRecallable: true,
     since: 0,
@@ -18,6 +26,18 @@ export function queuedCommand<T>(userId: string, given: Given<T>): QueuedCommand
     resolve() {},
     reject() {},
     ...given,
+  }
+}
+
+function contextOf({ id, caller, past }: QueuedCommand, clock: Clock): Context {
+  let hasEvents = false
+  return {
+    ...{ caller, past, now: clock.now, newId: () => clock.newId() },
+    newEventId() {
+      if (hasEvents) return clock.newId()
+      hasEvents = true
+      return clock.firstIdOf(id)
+    },
   }
 }
 
