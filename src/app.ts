@@ -17,23 +17,20 @@ import { errors } from './http/errors.ts'
 import { health } from './http/health.ts'
 import { type Http, openHttp } from './http/http.ts'
 import { openMethods } from './http/methods.ts'
-import { openRequestLog } from './http/request-log.ts'
+import { Observed } from './http/observed.ts'
 import type { Command } from './commands/command.ts'
 import type { Module } from './module.ts'
 import type { Services } from './services.ts'
-import { openObserved } from './tracing/observed.ts'
 
 /** The whole service as a function of a request: `app.fetch` runs wherever web standards do. */
 export function createApp(services: Services) {
-  const { config, counts, guards, rejections } = services
-  const observed = openObserved(config.metricsPort > 0 ? counts.requests : undefined, services.tracing)
-  const http = openHttp(guards, { ...services, traceparentOf: observed.traceparentOf })
-  const log = openRequestLog(services.log, config.logRequests, observed.traceIdOf)
+  const { config, guards, rejections } = services
+  const observed = new Observed(services)
+  const http = openHttp(guards, { ...services, observed })
   const methods = openMethods()
   // Elysia looks for a path behind four letters of a host at least, unless told that it may be called `web`.
   const app = new Elysia({ normalize: false, handler: { standardHostname: false } })
-    .use(errors(log, methods, observed, rejections))
-    .use(log.plugin())
+    .use(errors(methods, observed, rejections))
     .use(observed.plugin())
     .use(cors(config.corsOrigins))
     .use(docs(config))

@@ -33,7 +33,7 @@ export function openServices(config: Config, log: Log, domain: Domain, tracing?:
     moments: openMoments(database.reads, oldestKept, spend, config),
     rejections: new Rejections(scheduler),
     withIdempotency: openWithIdempotency(findKept),
-    guards: openGuards(identity.authenticate, limits, scheduler, config),
+    guards: openGuards({ ...identity, limits, scheduler, config }),
     serve: openServe(config.bodyCacheBytes, counts.caches.bodies),
     redisStatus: (): string => redis.status,
     /** From now on the process says that it is not ready, and serves on until it is closed. */

@@ -1,11 +1,11 @@
 import type { Claims } from '../../src/identity/tokens.ts'
-import { digestOf } from '../../src/wire/etags.ts'
 import { requireEtag } from '../../src/wire/if-match.ts'
 import { badRequest, badToken, forbidden } from '../../src/wire/refusals.ts'
 import type { Services } from '../../src/services.ts'
 import { requirePassword } from './confirm.ts'
 import { type Account, accountById } from './queries.ts'
 import { accountView } from './user.ts'
+import { digestOf } from '../../src/wire/answers.ts'
 
 export interface WantedChanges {
   name?: string

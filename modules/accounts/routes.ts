@@ -2,13 +2,13 @@ import { Elysia } from 'elysia'
 import type { Http } from '../../src/http/http.ts'
 import { operation } from '../../src/openapi/operation.ts'
 import type { Services } from '../../src/services.ts'
-import { digested } from '../../src/wire/etags.ts'
 import { badToken } from '../../src/wire/refusals.ts'
 import { deleteMe, signOut, signOutEverywhere, updateMe } from './own-account.ts'
 import { accountById } from './queries.ts'
 import { register } from './registration.ts'
 import { login } from './sign-in.ts'
 import { AccountView, accountView } from './user.ts'
+import { digested } from '../../src/wire/answers.ts'
 
 export function accountRoutes({ claimed, guarded, signIn, write }: Http, services: Services) {
   const open = new Elysia()

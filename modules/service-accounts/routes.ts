@@ -4,7 +4,6 @@ import { requireRole, roleNeeded } from '../../src/identity/rights.ts'
 import { isId } from '../../src/ids.ts'
 import { operation } from '../../src/openapi/operation.ts'
 import type { Services } from '../../src/services.ts'
-import { digested } from '../../src/wire/etags.ts'
 import { notFound } from '../../src/wire/refusals.ts'
 import { tokensOf } from '../tokens/queries.ts'
 import { ApiTokensView } from '../tokens/schema.ts'
@@ -12,6 +11,7 @@ import { createServiceAccount, deleteServiceAccount, noAccount } from './command
 import { versionOf } from './queries.ts'
 import { serviceAccountReads } from './reads.ts'
 import { aroundTokens, createToken, deleteToken } from './tokens.ts'
+import { digested } from '../../src/wire/answers.ts'
 
 const all = '/:id/service-accounts'
 const one = `${all}/:accountId` as const

@@ -2,7 +2,7 @@ import type { ProjectState } from '../../src/actor/state.ts'
 import { command, inProject } from '../../src/commands/command.ts'
 import { appeared, removed } from '../../src/model/events.ts'
 import { toldOf } from '../../src/log/rows.ts'
-import type { AskedSecretly } from '../../src/http/secret-writes.ts'
+import type { Asked } from '../../src/http/secret-writes.ts'
 import type { Services } from '../../src/services.ts'
 import { confirm, unconfirmed } from '../accounts/confirm.ts'
 import { badExpiry, full, maxTokens, noToken } from '../tokens/limits.ts'
@@ -78,7 +78,7 @@ export const deleteToken = command('token.delete', {
 /** No rule can make and seal a token, or check a password. A token that ended is refused at once. */
 export const aroundTokens = (services: Services) => ({
   creating: {
-    async prepare(_: object, { body, claims, address }: AskedSecretly) {
+    async prepare(_: object, { body, claims, address }: Asked) {
       const wanted = body as WantedToken
       await confirm(services, { claims: claims!, address: address! }, wanted.password)
       return newToken(services, claims!.userId, wanted)

@@ -2,10 +2,10 @@ import { Elysia } from 'elysia'
 import type { Http } from '../../src/http/http.ts'
 import { operation } from '../../src/openapi/operation.ts'
 import type { Services } from '../../src/services.ts'
-import { digested } from '../../src/wire/etags.ts'
 import { createOwnToken, deleteOwnToken } from './own.ts'
 import { tokensOf } from './queries.ts'
 import { ApiTokensView } from './schema.ts'
+import { digested } from '../../src/wire/answers.ts'
 
 export const tokenRoutes = ({ claimed, write }: Http, services: Services) =>
   new Elysia({ prefix: '/tokens' })

@@ -2,20 +2,27 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { swagger } from '@elysiajs/swagger'
 import { Elysia } from 'elysia'
+import { tooManyOfOne } from '../admission/scheduler.ts'
+import { full } from '../actor/project-actor.ts'
+import { usedOtherwise } from '../commit/idempotency.ts'
 import type { Config } from '../config.ts'
 import { description } from '../openapi/description.ts'
 import { finished, type OpenApiDocument } from '../openapi/document.ts'
-import { typed } from '../wire/answers.ts'
-import { type Fixed, fixed } from '../wire/fixed.ts'
-import { urlCharacters } from '../wire/request-url.ts'
-import { generalRefusals } from './general-refusals.ts'
+import { gzipped, takesGzip, typed } from '../wire/answers.ts'
+import { changed } from '../wire/if-match.ts'
+import { badToken, noToken, type Refusal, unexpected } from '../wire/refusals.ts'
+import { tooLong } from '../wire/request-url.ts'
+import { encoded, notJson, notUtf8, tooLarge, tooSlow } from './json-body.ts'
+import { overdrawn } from './limits/budget.ts'
 
 const path = '/api/docs'
-const assets = {
-  'swagger-ui.css': 'text/css; charset=utf-8',
-  'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
-  'favicon-32x32.png': 'image/png',
-} as const
+const types = {
+  '': 'text/html; charset=utf-8',
+  '/assets/start.js': 'text/javascript; charset=utf-8',
+  '/assets/swagger-ui.css': 'text/css; charset=utf-8',
+  '/assets/swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
+  '/assets/favicon-32x32.png': 'image/png',
+}
 
 const page = `<!doctype html>
 <html lang="en">
@@ -48,12 +55,26 @@ const startScript = `window.ui = SwaggerUIBundle({
 const policy =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'"
 
-const shown = (read: Parameters<typeof fixed>[0], type: string) =>
-  fixed(read, {
-    'content-type': type,
-    'content-security-policy': policy,
-    'cache-control': 'public, max-age=3600',
-  })
+/** The page and its parts as files: those of swagger-ui-dist, and two of our own. */
+function contentOf(name: string): string | Uint8Array<ArrayBuffer> {
+  if (name === '') return page
+  if (name === '/assets/start.js') return startScript
+  const { resolve } = createRequire(import.meta.url)
+  return readFileSync(resolve(name.replace('/assets', 'swagger-ui-dist')))
+}
+
+/** Responds from memory, compressed once. `read` is called by the first request. */
+function fixed(read: () => string | Uint8Array<ArrayBuffer>, own: Record<string, string>) {
+  const headers = { ...own, 'x-content-type-options': 'nosniff', vary: 'Accept-Encoding' }
+  let plain: ReturnType<typeof read> | undefined
+  let small: ReturnType<typeof gzipped> | undefined
+  return async (request: Request) => {
+    plain ??= read()
+    const body = takesGzip(request) ? await (small ??= gzipped(plain)) : plain
+    if (body.length >= plain.length) return new Response(plain, { headers })
+    return new Response(body, { headers: { ...headers, 'content-encoding': 'gzip' } })
+  }
+}
 
 const links = { docs: path, openapi: `${path}/json`, live: '/health/live', ready: '/health/ready' }
 
@@ -61,29 +82,40 @@ const links = { docs: path, openapi: `${path}/json`, live: '/health/live', ready
 const leadToPage = () =>
   new Response(JSON.stringify(links), { status: 302, headers: { ...typed, location: path } })
 
+/** Errors with the same text everywhere, by status: for the document. */
+const generalRefusals = ({ bodyBytes, bodyTimeoutMs }: Config): Refusal[][] => [
+  [badToken(), noToken()],
+  [tooSlow(bodyTimeoutMs)],
+  [changed()],
+  [tooLarge(bodyBytes)],
+  [tooLong()],
+  [notJson(), notUtf8(), encoded()],
+  [usedOtherwise()],
+  [overdrawn({ name: 'reads', points: 6_000_000, seconds: 60 }, 2_000), tooManyOfOne()],
+  [unexpected()],
+  [full()],
+]
+
 /** Swagger UI at /api/docs and the OpenAPI document at /api/docs/json. */
 export function docs(config: Config) {
-  const require = createRequire(import.meta.url)
-  const asset = (name: string) => readFileSync(require.resolve(`swagger-ui-dist/${name}`))
   const plugin = swagger({
     path,
     specPath: `${path}/json`,
     excludeStaticFile: false,
     exclude: [/^\/api\/docs/],
-    documentation: description(config, urlCharacters) as never,
+    documentation: description(config) as never,
   })
-
-  const pages: Record<string, Fixed> = {
-    [path]: shown(() => page, 'text/html; charset=utf-8'),
-    [`${path}/assets/start.js`]: shown(() => startScript, assets['swagger-ui-bundle.js']),
-  }
-  for (const [name, type] of Object.entries(assets)) {
-    pages[`${path}/assets/${name}`] = shown(() => asset(name), type)
-  }
   const app = new Elysia({ detail: { hide: true } }).get('/', leadToPage).get('/api', leadToPage)
-  for (const [at, send] of Object.entries(pages)) app.get(at, ({ request }) => send(request))
+  for (const [name, type] of Object.entries(types)) {
+    const send = fixed(() => contentOf(name), {
+      'content-type': type,
+      'content-security-policy': policy,
+      'cache-control': 'public, max-age=3600',
+    })
+    app.get(path + name, ({ request }) => send(request))
+  }
   const general = generalRefusals(config)
-  let document: Fixed | undefined
+  let document: ReturnType<typeof fixed> | undefined
   return new Elysia()
     .use(
       new Elysia()

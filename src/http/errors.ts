@@ -4,18 +4,16 @@ import { badRequest, errorResponse, type Refusal, unexpected } from '../wire/ref
 import type { Rejections } from '../admission/rejections.ts'
 import type { Turn } from '../admission/turn.ts'
 import { type Share, tell } from './limits/budget.ts'
-import { pathnameOf } from '../wire/answers.ts'
-import { requestId } from '../wire/request-id.ts'
+import { pathnameOf, requestId } from '../wire/answers.ts'
 import { asksForStream, endedStream } from '../wire/server-sent.ts'
-import type { Observed } from '../tracing/observed.ts'
 import { invalid } from '../schema/validation.ts'
 import type { Methods } from './methods.ts'
-import type { Known, RequestLog } from './request-log.ts'
+import type { Known, Observed } from './observed.ts'
 
 /**
  * Every error gets the one shape and a request id; what we did not expect is logged and stays inside.
  */
-export const errors = (log: RequestLog, methods: Methods, observed: Observed, rejections: Rejections) =>
+export const errors = (methods: Methods, observed: Observed, rejections: Rejections) =>
   // Named one by one: Elysia reads this text, and prepares for every route what it finds here.
   new Elysia({ name: 'errors' }).onError({ as: 'global' }, (failed: Failed) => {
     const { error, code, request, route, params, caller, claims, share, turn, began, set } = failed
@@ -26,7 +24,7 @@ export const errors = (log: RequestLog, methods: Methods, observed: Observed, re
     if (refusal instanceof Response) return rejections.pace(request, refusal, accountId)
     const id = requestId()
     const reason = refusal.status === 500 ? reasonOf(error) : refusal.message
-    log.refused({ request, route, params, caller, claims }, refusal.status, id, reason)
+    observed.rejected({ request, route, params, caller, claims, began }, refusal.status, id, reason)
     const isStreamed = mayStream(request)
     if (isStreamed && isAway(error) && asksForStream(request)) {
       set.status = 200 // Elysia would make it 500
@@ -44,7 +42,6 @@ interface Failed extends Known {
   share?: Share | null
   turn?: Turn
   set: { status?: number | string }
-  began?: number
 }
 
 const mayStream = (request: Request): boolean =>

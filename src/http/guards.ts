@@ -1,16 +1,35 @@
 import { Elysia } from 'elysia'
-import type { Authenticate } from '../identity/sessions.ts'
+import { writesIn } from '../admission/places.ts'
+import type { Scheduler } from '../admission/scheduler.ts'
+import type { Turn } from '../admission/turn.ts'
 import type { Config } from '../config.ts'
+import type { Authenticate } from '../identity/sessions.ts'
 import { canonicalId } from '../ids.ts'
 import { requireShort, requireSingle } from '../wire/request-url.ts'
-import { openBodyBytes, requireSmall } from './json-body.ts'
+import { bodyReading, openBodyBytes, requireSmall } from './json-body.ts'
 import { addressOf } from './limits/address.ts'
 import { type Share, tell } from './limits/budget.ts'
 import type { Kind, Limits } from './limits/limits.ts'
-import type { Scheduler } from '../admission/scheduler.ts'
-import { writesIn } from '../admission/places.ts'
-import type { Turn } from '../admission/turn.ts'
-import { bodyReading } from './workarounds.ts'
+
+interface Means {
+  authenticate: Authenticate
+  limits: Limits
+  scheduler: Scheduler
+  config: Pick<Config, 'bodyBytes' | 'bodyTimeoutMs' | 'trustProxy'>
+}
+
+export type Guards = ReturnType<typeof openGuards>
+
+/** The ways into the service, each a plugin for routes to use. */
+export const openGuards = (means: Means) => ({
+  signIn: signInGuard(means),
+  guarded: callerGuard(means, 'signed-in-guard', kindOf),
+  /** Whatever its method, a request takes from the budget of reads. */
+  reading: callerGuard(means, 'reading-guard', () => 'reads'),
+  claimed: claimsGuard(means),
+})
+
+const kindOf = ({ method }: Request): Kind => (method === 'GET' || method === 'HEAD' ? 'reads' : 'writes')
 
 /** A request as its route is to see it. @throws Refusal 400 */
 function tidy(request: Request, params: Record<string, string | undefined>): void {
@@ -18,69 +37,34 @@ function tidy(request: Request, params: Record<string, string | undefined>): voi
   for (const name in params) params[name] = canonicalId(params[name] ?? '')
 }
 
-/** To whom limits apply, what is left of them. */
-function sayLimits({ response, share }: { response: unknown; share: Share | null }): void {
-  if (share && response instanceof Response) tell(response.headers, share)
-}
-
 /** The request is answered: the next one of its account may begin. */
-function finish({ response, share, turn }: { response: unknown; share: Share | null; turn: Turn }): void {
-  turn.end()
+function finish({ response, share, turn }: { response: unknown; share: Share | null; turn?: Turn }): void {
+  turn?.end()
   if (share && response instanceof Response) tell(response.headers, share)
 }
 
-type Means = ReturnType<typeof meansOf>
-
-const meansOf = (
-  authenticate: Authenticate,
-  limits: Limits,
-  scheduler: Scheduler,
-  config: Pick<Config, 'bodyBytes' | 'bodyTimeoutMs' | 'rateLimit' | 'trustProxy'>,
-) => ({
-  authenticate,
-  limits,
-  scheduler,
-  trustProxy: config.trustProxy,
-  reads: bodyReading(config),
-  readsLittle: bodyReading({ ...config, bodyBytes: openBodyBytes }),
-  told: config.rateLimit ? [sayLimits] : [],
-})
-
-export type Guards = ReturnType<typeof openGuards>
-
-/** The ways into the service, each a plugin for routes to use. */
-export function openGuards(...given: Parameters<typeof meansOf>) {
-  const means = meansOf(...given)
-  const guarded = callerGuard(means, 'signed-in-guard', kindOf)
-  // Whatever its method, it takes from the budget of reads.
-  const reading = callerGuard(means, 'reading-guard', () => 'reads')
-  return { signIn: signInGuard(means), guarded, reading, claimed: claimsGuard(means) }
-}
-
-const kindOf = ({ method }: Request): Kind => (method === 'GET' || method === 'HEAD' ? 'reads' : 'writes')
-
-/** For who is about to sign in: gives routes the `address`. */
-const signInGuard = ({ limits, readsLittle, told, trustProxy }: Means) =>
+/** For clients about to sign in: gives routes the `address`. */
+const signInGuard = ({ limits, config: { bodyTimeoutMs, trustProxy } }: Means) =>
   new Elysia({ name: 'sign-in-guard' })
-    .use(readsLittle)
+    .use(bodyReading({ bodyBytes: openBodyBytes, bodyTimeoutMs }))
     .derive({ as: 'scoped' }, async ({ request, server }) => {
       requireShort(request)
-      requireSmall(request, openBodyBytes) // before anything is awaited, for the body would be kept meanwhile
+      requireSmall(request, openBodyBytes) // before the first wait, during which the body would be kept
       const address = addressOf(request, server, trustProxy)
       const share = await limits.enter(address)
       requireSingle(request)
       return { address, share }
     })
-    .onAfterHandle({ as: 'scoped' }, told)
+    .onAfterHandle({ as: 'scoped' }, finish)
 
-/** For signed-in callers: refuses others with 401 and gives routes the `caller`. */
+/** For callers with a token: rejects others with 401 and gives routes the `caller`. */
 const callerGuard = (
-  { authenticate, limits, scheduler, reads }: Means,
+  { authenticate, limits, scheduler, config }: Means,
   name: string,
   kindOf: (request: Request) => Kind,
 ) =>
   new Elysia({ name })
-    .use(reads)
+    .use(bodyReading(config))
     .derive({ as: 'scoped' }, async ({ request, params }) => {
       requireShort(request)
       const found = authenticate.caller(request)
@@ -94,24 +78,25 @@ const callerGuard = (
     .onAfterHandle({ as: 'scoped' }, finish)
 
 /**
- * For who has signed in: refuses API tokens with 403. For writes that end tokens: a repeat under an Idempotency-Key may
- * come with a token that the first attempt ended. Gives routes what the token claims; they ask whether it holds before
- * they do anything new.
+ * For callers who signed in: rejects API tokens with 403 and gives routes the `claims`. For writes that end tokens: a retry
+ * under an Idempotency-Key may come with a token that the first attempt ended, so the route checks the claims before it
+ * does anything new.
  */
-const claimsGuard = ({ authenticate, limits, scheduler, reads, trustProxy }: Means) =>
+const claimsGuard = ({ authenticate, limits, scheduler, config }: Means) =>
   new Elysia({ name: 'claimed-guard' })
-    .use(reads)
+    .use(bodyReading(config))
     .derive({ as: 'scoped' }, async ({ request, params, server }) => {
       requireShort(request)
       const claims = await authenticate.session(request)
       const isKeyed = request.headers.has('idempotency-key')
       const isHeld = isKeyed ? await authenticate.holdsInTime(claims) : true
       if (!isKeyed) await authenticate.require(claims)
-      // Who was signed out takes nothing from who is signed in.
+      // Revoked tokens draw on a separate rate limit.
       const holder = isHeld ? claims.userId : claims.tokenId
       const share = await limits.useOwn(holder, kindOf(request))
       tidy(request, params)
       const turn = await scheduler.enter(holder, writesIn(request))
-      return { claims, caller: claims.caller, share, turn, address: addressOf(request, server, trustProxy) }
+      const address = addressOf(request, server, config.trustProxy)
+      return { claims, caller: claims.caller, share, turn, address }
     })
     .onAfterHandle({ as: 'scoped' }, finish)

@@ -1,29 +1,110 @@
+import type { Expensive } from '../admission/expensive.ts'
+import type { Turn } from '../admission/turn.ts'
+import type { AccountCommand, Command } from '../commands/command.ts'
 import type { Query, Reading } from '../commands/query.ts'
-import { requireScope } from '../identity/rights.ts'
+import { readInput } from '../commands/read-input.ts'
+import { type Caller, holderOf, requireScope } from '../identity/rights.ts'
+import { commandHooks } from '../openapi/command-hooks.ts'
 import { queryHooks } from '../openapi/query-hooks.ts'
+import { send } from '../wire/answers.ts'
 import type { Guards } from './guards.ts'
-import { openRun, openWrite, type RunMeans } from './run-command.ts'
+import { readGuard } from './idempotency.ts'
+import type { Observed } from './observed.ts'
+import { type Around, type Asked, type SecretMeans, writeAccount, writeSecretly } from './secret-writes.ts'
+
+interface Means extends SecretMeans {
+  expensive: Expensive
+  observed: Observed
+}
 
 export type Http = ReturnType<typeof openHttp>
 
-/** What routes are made of. */
-export const openHttp = (guards: Guards, means: RunMeans) => ({
+/** What routes are made of: guards, and all that a route needs for a write or a read: path, handler, and document. */
+export const openHttp = (guards: Guards, means: Means) => ({
   ...guards,
-  run: openRun(means),
-  write: openWrite(means),
+
+  /** A command of a project. */
+  run<Input extends object, Row>(
+    path: string,
+    command: Command<Input, Row>,
+    summary: string,
+    around: Around<NoInfer<Input>> = {},
+  ) {
+    const inputOf = readInput(path, command)
+    const runOpenly = openRunOpenly(means, command)
+    const handle = handlerOf<AskedByCaller>((asked) => {
+      const input = inputOf(asked.params, asked.body, asked.query)
+      if (command.isSecret) return writeSecretly(means, command, asked, { ...around, input })
+      return runOpenly(asked, input)
+    })
+    return [path, handle, commandHooks(path, command, summary)] as const
+  },
+
+  /** A command that a statement executes. */
+  write<Needed extends Partial<Asked>, Input extends object, Row>(
+    path: string,
+    command: AccountCommand<Needed, Input, Row>,
+    summary: string,
+  ) {
+    const inputOf = readInput(path, command)
+    const handle = handlerOf<Needed & Asked>((asked) =>
+      writeAccount(means, command, asked, inputOf(asked.params, asked.body)),
+    )
+    return [path, handle, commandHooks(path, command, summary)] as const
+  },
+
   ask: askQuery,
 })
 
-/** Gives a route all it needs for a query: see handlerOf in run-command.ts. */
 function askQuery(path: string, query: Query, summary: string) {
   const { read, scope = 'read' } = query
-  const answer = (reading: Reading): Promise<Response> => {
-    requireScope(reading.caller, scope)
-    return read(reading)
-  }
-  const handle = query.body
-    ? ({ request, caller, params, query, body, turn }: Reading) =>
-        answer({ request, caller, params, query, body, turn })
-    : ({ request, caller, params, query, turn }: Reading) => answer({ request, caller, params, query, turn })
+  const handle = handlerOf<Reading>((asked) => {
+    requireScope(asked.caller, scope)
+    return read(asked)
+  })
   return [path, handle, queryHooks(query, summary)] as const
+}
+
+interface AskedByCaller extends Asked {
+  caller: Caller
+  turn: Turn
+}
+
+/**
+ * Elysia reads a handler's text to know what to prepare: it names each part of the context that any route uses, and nothing
+ * else, such as headers and cookies, is parsed.
+ */
+function handlerOf<Needed>(answer: (asked: Needed) => Promise<Response>) {
+  const all = answer as unknown as (asked: AskedByCaller) => Promise<Response>
+  const handle = ({ request, params, query, body, caller, turn, claims, address }: AskedByCaller) =>
+    all({ request, params, query, body, caller, turn, claims, address })
+  return handle as unknown as (asked: Needed) => Promise<Response>
+}
+
+function openRunOpenly<Input extends object, Row>(means: Means, command: Command<Input, Row>) {
+  const { expensive, limits, run, observed, withIdempotency } = means
+  const { name, invites, madeAt, weight, cost = weight, isExpensive } = command
+
+  async function go({ request, caller, body = null }: AskedByCaller, input: Input): Promise<Response> {
+    const guard = readGuard(request, holderOf(caller), body)
+    const ifMatch = request.headers.get('if-match') ?? undefined
+    const order = { name, input, caller, ifMatch, guard, traceparent: observed.traceparentOf(request) }
+    const reply = guard ? await withIdempotency(guard, () => run(order)) : await run(order)
+    return send(reply, madeAt && ((id) => madeAt(id, input)))
+  }
+
+  return (asked: AskedByCaller, input: Input): Promise<Response> => {
+    const { caller, turn } = asked
+    const writes = cost?.(input) ?? 1
+    const invitations = invites?.(input) ?? 0
+    const takesLong = isExpensive?.(input)
+    if (writes === 1 && invitations === 0 && !takesLong) return go(asked, input)
+    const pay = async () => {
+      if (invitations > 0) await limits.invite(caller.userId, invitations)
+      if (writes > 1) await limits.useMore(caller, 'writes', writes - 1)
+      if (!takesLong) await turn.widen(writes)
+      return go(asked, input)
+    }
+    return takesLong ? expensive.run(caller.userId, pay) : pay()
+  }
 }

@@ -1,3 +1,5 @@
+import { Elysia } from 'elysia'
+import type { Config } from '../config.ts'
 import { badRequest, Refusal } from '../wire/refusals.ts'
 import { requireBounded } from './json-bounds.ts'
 
@@ -5,12 +7,12 @@ import { requireBounded } from './json-bounds.ts'
 export const openBodyBytes = 16_384
 
 /**
- * How much of a body the server takes in at all, past its limit only to throw it away: who sends it to its end gets
- * to the refusal. Who goes on is cut off.
+ * How much of a body the server receives at all. What exceeds the limit is thrown away, so that a client that sends its
+ * body to the end gets the error; past this the connection is closed.
  */
 export const mostReceivedBytes = 33_554_432
 
-/** Drops a byte order mark. What is not UTF-8 is refused, for guessing would store something else. */
+/** Drops a byte order mark. What is not UTF-8 is rejected, because a guess would store something else. */
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 export const notJson = () => new Refusal(415, 'The body must be sent with Content-Type: application/json')
@@ -22,39 +24,45 @@ export const tooLarge = (limitBytes: number) =>
 export const tooSlow = (timeoutMs: number) =>
   new Refusal(408, `The body must arrive within ${timeoutMs} ms`, { connection: 'close' })
 
+type Limits = Pick<Config, 'bodyBytes' | 'bodyTimeoutMs'>
+
 /**
- * Reads a JSON body that is small, flat and soon there.
- * @throws Refusal 415, 413, 408 or 400
+ * `jsonBody` on a route reads its body. Elysia would parse it before the caller is known
+ * (https://elysiajs.com/essential/life-cycle); `transform` keeps the usual order: 401, 415, 413, 400.
  */
-export async function readBody(request: Request, limitBytes: number, timeoutMs: number): Promise<unknown> {
-  const { headers } = request
-  requireJson(headers)
-  const length = headers.get('content-length')
-  if (Number(length) > limitBytes) throw tooLarge(limitBytes)
-  const reading = length === null ? bytesOf(request, limitBytes) : request.bytes()
-  const bytes = await inTime(reading, timeoutMs)
-  if (bytes.length > limitBytes) throw tooLarge(limitBytes)
+export const bodyReading = (limits: Limits) =>
+  new Elysia({ name: 'body-reading', seed: limits.bodyBytes }).macro({
+    jsonBody: (kind: 'required' | 'optional') => ({
+      parse: () => ({}),
+      async transform(context: { request: Request; body: unknown }) {
+        const { request } = context
+        context.body = kind === 'optional' && isEmpty(request) ? {} : await readBody(request, limits)
+      },
+    }),
+  })
+
+const isEmpty = ({ body, headers }: Request): boolean =>
+  body === null || headers.get('content-length') === '0'
+
+/** @throws Refusal 415, 413, 408 or 400 */
+async function readBody(request: Request, { bodyBytes, bodyTimeoutMs }: Limits): Promise<unknown> {
+  requireJson(request.headers)
+  requireSmall(request, bodyBytes)
+  const hasLength = request.headers.has('content-length')
+  const bytes = await inTime(hasLength ? request.bytes() : bytesOf(request, bodyBytes), bodyTimeoutMs)
+  if (bytes.length > bodyBytes) throw tooLarge(bodyBytes)
   requireBounded(bytes)
   return parsed(bytes)
 }
-
-/** False for a request without a body, or with an empty one. */
-export const hasBody = ({ body, headers }: Request): boolean =>
-  body !== null && headers.get('content-length') !== '0'
 
 /** @throws Refusal 415 */
 function requireJson(headers: Headers): void {
   const type = headers.get('content-type') ?? ''
   if (type === 'application/json' && !headers.has('content-encoding')) return
-  if (!/^application\/json\s*(;|$)/i.test(type)) {
-    throw notJson()
-  }
+  if (!/^application\/json\s*(;|$)/i.test(type)) throw notJson()
   const charset = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(type)?.[1] ?? 'utf-8'
   if (!/^utf-?8$/i.test(charset)) throw notUtf8()
-  const coding = headers.get('content-encoding') ?? 'identity'
-  if (!/^identity$/i.test(coding)) {
-    throw encoded()
-  }
+  if (!/^identity$/i.test(headers.get('content-encoding') ?? 'identity')) throw encoded()
 }
 
 /** @throws Refusal 413 */
@@ -62,9 +70,8 @@ export function requireSmall({ headers }: Request, limitBytes: number): void {
   if (Number(headers.get('content-length')) > limitBytes) throw tooLarge(limitBytes)
 }
 
-/** The bytes of a body of unknown length: no more than `limitBytes` are kept. */
+/** The bytes of a body of unknown length, in one buffer that doubles: small chunks cost no memory of their own. */
 async function bytesOf(request: Request, limitBytes: number): Promise<Uint8Array> {
-  // Into one buffer that doubles: a million chunks of one byte are not kept as a million objects.
   let bytes = new Uint8Array(16_384)
   let size = 0
   for await (const chunk of request.body ?? []) {
@@ -95,52 +102,20 @@ function parsed(bytes: Uint8Array): unknown {
   }
 }
 
-/** A body that is being read, and when its time is over. */
-interface Reading {
-  until: number
-  timeoutMs: number
-  reject: (error: Refusal) => void
-}
-
-const readings = new Set<Reading>()
-let timer: ReturnType<typeof setTimeout> | undefined
-let timerAt = Infinity
-
-/** Rejects slow bodies, because each keeps a connection and memory. One timer serves all: a timer of its own costs 1 µs. */
+/** Rejects slow bodies, because each keeps a connection and memory. */
 function inTime<T>(bytes: Promise<T>, timeoutMs: number): Promise<T> {
   return new Promise((resolve, reject) => {
-    const reading = { until: performance.now() + timeoutMs, timeoutMs, reject }
-    readings.add(reading)
-    if (reading.until < timerAt) setTimer(reading.until)
+    const timer = setTimeout(() => reject(tooSlow(timeoutMs)), timeoutMs)
     bytes.then(
       (value) => {
-        readings.delete(reading)
+        clearTimeout(timer)
         resolve(value)
       },
       (error: unknown) => {
-        readings.delete(reading)
+        clearTimeout(timer)
         // Whatever breaks off a body is the sender's doing.
         reject(error instanceof Refusal ? error : badRequest('The body could not be read to its end'))
       },
     )
   })
-}
-
-function setTimer(at: number): void {
-  clearTimeout(timer)
-  timerAt = at
-  timer = at === Infinity ? undefined : setTimeout(rejectSlow, at - performance.now())
-}
-
-function rejectSlow(): void {
-  const now = performance.now()
-  let next = Infinity
-  for (const reading of readings) {
-    if (reading.until > now) next = Math.min(next, reading.until)
-    else {
-      readings.delete(reading)
-      reading.reject(tooSlow(reading.timeoutMs))
-    }
-  }
-  setTimer(next)
 }

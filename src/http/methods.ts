@@ -1,6 +1,5 @@
-import { pathnameOf } from '../wire/answers.ts'
+import { pathnameOf, requestId } from '../wire/answers.ts'
 import { Refusal } from '../wire/refusals.ts'
-import { requestId } from '../wire/request-id.ts'
 
 export type Methods = ReturnType<typeof openMethods>
 

@@ -28,9 +28,10 @@ export interface SecretMeans {
 }
 
 /** What a route knows of a request. The guard decides whether there is a caller, and whether the caller signed in. */
-export interface AskedSecretly {
+export interface Asked {
   request: Request
   params: Record<string, string>
+  query?: Record<string, unknown>
   body?: unknown
   caller?: Caller
   claims?: Session
@@ -40,7 +41,7 @@ export interface AskedSecretly {
 /** What a route does around a command of a project. */
 export interface Around<Input> {
   /** The fields of the input that the service makes. @throws Refusal for what no rule can decide */
-  prepare?(input: Input, asked: AskedSecretly): Promise<Partial<Input> | void>
+  prepare?(input: Input, asked: Asked): Promise<Partial<Input> | void>
   /** After the answer, also after that to a repeat. */
   after?(input: Input): void
 }
@@ -59,7 +60,7 @@ type Write = Omit<AccountWrite<never>, 'execute'> & { execute(guard?: Guard): Pr
 export async function writeAccount<Needed, Input extends object, Row>(
   means: SecretMeans,
   command: AccountCommand<Needed, Input, Row>,
-  asked: AskedSecretly & Needed,
+  asked: Asked & Needed,
   input: Input,
 ): Promise<Response> {
   const write = command.begin(asked, input)
@@ -78,7 +79,7 @@ export async function writeAccount<Needed, Input extends object, Row>(
 export async function writeSecretly<Input extends object, Row>(
   means: SecretMeans,
   command: Command<Input, Row>,
-  asked: AskedSecretly & { caller: Caller },
+  asked: Asked & { caller: Caller },
   { input, prepare, after }: Around<Input> & { input: Input },
 ): Promise<Response> {
   const { caller, request } = asked
@@ -99,7 +100,7 @@ export async function writeSecretly<Input extends object, Row>(
 
 interface Asking<Input> {
   command: Declared<Input & object>
-  asked: AskedSecretly
+  asked: Asked
   input: Input
 }
 
@@ -133,7 +134,7 @@ async function answer<Input extends object>(means: SecretMeans, asking: Asking<I
 }
 
 /** The holder of a request's Idempotency-Key, in whose turn a password is hashed, and under whose limits compared. */
-function holderIn({ limits }: SecretMeans, { address, caller, claims }: AskedSecretly, write: Write) {
+function holderIn({ limits }: SecretMeans, { address, caller, claims }: Asked, write: Write) {
   const scope = write.scope ?? claims?.userId ?? holderOf(caller!)
   const { account = scope } = write
   const who = { address: address ?? scope, email: account, accountId: claims?.userId }

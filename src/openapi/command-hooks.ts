@@ -1,3 +1,4 @@
+import type { TSchema } from '@sinclair/typebox'
 import type { Declared } from '../commands/command.ts'
 import { nounAt } from '../commands/decide.ts'
 import type { Entity } from '../model/entities.ts'
@@ -19,7 +20,8 @@ export function commandHooks<Row>(path: string, command: Declared<never, Row>, s
   const takes = least === 'EDITOR' || least === 'ADMIN' ? `Takes the role ${least}.` : ''
   const where = Object.fromEntries(given.map(([, key]) => [key, sampleId]))
   return {
-    ...(body && { [body.default ? 'optionalJsonBody' : 'jsonBody']: true, body }),
+    ...(body && { jsonBody: kindOf(body), body }),
+    ...(!body && { parse: 'none' as const }),
     ...operation({
       id,
       tag,
@@ -41,6 +43,8 @@ export function commandHooks<Row>(path: string, command: Declared<never, Row>, s
     }),
   }
 }
+
+const kindOf = (body: TSchema): 'optional' | 'required' => (body.default ? 'optional' : 'required')
 
 const done = { 200: 'Done: as it is now', 201: 'Made', 202: 'Done', 204: 'Done' }
 

@@ -3,6 +3,7 @@ import type { Config } from '../config.ts'
 import type { Entity } from '../model/entities.ts'
 import { definitionOf, model, titleOf } from '../model/model.ts'
 import { pageBytes } from '../reads/pages.ts'
+import { urlCharacters } from '../wire/request-url.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 
 /** The groups of operations: a new entity comes after the tasks and what belongs to them. */
@@ -43,7 +44,7 @@ const hours = (seconds: number): string =>
   seconds % 86_400 === 0 ? `${seconds / 86_400} days` : `${(seconds / 3_600).toFixed(1)} hours`
 const whole = (count: number): string => count.toLocaleString('en')
 
-const figuresOf = (config: Config, urlCharacters: number): Record<string, string> => ({
+const figuresOf = (config: Config): Record<string, string> => ({
   tokenLife: hours(config.jwtExpirationSeconds),
   keyLife: `${config.idempotencyHours} hours`,
   asOfEvents: whole(config.asOfEvents),
@@ -63,8 +64,8 @@ const figuresOf = (config: Config, urlCharacters: number): Record<string, string
 })
 
 /** What there is to say of the service as a whole. */
-export function description(config: Config, urlCharacters: number) {
-  const figures = figuresOf(config, urlCharacters)
+export function description(config: Config) {
+  const figures = figuresOf(config)
   const introduction = read().replace(/\{(\w+)\}/g, (place, name: string) => figures[name] ?? place)
   const { description: summary, license, version } = packageJson
   return {

@@ -12,7 +12,7 @@ export function queryHooks(query: Query, summary: string) {
   const own = { id: isList ? `list${name}s` : `get${name}`, tag: `${name}s` }
   const { limit, cursor } = input?.properties ?? {}
   return {
-    ...(body && { jsonBody: true, body }),
+    ...(body && { jsonBody: 'required' as const, body }),
     ...operation({
       ...(called ?? own),
       summary,

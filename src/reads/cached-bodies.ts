@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { noHits } from '../metrics/counts.ts'
-import { gzipCharacters } from '../wire/gzip.ts'
-import { type CachedBody, notModified, page } from '../wire/answers.ts'
+import { type CachedBody, gzipCharacters, notModified, page } from '../wire/answers.ts'
 
 /**
  * Answers a read whose ETag was looked up for this very request: 304 when the caller has it, the body kept under

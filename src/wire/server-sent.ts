@@ -1,6 +1,6 @@
 import Negotiator from 'negotiator'
 import { reasons, Refusal, unavailable, varyByAccept } from './refusals.ts'
-import { requestId } from './request-id.ts'
+import { requestId } from './answers.ts'
 
 // Server-sent events, as https://html.spec.whatwg.org/multipage/server-sent-events.html has them.
 

@@ -2,13 +2,13 @@ import { LRUCache } from 'lru-cache'
 import type { Counter, Policy } from './counter.ts'
 import { Refusal } from '../../wire/refusals.ts'
 
-/** What this process may still give away of a key's budget without asking. */
+/** What this process may still give away of a key's budget without a request to Redis. */
 export class Share {
   left = 0
-  /** What nobody has taken yet, as it was when last asked. */
+  /** The rest of the whole budget, as last read. */
   rest = 1
   endsAt = 0
-  /** Who wait for the answer of the counter. */
+  /** Requests that wait for the counter. */
   waiting = 0
   asking: Promise<void> | null = null
   /** The RateLimit header, and until when it is told as it is. */
@@ -27,11 +27,14 @@ const mostKeys = 50_000
 export class Budget {
   private readonly shares = new LRUCache<string, Share>({ max: mostKeys })
   readonly chunk: number
+  /** The same text in every response. */
+  readonly policyText: string
 
   constructor(
     private readonly counter: Counter,
     readonly policy: Policy,
   ) {
+    this.policyText = policyText(policy)
     this.chunk = Math.max(1, Math.floor(policy.points / 50))
   }
 
@@ -98,44 +101,34 @@ export class Budget {
   }
 }
 
-const policies = new Map<Policy, string>()
+/** `RateLimit-Policy` of draft-ietf-httpapi-ratelimit-headers. */
+const policyText = ({ name, points, seconds }: Policy): string => `"${name}";q=${points};w=${seconds}`
 
-/** `RateLimit-Policy` of draft-ietf-httpapi-ratelimit-headers: always the same text. */
-function policyHeader(policy: Policy): string {
-  const known = policies.get(policy)
-  if (known) return known
-  const text = `"${policy.name}";q=${policy.points};w=${policy.seconds}`
-  policies.set(policy, text)
-  return text
-}
-
-/** A text made for each answer costs 0.6 µs; a large budget's may be this old, for it is not exact anyway. */
+/** A text made for each response costs 0.6 µs. A large budget's may be this old: it is not exact anyway. */
 const toldMs = 100
 
-/** Tells a caller what is left of their budget. */
 export function tell(headers: Headers, share: Share): void {
-  const { policy, chunk } = share.budget
+  const { policy, policyText, chunk } = share.budget
   const now = performance.now()
   if (now >= share.toldUntil) {
     const seconds = Math.max(0, Math.ceil((share.endsAt - now) / 1000))
     share.told = `"${policy.name}";r=${share.left + share.rest};t=${seconds}`
     share.toldUntil = chunk > 1 ? now + toldMs : 0
   }
-  headers.set('ratelimit-policy', policyHeader(policy))
+  headers.set('ratelimit-policy', policyText)
   headers.set('ratelimit', share.told)
 }
 
-/** The refusal for who has used up a budget: says when the next one begins. */
+/** The budget is used up: says when the next one begins. */
 export function overdrawn(policy: Policy, msToEnd: number): Refusal {
   const seconds = wholeSeconds(msToEnd)
   return new Refusal(429, `Too many requests; ${tryAgainIn(seconds)}`, {
     'retry-after': String(seconds),
-    'ratelimit-policy': policyHeader(policy),
+    'ratelimit-policy': policyText(policy),
     ratelimit: `"${policy.name}";r=0;t=${seconds}`,
   })
 }
 
-/** The refusal of an attempt before the delay after wrong passwords is over. */
 export function delayed(ms: number): Refusal {
   const seconds = wholeSeconds(ms)
   const message = `Too many wrong passwords for this account; ${tryAgainIn(seconds)}`

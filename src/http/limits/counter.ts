@@ -3,9 +3,8 @@ import { LRUCache } from 'lru-cache'
 import { RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible'
 import type { RedisClient } from '../../redis/connections.ts'
 
-/** After Redis failed to answer, it is left alone this long: who comes meanwhile does not wait for it too. */
+/** After Redis failed to answer, no request waits for it for this long. */
 const restMs = 1_000
-/** What a process counts for itself is bounded: the key that was used least lately makes place for a new one. */
 export const maxOwnKeys = 50_000
 
 /** Runs `shared` with Redis, for all processes together; `own`, for this process alone, while Redis is away. */
@@ -64,18 +63,16 @@ const countIn = (found: RateLimiterRes | null, seconds: number): Count => {
   return { points: consumedPoints, msToEnd: msBeforeNext > 0 ? msBeforeNext : seconds * 1000 }
 }
 
-/** Adds to a key's count in this process. */
+/** Counts in this process. */
 function openOwnCounts(windowMs: number) {
-  const counts = new LRUCache<string, { points: number; endsAt: number }>({ max: maxOwnKeys })
+  const counts = new LRUCache<string, { points: number }>({ max: maxOwnKeys, ttl: windowMs })
   return (key: string, points: number): Count => {
-    const now = performance.now()
-    const known = counts.get(key)
-    const count = known && known.endsAt > now ? known : { points: 0, endsAt: now + windowMs }
+    const count = counts.get(key) ?? { points: 0 }
+    if (points > 0 && count.points === 0) counts.set(key, count)
     count.points += points
-    if (points > 0) counts.set(key, count)
-    return { points: count.points, msToEnd: count.endsAt - now }
+    return { points: count.points, msToEnd: counts.getRemainingTTL(key) || windowMs }
   }
 }
 
-/** Under which an email address is counted: no counter names it. */
+/** An email address as a key: no counter names it. */
 export const digestOf = (text: string): string => createHash('sha256').update(text).digest('base64url')

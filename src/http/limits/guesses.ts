@@ -30,10 +30,10 @@ interface Means {
  * addresses it only delays: an address from which the account signed in is exempt, so nobody elsewhere can lock it out.
  */
 export function openGuesses({ failures, policy, signedIn, delays }: Means): Guess {
-  const alone = openKeyedMutex()
+  const oneByOne = openKeyedMutex()
   return ({ address, email }, isRight) => {
     const [pair, account] = [digestOf(`${address}\n${email}`), digestOf(email)]
-    return alone(pair, async () => {
+    return oneByOne(pair, async () => {
       const [failed, known] = await Promise.all([failures.read(pair), signedIn.read(pair)])
       if (failed.points >= policy.points) throw overdrawn(policy, failed.msToEnd)
       const waitMs = await delays.begin(account, known.points > 0)

@@ -1,29 +1,35 @@
-import { type Caller, holderOf } from '../../identity/rights.ts'
 import type { Config } from '../../config.ts'
+import { type Caller, holderOf } from '../../identity/rights.ts'
 import type { Log } from '../../log.ts'
-import { Budget, type Share } from './budget.ts'
-import { type Counter, openCounter, type Policy } from './counter.ts'
+import type { RedisClient } from '../../redis/connections.ts'
+import { badRequest } from '../../wire/refusals.ts'
+import { Budget, overdrawn, type Share } from './budget.ts'
+import { type Counter, digestOf, openCounter, type Policy } from './counter.ts'
 import { openDelays } from './delays.ts'
 import { type Guess, logged, openGuesses } from './guesses.ts'
-import { openInvitations, openMailLimit } from './hourly.ts'
-import type { RedisClient } from '../../redis/connections.ts'
 
 /** All API tokens of an account have as much as this many: one that runs wild leaves room for others, and many are no way around. */
 const accountTokens = 4
+/** How long an address is known from which an account signed in. */
+const knownSeconds = 30 * 86_400
 
+/** All of them throw a Refusal 429. */
 export interface Limits {
-  /** Takes one from a caller's budgets, and returns that of which the caller is told. @throws Refusal 429 */
+  /** Takes one from a caller's budgets, and returns the share whose rest the caller is told. */
   use(caller: Caller, kind: Kind): Share | null | Promise<Share>
-  /** Takes from the budget of a token alone. @throws Refusal 429 */
+  /** Takes one from the budget of a token alone. */
   useOwn(holder: string, kind: Kind): Share | null | Promise<Share>
-  /** Takes more for a request that costs as much as many. @throws Refusal 429 */
+  /** Takes more for a request that costs as much as many. */
   useMore(caller: Caller, kind: Kind, count: number): Promise<void>
-  /** Takes from an address's budget of sign-ins and registrations. @throws Refusal 429 */
+  /** Takes from an address's budget of sign-ins and registrations. */
   enter(address: string): Share | null | Promise<Share>
   guess: Guess
-  /** Takes invitations from an account's budget. @throws Refusal 429, or 400 for more than an hour has */
+  /**
+   * Takes invitations from an account's budget, rejected ones too: such an error says whether an address has an account.
+   * @throws Refusal 400 for more than an hour has
+   */
   invite(userId: string, invitations: number): Promise<void>
-  /** Takes a mail from what an address is sent in an hour. @throws Refusal 429 */
+  /** Takes a mail from what an address is sent in an hour, whatever account has it. */
   mail(email: string): Promise<void>
 }
 
@@ -36,46 +42,44 @@ const none: Omit<Limits, 'guess' | 'mail'> = {
   enter: () => null,
   invite: async () => {},
 }
-/** How long an address is known from which an account signed in. */
-const knownSeconds = 30 * 86_400
 
 type OpenCounter = (policy: Policy) => Counter
 
-/** One that has used up its own budget takes nothing from that of its account. */
-const takeAlso = (budget: Budget, accountId: string, share: Share): Share | Promise<Share> => {
-  const taken = budget.take(accountId)
-  return taken instanceof Promise ? taken.then(() => share) : share
-}
-
 /**
- * The limits of each caller, shared by all processes through Redis. Off, they cost nothing. What an address is sent is
+ * The limits of each caller, shared by all processes through Redis. Off, they cost nothing. Mails to an address are
  * bounded all the same: its owner may be no caller at all.
  */
 export function openLimits(redis: RedisClient, config: Config, log: Log): Limits {
   const counter: OpenCounter = (policy) => openCounter(redis, config.redisPrefix, policy)
   const guess: Guess = config.rateLimit ? guessOf(counter, redis, config) : (_, isRight) => isRight()
   const callers = config.rateLimit ? limitsOf(counter, config) : none
-  return { ...callers, guess: logged(log, guess), mail: openMailLimit(counter, config.mailsPerHour) }
+  const useMail = openHourly(counter, 'mails', config.mailsPerHour)
+  return { ...callers, guess: logged(log, guess), mail: (email) => useMail(digestOf(email), 1) }
 }
 
 function limitsOf(counter: OpenCounter, config: Config): typeof none {
-  const budget = (policy: Policy) => new Budget(counter(policy), policy)
-  const perMinute = (name: string, points: number) => budget({ name, points, seconds: 60 })
-  const own = {
-    reads: perMinute('reads', config.readsPerMinute),
-    writes: perMinute('writes', config.writesPerMinute),
+  const { invitationsPerHour, readsPerMinute, writesPerMinute, signInsPerMinute } = config
+  const perMinute = (name: string, points: number) => {
+    const policy = { name, points, seconds: 60 }
+    return new Budget(counter(policy), policy)
   }
+  const own = { reads: perMinute('reads', readsPerMinute), writes: perMinute('writes', writesPerMinute) }
   const ofAccount = {
-    reads: perMinute('account-reads', accountTokens * config.readsPerMinute),
-    writes: perMinute('account-writes', accountTokens * config.writesPerMinute),
+    reads: perMinute('account-reads', accountTokens * readsPerMinute),
+    writes: perMinute('account-writes', accountTokens * writesPerMinute),
   }
-  const signIns = perMinute('sign-ins', config.signInsPerMinute)
+  const signIns = perMinute('sign-ins', signInsPerMinute)
+  const useInvitations = openHourly(counter, 'invitations', invitationsPerHour)
+  /** A token that has used up its own budget takes nothing from that of its account. */
+  const takeOfBoth = async (kind: Kind, accountId: string, share: Share | Promise<Share>) => {
+    const taken = await share
+    await ofAccount[kind].take(accountId)
+    return taken
+  }
   return {
     use(caller, kind) {
       const share = own[kind].take(holderOf(caller))
-      if (!caller.token) return share
-      const andOfAccount = (own: Share) => takeAlso(ofAccount[kind], caller.userId, own)
-      return share instanceof Promise ? share.then(andOfAccount) : andOfAccount(share)
+      return caller.token ? takeOfBoth(kind, caller.userId, share) : share
     },
     useOwn: (holder, kind) => own[kind].take(holder),
     async useMore(caller, kind, count) {
@@ -83,7 +87,11 @@ function limitsOf(counter: OpenCounter, config: Config): typeof none {
       if (caller.token) await ofAccount[kind].takeMore(caller.userId, count)
     },
     enter: (address) => signIns.take(address),
-    invite: openInvitations(counter, config.invitationsPerHour),
+    async invite(userId, invitations) {
+      if (invitations > invitationsPerHour)
+        throw badRequest(`operations must hold at most ${invitationsPerHour} invitations`)
+      await useInvitations(userId, invitations)
+    },
   }
 }
 
@@ -95,4 +103,14 @@ function guessOf(counter: OpenCounter, redis: RedisClient, config: Config): Gues
     signedIn: counter({ name: 'signed-in', points: 1, seconds: knownSeconds }),
     delays: openDelays(redis, config.redisPrefix, { free: policy.points, windowMs: seconds * 1000 }),
   })
+}
+
+/** Counts what a key uses in an hour. @throws Refusal 429 when this is more than the policy allows */
+function openHourly(counterOf: OpenCounter, name: string, points: number) {
+  const policy = { name, points, seconds: 3_600 }
+  const counter = counterOf(policy)
+  return async (key: string, count: number): Promise<void> => {
+    const used = await counter.add(key, count)
+    if (used.points > points) throw overdrawn(policy, used.msToEnd)
+  }
 }

@@ -1,0 +1,124 @@
+import { Elysia } from 'elysia'
+import type { Config } from '../config.ts'
+import type { Caller } from '../identity/rights.ts'
+import type { Log } from '../log.ts'
+import type { Requests } from '../metrics/requests.ts'
+import { readTraceparent, type Span, type Tracing } from '../tracing/tracing.ts'
+
+/** What is known of a request when it is answered, depending on how far it came. */
+export interface Known {
+  request: Request
+  route?: string
+  /** On the clock of performance.now(); absent where no route was found. */
+  began?: number
+  caller?: Caller
+  claims?: { userId: string }
+  params?: Record<string, string | undefined>
+  query?: object
+  body?: unknown
+}
+
+interface Means {
+  config: Pick<Config, 'logRequests' | 'metricsPort'>
+  counts: { requests: Requests }
+  log: Log
+  tracing?: Tracing
+}
+
+/**
+ * Counts requests with their time (0.15 µs each), makes a span of each, and logs at most one line for each: always for
+ * status 500 and above, otherwise only with `logRequests`, because a line costs about 8 µs. A line never holds a header,
+ * a query or a body. When all three are off, a request costs nothing here.
+ */
+export class Observed {
+  private readonly spans = new WeakMap<Request, Span>()
+  private readonly requests: Requests | undefined
+  private readonly isTimed: boolean
+
+  constructor(private readonly by: Means) {
+    const { config, counts, tracing } = by
+    this.requests = config.metricsPort > 0 ? counts.requests : undefined
+    this.isTimed = config.logRequests || this.requests !== undefined || tracing !== undefined
+  }
+
+  /** The traceparent for work that a request causes elsewhere. */
+  traceparentOf(request: Request): string | undefined {
+    return this.by.tracing && this.spans.get(request)?.traceparent
+  }
+
+  /** Called for every response, also where no route was found. */
+  end({ request, route, began }: Known, status: number): void {
+    this.requests?.add(route || 'none', request.method, status, began)
+    if (!this.by.tracing) return
+    const attributes = { 'http.route': route, 'http.response.status_code': status }
+    this.spans.get(request)?.end(attributes, status >= 500)
+  }
+
+  /** Logs an error. `reason` tells the cause of a status 500 or above. */
+  rejected(known: Known, status: number, requestId: string, reason: unknown): void {
+    const { config, log } = this.by
+    if (status === 500) log.error({ ...this.lineOf(known, status, requestId), error: reason }, 'failed')
+    else if (status > 500) log.warn({ ...this.lineOf(known, status, requestId), reason }, 'put off')
+    else if (config.logRequests) log.info(this.lineOf(known, status, requestId), 'answered')
+  }
+
+  /** Before all else that routes do. Not `onRequest`: with it Bun's own routes are left for a slower way. */
+  plugin(): Elysia {
+    const app = new Elysia({ name: 'observed' })
+    if (!this.isTimed) return app
+    app
+      .onTransform({ as: 'global' }, (context) => {
+        ;(context as Known).began = performance.now()
+        this.begin({ request: context.request, route: context.route })
+      })
+      .onAfterHandle({ as: 'global' }, ({ request, route, began, response }: Answered) => {
+        this.end({ request, route, began }, response instanceof Response ? response.status : 200)
+      })
+    if (this.by.config.logRequests)
+      app.onAfterHandle({ as: 'global' }, (answered: Answered) => {
+        const { request, route, began, params, query, body, caller, claims, response } = answered
+        if (!(response instanceof Response)) return
+        const known = { request, route, began, params, query, body, caller, claims }
+        const { status, headers } = response
+        this.by.log.info(this.lineOf(known, status, headers.get('x-request-id')), 'answered')
+      })
+    return app
+  }
+
+  private begin({ request, route }: Known): void {
+    const { tracing } = this.by
+    if (!tracing) return
+    const { method, headers } = request
+    const attributes = { 'http.request.method': method, 'url.scheme': 'http' }
+    const parent = headers.get('traceparent')
+    this.spans.set(request, tracing.begin(`${method} ${route}`, 'server', parent, attributes))
+  }
+
+  private lineOf({ request, route, began, ...known }: Known, status: number, requestId: string | null) {
+    const { method, headers } = request
+    const now = performance.now()
+    const ms = this.isTimed ? Math.round((now - (began ?? now)) * 10) / 10 : undefined
+    const own = this.spans.get(request)
+    const trace_id = (own ?? readTraceparent(headers.get('traceparent')))?.traceId
+    return { requestId, trace_id, ...whoAndWhere(route, known), method, route, status, ms }
+  }
+}
+
+interface Answered extends Known {
+  response?: unknown
+}
+
+/** The ids of caller and project, as far as the request itself names them. */
+function whoAndWhere(
+  route: string | undefined,
+  { caller, claims, params, query, body }: Omit<Known, 'request'>,
+) {
+  const isInPath = route?.startsWith('/api/v1/projects/:id')
+  const named = (query ?? {}) as { projectId?: unknown }
+  const projectId = isInPath ? params?.id : (named.projectId ?? (body as typeof named | null)?.projectId)
+  return {
+    userId: (caller ?? claims)?.userId,
+    tokenId: caller?.token?.id,
+    projectId: typeof projectId === 'string' ? projectId.slice(0, 100) : undefined,
+  }
+}
