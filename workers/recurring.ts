@@ -6,10 +6,8 @@ import { reasonOf } from './reason.ts'
 
 export const recurringQueue = 'recurring'
 const everyMs = 60_000
-
 /** Where a step stopped, when it looks over more than it does in one slice. */
 export type Place = { after?: string }
-
 /** Recurring work by name: each gets where it stopped last time and answers where it stopped now. */
 export type Steps = Record<string, (pace: Pace, after?: string) => Promise<string | undefined | void>>
 
@@ -30,7 +28,6 @@ export function openRecurring(jobs: Jobs, steps: Steps) {
   }
 }
 
-/** Runs one slice of a recurring step and puts it back: one that has more to do comes again soon. */
 export async function runStep(
   steps: Steps,
   beginSlice: () => Pace,

@@ -22,7 +22,6 @@ export function followProjects(services: Services): Query {
   }
 }
 
-/** A version was read together with the right to see it; the token is checked before it is sent. */
 async function* overview(
   { authenticate, followers }: Services,
   { request, caller }: Reading,

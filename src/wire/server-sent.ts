@@ -1,18 +1,17 @@
 import Negotiator from 'negotiator'
 import { reasons, Refusal, unavailable, varyByAccept } from './refusals.ts'
-import { requestId } from './answers.ts'
+import { requestId, untyped } from './answers.ts'
 
-// Server-sent events, as https://html.spec.whatwg.org/multipage/server-sent-events.html has them.
-
+/** https://html.spec.whatwg.org/multipage/server-sent-events.html */
 const type = 'text/event-stream'
-const headers = {
+export const streamHeaders = () => ({
+  ...untyped,
   'content-type': type,
-  'x-content-type-options': 'nosniff',
   vary: varyByAccept,
   'cache-control': 'no-store',
   'x-accel-buffering': 'no',
-}
-export const streamHeaders = () => ({ ...headers, 'x-request-id': requestId() })
+  'x-request-id': requestId(),
+})
 
 const kinds = ['application/json; charset=utf-8', `${type}; charset=utf-8`]
 
@@ -23,28 +22,23 @@ export function asksForStream({ headers }: Request): boolean {
   return new Negotiator({ headers: { accept } }).mediaType(kinds) === kinds[1]
 }
 
-/** How long a stream may be silent: well below the server's `idleTimeout`, which counts silence as idleness. */
+/** A stream is silent for this long at most, well below the server's `idleTimeout`. */
 export const silentMs = 15_000
 
-/** When who was cut comes back: not all at once. */
+/** Clients reconnect at different times. */
 const retryMs = () => 500 + Math.floor(Math.random() * 2_500)
 
-const utf8 = new TextEncoder()
-export const encode = (text: string) => utf8.encode(text)
-
-/** What a stream begins with. */
+export const encode = (text: string) => new TextEncoder().encode(text)
 export const beginning = (more = '') => encode(`retry: ${retryMs()}\n${more}\n`)
-
-/** What is sent where there is nothing to say. */
 export const nothingNew = (more = '') => encode(`: nothing new\n${more}\n`)
 
 export type Chunks = AsyncGenerator<Uint8Array<ArrayBuffer>, void, void>
 
-/** The last chunk of a stream that is refused to go on: it says why. */
-export const sayingWhy = (error: unknown) => ({
-  value: encode(end(error instanceof Refusal ? error : unavailable('The stream cannot go on now'))),
-  done: true,
-})
+/** The last chunk of a stream that cannot go on: its error. */
+export function sayingWhy(error: unknown) {
+  const refusal = error instanceof Refusal ? error : unavailable('The stream cannot go on now')
+  return { value: encode(end(refusal)), done: true }
+}
 
 function end({ status, message }: Refusal): string {
   const data = { statusCode: status, message, error: reasons[status] }
