@@ -2,18 +2,11 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { swagger } from '@elysiajs/swagger'
 import { Elysia } from 'elysia'
-import { tooManyOfOne } from '../admission/scheduler.ts'
-import { full } from '../actor/project-actor.ts'
-import { usedOtherwise } from '../commit/idempotency.ts'
 import type { Config } from '../config.ts'
 import { description } from '../openapi/description.ts'
 import { finished, type OpenApiDocument } from '../openapi/document.ts'
 import { gzipped, takesGzip, typed } from '../wire/answers.ts'
-import { changed } from '../wire/if-match.ts'
-import { badToken, noToken, type Refusal, unexpected } from '../wire/refusals.ts'
-import { tooLong } from '../wire/request-url.ts'
-import { encoded, notJson, notUtf8, tooLarge, tooSlow } from './json-body.ts'
-import { overdrawn } from './limits/budget.ts'
+import { generalRefusals } from './general-refusals.ts'
 
 const path = '/api/docs'
 const types = {
@@ -81,20 +74,6 @@ const links = { docs: path, openapi: `${path}/json`, live: '/health/live', ready
 /** Leads to the page from above it; the body has the links for a program that does not follow. */
 const leadToPage = () =>
   new Response(JSON.stringify(links), { status: 302, headers: { ...typed, location: path } })
-
-/** Errors with the same text everywhere, by status: for the document. */
-const generalRefusals = ({ bodyBytes, bodyTimeoutMs }: Config): Refusal[][] => [
-  [badToken(), noToken()],
-  [tooSlow(bodyTimeoutMs)],
-  [changed()],
-  [tooLarge(bodyBytes)],
-  [tooLong()],
-  [notJson(), notUtf8(), encoded()],
-  [usedOtherwise()],
-  [overdrawn({ name: 'reads', points: 6_000_000, seconds: 60 }, 2_000), tooManyOfOne()],
-  [unexpected()],
-  [full()],
-]
 
 /** Swagger UI at /api/docs and the OpenAPI document at /api/docs/json. */
 export function docs(config: Config) {

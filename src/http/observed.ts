@@ -3,7 +3,8 @@ import type { Config } from '../config.ts'
 import type { Caller } from '../identity/rights.ts'
 import type { Log } from '../log.ts'
 import type { Requests } from '../metrics/requests.ts'
-import { readTraceparent, type Span, type Tracing } from '../tracing/tracing.ts'
+import { readTraceparent } from '../tracing/traceparent.ts'
+import type { Span, Tracing } from '../tracing/tracing.ts'
 
 /** What is known of a request when it is answered, depending on how far it came. */
 export interface Known {

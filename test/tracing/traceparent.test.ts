@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { readTraceparent, writeTraceparent } from '../../src/tracing/tracing.ts'
+import { readTraceparent, writeTraceparent } from '../../src/tracing/traceparent.ts'
 
 const [trace, span] = ['0af7651916cd43dd8448eb211c80319c', 'b7ad6b7169203331']
 

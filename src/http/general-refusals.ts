@@ -1,0 +1,23 @@
+import { tooManyOfOne } from '../admission/scheduler.ts'
+import { full } from '../actor/project-actor.ts'
+import { usedOtherwise } from '../commit/idempotency.ts'
+import type { Config } from '../config.ts'
+import { changed } from '../wire/if-match.ts'
+import { badToken, noToken, type Refusal, unexpected } from '../wire/refusals.ts'
+import { tooLong } from '../wire/request-url.ts'
+import { encoded, notJson, notUtf8, tooLarge, tooSlow } from './json-body.ts'
+import { overdrawn } from './limits/budget.ts'
+
+/** Errors with the same text everywhere, by status: for the document. */
+export const generalRefusals = ({ bodyBytes, bodyTimeoutMs }: Config): Refusal[][] => [
+  [badToken(), noToken()],
+  [tooSlow(bodyTimeoutMs)],
+  [changed()],
+  [tooLarge(bodyBytes)],
+  [tooLong()],
+  [notJson(), notUtf8(), encoded()],
+  [usedOtherwise()],
+  [overdrawn({ name: 'reads', points: 6_000_000, seconds: 60 }, 2_000), tooManyOfOne()],
+  [unexpected()],
+  [full()],
+]
