@@ -1,7 +1,7 @@
 import { openChildPage } from '../../src/log/child-page.ts'
 import type { Moment } from '../../src/log/as-of.ts'
 import { sourcesOf } from '../../src/log/rows-at.ts'
-import { isArrivalTold, rowsTold } from '../../src/log/rows-told.ts'
+import { isArrivalTold, rowsTold } from '../../src/log/told-children.ts'
 import type { Definition } from '../../src/model/definition.ts'
 import type { ChildOfTask, Entity } from '../../src/model/entities.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'

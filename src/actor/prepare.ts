@@ -82,7 +82,7 @@ async function readPast({ readPast, loader }: Asks, states: State[], command: Qu
   const { caller, projectId, deadline, needs } = command
   if (!needs?.past || command.rejection) return
   const state = states.find((one) => one.projectId === projectId)!
-  const at = { projectId, version: state.version, caller, role: state.roleOf(caller.userId), deadline }
+  const at = { projectId, version: state.version, caller, role: state.roleOf(caller.userId) }
   try {
     const past = await beforeDeadline(deadline, readPast(at, needs.past))
     await loader.rows(state, [neededBy(past)])

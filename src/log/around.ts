@@ -6,11 +6,8 @@ import { model } from '../model/model.ts'
 import { eachOf } from './children.ts'
 import type { LoggedEvent, Past, Unassigned } from './past.ts'
 import type { Sql } from '../postgres/database.ts'
-import { untilFull } from '../reads/pages.ts'
 import { returnsOtherwise } from './asked-events.ts'
-import { mostAround, mostCharacters } from './overtaken.ts'
-
-// One row more than the limit says that it is too much.
+import { mostAround, readBounded, tooMuch } from './overtaken.ts'
 
 /**
  * Returns the children that tasks have when their creation is undone, without those that came back with them. Children of
@@ -27,7 +24,7 @@ export async function hangingOn(
       `select '${name}' as entity, id, event_id from ${getTableName(table)} where task_id = t.id union all`,
   )
   const back = tasks.flatMap((task) => restoredTo(task, events, children))
-  return sql`
+  const hanging = await sql<Past['hanging'][number][]>`
     with back as (select * from unnest(${back.map(({ seq }) => seq)}::bigint[], ${back.map(({ entity }) => entity)}::text[],
       ${back.map(({ id }) => id)}::uuid[], ${back.map(({ eventId }) => eventId)}::uuid[]) b(seq, entity, id, event_id))
     select q.task_id, c.entity, c.id
@@ -39,6 +36,8 @@ export async function hangingOn(
     where not exists (
       select from events e where e.task_id = q.task_id and e.id = c.event_id and e.undoes = q.undoes)
     limit ${mostAround + 1}`
+  if (hanging.length > mostAround) throw tooMuch()
+  return hanging
 }
 
 /** The children that the undo restores before it undoes a task's creation, each with the event that last changed it. */
@@ -103,12 +102,12 @@ interface Since {
 }
 
 /**
- * How tasks were taken from members after they were removed, the latest first. The limits hold for all removals together,
- * and Postgres ends the query at them.
+ * How tasks were taken from members after they were removed, the latest first.
+ * @throws Refusal 409 if they are too many for one undo
  */
-export async function takenFrom(sql: Sql, removals: LoggedEvent[]): Promise<Past['taken'] | 'too much'> {
+export async function takenFrom(sql: Sql, removals: LoggedEvent[]): Promise<Past['taken']> {
   if (removals.length === 0) return new Map()
-  const rows = sql`
+  const found = sql`
     select r.seq::float8 as removal, e.seq::float8 as seq, e.entity_id,
       coalesce(char_length(t.title) + coalesce(char_length(t.description), 0), 0) as characters
     from unnest(${removals.map(({ seq }) => seq)}::bigint[],
@@ -116,10 +115,8 @@ export async function takenFrom(sql: Sql, removals: LoggedEvent[]): Promise<Past
     cross join lateral (
       select seq, entity_id from events where project_id = ${removals[0]!.projectId} and type = 'task.unassigned'
         and before ->> 'assigneeId' = r.user_id and seq > r.seq order by seq desc limit ${mostAround + 1}) e
-    left join tasks t on t.id = e.entity_id limit ${mostAround + 1}`
-  const read = await sql<(Unassigned & { removal: number; characters: number })[]>`
-    ${untilFull(sql, rows, sql`characters`, mostCharacters + 1)}`
-  const sum = read.reduce((all, { characters }) => all + characters, 0)
-  if (read.length > mostAround || sum > mostCharacters) return 'too much'
-  return Map.groupBy(read, ({ removal }) => removal)
+    left join tasks t on t.id = e.entity_id`
+  const { rows, isTooMuch } = await readBounded<Unassigned & { removal: number }>(sql, found)
+  if (isTooMuch) throw tooMuch()
+  return Map.groupBy(rows, ({ removal }) => removal)
 }

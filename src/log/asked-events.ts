@@ -1,24 +1,20 @@
-import type { AskedOfLog, LoggedEvent } from './past.ts'
+import type { AskedOfLog, LoggedEvent, ReadingPast } from './past.ts'
 import type { Sql } from '../postgres/database.ts'
 import { eventFields } from '../postgres/event-fields.ts'
-import { untilFull } from '../reads/pages.ts'
-import { mostAround, mostCharacters, mostUndone } from './overtaken.ts'
-
-/** A project at the version that a command is decided on. */
-interface At {
-  projectId: string
-  version: number
-}
+import { mostAround, mostUndone, readBounded } from './overtaken.ts'
 
 /** Characters of a row as JSON that its names and ids may take; the limit is on its texts. */
 const plainCharacters = 1_000
 
 /**
- * Reads the events that a command asks for, in order and in one query, and names one that is not there. Postgres ends the
- * query at the limits of rows and characters; then the events are too much. What moved with a task is not read: no move is
- * undone.
+ * Reads the events that a command asks for, in order and in one query, and names one that is missing. What moved with a task
+ * is not read: no move is undone.
  */
-export async function askedEvents(sql: Sql, { projectId, version }: At, { seqs = [], batch }: AskedOfLog) {
+export async function askedEvents(
+  sql: Sql,
+  { projectId, version }: ReadingPast,
+  { seqs = [], batch }: AskedOfLog,
+) {
   // Seqs have no gaps: how far a batch may go is known before.
   const most = mostUndone + mostAround
   const upTo = batch === undefined ? version : Math.min(version, batch + most)
@@ -28,15 +24,11 @@ export async function askedEvents(sql: Sql, { projectId, version }: At, { seqs =
     select ${eventFields(sql)}, e.before, case when e.type <> 'task.moved_in' then e.after end as after from events e
     where e.project_id = ${projectId} and e.seq <= ${upTo} and ${which} order by e.seq limit ${most + 1}`
   const texts = sql`${characters(sql, 'before')} + ${characters(sql, 'after')}`
-  const read = await sql<(LoggedEvent & { characters: number })[]>`
-    ${untilFull(sql, sql`select r.*, ${texts} as characters from (${rows}) r`, sql`characters`, mostCharacters + 1)}`
-  const sum = read.reduce((all, event) => all + event.characters, 0)
+  const found = sql`select r.*, ${texts} as characters from (${rows}) r`
+  const { rows: read, isTooMuch } = await readBounded<LoggedEvent>(sql, found, most)
   const known = new Set(read.map(({ seq }) => seq))
-  return {
-    events: withoutCompany(read),
-    missing: batch === undefined ? seqs.find((seq) => !known.has(seq)) : known.has(batch) ? undefined : batch,
-    isTooMuch: read.length > most || sum > mostCharacters,
-  }
+  const missing = (batch === undefined ? seqs : [batch]).find((seq) => !known.has(seq))
+  return { events: withoutCompany(read), missing, isTooMuch }
 }
 
 const characters = (sql: Sql, row: 'before' | 'after') =>

@@ -1,14 +1,16 @@
+import type { Sql, SqlPart } from '../postgres/database.ts'
+import { untilFull } from '../reads/pages.ts'
 import { conflict, Refusal } from '../wire/refusals.ts'
 import { mostMoved } from './children.ts'
 import type { LoggedEvent } from './past.ts'
 
-/** What an event did is no longer so: which later ones changed it, the log says. */
+/** Later events changed what an event did: the error names their seqs. */
 export class Overtaken extends Refusal {
   constructor(
     readonly event: LoggedEvent,
-    /** The fields that are others by now; none where it is about all of it. */
+    /** The changed fields; none for the whole row. */
     readonly fields: string[],
-    /** Seqs that are no obstacle, for they are undone too. */
+    /** Seqs that are undone too. */
     readonly undone: number[],
     by: number[] = [],
   ) {
@@ -24,6 +26,18 @@ export const mostUndone = 500
 export const mostAround = mostMoved.rows
 /** Characters in the texts of events and rows, at most. */
 export const mostCharacters = mostMoved.characters
+
+/**
+ * Reads rows that have `characters`, in the order of their query, until they exceed the limits of an undo: Postgres ends the
+ * query there.
+ */
+export async function readBounded<R extends object>(sql: Sql, rows: SqlPart, most = mostAround) {
+  const some = sql`select * from (${rows}) r limit ${most + 1}`
+  const read = await sql<(R & { characters: number })[]>`
+    ${untilFull(sql, some, sql`characters`, mostCharacters + 1)}`
+  const sum = read.reduce((all, { characters }) => all + characters, 0)
+  return { rows: read as R[], isTooMuch: read.length > most || sum > mostCharacters }
+}
 
 export const tooMany = () => conflict(`At most ${mostUndone} events are undone at once`)
 export const tooMuch = () =>

@@ -47,11 +47,10 @@ export interface Past {
   people: ReadonlyMap<string, Account>
 }
 
-/** A project at the version that a command is decided on, and when its caller gives up, on the clock of performance.now(). */
+/** A project at the version that a command is decided on. */
 export interface ReadingPast extends Asking {
   projectId: string
   version: number
-  deadline: number
 }
 
 /**

@@ -8,8 +8,8 @@ import { gone, type OldestKept } from '../reads/kept.ts'
 import { notFound } from '../wire/refusals.ts'
 import { goneSince, hangingOn, takenFrom } from './around.ts'
 import { askedEvents } from './asked-events.ts'
-import { childrenOf } from './children-before.ts'
-import { mostAround, mostUndone, tooMany, tooMuch } from './overtaken.ts'
+import { mostUndone, tooMany, tooMuch } from './overtaken.ts'
+import { childrenOf } from './told-children.ts'
 
 interface Means {
   sql: Sql
@@ -36,26 +36,27 @@ export function openReadPast({ sql, oldestKept, findPerson }: Means): ReadPast {
   }
 
   /** @throws Refusal 409, 410 */
-  async function around(events: LoggedEvent[], deadline: number): Promise<Omit<Past, 'people'>> {
+  async function around(events: LoggedEvent[]): Promise<Omit<Past, 'people'>> {
     if (!events.some(isMore)) return { events, ...nothingMore }
     const of = (type: string) => events.filter((event) => event.type === type)
     const removals = events.filter(({ after }) => !after)
     const [children, since, taken] = await Promise.all([
-      childrenOf(sql, of('task.deleted'), deadline),
+      childrenOf(sql, of('task.deleted')),
       goneSince(sql, removals, events),
       takenFrom(sql, of('member.removed')),
     ])
-    if (children === 'forgotten') throw gone((await oldestKept(events[0]!.projectId)) ?? events[0]!.seq)
-    if (children === 'too much' || taken === 'too much') throw tooMuch()
+    if (children === 'forgotten') {
+      const oldest = (await oldestKept(events[0]!.projectId)) ?? events[0]!.seq
+      throw oldest > 1 ? gone(oldest) : tooMuch()
+    }
     const hanging = await hangingOn(sql, of('task.created'), { events, children })
-    if (hanging.length > mostAround) throw tooMuch()
     return { events, children, ...since, hanging, taken }
   }
 
   return async (at, asked) => {
     const events = await eventsOf(at, asked)
     asked.authorize(at, events)
-    const past = await around(events, at.deadline)
+    const past = await around(events)
     const people = await Promise.all([...whoIn(past)].map(person))
     return { ...past, people: new Map(people.flatMap((one) => (one ? [[one.id, one]] : []))) }
   }

@@ -1,6 +1,6 @@
 import { model } from '../../modules/modules.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
-import { fold, nothing } from '../../src/log/fold.ts'
+import { fold, nothing } from '../support/fold.ts'
 import { canonical, type Evidence, type Row } from './evidence.ts'
 
 /** What is in a project is what its own events say, read by themselves. */

@@ -1,5 +1,5 @@
 import type { StoredEvent } from '../../src/model/events.ts'
-import { type Contents, fold, nothing } from '../../src/log/fold.ts'
+import { type Contents, fold, nothing } from '../support/fold.ts'
 import { type Claims, say } from './check-claims.ts'
 import { faultOfDryRun, seqsOf } from './check-undos.ts'
 import type { Fact, Row } from './evidence.ts'

@@ -1,6 +1,6 @@
 import { model } from '../../modules/modules.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
-import { fold, nothing } from '../../src/log/fold.ts'
+import { fold, nothing } from '../support/fold.ts'
 import { type Role, suffices } from '../../src/identity/rights.ts'
 import { seqsOf } from './check-undos.ts'
 import type { Fact, Row } from './evidence.ts'

@@ -1,7 +1,7 @@
 import { expect } from 'bun:test'
 import type { Change } from '../../src/model/events.ts'
 import type { Decision } from '../../src/log/rule.ts'
-import { fold, nothing } from '../../src/log/fold.ts'
+import { fold, nothing } from '../support/fold.ts'
 import { evolve } from '../../src/actor/state.ts'
 import { type ProjectState, State } from '../../src/actor/state.ts'
 import type { Command, Known } from '../../src/commands/command.ts'

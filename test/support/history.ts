@@ -1,7 +1,7 @@
 import { model } from '../../modules/modules.ts'
 import type { Entity } from '../../src/model/entities.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
-import { fold, nothing } from '../../src/log/fold.ts'
+import { fold, nothing } from './fold.ts'
 import { arrivedWith, rowAfter, rowBefore } from '../../src/log/rows.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { eventFields, eventRows } from '../../src/postgres/event-fields.ts'

@@ -1,8 +1,8 @@
-import { parentKeys } from '../model/definition.ts'
-import type { Entity, Rows } from '../model/entities.ts'
-import type { StoredEvent } from '../model/events.ts'
-import { model } from '../model/model.ts'
-import { arrivedWith, rowAfter } from './rows.ts'
+import { parentKeys } from '../../src/model/definition.ts'
+import type { Entity, Rows } from '../../src/model/entities.ts'
+import type { StoredEvent } from '../../src/model/events.ts'
+import { model } from '../../src/model/model.ts'
+import { arrivedWith, rowAfter } from '../../src/log/rows.ts'
 
 /** The rows of one project by their ids. */
 export type Contents = { [E in Entity]: Map<string, Rows[E]> }
