@@ -1,17 +1,14 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import type { Known } from '../../src/commands/command.ts'
-import { type Children, inParts, isTooMuch, mostMoved } from '../../src/log/children.ts'
+import { inParts, isTooMuch, mostMoved } from '../../src/log/children.ts'
 import { carrying } from '../../src/log/rows.ts'
 import { appeared, removed, updated } from '../../src/model/events.ts'
 import { movedReferences } from '../../src/model/references.ts'
 import { conflict } from '../../src/wire/refusals.ts'
 import { type Editable, requireAssignable } from './fields.ts'
 
-/**
- * Takes the task out of one project and into another, with the wanted changes: one fact here, one or more there. It gets the next
- * number there, and loses an assignee who is not in the new project.
- */
+/** The task gets the next number of the target project, and loses an assignee who is not a member there. */
 export function move(
   source: ProjectState,
   target: ProjectState,
@@ -20,6 +17,9 @@ export function move(
   wanted: Partial<Editable>,
 ) {
   requireAssignable(target, wanted.assigneeId)
+  const { leaving } = source
+  if (!leaving) throw new Error('The children of the task are not loaded')
+  if (isTooMuch(leaving)) throw tooMuchToMove()
   const { eventId: _, ...kept } = task
   const { projectId, lastNumber } = target
   const references = movedReferences('task', task, source, target)
@@ -28,8 +28,8 @@ export function move(
     ...{ projectId, number: lastNumber + 1, updatedAt: known.now },
   }
   if (moved.assigneeId && !target.roleOf(moved.assigneeId)) moved.assigneeId = null
-  const [along, ...more] = alongWith(source)
-  // The order is to be known by the last fact, which has the row that it answers: see landed.ts.
+  const [along, ...more] = inParts(leaving)
+  // The last event has the command's id, and the row that the command answers.
   const meanwhile = { newEventId: () => known.newId() }
   const departure = removed(source, meanwhile, 'task.moved_out', task)
   const arrival = appeared(target, more.length > 0 ? meanwhile : known, 'task.moved_in', moved)
@@ -46,11 +46,4 @@ export function move(
 export function tooMuchToMove() {
   const most = `${mostMoved.rows} subtasks and comments, or ${mostMoved.characters} characters in them,`
   return conflict(`A task with more than ${most} cannot move to another project`)
-}
-
-/** What hangs on the task goes along, in parts: with the task, and with as many facts more as it takes. */
-function alongWith({ leaving }: ProjectState): Children[] {
-  if (!leaving) throw new Error('What hangs on the task is not loaded')
-  if (isTooMuch(leaving)) throw tooMuchToMove()
-  return inParts(leaving)
 }

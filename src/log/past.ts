@@ -2,6 +2,7 @@ import type { ChildOfTask } from '../model/entities.ts'
 import type { Asking } from '../identity/rights.ts'
 import type { Children } from './children.ts'
 import type { StoredEvent } from '../model/events.ts'
+import type { Person } from '../reads/people.ts'
 
 /** Events of its own project that a command asks for: by their seqs, or all of a batch by its number. */
 export interface AskedOfLog {
@@ -14,50 +15,34 @@ export interface AskedOfLog {
 /** An event with the task that it is about, if it is about one. */
 export type LoggedEvent = StoredEvent & { taskId: string | null }
 
-/** An account, and the project that it serves, if it is of a program. */
-interface Account {
-  id: string
-  name: string
-  email: string
-  nameTag: string
-  serves?: string | null
-}
-
-/** An event that took a task from its assignee. */
 export interface Unassigned {
   seq: number
   entityId: string
 }
 
-/** What the log says of the events that a command asks for, and of what came of them. */
+/** The events that a command asks for, and what became of their rows. */
 export interface Past {
   /** The latest first. */
   events: LoggedEvent[]
-  /** What hung on the tasks that were deleted, by the seq of that. */
+  /** The children of deleted tasks, by the seq of the deletion. */
   children: ReadonlyMap<number, Children>
   /** Children that tasks have when their creation is undone, without those that came back with them. */
   hanging: { taskId: string; entity: ChildOfTask; id: string }[]
-  /** The seqs of what came back since, and has gone once more: it comes back as it went last. */
+  /** The seqs of deletions whose rows were restored and deleted again: they come back as they were last. */
   goneAgain: ReadonlySet<number>
-  /** The seqs of what took tasks that are in another project now. */
+  /** The seqs of deletions of tasks that are in another project now. */
   elsewhere: ReadonlySet<number>
-  /** How tasks were taken from members who were removed, the latest first, by the seq of the removal. */
+  /** How tasks were taken from removed members, the latest first, by the seq of the removal. */
   taken: ReadonlyMap<number, Unassigned[]>
-  /** The accounts that it names, by their ids. */
-  people: ReadonlyMap<string, Account>
+  people: ReadonlyMap<string, Person>
 }
 
-/** A project at the version that a command is decided on. */
 export interface ReadingPast extends Asking {
   projectId: string
   version: number
 }
 
-/**
- * Reads what a command asks of its project's log, up to the version it is decided on.
- * @throws Refusal 403, 404, 409, 410, 503
- */
+/** @throws Refusal 403, 404, 409, 410, 503 */
 export type ReadPast = (at: ReadingPast, asked: AskedOfLog) => Promise<Past>
 
-/** As a rule sees it: with what its own commit holds before it, which no log tells yet. */
 export type ToldPast = Past & { decided: readonly StoredEvent[] }
