@@ -3,24 +3,24 @@ import type { PgTable } from 'drizzle-orm/pg-core'
 import { tellRenaming } from '../modules/accounts/queries.ts'
 import { model } from '../modules/modules.ts'
 import { unassignTasks } from '../modules/tasks/commands.ts'
-import { Refusal } from '../src/wire/refusals.ts'
 import type { Run } from '../src/commands/route.ts'
 import type { Sql, SqlPart } from '../src/postgres/database.ts'
 import { newId, nilId } from '../src/ids.ts'
 import { type Pace, perPage, untilFewer } from './pace.ts'
+import { unless } from './reason.ts'
 import { removeDeliveries } from './webhooks/expire-deliveries.ts'
 
-/** Who the history names for what a worker does. */
+/** The actor of the events that workers cause. */
 export const worker = nilId
 
 /**
- * Removes what a deleted project left behind, its stream last: run again, it goes on where it stopped.
+ * Deletes the rows of a deleted project, its stream last: run again, it continues where it stopped.
  * @throws when the project still exists: the job is then parked for the operator, and nothing is removed
  */
 export async function purgeProject(sql: Sql, projectId: string, pace: Pace): Promise<void> {
   const [project] = await sql`select id from projects where id = ${projectId}`
   if (project) throw new Error(`The project ${projectId} still exists: nothing of it is removed`)
-  // Who is stopped between two statements, for long, finds what has the ids of its tasks since.
+  // A run that paused between two statements must spare the children of tasks that have moved since.
   const notOfAnother = sql`and not exists (
     select from tasks t where t.id = task_id and t.project_id <> ${projectId})`
   await perPage(pace, nilId, async (after) => {
@@ -31,10 +31,14 @@ export async function purgeProject(sql: Sql, projectId: string, pace: Pace): Pro
     await sql`delete from tasks where id = any(${ids}::uuid[]) and project_id = ${projectId}`
     return ids.at(-1)
   })
-  for (const { name, table, parent, load } of model.all)
-    if (parent === 'project' && load !== 'on demand' && name !== 'task')
+  await removeDeliveries(
+    sql,
+    sql`webhook_id in (select id from webhooks where project_id = ${projectId})`,
+    pace,
+  )
+  for (const { name, table, parent, isCutLater } of model.all)
+    if (parent === 'project' && !isCutLater && name !== 'task')
       await purgeRows(sql, table, sql`project_id = ${projectId}`, pace)
-  await purgeWebhooks(sql, projectId, pace)
   await removeServiceAccounts(sql, projectId, pace)
   await perPage(pace, 0, async (after) => {
     const [row] = await sql<{ last: number | null }[]>`
@@ -50,36 +54,26 @@ export async function purgeProject(sql: Sql, projectId: string, pace: Pace): Pro
     insert into gone_projects select project_id from gone on conflict do nothing`
 }
 
-/** Never many, but for what they were sent. */
-async function purgeWebhooks(sql: Sql, projectId: string, pace: Pace): Promise<void> {
-  const webhooks = await sql<
-    { id: string }[]
-  >`delete from webhooks where project_id = ${projectId} returning id`
-  const ids = webhooks.map(({ id }) => id)
-  if (ids.length > 0) await removeDeliveries(sql, ids, pace)
-}
-
-/** Removes what hung on a task when it was deleted: what has come back since is of a later event, and stays. */
+/** Deletes the children of a deleted task. A child that has been restored since has a later event, and stays. */
 export async function purgeTask(
   sql: Sql,
   { taskId = '', eventId }: { taskId?: string; eventId?: string },
   pace: Pace,
 ): Promise<void> {
   const last = eventId ?? (await lastDeletionOf(sql, taskId))
-  await purgeChildren(sql, [taskId], pace, last ? sql`and event_id < ${last}::uuid` : taskIsGone(sql))
+  const isLeft = last
+    ? sql`event_id < ${last}::uuid`
+    : sql`not exists (select from tasks t where t.id = task_id)`
+  await purgeChildren(sql, [taskId], pace, sql`and ${isLeft}`)
 }
 
-/** The log tells of no deletion any more, or never did. */
-const taskIsGone = (sql: Sql) => sql`and not exists (select from tasks t where t.id = task_id)`
-
-/** For jobs from before they named the event. */
+/** For jobs of releases that did not name the event; undefined once the log has expired. */
 async function lastDeletionOf(sql: Sql, taskId: string): Promise<string | undefined> {
   const [row] = await sql<{ id: string }[]>`
     select id from events where task_id = ${taskId} and type = 'task.deleted' order by id desc limit 1`
   return row?.id
 }
 
-/** Removes the children of deleted tasks: of them, those that are `left`. */
 async function purgeChildren(sql: Sql, taskIds: string[], pace: Pace, left: SqlPart): Promise<void> {
   if (taskIds.length === 0) return
   for (const { table } of model.ofTask)
@@ -87,8 +81,8 @@ async function purgeChildren(sql: Sql, taskIds: string[], pace: Pace, left: SqlP
 }
 
 /**
- * Deletes rows until none is found. Found, not deleted: what another run deletes at the same time is waited for, and
- * says nothing of what comes after it. What had to be waited for is looked at again: it may have come back.
+ * Deletes rows until none is found. It counts the rows that it finds: another run may delete some of them first. The
+ * condition stands in the deletion again, because a row may have been restored while its lock was waited for.
  */
 const purgeRows = (sql: Sql, table: PgTable, where: SqlPart, pace: Pace) =>
   untilFewer(pace, async () => {
@@ -122,7 +116,7 @@ const removeServiceAccounts = (sql: Sql, projectId: string, pace: Pace): Promise
     return row!.count
   })
 
-/** Takes a removed member's tasks from them, through the project's actor like every other write. A service account goes. */
+/** Unassigns the tasks of a removed member by commands, and deletes the service account that the member may have been. */
 export async function unassignMember(
   sql: Sql,
   run: Run,
@@ -130,19 +124,14 @@ export async function unassignMember(
   pace: Pace,
 ): Promise<void> {
   await perPage(pace, true, async () => {
-    // In the order of the assignee's index: what is taken leaves it, so each page begins at its start.
+    // In the order of the assignee's index: unassigned tasks leave it, so each page begins at its start.
     const tasks = await sql<{ id: string }[]>`
       select id from tasks where project_id = ${projectId} and assignee_id = ${userId}
       order by status, priority, id, created_at, number limit ${pace.batchRows}`
     const ids = tasks.map(({ id }) => id)
     if (ids.length === 0) return undefined
     const input = { projectId, userId, ids }
-    return run({ name: unassignTasks.name, input, caller: { userId: worker } }).then(() => true, unlessOver)
+    return run({ name: unassignTasks.name, input, caller: { userId: worker } }).then(() => true, unless(409))
   })
   await removeServiceAccounts(sql, projectId, pace)
-}
-
-/** Nothing is left to do when the rule says so. */
-function unlessOver(error: unknown): undefined {
-  if (!(error instanceof Refusal) || error.status !== 409) throw error
 }

@@ -1,39 +1,24 @@
-import type { Sql } from '../src/postgres/database.ts'
+import type { Sql, SqlPart } from '../src/postgres/database.ts'
 import { type Pace, untilFewer } from './pace.ts'
 
-/** Recurring: removes the answers kept under Idempotency-Key once they are older than `hours`. */
-export const expireKeys = (sql: Sql, hours: number, pace: Pace): Promise<void> =>
-  untilFewer(pace, async () => {
-    const { count } = await sql`
-      delete from idempotency_keys where (scope, key) in (
-        select scope, key from idempotency_keys
-        where created_at < now() - ${hours}::int4 * interval '1 hour' order by created_at limit ${pace.batchRows})`
-    return count
-  })
+/** Deletes the rows of a table that are older than so many hours: `at` has an index. */
+const expiring = (table: string, key: string, at: string) => {
+  return (sql: Sql, pace: Pace, hours = 0): Promise<void> =>
+    untilFewer(pace, async () => {
+      const [from, keys, time] = [table, key, at].map((text) => sql.unsafe(text)) as [
+        SqlPart,
+        SqlPart,
+        SqlPart,
+      ]
+      const { count } = await sql`
+        delete from ${from} where (${keys}) in (
+          select ${keys} from ${from}
+          where ${time} < now() - ${hours}::int4 * interval '1 hour' order by ${time} limit ${pace.batchRows})`
+      return count
+    })
+}
 
-/** Recurring: forgets API tokens that have expired. */
-export const expireApiTokens = (sql: Sql, pace: Pace): Promise<void> =>
-  untilFewer(pace, async () => {
-    const { count } = await sql`
-      delete from api_tokens where id in (
-        select id from api_tokens where expires_at < now() order by expires_at limit ${pace.batchRows})`
-    return count
-  })
-
-/** Recurring: forgets revoked tokens that have expired meanwhile, and are refused for that. */
-export const expireRevokedTokens = (sql: Sql, pace: Pace): Promise<void> =>
-  untilFewer(pace, async () => {
-    const { count } = await sql`
-      delete from revoked_tokens where jti in (
-        select jti from revoked_tokens where expires_at < now() order by expires_at limit ${pace.batchRows})`
-    return count
-  })
-
-/** Recurring: forgets the tokens of mails that have expired. */
-export const expireMailTokens = (sql: Sql, pace: Pace): Promise<void> =>
-  untilFewer(pace, async () => {
-    const { count } = await sql`
-      delete from mail_tokens where id in (
-        select id from mail_tokens where expires_at < now() order by expires_at limit ${pace.batchRows})`
-    return count
-  })
+export const expireKeys = expiring('idempotency_keys', 'scope, key', 'created_at')
+export const expireApiTokens = expiring('api_tokens', 'id', 'expires_at')
+export const expireRevokedTokens = expiring('revoked_tokens', 'jti', 'expires_at')
+export const expireMailTokens = expiring('mail_tokens', 'id', 'expires_at')

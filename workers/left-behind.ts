@@ -1,55 +1,38 @@
-import type { Sql, SqlPart } from '../src/postgres/database.ts'
+import type { Sql } from '../src/postgres/database.ts'
 import { newId } from '../src/ids.ts'
 import type { JobName } from './reactions.ts'
 
-/** What nobody asked a job for: a look over a table in the order of its key, and the job that what it finds needs. */
+/** Rows whose owner is gone, and the job that they need. */
 export interface Search {
-  /** The next keys after this one, in order. Keys may come twice. */
-  keys(sql: Sql, after: string, rows: number): SqlPart
-  /** Whether `key` is left behind. Not by `not exists`: for that the planner reads the whole of the other table. */
-  isLeft(sql: Sql): SqlPart
+  table: string
+  key: string
+  owner: string
   job: JobName
-  /** What the job calls the key. */
   names: 'projectId' | 'userId'
 }
 
-/** Projects that are gone while their stream still stands: what a restored backup brings back. */
-export const leftStreams: Search = {
-  keys: (sql, after, rows) =>
-    sql`select project_id as key from streams where project_id > ${after} order by project_id limit ${rows}`,
-  isLeft: (sql) => sql`(select id from projects where id = key) is null`,
-  job: 'purge-project',
-  names: 'projectId',
-}
+/** Streams of projects that are gone: what a restored backup brings back. */
+const leftProjects = { owner: 'projects', job: 'purge-project', names: 'projectId' } as const
+export const leftStreams: Search = { ...leftProjects, table: 'streams', key: 'project_id' }
 
-/** Accounts that are gone and still own or belong to something: a write let in just before may come after the job. */
-const leftAccounts = {
-  isLeft: (sql: Sql) => sql`(select id from users where id = key) is null`,
-  job: 'close-account',
-  names: 'userId',
-} as const
-
-export const leftOwners: Search = {
-  ...leftAccounts,
-  keys: (sql, after, rows) =>
-    sql`select owner_id as key from projects where owner_id > ${after} order by owner_id limit ${rows}`,
-}
-
-export const leftMembers: Search = {
-  ...leftAccounts,
-  keys: (sql, after, rows) =>
-    sql`select user_id as key from members where user_id > ${after} order by user_id limit ${rows}`,
-}
+// Accounts that are gone and still own or belong to something: a write let in just before may come after the job.
+const leftAccounts = { owner: 'users', job: 'close-account', names: 'userId' } as const
+export const leftOwners: Search = { ...leftAccounts, table: 'projects', key: 'owner_id' }
+export const leftMembers: Search = { ...leftAccounts, table: 'members', key: 'user_id' }
 
 /**
- * Looks at the next `rows` keys and asks for the jobs they need. Not where that job is owed already, be it parked. Answers how
- * many jobs it asked for and where it stopped; undefined at the end.
+ * Searches the next `rows` rows in the order of the key, and owes the jobs that they need, unless such a job is owed already,
+ * be it parked. Returns how many jobs it owed and the last key; undefined at the end.
  */
 export async function lookAfter(sql: Sql, search: Search, after: string, rows: number) {
+  const key = sql(search.key)
+  // Not by `not exists`: for that the planner reads the whole of the owners' table.
   const [page] = await sql<{ rows: number; last: string | null; left: string | null }[]>`
-    with page as materialized (${search.keys(sql, after, rows)})
+    with page as materialized (
+      select ${key} as key from ${sql(search.table)} where ${key} > ${after} order by ${key} limit ${rows})
     select count(*)::int4 as rows, (select key from page order by key desc limit 1) as last,
-      (select string_agg(distinct key::text, ' ') from page where ${search.isLeft(sql)}) as left
+      (select string_agg(distinct key::text, ' ') from page
+        where (select id from ${sql(search.owner)} where id = key) is null) as left
     from page`
   const asked = page?.left ? await ask(sql, search, page.left.split(' ')) : 0
   return { asked, last: page!.rows === rows ? page!.last! : undefined }

@@ -95,7 +95,7 @@ function stepsOf({ config, database: { chores: sql }, sealing }: Services): Step
     'look-for-left-members': look(leftMembers),
     'reseal-secrets': (pace, after) => resealSecrets(sql, sealing, pace, after),
     'expire-deliveries': (pace, after) => expireDeliveries(sql, pace, after),
-    'expire-keys': (pace) => expireKeys(sql, config.idempotencyHours, pace),
+    'expire-keys': (pace) => expireKeys(sql, pace, config.idempotencyHours),
     'expire-api-tokens': (pace) => expireApiTokens(sql, pace),
     'expire-mail-tokens': (pace) => expireMailTokens(sql, pace),
     'expire-revoked-tokens': (pace) => expireRevokedTokens(sql, pace),

@@ -1,12 +1,18 @@
 import { errorCode } from '../src/postgres/errors.ts'
+import { type ErrorStatus, Refusal } from '../src/wire/refusals.ts'
 
-const mostCharacters = 500
+const maxCharacters = 500
 
-/** An error in one bounded line that may be kept and shown; without the value that a database refused (class 22). */
+/** An error in one bounded line that may be stored and shown; without the value that a database rejected (class 22). */
 export function reasonOf(error: unknown): string {
   const code = errorCode(error)
   const message = error instanceof Error ? error.message || error.name : String(error)
   const safe = code.startsWith('22') ? message.replace(/".*"/s, '"…"') : message
   const line = `${code && `${code}: `}${safe}`.replace(/[\s\0]+/g, ' ').trim()
-  return line.slice(0, mostCharacters).toWellFormed()
+  return line.slice(0, maxCharacters).toWellFormed()
+}
+
+/** Ignores the rejection that says that nothing is left to do. */
+export const unless = (status: ErrorStatus) => (error: unknown) => {
+  if (!(error instanceof Refusal) || error.status !== status) throw error
 }

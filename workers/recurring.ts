@@ -6,14 +6,16 @@ import { reasonOf } from './reason.ts'
 
 export const recurringQueue = 'recurring'
 const everyMs = 60_000
-/** Where a step stopped, when it looks over more than it does in one slice. */
+
+/** Where a step stopped, if it did not finish in one slice. */
 export type Place = { after?: string }
-/** Recurring work by name: each gets where it stopped last time and answers where it stopped now. */
+
+/** Recurring work by name: each step takes the place where it stopped last time, and returns where it stopped now. */
 export type Steps = Record<string, (pace: Pace, after?: string) => Promise<string | undefined | void>>
 
 /**
- * Each step is a job of its own that never ends: it goes back into the queue until its next time, and carries its place.
- * So none waits for another, and none for a queue full of other work. What Redis lost is put back by this, and begins anew.
+ * Each step is a job that never ends: it goes back into the queue with its place, so no step waits for another. `keep` puts
+ * back the jobs that Redis lost.
  */
 export function openRecurring(jobs: Jobs, steps: Steps) {
   const queue = jobs.open<Place>(recurringQueue)
@@ -28,18 +30,13 @@ export function openRecurring(jobs: Jobs, steps: Steps) {
   }
 }
 
-export async function runStep(
-  steps: Steps,
-  beginSlice: () => Pace,
-  log: Log,
-  job: Job<Place>,
-  token?: string,
-) {
+/** Runs one slice of a step and puts it back: at once, if the slice ended before the step did. */
+export async function runStep(steps: Steps, slice: () => Pace, log: Log, job: Job<Place>, token?: string) {
   const step = steps[job.name]
   if (!step) return // of another release
   let restMs = everyMs
   try {
-    const after = await step(beginSlice(), job.data.after)
+    const after = await step(slice(), job.data.after)
     await job.updateData({ after: after ?? undefined })
   } catch (error) {
     if (error instanceof SliceOver) restMs = 0

@@ -7,22 +7,14 @@ import { type Account, accountById } from './queries.ts'
 import { accountView } from './user.ts'
 import { digestOf } from '../../src/wire/answers.ts'
 
-export interface WantedChanges {
-  name?: string
-  password?: string
-  currentPassword?: string
-}
-
-/** The ETag of an account: a digest of what it shows, for its version is not one of a project. */
 export const etagOfMe = (account: Account): string => digestOf(JSON.stringify(accountView(account)))
 
 /**
- * Reads the caller's account and gives what `write` makes of it; tries again when that is null, for somebody else
- * was faster. If-Match is held against each reading, so of writers with the same one exactly one succeeds.
- * @throws Refusal 401 when the account is gone or the token revoked, 412
+ * Reads the caller's account and returns the result of `write`; repeats both while that is null: the account has changed.
+ * @throws Refusal 401 when the account is gone or the token revoked, and 412, so of writers with one If-Match one succeeds
  */
 export async function withMe<T>(
-  { database }: Pick<Services, 'database'>,
+  { database }: Services,
   { claims, request }: { claims: Claims; request: Request },
   write: (account: Account) => Promise<T | null>,
 ): Promise<T> {
@@ -40,21 +32,19 @@ export const passwordMissing = () =>
   badRequest('currentPassword is required: the password until now, to set another')
 export const wrongPassword = () => forbidden('The current password is wrong')
 
-/**
- * The account as it is wanted. Another password takes the current one, and ends every token.
- * @throws Refusal 400 without the current password, or for one that may not be chosen, 403 when it is wrong, 429 when it was too often
- */
+/** Another password ends every token. @throws Refusal 400, 403 and 429 for the passwords */
 export async function changedAccount(
-  means: Pick<Services, 'passwords' | 'newPasswords' | 'limits'>,
+  services: Services,
   address: string,
   account: Account,
-  { name = account.name, password, currentPassword }: WantedChanges,
+  { name = account.name, ...wanted }: { name?: string; password?: string; currentPassword?: string },
 ): Promise<Account> {
+  const { password, currentPassword } = wanted
   const renamed = { ...account, name: name.trim() }
   if (password === undefined) return renamed
   if (currentPassword === undefined) throw passwordMissing()
-  means.newPasswords.require(password)
-  await requirePassword(means, { account, address, password: currentPassword }, wrongPassword())
-  const passwordHash = await means.passwords.hash(password, { address, account: account.email })
+  services.newPasswords.require(password)
+  await requirePassword(services, { account, address, password: currentPassword }, wrongPassword())
+  const passwordHash = await services.passwords.hash(password, { address, account: account.email })
   return { ...renamed, passwordHash, tokenVersion: account.tokenVersion + 1 }
 }

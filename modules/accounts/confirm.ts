@@ -5,36 +5,28 @@ import type { Services } from '../../src/services.ts'
 import { badToken, forbidden, type Refusal } from '../../src/wire/refusals.ts'
 import { type Account, accountById } from './queries.ts'
 
-/** A sign-in this young needs no password: whoever holds a stolen token rarely has it so soon. */
+/** A sign-in this young needs no password: a stolen token is rarely that young. */
 const recentMinutes = 5
+const old = `the sign-in is older than ${recentMinutes} minutes`
 
-const passwordNeeded = () =>
-  forbidden(
-    `The sign-in is older than ${recentMinutes} minutes: send password in the body, or sign in again first`,
-  )
+const passwordNeeded = () => forbidden(`T${old.slice(1)}: send password in the body, or sign in again first`)
 const notThePassword = () => forbidden('The password is wrong')
 export const unconfirmed = [passwordNeeded(), notThePassword()]
 
-export const ConfirmingPassword = Secret(
-  0,
-  1024,
-  `The password of the account, needed when the sign-in is older than ${recentMinutes} minutes`,
-  'correct horse battery',
-)
-
-type Means = Pick<Services, 'database' | 'limits' | 'passwords'>
+const about = `The password of the account, needed when ${old}`
+export const ConfirmingPassword = Secret(0, 1024, about, 'correct horse battery')
 
 /**
- * Requires the password of the caller's account, or a recent sign-in by the database's clock, for what a stolen token
- * must not do: what cannot be undone, and what outlives the token. A password that is given must be right in any case.
+ * Requires the password of the caller's account, or a recent sign-in by the database's clock, for writes that cannot be
+ * undone or that outlive the token. A password that is given must be right in any case.
  * @throws Refusal 403, or 429 as for a sign-in
  */
 export async function confirm(
-  means: Means,
+  services: Services,
   { claims, address }: { claims: Claims; address: string },
   password?: string,
 ): Promise<void> {
-  const { chores } = means.database
+  const { chores } = services.database
   if (password === undefined) {
     const { issuedAt = -Infinity } = claims
     if ((await clockOf(chores)) - issuedAt >= recentMinutes * 60) throw passwordNeeded()
@@ -42,12 +34,12 @@ export async function confirm(
   }
   const account = await accountById(chores, claims.userId)
   if (!account) throw badToken()
-  await requirePassword(means, { account, address, password }, notThePassword())
+  await requirePassword(services, { account, address, password }, notThePassword())
 }
 
 /** Checks a password under the limits of a sign-in. @throws Refusal 429, and `wrong` */
 export async function requirePassword(
-  { limits, passwords }: Pick<Means, 'limits' | 'passwords'>,
+  { limits, passwords }: Services,
   { account, address, password }: { account: Account; address: string; password: string },
   wrong: Refusal,
 ): Promise<void> {

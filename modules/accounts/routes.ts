@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia'
+import type { Query } from '../../src/commands/query.ts'
 import type { Http } from '../../src/http/http.ts'
-import { operation } from '../../src/openapi/operation.ts'
 import type { Services } from '../../src/services.ts'
 import { badToken } from '../../src/wire/refusals.ts'
 import { deleteMe, signOut, signOutEverywhere, updateMe } from './own-account.ts'
@@ -8,22 +8,14 @@ import { accountById } from './queries.ts'
 import { register } from './registration.ts'
 import { login } from './sign-in.ts'
 import { AccountView, accountView } from './user.ts'
-import { digested } from '../../src/wire/answers.ts'
+import { shown } from '../../src/wire/answers.ts'
 
-export function accountRoutes({ claimed, guarded, signIn, write }: Http, services: Services) {
+export function accountRoutes({ ask, claimed, guarded, signIn, write }: Http, services: Services) {
   const open = new Elysia()
     .use(signIn)
     .post(...write('/register', register(services), 'Register an account'))
     .post(...write('/login', login(services), 'Sign in'))
-  const reading = new Elysia().use(guarded).get(
-    '/me',
-    async ({ request, caller }) => {
-      const account = await accountById(services.database.reads, caller.userId)
-      if (!account) throw badToken()
-      return digested(request, { body: JSON.stringify(accountView(account)), link: null })
-    },
-    gettingMe,
-  )
+  const reading = new Elysia().use(guarded).get(...ask('/me', getMe(services), 'Who am I'))
   const writing = new Elysia()
     .use(claimed)
     .patch(...write('/me', updateMe(services), 'Change my name or password'))
@@ -33,12 +25,14 @@ export function accountRoutes({ claimed, guarded, signIn, write }: Http, service
   return new Elysia({ prefix: '/auth' }).use(open).use(reading).use(writing)
 }
 
-const gettingMe = operation({
-  id: 'getMe',
-  tag: 'Authentication',
-  summary: 'Who am I',
-  description: 'The account that the token is of.',
-  does: 'read',
-  scope: 'read',
-  answers: { schema: AccountView, description: 'The caller' },
+const getMe = ({ database }: Services): Query => ({
+  called: { id: 'getMe', tag: 'Authentication' },
+  about: 'The account that the token is of.',
+  shows: { name: 'Account', schema: AccountView, of: accountView },
+  answers: { description: 'The caller' },
+  async read({ request, caller }) {
+    const account = await accountById(database.reads, caller.userId)
+    if (!account) throw badToken()
+    return shown(request, accountView(account))
+  },
 })

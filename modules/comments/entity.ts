@@ -22,13 +22,16 @@ export function requireAdmin(role: Role | null, caller: Caller): void {
 }
 
 const isAuthor = ({ caller }: Asking, { before, after }: StoredEvent) =>
-  ((before && !after ? before : after) as CommentRow).authorId === caller.userId
+  ((after ?? before) as CommentRow).authorId === caller.userId
 
 const byAuthor: Admit = (asking, event) => {
   if (!isAuthor(asking, event)) throw notAuthor()
 }
-const byAuthorOrAdmin: Admit = (asking, event) => {
-  if (!isAuthor(asking, event)) requireAdmin(asking.role, asking.caller)
+const byAuthorOrAdmin: Admit = (asking, event) =>
+  void (isAuthor(asking, event) || requireAdmin(asking.role, asking.caller))
+const byRestorer: Admit = (...given) => {
+  toRestore(...given)
+  byAuthorOrAdmin(...given)
 }
 
 export const comment = entity<'comment'>({
@@ -42,12 +45,6 @@ export const comment = entity<'comment'>({
   events: {
     created: { by: 'deleted', admit: byAuthorOrAdmin },
     updated: { by: 'updated', admit: byAuthor },
-    deleted: {
-      by: 'created',
-      admit(asking, event) {
-        toRestore(asking, event)
-        byAuthorOrAdmin(asking, event)
-      },
-    },
+    deleted: { by: 'created', admit: byRestorer },
   },
 })

@@ -9,16 +9,15 @@ import { endTokens, note } from '../accounts/queries.ts'
 /** Owes a mail, and stores the answer under its Idempotency-Key. */
 export async function oweMail(sql: Sql, job: OwedJob, kept?: Kept): Promise<void> {
   const insert = () => sql`
-    with done as (select), owed as (${owe(sql, job)}),
-    noted as (${note(sql, kept)})
+    with done as (select), owed as (${owe(sql, job)}), noted as (${note(sql, kept)})
     select`
   await certainly(insert, () => sql`select from outbox where id = ${job.id}`)
 }
 
-/** A token is good while it is neither used nor expired, for the account and the address that it was made for. */
+/** A token holds until it is used or expires, for the account, the address and the password that it was made for. */
 const isGood = (sql: Sql, id: string, purpose: Purpose) => sql`
   t.id = ${id} and t.purpose = ${purpose} and t.used_at is null and t.expires_at > now()
-    and u.id = t.user_id and u.email = t.email`
+    and u.id = t.user_id and u.email = t.email and (t.purpose = 'verify' or u.token_version = t.version)`
 
 /** Verifies the address that the token was sent to; false when the token is not good. */
 export async function verifyEmail(sql: Sql, id: string, kept?: Kept): Promise<boolean> {
@@ -34,22 +33,21 @@ export async function verifyEmail(sql: Sql, id: string, kept?: Kept): Promise<bo
 
 /** The account whose password this token sets; undefined when the token is not good. */
 export async function holderOfReset(sql: Sql, id: string): Promise<string | undefined> {
-  const [row] = await patiently(
-    () => sql<{ id: string }[]>`
-      select u.id from mail_tokens t, users u where ${isGood(sql, id, 'reset')} and u.token_version = t.version`,
-  )
-  return row?.id
+  const found = () =>
+    sql<{ id: string }[]>`select u.id from mail_tokens t, users u where ${isGood(sql, id, 'reset')}`
+  return (await patiently(found))[0]?.id
 }
 
 /** Sets the password and ends all tokens of the account; false when the mail's token is not good any more. */
 export async function resetPassword(
   sql: Sql,
-  { id, passwordHash }: { id: string; passwordHash: string },
+  id: string,
+  passwordHash: string,
   kept?: Kept,
 ): Promise<boolean> {
   const reset = () => sql`
     with token as (update mail_tokens t set used_at = now() from users u
-      where ${isGood(sql, id, 'reset')} and u.token_version = t.version returning t.user_id, t.version),
+      where ${isGood(sql, id, 'reset')} returning t.user_id, t.version),
     done as (update users u set password_hash = ${passwordHash}, token_version = u.token_version + 1 from token
       where u.id = token.user_id and u.token_version = token.version returning u.id, u.token_version as version),
     ended as (${endTokens(sql, sql`done.version`)}),

@@ -138,7 +138,7 @@ export const reset = (services: Services) =>
         },
         async execute(keep) {
           const passwordHash = await passwords.hash(password, { address, account: key.account })
-          const isReset = await resetPassword(database.chores, { id, passwordHash }, keep({}))
+          const isReset = await resetPassword(database.chores, id, passwordHash, keep({}))
           authenticate.changed(userId!)
           if (!isReset) throw badMailToken()
           return {}

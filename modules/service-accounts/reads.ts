@@ -1,16 +1,27 @@
 import { Parameters } from '../../src/schema/input.ts'
-import type { Query } from '../../src/commands/query.ts'
+import { adminQuery, type Query } from '../../src/commands/query.ts'
+import { isId } from '../../src/ids.ts'
+import type { Sql } from '../../src/postgres/database.ts'
+import { Cursor, cut, idPage, Limit, type Page, pageOf, startOf } from '../../src/reads/pages.ts'
 import { requireSeen } from '../../src/reads/lookups.ts'
-import { Cursor, cut, idPage, Limit, pageOf } from '../../src/reads/pages.ts'
 import { etagAt } from '../../src/reads/versions.ts'
 import type { Services } from '../../src/services.ts'
-import { pathOf } from '../../src/wire/answers.ts'
+import { pathOf, shown } from '../../src/wire/answers.ts'
 import { notFound } from '../../src/wire/refusals.ts'
-import { serviceAccountsOf } from './queries.ts'
-import { serviceAccountView } from './schema.ts'
+import { tokensOf } from '../tokens/queries.ts'
+import { tokenList } from '../tokens/schema.ts'
+import { noAccount } from './commands.ts'
+import { type ServiceAccount, serviceAccountView } from './schema.ts'
+
+/** A page of service accounts, with one row more than the limit. A project never has many to sort. */
+const serviceAccountsOf = (sql: Sql, projectId: string, page: Page) => sql<ServiceAccount[]>`
+  select u.id, u.name, m.project_id, m.id as member_id, m.role, u.created_at, m.event_id,
+    (select c.id from users c where c.id = u.created_by) as created_by
+  from users u join members m on m.project_id = u.project_id and m.user_id = u.id
+  where u.project_id = ${projectId} and u.id > ${startOf(page)} order by u.id limit ${page.limit + 1}`
 
 /** What may be asked of service accounts. */
-export function serviceAccountReads({ database, findRole, serve }: Services) {
+export function serviceAccountReads({ database: { reads: sql }, findRole, serve }: Services) {
   const list: Query = {
     about: 'Oldest first. They are among the members too.',
     input: Parameters({ limit: Limit(50, 200), cursor: Cursor() }),
@@ -22,11 +33,24 @@ export function serviceAccountReads({ database, findRole, serve }: Services) {
       const seen = await requireSeen(findRole, caller, id)
       const etag = etagAt(seen, `.${seen.renaming}`)
       const build = async () => {
-        const rows = await serviceAccountsOf(database.reads, id, asked)
+        const rows = await serviceAccountsOf(sql, seen.projectId, asked)
         return pageOf(request, cut(rows, asked.limit), serviceAccountView.of, (row) => [row.id], etag)
       }
       return serve(request, pathOf(request), etag, build, seen.version)
     },
   }
-  return { list }
+  const tokens = adminQuery(findRole, {
+    ...tokenList,
+    called: { id: 'listServiceAccountTokens', tag: 'ServiceAccounts' },
+    refuses: [noAccount()],
+    async read({ request, params: { accountId = '' } }, { projectId }) {
+      const found = isId(accountId)
+        ? await sql`select from members m join users u on u.id = m.user_id and u.project_id = m.project_id
+            where m.project_id = ${projectId} and m.user_id = ${accountId}`
+        : []
+      if (found.length === 0) throw noAccount()
+      return shown(request, await tokensOf(sql, accountId))
+    },
+  })
+  return { list, tokens }
 }

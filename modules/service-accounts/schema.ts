@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { IdOf, Input } from '../../src/schema/input.ts'
+import type { Rows } from '../../src/model/entities.ts'
 import { view } from '../../src/model/view.ts'
 import { type MemberRole, scopes } from '../../src/identity/rights.ts'
 import { Id, Timestamp } from '../../src/schema/answer.ts'
@@ -15,7 +16,7 @@ export const CreateServiceAccount = Input({
 const ofAccount = { projectId: IdOf('project'), accountId: IdOf('service account') }
 export const DeleteServiceAccount = Input({ ...ofAccount, revoke: Revoke })
 
-/** A token as the route makes it: the token itself only sealed. */
+/** A token as the route makes it: encrypted. */
 export const CreateToken = Input({
   ...ofAccount,
   id: IdOf('token'),
@@ -29,17 +30,10 @@ export const CreateToken = Input({
 })
 export const DeleteToken = Input({ ...ofAccount, tokenId: IdOf('token') })
 
-/** A service account with its membership. */
-export interface ServiceAccount {
-  id: string
-  name: string
-  projectId: string
+/** A service account with its membership, whose last event it has. */
+export interface ServiceAccount extends Omit<Rows['service_account'], 'email'> {
   memberId: string
   role: MemberRole
-  createdBy: string | null
-  createdAt: string
-  /** What last touched the membership. */
-  eventId: string
 }
 
 export const serviceAccountView = view<ServiceAccount>({

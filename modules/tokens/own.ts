@@ -1,15 +1,17 @@
 import { accountCommand, type Signed } from '../../src/commands/command.ts'
+import type { Query } from '../../src/commands/query.ts'
 import { IdOf, Input } from '../../src/schema/input.ts'
 import { digestOfToken, newApiToken } from '../../src/identity/api-tokens.ts'
 import { canonicalId, isId, newId } from '../../src/ids.ts'
 import { clockOf } from '../../src/postgres/clock.ts'
 import { parseInstant } from '../../src/schema/text.ts'
 import type { Services } from '../../src/services.ts'
+import { shown } from '../../src/wire/answers.ts'
 import { badToken } from '../../src/wire/refusals.ts'
 import { confirm, unconfirmed } from '../accounts/confirm.ts'
 import { badExpiry, full, noToken } from './limits.ts'
-import { deleteToken, insertToken } from './queries.ts'
-import { type ApiToken, CreateTokenBody, newTokenView, type WantedToken } from './schema.ts'
+import { deleteToken, insertToken, tokensOf } from './queries.ts'
+import { type ApiToken, CreateTokenBody, newTokenView, tokenList, type WantedToken } from './schema.ts'
 
 export const createOwnToken = (services: Services) =>
   accountCommand('token.create', {
@@ -48,6 +50,12 @@ export const deleteOwnToken = ({ database }: Services) =>
     does: 'add',
     refuses: [noToken()],
   })
+
+export const listOwnTokens = ({ database }: Services): Query => ({
+  ...tokenList,
+  called: { id: 'listTokens', tag: 'Tokens' },
+  read: async ({ request, caller }) => shown(request, await tokensOf(database.reads, caller.userId)),
+})
 
 /** A new token as it is stored. @throws Refusal 400 unless it ends within a year from now, by the database's clock */
 export async function newToken(

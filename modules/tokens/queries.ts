@@ -18,11 +18,12 @@ interface Row extends Omit<ApiToken, 'scopes' | 'projects'> {
 }
 
 /** The tokens of an account that hold, the oldest first. There are never many. A person alone creates its own tokens. */
-export async function tokensOf(sql: Sql, { userId, version }: Holder): Promise<ApiToken[]> {
+export async function tokensOf(sql: Sql, userId: string): Promise<ApiToken[]> {
   const rows = await sql<Row[]>`
-    select id, name, scopes, projects, expires_at, (select c.id from users c where c.id = coalesce(t.created_by, t.user_id)
-      and (t.created_by is not null or c.project_id is null)) as created_by, created_at, last_used_at from api_tokens t
-    where user_id = ${userId} and version = ${version} and expires_at > now() order by id`
+    select t.id, t.name, scopes, projects, expires_at, (select c.id from users c where c.id = coalesce(t.created_by, t.user_id)
+      and (t.created_by is not null or c.project_id is null)) as created_by, t.created_at, last_used_at from api_tokens t
+    join users u on u.id = t.user_id and u.token_version = t.version
+    where t.user_id = ${userId} and t.expires_at > now() order by t.id`
   return rows.map(({ scopes, projects, ...row }) => ({
     ...row,
     scopes: scopes.split(' ') as Scope[],

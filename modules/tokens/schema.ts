@@ -72,7 +72,15 @@ export interface ApiToken {
   lastUsedAt: string | null
 }
 
-export const ApiTokensView = Type.Array(named('ApiToken', Type.Object({ id, ...shown })))
+const apiTokenView = view<ApiToken>({ name: 'ApiToken', schema: Type.Object({ id, ...shown }) })
+
+/** What the lists of tokens have in common. */
+export const tokenList = {
+  about: 'Those that hold, the oldest first, without their secrets.',
+  callers: 'signedIn',
+  shows: apiTokenView,
+  answers: { schema: Type.Array(apiTokenView.schema), description: 'All of them' },
+} as const
 
 /** A new token, which is sealed until it is answered. */
 export const newTokenView = view<ApiToken & { sealed: string }>({

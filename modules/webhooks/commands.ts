@@ -2,8 +2,18 @@ import type { StoredRows } from '../../src/model/entities.ts'
 import { command, inProject } from '../../src/commands/command.ts'
 import { appeared, differing, removed } from '../../src/model/events.ts'
 import { toldOf } from '../../src/log/rows.ts'
-import { badUrl, full, noWebhook } from './errors.ts'
-import { anew, answered, atOnce, change, needs, ofAdmins, webhookIn } from './rows.ts'
+import {
+  anew,
+  answered,
+  atOnce,
+  badUrl,
+  change,
+  full,
+  needs,
+  noWebhook,
+  ofAdmins,
+  webhookIn,
+} from './rows.ts'
 import {
   CreateWebhook,
   DisableWebhook,

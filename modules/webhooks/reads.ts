@@ -1,20 +1,45 @@
-import { Parameters } from '../../src/schema/input.ts'
-import type { Query } from '../../src/commands/query.ts'
-import { roleNeeded } from '../../src/identity/rights.ts'
-import { lastId } from '../../src/ids.ts'
+import { adminQuery } from '../../src/commands/query.ts'
+import { isId, lastId } from '../../src/ids.ts'
+import type { View } from '../../src/model/view.ts'
+import type { Sql } from '../../src/postgres/database.ts'
 import { Cursor, cut, idPage, Limit, pageOf } from '../../src/reads/pages.ts'
+import { Parameters } from '../../src/schema/input.ts'
 import type { Services } from '../../src/services.ts'
-import { notFound } from '../../src/wire/refusals.ts'
-import { etagOfWebhook, requireAdmin, webhookAt } from './access.ts'
-import { deliveriesOf } from './delivery-rows.ts'
-import { deliveryView } from './delivery-view.ts'
-import { noWebhook } from './errors.ts'
-import { webhooksOf } from './queries.ts'
-import { webhookView } from './schema.ts'
-import { digested, tagged } from '../../src/wire/answers.ts'
+import { digested, etagOf, tagged } from '../../src/wire/answers.ts'
+import { deliveriesOf, deliveryView } from './deliveries.ts'
+import { noWebhook } from './rows.ts'
+import { type Webhook, webhookView } from './schema.ts'
 
-const least = 'Takes the role ADMIN.'
-const forAdmins = { scope: 'admin', refuses: [roleNeeded('ADMIN')] } as const
+const columns = (sql: Sql) => sql`
+  id, project_id, revision, url, types, max_events, secret, former_secret, former_until, created_at, disabled_at,
+  disabled_reason, (select u.id from users u where u.id = webhooks.created_by) as created_by, cursor::float8 as cursor, failures, next_at`
+
+/** All webhooks of a project. There are never many; ordered by slot, as their index is. */
+const webhooksOf = (sql: Sql, projectId: string) => sql<Webhook[]>`
+  select ${columns(sql)} from webhooks where project_id = ${projectId} order by slot`
+
+/** @throws Refusal 404 */
+export async function webhookAt(
+  sql: Sql,
+  { id = '', webhookId = '' }: Record<string, string>,
+): Promise<Webhook> {
+  if (!isId(webhookId)) throw noWebhook()
+  const [webhook] = await sql<Webhook[]>`
+    select ${columns(sql)} from webhooks where id = ${webhookId} and project_id = ${id}`
+  if (!webhook) throw noWebhook()
+  return webhook
+}
+
+const paged = { input: Parameters({ limit: Limit(50, 200), cursor: Cursor() }), isList: true }
+
+/** A page by id, of rows of which there may be one more than its limit. */
+const pageById = <R extends { id: string }>(request: Request, rows: R[], limit: number, { of }: View<R>) =>
+  pageOf(
+    request,
+    cut(rows, limit),
+    (row) => of(row),
+    (row) => [row.id],
+  )
 
 /** What may be asked of webhooks. */
 export const webhookReads = (services: Services) => ({
@@ -23,62 +48,50 @@ export const webhookReads = (services: Services) => ({
   deliveries: openDeliveries(services),
 })
 
-function openList(services: Services): Query {
-  return {
-    about: `All of the project's, the oldest first. ${least}`,
-    input: Parameters({ limit: Limit(50, 200), cursor: Cursor() }),
+const openList = ({ database: { reads: sql }, findRole }: Services) =>
+  adminQuery(findRole, {
+    about: "All of the project's, the oldest first.",
+    ...paged,
     shows: webhookView,
-    isList: true,
-    ...forAdmins,
-    refuses: [...forAdmins.refuses, notFound('Project')],
-    async read({ request, caller, query, params: { id = '' } }) {
-      const asked = idPage(query, 50, 200)
-      const { version } = await requireAdmin(services, caller, id)
-      const all = await webhooksOf(services.database.reads, id)
-      const rest = all.filter((webhook) => webhook.id > (asked.cursor ?? ''))
-      return digested(
-        request,
-        pageOf(request, cut(rest, asked.limit), webhookView.of, (row) => [row.id]),
-        version,
-      )
-    },
-  }
-}
-
-function openGet(services: Services): Query {
-  return {
-    about: `Its \`cursor\` is how far it has got. ${least}`,
-    shows: webhookView,
-    ...forAdmins,
-    refuses: [...forAdmins.refuses, noWebhook(), notFound('Project')],
-    async read({ request, caller, params }) {
-      const { version } = await requireAdmin(services, caller, params.id ?? '')
-      const webhook = await webhookAt(services.database.reads, params)
-      const body = JSON.stringify(webhookView.of(webhook))
-      return tagged(request, { body, link: null, etag: etagOfWebhook(webhook) }, version)
-    },
-  }
-}
-
-function openDeliveries(services: Services): Query {
-  return {
-    about: `What was sent and what came back, each attempt for itself, the newest first, for 30 days. ${least}`,
-    input: Parameters({ limit: Limit(50, 200), cursor: Cursor() }),
-    shows: deliveryView,
-    isList: true,
-    called: { id: 'listWebhookDeliveries', tag: 'Webhooks' },
-    ...forAdmins,
-    refuses: [...forAdmins.refuses, noWebhook(), notFound('Project')],
-    async read({ request, caller, query, params }) {
+    scope: 'admin',
+    async read({ request, query }, { projectId, version }) {
       const { limit, cursor } = idPage(query, 50, 200)
-      const { version } = await requireAdmin(services, caller, params.id ?? '')
-      const webhook = await webhookAt(services.database.reads, params)
-      const rows = await deliveriesOf(services.database.reads, webhook.id, cursor ?? lastId, limit)
-      return digested(
-        request,
-        pageOf(request, cut(rows, limit), deliveryView.of, (row) => [row.id]),
-        version,
-      )
+      const all = (await webhooksOf(sql, projectId)).sort((a, b) => (a.id < b.id ? -1 : 1))
+      const rest = all.filter(({ id }) => id > (cursor ?? ''))
+      return digested(request, pageById(request, rest, limit, webhookView), version)
     },
-  }
-}
+  })
+
+const openGet = ({ database: { reads: sql }, findRole }: Services) =>
+  adminQuery(findRole, {
+    about: 'Its `cursor` is how far it has got.',
+    shows: webhookView,
+    scope: 'admin',
+    refuses: [noWebhook()],
+    async read({ request, params }, { version }) {
+      const webhook = await webhookAt(sql, params)
+      const body = JSON.stringify(webhookView.of(webhook))
+      // As answers to writes have it: the revision, and how far it has got.
+      const etag = etagOf(
+        { eventId: `${webhook.id}-${webhook.revision}` },
+        webhookView.tag!(undefined, webhook),
+      )
+      return tagged(request, { body, link: null, etag }, version)
+    },
+  })
+
+const openDeliveries = ({ database: { reads: sql }, findRole }: Services) =>
+  adminQuery(findRole, {
+    about: 'What was sent and what came back, each attempt for itself, the newest first, for 30 days.',
+    ...paged,
+    shows: deliveryView,
+    called: { id: 'listWebhookDeliveries', tag: 'Webhooks' },
+    scope: 'admin',
+    refuses: [noWebhook()],
+    async read({ request, query, params }, { version }) {
+      const { limit, cursor } = idPage(query, 50, 200)
+      const webhook = await webhookAt(sql, params)
+      const rows = await deliveriesOf(sql, webhook.id, cursor ?? lastId, limit)
+      return digested(request, pageById(request, rows, limit, deliveryView), version)
+    },
+  })

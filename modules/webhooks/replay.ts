@@ -1,8 +1,7 @@
 import { command } from '../../src/commands/command.ts'
 import { gone } from '../../src/reads/kept.ts'
 import { ahead } from '../events/parameters.ts'
-import { noWebhook } from './errors.ts'
-import { anew, atOnce, change, ofAdmins, webhookIn } from './rows.ts'
+import { anew, atOnce, change, noWebhook, ofAdmins, webhookIn } from './rows.ts'
 import { ReplayWebhook, webhookView } from './schema.ts'
 
 export const replayWebhook = command('webhook.replay', {

@@ -1,19 +1,23 @@
-import type { Rows, StoredRows } from '../../src/model/entities.ts'
+import type { StoredRows } from '../../src/model/entities.ts'
 import { requireMatch } from '../../src/wire/if-match.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import { inProject, type Known } from '../../src/commands/command.ts'
 import { updated } from '../../src/model/events.ts'
 import { toldOf } from '../../src/log/rows.ts'
-import { noWebhook } from './errors.ts'
+import { badRequest, conflict, notFound } from '../../src/wire/refusals.ts'
 import type { Webhook } from './schema.ts'
 
 type Row = StoredRows['webhook']
 
-export const needs = () => ({ integrations: [{ webhooks: true as const }] })
-const least = 'ADMIN'
-export const ofAdmins = { at: inProject(), least, needs, keepsAnswer: true, isSecret: true } as const
+export const noWebhook = () => notFound('Webhook')
+export const full = (most: number) => conflict(`A project has at most ${most} webhooks`)
+export const unreadable = () => conflict('The secret cannot be read any more: rotate it')
+export const badUrl = (wants: string) => badRequest(`url ${wants}`)
 
-/** The webhook, as its If-Match wants it. @throws Refusal 404, 412 */
+export const needs = () => ({ integrations: [{ webhooks: true as const }] })
+export const ofAdmins = { at: inProject(), least: 'ADMIN', needs, keepsAnswer: true, isSecret: true } as const
+
+/** @throws Refusal 404, and 412 for another If-Match */
 export function webhookIn(state: ProjectState, known: Known, webhookId: string): Row {
   const row = state.row('webhook', webhookId)
   if (!row) throw noWebhook()
@@ -21,25 +25,17 @@ export function webhookIn(state: ProjectState, known: Known, webhookId: string):
   return row
 }
 
-/** A webhook for its answer: its ETag is that of the revision. */
 export function answered({ caller }: Known, row: Row): Webhook & { eventId: string } {
-  const { createdBy, hasCreator } = row
-  const isThere = hasCreator || createdBy === caller.userId
-  return { ...row, createdBy: isThere ? createdBy : null, eventId: `${row.id}-${row.revision}` }
+  const isThere = row.hasCreator || row.createdBy === caller.userId
+  return { ...row, createdBy: isThere ? row.createdBy : null, eventId: `${row.id}-${row.revision}` }
 }
 
-interface Wanted {
-  told?: Partial<Omit<Rows['webhook'], 'eventId'>>
-  untold?: Partial<Row>
-  /** The names of what is changed, as the API calls it. */
-  changed: string[]
-}
-
+/** @param changed the names of the changed fields in the API */
 export function change(
   state: ProjectState,
   known: Known,
   row: Row,
-  { told = {}, untold = {}, changed }: Wanted,
+  { told = {}, untold = {}, changed }: { told?: Partial<Row>; untold?: Partial<Row>; changed: string[] },
 ) {
   const revision = row.revision + 1
   const event = updated(state, known, 'webhook.updated', toldOf('webhook', row), { ...told, revision })
@@ -48,7 +44,7 @@ export function change(
   return { changes: [{ ...event, after, untold }], answer }
 }
 
-/** The next delivery is assembled again. */
+/** Assembles the next delivery again. */
 export const anew = { deliveryId: null, head: null }
-/** It is delivered at once, and failures are forgotten. */
+/** Delivers at once, and forgets failures. */
 export const atOnce = { failures: 0, failingSince: null, nextAt: null }

@@ -6,13 +6,11 @@ import { newId, nowMs } from '../../src/ids.ts'
 import { patiently } from '../../src/postgres/errors.ts'
 import type { Services } from '../../src/services.ts'
 import { note } from '../accounts/queries.ts'
-import { webhookAt } from './access.ts'
-import { asColumns, deliveryColumns, deliveryRow } from './delivery-rows.ts'
-import { deliveryView } from './delivery-view.ts'
-import { noWebhook, unreadable } from './errors.ts'
-import { testMessage } from './message.ts'
+import { deliveryColumns, deliveryRow, deliveryView } from './deliveries.ts'
+import { webhookAt } from './reads.ts'
+import { noWebhook, unreadable } from './rows.ts'
 import { type Webhook, WebhookId } from './schema.ts'
-import { openSend, UnreadableSecret } from './send.ts'
+import { send, testMessage, UnreadableSecret } from './send.ts'
 
 /** In progress in one process: each test may take as long as a receiver may. */
 const tests = { what: 'tests of webhooks', ofAll: 20, ofAccount: 4 }
@@ -20,7 +18,6 @@ const tests = { what: 'tests of webhooks', ofAll: 20, ofAccount: 4 }
 /** Sends a test and answers with what came back. Not by the worker: the caller waits for the answer. */
 export function testWebhook(services: Services) {
   const sql = services.database.chores
-  const send = openSend(services)
   const limit = openConcurrencyLimit(tests)
   return accountCommand('webhook.test', {
     about:
@@ -35,11 +32,11 @@ export function testWebhook(services: Services) {
         const webhook = await webhookAt(sql, { id: projectId, webhookId })
         const release = limit.acquire(caller.userId)
         try {
-          const row = await sendTest(send, webhook)
+          const row = await sendTest(services, webhook)
           await patiently(
             () => sql`
               with done as (insert into webhook_deliveries
-                select * from jsonb_to_record(${JSON.stringify(asColumns(row))}::text::jsonb) as r(${deliveryColumns(sql)})
+                select * from jsonb_to_record(${JSON.stringify(row)}::text::jsonb) as r(${deliveryColumns(sql)})
                 on conflict do nothing returning id)
               ${note(sql, keep(row))}`,
           )
@@ -57,20 +54,20 @@ export function testWebhook(services: Services) {
 }
 
 /** The attempt, for the list of deliveries. @throws Refusal 409 for a secret that cannot be read any more */
-async function sendTest(send: ReturnType<typeof openSend>, webhook: Webhook) {
-  const deliveryId = randomUUID()
+async function sendTest(services: Services, webhook: Webhook) {
+  const id = randomUUID()
   const body = testMessage(webhook.projectId, webhook.id)
-  const outcome = await send(current(webhook), deliveryId, body).catch((error: unknown) => {
+  const outcome = await send(services, current(webhook), { id, body }).catch((error: unknown) => {
     throw error instanceof UnreadableSecret ? unreadable() : error
   })
   const nothing = { firstSeq: null, lastSeq: null, events: 0, attempt: 1 }
-  return deliveryRow({ webhookId: webhook.id, id: newId(), deliveryId, type: 'test', ...nothing }, outcome)
+  return deliveryRow(
+    { webhookId: webhook.id, id: newId(), deliveryId: id, type: 'test', ...nothing },
+    outcome,
+  )
 }
 
-/** As it signs now. */
+/** The webhook with the secrets that sign now. */
 const current = ({ formerSecret, formerUntil, ...webhook }: Webhook) => {
-  return {
-    ...webhook,
-    formerSecret: formerUntil && Date.parse(formerUntil) > nowMs() ? formerSecret : null,
-  }
+  return { ...webhook, formerSecret: formerUntil && Date.parse(formerUntil) > nowMs() ? formerSecret : null }
 }

@@ -1,7 +1,9 @@
 import type { TObject, TSchema } from '@sinclair/typebox'
 import type { Turn } from '../admission/turn.ts'
-import type { Caller, Scope } from '../identity/rights.ts'
-import type { Refusal } from '../wire/refusals.ts'
+import { type Caller, requireRole, roleNeeded, type Scope } from '../identity/rights.ts'
+import { requireSeen } from '../reads/lookups.ts'
+import type { FindRole, Seen } from '../reads/role-lookup.ts'
+import { notFound, type Refusal } from '../wire/refusals.ts'
 import type { View } from '../model/view.ts'
 
 /** What a read knows of its request. */
@@ -33,6 +35,10 @@ export interface Query {
   shows: View<never>
   /** Its name and place in the document, where another read shows the same. */
   called?: { id: string; tag: string }
+  /** Without it, every token with the scope. */
+  callers?: 'signedIn'
+  /** The document's words for the answer, unless it is one of a kind or a page. */
+  answers?: { description: string; schema?: TSchema }
   /** Pages of it, and not one. */
   isList?: boolean
   /** To who asks for it, or to all. */
@@ -42,3 +48,19 @@ export interface Query {
   refuses?: Refusal[]
   read(asked: Reading): Promise<Response>
 }
+
+interface AdminQuery extends Omit<Query, 'read'> {
+  read(asked: Reading, seen: Seen): Response | Promise<Response>
+}
+
+/** The query of the project that the path names by `id`, for its admins. Other callers get 404 or 403. */
+export const adminQuery = (findRole: FindRole, { read, ...query }: AdminQuery): Query => ({
+  ...query,
+  about: `${query.about} Takes the role ADMIN.`,
+  refuses: [roleNeeded('ADMIN'), ...(query.refuses ?? []), notFound('Project')],
+  async read(asked) {
+    const seen = await requireSeen(findRole, asked.caller, asked.params.id ?? '')
+    requireRole(seen.role, 'ADMIN', 'Project')
+    return read(asked, seen)
+  },
+})

@@ -88,7 +88,7 @@ const claimsGuard = ({ authenticate, limits, scheduler, config }: Means) =>
     .derive({ as: 'scoped' }, async ({ request, params, server }) => {
       requireShort(request)
       const claims = await authenticate.session(request)
-      const isKeyed = request.headers.has('idempotency-key')
+      const isKeyed = kindOf(request) === 'writes' && request.headers.has('idempotency-key')
       const isHeld = isKeyed ? await authenticate.holdsInTime(claims) : true
       if (!isKeyed) await authenticate.require(claims)
       // Revoked tokens draw on a separate rate limit.

@@ -1,29 +1,25 @@
 import { tooMany, unavailable } from '../wire/refusals.ts'
 
-/** Where work comes from: both take turns, and each has a bounded number of places. */
+/** Where work comes from: both take turns, and each may have a bounded number of waiters. */
 export interface Source {
   address: string
   account: string
 }
 
 interface Bounds {
-  /** Of work in progress. */
+  /** Work in progress at once. */
   slots: number
-  /** Of work that waits: of one address, of one account, and of all. */
+  /** Waiters of one address, of one account, and of all. */
   perAddress: number
   perAccount: number
   total: number
 }
 
-interface Waiter {
+interface Waiter extends Source {
+  /** The account at its address. */
+  line: string
   start(): void
   reject(error: Error): void
-}
-
-/** The waiters of one address, by account; the next account comes first. */
-interface Line {
-  size: number
-  accounts: Map<string, Waiter[]>
 }
 
 /**
@@ -31,13 +27,17 @@ interface Line {
  * them sends, the next turn of another is at most as many pieces of work away as there are addresses that wait.
  */
 export class FairQueue {
-  waiting = 0
   private busy = 0
-  /** By address; the next one comes first. */
-  private readonly lines = new Map<string, Line>()
-  private readonly waitingOf = new Map<string, number>()
+  private waiters: Waiter[] = []
+  /** The numbers of addresses and lines that wait: the lowest is the next, and its turn gives it another. */
+  private readonly numbers = new Map<string, number>()
+  private lastNumber = 0
 
   constructor(private readonly bounds: Bounds) {}
+
+  get waiting(): number {
+    return this.waiters.length
+  }
 
   /** @throws Refusal 429 when too much of the address or the account waits, 503 when too much waits */
   async run<T>(source: Source, work: () => Promise<T>): Promise<T> {
@@ -51,51 +51,38 @@ export class FairQueue {
   }
 
   private turn({ address, account }: Source): Promise<void> {
-    const line = this.lines.get(address) ?? { size: 0, accounts: new Map<string, Waiter[]>() }
-    const ofAccount = this.waitingOf.get(account) ?? 0
-    if (line.size >= this.bounds.perAddress) throw tooMany('sign-ins from this address wait')
+    const ofAddress = this.waiters.filter((other) => other.address === address).length
+    const ofAccount = this.waiters.filter((other) => other.account === account).length
+    if (ofAddress >= this.bounds.perAddress) throw tooMany('sign-ins from this address wait')
     if (ofAccount >= this.bounds.perAccount) throw tooMany('sign-ins to this account wait')
-    if (this.waiting >= this.bounds.total) this.shorten(line.size)
-    return new Promise((start, reject) => {
-      const waiters = line.accounts.get(account) ?? []
-      waiters.push({ start, reject })
-      line.accounts.set(account, waiters)
-      line.size++
-      this.lines.set(address, line)
-      this.waitingOf.set(account, ofAccount + 1)
-      this.waiting++
-    })
+    if (this.waiting >= this.bounds.total) this.shorten(ofAddress)
+    const line = `${address}\n${account}`
+    for (const one of [address, line]) if (!this.numbers.has(one)) this.numbers.set(one, ++this.lastNumber)
+    return new Promise((start, reject) => void this.waiters.push({ address, account, line, start, reject }))
   }
 
-  /** Rejects the newest waiter of the longest line, so that no number of its waiters keeps others out. */
+  /** Rejects the newest waiter of the address with the most, so that no number of its waiters keeps others out. */
   private shorten(newcomers: number): void {
-    const [address, line] = [...this.lines].reduce((a, b) => (b[1].size > a[1].size ? b : a))
-    if (line.size <= newcomers + 1) throw full()
-    const [account, waiters] = [...line.accounts].at(-1)!
-    this.leave(address, line, account, waiters.pop()!).reject(full())
-    if (waiters.length === 0) line.accounts.delete(account)
+    const byAddress = [...Map.groupBy(this.waiters, ({ address }) => address).values()]
+    const longest = byAddress.reduce((a, b) => (b.length > a.length ? b : a))
+    if (longest.length <= newcomers + 1) throw full()
+    this.leave(longest.at(-1)!).reject(full())
   }
 
   private next(): void {
-    const [first] = this.lines
-    if (!first) return void this.busy--
-    const [address, line] = first
-    const [account, waiters] = line.accounts.entries().next().value!
-    const waiter = waiters.shift()!
-    // Both go behind all others that wait.
-    line.accounts.delete(account)
-    if (waiters.length > 0) line.accounts.set(account, waiters)
-    this.lines.delete(address)
-    this.leave(address, line, account, waiter).start()
-    if (line.size > 0) this.lines.set(address, line)
+    if (this.waiting === 0) return void this.busy--
+    const numberOf = (name: string) => this.numbers.get(name)!
+    const order = (a: Waiter, b: Waiter) =>
+      numberOf(a.address) - numberOf(b.address) || numberOf(a.line) - numberOf(b.line)
+    const waiter = this.waiters.reduce((a, b) => (order(b, a) < 0 ? b : a))
+    this.numbers.set(waiter.address, ++this.lastNumber).set(waiter.line, ++this.lastNumber)
+    this.leave(waiter).start()
   }
 
-  private leave(address: string, line: Line, account: string, waiter: Waiter): Waiter {
-    this.waiting--
-    if (--line.size === 0) this.lines.delete(address)
-    const left = this.waitingOf.get(account)! - 1
-    if (left > 0) this.waitingOf.set(account, left)
-    else this.waitingOf.delete(account)
+  private leave(waiter: Waiter): Waiter {
+    this.waiters = this.waiters.filter((other) => other !== waiter)
+    if (!this.waiters.some(({ address }) => address === waiter.address)) this.numbers.delete(waiter.address)
+    if (!this.waiters.some(({ line }) => line === waiter.line)) this.numbers.delete(waiter.line)
     return waiter
   }
 }

@@ -6,7 +6,7 @@ import { operation } from './operation.ts'
 
 /** What Elysia and the document know of a query: its parameters, and all that is said of it. */
 export function queryHooks(query: Query, summary: string) {
-  const { about, body, input, shows, isList, refuses = [], called, scope = 'read' } = query
+  const { about, body, callers, input, shows, isList, refuses = [], called, scope = 'read' } = query
   const { streams, onlyStreams } = query
   const { name } = shows
   const own = { id: isList ? `list${name}s` : `get${name}`, tag: `${name}s` }
@@ -16,7 +16,7 @@ export function queryHooks(query: Query, summary: string) {
     ...operation({
       ...(called ?? own),
       summary,
-      scope,
+      scope: callers ? undefined : scope,
       description: about,
       does: body || onlyStreams ? 'ask' : 'read',
       query: input,
@@ -34,7 +34,8 @@ export function queryHooks(query: Query, summary: string) {
   }
 }
 
-const answerOf = ({ shows: { schema }, isList, body, onlyStreams }: Query) => {
+const answerOf = ({ shows: { schema }, answers, isList, body, onlyStreams }: Query) => {
   if (isList) return { schema: Type.Array(schema), description: 'A page', paged: true }
-  return { schema, description: body || onlyStreams ? 'As it is now' : 'As it is now, or was as of then' }
+  const description = body || onlyStreams ? 'As it is now' : 'As it is now, or was as of then'
+  return { schema, description, ...answers }
 }

@@ -118,6 +118,10 @@ export const digested = (
   version?: number,
 ): Response | Promise<Response> => tagged(request, { body, link, etag: digestOf(body, link) }, version)
 
+/** Responds with one resource that was just read. */
+export const shown = (request: Request, body: object, version?: number) =>
+  digested(request, { body: JSON.stringify(body), link: null }, version)
+
 /** The response to a write. `madeAt`: the path below /api/v1 of what was created, from the id with which every view begins. */
 export function send(
   { status, body, etag, replayed }: Reply & { replayed?: true },

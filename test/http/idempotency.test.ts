@@ -162,7 +162,7 @@ test('an answer is kept for its hours and then removed, in bounded batches', asy
   const [first, second] = [await ask(old), await ask(young)]
   const { sql } = pair
   await sql`update idempotency_keys set created_at = now() - interval '24 hours 1 second' where key = ${old}`
-  await expireKeys(sql, 24, { batchRows: 1, pauseMs: 0 })
+  await expireKeys(sql, { batchRows: 1, pauseMs: 0 }, 24)
   expect((await ask(old)).body.id).not.toBe(first.body.id)
   expect(told(await ask(young))).toEqual(told(second))
 })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
-import { deliveryRow } from '../../modules/webhooks/delivery-rows.ts'
+import { deliveryRow } from '../../modules/webhooks/deliveries.ts'
 import { openTurns } from '../../workers/webhooks/turns.ts'
 import { beginTurns } from '../../workers/webhooks/begin-turns.ts'
 import { newId } from '../../src/ids.ts'

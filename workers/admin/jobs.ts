@@ -1,34 +1,45 @@
-import { dropParked, listParked, type Parked, retryParked } from '../parked.ts'
+import type { OutboxRow } from '../../drizzle/rows.ts'
 import { counted, type Errand, type Topic, Wrong } from './topic.ts'
+
+const maxListed = 1_000
 
 export const jobs: Topic = {
   list: { takes: '', does: 'jobs that failed too often, and how many are owed', run: list },
   retry: {
     takes: '<id|all>',
     does: 'ask for parked jobs again',
-    run: async ({ sql }, which) => `${await changed(retryParked, sql, which!)} asked for again`,
+    run: (errand, which) => change(errand, which!, 'asked for again'),
   },
   drop: {
     takes: '<id|all>',
     does: 'give parked jobs up',
-    run: async ({ sql }, which) => `${await changed(dropParked, sql, which!)} dropped`,
+    run: (errand, which) => change(errand, which!, 'dropped'),
   },
 }
 
 async function list({ sql }: Errand): Promise<string> {
-  const { parked, more, owed } = await listParked(sql)
+  const parked = await sql<OutboxRow[]>`
+    select id, name, project_id, attempts, error, parked_at from outbox
+    where parked_at is not null order by parked_at, id limit ${maxListed}`
+  const [count] = await sql<{ parked: number; owed: number }[]>`
+    select count(parked_at)::int4 as parked, (count(*) - count(parked_at))::int4 as owed from outbox`
+  const more = count!.parked - parked.length
   return [
     ...parked.map(line),
     ...(more > 0 ? [`and ${more} more`] : []),
-    `${counted(parked.length + more, 'job')} parked, ${owed} waiting or under way`,
+    `${counted(count!.parked, 'job')} parked, ${count!.owed} waiting or under way`,
   ].join('\n')
 }
 
-async function changed(change: typeof retryParked, sql: Errand['sql'], which: string): Promise<string> {
-  const count = await change(sql, which)
+/** The sweep of any worker hands over the jobs that are asked for again. */
+async function change({ sql }: Errand, which: string, what: 'asked for again' | 'dropped'): Promise<string> {
+  const isParked = sql`parked_at is not null and (${which === 'all'} or id::text = ${which.toLowerCase()})`
+  const { count } = await (what === 'dropped'
+    ? sql`delete from outbox where ${isParked}`
+    : sql`update outbox set attempts = 0, error = null, parked_at = null where ${isParked}`)
   if (count === 0 && which !== 'all') throw new Wrong(`No parked job has the id ${which}`)
-  return counted(count, 'job')
+  return `${counted(count, 'job')} ${what}`
 }
 
-const line = ({ id, name, projectId, attempts, parkedAt, error }: Parked): string =>
+const line = ({ id, name, projectId, attempts, parkedAt, error }: OutboxRow): string =>
   `${id}  ${name}  project ${projectId ?? '-'}  ${attempts} attempts  since ${parkedAt}\n  ${error ?? ''}`

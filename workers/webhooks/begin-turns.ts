@@ -1,14 +1,27 @@
+import type { webhooks } from '../../drizzle/schema/webhooks.ts'
 import type { EventType } from '../../src/model/entities.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { inOrder } from '../../src/postgres/in-order.ts'
-import type { Turn } from './turn.ts'
 
-/** How long a webhook is a worker's unless it says that it still is at it. */
+type Stored = typeof webhooks.$inferSelect
+type Sent =
+  'id' | 'projectId' | 'revision' | 'url' | 'maxEvents' | 'secret' | 'formerSecret' | 'cursor' | 'failures'
+
+/** A delivery that a worker has begun: no other worker begins it until the lease is over. */
+export interface Turn extends Pick<Stored, Sent> {
+  types: EventType[] | null
+  deliveryId: string
+  head: number
+  /** Since the first failure in a row. */
+  failingMs: number
+}
+
+/** The time that a worker may deliver to a webhook without renewing its lease. */
 export const leaseMs = 5_000
 
-/** What is sent again keeps its id and its end, so that a receiver knows it again. */
+/** A delivery that is sent again keeps its id and its last event: the receiver can recognize it. */
 export async function beginTurns(sql: Sql, workerId: string, ids: string[]): Promise<(Turn | undefined)[]> {
-  const rows = await sql<(Omit<Turn, 'types'> & { types: string | null })[]>`
+  const turns = await sql<Turn[]>`
     with due as (
       select w.id, s.version from webhooks w join streams s on s.project_id = w.project_id
       where w.id = any(${ids}::uuid[]) and ${isDue(sql)} and exists (select from projects p where p.id = w.project_id)
@@ -16,18 +29,14 @@ export async function beginTurns(sql: Sql, workerId: string, ids: string[]): Pro
     update webhooks w set lease_by = ${workerId}, lease_until = now() + ${leaseMs}::int4 * interval '1 ms',
       delivery_id = coalesce(w.delivery_id, gen_random_uuid()), head = coalesce(w.head, due.version)
     from due where w.id = due.id
-    returning w.id, w.project_id, w.revision, w.url, w.types, w.max_events, w.secret, w.cursor::float8 as cursor, w.failures,
-      w.delivery_id, w.head::float8 as head,
+    returning w.id, w.project_id, w.revision, w.url, string_to_array(w.types, ' ') as types, w.max_events, w.secret,
+      w.cursor::float8 as cursor, w.failures, w.delivery_id, w.head::float8 as head,
       case when w.former_until > now() then w.former_secret end as former_secret,
       coalesce(extract(epoch from now() - w.failing_since) * 1000, 0)::float8 as failing_ms`
-  const turns = rows.map(({ types, ...row }): Turn => ({
-    ...row,
-    types: (types?.split(' ') as EventType[]) ?? null,
-  }))
   return inOrder(ids, turns, ({ id }) => id)
 }
 
-/** Whether webhook `w` of stream `s` has something to deliver now, and nobody is at it. */
+/** True when webhook `w` of stream `s` has something to deliver now, and no worker delivers to it. */
 export const isDue = (sql: Sql) => sql`
   w.disabled_at is null and s.version > w.cursor
   and (w.next_at is null or w.next_at <= now()) and (w.lease_until is null or w.lease_until < now())`

@@ -1,42 +1,33 @@
 import { openStretches } from '../../modules/events/pages.ts'
-import { deliveryRow } from '../../modules/webhooks/delivery-rows.ts'
-import { eventsMessage } from '../../modules/webhooks/message.ts'
-import { openSend, UnreadableSecret } from '../../modules/webhooks/send.ts'
+import { deliveryRow } from '../../modules/webhooks/deliveries.ts'
+import { eventsMessage, send, UnreadableSecret } from '../../modules/webhooks/send.ts'
 import { newId } from '../../src/ids.ts'
 import type { Services } from '../../src/services.ts'
 import { Refusal } from '../../src/wire/refusals.ts'
 import { afterFailure } from './retries.ts'
-import type { Ending, Turn } from './turn.ts'
+import type { Turn } from './begin-turns.ts'
+import type { Ending } from './turns.ts'
 
-export type Deliver = ReturnType<typeof openDeliver>
-
-/** Delivers what is next to one webhook, and says how that ended. @throws what `signal` says */
+/** Delivers the next events to one webhook, and returns how that ended. @throws the reason of `signal` */
 export function openDeliver(services: Pick<Services, 'database' | 'oldestKept' | 'outbound' | 'sealing'>) {
-  const send = openSend(services)
   const stretchAt = openStretches(services)
 
   async function attempt(turn: Turn, signal: AbortSignal): Promise<Ending> {
     const { projectId, head: version, cursor: after, maxEvents: limit, types } = turn
     const { events, upTo } = await stretchAt({ projectId, version, after, limit, types })
     if (events.length === 0) return { turn, upTo }
-    const outcome = await send(turn, turn.deliveryId, eventsMessage(projectId, events), signal)
+    const outcome = await send(services, turn, {
+      id: turn.deliveryId,
+      body: eventsMessage(projectId, events),
+      signal,
+    })
     const { status, retryAfterMs } = outcome
     const failures = turn.failures + 1
-    const row = deliveryRow(
-      {
-        ...{ webhookId: turn.id, id: newId(), deliveryId: turn.deliveryId, type: 'events' },
-        ...{
-          firstSeq: events[0]!.seq,
-          lastSeq: events.at(-1)!.seq,
-          events: events.length,
-          attempt: failures,
-        },
-      },
-      outcome,
-    )
+    const seqs = { firstSeq: events[0]!.seq, lastSeq: events.at(-1)!.seq, events: events.length }
+    const about = { webhookId: turn.id, id: newId(), deliveryId: turn.deliveryId, type: 'events' } as const
+    const row = deliveryRow({ ...about, ...seqs, attempt: failures }, outcome)
     if (status !== null && status >= 200 && status < 300) return { turn, upTo, attempt: row }
-    const { failingMs } = turn
-    return { turn, attempt: row, ...afterFailure({ failures, failingMs, status, retryAfterMs }) }
+    return { turn, attempt: row, ...afterFailure({ ...turn, failures, status, retryAfterMs }) }
   }
 
   return (turn: Turn, signal: AbortSignal): Promise<Ending> =>
@@ -47,10 +38,10 @@ export function openDeliver(services: Pick<Services, 'database' | 'oldestKept' |
     })
 }
 
-/** What no further attempt would change. */
+/** Why no further attempt can succeed. */
 function hopeless(error: unknown): string | undefined {
   if (error instanceof UnreadableSecret) return 'The secret cannot be read any more: rotate it'
-  // Sending only what is left would lose what is not, and nobody would know.
+  // To continue with the events that are left would hide that others are lost.
   if (error instanceof Refusal && error.status === 410) return `${error.message}: replay after one that is`
   return undefined
 }

@@ -1,15 +1,14 @@
-import type { Sql } from '../../src/postgres/database.ts'
+import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { firstIdAt, nilId, nowMs } from '../../src/ids.ts'
 import { type Pace, untilFewer } from '../pace.ts'
 
-/** How long it is known what was sent. */
 const keptMs = 30 * 86_400_000
-/** Webhooks looked at in one statement. */
+/** Webhooks in one statement. */
 const lookRows = 500
 
 /**
- * Recurring: removes what the next webhooks were sent more than 30 days ago, and all that one was sent that is gone.
- * Answers where it stopped; undefined at the end.
+ * Recurring: deletes the deliveries of the next webhooks that are older than 30 days, and all of deleted webhooks. Returns
+ * the last id; undefined at the end.
  */
 export async function expireDeliveries(
   sql: Sql,
@@ -29,18 +28,17 @@ export async function expireDeliveries(
       (select id < ${oldest}::uuid from webhook_deliveries d where d.webhook_id = page.webhook_id order by id limit 1) as has_old
     from page`
   for (const { webhookId, isGone, hasOld } of seen) {
-    if (isGone || hasOld) await removeDeliveries(sql, [webhookId], pace, isGone ? undefined : oldest)
+    const old = isGone ? sql`` : sql`and id < ${oldest}::uuid`
+    if (isGone || hasOld) await removeDeliveries(sql, sql`webhook_id = ${webhookId} ${old}`, pace)
   }
   return seen.length === lookRows ? seen.at(-1)!.webhookId : undefined
 }
 
-/** Removes what webhooks were sent, or only what comes before an id. */
-export const removeDeliveries = (sql: Sql, webhookIds: string[], pace: Pace, before?: string) =>
+export const removeDeliveries = (sql: Sql, where: SqlPart, pace: Pace) =>
   untilFewer(pace, async () => {
     const { count } = await sql`
       delete from webhook_deliveries where (webhook_id, id) in (
-        select webhook_id, id from webhook_deliveries
-        where webhook_id = any(${webhookIds}::uuid[]) ${before ? sql`and id < ${before}::uuid` : sql``}
+        select webhook_id, id from webhook_deliveries where ${where}
         order by webhook_id, id limit ${pace.batchRows} for update skip locked)`
     return count
   })

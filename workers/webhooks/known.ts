@@ -1,17 +1,12 @@
-import type { Sql } from '../../src/postgres/database.ts'
+import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { nilId } from '../../src/ids.ts'
 import { isDue } from './begin-turns.ts'
 
-/** Webhooks that are looked at in one round. */
 const lookRows = 5_000
 
-interface Row {
-  id: string
-  projectId: string
-  isDue: boolean
-}
+type Row = { id: string; projectId: string; isDue: boolean }
 
-/** Which projects have webhooks, so that no commit of another one is looked at. */
+/** The webhooks of each project: a commit of a project without webhooks wakes nothing. */
 export class Known {
   private byProject = new Map<string, Set<string>>()
   private gathered = new Map<string, Set<string>>()
@@ -19,24 +14,22 @@ export class Known {
 
   constructor(private readonly sql: Sql) {}
 
-  /** The webhooks of a project. */
   of(projectId: string): Iterable<string> {
     return this.byProject.get(projectId) ?? []
   }
 
-  /** Looks at the webhooks of some projects, which were changed just now. Answers those that something is due to. */
+  /** Reads the webhooks of projects that were changed just now, and returns those that are due. */
   async lookAt(projectIds: string[]): Promise<string[]> {
-    const { sql } = this
-    return this.learn(await rowsWhere(sql, sql`w.project_id = any(${projectIds}::uuid[])`, lookRows))
+    return this.learn(await this.rowsWhere(this.sql`w.project_id = any(${projectIds}::uuid[])`))
   }
 
-  /** Looks at the next webhooks of all, from the start again after the end. */
+  /** Reads the next webhooks of all, from the start again after the end, and returns those that are due. */
   async look(): Promise<string[]> {
-    const rows = await rowsWhere(this.sql, this.sql`w.id > ${this.last}`, lookRows)
+    const rows = await this.rowsWhere(this.sql`w.id > ${this.last}`)
     const due = this.learn(rows)
     if (rows.length === lookRows) this.last = rows.at(-1)!.id
     else {
-      this.byProject = this.gathered // who was not met this time is gone
+      this.byProject = this.gathered // without the webhooks that were deleted
       this.gathered = new Map()
       this.last = nilId
     }
@@ -45,14 +38,13 @@ export class Known {
 
   private learn(rows: Row[]): string[] {
     for (const { id, projectId } of rows) {
-      for (const one of [this.byProject, this.gathered]) {
+      for (const one of [this.byProject, this.gathered])
         one.set(projectId, (one.get(projectId) ?? new Set()).add(id))
-      }
     }
     return rows.flatMap((row) => (row.isDue ? row.id : []))
   }
-}
 
-const rowsWhere = (sql: Sql, where: ReturnType<Sql>, most: number) => sql<Row[]>`
-  select w.id, w.project_id, ${isDue(sql)} as is_due from webhooks w join streams s on s.project_id = w.project_id
-  where w.disabled_at is null and ${where} order by w.id limit ${most}`
+  private rowsWhere = (where: SqlPart) => this.sql<Row[]>`
+    select w.id, w.project_id, ${isDue(this.sql)} as is_due from webhooks w join streams s on s.project_id = w.project_id
+    where w.disabled_at is null and ${where} order by w.id limit ${lookRows}`
+}

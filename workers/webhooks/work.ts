@@ -4,10 +4,10 @@ import { newId } from '../../src/ids.ts'
 import type { Services } from '../../src/services.ts'
 import { within } from '../../src/within.ts'
 import { worker } from '../cascade.ts'
+import type { Turn } from './begin-turns.ts'
 import { openDeliver } from './deliver.ts'
 import { Lanes, slowMs } from './lanes.ts'
-import type { Ending, Turn } from './turn.ts'
-import { openTurns } from './turns.ts'
+import { type Ending, openTurns } from './turns.ts'
 
 const mostResting = 100_000
 /** Deliveries whose end is being noted, and who have left their lane. */

@@ -1,8 +1,34 @@
 import { Type } from '@sinclair/typebox'
+import type { webhookDeliveries } from '../../drizzle/schema/webhooks.ts'
 import { view } from '../../src/model/view.ts'
+import type { Outcome } from '../../src/outbound/answer.ts'
+import type { Sql } from '../../src/postgres/database.ts'
 import { Id, Timestamp } from '../../src/schema/answer.ts'
 import { OneOf } from '../../src/schema/text.ts'
-import type { DeliveryRow } from './delivery-rows.ts'
+
+export type DeliveryRow = typeof webhookDeliveries.$inferSelect
+
+/** A page of a webhook's deliveries, the newest first, with one row more than asked. */
+export const deliveriesOf = (sql: Sql, webhookId: string, before: string, limit: number) => sql<
+  DeliveryRow[]
+>`
+  select webhook_id, id, delivery_id, type, first_seq::float8 as first_seq, last_seq::float8 as last_seq, events, attempt,
+    status, error, answer, at, duration_ms
+  from webhook_deliveries where webhook_id = ${webhookId} and id < ${before} order by id desc limit ${limit + 1}`
+
+/** The row of an attempt. */
+export function deliveryRow(
+  about: Omit<DeliveryRow, 'at' | keyof Outcome>,
+  { status, error, answer, durationMs }: Outcome,
+): DeliveryRow {
+  const at = new Date(Date.now() - durationMs).toISOString()
+  return { ...about, status, error, answer: answer.toWellFormed(), at, durationMs }
+}
+
+/** The columns of the table in their order, as a statement reads rows from JSON. */
+export const deliveryColumns = (sql: Sql) => sql`
+  "webhookId" uuid, id uuid, "deliveryId" uuid, type text, "firstSeq" bigint, "lastSeq" bigint, events int4, attempt int4,
+  status int4, error text, answer text, at timestamptz, "durationMs" int4`
 
 const OrNull = (description: string, example: number) =>
   Type.Union([Type.Integer(), Type.Null()], { description, examples: [example] })
