@@ -2,30 +2,29 @@ import type { Distribution } from '../metrics/distribution.ts'
 import { isPassing } from './errors.ts'
 import { unavailable } from '../wire/refusals.ts'
 
-/** A queue this short may be as slow as it likes: it waits for a fault to pass, not because there is too much to do. */
+/** A queue this short waits for a fault to pass, not because of overload. */
 const shortQueue = 128
-/** What waits longer than this would be answered too late to be of use, and so would all behind it. */
 const patienceMs = 500
 
-/** True when a queue, oldest first, has more to do than it can in time: better to refuse at once than to let all wait. */
+/** True when a queue, oldest first, is too long to be served in time: rejecting at once is better than waiting. */
 export function isOverloaded(queue: { since: number }[]): boolean {
   return queue.length > shortQueue && performance.now() - queue[0]!.since > patienceMs
 }
 
 export interface BatchLimits<K> {
-  /** Keys in one call, at most. */
+  /** Upper limit in one call. */
   keys: number
-  /** The sum of the keys' weights in one call, at most; a heavier key goes alone. A call with a heavy key is not waited for. */
+  /** Upper limit of the weights in one call; a heavier key goes alone. No call waits for a call with a heavy key. */
   weigh?: { limit: number; heavy?: number; of: (key: K) => number }
-  /** Calls under way at once, at most. */
+  /** Upper limit of calls under way. */
   slots: number
-  /** How long the oldest waits for a call under way before one goes beside it; no time if it is left out. */
+  /** How long the oldest key waits for a call under way; 0 by default. */
   patienceMs?: number
-  /** Unless it is false: when too many wait. Then who asks sees to it that they are not. */
+  /** Rejects when too many wait, by default. If false, the caller bounds the queue. */
   refuses?: boolean
-  /** Told how long the oldest of each call has waited. */
+  /** Of the oldest key in each call. */
   waits?: Distribution
-  /** When a lone key goes: after the I/O of this tick of the loop, so that requests read together travel together. */
+  /** When a lone key goes: by default after the I/O of this tick, so that requests read together travel together. */
   soon?: (go: () => void) => unknown
 }
 
@@ -36,16 +35,13 @@ interface Waiting<K, V> {
   since: number
 }
 
-/** Keys that may wait, at most. */
 const mostWaiting = 10_000
-/** A call that fails after this has not been refused: it has waited. */
 const longMs = 1_000
 
 /**
- * Makes shared calls of single ones: what arrives while every slot is busy goes together in the next call, so
- * batches grow with load and a lone caller never waits for a timer.
- * `work` answers the values in the order of its keys; when it throws, every caller of that batch gets the error.
- * When it fails in passing after a long time (nobody answers) so do all who waited for it: theirs would come too late.
+ * Joins single calls: keys that arrive while every slot is busy go together in the next call, so batches grow with load
+ * and a lone caller never waits for a timer. `work` returns the values in the order of its keys; its error is the error of
+ * all its keys, and after a long time without an answer also of the waiting keys, whose values would be late.
  * @throws Refusal 503 when too many wait already.
  */
 export function batched<K, V>(limits: BatchLimits<K>, work: (keys: K[]) => Promise<V[]>) {
@@ -91,7 +87,7 @@ export function batched<K, V>(limits: BatchLimits<K>, work: (keys: K[]) => Promi
 
 const tooMany = () => unavailable('Too many requests wait')
 
-/** Starts it once: until it goes, starting it again changes nothing. */
+/** Ignores starts until the last one has fired. */
 function armed(start: (go: () => void, ms?: number) => unknown, go: () => void): (ms?: number) => void {
   let isArmed = false
   const fire = () => {
@@ -108,7 +104,6 @@ function armed(start: (go: () => void, ms?: number) => unknown, go: () => void):
 const isHeavy = <K>(batch: { key: K }[], { weigh }: BatchLimits<K>): boolean =>
   weigh?.heavy !== undefined && batch.some(({ key }) => weigh.of(key) > weigh.heavy!)
 
-/** How many of those who wait go together. */
 function fitting<K>(waiting: { key: K }[], { keys, weigh }: BatchLimits<K>): number {
   const most = Math.min(waiting.length, keys)
   if (!weigh) return most

@@ -3,7 +3,7 @@ import type { Log } from '../log.ts'
 import { repeatedly } from '../repeatedly.ts'
 import type { Sql } from './database.ts'
 
-/** The database's time, in seconds since 1970: of all clocks the one that every process shares. */
+/** The database's time, which all processes share, in seconds since 1970. */
 export async function clockOf(sql: Sql): Promise<number> {
   const [row] = await sql<{ now: number }[]>`select extract(epoch from now())::float8 as now`
   return row!.now
@@ -11,7 +11,7 @@ export async function clockOf(sql: Sql): Promise<number> {
 
 const askEveryMs = 5_000
 
-/** Has this process make its ids and times by the database's clock, from the first answer on. */
+/** From the first answer on, this process makes ids and times by the database's clock. */
 export function openSharedClock(sql: Sql, log: Log) {
   let wasWrong = false
   const ask = async () => {

@@ -4,19 +4,17 @@ import type { Row } from 'postgres'
 import type { Sql, SqlPart } from './database.ts'
 
 export interface Column {
-  /** As our rows call it. */
+  /** The property of rows. */
   key: string
-  /** As the database does. */
   name: string
   type: string
   hasDefault?: boolean
-  /** The default, where the table's definition states it as a value. */
+  /** The default, where the table's definition has it as a value. */
   fallback?: unknown
 }
 
 const columns = new Map<PgTable, Column[]>()
 
-/** The columns of a table, described once: queries ask for them each time. */
 export function columnsOf(table: PgTable): Column[] {
   const described = columns.get(table) ?? Object.entries(getTableColumns(table)).map(describe)
   columns.set(table, described)
@@ -32,8 +30,8 @@ const describe = ([key, column]: [string, PgColumn]): Column => ({
 })
 
 /**
- * The columns of a table `alias` that this release knows, in place of `*`: a later release may add some while this one
- * runs, and Postgres refuses a prepared statement whose result would be another.
+ * The columns of a table `alias`, in place of `*`: a later release may add columns while this one runs, and Postgres
+ * rejects a prepared statement whose result changes.
  */
 export const known = (sql: Sql, table: PgTable, alias: string): SqlPart =>
   sql.unsafe<Row[]>(

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { isIP, Socket } from 'node:net'
 import { connect as connectTls, type ConnectionOptions } from 'node:tls'
 import { urlsIn } from '../hosts.ts'
@@ -22,13 +23,12 @@ export interface Writer<S extends Target = Target> {
 /** As libpq's `sslmode`; only `verify-full` checks the name in the certificate. */
 export type TlsMode = 'disable' | 'prefer' | 'require' | 'verify-full'
 
-/** How long connecting may take. */
 export const connectMs = 3_000
 
 const sslRequest = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
 const accepted = 0x53 // "S"
 
-export interface Connecting {
+interface Connecting {
   writer?: Writer
   tls: TlsMode
   /** A pooler stands before the server. */
@@ -36,9 +36,8 @@ export interface Connecting {
 }
 
 /**
- * Opens connections to Postgres for postgres.js. It does not get over a socket that cannot be had, nor bounds the wait
- * for one, and TLS of its own making would go past every watch: so what it gets is a socket in any case, which speaks
- * to Postgres or ends with an error.
+ * Opens connections for postgres.js. It does not survive a failure to make a socket, and its own TLS would bypass the
+ * workarounds. So it always gets a socket, which speaks to Postgres or ends with an error.
  */
 export function connecting(silence: Silence, { writer, tls, isPooled }: Connecting) {
   const open = new Set<Socket>()
@@ -58,7 +57,7 @@ export function connecting(silence: Silence, { writer, tls, isPooled }: Connecti
       return socket.once('close', () => open.delete(socket))
     },
 
-    /** Ends all connections, so that the next ones are made anew, perhaps to another server. */
+    /** Ends all connections: the next ones may reach another server. */
     renew(): void {
       for (const socket of open) socket.destroy(unreached('CONNECTION_RENEWED', 'The server only reads'))
       open.clear()
@@ -66,42 +65,38 @@ export function connecting(silence: Silence, { writer, tls, isPooled }: Connecti
   }
 }
 
-function plain({ host, port, path }: Target, socket = new Socket()): Socket {
+function plain({ host, port, path }: Target): Socket {
+  const socket = new Socket()
   return path ? socket.connect(path) : socket.connect(port[0] ?? 5432, host[0] ?? 'localhost')
 }
 
-/** A socket behind TLS, or one that is about to end with the reason why there is none. */
-function secured(target: Target, mode: TlsMode): Promise<Socket> {
-  const raw = new Socket()
-  const { promise, resolve } = Promise.withResolvers<Socket>()
-  let latest: Socket = raw
-  const finish = (socket: Socket) => {
+/** A socket behind TLS, or a socket that is about to end with the reason why there is none. */
+async function secured(target: Target, mode: TlsMode): Promise<Socket> {
+  const over = new AbortController()
+  const timer = setTimeout(() => over.abort(new Error('it took too long')), connectMs)
+  const opened = [plain(target)]
+  const event = async (name: string) => {
+    const socket = opened.at(-1)!.on('error', (error) => over.abort(error))
+    socket.on('close', () => over.abort(new Error('the connection was closed')))
+    const [value] = await once(socket, name, over)
+    return value as Buffer
+  }
+  try {
+    await event('connect')
+    opened[0]!.write(sslRequest)
+    const [answer] = await event('data')
+    if (answer !== accepted && mode === 'prefer') return opened[0]!
+    if (answer !== accepted) throw new Error('the server has none')
+    opened.push(connectTls({ socket: opened[0]!, ...settings(target, mode) }))
+    await event('secureConnect')
+    return opened[1]!
+  } catch (error) {
+    for (const socket of opened) socket.destroy()
+    const cause = over.signal.aborted ? over.signal.reason : error
+    return ended(unreached('CONNECTION_UNSAFE', `No TLS with Postgres: ${cause.message}`, cause))
+  } finally {
     clearTimeout(timer)
-    for (const one of [raw, socket]) one.removeListener('error', fail).removeListener('close', fail)
-    resolve(socket)
   }
-  const fail = (cause?: unknown) => {
-    for (const one of [latest, raw])
-      one
-        .removeAllListeners()
-        .on('error', () => {})
-        .destroy()
-    finish(ended(unreached('CONNECTION_UNSAFE', `No TLS with Postgres: ${reason(cause)}`, cause)))
-  }
-  const timer = setTimeout(() => fail(new Error('it took too long')), connectMs)
-  raw.on('error', fail).on('close', fail)
-  raw.once('connect', () => raw.write(sslRequest))
-  raw.once('data', (answer: Buffer) => {
-    if (answer[0] !== accepted)
-      return mode === 'prefer' ? finish(raw) : fail(new Error('the server has none'))
-    latest = connectTls({ socket: raw, ...settings(target, mode) })
-    latest
-      .on('error', fail)
-      .on('close', fail)
-      .once('secureConnect', () => finish(latest))
-  })
-  plain(target, raw)
-  return promise
 }
 
 /** A socket that is about to end with this error. */
@@ -116,10 +111,7 @@ function settings({ host }: Target, mode: TlsMode): ConnectionOptions {
   return { servername: isIP(name) ? undefined : name, rejectUnauthorized: mode === 'verify-full' }
 }
 
-const reason = (cause: unknown): string =>
-  cause instanceof Error ? cause.message : 'the connection was closed'
-
-/** What a URL asks for, in the words of postgres.js and of libpq. */
+/** Reads the parameters of postgres.js and of libpq. */
 export function tlsModeOf(databaseUrl: string): TlsMode {
   const [first = ''] = urlsIn(databaseUrl)
   const { searchParams } = new URL(first)

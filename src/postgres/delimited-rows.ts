@@ -1,7 +1,7 @@
 /**
- * Reads many small rows that a query joined into one text, `n a b,n a b`, where n is the ordinal (from 1) of the key
- * they answer. Spares a message for every row: measured with 64 keys, 2.8 instead of 4.3 µs a key here, and 9 instead
- * of 12 in Postgres. Only for values without spaces and commas: ids, numbers, roles.
+ * Reads rows that a query joined into one text, `n a b,n a b`, where n is the ordinal (from 1) of the key. Without a
+ * message for every row, 64 keys take 2.8 instead of 4.3 µs a key here, and 9 instead of 12 in Postgres. Only for values
+ * without spaces and commas: ids, numbers, roles.
  */
 export function readRows<V>(
   length: number,

@@ -1,6 +1,6 @@
 import type { Sql } from './database.ts'
 
-/** What an event `e` says, but for its rows, which each reader takes in its own way. */
+/** The columns of an event `e` without its rows. */
 export const eventFields = (sql: Sql) => sql`
   e.project_id, e.seq::float8 as seq, e.id, e.type, e.entity, e.entity_id, e.task_id,
   e.batch::float8 as batch, e.undoes::float8 as undoes, e.actor_id, e.at`

@@ -10,24 +10,24 @@ interface Query extends PromiseLike<unknown[]> {
   handler: (query: Query) => unknown
 }
 
-export interface Watching {
+interface Watching {
   silence: Silence
-  /** How long a query may take in all, with its wait for a connection. */
+  /** For a query with its wait for a connection. */
   limitMs: number
-  /** Queries that only read: what fails in passing is asked once more. */
+  /** A query that fails in passing is repeated once. */
   repeats: boolean
   /** The server turned out to be a standby. */
   onStandby(): void
   counts: ReturnType<typeof noQueries>
 }
 
-/** For what is asked seldom and in many forms: each that is prepared is kept on every connection for good. */
+/** For rare queries of many forms: a prepared statement stays on every connection for good. */
 export function unprepared<Q extends object>(query: Q): Q {
   ;(query as unknown as { options: { prepare: boolean } }).options.prepare = false
   return query
 }
 
-/** Every query gets a whole result or an error within its time, and the error says where it came from. */
+/** Every query gets a whole result or an error within its time. */
 export function watched(sql: Sql, by: Watching): Sql {
   const watch = <Q extends object>(ask: () => Q): Q => {
     const query = ask()
@@ -42,7 +42,7 @@ export function watched(sql: Sql, by: Watching): Sql {
   })
 }
 
-/** Begins when the query is sent: part of another one, as most are, it never is, and must cost next to nothing. */
+/** Begins when the query is sent. Most queries are parts of others and never sent, so this costs next to nothing. */
 function mend<Q extends Query>(query: Q, by: Watching, again?: () => Query): Q {
   const { handler } = query
   query.handler = (sent) => {

@@ -1,14 +1,12 @@
 import type { Socket } from 'node:net'
 import { unreached } from './errors.ts'
 
-// What postgres.js 3.4.9 gets wrong when a connection breaks, mended from outside. Each has its test, and that it is
-// still wrong, test/core/still-needed.test.ts shows.
+// Faults of postgres.js 3.4.9 when a connection breaks. test/core/still-needed.test.ts shows that each still exists.
 
 /**
- * It keeps what it had not written yet when a connection broke, and then sends a greeting shorter than 1 KiB only with
- * it, which is never (porsager/postgres#1133): the connection hangs until its time-out, again and again. A longer
- * greeting goes out at once. Measured with connections terminated 60 times under load: 35 time-outs without this, none
- * with it.
+ * It keeps unwritten data of a broken connection, and then delays a greeting shorter than 1 KiB forever
+ * (porsager/postgres#1133): the connection hangs until its time-out, again and again. With connections terminated 60
+ * times under load: 35 time-outs without this, none with it.
  */
 const [paddingName, paddingValue] = ['docket.padding', 'x'.repeat(1_024)] as const
 export const padding = { [paddingName]: paddingValue }
@@ -17,8 +15,8 @@ export const padding = { [paddingName]: paddingValue }
 const greeting = Buffer.from('\0\x03\0\0user\0', 'latin1')
 
 /**
- * What was kept of the broken connection goes out before the greeting then, and Postgres ends the new one for it. A
- * pooler refuses a greeting with settings that it does not know: there the padding has done its work by now.
+ * Removes the data of the broken connection before the greeting, because Postgres would end the new connection for it.
+ * Removes the padding for a pooler, which rejects unknown settings.
  */
 export function greetingAlone(socket: Socket, isPooled = false): void {
   const write = socket.write
@@ -39,10 +37,9 @@ function unpadded(message: Buffer): Buffer {
 }
 
 /**
- * A socket tells of an error first and of its end a moment later: a query that postgres.js sends in between is never
- * answered nor refused, and its connection is never used again (porsager/postgres#1215). And one that ends without an
- * error before it was greeted is opened again and again without a pause (porsager/postgres#1193). So an error is the
- * end at once, and an end is an error.
+ * Closes a socket at its error, and makes every end an error. A query that postgres.js sends between the two events never
+ * ends, and its connection is never used again (porsager/postgres#1215). A connection that ends without an error before
+ * the greeting is opened again and again without a pause (porsager/postgres#1193).
  */
 export function endingAtOnce(socket: Socket): void {
   const emit = socket.emit.bind(socket)
@@ -59,15 +56,11 @@ export function endingAtOnce(socket: Socket): void {
 }
 
 /**
- * When a result is interrupted in its middle (a cut connection, a statement that ran out of time), it goes on counting
- * rows from there (porsager/postgres#1181): the next result on that connection begins with as many holes, so that a
- * row that exists reads as none. This takes the holes out.
+ * After a result that was interrupted in its middle, the next result on the connection begins with as many holes
+ * (porsager/postgres#1181). This removes the holes.
  */
 export function whole(rows: unknown[]): unknown[] {
-  if (rows.length === 0 || 0 in rows) return rows
-  rows.splice(
-    0,
-    rows.findIndex((_, i) => i in rows),
-  )
+  const holes = 0 in rows ? 0 : rows.findIndex((_, i) => i in rows)
+  if (holes > 0) rows.splice(0, holes)
   return rows
 }

@@ -1,4 +1,4 @@
-/** A message does not grow beyond this size; an item that is larger is sent alone. */
+/** Upper limit of one message; a larger item is sent alone. */
 const fullBytes = 1_048_576
 
 /** Collects what is added in one turn of the event loop, and sends it in as few messages as possible. */
@@ -38,7 +38,7 @@ export class Batch<T extends { bytes: number }> {
     if (bytes > 0) this.send(message)
   }
 
-  /** Removes and returns what is not sent yet. */
+  /** Removes and returns the unsent items. */
   take(): T[] {
     const items = this.items
     this.items = []

@@ -11,13 +11,9 @@ const jitterMs = 100
 /** Delay after a notification, so that several changes are read at once. */
 const settleMs = 10
 
-export interface Pace {
-  beatMs: number
-  /** Shards move to processes with fewer shards, one at a time, when no process has joined or left for so long. */
-  calmMs: number
-  balanceEveryMs: number
-}
-export const usualPace: Pace = { beatMs: 400, calmMs: 10_000, balanceEveryMs: 1_000 }
+/** Shards move one at a time to processes with fewer shards, when no process has joined or left for `calmMs`. */
+export const usualPace = { beatMs: 400, calmMs: 10_000, balanceEveryMs: 1_000 }
+export type Pace = typeof usualPace
 
 export type Home = Peer | 'here'
 
@@ -29,7 +25,7 @@ export class Homes {
   private readonly membership: Membership
   private readonly shards: number
   private members: Members = { peers: new Map(), assigned: [] }
-  /** By shard: the id of its home. */
+  /** By shard: the id of its home, and the home itself. */
   private placed: string[] = []
   private homes: (Home | undefined)[] = []
   private changedAt = 0
@@ -38,7 +34,7 @@ export class Homes {
   private isClosed = false
   private wake = () => {}
 
-  /** Joins at once. Without `me` this process is no home and only reads, as a worker does. */
+  /** Joins at once. Without `me` this process is no home, such as a worker. */
   constructor(
     redis: RedisClient,
     config: Pick<Config, 'redisUrl' | 'redisPrefix' | 'writeHomes'>,
@@ -51,7 +47,7 @@ export class Homes {
     void this.follow()
   }
 
-  /** Undefined when no known process is usable. All processes that find the same ones usable find the same home. */
+  /** Undefined when no process is usable. Processes that agree on usable ids agree on the home. */
   homeOf(projectId: string, isUsable: (id: string) => boolean): Home | undefined {
     const shard = shardOf(projectId, this.shards)
     const home = this.homes[shard]
@@ -60,7 +56,7 @@ export class Homes {
     return this.peerOf(place(this.shards, usable, this.placed, false)[shard])
   }
 
-  /** Other processes take over at once. From then on this process only reads. */
+  /** Other processes take over at once. */
   async leave(): Promise<void> {
     if (!this.me || this.hasLeft) return
     this.hasLeft = true

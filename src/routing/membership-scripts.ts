@@ -1,18 +1,15 @@
-// The directory: a sorted set of the living, each with the time of its last beat on Redis' own clock, and a text that
-// says which of them is home of each shard, after a number that grows: '7 ["a","b"]'. Whoever beats tidies up. It ends by
-// itself when nobody beats.
+// A sorted set holds the live processes with the time of their last beat on the clock of Redis. A text holds the home of
+// each shard after a growing revision: '7 ["a","b"]'. Every beat removes silent processes.
 
-/** Whoever was not heard for so long is dropped. */
 const silentMs = 2_000
-/** Beats come twice a second: when none came for so long, Redis was away or its clock was set, and nobody was silent. */
+/** Without any beat for so long, Redis was away or its clock was set, and no process was silent. */
 const unheardMs = 1_000
 const keptMs = 10_000
-/** More of them would be no processes of ours. */
-const most = 1_000
+const maxMembers = 1_000
 
 /**
- * KEYS living, assignment · ARGV channel, me, then what I remember: assignment, living… Where Redis came back empty or
- * without its last writes, that is brought back, and they have time to beat → assignment, living…
+ * KEYS living, assignment · ARGV channel, me, then from the memory of the caller: assignment, living… → assignment, living…
+ * The memory is restored where Redis came back empty or without its last writes.
  */
 export const beatScript = `
 local function revision(text)
@@ -39,15 +36,15 @@ changes = changes + redis.call('zadd', KEYS[1], now, ARGV[2])
 redis.call('pexpire', KEYS[1], ${keptMs})
 redis.call('pexpire', KEYS[2], ${keptMs})
 if changes > 0 then redis.call('publish', ARGV[1], 'living') end
-return { redis.call('get', KEYS[2]) or '', unpack(redis.call('zrange', KEYS[1], 0, ${most - 1})) }`
+return { redis.call('get', KEYS[2]) or '', unpack(redis.call('zrange', KEYS[1], 0, ${maxMembers - 1})) }`
 
 /** KEYS living, assignment → assignment, living… */
 export const readScript = `
-local living = redis.call('type', KEYS[1]).ok == 'zset' and redis.call('zrange', KEYS[1], 0, ${most - 1}) or {}
+local living = redis.call('type', KEYS[1]).ok == 'zset' and redis.call('zrange', KEYS[1], 0, ${maxMembers - 1}) or {}
 local assignment = redis.call('type', KEYS[2]).ok == 'string' and redis.call('get', KEYS[2]) or ''
 return { assignment, unpack(living) }`
 
-/** KEYS assignment · ARGV channel, the assignment seen, the one wanted → 1 when it was still the one seen. */
+/** KEYS assignment · ARGV channel, expected assignment, new assignment → 1, or 0 when another one was found. */
 export const assignScript = `
 if (redis.call('get', KEYS[1]) or '') ~= ARGV[2] then return 0 end
 redis.call('set', KEYS[1], ARGV[3], 'px', ${keptMs})

@@ -19,7 +19,7 @@ const peerSchema = Type.Object({
   port: Type.Integer({ minimum: 1, maximum: 65_535 }),
 })
 
-/** Where processes find each other in Redis. They remember it while Redis is away, and restore it where Redis lost it. */
+/** The live processes in Redis. Processes remember them while Redis is away, and restore them where Redis lost them. */
 export class Membership {
   private readonly subscriber: Redis
   private readonly channel: string
@@ -35,12 +35,12 @@ export class Membership {
     log: Log,
     onChange: () => void,
   ) {
-    // One hash tag, so that a Redis Cluster keeps what one script touches in one place. The name changes with the protocol
-    // of rpc.ts: processes that could not talk to each other do not see each other.
+    // One hash tag, so that a Redis Cluster runs the scripts. The name changes with the protocol of rpc.ts, so that
+    // processes of different protocols do not see each other.
     const name = `${config.redisPrefix}:{homes-2}`
     this.channel = `${name}:channel`
     this.living = `${name}:living`
-    // Processes that count shards differently, as while this setting is changed, do not overrule each other.
+    // Processes with another number of shards have another assignment.
     this.assignment = `${name}:of-${config.writeHomes}`
     this.subscriber = openSubscriber(config.redisUrl, log)
     redis.on('ready', onChange)

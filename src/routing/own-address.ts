@@ -1,6 +1,6 @@
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
 
-/** Where others reach what listens at `host`: where it listens everywhere, that is at the first address of the machine. */
+/** The address for other processes: of a wildcard host the first address of the machine. */
 export function ownAddress(host: string, interfaces = networkInterfaces()): string {
   if (host !== '0.0.0.0' && host !== '::') return host
   const families = host === '::' ? ['IPv4', 'IPv6'] : ['IPv4']

@@ -1,33 +1,31 @@
-/** A process by its id, or nobody. */
-type Home = string | undefined
-
 /**
- * Which process is home of each shard, from what was and who is alive. A shard stays where it is while that process
- * lives; when they may be balanced, one moves at a time. Everyone finds the same. Empty when nobody is alive.
+ * The home of each shard by its id; empty without live processes. A shard keeps a live home; when `mayBalance`, one shard
+ * moves. All processes compute the same.
  */
 export function place(
   shards: number,
   live: readonly string[],
-  current: readonly Home[],
+  current: readonly (string | undefined)[],
   mayBalance: boolean,
 ): string[] {
   const load = new Map([...new Set(live)].sort().map((id) => [id, 0]))
   if (load.size === 0) return []
   const add = (id: string, n: number) => load.set(id, load.get(id)! + n)
-  const kept = Array.from({ length: shards }, (_, shard) => current[shard])
-  for (const home of kept) if (home !== undefined && load.has(home)) add(home, 1)
-  let isKept = true
+  const kept = Array.from({ length: shards }, (_, shard) => {
+    const home = current[shard]
+    return home !== undefined && load.has(home) ? home : undefined
+  })
+  for (const home of kept) if (home !== undefined) add(home, 1)
   const homes = kept.map((home, shard) => {
-    if (home !== undefined && load.has(home)) return home
-    isKept = false
+    if (home !== undefined) return home
     const taker = heaviest(leastLoaded(load), shard)
     add(taker, 1)
     return taker
   })
-  return isKept && mayBalance ? balanced(homes, load) : homes
+  return mayBalance && !kept.includes(undefined) ? balanced(homes, load) : homes
 }
 
-/** Moves one shard from where most are to where fewest are, when that is two or more apart. */
+/** Moves one shard from a home with most to a home with fewest, when the two differ by two or more. */
 function balanced(homes: string[], load: ReadonlyMap<string, number>): string[] {
   const most = Math.max(...load.values())
   if (most - Math.min(...load.values()) < 2) return homes
@@ -46,7 +44,7 @@ function leastLoaded(load: ReadonlyMap<string, number>): string[] {
   return [...load].flatMap(([id, shards]) => (shards === least ? [id] : []))
 }
 
-/** Rendezvous hashing: the winner depends on who takes part and on nothing else. */
+/** Rendezvous hashing. */
 const heaviest = (ids: string[], shard: number): string =>
   ids.reduce((a, b) => (weight(b, shard) > weight(a, shard) ? b : a))
 
@@ -55,14 +53,14 @@ const weight = (id: string, shard: number): number => mixed(hashOf(id) ^ Math.im
 /** The shard of a project. */
 export const shardOf = (projectId: string, shards: number): number => hashOf(projectId) % shards
 
-/** FNV-1a, mixed so that its low bits are as good as its high ones. */
+/** FNV-1a, mixed because its low bits are weak. */
 function hashOf(text: string): number {
   let hash = 0x811c9dc5
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
   return mixed(hash)
 }
 
-/** The last steps of MurmurHash3: every bit in turns half of those that come out. */
+/** The finalizer of MurmurHash3. */
 function mixed(hash: number): number {
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)

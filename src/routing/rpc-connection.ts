@@ -3,12 +3,13 @@ import { unavailable } from '../wire/refusals.ts'
 import { Batch } from './batch.ts'
 import { ClockOffset } from './clock-offset.ts'
 import { authorizationOf, newNonce, verifyWelcome } from './handshake.ts'
-import { Heartbeat } from './heartbeat.ts'
-import { ConnectionLost, envelopeBytes, goodbye, handshakeMs, type Peer } from './rpc.ts'
+import { ConnectionLost, envelopeBytes, goodbye, type Peer } from './rpc.ts'
 import { type RpcOptions, type RpcResponse, tickMs } from './rpc.ts'
 
 /** A response so long after the deadline will not arrive: the server rejects what is past its deadline. */
 const graceMs = 500
+const heartbeatMs = 500
+const silentMs = 2_000
 
 interface Call {
   text: string
@@ -23,7 +24,6 @@ export class RpcConnection {
   state: 'connecting' | 'open' | 'leaving' | 'closed' = 'connecting'
   private readonly socket: WebSocket
   private readonly clock = new ClockOffset()
-  private readonly heartbeat = new Heartbeat()
   private readonly unsent: Batch<Call> = new Batch(
     (calls) => this.send(calls),
     () => this.state === 'open',
@@ -32,7 +32,7 @@ export class RpcConnection {
   private readonly nonce = newNonce()
   private reason = 'the connection was closed'
   private nextId = 0
-  private ageMs = 0
+  private quietMs = 0
 
   /** @throws Error when the address is not valid */
   constructor(
@@ -66,14 +66,10 @@ export class RpcConnection {
 
   /** Closes a silent connection, and gives up calls that are long past their deadline. */
   tick(): void {
-    this.ageMs += tickMs
-    if (this.state === 'connecting') {
-      if (this.ageMs > handshakeMs) this.close('no handshake in time')
-      return
-    }
-    const beat = this.heartbeat.tick(tickMs, this.pending.size > 0)
-    if (beat === 'lost') return this.close('went silent')
-    if (beat === 'send') this.socket.send('[0]')
+    this.quietMs += tickMs
+    const isOpening = this.state === 'connecting'
+    if (this.quietMs >= silentMs) return this.close(isOpening ? 'no handshake in time' : 'went silent')
+    if (!isOpening && this.quietMs % heartbeatMs === 0) this.socket.send('[0]')
     const givenUp = performance.now() - graceMs
     for (const [id, { deadline, reject }] of this.pending) {
       if (deadline > givenUp) continue
@@ -117,7 +113,7 @@ export class RpcConnection {
   }
 
   private receive(text: string): void {
-    this.heartbeat.received()
+    this.quietMs = 0
     try {
       if (this.state === 'connecting') this.open(text)
       else if (text === goodbye) this.leave()

@@ -12,7 +12,7 @@ import { goodbye, handshakeMs, type Log, type Peer, type RpcOptions, type Serve 
 import { tickMs, UnauthenticatedPeer } from './rpc.ts'
 import { ServedConnection } from './rpc-served.ts'
 
-/** Nonces that were used with a right proof: a proof that was overheard is rejected. */
+/** A right proof that was overheard is rejected. */
 const rememberedNonces = 100_000
 const timeouts = {
   headersTimeout: handshakeMs,

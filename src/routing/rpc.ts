@@ -11,17 +11,16 @@ import type { Reply } from '../wire/answers.ts'
  *   client   [0]: a heartbeat, answered with [clock]
  *   server   goodbye: the client sends no more requests, and closes after the last response
  *
- * Clocks and deadlines are the server's performance.now(). The client converts deadlines by the clocks that it received,
- * so the time that a request spends in a buffer counts. Messages after the handshake are neither signed nor encrypted:
- * the network between processes must be private. Processes that speak another protocol use other keys in Redis
- * (membership.ts), so they never meet.
+ * Clocks and deadlines are the server's performance.now(). The client converts deadlines, so the time that a request
+ * spends in a buffer counts. Messages after the handshake are neither signed nor encrypted: the network between processes
+ * must be private.
  */
 export const goodbye = 'goodbye'
 
 /** Length of one timer tick. Time-outs count ticks, so that the time in which this process was frozen does not count. */
 export const tickMs = 100
 export const handshakeMs = 2_000
-/** Upper limit of what the ids, the deadline and the commas add to one request or response. */
+/** Upper limit for the ids, the deadline and the commas of one request or response. */
 export const envelopeBytes = 128
 
 /** A process as it is listed in Redis. */
@@ -48,9 +47,10 @@ export type RpcResponse =
   /** An unexpected error, logged by the server. */
   | { kind: 'failed' }
 
-/** No response can arrive any more. `sent: false`: the request never left this process. */
+/** No response can arrive any more. */
 export class ConnectionLost extends Error {
   constructor(
+    /** False: the request never left this process. */
     readonly sent: boolean,
     reason: string,
   ) {

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { RpcResponse, RpcRequest } from '../../src/routing/rpc.ts'
-import { Heartbeat } from '../../src/routing/heartbeat.ts'
 import { ClockOffset } from '../../src/routing/clock-offset.ts'
 import { openLine, type Line } from './line.ts'
 import { echo, openPair, type Pair, reply, soon, until } from './pair.ts'
@@ -103,23 +102,4 @@ test('knows the clock of another process exactly without latency', () => {
   clock.receive(5_000, 1_000)
   clock.receive(9_000, 2_000)
   expect(clock.at(2_000)).toBe(7_000)
-})
-
-const ticks = (heartbeat: Heartbeat, count: number, isWaiting: boolean) =>
-  Array.from({ length: count }, () => heartbeat.tick(100, isWaiting)).flatMap((sign, i) =>
-    sign ? [[sign, (i + 1) * 100]] : [],
-  )
-
-test('sends a heartbeat after 0.5 s of silence while calls are pending, and gives up 1.5 s later', () => {
-  expect(ticks(new Heartbeat(), 20, true)).toEqual([
-    ['send', 500],
-    ['lost', 2_000],
-  ])
-})
-
-test('sends a heartbeat after 5 s of silence while idle, and keeps a connection that answers', () => {
-  const heartbeat = new Heartbeat()
-  expect(ticks(heartbeat, 60, false)).toEqual([['send', 5_000]])
-  heartbeat.received()
-  expect(ticks(heartbeat, 49, false)).toEqual([])
 })
