@@ -10,7 +10,7 @@ import type { Log } from './log.ts'
 import { openServe } from './reads/cached-bodies.ts'
 import type { Tracing } from './tracing/tracing.ts'
 import { openWithIdempotency } from './http/idempotency.ts'
-import { openOutbound } from './outbound/outbound.ts'
+import { openOutbound } from './outbound/post.ts'
 import { type Domain, openWriting } from './writing.ts'
 
 /** What a process stands on; modules take what they need from here. */

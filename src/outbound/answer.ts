@@ -1,15 +1,14 @@
 import type { IncomingMessage } from 'node:http'
 
-/** What is kept of an answer's body. */
+/** Upper limit of what is kept of a body. */
 export const answerBytes = 1_024
 
-/** What became of a request: the status it was answered with, or why there was no answer. */
 export interface Outcome {
   status: number | null
+  /** Why there was no answer. */
   error: string | null
-  /** The beginning of the answer's body. */
+  /** The beginning of the body. */
   answer: string
-  /** What Retry-After says. */
   retryAfterMs: number | null
   durationMs: number
 }

@@ -6,18 +6,18 @@ import { type Lookup, openLookup } from './lookup.ts'
 const mostCharacters = 2_048
 const mostAddresses = 4
 
-/** A place that requests may not go to. The message is written for the caller. */
+/** The message is written for the caller. */
 export class Forbidden extends Error {}
 
 export type Destinations = ReturnType<typeof openDestinations>
 
-/** Says where requests may go: what a URL itself tells, and every address that its name has just now. */
+/** Checks a URL, and every address that its name has just now. */
 export function openDestinations(reach: Reach, look: Lookup = openLookup()) {
   /** @throws Forbidden */
   function read(text: string): URL {
     if (text.length > mostCharacters || !URL.canParse(text)) throw new Forbidden('must be a URL')
     const url = new URL(text)
-    // What is stored and sent is longer than what was written, where that is not plain ASCII.
+    // Longer than the text, where that is not ASCII.
     if (url.href.length > mostCharacters)
       throw new Forbidden(`must have at most ${mostCharacters} characters, as it is sent`)
     requireProtocol(url, reach)
@@ -27,7 +27,7 @@ export function openDestinations(reach: Reach, look: Lookup = openLookup()) {
     return url
   }
 
-  /** The addresses to connect to, one at least, all of them looked at. @throws Forbidden when one may not be reached */
+  /** At least one address. @throws Forbidden when one of them may not be reached */
   async function addressesOf(url: URL): Promise<string[]> {
     const literal = literalIn(url)
     const found = literal === null ? await look(url.hostname) : [{ address: literal }]
@@ -40,13 +40,12 @@ export function openDestinations(reach: Reach, look: Lookup = openLookup()) {
   return {
     read,
     addressesOf,
-    /** Looks whether a URL may be used, as far as can be known: a name that is nowhere yet is asked for again. @throws Forbidden */
+    /** A name without an address passes: each request looks it up again. @throws Forbidden */
     async check(text: string, waitMs: number): Promise<URL> {
       const url = read(text)
-      const unlessForbidden = (error: unknown) => {
+      await within(waitMs, addressesOf(url)).catch((error: unknown) => {
         if (error instanceof Forbidden) throw error
-      }
-      await within(waitMs, addressesOf(url).catch(unlessForbidden))
+      })
       return url
     },
   }
@@ -69,7 +68,7 @@ const inside = () =>
   new Forbidden('must lead to a public address, unless the operator sets WEBHOOK_ALLOW_PRIVATE=on')
 const elsewhere = () => new Forbidden('must lead to an address that requests from here may go to')
 
-/** The address that stands in a URL; `URL` has brought all ways to write one into one form. */
+/** The address in a URL; `URL` has normalized it. */
 function literalIn({ hostname }: URL): string | null {
   const bare = hostname.replace(/^\[(.*)\]$/, '$1')
   return isIP(bare) ? bare : null

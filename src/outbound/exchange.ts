@@ -3,8 +3,8 @@ import { Agent as HttpsAgent, request as viaHttps } from 'node:https'
 import { isIP } from 'node:net'
 import { answerBytes, type Told, toldBy } from './answer.ts'
 
-/** Answers before the one that counts (1xx): each costs as much as a whole one, and nothing else bounds how many come. */
-const mostInterim = 10
+/** Upper limit of answers before the final one (1xx), which nothing else bounds. */
+const maxInterim = 10
 const keptConnections = { keepAlive: true, maxFreeSockets: 64, timeout: 4_000 }
 
 export interface Parcel {
@@ -15,14 +15,15 @@ export interface Parcel {
   signal?: AbortSignal
 }
 
-/** A connection kept from before was closed on the other side: nothing says that the request arrived. */
+/** The receiver has closed a kept connection: the request may not have arrived. */
 class StaleConnection extends Error {}
 
-/** Sends a parcel to one address, on a connection that may be kept from before. `ca` signs certificates beside those who do for all. */
+/** Sends a parcel to one address, on a new or a kept connection. `ca` is an additional authority. */
 export function openExchange(ca?: string) {
   const agents = { http: new HttpAgent(keptConnections), https: new HttpsAgent({ ...keptConnections, ca }) }
 
   async function send({ body, headers }: Parcel, url: URL, address: string, signal: AbortSignal) {
+    signal.throwIfAborted()
     const isSecure = url.protocol === 'https:'
     const options = {
       method: 'POST',
@@ -39,10 +40,8 @@ export function openExchange(ca?: string) {
     const asked = isSecure
       ? viaHttps({ ...options, ...certified(url), agent: agents.https })
       : viaHttp({ ...options, agent: agents.http })
-    const stop = () => void asked.destroy(signal.reason as Error)
-    if (signal.aborted) stop()
-    signal.addEventListener('abort', stop)
-    return answered(asked, body).finally(() => signal.removeEventListener('abort', stop))
+    signal.addEventListener('abort', () => void asked.destroy(signal.reason as Error))
+    return answered(asked, body)
   }
 
   return (...given: Parameters<typeof send>): Promise<Told> =>
@@ -52,17 +51,16 @@ export function openExchange(ca?: string) {
     })
 }
 
-/** The name that the certificate is for, and that the receiver is told first. */
+/** The name in the certificate. */
 const certified = ({ hostname }: URL) =>
   isIP(hostname.replace(/[[\]]/g, '')) ? {} : { servername: hostname }
 
-/** Sends the body and reads the answer as far as it is kept. */
 function answered(asked: ClientRequest, body: string): Promise<Told> {
   const { promise, resolve, reject } = Promise.withResolvers<Told>()
   asked.on('error', (error) => reject(asked.reusedSocket && isCut(error) ? new StaleConnection() : error))
   let interim = 0
   asked.on('information', () => {
-    if (++interim > mostInterim) asked.destroy(new Error('Too many interim answers'))
+    if (++interim > maxInterim) asked.destroy(new Error('Too many interim answers'))
   })
   asked.on('response', (response) => {
     const chunks: Buffer[] = []

@@ -2,11 +2,10 @@ import { Resolver } from 'node:dns/promises'
 import { readFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
 
-/** Where a name is, as `node:dns` tells it. */
 export type Lookup = (name: string) => Promise<{ address: string }[]>
 
 const patience = { timeout: 2_000, tries: 2 }
-/** How long what the system says of hosts and name servers is taken to be so. */
+/** How long the system's hosts and name servers are kept. */
 const freshMs = 30_000
 const loopback = ['127.0.0.1', '::1']
 
@@ -17,8 +16,8 @@ interface System {
 }
 
 /**
- * Asks name servers for addresses, IPv4 first, after the hosts file. Not by `lookup`, which keeps one of the process's few
- * threads until it has its answer: four names that nobody answers for would hold up all others, and every password.
+ * Reads the hosts file, then asks name servers, IPv4 first. `lookup` of `node:dns` would block one of few threads: four
+ * names without an answer would delay all others, and every password.
  */
 export function openLookup({ hostsFile = '/etc/hosts', servers }: System = {}): Lookup {
   const open = async () => {
@@ -38,7 +37,6 @@ export function openLookup({ hostsFile = '/etc/hosts', servers }: System = {}): 
   }
 }
 
-/** @throws what the first question was answered with, when neither kind of address is known */
 async function ask(resolver: Resolver, name: string): Promise<string[]> {
   const asked = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)])
   const found = asked.flatMap((one) => (one.status === 'fulfilled' ? one.value : []))
@@ -47,7 +45,6 @@ async function ask(resolver: Resolver, name: string): Promise<string[]> {
   return found
 }
 
-/** An address and its names on each line, and what stands after a # is not meant. */
 function hostsIn(text: string): Map<string, string[]> {
   const hosts = new Map<string, string[]>()
   for (const line of text.split('\n')) {

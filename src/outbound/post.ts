@@ -1,12 +1,23 @@
+import type { Config } from '../config.ts'
 import { type Outcome, type Told, untold } from './answer.ts'
-import { type Destinations, Forbidden } from './destination.ts'
+import { type Destinations, Forbidden, openDestinations } from './destination.ts'
 import { openExchange, type Parcel } from './exchange.ts'
+
+/** For the whole answer of a receiver. */
+const usualTimeoutMs = 15_000
 
 class Late extends Error {}
 
-export type Post = ReturnType<typeof openPost>
+/** Requests that callers ask for: where they may go, and the way there. */
+export function openOutbound({
+  webhookAllowHttp: allowHttp,
+  webhookAllowPrivate: allowPrivate,
+}: Pick<Config, 'webhookAllowHttp' | 'webhookAllowPrivate'>) {
+  const destinations = openDestinations({ allowHttp, allowPrivate })
+  return { destinations, post: openPost(destinations, { timeoutMs: usualTimeoutMs }) }
+}
 
-/** Posts JSON where a caller has it sent: to the very address that was looked at, and nowhere that an answer leads. */
+/** Posts JSON to the very address that was checked, and follows no redirect. */
 export function openPost(destinations: Destinations, { timeoutMs, ca }: { timeoutMs: number; ca?: string }) {
   const exchange = openExchange(ca)
 
@@ -20,28 +31,28 @@ export function openPost(destinations: Destinations, { timeoutMs, ca }: { timeou
     return exchange(parcel, url, addresses.at(-1)!, signal)
   }
 
-  /** @throws what the parcel's own signal says */
+  /** @throws the reason of the parcel's own signal */
   return async (parcel: Parcel): Promise<Outcome> => {
+    parcel.signal?.throwIfAborted()
     const began = performance.now()
     const over = new AbortController()
     const stop = () => over.abort(parcel.signal?.reason)
     const timer = setTimeout(() => over.abort(new Late(`No answer within ${timeoutMs / 1000} s`)), timeoutMs)
-    if (parcel.signal?.aborted) stop()
     parcel.signal?.addEventListener('abort', stop)
-    const told = attempt(parcel, over.signal).catch((error: unknown) => {
-      if (parcel.signal?.aborted) throw error
-      return untold(reasonOf(error))
-    })
-    return told
-      .then((one) => ({ ...one, durationMs: Math.round(performance.now() - began) }))
-      .finally(() => {
-        clearTimeout(timer)
-        parcel.signal?.removeEventListener('abort', stop)
+    try {
+      const told = await attempt(parcel, over.signal).catch((error: unknown) => {
+        parcel.signal?.throwIfAborted()
+        return untold(reasonOf(error))
       })
+      return { ...told, durationMs: Math.round(performance.now() - began) }
+    } finally {
+      clearTimeout(timer)
+      parcel.signal?.removeEventListener('abort', stop)
+    }
   }
 }
 
-/** What the one who set the URL may know of it: no address of ours. */
+/** For the caller that set the URL: no internal address. */
 function reasonOf(error: unknown): string {
   if (error instanceof Forbidden) return `The URL ${error.message}`
   if (error instanceof Late) return error.message
@@ -52,15 +63,14 @@ function reasonOf(error: unknown): string {
 const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code ?? '')
 
 const unreached = ['ECONNREFUSED', 'ENETUNREACH', 'EHOSTUNREACH', 'EADDRNOTAVAIL']
-/** Nothing was sent there: another address of the same name may answer. */
+/** Nothing was sent: another address of the name may answer. */
 function unlessUnreached(error: unknown): undefined {
   if (!unreached.includes(codeOf(error))) throw error
 }
 
+/** The signal must end with the work, because it keeps the listener. */
 function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>()
-  const stop = () => reject(signal.reason)
-  if (signal.aborted) stop()
-  signal.addEventListener('abort', stop, { once: true })
-  return Promise.race([work, promise]).finally(() => signal.removeEventListener('abort', stop))
+  signal.addEventListener('abort', () => reject(signal.reason))
+  return Promise.race([work, promise])
 }
