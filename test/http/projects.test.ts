@@ -1,72 +1,122 @@
 import { expect, test } from 'bun:test'
-import { make } from '../support/client.ts'
-import { absentId, anId, anInstant, eventsOf, expectAnswer, expectRefusal } from './answers.ts'
-import { openPeople, openProject } from './scene.ts'
-import { openScene } from '../support/scene.ts'
+import { invite, make, register } from '../support/client.ts'
+import { absentId, anId, anInstant, eventsOf, expectAnswer, expectRefusal, malformedIds } from './answers.ts'
+import { openPeople, openProject, openTeam } from './scene.ts'
+import { wrongTexts } from './texts.ts'
 
-const { service, client, ada } = await openScene(['Ada'])
+const { service, client, people, owner, admin, viewer } = await openTeam()
+const projectId = await openProject(people)
+const path = `/projects/${projectId}/members`
+const invited = (body: object) => owner.post(`${path}/invite`, body)
 
-test('creating answers the project with its caller as owner', async () => {
+test('creating answers the project with its caller as owner, who cannot be chosen', async () => {
   const wanted = { name: 'Engine', description: 'With wheels' }
-  const answer = await ada.post('/projects', wanted)
-  const owner = { id: ada.id, name: 'Ada', email: ada.email }
-  expectAnswer(answer, 201, { id: anId, ...wanted, ownerId: ada.id, owner, createdAt: anInstant })
-  expectAnswer(await ada.get(`/projects/${answer.body.id}`), 200, answer.body)
+  const answer = await owner.post('/projects', { ...wanted, ownerId: absentId })
+  const shown = { id: owner.id, name: 'Someone', email: owner.email }
+  expectAnswer(answer, 201, { id: anId, ...wanted, ownerId: owner.id, owner: shown, createdAt: anInstant })
+  expectAnswer(await owner.get(`/projects/${answer.body.id}`), 200, answer.body)
+  expectRefusal(await owner.post('/projects', { name: 'P', version: 9 }), 400, 'version is not known here')
+  for (const bare of [{}, { description: null }, { description: '' }, { description: '  ' }])
+    expect((await make(owner, '/projects', { name: 'Bare', ...bare })).description).toBeNull()
 })
 
-test('a project needs no description', async () => {
-  for (const wanted of [{}, { description: null }, { description: '' }, { description: '  ' }]) {
-    expect((await make(ada, '/projects', { name: 'Bare', ...wanted })).description).toBeNull()
-  }
-})
-
-test('a change keeps what is absent and clears what is null', async () => {
-  const before = await make(ada, '/projects', { name: 'Old', description: 'Text' })
-  const path = `/projects/${before.id}`
-  expectAnswer(await ada.patch(path, { name: ' New ' }), 200, { ...before, name: 'New' })
-  expectAnswer(await ada.patch(path, { description: null }), 200, {
-    ...before,
-    name: 'New',
-    description: null,
-  })
-  expectAnswer(await ada.get(path), 200, { ...before, name: 'New', description: null })
-})
-
-test('a change that changes nothing leaves no trace', async () => {
-  const before = await make(ada, '/projects', { name: 'Same', description: 'Text' })
-  const path = `/projects/${before.id}`
-  const { headers } = await ada.get(path)
-  for (const same of [{}, { name: 'Same' }, { name: ' Same ', description: 'Text' }, { ownerId: absentId }]) {
-    const answer = await ada.patch(path, same)
+test('a change keeps what is absent, clears what is null, and leaves no trace where nothing differs', async () => {
+  const before = await make(owner, '/projects', { name: 'Same', description: 'Text' })
+  const at = `/projects/${before.id}`
+  const { headers } = await owner.get(at)
+  for (const same of [{}, { name: ' Same ', description: 'Text' }, { ownerId: absentId }]) {
+    const answer = await owner.patch(at, same)
     expectAnswer(answer, 200, before)
     expect(answer.headers.get('etag')).toBe(headers.get('etag'))
   }
   expect(await eventsOf(service, before.id)).toBe(1)
-  await ada.patch(path, { name: 'Other' })
-  expect(await eventsOf(service, before.id)).toBe(2)
-})
-
-test('who creates a project cannot choose its owner', async () => {
-  expectRefusal(await ada.post('/projects', { name: 'P', version: 9 }), 400, 'version is not known here')
-  const project = await make(ada, '/projects', { name: 'P', ownerId: absentId })
-  expect(project.ownerId).toBe(ada.id)
+  expectAnswer(await owner.patch(at, { name: ' New ' }), 200, { ...before, name: 'New' })
+  const after = { ...before, name: 'New', description: null }
+  expectAnswer(await owner.patch(at, { description: null }), 200, after)
+  expectAnswer(await owner.get(at), 200, after)
+  expect(await eventsOf(service, before.id)).toBe(3)
 })
 
 test('the list holds what a user owns or is a member of', async () => {
-  const people = await openPeople(client)
-  const shared = await openProject(people, 'Shared')
-  const own = await make(people.viewer, '/projects', { name: 'Own' })
-  const { body } = await people.viewer.get('/projects')
+  const others = await openPeople(client)
+  const shared = await openProject(others, 'Shared')
+  const own = await make(others.viewer, '/projects', { name: 'Own' })
+  const { body } = await others.viewer.get('/projects')
   expect(body.map(({ id }) => id)).toEqual([shared, own.id])
-  expectAnswer(await people.viewer.get(`/projects/${shared}`), 200, body[0])
-  expectAnswer(await people.stranger.get('/projects'), 200, [])
+  expectAnswer(await others.viewer.get(`/projects/${shared}`), 200, body[0])
+  expectAnswer(await others.stranger.get('/projects'), 200, [])
 })
 
 test('deleting says so, and the project is gone from every answer', async () => {
-  const people = await openPeople(client)
+  const others = await openPeople(client)
+  const at = `/projects/${await openProject(others)}`
+  expectAnswer(await others.owner.delete(at), 200, { message: 'Project deleted successfully' })
+  expectRefusal(await others.owner.get(at), 404, 'Project not found')
+  expectRefusal(await others.owner.delete(at), 404, 'Project not found')
+  for (const one of [others.owner, others.viewer]) expectAnswer(await one.get('/projects'), 200, [])
+})
+
+test('inviting answers the member, a viewer unless said otherwise, whose address is found in every letter case', async () => {
+  const guest = await register(client)
+  const user = { id: guest.id, name: 'Someone', email: guest.email }
+  const member = { id: anId, userId: guest.id, user, projectId, role: 'VIEWER', createdAt: anInstant }
+  expectAnswer(await invited({ email: ` ${guest.email.toUpperCase()} ` }), 201, member)
+  expect((await guest.get(`/projects/${projectId}`)).status).toBe(200)
+  for (const role of ['VIEWER', 'EDITOR', 'ADMIN'])
+    expect((await invite(admin, projectId, await register(client), role)).role).toBe(role)
+})
+
+test('an invitation needs an email address and knows three roles', async () => {
+  for (const email of [...wrongTexts(254), 'not-an-address', undefined])
+    expectRefusal(await invited({ email }), 400, /^email /)
+  const { email } = people.stranger
+  for (const role of ['OWNER', 'viewer', '', null, 1, ['ADMIN'], {}])
+    expectRefusal(await invited({ email, role }), 400, /^role must be one of VIEWER/)
+  expectRefusal(await people.stranger.get(`/projects/${projectId}`), 404)
+})
+
+test('the list holds everyone invited, in that order, without the owner', async () => {
   const id = await openProject(people)
-  expectAnswer(await people.owner.delete(`/projects/${id}`), 200, { message: 'Project deleted successfully' })
-  expectRefusal(await people.owner.get(`/projects/${id}`), 404, 'Project not found')
-  expectRefusal(await people.owner.delete(`/projects/${id}`), 404, 'Project not found')
-  for (const person of [people.owner, people.viewer]) expectAnswer(await person.get('/projects'), 200, [])
+  const { status, body } = await viewer.get(`/projects/${id}/members`)
+  expect(status).toBe(200)
+  const ids = [admin, people.editor, viewer].map((one) => one.id)
+  expect(body.map(({ userId }) => userId).sort()).toEqual(ids.sort())
+  expect(body.map((one) => one.id)).toEqual(body.map((one) => one.id).sort())
+  for (const member of body) {
+    expect(member).toMatchObject({ id: anId, projectId: id, createdAt: anInstant })
+    expect(Object.keys(member)).toEqual(['id', 'userId', 'user', 'projectId', 'role', 'createdAt'])
+  }
+})
+
+test('setting a role answers the member; the same role again leaves no trace', async () => {
+  const member = await invite(owner, projectId, await register(client))
+  const set = (role: unknown) => admin.patch(`${path}/${member.id}/role`, { role })
+  const before = await eventsOf(service, projectId)
+  for (const [role, events] of Object.entries({ VIEWER: 0, ADMIN: 1, EDITOR: 2 })) {
+    for (const _again of [1, 2]) expectAnswer(await set(role), 200, { ...member, role })
+    expect(await eventsOf(service, projectId)).toBe(before + events)
+  }
+  for (const role of ['OWNER', 'admin', '', null, 0, undefined]) expectRefusal(await set(role), 400, /^role /)
+})
+
+test('removing says so; the user is out and may be invited again', async () => {
+  const guest = await register(client)
+  const { id } = await invite(owner, projectId, guest)
+  const none = { webhooks: [], serviceAccounts: [], tokens: [] }
+  const removed = { message: 'Member removed successfully', stillWorking: none, revoked: none }
+  expectAnswer(await owner.delete(`${path}/${id}`), 200, removed)
+  expectRefusal(await guest.get(`/projects/${projectId}`), 404, 'Project not found')
+  expectAnswer(await guest.get('/projects'), 200, [])
+  expectRefusal(await owner.delete(`${path}/${id}`), 404, 'Member not found')
+  expect((await invite(owner, projectId, guest, 'EDITOR')).id).not.toBe(id)
+})
+
+test('a member who is absent, malformed or of another project is not found', async () => {
+  const other = await make(owner, '/projects', { name: 'Other' })
+  const elsewhere = await invite(owner, other.id, viewer)
+  for (const id of [absentId, elsewhere.id, ...malformedIds]) {
+    expectRefusal(await owner.patch(`${path}/${id}/role`, { role: 'ADMIN' }), 404, 'Member not found')
+    expectRefusal(await owner.delete(`${path}/${id}`), 404, 'Member not found')
+  }
+  expectRefusal(await viewer.delete(`${path}/${absentId}`), 403)
 })

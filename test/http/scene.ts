@@ -28,7 +28,8 @@ export async function openTeam<Name extends string = never>(
   env: Record<string, string> = {},
 ) {
   const scene = await openScene(names, env)
-  return { ...scene, people: await openPeople(scene.client) }
+  const people = await openPeople(scene.client)
+  return { ...scene, people, ...people }
 }
 
 /** A project with an admin, an editor and a viewer in it. */
