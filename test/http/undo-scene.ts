@@ -1,6 +1,6 @@
 import { expect } from 'bun:test'
-import { type Answer, type Body, make, type Person, register } from '../support/client.ts'
-import { forFile, openTestService } from '../support/service.ts'
+import { type Answer, type Body, make, type Person } from '../support/client.ts'
+import { openScene as openService } from '../support/scene.ts'
 
 export interface Undone {
   version: number
@@ -17,14 +17,11 @@ export const told = ({ changes }: Undone): string[] => changes.map(({ type, undo
 
 /** Two people, and for each test a project of the first one's with a task in it: events 1 and 2. */
 export async function openScene() {
-  const service = await forFile(openTestService())
-  const ada = await register(service.client, 'Ada')
-  const bea = await register(service.client, 'Bea')
+  const { ada, ...others } = await openService(['Ada', 'Bea'])
   const scene = {
-    ...{ service, ada, bea },
+    ...{ ...others, ada },
     project: null as unknown as Body,
     task: null as unknown as Body,
-    sql: service.services.database.reads,
     async furnish() {
       scene.project = await make(ada, '/projects', { name: 'P' })
       scene.task = await make(ada, '/tasks', { title: 'T', projectId: scene.project.id })
@@ -37,6 +34,11 @@ export async function openScene() {
     },
     undo: (body: object, who: Person = ada, query = '', headers = {}) =>
       who.post(`/projects/${scene.project.id}/undo${query}`, body, headers),
+    batch: (operations: object[], others: object = {}, query = '', headers = {}, who: Person = ada) =>
+      who.post(`/projects/${scene.project.id}/batch${query}`, { ...others, operations }, headers),
+    events: () => scene.sql<{ seq: number; type: string; batch: number | null }[]>`
+      select seq::float8 as seq, type, batch::float8 as batch from events
+      where project_id = ${scene.project.id} order by events.seq`,
     version: async () =>
       Number((await ada.get(`/projects/${scene.project.id}`)).headers.get('docket-version')),
   }

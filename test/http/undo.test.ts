@@ -1,23 +1,24 @@
 import { beforeEach, expect, test } from 'bun:test'
-import { type Body, make } from '../support/client.ts'
+import { upTo } from '../races/pair.ts'
+import { type Body, invite, make } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { expectRefusal } from './answers.ts'
-import { done, openScene, told } from './undo-scene.ts'
+import { done, openScene, told, type Undone } from './undo-scene.ts'
 
 let project: Body
 let task: Body
 const scene = await openScene()
-const { ada, bea } = scene
+const { ada, bea, undo } = scene
 beforeEach(async () => void ({ project, task } = await scene.furnish()))
-const undo: (typeof scene)['undo'] = (...asked) => scene.undo(...asked)
 
 test('a change is set back, and says so in the feed as in the answer', async () => {
   await ada.patch(`/tasks/${task.id}`, { title: 'Other', status: 'DONE' })
+  expectRefusal(await undo({ seq: 3 }, ada, '', { 'if-match': '"other"' }), 412)
   const undone = done(await undo({ seq: 3 }))
-  expect(undone.version).toBe(4)
-  expect(undone.changes).toMatchObject([
-    { seq: 4, type: 'task.updated', undoes: 3, batch: null, entityId: task.id, taskId: task.id },
-  ])
+  expect(undone).toMatchObject({
+    version: 4,
+    changes: [{ seq: 4, type: 'task.updated', undoes: 3, batch: null, entityId: task.id, taskId: task.id }],
+  } as never)
   const { body } = await ada.get(`/tasks/${task.id}`)
   expect(body).toEqual({ ...task, updatedAt: body.updatedAt })
   const feed = await ada.get(`/projects/${project.id}/events?after=3`)
@@ -30,20 +31,17 @@ test('a task comes back with all that hung on it, before and after its rows are 
   await ada.patch(`/tasks/subtasks/${step.id}/toggle`)
   const gone = await make(ada, `/tasks/${task.id}/comments`, { text: 'Gone' })
   await ada.delete(`/tasks/comments/${gone.id}`)
-  const before = await Promise.all(
-    ['', '/subtasks', '/comments'].map(async (path) => (await ada.get(`/tasks/${task.id}${path}`)).text),
-  )
+  const paths = ['', '/subtasks', '/comments']
+  const texts = () => Promise.all(paths.map(async (path) => (await ada.get(`/tasks/${task.id}${path}`)).text))
+  const before = await texts()
   for (const isPurged of [false, true]) {
     await ada.delete(`/tasks/${task.id}`)
     const seq = await scene.version()
     if (isPurged) await scene.sql`delete from subtasks where task_id = ${task.id}`
     if (isPurged) await scene.sql`delete from comments where task_id = ${task.id}`
-    const undone = done(await undo({ seq }))
-    expect(told(undone)).toEqual([`task.created ${seq}`, `subtask.created ${seq}`, `comment.created ${seq}`])
-    const after = await Promise.all(
-      ['', '/subtasks', '/comments'].map(async (path) => (await ada.get(`/tasks/${task.id}${path}`)).text),
-    )
-    expect(after).toEqual(before)
+    const undone = told(done(await undo({ seq })))
+    expect(undone).toEqual([`task.created ${seq}`, `subtask.created ${seq}`, `comment.created ${seq}`])
+    expect(await texts()).toEqual(before)
   }
   expect((await make(ada, '/tasks', { title: 'Next', projectId: project.id })).number).toBe(2)
   expect(await faultsOf(scene.sql)).toEqual([])
@@ -58,9 +56,8 @@ test('a field that was changed again is not undone, and the refusal names who di
   expectRefusal(await undo({ seq: 3 }), 409, 'Seq 3 cannot be undone: title changed since by seq 5, 6')
   expect(await scene.version()).toBe(6)
   expect(told(done(await undo({ seqs: [3, 5, 6] })))).toEqual([6, 5, 3].map((n) => `task.updated ${n}`))
-  expect((await ada.get(`/tasks/${task.id}`)).body).toMatchObject({
-    ...{ title: 'T', status: 'TODO', priority: 'HIGH', description: null },
-  })
+  const before = { title: 'T', status: 'TODO', priority: 'HIGH', description: null }
+  expect((await ada.get(`/tasks/${task.id}`)).body).toMatchObject(before)
   expectRefusal(await undo({ seq: 3 }), 409, /: title, status changed since by seq 5, 6, 7, 8, 9$/)
 })
 
@@ -80,7 +77,7 @@ test('a batch is undone whole, and done again by undoing that', async () => {
     return [body.map(({ updatedAt: _, ...one }) => one), members.body]
   }
   const before = await state()
-  await ada.post(`/projects/${project.id}/batch`, { operations })
+  await scene.batch(operations)
   const after = await state()
   const undone = done(await undo({ batch: 3 }))
   expect(await state()).toEqual(before)
@@ -102,8 +99,7 @@ test('what came back with its task goes with it again, unless something was chan
   await ada.patch(`/tasks/subtasks/${step.id}/toggle`) // 10
   expectRefusal(await undo({ seq: 8 }), 409, /^Seq 8 cannot be undone: task changed since by seq 9, 10$/)
   done(await undo({ seq: 10 })) // 11
-  expectRefusal(await undo({ batch: 8 }), 409)
-  expectRefusal(await undo({ seq: 2 }), 409)
+  for (const wanted of [{ batch: 8 }, { seq: 2 }]) expectRefusal(await undo(wanted), 409)
 })
 
 test('to undo the making of a task takes nothing away that was added to it since', async () => {
@@ -113,4 +109,72 @@ test('to undo the making of a task takes nothing away that was added to it since
   expect((await ada.get(`/tasks/${task.id}`)).status).toBe(404)
   done(await undo({ seqs: [7] }))
   expect((await ada.get(`/tasks/${task.id}/comments`)).body).toEqual([] as never)
+})
+
+test('a dry run shows what would come of it, and nothing does', async () => {
+  await scene.bothIn(task.id)
+  await ada.delete(`/tasks/${task.id}`)
+  const dry = done(await undo({ seq: 5 }, ada, '?dryRun=true'))
+  expect([dry.version, await scene.version()]).toEqual([5, 5])
+  const real = await undo({ seq: 5 })
+  expect(real.headers.get('docket-version')).toBe('8')
+  const plain = ({ changes }: Undone) =>
+    changes.map(({ seq, type, undoes, batch }) => [seq, type, undoes, batch])
+  expect(plain(dry)).toEqual(plain(done(real)))
+})
+
+test('what is not there, not said or not possible is refused in words', async () => {
+  const expectAll = async (bodies: object[], status: number, message?: string | RegExp) => {
+    for (const body of bodies) expectRefusal(await undo(body), status, message)
+  }
+  const exactlyOne = 'Say exactly one of seq, batch and seqs'
+  await expectAll([{}, { seq: 1, batch: 1 }, { seq: 1, seqs: [1] }], 400, exactlyOne)
+  await expectAll(
+    [{ seq: 0 }, { seq: '2' }, { seq: 1.5 }, { seqs: [] }, { seqs: [1, 1] }, { seqs: ['1'] }],
+    400,
+  )
+  await expectAll([{ seq: 99 }, { seqs: [2, 99] }], 404, 'Event 99 not found')
+  await expectAll([{ batch: 2 }], 404, 'Batch 2 not found')
+  await expectAll([{ seq: 1 }], 409, "A project's creation cannot be undone: delete the project")
+  await expectAll([{ seqs: [1, 2] }], 409, /^Seq 1: A project's creation/)
+  const other = await make(ada, '/projects', { name: 'Other' })
+  await ada.patch(`/tasks/${task.id}`, { projectId: other.id })
+  const moved = 'A move between projects cannot be undone: move the task back'
+  await expectAll([{ seq: 3 }], 409, moved)
+  expectRefusal(await ada.post(`/projects/${other.id}/undo`, { seq: 2 }), 409, moved)
+  await expectAll([{ seq: 2 }], 409, 'Seq 2 cannot be undone: task changed since by seq 3')
+  await ada.delete(`/projects/${project.id}`)
+  await expectAll([{ seq: 4 }], 404, 'Project not found')
+})
+
+test('rejects an undo of events with more than 4,000,000 characters in their texts, and takes back fewer', async () => {
+  const long = (letter: string) => letter.repeat(20_000)
+  const update = (n: number) => ({ op: 'task.update', id: task.id, description: long('ab'[n % 2]!) })
+  for (let from = 0; from < 110; from += 40)
+    expect((await scene.batch(Array.from({ length: 40 }, (_, n) => update(n)))).status).toBe(200)
+  const seqs = upTo(120).map((n) => n + 2)
+  const message = /^Too much would come or go: more than 5000 rows, or 4000000 characters/
+  expectRefusal(await undo({ seqs }), 409, message)
+  done(await undo({ seqs: seqs.slice(-90) }))
+  expect((await ada.get(`/tasks/${task.id}`)).body.description).toBe(long('b'))
+})
+
+test('a task is not given back to somebody who has left', async () => {
+  const { id } = await invite(ada, project.id, bea) // 3
+  await ada.patch(`/tasks/${task.id}`, { assigneeId: bea.id }) // 4
+  await ada.patch(`/tasks/${task.id}`, { assigneeId: null }) // 5
+  await ada.delete(`/projects/${project.id}/members/${id}`) // 6
+  expectRefusal(await undo({ seq: 5 }), 409, 'Who had the task is not in the project any more')
+  done(await undo({ seqs: [5, 6] }))
+  expect((await ada.get(`/tasks/${task.id}`)).body.assigneeId).toBe(bea.id)
+})
+
+test('who was removed and invited again is not exchanged for the earlier member in one undo', async () => {
+  const { id } = await invite(ada, project.id, bea) // 3
+  await ada.delete(`/projects/${project.id}/members/${id}`) // 4
+  await invite(ada, project.id, bea) // 5
+  expectRefusal(await undo({ seqs: [4, 5] }), 409, /undo one, and then the other$/)
+  for (const seq of [5, 4]) done(await undo({ seq }))
+  expect((await ada.get(`/projects/${project.id}/members`)).body).toMatchObject([{ id, userId: bea.id }])
+  expect(await faultsOf(scene.sql)).toEqual([])
 })
