@@ -1,7 +1,8 @@
 import { beforeEach, expect, test } from 'bun:test'
 import { eventually, upTo } from '../races/pair.ts'
-import { make } from '../support/client.ts'
-import { listenIn, take } from './listen.ts'
+import { mostTold } from '../../src/followers/standing.ts'
+import { make, register } from '../support/client.ts'
+import { listenIn, type Message, messagesOf, streamIn, take } from './listen.ts'
 import { openScene } from '../support/scene.ts'
 
 let projectId: string
@@ -27,7 +28,7 @@ test('a stream that heard of a version that was lost looks for it once, and tell
   await eventually('a look for what was heard of', () => reads > 0)
   for (const _ of upTo(100)) await ada.get('/projects')
   expect(reads).toBe(1)
-  await make(ada, '/tasks', { title: 'Draw', projectId })
+  await create('Draw')
   expect(await told).toMatchObject([{ id: '2', event: 'task.created' }])
   await messages.return()
 })
@@ -36,7 +37,7 @@ test('a stream for whose events there was no room reads them again, until it has
   const messages = await listenIn(service, ada, projectId)
   const told = take(messages, 2)
   without = 3
-  for (const title of ['Draw', 'Cut']) await make(ada, '/tasks', { title, projectId })
+  for (const title of ['Draw', 'Cut']) await create(title)
   expect(await told).toMatchObject([{ id: '2' }, { id: '3' }])
   expect(reads).toBeGreaterThan(without)
   await messages.return()
@@ -44,7 +45,7 @@ test('a stream for whose events there was no room reads them again, until it has
 
 test('a stream that is ahead of what was kept ends once it hears of more', async () => {
   const messages = await listenIn(service, ada, projectId)
-  await make(ada, '/tasks', { title: 'Draw', projectId })
+  await create('Draw')
   expect(await take(messages, 1)).toMatchObject([{ id: '2' }])
   await sql`delete from events where project_id = ${projectId} and seq = 2`
   await sql`update streams set version = 1, last_event_id =
@@ -124,4 +125,35 @@ test('a stream that resumes beside others is told what they are', async () => {
   await create('Bend')
   expect(await told).toMatchObject([{ id: '2' }, { id: '3' }, { id: '4' }])
   for (const one of [...others, messages]) await one.return()
+})
+
+test('who may see more projects than are told is told so, then and from then on, and reads of the others', async () => {
+  const bea = await register(service.client)
+  // Projects that go before all that are made from now on.
+  await sql`insert into projects (id, owner_id, name, created_at, event_id)
+    select ('019a0000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, ${bea.id}, 'One of many', now(), uuidv7()
+    from generate_series(1, ${mostTold}::int) n`
+  await sql`insert into streams (project_id, version, last_number, last_event_id)
+    select id, 1, 0, event_id from projects where owner_id = ${bea.id}`
+  const openAll = async () => {
+    const messages = messagesOf(await streamIn(service, bea, '/events'))
+    await messages.next()
+    return messages
+  }
+  const next = async (messages: Awaited<ReturnType<typeof openAll>>, count: number) => {
+    const all: Message[] = []
+    while (all.length < count) all.push((await messages.next()).value!)
+    return all
+  }
+  const before = await openAll()
+  expect((await next(before, mostTold)).map(({ event }) => event)).not.toContain('more')
+  const { id } = await make(bea, '/projects', { name: 'Beyond' })
+  const more = { event: 'more', data: { told: mostTold } }
+  expect(await next(before, 1)).toEqual([more as never])
+  await before.return()
+  const after = await openAll()
+  expect((await next(after, mostTold + 1)).at(-1)).toEqual(more as never)
+  const { body } = await bea.post('/events/read', { after: { [id]: 0 } })
+  expect(body).toMatchObject({ after: { [id]: 1 } } as object)
+  await after.return()
 })
