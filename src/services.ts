@@ -20,7 +20,7 @@ export type Services = ReturnType<typeof openServices>
 export function openServices(config: Config, log: Log, domain: Domain, tracing?: Tracing) {
   const writing = openWriting(config, log, domain, tracing)
   const { counts, database, findKept, followers, oldestKept, redis, scheduler } = writing
-  const { tokenUse, ...identity } = openIdentity(config, database, counts, log)
+  const identity = openIdentity(config, database, counts)
   const limits = openLimits(redis, config, log)
   const expensive = new Expensive(config.expensiveRequestsPerAccount, scheduler)
   const spend = openSpend({ database, expensive, ...limits })
@@ -41,7 +41,6 @@ export function openServices(config: Config, log: Log, domain: Domain, tracing?:
     isDraining: () => draining,
     async close() {
       followers.end()
-      await tokenUse.close() // it still writes
       await writing.close()
     },
   }

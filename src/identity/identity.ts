@@ -1,5 +1,4 @@
 import type { Config } from '../config.ts'
-import type { Log } from '../log.ts'
 import type { Counts } from '../metrics/counts.ts'
 import { clockOf } from '../postgres/clock.ts'
 import type { Database } from '../postgres/database.ts'
@@ -9,18 +8,17 @@ import { openMailTokens } from './mail-tokens.ts'
 import { openNewPasswords } from './new-passwords.ts'
 import { openPasswords } from './passwords.ts'
 import { openSealing } from './sealed.ts'
-import { openAuthenticate } from './sessions.ts'
+import { Authenticate } from './sessions.ts'
 import { openTokens } from './tokens.ts'
-import { openTokenUse } from './token-sessions.ts'
+import { openNoteUse } from './token-sessions.ts'
 
 /** Who somebody is. */
-export function openIdentity(config: Config, { chores, reads }: Database, counts: Counts, log: Log) {
+export function openIdentity(config: Config, { chores, reads }: Database, counts: Counts) {
   const secrets = secretsIn(config.jwtSecret)
   const tokens = openTokens(secrets, config.jwtExpirationSeconds, () => clockOf(chores))
-  const tokenUse = openTokenUse(chores, log)
-  const authenticate = openAuthenticate(reads, tokens, tokenUse.note, counts)
+  const authenticate = new Authenticate(reads, tokens, openNoteUse(chores), counts)
   const keys = { tokens, mailTokens: openMailTokens(secrets), sealing: openSealing(secrets) }
   const passwords = openPasswords()
   const fingerprints = openFingerprints(secrets, passwords)
-  return { authenticate, tokenUse, ...keys, passwords, newPasswords: openNewPasswords(config), fingerprints }
+  return { authenticate, ...keys, passwords, newPasswords: openNewPasswords(config), fingerprints }
 }

@@ -6,76 +6,96 @@ import { isLikeApiToken } from './api-tokens.ts'
 import { type Caller, signInNeeded } from './rights.ts'
 import { openTokenSessions, type TokenSession } from './token-sessions.ts'
 import type { Tokens } from './tokens.ts'
-import { notYetSeen, openValidity, type Session } from './validity.ts'
-
-export type Authenticate = ReturnType<typeof openAuthenticate>
-
-/** Finds who sends a request: verifies the bearer token, that its user exists and that nobody revoked it. */
-export function openAuthenticate(
-  sql: Sql,
-  tokens: Tokens,
-  onTokenUse: (tokenId: string) => void,
-  { caches: { sessions: counts }, readWaits }: Counts,
-) {
-  const validity = openValidity(sql, readWaits.sessions)
-  const { known, verified, looked } = openSessions(tokens, validity, openTokenSessions(sql, onTokenUse))
-  return {
-    ...validity,
-
-    /**
-     * Verifies the sign-in token of a request; whether it still holds, or has expired, is not asked.
-     * @throws Refusal 401, or 403 for an API token
-     */
-    async session(request: Request): Promise<Session> {
-      const token = tokenOf(request)
-      const session = known(token) ?? (await verified(token))
-      if (!isOfToken(session)) return session
-      await looked(token, session)
-      throw signInNeeded()
-    },
-
-    /** Who sends the request: at once where their token was seen to hold just now, as most were. @throws Refusal 401 */
-    caller(request: Request): Caller | Promise<Caller> {
-      const token = tokenOf(request)
-      const session = known(token)
-      if (session && validity.isBelieved(session)) {
-        counts.hits++
-        return session.caller
-      }
-      counts.misses++
-      return looked(token, session)
-    },
-  }
-}
+import { believe, notYetSeen, openReadValidity, type Seen, type Session } from './validity.ts'
 
 type AnySession = Session | TokenSession
-type Looks = [validity: ReturnType<typeof openValidity>, apiTokens: ReturnType<typeof openTokenSessions>]
 
-/** The sessions of this process. */
-function openSessions(tokens: Tokens, ...[validity, apiTokens]: Looks) {
-  // By the token: the spelling of its scheme is no part of it. Verifying costs about 16 µs, a look-up less than one; 10,000 are about 8 MB.
-  const sessions = new LRUCache<string, AnySession>({ max: 10_000 })
+/** Finds the callers of requests: verifies bearer tokens, that their users exist and that nobody revoked them. */
+export class Authenticate {
+  /** By token. To verify one costs about 16 µs, to find it less than one; 10,000 are about 8 MB. */
+  private readonly sessions = new LRUCache<string, AnySession>({ max: 10_000 })
+  private readonly changedAt = new LRUCache<string, number>({ max: 10_000 })
+  private readonly readValidity
+  private readonly apiTokens
+  private readonly counts
 
-  async function verified(token: string): Promise<AnySession> {
-    if (isLikeApiToken(token)) return apiTokens.begin(token)
-    const claims = /^[\w-]+\.[\w-]+\.[\w-]+$/.test(token) ? await tokens.verify(token) : null
-    if (!claims) throw badToken()
-    const session = { ...claims, caller: { userId: claims.userId }, ...notYetSeen }
-    sessions.set(token, session)
-    return session
+  constructor(
+    sql: Sql,
+    private readonly tokens: Tokens,
+    onTokenUse: (tokenId: string) => void,
+    { caches, readWaits }: Counts,
+  ) {
+    this.readValidity = openReadValidity(sql, readWaits.sessions)
+    this.apiTokens = openTokenSessions(sql, onTokenUse)
+    this.counts = caches.sessions
   }
 
-  async function looked(token: string, known?: AnySession): Promise<Caller> {
-    const session = known ?? (await verified(token))
-    if (!isOfToken(session)) await validity.require(session)
-    else {
-      await apiTokens.require(session)
-      if (!known) sessions.set(token, session) // not before: what anybody can make up takes nobody's place
+  /** The caller of a request: at once if its token was seen to hold just now, as most were. @throws Refusal 401 */
+  caller(request: Request): Caller | Promise<Caller> {
+    const token = tokenOf(request)
+    const session = this.sessions.get(token)
+    if (session && this.isBelieved(session)) {
+      this.counts.hits++
+      return session.caller
     }
+    this.counts.misses++
+    return this.readCaller(token, session)
+  }
+
+  /**
+   * The sign-in token of a request, verified; it may be revoked or expired.
+   * @throws Refusal 401, or 403 for an API token
+   */
+  async session(request: Request): Promise<Session> {
+    const token = tokenOf(request)
+    const session = this.sessions.get(token) ?? (await this.verify(token))
+    if (!isOfToken(session)) return session
+    await this.require(session)
+    throw signInNeeded()
+  }
+
+  /** True if the token was seen to hold just now, and its account has not changed since. */
+  readonly isBelieved = ({ seenAt, believedUntil, caller }: Seen): boolean =>
+    performance.now() < believedUntil && seenAt > (this.changedAt.get(caller.userId) ?? 0)
+
+  /** @throws Refusal 401 for a token that has expired or was revoked, or whose account is deleted */
+  async require(session: AnySession): Promise<void> {
+    if (this.isBelieved(session)) return
+    const now = performance.now()
+    const { leftMs, isHeld } = await (isOfToken(session)
+      ? this.apiTokens.read(session)
+      : this.readValidity(session))
+    if (!isHeld || !(leftMs > 0)) throw badToken()
+    believe(session, now, leftMs)
+  }
+
+  /** False for a revoked token. @throws Refusal 401 for one that has expired */
+  async holdsInTime(session: Session): Promise<boolean> {
+    const { leftMs, isHeld } = await this.readValidity(session)
+    if (!(leftMs > 0)) throw badToken()
+    return isHeld === true
+  }
+
+  /** The account or its tokens have changed: what was read of them before is believed no longer. */
+  changed(userId: string): void {
+    this.changedAt.set(userId, performance.now())
+  }
+
+  private async readCaller(token: string, known?: AnySession): Promise<Caller> {
+    const session = known ?? (await this.verify(token))
+    await this.require(session)
+    if (!known) this.sessions.set(token, session) // invented API tokens take no place
     return session.caller
   }
 
-  return { known: (token: string) => sessions.get(token), verified, looked }
+  private async verify(token: string): Promise<AnySession> {
+    if (isLikeApiToken(token)) return this.apiTokens.begin(token)
+    const claims = /^[\w-]+\.[\w-]+\.[\w-]+$/.test(token) ? await this.tokens.verify(token) : null
+    if (!claims) throw badToken()
+    const session = { ...claims, caller: { userId: claims.userId }, ...notYetSeen }
+    this.sessions.set(token, session)
+    return session
+  }
 }
 
 const isOfToken = (session: AnySession): session is TokenSession => 'digest' in session

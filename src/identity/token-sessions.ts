@@ -1,42 +1,40 @@
 import { batched } from '../postgres/batch.ts'
 import type { Sql } from '../postgres/database.ts'
 import { byOrdinal } from '../postgres/in-order.ts'
-import type { Log } from '../log.ts'
-import { repeatedly } from '../repeatedly.ts'
 import { badToken } from '../wire/refusals.ts'
 import { digestOfToken, isApiToken } from './api-tokens.ts'
 import { type Caller, highest, type Scope } from './rights.ts'
-import { believe, notYetSeen, type Seen } from './validity.ts'
+import { notYetSeen, type Seen, type Validity } from './validity.ts'
 
-/** How often one process says that a token is used, at most. */
-const toldEveryMs = 60_000
+/** How often one process notes that a token is used, at most. */
+const notedEveryMs = 60_000
 
-/** An API token that may be one of ours; whose it is, is known once it was looked at. */
+/** An API token of the right form; its caller is known once it was read. */
 export interface TokenSession extends Seen {
   digest: string
-  toldAt: number
+  notedAt: number
 }
 
-/** Knows whose API tokens are, and whether they still hold. `onUse` is told of those in use. */
+/** Reads API tokens. `onUse` is called with the ids of those in use. */
 export function openTokenSessions(sql: Sql, onUse: (tokenId: string) => void) {
-  const look = openLook(sql)
+  const find = openFind(sql)
   return {
-    /** @throws Refusal 401 for what was never made here: nobody is asked. */
+    /** @throws Refusal 401 for a token that was never made here, without a query */
     begin(token: string): TokenSession {
       if (!isApiToken(token)) throw badToken()
-      return { digest: digestOfToken(token), caller: nobody, toldAt: -Infinity, ...notYetSeen }
+      return { digest: digestOfToken(token), caller: nobody, notedAt: -Infinity, ...notYetSeen }
     },
 
-    /** @throws Refusal 401 for a token that is not, or no longer, anybody's, or has expired. */
-    async require(session: TokenSession): Promise<void> {
+    async read(session: TokenSession): Promise<Validity> {
       const now = performance.now()
-      const found = await look(session.digest)
-      if (!found || !(found.leftMs > 0)) throw badToken()
+      const found = await find(session.digest)
+      if (!found) return { isHeld: false, leftMs: 0 }
       if (session.caller === nobody) session.caller = callerOf(found)
-      believe(session, now, found.leftMs)
-      if (now < session.toldAt + toldEveryMs) return
-      session.toldAt = now
-      onUse(found.id)
+      if (now >= session.notedAt + notedEveryMs) {
+        session.notedAt = now
+        onUse(found.id)
+      }
+      return { isHeld: true, leftMs: found.leftMs }
     },
   }
 }
@@ -62,44 +60,32 @@ function callerOf({ id, userId, scopes, projects, serves }: Found): Caller {
   return { userId, token: { id, scope, projects: own, isService: true } }
 }
 
-/** Looks for tokens in the database, many in one query; undefined for one that does not hold. */
-const openLook = (sql: Sql) =>
+/** Finds tokens that hold, many in one query. */
+const openFind = (sql: Sql) =>
   batched({ keys: 500, slots: 2 }, async (digests: string[]) => {
     const rows = await sql<Found[]>`
       select q.n::int4 as n, t.id, t.user_id, t.scopes, t.projects, u.project_id as serves,
         extract(epoch from t.expires_at - now())::float8 * 1000 as left_ms
       from unnest(${digests}::text[]) with ordinality q(digest, n)
-      join api_tokens t on t.digest = q.digest
+      join api_tokens t on t.digest = q.digest and t.expires_at > now()
       join users u on u.id = t.user_id and u.token_version = t.version
       where u.project_id is null or exists (select from projects p
         join members m on m.project_id = p.id and m.user_id = u.id where p.id = u.project_id)`
     return byOrdinal(digests.length, rows)
   })
 
-/** How often uses are written down. */
-const useEveryMs = 1_000
-/** Tokens in one statement, at most. */
-const maxUses = 1_000
+/** How often the uses of tokens are written, and of how many tokens in one statement, at most. */
+const writtenEveryMs = 1_000
+const maxWritten = 1_000
 
-/** Writes down when tokens were last used, to the minute and after their requests, many in one statement. */
-export function openTokenUse(sql: Sql, log: Log) {
-  const used = new Set<string>()
-
-  async function write(): Promise<void> {
-    const ids = [...used].slice(0, maxUses)
-    if (ids.length === 0) return
+/** Writes when tokens were last used, to the minute and after their requests. The last second of a process may be lost. */
+export function openNoteUse(sql: Sql): (tokenId: string) => void {
+  const soon = (write: () => void) => setTimeout(write, writtenEveryMs).unref()
+  const note = batched({ keys: maxWritten, slots: 1, refuses: false, soon }, async (ids: string[]) => {
     await sql`
       update api_tokens set last_used_at = now() where id = any(${ids}::uuid[])
       and (last_used_at is null or last_used_at < now() - interval '1 minute')`
-    for (const id of ids) used.delete(id)
-  }
-
-  const stop = repeatedly(write, useEveryMs, log)
-  return {
-    note: (tokenId: string): void => void used.add(tokenId),
-    close: (): Promise<void> =>
-      stop()
-        .then(write)
-        .catch(() => {}), // the last minute may be lost
-  }
+    return ids
+  })
+  return (tokenId) => void note(tokenId).catch(() => {})
 }
