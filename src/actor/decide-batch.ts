@@ -1,4 +1,4 @@
-import type { Head, Unit } from '../commit/commit.ts'
+import type { Head, Unit } from '../commit/unit.ts'
 import { claimOf, isOwn, type Kept, nameOf, replay } from '../commit/idempotency.ts'
 import { Clock, newId } from '../ids.ts'
 import type { React } from '../log/rule.ts'

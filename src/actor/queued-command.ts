@@ -19,32 +19,24 @@ export interface QueuedCommand<T = unknown> {
   readonly otherProjectId?: string
   readonly caller: Caller
   readonly needs?: Needs
-  /** The caller's Idempotency-Key; the reply is kept with the commit. */
   readonly guard?: Guard
-  /** Ids that the client made for new things: claimed with the commit. */
+  /** Made by the client for new things: claimed with the commit. */
   readonly ownIds?: string[]
-  /** How many writes the command is, if more than one. */
+  /** The number of writes, if more than one. */
   readonly weight?: number
-  /** The project is new: there is nothing to load. */
+  /** The project is new. */
   readonly opens?: boolean
-  /** When to give up, on the clock of performance.now(). */
+  /** On the clock of performance.now(), as `since`. */
   readonly deadline: number
   /** Whether `recall` can answer: false where the reply is kept under an Idempotency-Key instead. */
   readonly isRecallable: boolean
-  /**
-   * Checks role and scope on a state that holds only the roles, before the rows in `needs` are loaded.
-   * @throws Refusal 404 for a stranger, 403
-   */
+  /** Checks role and scope, before the rows in `needs` are loaded. @throws Refusal 404 for a stranger, 403 */
   authorize(state: ProjectState, other: ProjectState): void
-  /**
-   * Pure. `other` is the second project's state, if one was named.
-   * @throws Refusal to change nothing
-   */
+  /** Pure. `other` is the second project's state, if one was named. @throws Refusal to change nothing */
   decide(clock: Clock, state: ProjectState, other: ProjectState): Decision<T>
   /** The answer once more, from the command's first event in the log. */
   recall(event: StoredEvent, state: ProjectState): T | undefined
-
-  // Set by the actor, for each attempt again.
+  // Set by the actor, for each attempt:
   past?: ToldPast
   /** Ids of `ownIds` that something else got meanwhile. */
   claimed?: string[]
@@ -52,8 +44,6 @@ export interface QueuedCommand<T = unknown> {
   rejection?: Refusal
   outcome?: unknown
   isRejected?: boolean
-
-  /** When the command was queued, on the clock of performance.now(). */
   since: number
   resolve(answer: T): void
   reject(reason: unknown): void

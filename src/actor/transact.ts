@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Commit, Outcome, Unit } from '../commit/commit.ts'
+import type { Commit, Outcome } from '../commit/commit.ts'
+import type { Unit } from '../commit/unit.ts'
 import type { React } from '../log/rule.ts'
 import type { Hits } from '../metrics/counts.ts'
 import { isPassing } from '../postgres/errors.ts'

@@ -6,7 +6,7 @@ import { model } from '../model/model.ts'
 import type { View } from '../model/view.ts'
 import { operationSchema } from './operation-schema.ts'
 
-/** One of many writes: a command's own input, and what is said beside it. */
+/** One of many writes: a command's own input, with a name and conditions. */
 export interface Operation extends Record<string, unknown> {
   op: string
   as?: string
@@ -14,7 +14,6 @@ export interface Operation extends Record<string, unknown> {
   was?: Record<string, unknown>
 }
 
-/** A command as an operation of a batch. */
 export interface Kind {
   command: Command
   noun: Entity
@@ -30,8 +29,7 @@ export type Kinds = ReadonlyMap<string, Kind>
 /** What is done to rows inside one project: not what makes or ends it, nor integrations, nor the service's own work. */
 const isInside = (command: Command<never>): boolean =>
   command.at.kind !== 'new' &&
-  command.least !== 'OWNER' &&
-  command.least !== 'nobody' &&
+  !['OWNER', 'nobody'].includes(command.least) &&
   (model().entities[nounOf(command)]?.load ?? 'on demand') !== 'on demand'
 
 const nounOf = ({ noun }: Command<never>) => noun as Entity
@@ -51,6 +49,6 @@ export function kindsOf(commands: Command<never>[]): Kinds {
   return new Map(kinds)
 }
 
-/** What an operation changes: the member, task … that its input names. */
+/** The id of the member, task … that an operation changes. */
 export const subjectOf = ({ noun }: Kind, input: Record<string, unknown>): string | undefined =>
   (input[`${noun}Id`] ?? input.id) as string | undefined

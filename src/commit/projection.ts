@@ -6,11 +6,9 @@ import { namesOf } from './lists.ts'
 
 // Parts of the commit statement: they write the rows that its events leave.
 
-/** What the event of a row says of it already. */
 const told: Record<string, string> = { id: 'f."entityId"', projectId: 'f."projectId"', eventId: 'f.id' }
 const valueOf = ({ key }: Column) => told[key] ?? `r."${key}"`
 
-/** The rows of an entity that end like this, as they are in the end. */
 function rowsOf(entity: Entity, how: string): string {
   const others = columnsOf(definitionOf(entity).table).filter(({ key }) => !(key in told))
   const record = others.map(({ key, type }) => `"${key}" ${type}`).join(', ')
@@ -21,15 +19,15 @@ function rowsOf(entity: Entity, how: string): string {
   return `${from} as r(${record}) where f.entity = '${entity}' and f.how = '${how}'`
 }
 
-const inserted = (entity: Entity, how: string) => {
-  const columns = columnsOf(definitionOf(entity).table)
-  return `insert into ${getTableName(definitionOf(entity).table)} as t (${namesOf(columns)})
-    select ${columns.map(valueOf).join(', ')} from ${rowsOf(entity, how)}`
+function inserted(entity: Entity, how: string): string {
+  const { table } = definitionOf(entity)
+  return `insert into ${getTableName(table)} as t (${namesOf(columnsOf(table))})
+    select ${columnsOf(table).map(valueOf).join(', ')} from ${rowsOf(entity, how)}`
 }
 
 export const add = (entity: Entity) => `add_${entity} as (${inserted(entity, 'add')})`
 
-/** In the order of ids, as who removes such rows goes. One of another task has only the id in common: null is refused. */
+/** In the order of ids, as the worker that removes such rows. A row of another task is rejected by the null. */
 export const put = (entity: ChildOfTask) => {
   const others = columnsOf(definitionOf(entity).table).filter(({ key }) => key !== 'id' && key !== 'taskId')
   const assignments = others.map(({ name }) => `${name} = excluded.${name}`).join(', ')
@@ -40,12 +38,8 @@ export const put = (entity: ChildOfTask) => {
 export const set = (entity: Entity) => {
   const { table, untold = [] } = definitionOf(entity)
   const others = columnsOf(table).filter(({ key }) => key !== 'id')
-  const value = (column: Column) => {
-    const { key, name } = column
-    return untold.includes(key)
-      ? `case when u.fields ? '${key}' then r."${key}" else t.${name} end`
-      : valueOf(column)
-  }
+  const kept = ({ key, name }: Column) => `case when u.fields ? '${key}' then r."${key}" else t.${name} end`
+  const value = (column: Column) => (untold.includes(column.key) ? kept(column) : valueOf(column))
   const assignments = others.map((column) => `${column.name} = ${value(column)}`).join(', ')
   return `set_${entity} as (update ${getTableName(table)} t set ${assignments}
     from ${rowsOf(entity, 'set')} and t.id = f."entityId")`

@@ -1,8 +1,10 @@
 import { LRUCache } from 'lru-cache'
+import type { MemberRow, ProjectRow } from '../../drizzle/rows.ts'
+import type { Moved } from '../followers/hints.ts'
 import type { StoredEvent } from '../model/events.ts'
 import { lengthOf } from '../model/model.ts'
 import type { Versioned } from '../reads/versions.ts'
-import type { Unit } from './commit.ts'
+import type { Unit } from './unit.ts'
 
 /** The last events that were committed of one project, without a gap. */
 interface Tail {
@@ -111,3 +113,19 @@ const isPlain = ({ entity, type }: StoredEvent): boolean =>
 /** About how much memory it takes: its texts two bytes a character. */
 const weigh = ({ entity, before, after }: StoredEvent): number =>
   2_000 + 2 * (lengthOf(entity, before ?? {}) + lengthOf(entity, after ?? {}))
+
+/** The projects that a commit moved, and the users whom it brought into them: it makes projects visible to those. */
+export function movedBy({ heads, events }: Pick<Unit, 'heads' | 'events'>): Moved[] {
+  const coming = events.filter(bringsSomebody)
+  if (coming.length === 0) return heads
+  return heads.map(({ projectId, version }) => {
+    const own = coming.filter((event) => event.projectId === projectId)
+    return { projectId, version, comers: own.map(comerOf) }
+  })
+}
+
+const bringsSomebody = ({ entity, before, after }: StoredEvent): boolean =>
+  before === null && after !== null && (entity === 'project' || entity === 'member')
+
+const comerOf = ({ entity, after }: StoredEvent): string =>
+  entity === 'project' ? (after as ProjectRow).ownerId : (after as MemberRow).userId

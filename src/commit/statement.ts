@@ -3,11 +3,12 @@ import type { PgTable } from 'drizzle-orm/pg-core'
 import { idempotencyKeys } from '../../drizzle/schema/idempotency.ts'
 import { outbox } from '../../drizzle/schema/jobs.ts'
 import { events } from '../../drizzle/schema/log.ts'
-import type { ChildOfTask, Entity } from '../model/entities.ts'
+import type { Entity } from '../model/entities.ts'
 import { model } from '../model/model.ts'
 import { type Column, columnsOf } from '../postgres/columns.ts'
 import { keysOf, listsOf, namesOf, rowsFrom } from './lists.ts'
 import { add, cut, put, set } from './projection.ts'
+import { type Batch, hasUntold, type How, type Unit } from './unit.ts'
 
 /** What a batch contains beside the versions: the statement touches only these tables. */
 export interface Shape {
@@ -15,28 +16,58 @@ export interface Shape {
   joint: boolean
   /** Some project is new. */
   opens: boolean
-  adds: Entity[]
-  /** Of what may stand already: rows go some time after the task that they hang on. */
-  puts: ChildOfTask[]
-  sets: Entity[]
-  cuts: Entity[]
+  /** How rows of which entities are written: `add task`. */
+  writes: string[]
   /** Some rows have columns that no event holds. */
   untold: boolean
   jobs: boolean
   kept: boolean
 }
 
-/** The rows that a batch contains, each with its unit's number. */
-export interface Batch {
-  heads: object[]
-  facts: object[]
-  untold: object[]
-  jobs: object[]
-  kept: object[]
+const parts = { add, put, set, cut }
+
+/** All writes that a batch may contain, in the order of the statement. */
+const allWrites = () =>
+  Object.keys(parts).flatMap((how) =>
+    (how === 'put' ? model().ofTask : model().all).map(({ name }) => `${how} ${name}`).sort(),
+  )
+
+export function shapeOf(units: Unit[], { heads, facts, jobs, kept }: Batch): Shape {
+  const writes = new Set(facts.map(({ how, entity }) => how && `${how} ${entity}`))
+  return {
+    joint: heads.length > units.length,
+    opens: heads.some(({ expected }) => expected === 0),
+    writes: allWrites().filter((one) => writes.has(one)),
+    untold: facts.some(({ entity }) => hasUntold(entity)),
+    jobs: jobs.length > 0,
+    kept: kept.length > 0,
+  }
 }
 
-const column = (key: string, type: string): Column => ({ key, name: key, type })
-const unit = column('unit', 'int')
+/** The shape that fits every batch: it costs a batch the more, the less the batch contains. */
+function widest({ joint, untold }: Shape): Shape {
+  const writes = allWrites().filter((one) => untold || !hasUntold(one.slice(4) as Entity))
+  return { joint, opens: true, writes, untold, jobs: true, kept: true }
+}
+
+export type Choose = (shape: Shape) => { shape: Shape; text: string }
+
+/**
+ * Chooses the statement for a batch. Each is prepared once on each connection, for good and at about 0.4 MiB there, and
+ * batches have a hundred thousand shapes: the first `most` get a statement of their own.
+ */
+export function openShapes(most: number): Choose {
+  const texts = new Map<string, string>()
+  return (asked) => {
+    const hasOwn = texts.has(JSON.stringify(asked)) || texts.size < most
+    const shape = hasOwn ? asked : widest(asked)
+    const key = JSON.stringify(shape)
+    const text = texts.get(key) ?? commitStatement(shape)
+    texts.set(key, text)
+    return { shape, text }
+  }
+}
+
 /** What has a default is left to the database: when a row came is judged by its clock too. */
 const givenOf = (table: PgTable) => columnsOf(table).filter(({ hasDefault }) => !hasDefault)
 
@@ -46,11 +77,11 @@ const oneOf = (names: string[]) => `entity in (${names.map((name) => `'${name}'`
 const taskOfEvent = () => `case when entity = 'task' then "entityId"
     when ${oneOf(model().ofTask.map(({ name }) => name))} then (coalesce(after, before) ->> 'taskId')::uuid end`
 
-const log = () => `logged as (insert into events (${namesOf(logged)}, task_id)
-     select ${keysOf(logged)}, ${taskOfEvent()} from fact)`
-
 /** Rows with columns that no event holds go into `told` alone. */
-function logWithTold(): string {
+function log(untold: boolean): string {
+  if (!untold)
+    return `logged as (insert into events (${namesOf(logged)}, task_id)
+     select ${keysOf(logged)}, ${taskOfEvent()} from fact)`
   const isTold = oneOf(model().all.flatMap(({ name, untold }) => (untold ? [name] : [])))
   const values = logged.map(({ key }) =>
     key === 'before' || key === 'after' ? `case when not ${isTold} then ${key} end` : `"${key}"`,
@@ -60,29 +91,25 @@ function logWithTold(): string {
        case when ${isTold} then jsonb_build_object('before', before, 'after', after) end from fact)`
 }
 
+const given = (types: Record<string, string>): Column[] =>
+  Object.entries({ unit: 'int', ...types }).map(([key, type]) => ({ key, name: key, type }))
+
 const columns = {
-  heads: [
-    unit,
-    column('projectId', 'uuid'),
-    column('expected', 'bigint'),
-    column('expectedEventId', 'uuid'),
-    column('version', 'bigint'),
-    column('lastNumber', 'int'),
-    column('lastEventId', 'uuid'),
-  ],
-  facts: [unit, column('how', 'text'), ...logged],
-  untold: [unit, column('entityId', 'uuid'), column('fields', 'jsonb')],
-  jobs: [unit, ...givenOf(outbox)],
-  kept: [unit, ...givenOf(idempotencyKeys)],
+  heads: given({
+    ...{ projectId: 'uuid', expected: 'bigint', expectedEventId: 'uuid' },
+    ...{ version: 'bigint', lastNumber: 'int', lastEventId: 'uuid' },
+  }),
+  facts: [...given({ how: 'text' }), ...logged],
+  untold: given({ entityId: 'uuid', fields: 'jsonb' }),
+  jobs: [...given({}), ...givenOf(outbox)],
+  kept: [...given({}), ...givenOf(idempotencyKeys)],
 }
 
 /** What the statement for a shape takes, in its order. */
-const partsOf = ({ untold, jobs, kept }: Shape): (keyof Batch)[] => [
-  ...(['heads', 'facts'] as const),
-  ...(untold ? (['untold'] as const) : []),
-  ...(jobs ? (['jobs'] as const) : []),
-  ...(kept ? (['kept'] as const) : []),
-]
+const partsOf = (shape: Shape) =>
+  (Object.keys(columns) as (keyof Batch)[]).filter(
+    (part) => part === 'heads' || part === 'facts' || shape[part],
+  )
 
 /** The parameters of the statement for a shape. */
 export const parametersOf = (shape: Shape, batch: Batch): string[] =>
@@ -98,17 +125,14 @@ export const parametersOf = (shape: Shape, batch: Batch): string[] =>
  * `after` of each row's last event: the tables are a projection of the very same facts.
  * Answers the numbers of the units that won, in one text.
  */
-export function commitStatement(shape: Shape): string {
-  const { joint, opens, adds, puts, sets, cuts, untold, jobs, kept } = shape
+function commitStatement(shape: Shape): string {
+  const { joint, opens, writes, untold, jobs, kept } = shape
   return [
     ...(joint ? claimJointly : opens ? claimAndOpen : claim),
     `fact as materialized (${rowsOfWinners(shape, 'facts')})`,
-    untold ? logWithTold() : log(),
+    log(untold),
     ...(untold ? [`untold as materialized (${rowsOfWinners(shape, 'untold')})`] : []),
-    ...adds.map(add),
-    ...puts.map(put),
-    ...sets.map(set),
-    ...cuts.map(cut),
+    ...writes.map((one) => parts[one.slice(0, 3) as How](one.slice(4) as never)),
     ...(jobs ? [insert('posted', outbox, rowsOfWinners(shape, 'jobs'))] : []),
     ...(kept ? [insert('noted', idempotencyKeys, rowsOfWinners(shape, 'kept'))] : []),
   ]

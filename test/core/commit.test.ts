@@ -1,6 +1,7 @@
 import '../../modules/modules.ts'
 import { expect, test } from 'bun:test'
-import { openCommit, type Unit } from '../../src/commit/commit.ts'
+import { openCommit } from '../../src/commit/commit.ts'
+import type { Unit } from '../../src/commit/unit.ts'
 import { newId, nilId } from '../../src/ids.ts'
 import { noCommits } from '../../src/metrics/counts.ts'
 import { unreached } from '../../src/postgres/errors.ts'

@@ -3,8 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { model } from '../../modules/modules.ts'
 import { sorts } from '../../modules/tasks/list-query.ts'
 import { priorities, statuses } from '../../modules/tasks/schema.ts'
-import { openShapes } from '../../src/commit/shapes.ts'
-import { parametersOf } from '../../src/commit/statement.ts'
+import { openShapes, parametersOf } from '../../src/commit/statement.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { writeCursor } from '../../src/reads/pages.ts'
 import { type Body, invite, make, register } from '../support/client.ts'
@@ -99,7 +98,9 @@ test('commits of whatever is written together leave a connection small', async (
     const [adds, sets, cuts] = [some(n >> 10), some((n >> 5) & 31), some(n & 31)]
     const beside = { untold, jobs: n % 5 > 2, kept: n % 7 > 3 }
     const puts = children.filter((_, i) => n & (4 << i))
-    const asked = { joint: n % 3 === 0, opens: n % 2 > 0, adds, puts, sets, cuts, ...beside }
+    const named = { add: adds, put: puts, set: sets, cut: cuts }
+    const writes = Object.entries(named).flatMap(([how, names]) => names.map((name) => `${how} ${name}`))
+    const asked = { joint: n % 3 === 0, opens: n % 2 > 0, writes, ...beside }
     const { shape, text } = choose(asked)
     texts.add(text)
     const none = parametersOf(shape, { heads: [], facts: [], untold: [], jobs: [], kept: [] })

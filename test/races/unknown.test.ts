@@ -1,6 +1,7 @@
 import '../../modules/modules.ts'
 import { expect, test } from 'bun:test'
-import type { Outcome, Unit } from '../../src/commit/commit.ts'
+import type { Outcome } from '../../src/commit/commit.ts'
+import type { Unit } from '../../src/commit/unit.ts'
 import type { QueuedCommand } from '../../src/actor/queued-command.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
 import { State } from '../../src/actor/state.ts'
