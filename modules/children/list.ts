@@ -1,4 +1,4 @@
-import { Parameters } from '../../src/schema/input.ts'
+import { Input } from '../../src/schema/input.ts'
 import type { Query, Reading } from '../../src/commands/query.ts'
 import type { Caller } from '../../src/identity/rights.ts'
 import { isId } from '../../src/ids.ts'
@@ -31,7 +31,7 @@ export function childList<E extends Entity>(
   const pastOf = isOfTask ? asOfTask() : { asOf: AsOfParameter() }
   return {
     about,
-    input: Parameters({ limit: Limit(50, 200), cursor: Cursor(), ...pastOf }),
+    input: Input({ limit: Limit(50, 200), cursor: Cursor(), ...pastOf }),
     shows: entity.view,
     isList: true,
     refuses: [...(isOfTask ? [withoutAsOf()] : []), ...services.moments.refuses, notFound(noun)],

@@ -1,5 +1,5 @@
 import { Kind, type Static, Type, TypeRegistry } from '@sinclair/typebox'
-import { Parameters } from '../../src/schema/input.ts'
+import { Input } from '../../src/schema/input.ts'
 import type { EventType } from '../../src/model/entities.ts'
 import { Limit, readLimit } from '../../src/reads/pages.ts'
 import { isCount } from '../../src/schema/text.ts'
@@ -45,7 +45,7 @@ export const EventTypes = () =>
     }),
   )
 
-export const EventsQuery = Parameters({
+export const EventsQuery = Input({
   after: Count(mostSeq, 'A whole number: the seq of the last event that is known, 0 for none', 41),
   limit: Limit(100, 500),
   wait: Count(

@@ -1,5 +1,5 @@
 import { Kind, type Static, Type, TypeRegistry } from '@sinclair/typebox'
-import { Parameters } from '../../src/schema/input.ts'
+import { Input } from '../../src/schema/input.ts'
 import { canonicalId, isId } from '../../src/ids.ts'
 import { Cursor, isIdPart, Limit, readCursor, readLimit } from '../../src/reads/pages.ts'
 import type { Entity } from '../../src/model/entities.ts'
@@ -17,9 +17,9 @@ TypeRegistry.Set('DocketUserId', (_schema, value) => isSomeId(value))
 const Only = (kind: string, description: string, example: string) =>
   Type.Optional(Type.Unsafe<string>({ [Kind]: kind, type: 'string', description, examples: [example] }))
 
-export const TaskHistoryQuery = Parameters({ limit: Limit(50, 200), cursor: Cursor() })
+export const TaskHistoryQuery = Input({ limit: Limit(50, 200), cursor: Cursor() })
 
-export const ProjectHistoryQuery = Parameters({
+export const ProjectHistoryQuery = Input({
   entity: Only(
     'DocketEntity',
     `${model.names.join(', ')}, or the id of one: what the events are about`,

@@ -2,7 +2,7 @@ import { notFound } from '../../src/wire/refusals.ts'
 import { AsOfParameter, type Moment } from '../../src/log/as-of.ts'
 import { Cursor, Limit, idPage, pageOf } from '../../src/reads/pages.ts'
 import { etagOf, notModified, page, pathOf, tagged } from '../../src/wire/answers.ts'
-import { Parameters } from '../../src/schema/input.ts'
+import { Input } from '../../src/schema/input.ts'
 import type { Query, Reading } from '../../src/commands/query.ts'
 import { requireSeen } from '../../src/reads/lookups.ts'
 import type { Services } from '../../src/services.ts'
@@ -23,7 +23,7 @@ function openList({ database: { reads: sql }, serve }: Services): Query {
   const pageEtag = openPageEtags(sql)
   return {
     about: 'Those the caller owns or is a member of, oldest first.',
-    input: Parameters({ limit: Limit(1_000, 1_000), cursor: Cursor() }),
+    input: Input({ limit: Limit(1_000, 1_000), cursor: Cursor() }),
     shows: projectView,
     isList: true,
     async read({ request, caller, query }) {
@@ -49,7 +49,7 @@ function openGet(services: Services): Query {
   const see = openSeeProject(database.reads, versions)
   return {
     about: 'With its owner, as they are called now.',
-    input: Parameters({ asOf: AsOfParameter() }),
+    input: Input({ asOf: AsOfParameter() }),
     refuses: [...moments.refuses, notFound('Project')],
     shows: projectView,
     async read({ request, caller, params: { id = '' }, query: { asOf } }) {

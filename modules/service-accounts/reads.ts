@@ -1,4 +1,4 @@
-import { Parameters } from '../../src/schema/input.ts'
+import { Input } from '../../src/schema/input.ts'
 import { adminQuery, type Query } from '../../src/commands/query.ts'
 import { isId } from '../../src/ids.ts'
 import type { Sql } from '../../src/postgres/database.ts'
@@ -24,7 +24,7 @@ const serviceAccountsOf = (sql: Sql, projectId: string, page: Page) => sql<Servi
 export function serviceAccountReads({ database: { reads: sql }, findRole, serve }: Services) {
   const list: Query = {
     about: 'Oldest first. They are among the members too.',
-    input: Parameters({ limit: Limit(50, 200), cursor: Cursor() }),
+    input: Input({ limit: Limit(50, 200), cursor: Cursor() }),
     shows: serviceAccountView,
     isList: true,
     refuses: [notFound('Project')],

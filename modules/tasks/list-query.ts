@@ -1,6 +1,6 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
 import { type Static, Type } from '@sinclair/typebox'
-import { IdOf, Parameters } from '../../src/schema/input.ts'
+import { IdOf, Input } from '../../src/schema/input.ts'
 import { AsOfParameter } from '../../src/log/as-of.ts'
 import type { Caller } from '../../src/identity/rights.ts'
 import { badRequest } from '../../src/wire/refusals.ts'
@@ -28,7 +28,7 @@ export interface TaskFilter {
   after: (string | null)[] | null
 }
 
-export const ListTasksQuery = Parameters({
+export const ListTasksQuery = Input({
   projectId: Type.Optional(IdOf('project')),
   status: Type.Optional(Status),
   priority: Type.Optional(Priority),

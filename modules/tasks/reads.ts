@@ -5,7 +5,7 @@ import { pageOf } from '../../src/reads/pages.ts'
 import { etagAt } from '../../src/reads/versions.ts'
 import { digested, etagOf, page, pathOf } from '../../src/wire/answers.ts'
 import { pinned } from '../../src/log/as-of.ts'
-import { Parameters } from '../../src/schema/input.ts'
+import { Input } from '../../src/schema/input.ts'
 import type { Query } from '../../src/commands/query.ts'
 import type { Services } from '../../src/services.ts'
 import { listTasks, lookedAt } from './list.ts'
@@ -60,7 +60,7 @@ function openGet(services: Services, seeTask: SeeTask): Query {
   const findTask = openTasks(database.reads)
   return {
     about: 'Its subtasks and comments are lists of their own.',
-    input: Parameters(asOfTask()),
+    input: Input(asOfTask()),
     refuses: [withoutAsOf(), ...moments.refuses, notFound('Task')],
     shows: taskView,
     async read(reading) {

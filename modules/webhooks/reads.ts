@@ -3,7 +3,7 @@ import { isId, lastId } from '../../src/ids.ts'
 import type { View } from '../../src/model/view.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { Cursor, cut, idPage, Limit, pageOf } from '../../src/reads/pages.ts'
-import { Parameters } from '../../src/schema/input.ts'
+import { Input } from '../../src/schema/input.ts'
 import type { Services } from '../../src/services.ts'
 import { digested, etagOf, tagged } from '../../src/wire/answers.ts'
 import { deliveriesOf, deliveryView } from './deliveries.ts'
@@ -30,7 +30,7 @@ export async function webhookAt(
   return webhook
 }
 
-const paged = { input: Parameters({ limit: Limit(50, 200), cursor: Cursor() }), isList: true }
+const paged = { input: Input({ limit: Limit(50, 200), cursor: Cursor() }), isList: true }
 
 /** A page by id, of rows of which there may be one more than its limit. */
 const pageById = <R extends { id: string }>(request: Request, rows: R[], limit: number, { of }: View<R>) =>

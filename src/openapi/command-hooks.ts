@@ -1,9 +1,8 @@
-import type { TSchema } from '@sinclair/typebox'
 import type { Declared } from '../commands/command.ts'
 import { nounAt } from '../commands/decide.ts'
 import type { Entity } from '../model/entities.ts'
 import { notReferred, referencesOf } from '../model/references.ts'
-import { Body, Input, Parameters } from '../schema/input.ts'
+import { Body, Input } from '../schema/input.ts'
 import { boundToken, roleNeeded, suffices } from '../identity/rights.ts'
 import { Message, sampleId } from '../schema/answer.ts'
 import { named, nameOf } from '../schema/named.ts'
@@ -11,7 +10,7 @@ import { notFound, type Refusal } from '../wire/refusals.ts'
 import { inPath, keysOfBody } from '../commands/read-input.ts'
 import { operation } from './operation.ts'
 
-/** What Elysia and the document know of a command at a path: its body, and all that is said of it. */
+/** What Elysia and the document know of a command at a path. */
 export function commandHooks<Row>(path: string, command: Declared<never, Row>, summary: string) {
   const { about, callers, isSecret, least, madeAt, name, status } = command
   const { id, tag } = command.called ?? { id: operationId(name), tag: `${nounOf(name)}s` }
@@ -19,32 +18,23 @@ export function commandHooks<Row>(path: string, command: Declared<never, Row>, s
   const body = bodyOf(command, given, capital(id))
   const takes = least === 'EDITOR' || least === 'ADMIN' ? `Takes the role ${least}.` : ''
   const where = Object.fromEntries(given.map(([, key]) => [key, sampleId]))
-  return {
-    ...(body && { jsonBody: kindOf(body), body }),
-    ...(!body && { parse: 'none' as const }),
-    ...operation({
-      id,
-      tag,
-      summary,
-      open: callers === 'anyone',
-      scope: callers ? undefined : command.scope,
-      description: [about, takes].filter(Boolean).join(' '),
-      does: command.does ?? (status === 201 ? 'add' : 'change'),
-      body,
-      query: queryOf(command),
-      answers: {
-        status,
-        description: command.done ?? done[status],
-        ...shownBy(command),
-        secret: isSecret,
-        madeAt: madeAt?.(sampleId, where as never),
-      },
-      refuses: refusalsOf(command),
-    }),
-  }
+  return operation({
+    ...{ id, tag, summary, body },
+    open: callers === 'anyone',
+    scope: callers ? undefined : command.scope,
+    description: [about, takes].filter(Boolean).join(' '),
+    does: command.does ?? (status === 201 ? 'add' : 'change'),
+    query: queryOf(command),
+    answers: {
+      status,
+      description: command.done ?? done[status],
+      ...shownBy(command),
+      secret: isSecret,
+      madeAt: madeAt?.(sampleId, where as never),
+    },
+    refuses: refusalsOf(command),
+  })
 }
-
-const kindOf = (body: TSchema): 'optional' | 'required' => (body.default ? 'optional' : 'required')
 
 const done = { 200: 'Done: as it is now', 201: 'Made', 202: 'Done', 204: 'Done' }
 
@@ -62,14 +52,13 @@ function bodyOf<Row>(command: Declared<never, Row>, given: [string, string][], n
   if (keys.length === 0) return undefined
   const { examples } = input // of a body of which not all may be said at once
   const own = { ...Input(fields), ...(examples && { examples }) }
-  return named(name, shows?.untagged ? own : Body(fields, shows?.schema ?? nothing))
+  return named(name, shows?.untagged ? own : Body(fields, shows?.schema ?? Input({})))
 }
 
-const nothing = Input({})
 const queryOf = <Row>({ input, inQuery }: Declared<never, Row>) =>
-  inQuery && Parameters(Object.fromEntries(inQuery.map((key) => [key, input.properties[key]!])))
+  inQuery && Input(Object.fromEntries(inQuery.map((key) => [key, input.properties[key]!])))
 
-/** What its rule says it refuses, and what every command at such a place does. */
+/** The errors of its rule, and those of every command at such a place. */
 function refusalsOf<Row>({ name, input, at, into, least, ...own }: Declared<never, Row>): Refusal[] {
   const fields = referencesOf(name.slice(0, name.indexOf('.')) as Entity) ?? []
   const referred = fields.filter((field) => field.name in input.properties).map(notReferred)

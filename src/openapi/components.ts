@@ -1,18 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { nameOf } from '../schema/named.ts'
-import { shortened } from './nullable.ts'
 
-interface Document {
-  components?: object
-}
-
-/**
- * Takes each named schema out of a document, and leaves a reference wherever it stood.
- * @throws Error when two have one name
- */
-export function componentsOf<T extends Document>(
-  document: T,
-): { whole: T; schemas: Record<string, unknown> } {
+/** Replaces each named schema of a document by a reference. @throws Error when two have one name */
+export function componentsOf<T extends { components?: object }>(document: T) {
   const schemas = new Map<string, object>()
 
   function refer(value: unknown): unknown {
@@ -30,4 +20,17 @@ export function componentsOf<T extends Document>(
   const whole = refer(document) as T
   const sorted = [...schemas].sort(([a], [b]) => (a < b ? -1 : 1))
   return { whole, schemas: Object.fromEntries(sorted) }
+}
+
+interface Schema {
+  type?: unknown
+  anyOf?: Schema[]
+}
+
+/** `string | null` as one schema of two types: generators show no choice between two schemas. */
+function shortened<T extends object>(schema: T): T {
+  const { anyOf, ...rest } = schema as Schema
+  const [first, second, ...others] = anyOf ?? []
+  if (typeof first?.type !== 'string' || second?.type !== 'null' || others.length > 0) return schema
+  return { ...first, ...rest, type: [first.type, 'null'] } as object as T
 }

@@ -4,10 +4,9 @@ import { componentsOf } from './components.ts'
 import { requestExample } from './example.ts'
 import { headers } from './headers.ts'
 import { type Parameter, parametersOf, type Responses, shared } from './parameters.ts'
-import { generalName, notModified, refusalAnswer } from './refusals.ts'
+import { generalAnswers } from './refusals.ts'
 
 interface Operation {
-  operationId: string
   parameters?: Parameter[]
   requestBody?: { content: Record<string, { schema: TSchema }> }
   responses: Responses
@@ -18,7 +17,7 @@ export interface OpenApiDocument {
   paths: Record<string, Record<string, Operation>>
 }
 
-/** The plugin's document with what it cannot know, each part that many operations have in one place. */
+/** Completes the plugin's document, with components for what operations share. */
 export function finished(document: OpenApiDocument, generalRefusals: Refusal[][]): object {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, one]) => ({ path, method, ...operationOf(path, one) })),
@@ -29,19 +28,9 @@ export function finished(document: OpenApiDocument, generalRefusals: Refusal[][]
     const known = one.parameters.map(parameters.refer)
     paths[path] = { ...paths[path], [method]: { ...one, parameters: known } }
   }
-  const responses = Object.fromEntries(
-    generalRefusals.map((refusals) => [generalName(refusals[0]!.status), refusalAnswer(refusals)]),
-  )
-  const components = {
-    responses: { NotModified: notModified, ...responses },
-    headers,
-    parameters: parameters.named,
-  }
-  const { schemas, whole } = componentsOf({
-    ...document,
-    paths,
-    components: { ...document.components, ...components },
-  })
+  const responses = generalAnswers(generalRefusals)
+  const components = { ...document.components, responses, headers, parameters: parameters.named }
+  const { schemas, whole } = componentsOf({ ...document, paths, components })
   return { ...whole, components: { ...whole.components, schemas } }
 }
 

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { nameOf } from '../schema/named.ts'
 
 export interface Parameter {
@@ -8,10 +9,9 @@ export interface Parameter {
   schema: Record<string, unknown>
 }
 
-/** What an operation answers, by the status. */
 export type Responses = Record<string, { content?: object }>
 
-/** Headers that an operation understands, told by the statuses it answers. */
+/** Request headers, by the response status that an operation with them has. */
 const understood: Record<string, Parameter> = {
   304: header('If-None-Match', 'The ETag of an earlier answer: 304 when it still holds'),
   412: header('If-Match', 'The ETag that the resource must still have, whatever people are called by now'),
@@ -22,7 +22,7 @@ const understood: Record<string, Parameter> = {
   ),
 }
 
-/** What is a page or a stream, as it is asked for, goes on where its reader was cut. */
+/** A page or a stream, as the caller accepts. */
 const isEither = ({ 200: done }: Responses): boolean =>
   ['application/json', 'text/event-stream'].every((type) => type in (done?.content ?? {}))
 const lastEventId = header(
@@ -35,7 +35,7 @@ function header(name: string, description: string, bounds = {}): Parameter {
   return { name, in: 'header', required: false, description, schema: { type: 'string', ...bounds } }
 }
 
-/** An operation's parameters: what the plugin knows of path and query, and the headers. */
+/** The parameters of path and query that the plugin knows, and the headers. */
 export const parametersOf = (path: string, known: Parameter[], responses: Responses): Parameter[] => [
   ...known.map((one) => (one.in === 'path' ? pathParameter(path, one.name) : queryParameter(one))),
   ...Object.entries(understood).flatMap(([status, one]) => (status in responses ? [one] : [])),
@@ -43,45 +43,32 @@ export const parametersOf = (path: string, known: Parameter[], responses: Respon
 ]
 
 function pathParameter(path: string, name: string): Parameter {
-  const what = new RegExp(`(\\w+)s/\\{${name}\\}`).exec(path)?.[1]
-  const schema = { type: 'string', format: 'uuid' }
-  return {
-    name,
-    in: 'path',
-    required: true,
-    description: `The id of ${/^[aeiou]/.test(what ?? '') ? 'an' : 'a'} ${what}`,
-    schema,
-  }
+  const what = new RegExp(`(\\w+)s/\\{${name}\\}`).exec(path)?.[1] ?? ''
+  const description = `The id of ${/^[aeiou]/.test(what) ? 'an' : 'a'} ${what}`
+  return { name, in: 'path', required: true, description, schema: { type: 'string', format: 'uuid' } }
 }
 
 /** Without example values: the UI would fill them in and send them. */
-function queryParameter({
-  name,
-  required,
-  description,
-  schema: { fallback, ...schema },
-}: Parameter): Parameter {
-  const told = {
-    ...schema,
+function queryParameter({ name, required, description, schema: given }: Parameter): Parameter {
+  const { fallback, ...own } = given
+  const schema = {
+    ...own,
     ...(fallback !== undefined && { default: fallback }),
-    ...(nameOf(schema) && { description }),
+    ...(nameOf(own) && { description }),
   }
-  return { name, in: 'query', required, description, schema: told }
+  return { name, in: 'query', required, description, schema }
 }
 
-/** The parameters that several operations have, by a name of their own, and how an operation refers to one. */
+/** Parameters of several operations, as components, and what an operation has instead of one. */
 export function shared(all: Parameter[]) {
   const uses = Map.groupBy(all, (one) => JSON.stringify(one))
-  const named = new Map<string, Parameter>()
-  for (const [one, ...others] of uses.values()) {
-    if (one && others.length > 0 && !named.has(componentName(one))) named.set(componentName(one), one)
+  const named: Record<string, Parameter> = {}
+  for (const [one, ...others] of uses.values()) if (others.length > 0) named[componentName(one!)] ??= one!
+  const refer = (one: Parameter): object => {
+    const name = componentName(one)
+    return isDeepStrictEqual(named[name], one) ? { $ref: `#/components/parameters/${name}` } : one
   }
-  const isShared = (one: Parameter) => JSON.stringify(named.get(componentName(one))) === JSON.stringify(one)
-  return {
-    named: Object.fromEntries(named),
-    refer: (one: Parameter): object =>
-      isShared(one) ? { $ref: `#/components/parameters/${componentName(one)}` } : one,
-  }
+  return { named, refer }
 }
 
 /** `TaskId` for the id of a task, `Limit`, `If-Match`. */

@@ -1,41 +1,26 @@
 import { Type } from '@sinclair/typebox'
-import { badCursor, badLimit } from '../reads/pages.ts'
 import type { Query } from '../commands/query.ts'
+import { badCursor, badLimit } from '../reads/pages.ts'
 import { givenTwice } from '../wire/refusals.ts'
 import { operation } from './operation.ts'
 
-/** What Elysia and the document know of a query: its parameters, and all that is said of it. */
+/** What Elysia and the document know of a query. */
 export function queryHooks(query: Query, summary: string) {
-  const { about, body, callers, input, shows, isList, refuses = [], called, scope = 'read' } = query
-  const { streams, onlyStreams } = query
-  const { name } = shows
-  const own = { id: isList ? `list${name}s` : `get${name}`, tag: `${name}s` }
+  const { about, body, callers, input, isList, refuses = [], scope = 'read', streams, onlyStreams } = query
+  const { name, schema } = query.shows
+  const does = body || onlyStreams ? 'ask' : 'read'
   const { limit, cursor } = input?.properties ?? {}
-  return {
-    ...(body && { jsonBody: 'required' as const, body }),
-    ...operation({
-      ...(called ?? own),
-      summary,
-      scope: callers ? undefined : scope,
-      description: about,
-      does: body || onlyStreams ? 'ask' : 'read',
-      query: input,
-      body,
-      answers: { ...answerOf(query), streams, onlyStreams },
-      refuses: [
-        ...(isList
-          ? [badLimit(limit?.maximum), ...(cursor ? [badCursor()] : [])]
-          : input
-            ? [givenTwice('x')]
-            : []),
-        ...refuses,
-      ],
-    }),
-  }
-}
-
-const answerOf = ({ shows: { schema }, answers, isList, body, onlyStreams }: Query) => {
-  if (isList) return { schema: Type.Array(schema), description: 'A page', paged: true }
-  const description = body || onlyStreams ? 'As it is now' : 'As it is now, or was as of then'
-  return { schema, description, ...answers }
+  const ofPages = [badLimit(limit?.maximum), ...(cursor ? [badCursor()] : [])]
+  const ofInput = input ? [givenTwice('x')] : []
+  const one = { schema, description: does === 'ask' ? 'As it is now' : 'As it is now, or was as of then' }
+  const answers = isList
+    ? { schema: Type.Array(schema), description: 'A page', paged: true }
+    : { ...one, ...query.answers }
+  return operation({
+    ...(query.called ?? { id: isList ? `list${name}s` : `get${name}`, tag: `${name}s` }),
+    ...{ summary, does, body, query: input, description: about },
+    scope: callers ? undefined : scope,
+    answers: { ...answers, streams, onlyStreams },
+    refuses: [...(isList ? ofPages : ofInput), ...refuses],
+  })
 }

@@ -2,36 +2,36 @@ import { ErrorSchema } from '../schema/answer.ts'
 import { type ErrorStatus, reasons, type Refusal } from '../wire/refusals.ts'
 import { type HeaderName, headers, headersOf, referredTo } from './headers.ts'
 
-/** The name of a general refusal's answer among the components. */
-export const generalName = (status: ErrorStatus): string => reasons[status].replaceAll(' ', '')
-export const generalAnswer = (status: ErrorStatus) => ({
-  $ref: `#/components/responses/${generalName(status)}`,
-})
+const nameOf = (status: ErrorStatus): string => reasons[status].replaceAll(' ', '')
+export const generalAnswer = (status: ErrorStatus) => ({ $ref: `#/components/responses/${nameOf(status)}` })
 
-/** The answer that has no body, as the caller has it. */
 export const notModified = {
   description: 'Not Modified: the caller has this version',
   headers: referredTo(headersOf.notModified),
 }
 
-/** The answer of one status: the first refusal as its example, the others named beside it. */
-export function refusalAnswer([first, ...others]: Refusal[]) {
-  const { status, message } = first!
-  const more = others.map((one) => one.message).join('; ')
-  return {
-    description: more ? `${reasons[status]}. Also: ${more}` : reasons[status],
-    headers: referredTo([...headersOf.refusal, ...headersIn([first!, ...others])]),
-    content: {
-      'application/json': {
-        schema: ErrorSchema,
-        example: { statusCode: status, message, error: reasons[status] },
-      },
-    },
-  }
+/** The responses that operations refer to by name. */
+export const generalAnswers = (general: Refusal[][]) => ({
+  NotModified: notModified,
+  ...Object.fromEntries(general.map((refusals) => [nameOf(refusals[0]!.status), answerOf(refusals)])),
+})
+
+/** The responses of errors, by status. */
+export function refusalAnswers(refusals: Refusal[]) {
+  const byStatus = [...Map.groupBy(refusals, ({ status }) => status)]
+  return Object.fromEntries(byStatus.map(([status, some]) => [status, answerOf(some)]))
 }
 
-/** The names of the refusals' own headers, as the document writes them. */
-function headersIn(refusals: Refusal[]): HeaderName[] {
+/** The first error as the example of its status, the others named beside it. */
+function answerOf(refusals: Refusal[]) {
+  const [{ status, message } = refusals[0]!, ...others] = refusals
+  const also = others.length > 0 ? `. Also: ${others.map((one) => one.message).join('; ')}` : ''
   const names = Object.keys(headers) as HeaderName[]
-  return names.filter((name) => refusals.some((one) => name.toLowerCase() in one.headers))
+  const own = names.filter((name) => refusals.some((one) => name.toLowerCase() in one.headers))
+  const example = { statusCode: status, message, error: reasons[status] }
+  return {
+    description: reasons[status] + also,
+    headers: referredTo([...headersOf.refusal, ...own]),
+    content: { 'application/json': { schema: ErrorSchema, example } },
+  }
 }

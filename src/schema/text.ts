@@ -1,12 +1,13 @@
-import { Kind, type TSchema, Type, TypeRegistry } from '@sinclair/typebox'
+import { type TSchema, Type } from '@sinclair/typebox'
+import { kind } from './kind.ts'
 import { type Bounds, hasLength } from './length.ts'
 import { named } from './named.ts'
 
-/** True for a whole number as a URL or a header writes it: a seq, a version or a count. */
+/** Whether a value is a whole number as a URL or a header writes it: a seq, a version or a count. */
 export const isCount = (value: unknown): value is string =>
   typeof value === 'string' && /^\d{1,15}$/.test(value)
 
-/** What nobody sees: blanks, control and format characters, what is ignored when drawn, and a Braille cell without a dot. */
+/** Blanks, control and format characters, characters that are drawn as nothing, and a Braille cell without a dot. */
 const unseen = '\\p{Z}\\p{Cc}\\p{Cf}\\p{Default_Ignorable_Code_Point}\\u2800'
 const [SEEN, UNSEEN] = [new RegExp(`[^${unseen}]`, 'u'), new RegExp(`[${unseen}]`, 'u')]
 
@@ -14,86 +15,71 @@ const [SEEN, UNSEEN] = [new RegExp(`[^${unseen}]`, 'u'), new RegExp(`[${unseen}]
 const isStorable = (value: unknown): value is string =>
   typeof value === 'string' && !value.includes('\0') && value.isWellFormed()
 
-/** Where it must not be empty there is something to be seen. */
-TypeRegistry.Set<Bounds>('DocketText', (bounds, value) => {
+const textKind = kind<Bounds>('DocketText', (value, bounds) => {
   if (!isStorable(value) || !hasLength(value.trim(), bounds)) return false
   return bounds.minLength === 0 || SEEN.test(value)
 })
 
-/** A text of `min` to `max` characters once trimmed; commands store it trimmed. */
-export const Text = (min: number, max: number, example: string) =>
-  Type.Unsafe<string>({
-    [Kind]: 'DocketText',
-    type: 'string',
-    minLength: min,
-    maxLength: max,
-    pattern: min > 0 ? '^\\s*[^\\s\\x00][^\\x00]*$' : '^[^\\x00]*$',
-    description: `A text of ${min} to ${max} characters`,
-    examples: [example],
-  })
+const textOf = (min: number, max: number, example: string) => ({
+  type: 'string',
+  minLength: min,
+  maxLength: max,
+  pattern: min > 0 ? '^\\s*[^\\s\\x00][^\\x00]*$' : '^[^\\x00]*$',
+  description: `A text of ${min} to ${max} characters`,
+  examples: [example],
+})
 
-/** Control characters, and those that show a text in another order than it is stored in (embeddings, overrides, isolates). */
+/** A text of `min` to `max` characters once trimmed; commands store it trimmed. */
+export const Text = (min: number, max: number, example: string) => textKind<string>(textOf(min, max, example))
+
+/** Control characters, and those that show a text in another order than its own (embeddings, overrides, isolates). */
 const unfit = '\\x00-\\x1f\\x7f-\\x9f\\u202a-\\u202e\\u2066-\\u2069'
 const UNFIT = new RegExp(`[${unfit}]`)
 
-TypeRegistry.Set<Bounds>('DocketName', (bounds, value) => {
+const nameKind = kind<Bounds>('DocketName', (value, bounds) => {
   if (!isStorable(value)) return false
   const name = value.trim()
   return hasLength(name, bounds) && SEEN.test(name) && !UNFIT.test(name)
 })
 
-/** A name or title of up to `max` characters once trimmed: it shows on one line what it is. */
-export const Name = (max: number, example: string) => ({
-  ...Text(1, max, example),
-  [Kind]: 'DocketName',
-  pattern: `^\\s*[^\\s${unfit}][^${unfit}]*\\s*$`,
-  description: `A text of 1 to ${max} characters, without control or bidirectional-override characters`,
-})
-
-TypeRegistry.Set<Bounds>('DocketSecret', (bounds, value) => isStorable(value) && hasLength(value, bounds))
-
-/** A text that is kept as it is sent, blanks and all. */
-export const Secret = (min: number, max: number, description: string, example: string) =>
-  Type.Unsafe<string>({
-    [Kind]: 'DocketSecret',
-    type: 'string',
-    format: 'password',
-    minLength: min,
-    maxLength: max,
-    pattern: '^[^\\x00]*$',
-    description,
-    examples: [example],
+/** A name or title of up to `max` characters once trimmed, on one line. */
+export const Name = (max: number, example: string) =>
+  nameKind<string>({
+    ...textOf(1, max, example),
+    pattern: `^\\s*[^\\s${unfit}][^${unfit}]*\\s*$`,
+    description: `A text of 1 to ${max} characters, without control or bidirectional-override characters`,
   })
 
-TypeRegistry.Set<Bounds>(
+const secretKind = kind<Bounds>(
+  'DocketSecret',
+  (value, bounds) => isStorable(value) && hasLength(value, bounds),
+)
+
+/** A text that is stored as it is sent, untrimmed. */
+export const Secret = (min: number, max: number, description: string, example: string) =>
+  secretKind<string>({ ...textOf(0, max, example), format: 'password', minLength: min, description })
+
+const wordsKind = kind<Bounds>(
   'DocketWords',
-  (bounds, value) => typeof value === 'string' && hasLength(value, bounds),
+  (value, bounds) => typeof value === 'string' && hasLength(value, bounds),
 )
 
 /** Any text of at most `max` characters. */
 export const Words = (max: number, description: string, example: string) =>
-  Type.Unsafe<string>({
-    [Kind]: 'DocketWords',
-    type: 'string',
-    maxLength: max,
-    description,
-    examples: [example],
-  })
+  wordsKind<string>({ type: 'string', maxLength: max, description, examples: [example] })
 
 const EMAIL = /^[^\s@"<>(),:;\\[\]]+@[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)+$/i
-/** With what is not seen two addresses would look the same. */
-TypeRegistry.Set('DocketEmail', (_schema, value) => {
+/** Unseen characters would make two addresses look the same. */
+const emailKind = kind('DocketEmail', (value) => {
   if (typeof value !== 'string') return false
   const email = value.trim()
-  return (
-    hasLength(email, { maxLength: 254 }) && email.isWellFormed() && !UNSEEN.test(email) && EMAIL.test(email)
-  )
+  const isText = hasLength(email, { maxLength: 254 }) && email.isWellFormed() && !UNSEEN.test(email)
+  return isText && EMAIL.test(email)
 })
 
-/** An email address, at most 254 characters; compared and stored in lower case, with letters and their marks composed. */
+/** An email address, at most 254 characters; stored by normalEmail. */
 export const Email = (example = 'ada@example.com') =>
-  Type.Unsafe<string>({
-    [Kind]: 'DocketEmail',
+  emailKind<string>({
     type: 'string',
     format: 'email',
     maxLength: 254,
@@ -104,60 +90,53 @@ export const Email = (example = 'ada@example.com') =>
 export const normalEmail = (email: string): string => email.trim().toLowerCase().normalize('NFC')
 
 const INSTANT =
-  /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?([Zz]|[+-]\d{2}:?\d{2}))?$/
+  /^(\d{4}-\d{2}-\d{2})(?:[Tt ](\d{2}:\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?([Zz]|[+-]\d{2}:?\d{2}))?$/
 
-/** The instant an ISO 8601 date-time with offset, or a date (midnight UTC), names, as this API writes it; or null. */
+/** The instant that an ISO 8601 date-time with offset, or a date (midnight UTC), names, as this API writes it; or null. */
 export function parseInstant(text: string): string | null {
   const match = INSTANT.exec(text)
   if (!match) return null
-  const [, year, month, day, hour = '00', minute = '00', second = '00', fraction = '0', offset = 'Z'] = match
-  const calendar = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)))
-  calendar.setUTCFullYear(Number(year))
-  if (calendar.getUTCMonth() !== Number(month) - 1 || calendar.getUTCDate() !== Number(day)) return null
+  const [, date = '', minutes = '00:00', second = '00', fraction = '0', offset = 'Z'] = match
+  // Some engines read February 30 as a day in March.
+  const day = new Date(`${date}T00:00:00Z`)
+  if (Number.isNaN(day.getTime()) || !day.toISOString().startsWith(date)) return null
   const ms = fraction.slice(0, 3).padEnd(3, '0')
   const zone = offset.toUpperCase().replace(/^([+-]\d{2})(\d{2})$/, '$1:$2')
-  const time = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}.${ms}${zone}`)
+  const time = Date.parse(`${date}T${minutes}:${second}.${ms}${zone}`)
   if (Number.isNaN(time)) return null
   const instant = new Date(time).toISOString()
   return /^[0-9]{4}-/.test(instant) && !instant.startsWith('0000') ? instant : null
 }
 
-TypeRegistry.Set(
+const instantKind = kind(
   'DocketInstant',
-  (_schema, value) => typeof value === 'string' && parseInstant(value) !== null,
+  (value) => typeof value === 'string' && parseInstant(value) !== null,
 )
 
 /** A point in time, read by parseInstant. */
 export const Instant = () =>
-  Type.Unsafe<string>({
-    [Kind]: 'DocketInstant',
+  instantKind<string>({
     type: 'string',
     format: 'date-time',
     description: 'An ISO 8601 date-time with offset, or a date (midnight UTC)',
     examples: ['2027-01-31T17:00:00.000Z'],
   })
 
-TypeRegistry.Set<{ enum: readonly unknown[] }>('DocketChoice', (schema, value) => schema.enum.includes(value))
+const choiceKind = kind<{ enum: unknown[] }>('DocketChoice', (value, schema) => schema.enum.includes(value))
 
-/** One of a closed list, which has a name; `about` says what one of them means. */
-export const OneOf = <const T extends readonly string[]>(name: string, values: T, about?: string) =>
-  named(
-    name,
-    Type.Unsafe<T[number]>({
-      [Kind]: 'DocketChoice',
-      type: 'string',
-      enum: [...values],
-      description: `One of ${values.join(', ')}${about ? `: ${about}` : ''}`,
-    }),
-  )
+/** One of a closed list, which has a name; `about` explains the values. */
+export const OneOf = <const T extends readonly string[]>(name: string, values: T, about = '') => {
+  const description = `One of ${values.join(', ')}${about && `: ${about}`}`
+  return named(name, choiceKind<T[number]>({ type: 'string', enum: [...values], description }))
+}
 
-/** The schema, or null to clear the field. */
-/** At the end of the description of what may be null. */
+/** The end of the description of a nullable field. */
 export const orNull = ', or null'
 
+/** The schema, or null to clear the field. */
 export const Nullable = <T extends TSchema>(schema: T) =>
   Type.Union([schema, Type.Null()], { description: (schema.description ?? 'A value') + orNull })
 
-/** What to store for an optional text: trimmed, an empty one is none; undefined stays undefined ("keep"). */
+/** The stored form of an optional text: trimmed, null when empty; undefined stays undefined ("keep"). */
 export const optionalText = (text: string | null | undefined): string | null | undefined =>
   typeof text === 'string' ? text.trim() || null : text
