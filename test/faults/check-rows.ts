@@ -1,5 +1,6 @@
-import { canonical, type Evidence, type Fact, type Row } from './evidence.ts'
-import { fold } from './check-folding.ts'
+import type { StoredEvent } from '../../src/model/events.ts'
+import { faultsIn, visibleIn } from '../support/history.ts'
+import type { Evidence } from './evidence.ts'
 
 /**
  * The tables are what the events leave, without what was in a deleted project or on a deleted task: no row is
@@ -10,37 +11,18 @@ export function checkRows({
   rows,
   streams,
   remembered,
-}: Omit<Evidence, 'kept' | 'posted' | 'owed'>): string[] {
-  const { faults, rows: folded } = fold(facts)
-  const isAlive = aliveIn(folded)
-  const stored = new Map(rows.map(({ entity, row }) => [row.id, { entity, row }]))
-  for (const [id, { entity, after }] of folded) {
-    const row = stored.get(id)?.row
-    if (!isAlive(entity, after)) continue
-    if (!row) faults.push(`${entity} ${id} is lost: ${JSON.stringify(after)}`)
-    else if (canonical(row) !== canonical(after))
-      faults.push(`${entity} ${id} is ${JSON.stringify(row)} and not ${JSON.stringify(after)}`)
-  }
-  for (const { entity, row } of rows) {
-    const end = folded.get(row.id)
-    if (!end) faults.push(`${entity} ${row.id} stands, its history says that it is gone`)
-    else if (!isAlive(entity, end.after))
-      faults.push(`${entity} ${row.id} is an orphan: ${JSON.stringify(row)}`)
-  }
-  const isGone = (projectId: string) => !folded.has(projectId)
-  faults.push(...remembered.filter(isGone).map((id) => `events of the deleted project ${id} are left`))
+}: Pick<Evidence, 'facts' | 'rows' | 'streams' | 'remembered'>): string[] {
+  const isVisible = visibleIn(rows)
+  const orphans = rows.filter(({ entity, row }) => !isVisible(entity, row))
+  const isGone = (id: string) => !rows.some(({ entity, row }) => entity === 'project' && row.id === id)
   const left = streams.filter(({ projectId }) => isGone(projectId))
-  faults.push(...left.map(({ projectId }) => `the stream of the deleted project ${projectId} is left`))
-  return [...faults, ...assignedToStrangers(rows)]
-}
-
-function aliveIn(folded: Map<string, Fact & { after: Row }>) {
-  return (entity: string, row: Row): boolean => {
-    if (entity === 'project') return true
-    if (row.projectId) return folded.has(row.projectId as string)
-    const task = folded.get(row.taskId as string)
-    return task !== undefined && folded.has(task.after.projectId as string)
-  }
+  return [
+    ...faultsIn({ events: facts as unknown as StoredEvent[], rows, streams }, true),
+    ...orphans.map(({ entity, row }) => `${entity} ${row.id} is an orphan: ${JSON.stringify(row)}`),
+    ...remembered.filter(isGone).map((id) => `events of the deleted project ${id} are left`),
+    ...left.map(({ projectId }) => `the stream of the deleted project ${projectId} is left`),
+    ...assignedToStrangers(rows),
+  ]
 }
 
 function assignedToStrangers(rows: Evidence['rows']): string[] {

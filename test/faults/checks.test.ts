@@ -129,7 +129,7 @@ test('gaps in versions and in numbers are told', () => {
 })
 
 test('rows that the events do not leave are told', () => {
-  const orphan = { id: idOf(70), eventId: idOf(71), taskId: idOf(72) }
+  const orphan = { id: idOf(70), eventId: idOf(71), taskId: taskOf(2) }
   const spoil = ({ evidence }: Told) => void evidence.rows.push({ entity: 'subtask', row: orphan })
   expect(found(spoil)).toContain('its history says that it is gone')
   const other = ({ evidence }: Told) => {

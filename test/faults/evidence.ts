@@ -1,4 +1,3 @@
-import { model } from '../../modules/modules.ts'
 import type { Entity } from '../../src/model/entities.ts'
 import type { User } from '../../modules/accounts/user.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
@@ -6,7 +5,7 @@ import { rowAfter, rowBefore } from '../../src/log/rows.ts'
 import { readConfig } from '../../src/config.ts'
 import { openDatabase, type Sql } from '../../src/postgres/database.ts'
 import { eventFields, eventRows } from '../../src/postgres/event-fields.ts'
-import { storedRows } from '../support/stored-rows.ts'
+import { readRows } from '../support/history.ts'
 
 export type Row = Record<string, unknown> & { id: string; eventId: string }
 
@@ -65,9 +64,6 @@ export async function gather(env: Record<string, string>): Promise<Evidence> {
 }
 
 async function read(sql: Sql): Promise<Evidence> {
-  const rows: Evidence['rows'] = []
-  for (const entity of model.names)
-    for (const row of await storedRows<Row>(sql, entity)) rows.push({ entity, row })
   const kept = await sql<
     (KeptAnswer & { key: string })[]
   >`select key, k.status, k.etag, k.body, f.xact::text as xact
@@ -78,7 +74,7 @@ async function read(sql: Sql): Promise<Evidence> {
   const remembered = await sql<{ projectId: string }[]>`select distinct project_id from events`
   return {
     facts: facts.map((fact) => ({ ...fact, before: rowBefore(fact) }) as unknown as Fact),
-    rows,
+    rows: await readRows<Row>(sql),
     streams: await sql<Evidence['streams'][number][]>`
       select project_id, version::float8 as version, last_number from streams`,
     remembered: remembered.map(({ projectId }) => projectId),
@@ -97,7 +93,3 @@ async function peopleIn(sql: Sql): Promise<Map<string, User>> {
 /** The row that an event left, without what else it says. */
 export const rowOf = (fact: Fact): Row | null =>
   rowAfter(fact as unknown as StoredEvent) as unknown as Row | null
-
-/** The same text for the same row, whichever order its fields are in. */
-export const canonical = (row: Row | null | undefined): string =>
-  JSON.stringify(row && Object.entries(row).sort(([a], [b]) => (a < b ? -1 : 1)))

@@ -1,50 +1,82 @@
-import type { Planner } from './plan.ts'
-import { dropFrom } from './world.ts'
+import { roles } from '../../src/identity/rights.ts'
+import { aboutProject, gone, plan, type Planner } from './plan.ts'
+import { dropFrom, type KnownEvent } from './world.ts'
 
 const mostPassing = 5
+const mostMembers = 12
 
 export const createProject: Planner = (world, random) => {
   if (world.projects.filter(({ lasts }) => !lasts).length >= mostPassing) return undefined
   const owner = random.pick(world.owners)!
-  const body = { name: world.tag('project') }
-  return {
-    request: {
-      kind: 'project.create',
-      method: 'POST',
-      path: '/projects',
-      caller: owner,
-      body,
-      about: { entity: 'project', id: '' },
+  return plan(
+    'project.create',
+    'POST /projects',
+    owner,
+    { entity: 'project', id: '' },
+    {
+      body: { name: world.tag('project') },
+      learn: ({ id }) =>
+        void world.projects.push({ id, owner, lasts: false, members: [], tasks: [], recent: [] }),
     },
-    learn: ({ id }) =>
-      void world.projects.push({ id, owner, lasts: false, members: [], tasks: [], recent: [] }),
-  }
+  )
 }
 
 export const patchProject: Planner = (world, random) => {
   const project = world.project(random)
-  const caller = world.caller(project, random)
   const body = { name: world.tag('renamed project') }
-  const about = { entity: 'project' as const, id: project.id, projectId: project.id }
-  return {
-    request: { kind: 'project.patch', method: 'PATCH', path: `/projects/${project.id}`, caller, body, about },
-  }
+  const caller = world.caller(project, random)
+  return plan('project.patch', `PATCH /projects/${project.id}`, caller, aboutProject(project), { body })
 }
 
 export const deleteProject: Planner = (world, random) => {
   const project = random.pick(world.projects.filter(({ lasts }) => !lasts))
   if (!project) return undefined
-  const drop = () => dropFrom(world.projects, project)
-  const about = { entity: 'project' as const, id: project.id, projectId: project.id }
-  return {
-    request: {
-      kind: 'project.delete',
-      method: 'DELETE',
-      path: `/projects/${project.id}`,
-      caller: project.owner,
-      about,
-    },
-    learn: drop,
-    forget: drop,
-  }
+  const drop = gone(() => dropFrom(world.projects, project))
+  return plan('project.delete', `DELETE /projects/${project.id}`, project.owner, aboutProject(project), drop)
+}
+
+/** Reads what happened last, so that somebody may want it undone. */
+export const readHistory: Planner = (world, random) => {
+  const project = world.project(random)
+  const path = `/projects/${project.id}/history?limit=${random.chance(0.5) ? 5 : 20}`
+  return plan('project.history', `GET ${path}`, world.caller(project, random), aboutProject(project), {
+    learn: (answer) => void (project.recent = answer as unknown as KnownEvent[]),
+  })
+}
+
+export const inviteMember: Planner = (world, random) => {
+  const project = world.project(random)
+  if (project.members.length >= mostMembers) return removeMember(world, random)
+  const [caller, user] = [world.caller(project, random), random.pick(world.users)!]
+  const about = { entity: 'member' as const, id: '', projectId: project.id, userId: user.id }
+  return plan('member.invite', `POST /projects/${project.id}/members/invite`, caller, about, {
+    body: { email: user.email, role: random.pick(['EDITOR', 'ADMIN', 'EDITOR', 'VIEWER']) },
+    learn: ({ id }) => void project.members.push({ id, user }),
+  })
+}
+
+export const setRole: Planner = (world, random) => {
+  const project = world.project(random)
+  const member = random.pick(project.members)
+  if (!member) return undefined
+  const path = `/projects/${project.id}/members/${member.id}/role`
+  const about = { entity: 'member' as const, id: member.id, projectId: project.id }
+  const body = { role: random.pick(roles) }
+  return plan('member.role', `PATCH ${path}`, world.caller(project, random), about, { body })
+}
+
+export const removeMember: Planner = (world, random) => {
+  const project = world.project(random)
+  const member = random.pick(project.members)
+  if (!member) return undefined
+  const caller = random.chance(0.7) ? project.owner : member.user
+  const path = `/projects/${project.id}/members/${member.id}`
+  const about = { entity: 'member' as const, id: member.id, projectId: project.id, userId: member.user.id }
+  return plan(
+    'member.remove',
+    `DELETE ${path}`,
+    caller,
+    about,
+    gone(() => dropFrom(project.members, member)),
+  )
 }

@@ -1,9 +1,10 @@
 import { statuses } from '../../modules/tasks/schema.ts'
-import type { Planner } from './plan.ts'
+import { aboutProject, aboutTask, gone, plan, type Planner } from './plan.ts'
 import type { Random } from './random.ts'
 import { dropFrom, type KnownProject, type KnownTask, type User } from './world.ts'
 
 const mostTasks = 30
+const mostSubtasksAtOnce = 4
 
 const assignee = (project: KnownProject, random: Random): User =>
   random.pick(project.members)?.user ?? project.owner
@@ -12,19 +13,39 @@ export const createTask: Planner = (world, random) => {
   const project = world.project(random)
   if (project.tasks.length >= mostTasks) return deleteTask(world, random)
   const assigned = random.chance(0.3) ? { assigneeId: assignee(project, random).id } : {}
-  const body = { title: world.tag('task'), projectId: project.id, status: random.pick(statuses), ...assigned }
   const about = { entity: 'task' as const, id: '', projectId: project.id, userId: assigned.assigneeId }
-  return {
-    request: {
-      kind: 'task.create',
-      method: 'POST',
-      path: '/tasks',
-      caller: world.caller(project, random),
-      body,
-      about,
-    },
+  return plan('task.create', 'POST /tasks', world.caller(project, random), about, {
+    body: { title: world.tag('task'), projectId: project.id, status: random.pick(statuses), ...assigned },
     learn: ({ id }, { etag }) => void project.tasks.push({ id, etag, subtasks: [], comments: [] }),
-  }
+  })
+}
+
+/** A task and what hangs on it, all or nothing; at times the caller's own change of it in the same breath. */
+export const createBatch: Planner = (world, random) => {
+  const project = world.project(random)
+  if (project.tasks.length >= mostTasks) return undefined
+  const steps = Array.from({ length: random.below(mostSubtasksAtOnce) }, () => {
+    return { op: 'subtask.create', taskId: '#task', title: world.tag('subtask') }
+  })
+  const change = { op: 'task.update', id: '#task', title: world.tag('task'), status: 'DONE' }
+  const operations = [
+    { op: 'task.create', as: 'task', title: world.tag('task') },
+    ...steps,
+    { op: 'comment.create', taskId: '#task', text: world.tag('comment') },
+    ...(random.chance(0.5) ? [change] : []),
+  ]
+  const caller = world.caller(project, random)
+  const about = { entity: 'task' as const, id: '', projectId: project.id }
+  return plan('batch', `POST /projects/${project.id}/batch`, caller, about, {
+    body: { operations },
+    learn(answer) {
+      const { results } = answer as unknown as { results: { id: string }[] }
+      const ids = (op: string) => results.flatMap(({ id }, i) => (operations[i]!.op === op ? [id] : []))
+      const comments = ids('comment.create').map((id) => ({ id, author: caller }))
+      const task: KnownTask = { id: results[0]!.id, etag: null, subtasks: ids('subtask.create'), comments }
+      project.tasks.push(task)
+    },
+  })
 }
 
 export const patchTask: Planner = (world, random) => {
@@ -35,15 +56,13 @@ export const patchTask: Planner = (world, random) => {
   const marked = random.chance(0.3) ? { status: random.pick(statuses) } : {}
   // Not always the same field, so that one may be undone though another was changed since.
   const said = random.chance(0.6) ? { title: world.tag('task') } : { description: world.tag('described') }
-  const body = { ...said, ...marked, ...assigned }
-  const ifMatch = random.chance(0.2) ? (task.etag ?? undefined) : undefined
-  const caller = world.caller(project, random)
   const about = { ...aboutTask(task), userId: assigned.assigneeId }
-  return {
-    request: { kind: 'task.patch', method: 'PATCH', path: `/tasks/${task.id}`, caller, body, ifMatch, about },
+  return plan('task.patch', `PATCH /tasks/${task.id}`, world.caller(project, random), about, {
+    body: { ...said, ...marked, ...assigned },
+    ifMatch: random.chance(0.2) ? (task.etag ?? undefined) : undefined,
     learn: (_, { etag }) => void (task.etag = etag),
     forget: () => dropFrom(project.tasks, task),
-  }
+  })
 }
 
 export const moveTask: Planner = (world, random) => {
@@ -52,35 +71,41 @@ export const moveTask: Planner = (world, random) => {
   const { project, task } = found
   const other = world.project(random)
   if (other === project || other.tasks.length >= mostTasks) return undefined
-  const body = { projectId: other.id, title: world.tag('moved task') }
-  const about = { ...aboutTask(task), otherProjectId: other.id }
   const there = new Set(insidersOf(other))
   const inBoth = insidersOf(project).filter((user) => there.has(user))
   const caller = (random.chance(0.9) && random.pick(inBoth)) || world.caller(project, random)
-  return {
-    request: { kind: 'task.move', method: 'PATCH', path: `/tasks/${task.id}`, caller, body, about },
-    learn: (_, { etag }) => {
+  const about = { ...aboutTask(task), otherProjectId: other.id }
+  return plan('task.move', `PATCH /tasks/${task.id}`, caller, about, {
+    body: { projectId: other.id, title: world.tag('moved task') },
+    learn(_, { etag }) {
       task.etag = etag
       dropFrom(project.tasks, task)
       if (!other.tasks.includes(task)) other.tasks.push(task)
     },
-  }
+  })
 }
+
+const insidersOf = ({ owner, members }: KnownProject): User[] => [owner, ...members.map(({ user }) => user)]
 
 export const deleteTask: Planner = (world, random) => {
   const found = world.task(random)
   if (!found) return undefined
   const { project, task } = found
-  const drop = () => dropFrom(project.tasks, task)
-  const caller = world.caller(project, random)
-  const about = aboutTask(task)
-  return {
-    request: { kind: 'task.delete', method: 'DELETE', path: `/tasks/${task.id}`, caller, about },
-    learn: drop,
-    forget: drop,
-  }
+  const drop = gone(() => dropFrom(project.tasks, task))
+  return plan('task.delete', `DELETE /tasks/${task.id}`, world.caller(project, random), aboutTask(task), drop)
 }
 
-const insidersOf = ({ owner, members }: KnownProject): User[] => [owner, ...members.map(({ user }) => user)]
+export const getTask: Planner = (world, random) => {
+  const found = world.task(random)
+  if (!found) return undefined
+  const { project, task } = found
+  return plan('task.get', `GET /tasks/${task.id}`, world.caller(project, random), aboutTask(task))
+}
 
-const aboutTask = ({ id }: KnownTask) => ({ entity: 'task' as const, id, taskId: id })
+export const listTasks: Planner = (world, random) => {
+  const project = world.project(random)
+  const query = new URLSearchParams({ projectId: project.id, limit: random.chance(0.5) ? '10' : '200' })
+  if (random.chance(0.3)) query.set('status', random.pick(statuses)!)
+  if (random.chance(0.5)) query.set('sort', '-createdAt')
+  return plan('task.list', `GET /tasks?${query}`, world.caller(project, random), aboutProject(project))
+}

@@ -1,21 +1,10 @@
-import type { Plan, Planner } from './plan.ts'
+import { aboutProject, plan, type Planner } from './plan.ts'
+import { readHistory } from './plan-projects.ts'
 import type { Random } from './random.ts'
 import type { Undo } from './undoing.ts'
 import { dropFrom, type KnownEvent, type KnownProject, type World } from './world.ts'
 
 const mostSeqs = 4
-
-/** Reads what happened last, so that somebody may want it undone. */
-export const readHistory: Planner = (world, random) => {
-  const project = world.project(random)
-  const about = { entity: 'project' as const, id: project.id, projectId: project.id }
-  const path = `/projects/${project.id}/history?limit=${random.chance(0.5) ? 5 : 20}`
-  const caller = world.caller(project, random)
-  return {
-    request: { kind: 'project.history', method: 'GET', path, caller, about },
-    learn: (answer) => void (project.recent = answer as unknown as KnownEvent[]),
-  }
-}
 
 /** Takes back something that happened not long ago, or says what would come of it. */
 export const undo: Planner = (world, random) => {
@@ -23,14 +12,15 @@ export const undo: Planner = (world, random) => {
   const body = someOf(project.recent, random)
   if (!body) return readHistory(world, random)
   const caller = random.chance(0.7) ? project.owner : world.caller(project, random)
-  const about = { entity: 'project' as const, id: project.id, projectId: project.id }
   const isDry = random.chance(0.15)
   const path = `/projects/${project.id}/undo${isDry ? '?dryRun=true' : ''}`
-  const learn: Plan['learn'] = (answer) => {
-    const { changes } = answer as unknown as { changes: KnownEvent[] }
-    for (const change of isDry ? [] : changes) learnUndone(world, project, change)
-  }
-  return { request: { kind: 'undo', method: 'POST', path, caller, body: { ...body }, about }, learn }
+  return plan('undo', `POST ${path}`, caller, aboutProject(project), {
+    body: { ...body },
+    learn(answer) {
+      const { changes } = answer as unknown as { changes: KnownEvent[] }
+      for (const change of isDry ? [] : changes) learnUndone(world, project, change)
+    },
+  })
 }
 
 /** A change, what one request did, several changes, what is gone, or an undo, to do it again. */

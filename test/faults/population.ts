@@ -1,6 +1,6 @@
 import { roles } from '../../src/identity/rights.ts'
 import type { Caller } from './caller.ts'
-import { settle } from './plan.ts'
+import { plan, settle } from './plan.ts'
 import { createProject } from './plan-projects.ts'
 import type { Random } from './random.ts'
 import { type User, World } from './world.ts'
@@ -23,23 +23,16 @@ export async function populate(
   }
   const world = new World(users)
   for (let n = 0; n < size.projects; n++) {
-    const plan = createProject(world, random)!
-    settle(plan, await caller.perform(plan.request, manner))
+    const creation = createProject(world, random)!
+    settle(creation, await caller.perform(creation.request, manner))
     const project = world.projects.at(-1)!
     project.lasts = true
     const others = random.shuffled(users.filter((user) => user !== project.owner)).slice(0, membersAtFirst)
     for (const [i, user] of others.entries()) {
       const about = { entity: 'member' as const, id: '', projectId: project.id, userId: user.id }
       const body = { email: user.email, role: roles[(i + 1) % roles.length] }
-      const path = `/projects/${project.id}/members/invite`
-      const request = {
-        kind: 'member.invite',
-        method: 'POST' as const,
-        path,
-        caller: project.owner,
-        body,
-        about,
-      }
+      const to = `POST /projects/${project.id}/members/invite` as const
+      const { request } = plan('member.invite', to, project.owner, about, { body })
       const { id } = JSON.parse((await caller.perform(request, manner)).text) as { id: string }
       project.members.push({ id, user })
     }

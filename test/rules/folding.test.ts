@@ -10,16 +10,10 @@ import { commands } from '../../modules/commands.ts'
 import { react } from '../../workers/reactions.ts'
 import { openClient, type Person, register } from '../support/client.ts'
 import { forFile, openTestService } from '../support/service.ts'
-import {
-  foldProjects,
-  foldStreams,
-  foldTables,
-  numbersGiven,
-  pruned,
-  readEvents,
-  readStreams,
-  readTables,
-} from './history.ts'
+import { checkRows } from '../faults/check-rows.ts'
+import type { Fact, Row } from '../faults/evidence.ts'
+import { faultsAlone, faultsIn, readRows } from '../support/history.ts'
+import { readEvents, readStreams } from './history.ts'
 import { assertInTime } from './in-time.ts'
 import { live, lives } from './random-life.ts'
 import { leaveWork } from './unfinished-work.ts'
@@ -58,13 +52,6 @@ const people: Person[][] = [here, here.map(({ id, email, token }) => ({ ...there
 const sql = () => service.services.database.reads
 const forgetAll = () => sql()`truncate streams, events, outbox, projects, members, tasks, subtasks, comments`
 
-/** Tasks of somebody who is not in their project, and facts of projects that are gone. */
-const astray = () => sql()`
-  select t.id from tasks t join projects p on p.id = t.project_id
-  where t.assignee_id <> p.owner_id and not exists (
-    select from members m where m.project_id = t.project_id and m.user_id = t.assignee_id)
-  union all select id from events e where not exists (select from projects p where p.id = e.project_id)`
-
 async function lived(waves: Step[][]): Promise<StoredEvent[]> {
   await forgetAll()
   await live(waves, people)
@@ -75,15 +62,8 @@ async function lived(waves: Step[][]): Promise<StoredEvent[]> {
 
 /** Lives one random life; its history must fold to the rows that are stored, and so must that of each project alone. */
 async function holds(waves: Step[][]): Promise<void> {
-  const events = await lived(waves)
-  const tables = await readTables(sql())
-  expect(foldTables(events)).toEqual(tables)
-  expect(foldProjects(events)).toEqual(pruned(tables))
-  const streams = foldStreams(events)
-  expect(streams).toEqual(await readStreams(sql()))
-  for (const { projectId, lastNumber } of streams) {
-    expect(numbersGiven(events, projectId)).toEqual(Array.from({ length: lastNumber }, (_, i) => i + 1))
-  }
+  const [events, rows] = [await lived(waves), await readRows(sql())]
+  expect(faultsIn({ events, rows, streams: await readStreams(sql()) }, true)).toEqual([])
 }
 
 test('whatever happens, folding the history gives the stored rows, and so does that of each project alone', async () => {
@@ -144,20 +124,23 @@ test('when the workers are done, the history still gives the rows of what stands
   // With a deleted project goes its history, so what its tasks did before they moved away is taken from before.
   const known = new Set(before.map(({ id }) => id))
   const since = (await readEvents(sql())).filter(({ id }) => !known.has(id))
-  const tables = pruned(foldTables([...before, ...since]))
-  expect(await readTables(sql())).toEqual(tables)
-  expect(foldProjects(await readEvents(sql()))).toEqual(tables)
-  const left = foldStreams([...before, ...since]).filter(({ projectId }) => tables.project.has(projectId))
-  expect(await readStreams(sql())).toEqual(left)
-  expect(await astray()).toHaveLength(0)
+  const all = [...before, ...since] as unknown as Fact[]
+  const [events, rows, streams] = [
+    await readEvents(sql()),
+    await readRows<Row>(sql()),
+    await readStreams(sql()),
+  ]
+  const remembered = events.map(({ projectId }) => projectId)
+  expect(checkRows({ facts: all, rows, streams, remembered })).toEqual([])
+  expect(faultsAlone({ events, rows })).toEqual([])
   expect(since.length).toBeGreaterThan(0)
   expect(since.every(({ type }) => type === 'task.unassigned')).toBe(true)
 })
 
 test('a migrated move out of a project whose log is deleted shows its subtasks and comments', async () => {
   await workAfter([])
-  const tables = await readTables(sql())
   expect(await movedAsBefore()).toBeGreaterThan(0)
   await sql().unsafe(movedWithAll)
-  expect(foldProjects(await readEvents(sql()))).toEqual(tables)
+  const [events, rows] = [await readEvents(sql()), await readRows(sql())]
+  expect(faultsAlone({ events, rows })).toEqual([])
 })

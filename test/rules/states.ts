@@ -1,22 +1,17 @@
-import { model } from '../../modules/modules.ts'
 import { isSame, type StoredEvent } from '../../src/model/events.ts'
 import type { Sql } from '../../src/postgres/database.ts'
-import { pruned, readTables } from './history.ts'
+import { readRows, visibleIn } from '../support/history.ts'
 
 /** What there is, field by field, but for versions. */
 export type State = Map<string, unknown>
 export async function stateOf(sql: Sql): Promise<State> {
-  const tables = pruned(await readTables(sql))
+  const rows = await readRows(sql)
+  const isVisible = visibleIn(rows)
   const state: State = new Map()
-  for (const entity of model.names) {
-    for (const [id, row] of tables[entity]) {
-      const {
-        eventId: _,
-        updatedAt: __,
-        ...fields
-      } = row as { id: string; eventId?: string; updatedAt?: string }
-      for (const [name, value] of Object.entries(fields)) state.set(`${entity} ${id} ${name}`, value)
-    }
+  for (const { entity, row } of rows) {
+    const { eventId: _, updatedAt: __, ...fields } = row as typeof row & { updatedAt?: string }
+    for (const [name, value] of isVisible(entity, row) ? Object.entries(fields) : [])
+      state.set(`${entity} ${row.id} ${name}`, value)
   }
   return state
 }

@@ -5,45 +5,91 @@ import { fold, nothing } from './fold.ts'
 import { arrivedWith, rowAfter, rowBefore } from '../../src/log/rows.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { eventFields, eventRows } from '../../src/postgres/event-fields.ts'
-import { storedRows as rowsIn } from './stored-rows.ts'
+import { storedRows } from './stored-rows.ts'
 
 type Row = Record<string, unknown> & { id: string }
 type Fact = Omit<StoredEvent, 'before' | 'after'> & { before: Row | null; after: Row | null }
 /** A row, and the event that left it so. */
 type Left = Pick<Fact, 'id' | 'after'>
 
-/**
- * What is wrong with the history of the projects that still exist, in words; nothing if all is well: seq goes
- * from 1 to the version, each fact builds on the one before it, and folding the facts gives exactly the rows: all of them,
- * and those of each project alone.
- */
+/** What a database holds of projects. */
+export interface Stored {
+  /** By project, in their order. */
+  events: StoredEvent[]
+  rows: { entity: Entity; row: Row }[]
+  streams: { projectId: string; version: number | null; lastNumber: number | null }[]
+}
+
+/** What is wrong with the history of the projects that still exist, in words; nothing if all is well. */
 export async function faultsOf(sql: Sql): Promise<string[]> {
-  const projects = await sql<{ id: string; version: number | null }[]>`
-    select p.id, s.version::float8 as version from projects p left join streams s on s.project_id = p.id`
+  const streams = await sql<Stored['streams'][number][]>`
+    select p.id as project_id, s.version::float8 as version, s.last_number
+    from projects p left join streams s on s.project_id = p.id`
   const events = await sql<StoredEvent[]>`
     select ${eventFields(sql)}, ${eventRows(sql)} from events e
     where project_id in (select id from projects) order by e.project_id, e.seq`
-  const facts = events.map(
+  return faultsIn({ events, rows: await readRows(sql), streams })
+}
+
+/** Every row of every table that events write. */
+export async function readRows<R extends Row = Row>(sql: Sql): Promise<{ entity: Entity; row: R }[]> {
+  const rows: { entity: Entity; row: R }[] = []
+  for (const entity of model.names)
+    for (const row of await storedRows<R>(sql, entity)) rows.push({ entity, row })
+  return rows
+}
+
+/**
+ * Holds a log to itself and to the rows: seq goes from 1 to the version and numbers from 1 to the last one, each fact builds
+ * on the one before it, and folding the facts gives exactly the rows: all of them, and those of each project alone.
+ * @param isWhole The events of deleted projects are there too.
+ */
+export function faultsIn({ events, rows, streams }: Stored, isWhole = false): string[] {
+  const facts = inOrder(events).map(
     (event) => ({ ...event, before: rowBefore(event), after: rowAfter(event) }) as Fact,
   )
-  const byProject = Map.groupBy(facts, ({ projectId }) => projectId)
+  const histories = Map.groupBy(facts, ({ projectId }) => projectId)
   const brought = new Map(events.flatMap(broughtBy).map((left) => [left.id, left]))
-  const chains = [...Map.groupBy(facts, ({ entityId }) => entityId).values()].map((own) =>
-    follow(own, brought),
-  )
-  const sequence = projects.flatMap(({ id, version }) => {
-    const seqs = (byProject.get(id) ?? []).map(({ seq }) => seq)
-    const fits = version === seqs.length && seqs.every((seq, i) => seq === i + 1)
-    return fits ? [] : [`project ${id} is at version ${version} with the events ${seqs}`]
-  })
-  const folded = chains.flatMap(({ end }) => (end ? [end] : []))
-  const ends = new Map(folded.map(({ entity, after }) => [key(entity, after!.id), after!]))
-  const stored = await storedRows(sql)
-  const own = Map.groupBy(events, ({ projectId }) => projectId)
-  const alone = compare(stored, new Map([...own.values()].flatMap(rowsOf)))
+  const lives = [...Map.groupBy(facts, ({ entityId }) => entityId).values()]
+  const followed = lives.map((life) => follow(life, brought, isWhole))
+  const ends = followed.flatMap(({ end }): [string, Row][] => (end ? [[keyOf(end), end.after!]] : []))
   return [
-    ...[...sequence, ...chains.flatMap(({ faults }) => faults), ...compare(stored, ends)],
-    ...alone.map((fault) => `read by itself: ${fault}`),
+    ...[...histories].flatMap(([projectId, history]) => gapsIn(projectId, history)),
+    ...streams.flatMap((stream) => behind(stream, histories.get(stream.projectId) ?? [])),
+    ...followed.flatMap(({ faults }) => faults),
+    ...compare(rows, new Map(ends)),
+    ...faultsAlone({ events, rows }),
+  ]
+}
+
+const inOrder = (events: StoredEvent[]) => events.toSorted((a, b) => a.seq - b.seq)
+
+/** A task that moves in may come in several events, of which only the first found nothing; one that comes back has its number. */
+const isArrival = ({ type, before, undoes }: Fact) =>
+  (type === 'task.created' && undoes == null) || (type === 'task.moved_in' && !before)
+
+const numbersIn = (history: Fact[]) => history.filter(isArrival).map(({ after }) => after!.number as number)
+
+function gapsIn(projectId: string, history: Fact[]): string[] {
+  const gaps = (what: string, numbers: number[]) =>
+    numbers.flatMap((number, i) => {
+      const expected = i > 0 ? numbers[i - 1]! + 1 : 1
+      if (number === expected) return []
+      return [`project ${projectId}: ${what} ${number} stands where ${expected} belongs`]
+    })
+  const seqs = history.map(({ seq }) => seq)
+  return [...gaps('event', seqs), ...gaps('task number', numbersIn(history))]
+}
+
+/** A project that stands is at the version of its last event, and its next task gets the next number. */
+function behind({ projectId, version, lastNumber }: Stored['streams'][number], history: Fact[]): string[] {
+  const last = { version: history.at(-1)?.seq ?? 0, number: numbersIn(history).at(-1) ?? 0 }
+  const wrong = version !== last.version
+  return [
+    ...(wrong ? [`project ${projectId} is at version ${version}, its last event is ${last.version}`] : []),
+    ...(lastNumber === last.number
+      ? []
+      : [`project ${projectId} gave number ${last.number} and says ${lastNumber}`]),
   ]
 }
 
@@ -54,24 +100,32 @@ function broughtBy(event: StoredEvent): Left[] {
 }
 
 /** Follows one entity through the projects it lived in: the fact that none builds on says how its row is. */
-function follow(facts: Fact[], brought: Map<string, Left>): { faults: string[]; end: Fact | undefined } {
-  const byId = new Map(facts.map((fact) => [fact.id, fact]))
-  const leftBy = (id: string): Left | undefined => byId.get(id) ?? brought.get(id)
-  const followed = new Set<string>()
+function follow(life: Fact[], brought: Map<string, Left>, isWhole: boolean) {
+  const byId = new Map(life.map((fact) => [fact.id, fact]))
+  const builtUpon = new Set<string>()
   const faults: string[] = []
   let starts = 0
-  for (const fact of facts) {
+  for (const fact of life) {
     const { before, type, id } = fact
     const isBack = !before && fact.undoes != null
-    const earlier = () => latestOf(facts.filter((one) => one.id < fact.id))
-    const previous = before ? leftBy(before.eventId as string) : isBack ? earlier() : departureOf(fact, facts)
+    const last = isBack ? latestOf(life.filter((one) => one.id < id)) : undefined
+    const leftBy = (eventId: string): Left | undefined => byId.get(eventId) ?? brought.get(eventId)
+    const previous = before ? leftBy(before.eventId as string) : (last ?? departureOf(fact, life))
     if (!before && type !== 'task.moved_in' && !isBack) starts++
     if (before && !isSame(before, previous?.after)) faults.push(`${type} ${id} does not build on its row`)
-    if (previous && followed.has(previous.id)) faults.push(`${type} ${id} and another build on the same row`)
-    if (previous) followed.add(previous.id)
+    // Of what went with its task, its own last fact is the only word.
+    if (last && !isSame(fact.after, last.after ?? last.before, ['eventId']))
+      faults.push(`${type} ${id} came back otherwise than it went`)
+    if (previous && builtUpon.has(previous.id)) faults.push(`${type} ${id} and another build on the same row`)
+    if (previous) builtUpon.add(previous.id)
   }
-  const ends = facts.filter(({ id, after }) => after && !followed.has(id))
-  if (starts > 1 || ends.length > 1) faults.push(`${facts[0]!.entity} ${facts[0]!.entityId} stands twice`)
+  const ends = life.filter(({ id, after }) => after && !builtUpon.has(id))
+  const { entity, entityId } = life[0]!
+  if (starts > 1 || ends.length > 1) faults.push(`${entity} ${entityId} stands twice`)
+  if (isWhole && starts === 0) faults.push(`${entity} ${entityId} began nowhere`)
+  const moves = (type: string) => life.filter((fact) => fact.type === type && !fact.before !== !fact.after)
+  if (isWhole && moves('task.moved_out').length !== moves('task.moved_in').length)
+    faults.push(`${entity} ${entityId} was moved by half`)
   return { faults, end: ends[0] }
 }
 
@@ -87,46 +141,59 @@ function departureOf(arrival: Fact, facts: Fact[]): Fact | undefined {
   return latestOf(before)
 }
 
+/** Where the events of each project, read by themselves, do not give its rows. */
+export function faultsAlone({ events, rows }: Omit<Stored, 'streams'>): string[] {
+  const histories = [...Map.groupBy(inOrder(events), ({ projectId }) => projectId).values()]
+  const own = new Map(histories.flatMap(rowsOf))
+  return compare(rows, own).map((fault) => `read by itself: ${fault}`)
+}
+
 /** The rows that a project's own events leave. */
 function rowsOf(history: StoredEvent[]): [string, Row][] {
   const contents = history.reduce(fold, nothing()) as unknown as Record<Entity, Map<string, Row>>
   return model.names.flatMap((name) =>
-    Array.from(contents[name].values(), (row): [string, Row] => [key(name, row.id), row]),
+    Array.from(contents[name].values(), (row): [string, Row] => [`${name} ${row.id}`, row]),
   )
 }
 
-function compare(stored: Map<string, Row>, expected: Map<string, Row>): string[] {
-  const isVisible = visibleIn(stored)
-  const ids = new Set([...stored.keys(), ...expected.keys()])
-  return [...ids].flatMap((id) => {
-    const [row, fact] = [stored.get(id), expected.get(id)]
+function compare(rows: Stored['rows'], expected: Map<string, Row>): string[] {
+  const isVisible = visibleIn(rows)
+  const stored = new Map(rows.map(({ entity, row }) => [`${entity} ${row.id}`, row]))
+  return [...new Set([...stored.keys(), ...expected.keys()])].flatMap((key) => {
+    const [row, fact] = [stored.get(key), expected.get(key)]
     // What a deleted project or task left behind goes later.
-    if (!isVisible(id, (row ?? fact)!) || isSame(row, fact)) return []
-    return [`${id} is ${JSON.stringify(row)} and not ${JSON.stringify(fact)}`]
+    if (!isVisible(key.split(' ')[0]!, (row ?? fact)!) || isSame(row, fact)) return []
+    if (!row) return [`${key} is lost: ${JSON.stringify(fact)}`]
+    if (!fact) return [`${key} stands, its history says that it is gone`]
+    return [`${key} is ${JSON.stringify(row)} and not ${JSON.stringify(fact)}`]
   })
 }
 
-async function storedRows(sql: Sql): Promise<Map<string, Row>> {
-  const stored = new Map<string, Row>()
-  for (const entity of model.names)
-    for (const row of await rowsIn<Row>(sql, entity)) stored.set(key(entity, row.id), row)
-  return stored
-}
-
-function visibleIn(stored: Map<string, Row>) {
-  const isAlive = (projectId: unknown) => stored.has(key('project', projectId as string))
-  return (id: string, row: Row): boolean => {
-    if (id.startsWith('project ')) return true
-    if (id.startsWith('token ')) return stored.has(key('service_account', row.userId as string))
+/** Whether the project, task or account of a row is among these rows. */
+export function visibleIn(rows: Stored['rows']) {
+  const stored = new Map(rows.map(({ entity, row }) => [`${entity} ${row.id}`, row]))
+  const isAlive = (projectId: unknown) => stored.has(`project ${projectId as string}`)
+  return (entity: string, row: Row): boolean => {
+    if (entity === 'project') return true
+    if (entity === 'token') return stored.has(`service_account ${row.userId as string}`)
     if (row.projectId) return isAlive(row.projectId)
-    return isAlive(stored.get(key('task', row.taskId as string))?.projectId)
+    return isAlive(stored.get(`task ${row.taskId as string}`)?.projectId)
   }
 }
 
-const key = (entity: Entity, id: string) => `${entity} ${id}`
+const keyOf = ({ entity, entityId }: Fact) => `${entity} ${entityId}`
 
-const isSame = (one: Row | null | undefined, other: Row | null | undefined) =>
-  canonical(one) === canonical(other)
+/** Whether two rows are the same but for these fields, whichever order their fields are in. */
+function isSame(one: Row | null | undefined, other: Row | null | undefined, but: string[] = []): boolean {
+  const canonical = (row: Row | null | undefined) =>
+    row
+      ? JSON.stringify(
+          Object.entries(row)
+            .filter(([name]) => !but.includes(name))
+            .sort(byName),
+        )
+      : ''
+  return canonical(one) === canonical(other)
+}
 
-const canonical = (row: Row | null | undefined) =>
-  JSON.stringify(row && Object.entries(row).sort(([a], [b]) => (a < b ? -1 : 1)))
+const byName = ([a]: [string, unknown], [b]: [string, unknown]) => (a < b ? -1 : 1)
