@@ -39,32 +39,31 @@ async function rowsOf(sql: Sql, places: Place[]) {
   return byRange(ranges, await withPeople(sql, await readRanges(sql, ranges)))
 }
 
-async function stretchOf(oldestKept: OldestKept, place: Place, events: (ReadEvent & RangeRow)[]) {
-  const { projectId, after, limit } = place
+type Rows = (ReadEvent & RangeRow)[]
+
+/** @throws Refusal 410 if some events after `after` are no longer kept */
+async function stretchAt(oldestKept: OldestKept, place: Place, read: (place: Place) => Promise<Rows>) {
+  const { projectId, after, version, limit } = place
+  if (after >= version) return { events: [], upTo: version }
+  const events = await read(place)
   if (events[0]?.seq !== after + 1) await requireKept(oldestKept, projectId, after)
   return { events, upTo: isCutAt(events, limit) ? events.at(-1)!.seq : rangeOf(place).upTo }
 }
 
-/** @throws Refusal 410 if some events after `after` are no longer kept */
-export async function eventsAt(sql: Sql, oldestKept: OldestKept, place: Place): Promise<Stretch> {
-  if (place.after >= place.version) return { events: [], upTo: place.version }
-  const [events] = await rowsOf(sql, [place])
-  return stretchOf(oldestKept, place, events!)
-}
+/** @throws Refusal 410 */
+export const eventsAt = (sql: Sql, oldestKept: OldestKept, place: Place): Promise<Stretch> =>
+  stretchAt(oldestKept, place, async () => (await rowsOf(sql, [place]))[0]!)
 
-/** Places read in one query, at most, and the events that are read through for them. */
-const together = { keys: 50, slots: 2, weigh: { limit: 2_000, of: looksAt } }
-
-function looksAt(place: Place): number {
+function weightOf(place: Place): number {
   const { after, upTo, limit, types } = rangeOf(place)
   return types ? upTo - after : Math.min(upTo - after, limit)
 }
 
+/** Places read in one query, at most, and the events that are read through for them. */
+const together = { keys: 50, slots: 2, weigh: { limit: 2_000, of: weightOf } }
+
 /** The same for many readers in one query: each gets what it would get alone. @throws Refusal 410 */
 export function openStretches({ database, oldestKept }: Pick<Services, 'database' | 'oldestKept'>) {
   const read = batched(together, (places: Place[]) => rowsOf(database.reads, places))
-  return async (place: Place): Promise<Stretch> =>
-    place.after >= place.version
-      ? { events: [], upTo: place.version }
-      : stretchOf(oldestKept, place, await read(place))
+  return (place: Place): Promise<Stretch> => stretchAt(oldestKept, place, read)
 }

@@ -22,8 +22,7 @@ function shownRow(entity: Entity, row: Rows[Entity], people: People): object {
 export function peopleIn(event: StoredEvent): string[] {
   const { entity, actorId } = event
   const row = event.before ? rowBefore(event) : rowAfter(event)
-  const along = Object.entries(arrivedWith(event) ?? {}) as [ChildOfTask, Rows[ChildOfTask][]][]
-  const shown = along.flatMap(([child, rows]) => rows.map((one) => personIn(child, one)))
+  const shown = childrenIn(event).flatMap(([child, rows]) => rows.map((one) => personIn(child, one)))
   return [actorId, row && personIn(entity, row), ...shown].filter((id) => id !== null)
 }
 
@@ -32,9 +31,8 @@ export function shownEvent(event: ReadEvent): object {
   const { seq, id, type, entity, entityId, taskId, batch = null, undoes, actorId, at, people } = event
   const actor = { id: actorId, name: people.get(actorId)?.name ?? null }
   const { before, after } = sidesOf(event)
-  // What is absent is not written out; to spread objects into one another costs more than to write it.
-  const takesBack = undoes ?? undefined
-  return { seq, id, type, entity, entityId, taskId, batch, undoes: takesBack, actor, at, before, after }
+  const undone = undoes ?? undefined
+  return { seq, id, type, entity, entityId, taskId, batch, undoes: undone, actor, at, before, after }
 }
 
 function sidesOf(event: ReadEvent): { before: object | null; after: object | null } {
@@ -48,21 +46,21 @@ function sidesOf(event: ReadEvent): { before: object | null; after: object | nul
 /** With what came with a task that moved in, and what was changed of a webhook. */
 function withAlong(event: ReadEvent, after: object): object {
   if (event.type === 'webhook.updated') return { ...after, changed: (event.after as Changed).changed }
-  const came = Object.entries(arrivedWith(event) ?? {}) as [ChildOfTask, Rows[ChildOfTask][]][]
-  const lists = came.map(([child, rows]) => [
+  if (event.type !== 'task.moved_in') return after
+  const lists = childrenIn(event).map(([child, rows]) => [
     definitionOf(child).plural,
     rows.map((row) => shownRow(child, row, event.people)),
   ])
-  return came.length > 0 ? { ...after, ...Object.fromEntries(lists) } : after
+  return { ...after, ...Object.fromEntries(lists) }
 }
+
+/** The children that came with a task that moved in. */
+const childrenIn = (event: StoredEvent) =>
+  Object.entries(arrivedWith(event) ?? {}) as [ChildOfTask, Rows[ChildOfTask][]][]
 
 /** The fields in which two views of one thing differ, as each has them. */
 function differences(before: object, after: object): [object, object] {
-  const had = Object.entries(before)
   const has = after as Record<string, unknown>
-  const isChanged = ([name, value]: [string, unknown]) => !isSame(value, has[name])
-  const changed = had.filter(isChanged).map(([name]) => name)
-  const only = (all: object) =>
-    Object.fromEntries(Object.entries(all).filter(([name]) => changed.includes(name)))
-  return [only(before), only(after)]
+  const changed = Object.entries(before).filter(([name, value]) => !isSame(value, has[name]))
+  return [Object.fromEntries(changed), Object.fromEntries(changed.map(([name]) => [name, has[name]]))]
 }

@@ -1,12 +1,10 @@
 import type { Module } from '../../src/module.ts'
-import { historyReads } from './reads.ts'
+import { projectHistory } from './project-history.ts'
+import { taskHistory } from './task-history.ts'
 
 export const history: Module = {
-  reads(services) {
-    const { ofProject, ofTask } = historyReads(services)
-    return [
-      ['/projects/:id/history', ofProject, "Read a project's history"],
-      ['/tasks/:id/history', ofTask, "Read a task's history"],
-    ]
-  },
+  reads: (services) => [
+    ['/projects/:id/history', projectHistory(services), "Read a project's history"],
+    ['/tasks/:id/history', taskHistory(services), "Read a task's history"],
+  ],
 }

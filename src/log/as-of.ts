@@ -3,9 +3,6 @@ import { isCount, parseInstant } from '../schema/text.ts'
 import { badRequest } from '../wire/refusals.ts'
 import { parsedPath } from '../wire/answers.ts'
 
-/** A version of a project, or an instant as this API writes it. */
-export type AsOf = number | string
-
 /** A project at one of its versions. */
 export interface Moment {
   projectId: string
@@ -19,7 +16,6 @@ TypeRegistry.Set(
   (_schema, value) => typeof value === 'string' && (isCount(value) || parseInstant(value) !== null),
 )
 
-/** The query parameter by which a read answers what it would have answered then. */
 export const AsOfParameter = () =>
   Type.Optional(
     Type.Unsafe<string>({
@@ -31,8 +27,9 @@ export const AsOfParameter = () =>
     }),
   )
 
-/** What a schema has let pass. */
-export const readAsOf = (text: string): AsOf => (isCount(text) ? Number(text) : parseInstant(text)!)
+/** A version of a project, or an instant as this API writes it. */
+export const readAsOf = (text: string): number | string =>
+  isCount(text) ? Number(text) : parseInstant(text)!
 
 export const ahead = () => badRequest('asOf is ahead of the project: it has no such version')
 export const tooFarBack = (events: number) => badRequest(`asOf must be at most ${events} events back`)
