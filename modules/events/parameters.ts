@@ -1,7 +1,7 @@
-import { Kind, type Static, Type, TypeRegistry } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 import { Input } from '../../src/schema/input.ts'
-import type { EventType } from '../../src/model/entities.ts'
 import { Limit, readLimit } from '../../src/reads/pages.ts'
+import { kind } from '../../src/schema/kind.ts'
 import { isCount } from '../../src/schema/text.ts'
 import { badRequest } from '../../src/wire/refusals.ts'
 import { model } from '../modules.ts'
@@ -10,22 +10,21 @@ export const mostSeq = 999_999_999_999_999
 export const mostSeconds = 25
 
 // Numbers and lists as a URL writes them out; `readAsked` reads them. What a schema calls `default`, Elysia would fill in.
-TypeRegistry.Set<{ maximum: number }>(
+const countKind = kind<{ maximum: number }>(
   'DocketCount',
-  ({ maximum }, value) => isCount(value) && Number(value) <= maximum,
-)
-TypeRegistry.Set(
-  'DocketEventTypes',
-  (_schema, value) => typeof value === 'string' && value.split(',').every(isType),
+  (value, { maximum }) => isCount(value) && Number(value) <= maximum,
 )
 
 const { eventTypes } = model
-const isType = (name: string): name is EventType => (eventTypes as string[]).includes(name)
+const isType = (name: string) => (eventTypes as string[]).includes(name)
+const typesKind = kind(
+  'DocketEventTypes',
+  (value) => typeof value === 'string' && value.split(',').every(isType),
+)
 
 const Count = (maximum: number, description: string, example: number) =>
   Type.Optional(
-    Type.Unsafe<string>({
-      [Kind]: 'DocketCount',
+    countKind<string>({
       type: 'integer',
       minimum: 0,
       maximum,
@@ -37,8 +36,7 @@ const Count = (maximum: number, description: string, example: number) =>
 
 export const EventTypes = () =>
   Type.Optional(
-    Type.Unsafe<string>({
-      [Kind]: 'DocketEventTypes',
+    typesKind<string>({
       type: 'string',
       description: `Event types with commas between: only events of these, of ${eventTypes.join(', ')}`,
       examples: ['task.created,task.updated'],

@@ -1,9 +1,10 @@
-import { Kind, type Static, Type, TypeRegistry } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 import type { Streamed } from '../../src/commands/query.ts'
 import { canonicalId } from '../../src/ids.ts'
 import { view } from '../../src/model/view.ts'
 import { Id, sampleId } from '../../src/schema/answer.ts'
 import { Input } from '../../src/schema/input.ts'
+import { kind } from '../../src/schema/kind.ts'
 import { named } from '../../src/schema/named.ts'
 import { badRequest } from '../../src/wire/refusals.ts'
 import { mostSeconds, mostSeq } from '../events/parameters.ts'
@@ -13,7 +14,7 @@ const mostProjects = 1_000
 
 const isSeq = (value: unknown): boolean =>
   Number.isInteger(value) && Number(value) >= 0 && Number(value) <= mostSeq
-TypeRegistry.Set('DocketPositions', (_schema, value) => {
+const positionsKind = kind('DocketPositions', (value) => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
   const entries = Object.entries(value)
   return entries.length <= mostProjects && entries.every(([id, seq]) => id.length <= 100 && isSeq(seq))
@@ -21,8 +22,7 @@ TypeRegistry.Set('DocketPositions', (_schema, value) => {
 
 /** The seq of the last event that is known of each project. */
 const Positions = (description: string) =>
-  Type.Unsafe<Record<string, number>>({
-    [Kind]: 'DocketPositions',
+  positionsKind<Record<string, number>>({
     type: 'object',
     additionalProperties: { type: 'integer', minimum: 0, maximum: mostSeq },
     maxProperties: mostProjects,

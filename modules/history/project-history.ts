@@ -1,4 +1,4 @@
-import { Kind, type Static, Type, TypeRegistry } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 import type { Query } from '../../src/commands/query.ts'
 import { canonicalId, isId } from '../../src/ids.ts'
 import type { Entity } from '../../src/model/entities.ts'
@@ -10,6 +10,7 @@ import type { Seen } from '../../src/reads/role-lookup.ts'
 import { seqAt, seqBefore } from '../../src/reads/seq-at.ts'
 import { etagAt } from '../../src/reads/versions.ts'
 import { Input } from '../../src/schema/input.ts'
+import { kind } from '../../src/schema/kind.ts'
 import { Instant, isCount, parseInstant } from '../../src/schema/text.ts'
 import type { Services } from '../../src/services.ts'
 import { digestOf, pathOf } from '../../src/wire/answers.ts'
@@ -28,19 +29,15 @@ const about = `Newest first, in the shape of the feed's events; names are those 
 const isEntity = (text: string): text is Entity => (model.names as string[]).includes(text)
 const isSomeId = (value: unknown) => typeof value === 'string' && isId(canonicalId(value))
 
-TypeRegistry.Set('DocketEntity', (_schema, value) => isEntity(value as string) || isSomeId(value))
-TypeRegistry.Set('DocketUserId', (_schema, value) => isSomeId(value))
+const entityKind = kind('DocketEntity', (value) => isEntity(value as string) || isSomeId(value))
+const userIdKind = kind('DocketUserId', isSomeId)
 
-const Only = (kind: string, description: string, example: string) =>
-  Type.Optional(Type.Unsafe<string>({ [Kind]: kind, type: 'string', description, examples: [example] }))
+const Only = (of: typeof entityKind, description: string, example: string) =>
+  Type.Optional(of<string>({ type: 'string', description, examples: [example] }))
 
 const ProjectHistoryQuery = Input({
-  entity: Only(
-    'DocketEntity',
-    `${model.names.join(', ')}, or the id of one: what the events are about`,
-    'task',
-  ),
-  actor: Only('DocketUserId', 'The id of the user who did it', '019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5b'),
+  entity: Only(entityKind, `${model.names.join(', ')}, or the id of one: what the events are about`, 'task'),
+  actor: Only(userIdKind, 'The id of the user who did it', '019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5b'),
   type: EventTypes(),
   from: Type.Optional(Instant()),
   to: Type.Optional(Instant()),

@@ -1,4 +1,5 @@
-import { Kind, Type, TypeRegistry } from '@sinclair/typebox'
+import { Type } from '@sinclair/typebox'
+import { kind } from '../schema/kind.ts'
 import { isCount, parseInstant } from '../schema/text.ts'
 import { badRequest } from '../wire/refusals.ts'
 import { parsedPath } from '../wire/answers.ts'
@@ -11,15 +12,14 @@ export interface Moment {
   now: number
 }
 
-TypeRegistry.Set(
+const asOfKind = kind(
   'DocketAsOf',
-  (_schema, value) => typeof value === 'string' && (isCount(value) || parseInstant(value) !== null),
+  (value) => typeof value === 'string' && (isCount(value) || parseInstant(value) !== null),
 )
 
 export const AsOfParameter = () =>
   Type.Optional(
-    Type.Unsafe<string>({
-      [Kind]: 'DocketAsOf',
+    asOfKind<string>({
       type: 'string',
       description:
         'A version of the project, or an ISO 8601 date-time with offset or a date (midnight UTC): the answer is as it was then, but for the names of people',

@@ -9,15 +9,11 @@ interface Committed {
 /** The commit directly after an event of its project, and the existing tasks that it changed. */
 type Step = Made & { tasks: string[] }
 
-/** Ids that are cached: about 20 MB. Tasks of a step, and steps taken at once. */
-const mostIds = 200_000
+const mostIds = 200_000 // about 20 MB
 const mostTasks = 100
 const mostTaken = 100
 
-/**
- * The last commits of this process: what was seen of a project before a commit about other things holds after it too.
- * Commits that may change rights are not steps: after these every read looks again.
- */
+/** The last commits of this process: what was seen before a commit that changes other things and no rights still holds. */
 export class OwnSteps {
   private readonly steps = new LRUCache<string, Step>({
     maxSize: mostIds,

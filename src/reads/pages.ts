@@ -1,5 +1,6 @@
-import { Kind, Type, TypeRegistry } from '@sinclair/typebox'
+import { Type } from '@sinclair/typebox'
 import type { Sql, SqlPart } from '../postgres/database.ts'
+import { kind } from '../schema/kind.ts'
 import { badRequest } from '../wire/refusals.ts'
 import { isId, nilId } from '../ids.ts'
 import { type CachedBody, parsedPath } from '../wire/answers.ts'
@@ -20,12 +21,11 @@ export interface Page {
 export const startOf = ({ cursor }: Page): string => cursor ?? nilId
 
 // A whole number written out; `readLimit` reads it. Elysia would fill in a `default`, so the schema calls it otherwise.
-TypeRegistry.Set('DocketLimit', (_schema, value) => typeof value === 'string')
+const limitKind = kind('DocketLimit', (value) => typeof value === 'string')
 
 export const Limit = (fallback: number, most: number) =>
   Type.Optional(
-    Type.Unsafe<string>({
-      [Kind]: 'DocketLimit',
+    limitKind<string>({
       type: 'integer',
       minimum: 1,
       maximum: most,
