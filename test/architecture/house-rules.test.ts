@@ -5,7 +5,7 @@ import { codeOf, product, type Source, sourcesIn, topLevel } from './source.ts'
 const mostLines = 200
 const medianLines = 50
 const allowedAtTop = `src modules workers drizzle test bench package.json tsconfig.json bunfig.toml
-  docker-compose.yml Dockerfile README.md CHANGELOG.md CONTRIBUTING.md LICENSE bun.lock ops .ci .github .gitignore .dockerignore
+  docker-compose.yml Dockerfile README.md CHANGELOG.md CONTRIBUTING.md LICENSE bun.lock docs ops clients .ci .github .gitignore .dockerignore
   .env.example`.split(/\s+/)
 
 const everything = () => sourcesIn('src', 'modules', 'workers', 'drizzle', 'test', 'bench')

@@ -4,8 +4,8 @@ import { read } from './source.ts'
 
 const settings = () => settingNames().sort()
 
-test('every setting has its line in the README', () => {
-  const rows = read('README.md')
+test('every setting has its row in the page about configuration', () => {
+  const rows = read('docs/configuration.md')
     .text.split('\n')
     .filter((line) => line.startsWith('| `'))
   const told = rows.flatMap((row) =>

@@ -10,13 +10,13 @@ const own = await forFile(openOwnWeb())
 type GoOn = (tasks: Map<string, Body>, seen: number) => boolean | Promise<boolean>
 type Follow = (server: string, token: string, projectId: string, goOn: GoOn) => Promise<void>
 
-/** What the README shows, as it stands there. */
+/** Returns the example of the page about the feed, as it is there. */
 function shown(): Follow {
-  const [code] = /^async function follow[^]*?^\}$/m.exec(read('README.md').text) ?? []
+  const [, code] = /^export (async function follow[^]*?^\})$/m.exec(read('docs/feed.md').text) ?? []
   return new Function(`${code}; return follow`)()
 }
 
-test('who follows as the README shows ends with what is there', async () => {
+test('the example of the feed ends with exactly the tasks of the project', async () => {
   const { web, ada } = own
   const [project, other] = [
     await make(ada, '/projects', { name: 'Engine' }),

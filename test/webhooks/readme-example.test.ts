@@ -11,13 +11,13 @@ afterEach(() => scene.close())
 
 type Receive = (secret: string, take: (event: { seq: number }) => unknown) => Server
 
-/** What the README shows, as it stands there. */
+/** Returns the example of the page about webhooks, as it is there. */
 function shown(): Receive {
-  const [, code] = /^export (const receiver = [^]*?\n)```$/m.exec(read('README.md').text) ?? []
+  const [, code] = /^export (const receiver = [^]*?\n {2}\}\)\n)/m.exec(read('docs/webhooks.md').text) ?? []
   return new Function('createServer', 'Webhook', `${code}; return receiver`)(createServer, Webhook)
 }
 
-test('who receives as the README shows gets every event, also those that failed to be taken, and nobody else is believed', async () => {
+test('the example receiver gets every event, also those that failed at first, and rejects unsigned requests', async () => {
   scene = await openScene()
   const { ada } = scene
   const { id, secret } = await scene.hook({ enabled: false })

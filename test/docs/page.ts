@@ -1,0 +1,60 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { read, root } from '../architecture/source.ts'
+
+/** A fenced block of a page. */
+export interface Block {
+  language: string
+  text: string
+  line: number
+  /** The `text` block right below: what the shell prints for this one. */
+  output?: string
+}
+
+/** The README and every page of `docs`, by their paths from the top. */
+export const pages = (): string[] => [
+  'README.md',
+  ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`)
+    .sort(),
+]
+
+const fence = /^```(\w*)\n([^]*?)^```$/gm
+
+/** Returns the blocks of a page, in order. A `text` block below an `sh` block, with only blank lines between, is its output. */
+export function blocksOf(path: string): Block[] {
+  const { text: page } = read(path)
+  const blocks: Block[] = []
+  let end = 0
+  for (const match of page.matchAll(fence)) {
+    const [whole, language = '', text = ''] = match
+    const above = blocks.at(-1)
+    const isOutput =
+      language === 'text' && above?.language === 'sh' && page.slice(end, match.index).trim() === ''
+    if (isOutput) above.output = text
+    else blocks.push({ language, text, line: page.slice(0, match.index).split('\n').length })
+    end = match.index + whole.length
+  }
+  return blocks
+}
+
+const changing: [RegExp, string][] = [
+  [/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, '<id>'],
+  [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, '<time>'],
+]
+
+const withoutChanging = (text: string) =>
+  changing.reduce((rest, [pattern, name]) => rest.replace(pattern, name), text.replaceAll('\r', '').trim())
+
+/**
+ * Compares what a block printed with what its page shows. Ids and times may differ; `…` on the page stands for
+ * any text within a line.
+ * @returns undefined if they agree, else both texts, one above the other.
+ */
+export function difference(printed: string, shown: string): string | undefined {
+  const [actual, expected] = [withoutChanging(printed), withoutChanging(shown)]
+  const literal = (piece: string) => piece.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+  const pattern = expected.split('…').map(literal).join('[^\\n]*')
+  return new RegExp(`^${pattern}$`).test(actual) ? undefined : `printed:\n${actual}\nshown:\n${expected}`
+}

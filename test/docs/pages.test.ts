@@ -1,0 +1,64 @@
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect, test } from 'bun:test'
+import { read, root } from '../architecture/source.ts'
+import { blocksOf, difference, pages } from './page.ts'
+import { runPage } from './shell.ts'
+
+const isRun = (language: string) => language === 'sh'
+
+for (const page of pages().filter((path) => blocksOf(path).some(({ language }) => isRun(language))))
+  test(`${page}: every block prints what the page shows`, async () => {
+    const blocks = blocksOf(page)
+    const printed = await runPage('sh', blocks)
+    const shells = blocks.filter(({ language }) => isRun(language))
+    expect(printed).toHaveLength(shells.length)
+    const wrong = shells.flatMap(({ line, output = '' }, n) => {
+      const found = difference(printed[n]!, output)
+      return found ? [`${page}:${line} ${found}`] : []
+    })
+    expect(wrong).toEqual([])
+  }, 90_000)
+
+test('every link of a page leads somewhere', () => {
+  const broken = pages().flatMap((page) =>
+    linksOf(page)
+      .filter((link) => !leadsSomewhere(page, link))
+      .map((link) => `${page}: ${link}`),
+  )
+  expect(broken).toEqual([])
+})
+
+/** Links within the project; other hosts are not asked. */
+const linksOf = (page: string) =>
+  [...read(page).text.matchAll(/\]\(([^)\s]+)\)/g)]
+    .map(([, link]) => link!)
+    .filter((link) => !/^https?:/.test(link))
+
+function leadsSomewhere(page: string, link: string): boolean {
+  const [path = '', anchor] = link.split('#')
+  const target = path ? join(dirname(page), path) : page
+  if (!existsSync(join(root, target))) return false
+  return !anchor || headingsOf(target).includes(anchor)
+}
+
+/** The anchors that GitHub makes of the headings. */
+const headingsOf = (page: string) =>
+  [...read(page).text.matchAll(/^#+ (.+)$/gm)].map(([, title]) =>
+    title!
+      .toLowerCase()
+      .replace(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-'),
+  )
+
+test('a page that shows something else than its blocks print is found', () => {
+  const id = '01a2061c-7238-7000-b5e0-dea0b7c8af56'
+  expect(
+    difference(
+      `{"id":"${id}","title":"Draw","number":1}`,
+      `{"id":"${id.replace('7', '8')}","title":"Draw",…}`,
+    ),
+  ).toBeUndefined()
+  expect(difference('{"title":"Draw"}', '{"title":"Oil"}')).toContain('printed')
+  expect(difference('one\ntwo', 'one…')).toContain('printed')
+})

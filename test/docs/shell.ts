@@ -1,0 +1,62 @@
+import { spawn } from 'node:child_process'
+import { readdir, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { root } from '../architecture/source.ts'
+import { freePort } from '../../src/local/port.ts'
+import { freshEnv, forFile, newFolder, spawnService } from '../support/service.ts'
+import type { Block } from './page.ts'
+
+const mark = '\u001e'
+/** The addresses on the pages: the service, and a receiver of webhooks that a block starts. */
+const shownPorts = [3000, 8088]
+const timeoutMs = 60_000
+
+/**
+ * Runs the shell blocks of a page in one shell, in order, against a service of its own. A JavaScript block is written to the
+ * file that its first line names.
+ * @returns what each shell block printed.
+ */
+export async function runPage(shell: string, blocks: Block[]): Promise<string[]> {
+  const { env } = await forFile(freshEnv())
+  const folder = await checkout()
+  const service = await forFile(spawnService('start', env))
+  const ports = [Number(new URL(service.url).port), await freePort()]
+  const toOwn = (text: string) => replacePorts(text, shownPorts, ports)
+  for (const { language, text } of blocks)
+    if (language === 'js') await writeFile(join(folder, fileName(text)), toOwn(text))
+  const parts = blocks.filter(({ language }) => language === 'sh').map(({ text }) => toOwn(text))
+  const script = parts.map((part) => `${part}\nprintf '${mark}'\n`).join('')
+  await writeFile(join(folder, 'page.sh'), script)
+  const printed = await run(shell, folder, { ...env, api: `${service.url}/api/v1` })
+  await service.stop()
+  return replacePorts(printed, ports, shownPorts).split(mark).slice(0, -1)
+}
+
+const fileName = (text: string) => /^\/\/ ([\w-]+\.mjs)\n/.exec(text)![1]!
+
+const replacePorts = (text: string, from: number[], to: number[]) =>
+  from.reduce((rest, port, n) => rest.replace(new RegExp(`(?<=[:(])${port}\\b`, 'g'), String(to[n])), text)
+
+/** A folder that looks like a checkout: what blocks write in it is not in the project. */
+async function checkout(): Promise<string> {
+  const folder = await newFolder('docket-docs-')
+  for (const name of await readdir(root))
+    if (!name.startsWith('.')) await symlink(join(root, name), join(folder, name))
+  return folder
+}
+
+function run(shell: string, cwd: string, env: Record<string, string>): Promise<string> {
+  const { PATH, HOME } = process.env
+  const child = spawn(shell, ['page.sh'], {
+    cwd,
+    env: { PATH, HOME, ...env },
+    timeout: timeoutMs,
+    detached: true,
+  })
+  let printed = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (piece) => (printed += piece))
+  return new Promise((resolve, reject) => {
+    child.on('error', reject)
+    child.on('close', () => resolve(printed))
+  })
+}
