@@ -49,7 +49,6 @@ export function createApp(services: Services) {
   return app
 }
 
-/** The routes of modules, for signed-in callers. */
 function routesOf(all: Module[], { guarded, run, ask }: Http, services: Services) {
   const routes = new Elysia().use(guarded)
   const seeTask = openSeenTasks(services.database.reads, services.versions)

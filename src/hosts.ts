@@ -1,11 +1,16 @@
-/**
- * A URL that names several hosts, as those of Postgres and Redis may (`postgres://u@h1:p1,h2:p2/db`), taken apart: one
- * for each. Nothing when one of them is no URL.
- */
+/** A URL for each host of a URL such as `postgres://u@h1:p1,h2:p2/db`; empty when one of them is no URL. */
 export function urlsIn(value: string): string[] {
   const [, head = '', hosts = '', rest = ''] =
     /^([^:/?#]+:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s.exec(value) ?? []
   const urls = hosts.split(',').map((host) => head + host + rest)
   const isUrl = (one: string) => URL.canParse(one) && (urls.length === 1 || new URL(one).host !== '')
   return urls.every(isUrl) ? urls : []
+}
+
+/** Without the brackets of an IPv6 address. */
+export const bareHost = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, '$1')
+
+export function hostOf(url: string, usualPort: number): { host: string; port: number } {
+  const parsed = new URL(url)
+  return { host: bareHost(parsed), port: Number(parsed.port || usualPort) }
 }

@@ -1,10 +1,8 @@
 import { randomBytes } from 'node:crypto'
 
-/** Random hexadecimal digits, and how many of them are used. */
 let pool = ''
 let used = 0
 const poolBytes = 8_192
-/** 12 bits as digits. */
 const counts = Array.from({ length: 0x1000 }, (_, count) => count.toString(16).padStart(3, '0'))
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 

@@ -22,6 +22,5 @@ export interface Module {
   ownWork?: Command<never>[]
 }
 
-/** All commands of modules. */
 export const commandsOf = (modules: Module[]): Command<never>[] =>
   modules.flatMap(({ writes = [], ownWork = [] }) => [...writes.map(([, , command]) => command), ...ownWork])

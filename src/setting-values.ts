@@ -65,7 +65,6 @@ export const url = (name: string, protocols: string[]) =>
     return value
   })
 
-/** Of several servers only one writes, and this service needs that server. */
 export const databaseUrl = (name: string) =>
   setting(name, '', (value) => {
     const [first, second] = urlsIn(url(name, ['postgres:', 'postgresql:']).read(value))
@@ -98,7 +97,6 @@ export const origins = (name: string) =>
     return all
   })
 
-/** A sender: an address, alone or as `Name <address>`. */
 export const mailbox = (name: string, fallback: string) =>
   setting(name, fallback, (value) => {
     const [, called = '', bracketed] = /^([^<>"]*)<([^<>]*)>$/.exec(value) ?? []

@@ -35,7 +35,6 @@ import { openVersions } from './reads/versions.ts'
 import { disconnect, openRedis, openSubscriber } from './redis/connections.ts'
 import { type Tracing, withSpans } from './tracing/tracing.ts'
 
-/** The commands of the service, and the jobs that its events ask for. */
 export interface Domain {
   commands: Command<never>[]
   react: React

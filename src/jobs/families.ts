@@ -1,10 +1,9 @@
 import { type Family, gauge } from '../metrics/family.ts'
 import type { Sql } from '../postgres/database.ts'
 
-/** Rows counted, at most: who asks every few seconds must not read a table that has grown. */
+/** So that no large table is read every few seconds. */
 const mostCounted = 10_000
 
-/** What workers have before them, as the database tells it: the same in every worker. */
 export async function jobFamilies(sql: Sql): Promise<Family[]> {
   const [owed] = await sql<{ age: number; count: number; parked: number }[]>`
     select coalesce((select extract(epoch from now() - created_at)::float8 from outbox

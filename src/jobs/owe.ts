@@ -1,7 +1,7 @@
 import type { Sql } from '../postgres/database.ts'
 import type { OwedJob } from './queue.ts'
 
-/** The part of a statement that owes a job, if there is one and the part named `done` did something. */
+/** The part of a statement that writes a job to the outbox, if the part `done` returns a row. */
 export function owe(sql: Sql, job?: OwedJob) {
   if (!job) return sql`select`
   const { id, projectId, name, data } = job

@@ -7,20 +7,20 @@ import { disconnect, openRedis, type RedisClient } from '../redis/connections.ts
 import { within } from '../within.ts'
 
 export const queueName = 'work'
-/** Mails have a queue of their own: a mail server that does not answer holds up no other job. */
+/** A separate queue, so that a silent mail server delays no other job. */
 export const mailQueueName = 'mail'
 export const mailJobName = 'send-mail'
 
-/** Where BullMQ keeps its keys, in a cluster all in one place; a prefix must not end in a colon. */
+/** BullMQ rejects a colon at the end. */
 export const queuePrefix = ({ redisPrefix, redisUrl }: Pick<Config, 'redisPrefix' | 'redisUrl'>): string =>
   isCluster(redisUrl) ? tagged(`${redisPrefix}-jobs`) : `${redisPrefix}-jobs`
 
-/** Work that a commit owes; the database notes since when. */
+/** Written with a commit into the outbox. */
 export type OwedJob = Pick<OutboxRow, 'id' | 'projectId' | 'name' | 'data'>
 
 export type Jobs = ReturnType<typeof openJobs>
 
-/** The producer's side of the queue. It fails fast: what it cannot hand over, the sweep does later. */
+/** The producer. The sweep hands over what it could not. */
 export function openJobs(config: Config, log: Log) {
   const connection = openRedis(config.redisUrl, log)
   const open = <T>(name: string) => {
@@ -33,13 +33,12 @@ export function openJobs(config: Config, log: Log) {
   const queueOf = ({ name }: Pick<OwedJob, 'name'>) => (name === mailJobName ? mails : queue)
   return {
     queue,
-    /** The queue that a job goes through. */
     queueOf,
 
-    /** Another queue on the same connection; whoever opens it closes it. */
+    /** Another queue on the same connection. The caller closes it. */
     open,
 
-    /** Gives jobs to the workers, each once: the outbox id is the job's id. True when Redis took them. */
+    /** Each job once, because its id is that of its outbox row. False without Redis. */
     async handOver(rows: OwedJob[]): Promise<boolean> {
       try {
         const queued = [...Map.groupBy(rows, queueOf)]
@@ -62,7 +61,7 @@ export function openJobs(config: Config, log: Log) {
   }
 }
 
-/** The ids that a queue does not hold, be it waiting, late or under way. One round trip; fails without Redis. */
+/** The ids that a queue does not hold. @throws without Redis */
 async function absent(
   redis: RedisClient,
   { toKey }: Pick<Queue, 'toKey'>,
@@ -75,14 +74,13 @@ async function absent(
   return new Set(ids.filter((_, i) => told[i]?.[1] === 0))
 }
 
-/** The queue carries the id of the outbox row alone: what is done is read from the row, which nobody can change in Redis. */
+/** Workers read the job from its outbox row: only the id is in Redis. */
 const jobOf = ({ id }: OwedJob, attempts: number) => ({
   name: 'job',
   data: {},
   opts: { ...forgotten, jobId: id, attempts, backoff },
 })
 
-/** What is over leaves the queue: what is still owed stands in the outbox. */
+/** The outbox holds unfinished jobs. */
 export const forgotten = { removeOnComplete: true, removeOnFail: true }
-/** Half a second, doubled each time. */
 const backoff = { type: 'exponential', delay: 500, jitter: 0.5 }

@@ -6,8 +6,8 @@ const SOL_SOCKET = 1
 const SO_ATTACH_FILTER = 26
 
 /**
- * Drops what asks for a connection (SYN and no ACK in byte 13 of the TCP header), takes everything else. An instruction
- * of the filter is, from its highest bits on: a value, how many to skip if false, how many if true, the operation.
+ * Drops new connections (SYN and no ACK in byte 13 of the TCP header). An instruction has, from its highest bits on: a
+ * value, instructions to skip if false, to skip if true, and the operation.
  */
 const filter = new BigUint64Array([
   0x0000000d_00_00_0030n,
@@ -21,8 +21,8 @@ const filter = new BigUint64Array([
 export const noFilter = 'the system does not let this user filter the connections of a port'
 
 /**
- * Has no new connection come to this process on a port that others share: who asks for one asks again after a second,
- * and finds another. For Linux resets what waits to be accepted when its process closes the port.
+ * Accepts no new connection on a shared port: the client tries again after a second, and finds another process. Without
+ * the filter Linux resets the connections that wait to be accepted when the port closes.
  * @throws Error where the system does not allow it
  */
 export function takeNoNewConnections(port: number): void {
@@ -43,7 +43,6 @@ function openLibc() {
   }
 }
 
-/** The file descriptors of this process that listen on `port`. */
 function socketsListeningOn(port: number): number[] {
   const rows = ['tcp', 'tcp6'].flatMap((table) => readFileSync(`/proc/self/net/${table}`, 'utf8').split('\n'))
   const address = `:${port.toString(16).toUpperCase().padStart(4, '0')}`

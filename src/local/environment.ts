@@ -2,13 +2,12 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 
-/** The names of the variables that this process was given, and of those that come from `.env` files. */
+/** The names of the variables of this process, and of those from the `.env` files that Bun has read. */
 export function givenNames(): { inFiles: string[]; inEnvironment: string[] } {
   const inEnvironment = Object.keys(process.env)
   return { inEnvironment, inFiles: namesInFiles().filter((name) => inEnvironment.includes(name)) }
 }
 
-/** What stands in the files that Bun has read into the environment, unless it was told not to. */
 function namesInFiles(): string[] {
   if (process.execArgv.includes('--no-env-file')) return []
   const mode = process.env.NODE_ENV || 'development'
@@ -24,5 +23,5 @@ function textOf(file: string): string {
   }
 }
 
-/** A path as it was written: npm runs a script in the folder of package.json, and notes in which folder npm was called. */
+/** npm runs a script in the folder of package.json: a path is relative to the folder where npm was called. */
 export const calledIn = (path: string): string => resolve(process.env.INIT_CWD ?? '', path)

@@ -1,17 +1,16 @@
 import { Database } from 'bun:sqlite'
 
-/** A lock between processes. The operating system holds it, so a crash of its holder frees it. */
+/** A lock between processes. A crash of its holder frees it. */
 export interface FileLock {
   release(): void
 }
 
-/** Takes the lock at `path`, alone or beside other shared holders; undefined when it is not free now. */
+/** Undefined when the lock is not free. */
 export function tryLock(path: string, mode: 'shared' | 'exclusive'): FileLock | undefined {
   const database = new Database(path)
   try {
     database.run(mode === 'exclusive' ? 'begin exclusive' : 'begin')
-    // SQLite takes the shared lock only at the first read.
-    database.query('select count(*) from sqlite_master').get()
+    database.query('select count(*) from sqlite_master').get() // only a read takes the shared lock
   } catch (error) {
     database.close()
     if (error instanceof Error && 'code' in error && error.code === 'SQLITE_BUSY') return undefined

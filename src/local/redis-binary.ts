@@ -1,9 +1,8 @@
-import { run } from './process.ts'
-import type { Say } from './say.ts'
+import { run, type Say } from './process.ts'
 
 const stepTimeoutMs = 300_000
 
-// The first that is here is used. Newer distributions ship Valkey instead of Redis.
+// The first one on the PATH is used.
 const managers = [
   { name: 'apt-get', prepare: ['update'], install: ['install', '-y', '--no-install-recommends'] },
   { name: 'dnf', install: ['install', '-y'] },
@@ -17,7 +16,6 @@ const advice =
   'Install Redis (Debian and Ubuntu: apt-get install redis-server, Fedora: dnf install valkey, ' +
   'macOS: brew install redis), or set REDIS_URL to a Redis that runs already.'
 
-/** The machine has no Redis server, and none could be installed. The message says why and what to do. */
 export class NoRedisServer extends Error {}
 
 /**
@@ -57,7 +55,7 @@ function rightsFor(manager: string): string[] | undefined {
   return onPath('sudo') ? ['sudo', '-n'] : undefined
 }
 
-/** Why a step failed, if it did. A step that is given up goes on by itself: half an installation would be worse. */
+/** Returns the failure. An aborted step goes on by itself, because half an installation would be worse. */
 async function execute([program = '', ...args]: string[], signal?: AbortSignal): Promise<string | undefined> {
   signal?.throwIfAborted()
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }

@@ -4,9 +4,8 @@ import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { giveToOwner } from './owner.ts'
-import { launch, type Launched } from './process.ts'
+import { launch, type Launched, type Starting } from './process.ts'
 import { redisBinary } from './redis-binary.ts'
-import type { Starting } from './say.ts'
 import { keptText } from './secret.ts'
 import { attach, type Running, type Server, start } from './server.ts'
 
@@ -26,11 +25,11 @@ export const redisIn = (dir: string, password?: string): Server => ({
   probe: (port) => probe(port, password),
 })
 
-/** Starts the Redis of `dataDir`, or attaches to it when it runs, and answers its URL, which holds its password. */
+/** Starts the Redis of `dataDir` unless it runs, and returns its URL with the password. */
 export async function startRedis(dataDir: string, { log, signal }: Starting): Promise<string> {
   const dir = join(dataDir, 'redis')
   await mkdir(dir, { recursive: true, mode: 0o700 })
-  // A file, because an argument of the command line is shown to every local user.
+  // Not as an argument, which every local user can read.
   const file = join(dir, 'docket.conf')
   const access = await keptText(file, () => `requirepass ${randomBytes(24).toString('base64url')}\n`)
   const password = /^requirepass (\S+)$/m.exec(access)?.[1] ?? ''
@@ -45,7 +44,6 @@ export async function startRedis(dataDir: string, { log, signal }: Starting): Pr
   return `redis://:${password}@127.0.0.1:${port}`
 }
 
-/** Starts a Redis with its data in `dir`. */
 export function launchRedis(program: string[], dir: string, port: number): Launched {
   const options = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value])
   const command = [...program, '--port', String(port), '--dir', dir, ...options]

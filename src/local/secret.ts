@@ -3,21 +3,21 @@ import { link, mkdir, readFile, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { giveToOwner } from './owner.ts'
 
-/** The secret that signs tokens when none is configured: made once, kept in `dataDir` for this user only. */
+/** Signs tokens when no secret is configured. */
 export async function localSecret(dataDir: string): Promise<string> {
   const secret = await keptText(join(dataDir, 'jwt-secret'), () => randomBytes(48).toString('base64url'))
   await giveToOwner(dataDir, join(dataDir, 'jwt-secret'))
   return secret
 }
 
-/** The text of a file that only this user can read; `make` writes it when there is none. */
+/** Reads a file that only this user can read, or makes it. */
 export async function keptText(path: string, make: () => string): Promise<string> {
   await mkdir(join(path, '..'), { recursive: true })
   const kept = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error
   })
   if (kept) return kept
-  // Written whole beside its name, then linked: of two processes at once, both get the first one's text.
+  // Linked when written, so that concurrent processes read the same text.
   const draft = `${path}.${randomBytes(6).toString('hex')}`
   await writeFile(draft, make(), { mode: 0o600, flag: 'wx' })
   await link(draft, path).catch((error: NodeJS.ErrnoException) => {

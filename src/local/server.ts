@@ -4,7 +4,7 @@ import { end, type Launched, logTail, worksIn } from './process.ts'
 import { until } from './wait.ts'
 
 const attempts = 5
-// Long, because a server with much data, or after a crash, reads its log first.
+// Long, because a server reads its log after a crash.
 const readyTimeoutMs = 120_000
 
 export interface Running {
@@ -12,19 +12,18 @@ export interface Running {
   port: number
 }
 
-/** A server with its data in one folder. Its log is beside the folder. */
+/** A server with its data in one folder, and its log beside it. */
 export interface Server {
   name: string
   dir: string
-  /** Ends the server; what it has accepted is kept. */
   stopSignal: NodeJS.Signals
-  /** The process and the port of the last start, from a file in the folder. */
+  /** From a file in the folder. */
   lastStart(): Promise<Running>
   /** Why the server does not answer on `port`; undefined if it does. */
   probe(port: number): Promise<string | undefined>
 }
 
-/** The port of the server if it runs; waits until it answers. */
+/** Undefined when the server does not run. Waits until it answers. */
 export async function attach(server: Server, signal: AbortSignal): Promise<number | undefined> {
   let problem: string | undefined
   const ask = async () => {
@@ -49,15 +48,15 @@ export async function start(
   for (let attempt = 1; attempt <= attempts; attempt++) {
     const port = await freePort()
     if (await accepts(server, launch(port), port, signal)) return port
-    // Another program took the port meanwhile, or processes of a killed server have not ended yet.
+    // The port was taken, or processes of a killed server have not ended yet.
     await sleep(200 * attempt)
   }
   throw new Error(`${server.name} does not start. ${await logTail(`${server.dir}.log`)}`)
 }
 
 /**
- * Whether a server that was launched answers: false when it ended. One that does not answer in time is ended.
- * @throws the reason of `signal` when the start is given up: the server is ended then too
+ * False when a launched server ended, or was ended because it did not answer in time.
+ * @throws the reason of `signal`; the server is ended then too
  */
 export async function accepts(
   server: Server,
@@ -67,7 +66,7 @@ export async function accepts(
 ): Promise<boolean> {
   const ask = async () => (ended() ? false : (await server.probe(port)) === undefined || undefined)
   const accepted = await until(ask, readyTimeoutMs, { signal }).catch(() => undefined)
-  // Without its own way to stop, which may take long: what it was about to read stays as it is.
+  // At once, because it has accepted nothing.
   if (accepted === undefined) await end(pid, server.dir, 'SIGQUIT')
   signal?.throwIfAborted()
   return accepted ?? false

@@ -6,15 +6,15 @@ import { giveToOwner } from './owner.ts'
 import { postgresIn, startPostgres } from './postgres.ts'
 import { NoRedisServer } from './redis-binary.ts'
 import { redisIn, startRedis } from './redis.ts'
-import type { Say } from './say.ts'
 import { stop } from './server.ts'
 import { until } from './wait.ts'
+import type { Say } from './process.ts'
 
-// Long enough for another process that installs Redis meanwhile.
+// For another process that installs Redis.
 const startGateTimeoutMs = 300_000
 const stopGateTimeoutMs = 15_000
 
-/** What this process writes itself; the servers write as who they run as. */
+/** Written by this process, and not by the users of the servers. */
 const ourFiles = ['gate.lock', 'users.lock', 'postgres.log', 'redis.log', 'redis']
 
 export interface LocalOptions {
@@ -22,7 +22,7 @@ export interface LocalOptions {
   postgres: boolean
   redis: boolean
   log: Say
-  /** Has a start given up: what it has started by then is stopped. */
+  /** Aborts the start, and stops what it has started. */
   signal?: AbortSignal
 }
 
@@ -35,7 +35,7 @@ export interface Local {
   stop(): Promise<void>
 }
 
-/** Starts the servers of `dataDir`, or joins the processes that use them. The last to stop stops them. */
+/** Starts the servers of `dataDir`, or joins the processes that use them. The last process stops them. */
 export async function startLocal(options: LocalOptions): Promise<Local> {
   if (!options.postgres && !options.redis) return { stop: async () => {} }
   const dir = await writable(options.dataDir)
@@ -65,14 +65,13 @@ export async function startLocal(options: LocalOptions): Promise<Local> {
 
 const withUrl = (redisUrl: string) => ({ redisUrl })
 
-/** Everything works without Redis, only slower: a machine without one still gets a service. */
 function withoutRedis(error: unknown) {
   if (error instanceof NoRedisServer) return { withoutRedis: error.message }
   throw error
 }
 
 async function leave(dir: string, use: FileLock): Promise<void> {
-  // Starting and stopping exclude each other, so nobody joins a server that is about to end.
+  // So that no process joins a server that is about to end.
   const gate = await passGate(dir, stopGateTimeoutMs)
   try {
     use.release()
@@ -111,7 +110,7 @@ async function writable(dataDir: string): Promise<string> {
   }
 }
 
-/** What the system or SQLite refused, as a matter of the folder; other errors speak for themselves. */
+/** Names the folder in errors of the system and SQLite. */
 function explained(error: unknown, dir: string): unknown {
   const { code, message } = error as NodeJS.ErrnoException
   if (!code || !/^(E(ACCES|PERM|ROFS|NOSPC|DQUOT)|SQLITE_)/.test(code)) return error

@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 const stepMs = 50
 
 /**
- * Asks until the answer is not undefined; undefined when `timeoutMs` passed without one.
- * @throws the reason of `signal` as soon as that is aborted
+ * Asks until the answer is defined, or `timeoutMs` have passed.
+ * @throws the reason of `signal`
  */
 export async function until<T>(
   ask: () => T | undefined | Promise<T | undefined>,

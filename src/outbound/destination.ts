@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { bareHost } from '../hosts.ts'
 import { within } from '../within.ts'
 import { isPrivate, isReachable, type Reach } from './addresses.ts'
 import { type Lookup, openLookup } from './lookup.ts'
@@ -69,7 +70,4 @@ const inside = () =>
 const elsewhere = () => new Forbidden('must lead to an address that requests from here may go to')
 
 /** The address in a URL; `URL` has normalized it. */
-function literalIn({ hostname }: URL): string | null {
-  const bare = hostname.replace(/^\[(.*)\]$/, '$1')
-  return isIP(bare) ? bare : null
-}
+const literalIn = (url: URL): string | null => (isIP(bareHost(url)) ? bareHost(url) : null)

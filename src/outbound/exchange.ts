@@ -1,6 +1,7 @@
 import { Agent as HttpAgent, type ClientRequest, request as viaHttp } from 'node:http'
 import { Agent as HttpsAgent, request as viaHttps } from 'node:https'
 import { isIP } from 'node:net'
+import { bareHost } from '../hosts.ts'
 import { answerBytes, type Told, toldBy } from './answer.ts'
 
 /** Upper limit of answers before the final one (1xx), which nothing else bounds. */
@@ -52,8 +53,7 @@ export function openExchange(ca?: string) {
 }
 
 /** The name in the certificate. */
-const certified = ({ hostname }: URL) =>
-  isIP(hostname.replace(/[[\]]/g, '')) ? {} : { servername: hostname }
+const certified = (url: URL) => (isIP(bareHost(url)) ? {} : { servername: url.hostname })
 
 function answered(asked: ClientRequest, body: string): Promise<Told> {
   const { promise, resolve, reject } = Promise.withResolvers<Told>()

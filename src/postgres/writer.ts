@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { urlsIn } from '../hosts.ts'
+import { hostOf, urlsIn } from '../hosts.ts'
 import { connectMs, type Target, type Writer } from './connect.ts'
 import { isPassing, unreached } from './errors.ts'
 import { openPool } from './pool.ts'
@@ -52,8 +52,8 @@ export async function writerUrl(databaseUrl: string): Promise<string> {
 }
 
 function serverAt(url: string): Server {
-  const { hostname, port } = new URL(url)
-  return { url, host: [hostname.replace(/^\[|\]$/g, '')], port: [Number(port || 5432)] }
+  const { host, port } = hostOf(url, 5_432)
+  return { url, host: [host], port: [port] }
 }
 
 /** Probes all at once, because a dead server may answer late or never. */

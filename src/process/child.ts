@@ -15,13 +15,12 @@ export interface Ending {
   signal: string | null
 }
 
-/** A process that this one leads, from its start to its end. */
 export class Child {
-  /** Resolves when it is up; without an answer when it ended before. */
+  /** Undefined when the process ended before it was up. */
   readonly ready: Promise<Ready | undefined>
   readonly ended: Promise<Ending>
   private readonly child: ChildProcess
-  private readyAt: number | undefined
+  private readyAt = Infinity
 
   constructor(role: Role, env: Env) {
     const command = [...process.execArgv, process.argv[1] ?? '', role, ledWord]
@@ -31,41 +30,46 @@ export class Child {
       child.once('exit', (code, signal) => resolve({ code, signal }))
       child.once('error', (error) => child.pid ?? resolve({ code: null, signal: error.message }))
     })
-    const late = setTimeout(() => this.kill(), readyWithinMs)
     const told = this.nextMessage<Ready>()
     void told.then(() => (this.readyAt = performance.now()))
-    this.ready = Promise.race([told, this.ended.then(() => undefined)]).finally(() => clearTimeout(late))
+    this.ready = this.orKilled(Promise.race([told, this.ended.then(() => undefined)]), readyWithinMs)
   }
 
   get pid(): number {
     return this.child.pid ?? 0
   }
 
-  /** Since when it has been up. */
   get upForMs(): number {
-    return this.readyAt === undefined ? 0 : performance.now() - this.readyAt
+    return Math.max(0, performance.now() - this.readyAt)
   }
 
-  /** Tells it to end and waits for that; who is not done in time is killed. */
-  async end(order: Order, withinMs: number): Promise<Ending> {
-    if (this.child.connected) this.child.send(order, () => {}) // it may just have ended
-    const late = setTimeout(() => this.kill(), withinMs)
-    return this.ended.finally(() => clearTimeout(late))
+  end(order: Order, withinMs: number): Promise<Ending> {
+    this.send(order)
+    return this.orKilled(this.ended, withinMs)
   }
 
-  /** What it tells of itself; nothing when it does not answer. */
+  /** Empty when the process does not answer. */
   async measure(): Promise<Family[]> {
-    if (this.readyAt === undefined || !this.child.connected) return []
+    if (this.upForMs === 0) return []
     const told = this.nextMessage<Measured>()
-    this.child.send('measure' satisfies Order, () => {})
+    this.send('measure')
     return (await within(measuredWithinMs, told))?.families ?? []
+  }
+
+  kill(): void {
+    this.child.kill('SIGKILL')
+  }
+
+  private send(order: Order): void {
+    if (this.child.connected) this.child.send(order, () => {}) // it may just have ended
   }
 
   private nextMessage<T>(): Promise<T> {
     return new Promise((resolve) => this.child.once('message', (message) => resolve(message as T)))
   }
 
-  kill(): void {
-    this.child.kill('SIGKILL')
+  private orKilled<T>(work: Promise<T>, withinMs: number): Promise<T> {
+    const late = setTimeout(() => this.kill(), withinMs)
+    return work.finally(() => clearTimeout(late))
   }
 }

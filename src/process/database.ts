@@ -10,16 +10,15 @@ import { within } from '../within.ts'
 import type { Stopping } from './stopping.ts'
 
 const longestPauseMs = 2_000
-/** How long a database that can be reached may take to say whether it will have us. */
+/** For the answer of a database that can be reached. */
 const firstAnswerMs = 1_000
 
-/** Applies the migrations as soon as Postgres can be reached. */
 export async function migrateWhenReached(databaseUrl: string, log: Log): Promise<void> {
   await whenReached(async () => migrate(await writerUrl(databaseUrl)), log)
   log.info('database is migrated')
 }
 
-/** Says what the database lacks, if it can be reached: a process that serves is up at once in any case. */
+/** Warns of missing migrations. A process that serves does not wait for a database that is away. */
 export async function examineWhenReached(databaseUrl: string, log: Log, stopping: Stopping): Promise<void> {
   const examined = whenReached(async () => isMigrated(await writerUrl(databaseUrl)), log).then((migrated) => {
     if (!migrated) log.warn('the database is not migrated: nothing works here before "npm run migrate"')
@@ -29,8 +28,8 @@ export async function examineWhenReached(databaseUrl: string, log: Log, stopping
 }
 
 /**
- * Tries until Postgres can be reached, however long that takes: it may come up after us.
- * @throws ConfigError when Postgres answers that it will not have us.
+ * Tries until Postgres can be reached, because processes may start in any order.
+ * @throws ConfigError when Postgres rejects the connection
  */
 async function whenReached<T>(attempt: () => Promise<T>, log: Log): Promise<T> {
   let told = ''
@@ -52,14 +51,13 @@ interface Cause {
   code?: string
 }
 
-// Drizzle wraps what the database said together with the whole query.
 const causeOf = (error: unknown): Cause => ((error as { cause?: unknown }).cause ?? error) as Cause
 const reasonOf = (error: unknown): string => causeOf(error).message || causeOf(error).code || String(error)
 
 /** Starting, stopping, full, or a standby for now. */
 const passing = /^(08|53|57|25006|40|55P03)/
 
-// What Postgres did not say comes from the way to it; without a code it is a fault of ours.
+// An error without a code is a defect of this service.
 const isAway = (cause: Cause): boolean =>
   cause instanceof postgres.PostgresError ? passing.test(cause.code) : Boolean(cause.code)
 
@@ -70,7 +68,6 @@ const advice: Record<string, string> = {
   '42501': 'Grant this to its user, or set another one there.',
 }
 
-/** The error of a database as whoever set the variable needs it. */
 export function explained(error: unknown): unknown {
   const cause = causeOf(error)
   if (!(cause instanceof postgres.PostgresError) && !cause.code) return error
@@ -79,13 +76,12 @@ export function explained(error: unknown): unknown {
   return new ConfigError(`DATABASE_URL cannot be used. ${which}: ${reasonOf(error)}. ${advice[code] ?? ''}`)
 }
 
-/** What to print, and the code to exit with. */
 interface Said {
   code: number
   text: string
 }
 
-/** Prints what comes of it, and gives the code to exit with. */
+/** Prints the result, and returns the exit code. */
 export async function runOnDatabase(
   config: Config,
   work: (errand: { config: Config; sql: Sql }) => Promise<Said>,

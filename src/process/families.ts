@@ -2,9 +2,9 @@ import { countedFamilies } from '../metrics/families.ts'
 import { by, type Family, gauge, lagFamilies } from '../metrics/family.ts'
 import type { Services } from '../services.ts'
 
-/** What the service in this process tells: what it counted, and how it is right now. */
 export function serviceFamilies({ actors, config, counts, followers }: Services): Family[] {
   const { known, waiting, deepest, stateBytes, leases } = actors.load()
+  const open = followers.inProgress()
   const { streams, events, seconds } = followers.lags.worst()
   const { readConnections: reads, commitSlots: commits, choreConnections: chores } = config
   const pools = by('pool', { reads, commits, chores })
@@ -17,11 +17,7 @@ export function serviceFamilies({ actors, config, counts, followers }: Services)
     gauge('actor_state_bytes', 'What they take, about.', stateBytes),
     gauge('leases_held', 'Projects that this process alone may write.', leases),
     gauge('streams_open', 'Streams of server-sent events.', streams),
-    gauge(
-      'followers_open',
-      'Streams, and requests that are held until something happens.',
-      followers.inProgress(),
-    ),
+    gauge('followers_open', 'Streams, and requests that are held until something happens.', open),
     ...lagFamilies('stream', events, seconds),
   ]
 }

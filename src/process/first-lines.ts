@@ -4,10 +4,7 @@ import { type Log, openLog, openPatientLog } from '../log.ts'
 import { misspelt, type Names } from '../schema/misspelt.ts'
 import { urlsOf } from './port.ts'
 
-/**
- * Opens the log of a command. The log of `start` is kept back until `begin`, which first prints where the service is if
- * it has a port.
- */
+/** Opens the log. `start` keeps its log back until `begin`, which first prints where the service is if it has a port. */
 export function openFirstLines(command: string, { host, logLevel }: Config, isLed: boolean) {
   if (isLed || command !== 'start')
     return { log: openLog(logLevel, isLed ? { pid: process.pid } : null), begin: (_port?: number) => {} }
@@ -15,18 +12,13 @@ export function openFirstLines(command: string, { host, logLevel }: Config, isLe
   return {
     log,
     begin(port?: number) {
-      if (port) greet(host, port)
+      const { api, docs } = urlsOf({ host, port: port ?? 0 })
+      if (port) process.stdout.write(`API         ${api}\nSwagger UI  ${docs}\n`)
       begin()
     },
   }
 }
 
-function greet(host: string, port: number): void {
-  const { api, docs } = urlsOf({ host, port })
-  process.stdout.write(`API         ${api}\nSwagger UI  ${docs}\n`)
-}
-
-/** Warns of variables that nothing reads, so that a setting with a wrong name is not taken for one that holds. */
 export function warnOfMisspelt(log: Log, given: Omit<Names, 'known'>): void {
   for (const { name: variable, meant } of misspelt({ known: settingNames(), ...given }))
     log.warn({ variable }, `this variable is no setting${meant ? `; did you mean ${meant}?` : ''}`)

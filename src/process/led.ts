@@ -2,18 +2,17 @@ import process from 'node:process'
 import type { Family } from '../metrics/family.ts'
 import type { Stopping } from './stopping.ts'
 
-/** The word after a command that makes a process one of several that a parent leads. */
+/** The word after a command that makes a process a child. */
 export const ledWord = 'led'
 
-/** What a parent tells its child: to end, or to end in favour of another that is up; or asks it how it does. */
+/** From the parent. `retire`: end in favour of another process that is up. */
 export type Order = 'stop' | 'retire' | 'measure'
 
-/** The answer to the last of them. */
 export interface Measured {
   families: Family[]
 }
 
-/** What a child tells its parent when it is up; one that serves nobody has no port. */
+/** From a child that is up; a worker has no port. */
 export interface Ready {
   port?: number
 }
@@ -22,7 +21,7 @@ export const isLed = (words: string[]): boolean => words[0] === ledWord && proce
 
 export const tellParent = (told: Ready | Measured): void => void process.send?.(told)
 
-/** Has the process end when its parent says so, or is gone. */
+/** Ends the process when its parent says so, or has ended. */
 export function obeyParent(stopping: Stopping, measure: () => Promise<Family[]>): void {
   const orders: Record<Order, () => Promise<void>> = {
     measure: () => measure().then((families) => tellParent({ families })),
@@ -31,5 +30,5 @@ export function obeyParent(stopping: Stopping, measure: () => Promise<Family[]>)
   }
   process.on('message', (order: Order) => void orders[order]())
   process.on('disconnect', () => void stopping.fail(new Error('The process that led this one is gone')))
-  process.on('SIGHUP', () => {}) // the parent's, though a terminal tells everybody
+  process.on('SIGHUP', () => {}) // for the parent, but a terminal sends it to all
 }

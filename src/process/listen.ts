@@ -8,12 +8,12 @@ import { unusable } from './port.ts'
 import type { Stopping } from './stopping.ts'
 
 const cutMs = 1_000
-/** How long who keeps a connection has at least to send the request that is answered with its end. */
+/** For clients of kept connections to send the request whose answer ends the connection. */
 const lingerMs = 1_500
-/** How long what has begun to connect may take to arrive: round trips to somebody far away. */
+/** For connections that have begun: round trips of a distant client. */
 const arrivalMs = 200
 
-/** Opens the port and answers which; has it closed at the end: what is under way is answered first. */
+/** Opens the port and returns it. At the end accepted requests are answered, then the port closes. */
 export function listen(
   app: AnyElysia,
   services: Services,
@@ -28,14 +28,13 @@ export function listen(
   }
   const announce = async () => {
     services.drain()
-    await sleep(drainDelayMs) // balancers ask whether it is ready, and send the next requests elsewhere
+    await sleep(drainDelayMs) // for balancers
   }
   const close = async () => {
     await (stopping.isReplaced ? handOver(app, drainDelayMs, services.log) : announce())
-    services.followers.end() // they would hold their answers longer than there is time
+    services.followers.end() // they would hold their answers for too long
     const isAnswered = app.server?.stop().then(() => true)
     if (await within(drainTimeoutMs, isAnswered)) return
-    // Most likely a sender who never came to the end of a body: no answer was owed.
     services.log.warn('connections that were not done in time are cut')
     void app.server?.stop(true)
   }
@@ -43,7 +42,7 @@ export function listen(
   return app.server?.port ?? port
 }
 
-/** Leaves a port to the processes that share it, so that no request fails: the port can be closed then. */
+/** Leaves a port to the processes that share it, without a failed request. */
 export async function handOver(app: AnyElysia, delayMs: number, log: Log): Promise<void> {
   const { server } = app
   if (!server?.port) return

@@ -5,21 +5,20 @@ import { within } from '../within.ts'
 import { listenAt } from './port.ts'
 import type { Stopping } from './stopping.ts'
 
-/** Who asks has little time: Prometheus ten seconds. */
+/** Prometheus waits ten seconds for all. */
 const partMs = 1_500
 
-/** What one process tells of itself. */
 export type Measure = () => Family[] | Promise<Family[]>
 
-/** What the parts of a process tell together. Of a part that cannot say (the database is away) there is nothing. */
+/** The families of all parts. A part that fails, because the database is away, has none. */
 export async function together(parts: Measure[]): Promise<Family[]> {
   const told = parts.map((part) => within(partMs, Promise.try(part)).catch(() => undefined))
   return (await Promise.all(told)).flatMap((families) => families ?? [])
 }
 
 /**
- * Serves GET /metrics in Prometheus' format on a port of its own, where one is set. `tell` answers what several processes
- * tell, each for itself. Who asks while it is asked gets the same answer. @throws ConfigError when the port cannot be had
+ * Serves GET /metrics in the format of Prometheus on a port of its own, if one is set. Concurrent requests share an answer.
+ * @throws ConfigError when the port cannot be opened
  */
 export async function serveMetrics(
   { metricsHost: host, metricsPort: port }: Config,

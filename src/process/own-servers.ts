@@ -1,16 +1,15 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Config } from '../config.ts'
-import type { Say } from '../local/say.ts'
 import { localSecret } from '../local/secret.ts'
 import { startLocal } from '../local/start.ts'
 import type { Log } from '../log.ts'
 import type { Stopping } from './stopping.ts'
+import type { Say } from '../local/process.ts'
 
-/** How long own servers may take to stop: Postgres writes what it has in memory, and other processes may be starting. */
+/** For own servers to stop: Postgres writes its memory, and other processes may be starting. */
 const stopMs = 30_000
 
-/** Fills what the environment leaves open with servers and a secret of this machine's own. */
 export async function withOwnServers(
   given: Config,
   { command, isErrand }: { command: string; isErrand: boolean },
@@ -23,7 +22,6 @@ export async function withOwnServers(
   const say: Say = (message, takesLong) => (takesLong && isHeld ? console.error(message) : log.info(message))
   const givenUp = new AbortController()
   const starting = startLocal({ dataDir, ...wanted, log: say, signal: givenUp.signal })
-  // Also when they are still starting, or something fails later.
   const stop = () => {
     givenUp.abort()
     return starting.then(
@@ -44,6 +42,6 @@ export async function withOwnServers(
   }
 }
 
-/** The URL of a Redis that is away for good. An address would one day be that of some other program. */
+/** The URL of a Redis that is always away. A port could one day be that of another program. */
 const absentRedis = (dataDir: string): string =>
   `unix:${pathToFileURL(join(dataDir, 'redis', 'absent.sock')).href.slice('file:'.length)}`

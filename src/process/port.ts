@@ -6,18 +6,16 @@ import { ConfigError } from '../setting-values.ts'
 
 type Place = Pick<Config, 'host' | 'port'>
 
-/** What is there, by its address. */
 export const urlsOf = ({ host, port }: Place) => {
   const url = `http://${host === '0.0.0.0' ? 'localhost' : host}:${port}`
   return { api: `${url}/api/v1`, docs: `${url}/api/docs` }
 }
 
-/** Says where a process, or several together, can be reached. */
 export function tellAddress(log: Log, place: Place, together: object = {}): void {
   log.info({ ...urlsOf(place), ...together }, 'listening')
 }
 
-/** Listens with `server`, whose settings begin with `prefix`. @throws ConfigError when that cannot be */
+/** `prefix` begins the names of the settings. @throws ConfigError when the port cannot be opened */
 export async function listenAt(server: Server, { host, port }: Place, prefix = ''): Promise<void> {
   server.listen({ host, port, exclusive: true })
   await once(server, 'listening').catch((error: unknown) => {
@@ -25,9 +23,9 @@ export async function listenAt(server: Server, { host, port }: Place, prefix = '
   })
 }
 
-/** Processes that share a port do not see who else has it. @throws ConfigError when somebody has. */
+/** Processes that share a port do not notice another owner. @throws ConfigError when there is one */
 export async function requireFree(place: Place, prefix = ''): Promise<void> {
-  if (place.port === 0) return // the system chooses one
+  if (place.port === 0) return // the system chooses
   const server = createServer()
   await listenAt(server, place, prefix)
   server.close()
@@ -36,7 +34,7 @@ export async function requireFree(place: Place, prefix = ''): Promise<void> {
 
 type Ports = Place & Pick<Config, 'homeHost' | 'homePort' | 'metricsHost' | 'metricsPort' | 'reusePort'>
 
-/** Looks before anything is started whether the ports of a command can be had. @throws ConfigError */
+/** Checks the ports of a command before anything is started. @throws ConfigError */
 export async function requireFreePorts(command: string, config: Ports): Promise<void> {
   const { homeHost, homePort, metricsHost, metricsPort, reusePort } = config
   if (command !== 'worker' && !reusePort) {
@@ -46,7 +44,6 @@ export async function requireFreePorts(command: string, config: Ports): Promise<
   await requireFree({ host: metricsHost, port: metricsPort }, 'METRICS_')
 }
 
-/** Why a port cannot be had, for who set it. */
 export function unusable(error: unknown, { host, port }: Place, prefix = ''): unknown {
   const reasons: Record<string, string> = {
     EADDRINUSE: `PORT ${port} is taken by another program: end that one, or set another ${prefix}PORT`,

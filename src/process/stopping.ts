@@ -7,33 +7,33 @@ interface Closer {
   what: string
   close(): Promise<void>
   withinMs: number
-  /** Begun also when there is no time: it tells others to end. */
+  /** Begun also at a second signal, because it ends other processes. */
   always: boolean
 }
 
 interface Options {
   log: Log
   drainTimeoutMs: number
-  /** An errand is not done when a signal ends it, which its exit code tells as a shell does. */
+  /** A signal before its end gives an exit code like a shell's. */
   isErrand: boolean
   isRunByNpm: boolean
-  /** It has a parent, which kills it when there is no time: one signal may come twice, from it and from a terminal. */
+  /** A child may get one signal twice, from its parent and from a terminal. The parent kills it in the end. */
   isLed: boolean
 }
 
 const numbers = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 }
-/** A human's second Ctrl-C comes later than the one that npm hands on beside the terminal's own. */
+/** npm repeats the Ctrl-C of a terminal. A human's second one comes later. */
 const echoMs = 300
 const lastMomentMs = 250
 
-/** How a process ends: in order, at the first signal or failure; at once, at the second signal. */
+/** Ends the process: in order at the first signal or failure, at once at the second signal. */
 export class Stopping {
   private readonly closers: Closer[] = []
   private stopping = false
   private firstAt = 0
   private readonly hadTerminal = isatty(0)
   private hangUp: (() => void) | undefined
-  /** Whether another process serves in its place already. */
+  /** Another process serves in its place already. */
   isReplaced = false
 
   constructor(private readonly options: Options) {
@@ -43,7 +43,6 @@ export class Stopping {
     process.on('unhandledRejection', (error) => this.unexpected(error))
   }
 
-  /** Has something closed at the end. What was opened last is closed first. */
   closes(
     what: string,
     close: () => Promise<void>,
@@ -52,13 +51,13 @@ export class Stopping {
     this.closers.unshift({ what, close, withinMs, always })
   }
 
-  /** What SIGHUP asks for. From a terminal that is gone it says that the user is, too: that ends every process. */
+  /** Runs at SIGHUP, unless a closed terminal has sent it: that ends every process. */
   onHangUp(act: () => void): void {
     this.hangUp = act
     if (!this.hadTerminal) process.on('SIGHUP', act)
   }
 
-  /** Closes everything and ends the process: with `code`, or with 1 when something did not close. */
+  /** Closes everything and exits with `code`, or with 1 when something did not close. */
   async stop(code: number): Promise<void> {
     if (this.stopping) return
     this.stopping = true
@@ -68,19 +67,17 @@ export class Stopping {
     process.exit(code || (isClean ? 0 : 1))
   }
 
-  /** Ends in favour of another process, which is up. */
   retire(): Promise<void> {
     this.isReplaced = !this.stopping
     return this.stop(0)
   }
 
-  /** Says in one line why the process ends, and ends it. */
   async fail(error: unknown): Promise<void> {
     if (!this.stopping) console.error(inOneLine(error))
     return this.stop(1)
   }
 
-  /** What the work answers; nothing any more when the process has begun to stop meanwhile. */
+  /** Never resolves when the process has begun to stop meanwhile. */
   async unlessBegun<T>(work: Promise<T>): Promise<T> {
     const answer = await work
     return this.stopping ? new Promise<T>(() => {}) : answer
@@ -119,7 +116,7 @@ export class Stopping {
     }
   }
 
-  // What nobody caught may have left anything half done: what is accepted is answered, and a new process goes on.
+  // Anything may be half done: accepted requests are answered, and another process goes on.
   private unexpected(error: unknown): void {
     const { message, stack } = error instanceof Error ? error : new Error(String(error))
     this.options.log.fatal({ reason: message, stack }, 'failed unexpectedly; stopping')
@@ -127,7 +124,6 @@ export class Stopping {
   }
 }
 
-/** What went wrong, for who started the process: no trace, no source of a library. */
 export function inOneLine(error: unknown): string {
   const message = error instanceof Error ? error.message : ''
   return (message || String(error)).trim().replace(/\s*\n\s*/g, ' ')

@@ -7,7 +7,7 @@ import { requireFree, tellAddress } from './port.ts'
 import type { Stopping } from './stopping.ts'
 import { Supervised } from './supervised.ts'
 
-/** What a child needs beyond the steps of its drain: its linger on the port, and its end. */
+/** For a child beyond the steps of its drain: its linger on the port, and its end. */
 const graceMs = 4_000
 const drainSteps = 3 // its server, its workers, its services
 
@@ -17,14 +17,14 @@ interface Options {
   stopping: Stopping
   env: Record<Role, Env>
   hasWorker: boolean
-  /** Told the port as soon as it is known, before the processes say anything. */
+  /** Called as soon as the port is known, before the processes log anything. */
   onPort(port: number): void
 }
 
-/** Leads several web processes on one port, and a worker where there is to be one; from outside they are one process. */
+/** Leads several web processes on one port, and perhaps a worker, as if they were one process. */
 export class Supervisor {
-  private readonly web: Supervised[]
-  private readonly workers: Supervised[]
+  private readonly places: Record<Role, Supervised[]>
+  private readonly all: Supervised[]
   private readonly endWithinMs: number
   private port: number
   private isRolling = false
@@ -34,41 +34,40 @@ export class Supervisor {
     const { drainDelayMs, drainTimeoutMs, port, webConcurrency } = options.config
     this.endWithinMs = drainDelayMs + drainSteps * drainTimeoutMs + graceMs
     this.port = port
-    this.web = Array.from({ length: webConcurrency }, () => this.supervised('web'))
-    this.workers = options.hasWorker ? [this.supervised('worker')] : []
+    const web = Array.from({ length: webConcurrency }, () => this.supervised('web'))
+    this.places = { web, worker: options.hasWorker ? [this.supervised('worker')] : [] }
+    this.all = Object.values(this.places).flat()
   }
 
   async start(): Promise<void> {
-    const { config, log, stopping } = this.options
+    const { config, log, stopping, onPort } = this.options
     if (!config.reusePort) await stopping.unlessBegun(requireFree(config))
     stopping.closes('processes', () => this.stop(), { withinMs: this.endWithinMs + graceMs })
     process.on('exit', () => this.all.forEach((one) => one.kill()))
-    this.hearHangUps()
-    if (this.port > 0) this.options.onPort(this.port)
-    // One alone first: it says what is wrong, if something is, and which port it was given.
+    stopping.onHangUp(() => {
+      log.info({ signal: 'SIGHUP' }, 'replacing the processes one after another')
+      void this.roll()
+    })
+    if (this.port > 0) onPort(this.port)
+    // One alone first: it reports what is wrong, and the port that the system chose.
     const [first, ...others] = this.all
     const ready = await stopping.unlessBegun(first!.start())
-    if (ready?.port && this.port === 0) this.options.onPort(ready.port)
+    if (ready?.port && this.port === 0) onPort(ready.port)
     this.port = ready?.port ?? this.port
     const all = ready && (await stopping.unlessBegun(Promise.all(others.map((one) => one.start()))))
     if (!all?.every(Boolean)) return // and so it ends
-    tellAddress(log, { ...config, port: this.port }, { pid: process.pid, ...this.pids })
+    tellAddress(log, { ...config, port: this.port }, { pid: process.pid, ...this.pids() })
   }
 
-  /** What each process tells, under the name of its place: who takes a place goes on with its name. */
+  /** The families of each place under its name, which a new process there keeps. */
   async measure(): Promise<Family[][]> {
     const named = ([role, places]: [string, Supervised[]]) =>
-      places.map(async (one, n) => ofProcess(`${role}-${n + 1}`, await one.measure()))
-    const { web, workers: worker } = this
-    return Promise.all(Object.entries({ web, worker }).flatMap(named))
+      places.map(async ({ current }, n) => ofProcess(`${role}-${n + 1}`, (await current?.measure()) ?? []))
+    return Promise.all(Object.entries(this.places).flatMap(named))
   }
 
-  private get all(): Supervised[] {
-    return [...this.web, ...this.workers]
-  }
-
-  private get pids() {
-    const [web, worker] = [this.web, this.workers].map((some) => some.map(({ pid }) => pid))
+  private pids() {
+    const [web, worker] = Object.values(this.places).map((some) => some.map(({ current }) => current?.pid))
     return { web, worker }
   }
 
@@ -82,10 +81,9 @@ export class Supervisor {
     })
   }
 
-  /** Who ended by itself has said why. */
   private async giveUp(role: Role, { code, signal }: Ending, starts: number): Promise<void> {
     const { stopping } = this.options
-    if (starts === 1 && code !== null) return stopping.stop(1)
+    if (starts === 1 && code !== null) return stopping.stop(1) // the child has logged why
     const how = starts > 1 ? `at once, ${starts} times in a row` : `by ${signal} before it was up`
     return stopping.fail(new Error(`The ${role} process ended ${how}`))
   }
@@ -93,14 +91,6 @@ export class Supervisor {
   private async stop(): Promise<void> {
     const ends = await Promise.all(this.all.map((one) => one.stop()))
     if (ends.includes(false)) throw new Error('a process did not end well')
-  }
-
-  private hearHangUps(): void {
-    const { log, stopping } = this.options
-    stopping.onHangUp(() => {
-      log.info({ signal: 'SIGHUP' }, 'replacing the processes one after another')
-      void this.roll()
-    })
   }
 
   private async roll(): Promise<void> {
@@ -119,6 +109,6 @@ export class Supervisor {
       if (await stopping.unlessBegun(one.replace())) continue
       return log.error('the new process does not come up: the others stay as they are')
     }
-    log.info(this.pids, 'all processes are replaced')
+    log.info(this.pids(), 'all processes are replaced')
   }
 }

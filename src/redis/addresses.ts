@@ -1,26 +1,26 @@
 import type { RedisOptions } from 'ioredis'
-import { urlsIn } from '../hosts.ts'
+import { hostOf, urlsIn } from '../hosts.ts'
 
 const sentinelPort = 26_379
 const redisPort = 6_379
 
 export const isCluster = (url: string): boolean => /^rediss?\+cluster:/.test(url)
 
-/** A name in braces: a cluster keeps all keys that have the same in one place, where one script may touch them. */
+/** A cluster keeps all keys with the same name in braces in one place, where one script may use them. */
 export const tagged = (name: string): string => `{${name}}`
 
-/** The nodes of a cluster from which the others are found. */
-export const clusterOf = (url: string) => nodesOf(url, redisPort)
+export const clusterOf = (url: string) => urlsIn(url).map((one) => hostOf(one, redisPort))
 
-/** The master of the name that sentinels know; undefined for one server by its address. */
+/** Undefined without sentinels. */
 export function sentinelsOf(url: string): RedisOptions | undefined {
   if (!/^rediss?\+sentinel:/.test(url)) return undefined
   const name = decodeURIComponent(new URL(urlsIn(url)[0]!).pathname.slice(1))
   const tls = isSecure(url) && { sentinelTLS: {}, enableTLSForSentinelMode: true }
-  return { ...waysInto(url), ...tls, sentinels: nodesOf(url, sentinelPort), name }
+  const sentinels = urlsIn(url).map((one) => hostOf(one, sentinelPort))
+  return { ...waysInto(url), ...tls, sentinels, name }
 }
 
-/** TLS, the user and the password, which every server of it takes. */
+/** For every server of the URL. */
 export function waysInto(url: string): RedisOptions {
   const { username, password } = new URL(urlsIn(url)[0]!)
   return {
@@ -30,16 +30,8 @@ export function waysInto(url: string): RedisOptions {
   }
 }
 
-/** One server, as ioredis takes it: a URL, or the path of its socket. */
+/** The URL of one server, or the path of its socket. */
 export const serverOf = (url: string): string =>
   url.startsWith('unix:') ? decodeURIComponent(new URL(url).pathname) + new URL(url).search : url
 
 const isSecure = (url: string) => url.startsWith('rediss')
-
-const nodesOf = (url: string, usualPort: number) =>
-  urlsIn(url).map((one) => {
-    const { hostname, port } = new URL(one)
-    return { host: unbracketed(hostname), port: Number(port || usualPort) }
-  })
-
-const unbracketed = (hostname: string) => hostname.replace(/^\[|\]$/g, '')

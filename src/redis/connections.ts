@@ -2,10 +2,10 @@ import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import type { Log } from '../log.ts'
 import { clusterOf, isCluster, sentinelsOf, serverOf, waysInto } from './addresses.ts'
 
-/** Of all commands those are used that one server knows as a cluster does, and scripts whose keys are in one place. */
+/** Only for commands that a cluster knows, and scripts whose keys are in one place. */
 export type RedisClient = Redis | Cluster
 
-/** Fails fast: a caller that finds Redis away must go on without it, not queue up behind it. */
+/** A caller goes on without a Redis that is away. */
 const failFast: RedisOptions = {
   enableOfflineQueue: false,
   maxRetriesPerRequest: 0,
@@ -18,20 +18,20 @@ const retryMs = (attempt: number) => Math.min(50 * attempt, 1_000)
 const common: RedisOptions = {
   connectTimeout: 2_000,
   retryStrategy: retryMs,
-  // A master that has become a replica: the next connection finds the one that is.
+  // The master has become a replica: the next connection finds the new master.
   reconnectOnError: ({ message }) => message.startsWith('READONLY'),
 }
 
-/** For commands on the way to an answer. */
+/** For commands of a request. */
 export const openRedis = (url: string, log: Log) => watch(connect(url, failFast), log)
 
-/** For subscriptions, which their owner makes whenever it is ready. */
+/** For subscriptions, which their owner makes whenever the connection is ready. */
 export function openSubscriber(url: string, log: Log): Redis {
   const options = { ...common, enableOfflineQueue: false, autoResubscribe: false, socketTimeout: 2_000 }
   return watch(isCluster(url) ? toAnyOf(url, options) : toOne(url, options), log)
 }
 
-/** For BullMQ's workers, which block and wait for Redis as long as it takes. */
+/** For the workers of BullMQ, which wait for Redis forever. */
 export const openBlocking = (url: string, log: Log) =>
   watch(connect(url, { maxRetriesPerRequest: null }), log)
 
@@ -41,7 +41,7 @@ function connect(url: string, own: RedisOptions): RedisClient {
     enableOfflineQueue: own.enableOfflineQueue ?? true,
     clusterRetryStrategy: retryMs,
     slotsRefreshInterval: 2_000,
-    // Who goes on without Redis tries once more where a slot may be by now, and no longer.
+    // One more attempt where a slot may have moved.
     ...(own === failFast && { maxRedirections: 2, retryDelayOnFailover: 50, retryDelayOnClusterDown: 50 }),
     redisOptions: { ...waysInto(url), ...common, ...own },
   })
@@ -52,7 +52,7 @@ function toOne(url: string, options: RedisOptions): Redis {
   return sentinels ? new Redis({ ...sentinels, ...options }) : new Redis(serverOf(url), options)
 }
 
-/** All nodes of a cluster hear what is published at one: when that is lost, the next one is listened to. */
+/** All nodes of a cluster receive what is published at one. After a lost connection it tries the next node. */
 function toAnyOf(url: string, options: RedisOptions): Redis {
   const nodes = clusterOf(url)
   let turn = Math.floor(Math.random() * nodes.length)
@@ -61,7 +61,7 @@ function toAnyOf(url: string, options: RedisOptions): Redis {
   return redis
 }
 
-/** What was still being connected fails at that, and nobody needs to hear of it. */
+/** Their connecting fails, which is not logged. */
 const left = new WeakSet<RedisClient>()
 
 export function disconnect(redis: RedisClient): void {

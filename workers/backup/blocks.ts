@@ -1,4 +1,4 @@
-/** A table's rows in a backup: `COPY "users" ("id", …) FROM stdin;` and after its rows a line of its own, `\.` */
+/** Of a table: `COPY "users" ("id", …) FROM stdin;`, its rows, and a line `\.` */
 const opening = /^COPY "(\w+)" \("\w+"(?:, "\w+")*\) FROM stdin;$/
 const closing = Buffer.from('\\.\n')
 const closingLine = Buffer.from('\n\\.\n')
@@ -10,7 +10,7 @@ export interface Block {
   rows: AsyncGenerator<Buffer>
 }
 
-/** Reads a backup from its beginning to its end. The rows of a block must be read before the next line is. */
+/** Reads a backup from its beginning to its end, the rows of a block before the next line. */
 export class BackupReader {
   private rest: Buffer = Buffer.alloc(0)
   private readonly source: AsyncIterator<Buffer>
@@ -19,7 +19,6 @@ export class BackupReader {
     this.source = source[Symbol.asyncIterator]()
   }
 
-  /** The next line; undefined at the end. */
   async line(): Promise<string | undefined> {
     while (!this.rest.includes(newline)) if (!(await this.more())) return undefined
     return this.take(this.rest.indexOf(newline) + 1)
@@ -27,7 +26,6 @@ export class BackupReader {
       .trimEnd()
   }
 
-  /** The block that a line opens; undefined when it opens none. */
   block(line: string): Block | undefined {
     const [statement, table] = opening.exec(line) ?? []
     return statement && table ? { table, statement, rows: this.rows() } : undefined

@@ -6,7 +6,6 @@ import { Wrong } from '../admin/topic.ts'
 export const openNewFile = (path: string): Promise<WriteStream> =>
   opened(createWriteStream(path, { flags: 'wx', mode: 0o600 }), path)
 
-/** @throws Wrong when the file cannot be read */
 export const openFile = (path: string): Promise<ReadStream> => opened(createReadStream(path), path)
 
 async function opened<S extends ReadStream | WriteStream>(stream: S, path: string): Promise<S> {

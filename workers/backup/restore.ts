@@ -15,14 +15,13 @@ const lockTimeoutMs = 10_000
 const lockNotAvailable = '55P03'
 
 interface Wanted {
-  /** Removes what the database holds; else only an empty one is written. */
+  /** Overwrites a database that is not empty. */
   replaces: boolean
 }
 
 /**
- * Makes the database what it was when the backup was written, in one transaction, and applies the migrations that came
- * since. When anything is wrong, the database stays as it is.
- * @throws Wrong
+ * Restores the database in one transaction, and applies later migrations.
+ * @throws Wrong; the database is unchanged then
  */
 export async function restoreBackup(
   databaseUrl: string,
@@ -81,12 +80,12 @@ async function fill(tx: TransactionSql, backup: BackupReader, tables: string[]):
       throw error
     })
     to.end()
-    // postgres.js never finishes the stream when Postgres rejects the last rows: the next statement tells of that.
+    // The stream never finishes when Postgres rejects the last rows: the next statement fails instead.
     await tx`select`
   }
 }
 
-/** A stream whose reader or writer is told of its errors: an error that comes later ends nothing else. */
+/** Ignores errors that its reader or writer gets too. */
 function heard<S extends EventEmitter>(stream: S): S {
   return stream.on('error', () => {})
 }

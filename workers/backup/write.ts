@@ -10,7 +10,7 @@ import { firstLine, last, migrationsOf, tablesOf } from './format.ts'
 const blockBytes = 65_536
 
 /**
- * Writes all tables as they are at one moment, while the service goes on.
+ * Writes a snapshot of all tables, while the service goes on.
  * @throws Wrong when the database has other migrations than this release knows
  */
 export async function writeBackup(databaseUrl: string, to: Writable): Promise<void> {
@@ -43,14 +43,13 @@ async function* contents(tx: TransactionSql, hashes: string[], tables: string[])
   yield `${last}\n`
 }
 
-/** Collects rows, of which each is a chunk of its own. */
 async function* inBlocks(rows: Readable): AsyncGenerator<Buffer> {
   let block: Buffer[] = []
   let bytes = 0
   for await (const row of rows as AsyncIterable<Buffer>) {
     block.push(row)
     bytes += row.length
-    // postgres.js may pause its socket after the stream has asked for more; then nobody else would resume it.
+    // postgres.js may pause its socket after the stream has asked for more, and nothing else resumes it.
     if (rows.readableLength === 0) rows._read(0)
     if (bytes < blockBytes) continue
     yield Buffer.concat(block)
