@@ -8,23 +8,21 @@ const ofAll = 1_000
 /** A request that has waited longer is rejected: its answer would come too late. */
 const patienceMs = 10_000
 
-/** While a process is shared, an account pauses after an expensive operation for so many times as long as it took. */
+/** While a process is shared, an account pauses after an expensive operation for this many times its duration. */
 const pauseRatio = 4
 const mostPauseMs = 500
 
-interface Waiting {
-  since: number
-  start: () => void
-  reject: (error: Error) => void
-}
-
 /**
- * Runs expensive operations one after another, so that plain requests wait for one of them at most, with turns for the
- * accounts that wait. The limit of an account counts operations that wait too. Another account waits for no pause.
+ * Runs expensive operations one after another, so that plain requests wait for one of them at most; accounts take turns.
+ * The limit of an account counts operations that wait too. A pause of one account delays no other account.
  */
 export class Expensive {
   private readonly limit: ReturnType<typeof openConcurrencyLimit>
-  private readonly waiting = new RoundRobin<Waiting>()
+  private readonly waiting = new RoundRobin<{
+    since: number
+    start: () => void
+    reject: (error: Error) => void
+  }>()
   private isBusy = false
   private pause: { accountId: string; timer: ReturnType<typeof setTimeout> } | undefined
 
@@ -39,7 +37,10 @@ export class Expensive {
   async run<T>(accountId: string, work: () => PromiseLike<T>): Promise<T> {
     const release = this.limit.acquire(accountId)
     try {
-      if (this.isBusy && !this.endsPause(accountId)) await this.wait(accountId)
+      if (this.isBusy && !this.endsPause(accountId)) {
+        const since = performance.now()
+        await new Promise<void>((start, reject) => this.waiting.add(accountId, { since, start, reject }))
+      }
       this.isBusy = true
       const began = performance.now()
       try {
@@ -65,11 +66,6 @@ export class Expensive {
     clearTimeout(this.pause.timer)
     this.pause = undefined
     return true
-  }
-
-  private wait(accountId: string): Promise<void> {
-    const since = performance.now()
-    return new Promise((start, reject) => this.waiting.add(accountId, { since, start, reject }))
   }
 
   private readonly startNext = (): void => {

@@ -1,22 +1,79 @@
-import { placesOf } from './places.ts'
-import { type Line, Turn } from './turn.ts'
-import { Refusal, unavailable } from '../wire/refusals.ts'
 import { isOverloaded } from '../postgres/batch.ts'
+import { Refusal, unavailable } from '../wire/refusals.ts'
 
 /** Requests of one account in progress at once, while other accounts send requests too. */
 const sharedRequests = 16
 /** The same for each of many accounts whose requests wait. */
 const fewestRequests = 4
-/** For so long after a request of another account, a process counts as shared. */
+/** A process counts as shared for so long after a request of another account. */
 const sharedMs = 2_000
-/** Places that requests of one account may wait for, at most: each keeps up to 4 KiB of a body. */
+/** Places that requests of one account wait for, at most: each keeps up to 4 KiB of a body. */
 const mostWaitingPlaces = 5_000
 /** When no request of an account has ended for so long, those in progress wait for a fault, and hold up no others. */
 const stuckMs = 250
+/** Writes of a batch that cost as much event-loop time as one request by itself. */
+const writesOfRequest = 32
+/** Bytes of a body that cost as much as one write. */
+const bytesOfWrite = 128
+
+export const tooManyOfOne = () =>
+  new Refusal(429, 'Too many requests of this account wait', { 'retry-after': '1' })
+
+/** The cost of reading a request, in writes. */
+export const writesIn = ({ headers }: Request): number =>
+  Math.max(1, Number(headers.get('content-length')) / bytesOfWrite)
+
+const placesOf = (writes: number): number => Math.ceil(writes / writesOfRequest)
+
+/** One account's requests in this process. */
+interface Line {
+  accountId: string
+  /** Of all requests in progress. */
+  places: number
+  waiting: { since: number; turn: Turn; places: number; admit: (turn: Turn) => void }[]
+  waitingPlaces: number
+  /** Grows when the places of stuck requests are given to others: then the places that they took no longer count. */
+  round: number
+  /** When a request ended last, on the clock of performance.now(). */
+  endedAt: number
+}
+
+/** A request in progress, until it ends. */
+export class Turn {
+  places = 0
+  private round = 0
+
+  constructor(
+    private readonly scheduler: Scheduler,
+    readonly line: Line,
+  ) {}
+
+  take(places: number): void {
+    this.line.places += places
+    this.places = places
+    this.round = this.line.round
+  }
+
+  release(): void {
+    if (this.round === this.line.round) this.line.places -= this.places
+    this.places = 0
+  }
+
+  /** Takes as many places as a request with so many writes costs. Rejects with 429 when too many requests wait. */
+  widen(writes: number): Turn | Promise<Turn> {
+    const places = placesOf(writes)
+    return places > this.places ? this.scheduler.widen(this, places) : this
+  }
+
+  /** The request is answered, or waits for something that costs nothing: others may go on. */
+  end(): void {
+    this.scheduler.leave(this)
+  }
+}
 
 /**
  * Lets accounts take turns. A request's latency grows with the requests in progress beside it, so an account may have few
- * in progress while a process serves others too; its other requests wait. An account that is alone is never held up.
+ * in progress while a process serves others too; its other requests wait. An account that is alone never waits.
  */
 export class Scheduler {
   private readonly lines = new Map<string, Line>()
@@ -29,8 +86,16 @@ export class Scheduler {
 
   /** Admits a request: at once, unless too many of the same account are in progress. Rejects with 429 when too many wait. */
   enter(accountId: string, writes = 1): Turn | Promise<Turn> {
-    if (accountId !== this.lastAccountId) this.see(accountId)
-    return this.admit(new Turn(this, this.lineOf(accountId)), placesOf(writes))
+    if (accountId !== this.lastAccountId) {
+      if (this.lastAccountId !== '') this.sharedUntil = performance.now() + sharedMs
+      this.lastAccountId = accountId
+    }
+    let line = this.lines.get(accountId)
+    if (!line) {
+      line = { accountId, places: 0, waiting: [], waitingPlaces: 0, round: 0, endedAt: 0 }
+      this.lines.set(accountId, line)
+    }
+    return this.admit(new Turn(this, line), placesOf(writes))
   }
 
   /** Whether several accounts have sent requests lately. */
@@ -39,8 +104,7 @@ export class Scheduler {
   }
 
   widen(turn: Turn, places: number): Turn | Promise<Turn> {
-    if (turn.round === turn.line.round) turn.line.places -= turn.places
-    turn.places = 0
+    turn.release()
     return this.admit(turn, places)
   }
 
@@ -48,35 +112,19 @@ export class Scheduler {
     if (turn.places === 0) return // it has ended
     const { line } = turn
     line.endedAt = performance.now()
-    if (turn.round === line.round) line.places -= turn.places
-    turn.places = 0
+    turn.release()
     if (line.waiting.length > 0) this.pumpSoon()
     else if (line.places === 0) this.lines.delete(line.accountId)
-  }
-
-  private see(accountId: string): void {
-    if (this.lastAccountId !== '') this.sharedUntil = performance.now() + sharedMs
-    this.lastAccountId = accountId
-  }
-
-  private lineOf(accountId: string): Line {
-    let line = this.lines.get(accountId)
-    if (!line)
-      this.lines.set(
-        accountId,
-        (line = { accountId, places: 0, waiting: [], waitingPlaces: 0, round: 0, endedAt: 0 }),
-      )
-    return line
   }
 
   private admit(turn: Turn, places: number): Turn | Promise<Turn> {
     const { line } = turn
     if (line.waiting.length > 0 || !this.hasRoom(line, places)) return this.wait(turn, places)
-    take(turn, places)
+    turn.take(places)
     return turn
   }
 
-  /** A request that is larger than all there is for its account is in progress alone. */
+  /** A request that is larger than all places of its account is in progress alone. */
   private hasRoom(line: Line, places: number): boolean {
     if (line.places === 0 || line.places + places <= fewestRequests) return true
     const most = Math.max(fewestRequests, sharedRequests / Math.max(1, this.crowded.size))
@@ -95,14 +143,13 @@ export class Scheduler {
     return new Promise((admit) => void line.waiting.push({ since, turn, places, admit }))
   }
 
-  /** In the next turn of the event loop: requests that are answered without a wait must not follow one another in this one. */
+  /** In the next turn of the event loop: requests that are answered without a wait must not all run in this one. */
   private pumpSoon(): void {
     if (this.isPumping) return
     this.isPumping = true
     setImmediate(this.pump)
   }
 
-  /** Gives the places of requests that are stuck to those that wait. */
   private readonly freeStuck = (): void => {
     const since = performance.now() - stuckMs
     for (const line of this.crowded) {
@@ -121,19 +168,10 @@ export class Scheduler {
       while (line.waiting.length > 0 && this.hasRoom(line, line.waiting[0]!.places)) {
         const { turn, places, admit } = line.waiting.shift()!
         line.waitingPlaces -= places
-        take(turn, places)
+        turn.take(places)
         admit(turn)
       }
       if (line.waiting.length === 0) this.crowded.delete(line)
     }
   }
 }
-
-function take(turn: Turn, places: number): void {
-  turn.line.places += places
-  turn.places = places
-  turn.round = turn.line.round
-}
-
-export const tooManyOfOne = () =>
-  new Refusal(429, 'Too many requests of this account wait', { 'retry-after': '1' })

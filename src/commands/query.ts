@@ -1,5 +1,5 @@
 import type { TObject, TSchema } from '@sinclair/typebox'
-import type { Turn } from '../admission/turn.ts'
+import type { Turn } from '../admission/scheduler.ts'
 import { type Caller, requireRole, roleNeeded, type Scope } from '../identity/rights.ts'
 import { requireSeen } from '../reads/lookups.ts'
 import type { FindRole, Seen } from '../reads/role-lookup.ts'

@@ -1,6 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { Scheduler } from '../admission/scheduler.ts'
-import type { Turn } from '../admission/turn.ts'
+import type { Scheduler, Turn } from '../admission/scheduler.ts'
 import type { RpcRequest, RpcResponse } from '../routing/rpc.ts'
 import type { Log } from '../log.ts'
 import { noOrders } from '../metrics/counts.ts'

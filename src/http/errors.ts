@@ -2,7 +2,7 @@ import { Elysia, ValidationError } from 'elysia'
 import { isAway, refusalIn } from '../postgres/errors.ts'
 import { badRequest, errorResponse, type Refusal, unexpected } from '../wire/refusals.ts'
 import type { Rejections } from '../admission/rejections.ts'
-import type { Turn } from '../admission/turn.ts'
+import type { Turn } from '../admission/scheduler.ts'
 import { type Share, tell } from './limits/budget.ts'
 import { pathnameOf, requestId } from '../wire/answers.ts'
 import { asksForStream, endedStream } from '../wire/server-sent.ts'
@@ -10,11 +10,9 @@ import { invalid } from '../schema/validation.ts'
 import type { Methods } from './methods.ts'
 import type { Known, Observed } from './observed.ts'
 
-/**
- * Every error gets the one shape and a request id; what we did not expect is logged and stays inside.
- */
+/** Gives every error the one shape and a request id; the cause of an unexpected one is only logged. */
 export const errors = (methods: Methods, observed: Observed, rejections: Rejections) =>
-  // Named one by one: Elysia reads this text, and prepares for every route what it finds here.
+  // Elysia reads this text, and prepares for every route what it names.
   new Elysia({ name: 'errors' }).onError({ as: 'global' }, (failed: Failed) => {
     const { error, code, request, route, params, caller, claims, share, turn, began, set } = failed
     turn?.end()
@@ -57,7 +55,7 @@ function refusalOf(error: unknown, code: unknown): Refusal {
   return unexpected()
 }
 
-/** A database error's message may hold values that callers sent; its code and place say enough. */
+/** The message of a database error may hold values that callers sent. */
 function reasonOf(error: unknown) {
   const { name, message, code, stack } = error as Partial<Error & { code: string }>
   return code ? { name, code, stack: stack?.split('\n').slice(1, 6) } : { name, message, stack }

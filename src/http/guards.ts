@@ -1,7 +1,5 @@
 import { Elysia } from 'elysia'
-import { writesIn } from '../admission/places.ts'
-import type { Scheduler } from '../admission/scheduler.ts'
-import type { Turn } from '../admission/turn.ts'
+import { type Scheduler, type Turn, writesIn } from '../admission/scheduler.ts'
 import type { Config } from '../config.ts'
 import type { Authenticate } from '../identity/sessions.ts'
 import { canonicalId } from '../ids.ts'

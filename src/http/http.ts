@@ -1,5 +1,5 @@
 import type { Expensive } from '../admission/expensive.ts'
-import type { Turn } from '../admission/turn.ts'
+import type { Turn } from '../admission/scheduler.ts'
 import type { AccountCommand, Command } from '../commands/command.ts'
 import type { Query, Reading } from '../commands/query.ts'
 import { readInput } from '../commands/read-input.ts'

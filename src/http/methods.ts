@@ -1,33 +1,25 @@
-import { pathnameOf, requestId } from '../wire/answers.ts'
+import { pathnameOf, requestId, untyped } from '../wire/answers.ts'
 import { Refusal } from '../wire/refusals.ts'
 
 export type Methods = ReturnType<typeof openMethods>
 
-/** What each path takes, told by the routes themselves. Asked only where no route was found. */
+/** The methods of each path, for requests without a route. */
 export function openMethods() {
-  const paths: { pattern: RegExp; method: string }[] = []
-
-  /** The methods of a path, or nothing for one that is not there. */
-  function methodsAt(request: Request): string[] {
-    const path = pathnameOf(request)
-    const found = new Set(paths.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))
-    if (found.has('GET')) found.add('HEAD')
-    if (found.size > 0) found.add('OPTIONS')
-    return order.filter((method) => found.has(method))
-  }
-
+  let routes: { pattern: RegExp; method: string }[] = []
   return {
-    learn(routes: { method: string; path: string }[]): void {
-      for (const { method, path } of routes) paths.push({ pattern: patternOf(path), method })
+    learn(all: { method: string; path: string }[]): void {
+      routes = all.map(({ method, path }) => ({ pattern: patternOf(path), method }))
     },
 
-    /** The answer to OPTIONS, or why nothing else is there. */
+    /** The answer to OPTIONS, or the error of a request without a route. */
     answer(request: Request): Response | Refusal {
-      const methods = methodsAt(request)
-      if (methods.length === 0) return new Refusal(404, 'There is nothing at this path')
-      const allow = methods.join(', ')
+      const path = pathnameOf(request)
+      const found = new Set(routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))
+      if (found.size === 0) return new Refusal(404, 'There is nothing at this path')
+      if (found.has('GET')) found.add('HEAD')
+      const allow = order.filter((method) => found.has(method) || method === 'OPTIONS').join(', ')
       if (request.method === 'OPTIONS') {
-        const headers = { allow, 'x-content-type-options': 'nosniff', 'x-request-id': requestId() }
+        const headers = { ...untyped, allow, 'x-request-id': requestId() }
         return new Response(null, { status: 204, headers })
       }
       const method = request.method.slice(0, 20)

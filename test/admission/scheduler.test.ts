@@ -1,8 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, test } from 'bun:test'
-import { Scheduler, tooManyOfOne } from '../../src/admission/scheduler.ts'
-import { writesIn } from '../../src/admission/places.ts'
-import type { Turn } from '../../src/admission/turn.ts'
+import { Scheduler, tooManyOfOne, type Turn, writesIn } from '../../src/admission/scheduler.ts'
 
 /** Requests of accounts, each with its turn once it is admitted. */
 function openRequests() {

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible'
 import type { RedisClient } from '../../redis/connections.ts'
 
-/** After Redis failed to answer, no request waits for it for this long. */
+/** After Redis failed to answer, no request waits for it for so long. */
 const restMs = 1_000
 export const maxOwnKeys = 50_000
 
@@ -20,6 +20,7 @@ export function openShared() {
     }
   }
 }
+
 /** How much of something in how much time (draft-ietf-httpapi-ratelimit-headers calls it a quota policy). */
 export interface Policy {
   name: string
@@ -27,7 +28,7 @@ export interface Policy {
   seconds: number
 }
 
-/** What was counted under a key in the window that runs now. */
+/** The count of a key in the current window. */
 export interface Count {
   points: number
   msToEnd: number
@@ -41,29 +42,26 @@ export function openCounter(redis: RedisClient, prefix: string, { name, points, 
   const counts = new RateLimiterRedis({ ...options, storeClient: redis, rejectIfRedisNotReady: true })
   const own = openOwnCounts(seconds * 1000)
   const ask = openShared()
-
+  const countIn = (found: RateLimiterRes | null): Count => {
+    const { consumedPoints = 0, msBeforeNext = 0 } = found ?? {}
+    return { points: consumedPoints, msToEnd: msBeforeNext > 0 ? msBeforeNext : seconds * 1000 }
+  }
   return {
-    /** Adds to a key's count, and gives it. */
+    /** Adds to a key's count, and returns it. */
     add: (key: string, points: number): Promise<Count> =>
       ask(
-        async () => countIn(await counts.penalty(key, points), seconds),
+        () => counts.penalty(key, points).then(countIn),
         () => own(key, points),
       ),
 
     read: (key: string): Promise<Count> =>
       ask(
-        async () => countIn(await counts.get(key), seconds),
+        () => counts.get(key).then(countIn),
         () => own(key, 0),
       ),
   }
 }
 
-const countIn = (found: RateLimiterRes | null, seconds: number): Count => {
-  const { consumedPoints = 0, msBeforeNext = 0 } = found ?? {}
-  return { points: consumedPoints, msToEnd: msBeforeNext > 0 ? msBeforeNext : seconds * 1000 }
-}
-
-/** Counts in this process. */
 function openOwnCounts(windowMs: number) {
   const counts = new LRUCache<string, { points: number }>({ max: maxOwnKeys, ttl: windowMs })
   return (key: string, points: number): Count => {

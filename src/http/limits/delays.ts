@@ -2,17 +2,17 @@ import { LRUCache } from 'lru-cache'
 import type { RedisClient } from '../../redis/connections.ts'
 import { maxOwnKeys, openShared } from './counter.ts'
 
-/** How long the next attempt waits after each wrong password beyond those that are free; the last one holds for all that follow. */
+/** Delay after each wrong password beyond the free ones; the last one applies to all that follow. */
 export const delaysMs = [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000]
 
 interface Bounds {
   /** Wrong passwords before the first delay. */
   free: number
-  /** How long after the last attempt all are forgotten. */
+  /** All attempts are forgotten so long after the last one. */
   windowMs: number
 }
 
-/** KEYS account · ARGV 1 to admit in any case, free, windowMs, delays → ms to wait; 0: admitted, and counted as wrong until it is right. */
+/** KEYS account · ARGV 1 to admit in any case, free, windowMs, delays → ms to wait; 0: admitted, counted as wrong for now. */
 const beginScript = `
 local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -40,20 +40,19 @@ export function openDelays(redis: RedisClient, prefix: string, { free, windowMs 
   const keyOf = (account: string) => `${prefix}:limit:wrong-passwords:${account}`
   const bounds = [free, windowMs, ...delaysMs].map(String)
   return {
-    /** How many ms to wait before the next attempt; 0 when this one is admitted. `isExempt`: it is, in any case. */
+    /** Ms to wait before the next attempt; 0 when this one is admitted, as one that `isExempt` always is. */
     begin: (account: string, isExempt: boolean): Promise<number> =>
       ask(
         async () => Number(await redis.eval(beginScript, 1, keyOf(account), isExempt ? '1' : '0', ...bounds)),
         () => own.begin(account, isExempt),
       ),
 
-    /** The attempt was not wrong: it counts no longer, and the delay that it began is over. */
-    async end(account: string): Promise<void> {
-      await ask(
-        async () => void (await redis.eval(endScript, 1, keyOf(account))),
+    /** The attempt was not wrong: it no longer counts, and its delay is over. */
+    end: (account: string): Promise<unknown> =>
+      ask<unknown>(
+        () => redis.eval(endScript, 1, keyOf(account)),
         () => own.end(account),
-      )
-    },
+      ),
   }
 }
 

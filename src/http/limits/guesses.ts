@@ -1,19 +1,21 @@
 import type { Log } from '../../log.ts'
 import { unavailable } from '../../wire/refusals.ts'
+import { delayed, overdrawn } from './budget.ts'
 import { type Counter, digestOf, type Policy } from './counter.ts'
 import type { openDelays } from './delays.ts'
-import { delayed, overdrawn } from './budget.ts'
 
-/** Who tries the password of which account. */
-export interface Try {
+/** An attempt at the password of an account. */
+interface Attempt {
   address: string
   email: string
-  /** Unknown where there is no such account, or nobody has looked. */
+  /** Undefined where there is no such account, or nothing has looked. */
   accountId?: string
 }
 
-/** Runs a check of a password, and gives what it finds. @throws Refusal 429 after too many that found it wrong. */
-export type Guess = (who: Try, isRight: () => Promise<boolean>) => Promise<boolean>
+type Check = () => Promise<boolean>
+
+/** Runs a check of a password, and returns its result. @throws Refusal 429 after too many wrong passwords */
+export type Guess = (attempt: Attempt, isRight: Check) => Promise<boolean>
 
 interface Means {
   /** Wrong passwords of an account and an address. */
@@ -26,7 +28,7 @@ interface Means {
 }
 
 /**
- * Counts wrong passwords per account and address together, one after another, and then refuses the address. Over all
+ * Counts wrong passwords per account and address together, one after another, and then rejects the address. Over all
  * addresses it only delays: an address from which the account signed in is exempt, so nobody elsewhere can lock it out.
  */
 export function openGuesses({ failures, policy, signedIn, delays }: Means): Guess {
@@ -50,33 +52,30 @@ export function openGuesses({ failures, policy, signedIn, delays }: Means): Gues
   }
 }
 
-/** Logs each wrong password: by its account, for what was sent as an email address may be a password. */
+/** Logs each wrong password by its account: what was sent as an email address may be a password. */
 export const logged =
   (log: Log, guess: Guess): Guess =>
-  async (who, isRight) => {
-    const isGood = await guess(who, isRight)
-    const { address, accountId = null } = who
+  async (attempt, isRight) => {
+    const isGood = await guess(attempt, isRight)
+    const { address, accountId = null } = attempt
     if (!isGood) log.warn({ address, accountId }, 'sign-in failed: wrong password')
     return isGood
   }
 
 const mostWaiting = 100
 
-/** Runs work that shares a key one after another, and other work beside it. @throws Refusal 503 when too much waits */
+/** Runs checks that share a key one after another. @throws Refusal 503 when too many wait */
 function openKeyedMutex() {
   const lines = new Map<string, { last: Promise<unknown>; waiting: number }>()
-
-  return async <T>(key: string, work: () => Promise<T>): Promise<T> => {
+  return async (key: string, check: Check): Promise<boolean> => {
     const line = lines.get(key) ?? { last: Promise.resolve(), waiting: 0 }
     if (line.waiting >= mostWaiting) throw unavailable('Too many sign-ins wait')
     lines.set(key, line)
     line.waiting++
-    const done = line.last.then(work)
+    const done = line.last.then(check)
     line.last = done.catch(() => {})
-    try {
-      return await done
-    } finally {
+    return done.finally(() => {
       if (--line.waiting === 0) lines.delete(key)
-    }
+    })
   }
 }
