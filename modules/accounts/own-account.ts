@@ -45,9 +45,8 @@ export const deleteMe = (services: Services) =>
       execute: (keep) =>
         withMe(services, me, async (account) => {
           const closing = closingOf(account.id)
-          if (!(await deleteAccount(services.database.chores, account, closing, keep({})))) return null
+          if (!(await deleteAccount(services.database.chores, account, closing, keep()))) return null
           void services.jobs.handOver([closing])
-          return {}
         }),
     }),
     says: 'Account deleted successfully',
@@ -63,10 +62,7 @@ export const signOut = ({ database }: Services) =>
     endsTokens: true,
     begin: ({ claims }: Signed) => ({
       said: { token: claims.tokenId },
-      async execute(keep) {
-        await revokeToken(database.chores, claims, keep({}))
-        return {}
-      },
+      execute: (keep) => revokeToken(database.chores, claims, keep()),
     }),
     says: 'Signed out successfully',
     done: 'Signed out',
@@ -81,9 +77,7 @@ export const signOutEverywhere = ({ database }: Services) =>
     endsTokens: true,
     begin: ({ claims }: Signed) => ({
       async execute(keep) {
-        const isDone = await revokeTokens(database.chores, claims, keep({}))
-        if (!isDone) throw badToken()
-        return {}
+        if (!(await revokeTokens(database.chores, claims, keep()))) throw badToken()
       },
     }),
     says: 'Signed out everywhere successfully',

@@ -106,7 +106,11 @@ export async function revokeToken(sql: Sql, { tokenId, expiresAt }: Claims, kept
 }
 
 /** Refuses every token of the account from now on; false when somebody else has just done so. */
-export async function revokeTokens(sql: Sql, { userId, version }: Claims, kept?: Kept): Promise<boolean> {
+export async function revokeTokens(
+  sql: Sql,
+  { userId, version }: Pick<Claims, 'userId' | 'version'>,
+  kept?: Kept,
+): Promise<boolean> {
   const revoke = () => sql`
     with done as (update users set token_version = token_version + 1
       where id = ${userId} and token_version = ${version} returning id),

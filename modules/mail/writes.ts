@@ -4,17 +4,19 @@ import { openBodyBytes, tooLarge } from '../../src/http/json-body.ts'
 import { tooCommon } from '../../src/identity/new-passwords.ts'
 import { mailJob } from '../../src/jobs/mail-job.ts'
 import type { OwedJob } from '../../src/jobs/queue.ts'
-import { normalEmail } from '../../src/schema/text.ts'
+import { Email, normalEmail, Words } from '../../src/schema/text.ts'
 import type { Services } from '../../src/services.ts'
 import { badRequest, badToken, conflict } from '../../src/wire/refusals.ts'
 import { accountById } from '../accounts/queries.ts'
+import { Password } from '../accounts/user.ts'
 import { holderOfReset, oweMail, resetPassword, verifyEmail } from './queries.ts'
-import { ForgotPassword, ResetPassword, VerifyEmail } from './schema.ts'
 
 const noMail = () => conflict('This service sends no mail: its operator has not set SMTP_URL')
 const isVerified = () => conflict('This email address is verified already')
 const badMailToken = () =>
   badRequest('token must be that of a mail, neither used nor expired: request another mail')
+
+const Token = Words(1024, 'The token of the mail', 'AZorPE1ef2CKmwwdLj9KWzN2p0kYH3f6c1l0b5x8QdE')
 
 const called = (id: string) => ({ called: { id, tag: 'Authentication' } })
 const open = { callers: 'anyone', done: 'Done', does: 'add' } as const
@@ -41,14 +43,13 @@ export const verify = (services: Services) =>
     ...open,
     about:
       'The token is in the mail that registering or `resend` sent. It holds for 24 hours and is used once.',
-    input: VerifyEmail,
+    input: Input({ token: Token }),
     begin(_: Stranger, { token }) {
       const id = mailIdIn(services, token)
       return {
         ...keyOf(`mail:${id}`),
         async execute(keep) {
-          if (!(await verifyEmail(services.database.chores, id, keep({})))) throw badMailToken()
-          return {}
+          if (!(await verifyEmail(services.database.chores, id, keep()))) throw badMailToken()
         },
       }
     },
@@ -68,7 +69,6 @@ export const resend = (services: Services) =>
         if (!account) throw badToken()
         if (account.emailVerified) throw isVerified()
         await sendMail(services, account.email, mailJob('verify', { userId: account.id }), keep)
-        return {}
       },
     }),
     says: 'A mail is on its way',
@@ -87,16 +87,13 @@ export const forgot = (services: Services) =>
     ...open,
     about:
       'The answer is the same for every address. Only a verified address of an account gets a mail. Mails to one address are bounded per hour.',
-    input: ForgotPassword,
+    input: Input({ email: Email() }),
     begin(_: Stranger, { email: given }) {
       requireMail(services)
       const email = normalEmail(given)
       return {
         ...keyOf(`forgot:${email}`),
-        async execute(keep) {
-          await sendMail(services, email, mailJob('reset', { email }), keep)
-          return {}
-        },
+        execute: (keep) => sendMail(services, email, mailJob('reset', { email }), keep),
       }
     },
     says: 'A mail is on its way if this address is verified',
@@ -105,14 +102,9 @@ export const forgot = (services: Services) =>
   })
 
 /** @throws Refusal 429 when the address has had enough mails in this hour */
-async function sendMail(
-  { database, jobs, limits }: Services,
-  email: string,
-  job: OwedJob,
-  keep: Keep<object>,
-) {
+async function sendMail({ database, jobs, limits }: Services, email: string, job: OwedJob, keep: Keep<void>) {
   await limits.mail(email)
-  await oweMail(database.chores, job, keep({}))
+  await oweMail(database.chores, job, keep())
   void jobs.handOver([job])
 }
 
@@ -123,7 +115,7 @@ export const reset = (services: Services) =>
     ...open,
     about:
       'The token holds for 30 minutes and is used once. All sign-ins and API tokens of the account end; sign in with the new password.',
-    input: ResetPassword,
+    input: Input({ token: Token, password: Password }),
     begin({ address }: Stranger, { token, password }) {
       const { authenticate, database, newPasswords, passwords } = services
       const id = mailIdIn(services, token)
@@ -138,10 +130,9 @@ export const reset = (services: Services) =>
         },
         async execute(keep) {
           const passwordHash = await passwords.hash(password, { address, account: key.account })
-          const isReset = await resetPassword(database.chores, id, passwordHash, keep({}))
+          const isReset = await resetPassword(database.chores, id, passwordHash, keep())
           authenticate.changed(userId!)
           if (!isReset) throw badMailToken()
-          return {}
         },
       }
     },

@@ -40,11 +40,10 @@ export const deleteOwnToken = ({ database }: Services) =>
     input: Input({ id: IdOf('token') }),
     begin: ({ claims }: Signed, { id }) => ({
       async execute(keep) {
-        const isEnded = isId(id) && (await deleteToken(database.chores, claims.userId, id, keep({})))
-        if (!isEnded) throw noToken()
-        return {}
+        if (!isId(id) || !(await deleteToken(database.chores, claims.userId, id, keep()))) throw noToken()
       },
     }),
+    says: 'Token deleted successfully',
     status: 204,
     done: 'Ended',
     does: 'add',

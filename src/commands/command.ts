@@ -142,7 +142,7 @@ export interface Signed extends Stranger {
 }
 
 /** A row's answer under the request's Idempotency-Key, for the statement that writes the row; undefined without a key. */
-export type Keep<Row> = (row: Row) => Kept | undefined
+export type Keep<Row> = (row?: Row) => Kept | undefined
 
 /** One request to write, which its Idempotency-Key may prove to be a repeat. */
 export interface AccountWrite<Row> {

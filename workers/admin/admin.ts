@@ -10,13 +10,13 @@ import { webhooks } from './webhooks.ts'
 const topics: Record<string, Topic> = { users, projects, jobs, webhooks, backup, restore }
 const notMigrated = ['42P01', '42703']
 
-/** What to print, and the code to exit with. */
+/** The text to print, and the exit code. */
 export interface Said {
   code: number
   text: string
 }
 
-/** What an operator asks for in words, or else the help that they need: no database is asked for it. */
+/** Reads the words of an operator: a command that takes a database, or a help text. */
 export function readAdmin(words: string[]): Said | ((errand: Errand) => Promise<Said>) {
   const [name = 'help', ...rest] = words
   if (['help', '--help', '-h'].includes(name)) return { code: 0, text: helpOf(topics) }
@@ -26,9 +26,10 @@ export function readAdmin(words: string[]): Said | ((errand: Errand) => Promise<
   const [named = Object.keys(topic)[0]!, ...given] = isVerb ? ['', ...rest] : rest
   const verb = ownOf(topic, named)
   if (!verb) return wrong(notOne(`command of ${name}`, named, Object.keys(topic)), { [name]: topic })
-  const problem = misfit(verb.takes, given)
+  const [takes, , run] = verb
+  const problem = misfit(takes, given)
   if (problem) return wrong(`${[name, named].filter(Boolean).join(' ')}: ${problem}`, { [name]: topic })
-  return (errand) => done(verb.run(errand, ...given))
+  return (errand) => done(run(errand, ...given))
 }
 
 const ownOf = <T>(some: Record<string, T>, name: string): T | undefined =>
@@ -54,7 +55,6 @@ async function done(work: Promise<string>): Promise<Said> {
   }
 }
 
-/** What is missing or too much; undefined when the words fit. */
 function misfit(takes: string, given: string[]): string | undefined {
   const wanted = takes.split(' ').filter(Boolean)
   const missing = wanted.filter((word, at) => word.startsWith('<') && given[at] === undefined)
@@ -65,7 +65,7 @@ function misfit(takes: string, given: string[]): string | undefined {
 
 function helpOf(some: Record<string, Topic>): string {
   const lines = Object.entries(some).flatMap(([name, topic]) =>
-    Object.entries(topic).map(([verb, { takes, does }]) => [
+    Object.entries(topic).map(([verb, [takes, does]]) => [
       `  ${[name, verb, takes].filter(Boolean).join(' ')}`,
       does,
     ]),

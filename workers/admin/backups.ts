@@ -5,40 +5,39 @@ import { calledIn } from '../../src/local/environment.ts'
 import { openFile, openNewFile } from '../backup/files.ts'
 import { restoreBackup } from '../backup/restore.ts'
 import { writeBackup } from '../backup/write.ts'
-import { type Topic, Wrong } from './topic.ts'
+import { type Errand, type Topic, Wrong } from './topic.ts'
 
 const standard = '-'
 
 export const backup: Topic = {
-  '': {
-    takes: '<file>',
-    does: 'all data of one moment, while it serves; - is standard output',
-    run: async ({ config }, file = '') => {
-      if (file === standard) {
-        await writeBackup(config.databaseUrl, process.stdout)
-        return ''
-      }
-      const path = calledIn(file)
-      await writeBackup(config.databaseUrl, await openNewFile(path)).catch(async (error: unknown) => {
-        await rm(path)
-        throw error
-      })
-      const secret = config.jwtSecret ? 'JWT_SECRET' : resolve(config.dataDir, 'jwt-secret')
-      return `The backup is in ${path}. Keep ${secret} too: tokens and the secrets of webhooks need it`
-    },
-  },
+  '': ['<file>', 'all data of one moment, while it serves; - is standard output', write],
+}
+
+async function write({ config }: Errand, file = ''): Promise<string> {
+  if (file === standard) {
+    await writeBackup(config.databaseUrl, process.stdout)
+    return ''
+  }
+  const path = calledIn(file)
+  await writeBackup(config.databaseUrl, await openNewFile(path)).catch(async (error: unknown) => {
+    await rm(path)
+    throw error
+  })
+  const secret = config.jwtSecret ? 'JWT_SECRET' : resolve(config.dataDir, 'jwt-secret')
+  return `The backup is in ${path}. Keep ${secret} too: tokens and the secrets of webhooks need it`
 }
 
 export const restore: Topic = {
-  '': {
-    takes: '<file> [replace]',
-    does: 'a backup into an empty database, or in place of what it holds; - is standard input',
-    run: async ({ config }, file = '', replace = '') => {
-      if (replace && replace !== 'replace')
-        throw new Wrong(`"${replace}" must be the word replace, or nothing`)
-      const from = file === standard ? process.stdin : await openFile(calledIn(file))
-      await restoreBackup(config.databaseUrl, from, { replaces: replace !== '' })
-      return 'The backup is restored'
-    },
-  },
+  '': [
+    '<file> [replace]',
+    'a backup into an empty database, or in place of what it holds; - is standard input',
+    read,
+  ],
+}
+
+async function read({ config }: Errand, file = '', replace = ''): Promise<string> {
+  if (replace && replace !== 'replace') throw new Wrong(`"${replace}" must be the word replace, or nothing`)
+  const from = file === standard ? process.stdin : await openFile(calledIn(file))
+  await restoreBackup(config.databaseUrl, from, { replaces: replace !== '' })
+  return 'The backup is restored'
 }

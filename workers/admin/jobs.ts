@@ -4,17 +4,13 @@ import { counted, type Errand, type Topic, Wrong } from './topic.ts'
 const maxListed = 1_000
 
 export const jobs: Topic = {
-  list: { takes: '', does: 'jobs that failed too often, and how many are owed', run: list },
-  retry: {
-    takes: '<id|all>',
-    does: 'ask for parked jobs again',
-    run: (errand, which) => change(errand, which!, 'asked for again'),
-  },
-  drop: {
-    takes: '<id|all>',
-    does: 'give parked jobs up',
-    run: (errand, which) => change(errand, which!, 'dropped'),
-  },
+  list: ['', 'jobs that failed too often, and how many are owed', list],
+  retry: [
+    '<id|all>',
+    'ask for parked jobs again',
+    (errand, which) => change(errand, which!, 'asked for again'),
+  ],
+  drop: ['<id|all>', 'give parked jobs up', (errand, which) => change(errand, which!, 'dropped')],
 }
 
 async function list({ sql }: Errand): Promise<string> {

@@ -1,21 +1,15 @@
 import { getTableName } from 'drizzle-orm'
 import { model } from '../../modules/modules.ts'
 import { deleteProject } from '../../modules/projects/commands.ts'
-import { isId } from '../../src/ids.ts'
 import { normalEmail } from '../../src/schema/text.ts'
-import { runCommand } from './run-command.ts'
-import { type Errand, plain, table, type Topic, Wrong } from './topic.ts'
+import { type Errand, knownId, plain, runCommand, table, type Topic, Wrong } from './topic.ts'
 
 const mostListed = 50
 
 export const projects: Topic = {
-  list: {
-    takes: '[email]',
-    does: `those with the most events, of an owner or of all; at most ${mostListed}`,
-    run: list,
-  },
-  show: { takes: '<id>', does: 'its owner, version and size', run: show },
-  delete: { takes: '<id>', does: 'a project for good, with everything inside, as its owner', run: remove },
+  list: ['[email]', `those with the most events, of an owner or of all; at most ${mostListed}`, list],
+  show: ['<id>', 'its owner, version and size', show],
+  delete: ['<id>', 'a project for good, with everything inside, as its owner', remove],
 }
 
 interface Row {
@@ -30,13 +24,8 @@ async function list({ sql }: Errand, email = ''): Promise<string> {
     select p.id, p.name, s.version::float8 as version, u.email from streams s
     join projects p on p.id = s.project_id left join users u on u.id = p.owner_id
     where ${email} = '' or u.email = ${normalEmail(email)} order by s.version desc, p.id limit ${mostListed}`
-  const lines = rows.map(({ id, name, version, email }) => [
-    id,
-    `version ${version}`,
-    plain(email ?? '-'),
-    plain(name),
-  ])
-  return table(lines) || 'No project'
+  const line = (row: Row) => [row.id, `version ${row.version}`, plain(row.email ?? '-'), plain(row.name)]
+  return table(rows.map(line)) || 'No project'
 }
 
 type Project = Row & { ownerId: string; createdAt: string } & Record<string, unknown>
@@ -51,14 +40,12 @@ const counts = model.all.flatMap(({ table, plural, parent, name }) => {
 })
 
 async function show({ sql }: Errand, id = ''): Promise<string> {
-  const [project] = isId(id)
-    ? await sql<Project[]>`
-        select p.id, p.name, p.owner_id, u.email, p.created_at, s.version::float8 as version,
-          ${sql.unsafe(counts.join(', '))},
-          (select count(*)::int4 from events where project_id = p.id) as events
-        from projects p join streams s on s.project_id = p.id left join users u on u.id = p.owner_id
-        where p.id = ${id}`
-    : []
+  const [project] = await sql<Project[]>`
+    select p.id, p.name, p.owner_id, u.email, p.created_at, s.version::float8 as version,
+      ${sql.unsafe(counts.join(', '))},
+      (select count(*)::int4 from events where project_id = p.id) as events
+    from projects p join streams s on s.project_id = p.id left join users u on u.id = p.owner_id
+    where p.id = ${knownId(id)}`
   if (!project) throw new Wrong(`There is no project ${id}`)
   const { id: known, name, email, ownerId, createdAt, version, ...rest } = project
   const owner = `${plain(email ?? 'an account that is gone')} (${ownerId})`
@@ -67,11 +54,8 @@ async function show({ sql }: Errand, id = ''): Promise<string> {
 }
 
 async function remove(errand: Errand, id = ''): Promise<string> {
-  const [project] = isId(id)
-    ? await errand.sql<
-        { name: string; ownerId: string }[]
-      >`select name, owner_id from projects where id = ${id}`
-    : []
+  const [project] = await errand.sql<{ name: string; ownerId: string }[]>`
+    select name, owner_id from projects where id = ${knownId(id)}`
   if (!project) throw new Wrong(`There is no project ${id}`)
   const caller = { userId: project.ownerId }
   await runCommand(errand, { name: deleteProject.name, input: { id }, caller })

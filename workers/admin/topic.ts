@@ -1,28 +1,24 @@
+import { commands } from '../../modules/commands.ts'
+import type { CommandRequest } from '../../src/commands/request.ts'
 import type { Config } from '../../src/config.ts'
+import { isId, nilId } from '../../src/ids.ts'
+import { openLog } from '../../src/log.ts'
 import type { Sql } from '../../src/postgres/database.ts'
+import { openWriting } from '../../src/writing.ts'
+import { react } from '../reactions.ts'
 
-/** What a verb works with. */
 export interface Errand {
   config: Config
   sql: Sql
 }
 
-/** One thing that an operator may do; answers what to print. */
-export interface Verb {
-  /** The words it takes: `<needed>`, `[or not]`. */
-  takes: string
-  does: string
-  /** @throws Wrong */
-  run(errand: Errand, ...words: string[]): Promise<string>
-}
+/** The words that a verb takes, `<needed>` or `[optional]`, its help, and its work. @throws Wrong */
+export type Verb = [takes: string, does: string, run: (errand: Errand, ...words: string[]) => Promise<string>]
 
-/**
- * Things of one kind, and what may be done about them by its verb; the first is what is done when none is said. A topic
- * that is a verb itself has the one named by no word.
- */
+/** Verbs by their words; the first is the default. The only verb of a topic has no word. */
 export type Topic = Record<string, Verb>
 
-/** What was asked for cannot be done, and why. */
+/** Why the command cannot be executed. */
 export class Wrong extends Error {}
 
 export const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`
@@ -30,15 +26,22 @@ export const counted = (count: number, what: string): string => `${count} ${what
 /** Rows as lines with their columns below each other. */
 export function table(rows: string[][]): string {
   const widths = (rows[0] ?? []).map((_, at) => Math.max(...rows.map((row) => row[at]!.length)))
-  return rows
-    .map((row) =>
-      row
-        .map((cell, at) => cell.padEnd(widths[at]!))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n')
+  const line = (row: string[]) => row.map((cell, at) => cell.padEnd(widths[at]!)).join('  ')
+  return rows.map((row) => line(row).trimEnd()).join('\n')
 }
 
-/** A line's text, whatever it came from: no escape of a terminal, and no end of it. */
+/** An id for a query: one that nothing has, in the place of any other text. */
+export const knownId = (text: string): string => (isId(text) ? text : nilId)
+
+/** A text without line ends and escapes of a terminal. */
 export const plain = (text: string): string => text.replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ')
+
+/** Runs a command of the API: processes that serve its project notice it as they do each other's writes. */
+export async function runCommand({ config }: Errand, request: CommandRequest): Promise<void> {
+  const writing = openWriting(config, openLog('silent'), { commands, react })
+  try {
+    await writing.run(request)
+  } finally {
+    await writing.close()
+  }
+}

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { Value } from '@sinclair/typebox/value'
 import {
+  type Account,
   accountByEmail,
   closingOf,
   deleteAccount,
@@ -19,32 +20,12 @@ import { type Errand, plain, table, type Topic, Wrong } from './topic.ts'
 const mostListed = 100
 
 export const users: Topic = {
-  list: {
-    takes: '[part]',
-    does: `accounts, or those whose name or address has it; at most ${mostListed}`,
-    run: list,
-  },
-  create: { takes: '<email> <name>', does: 'a new account; prints its password', run: create },
-  'reset-password': {
-    takes: '<email>',
-    does: 'a new password, which it prints; ends all tokens',
-    run: reset,
-  },
-  verify: {
-    takes: '<email>',
-    does: 'counts the address as verified',
-    run: verify,
-  },
-  'sign-out': {
-    takes: '<email>',
-    does: 'ends all tokens of an account, everywhere within a second',
-    run: signOut,
-  },
-  delete: {
-    takes: '<email>',
-    does: 'an account for good, with the projects that it owns',
-    run: remove,
-  },
+  list: ['[part]', `accounts, or those whose name or address has it; at most ${mostListed}`, list],
+  create: ['<email> <name>', 'a new account; prints its password', create],
+  'reset-password': ['<email>', 'a new password, which it prints; ends all tokens', reset],
+  verify: ['<email>', 'counts the address as verified', verify],
+  'sign-out': ['<email>', 'ends all tokens of an account, everywhere within a second', signOut],
+  delete: ['<email>', 'an account for good, with the projects that it owns', remove],
 }
 
 async function list({ sql }: Errand, part = ''): Promise<string> {
@@ -54,12 +35,10 @@ async function list({ sql }: Errand, part = ''): Promise<string> {
     select id, email, name, project_id, (select count(*)::int4 from projects p where p.owner_id = u.id) as projects
     from users u where position(${part.toLowerCase()} in lower(email || ' ' || name)) > 0
     order by id limit ${mostListed}`
-  const of = (project: string | null, projects: number) =>
-    project ? `service account of ${project}` : `owns ${projects}`
-  return (
-    table(rows.map((row) => [row.id, plain(row.email), plain(row.name), of(row.projectId, row.projects)])) ||
-    'No account'
-  )
+  const lines = rows.map(({ id, email, name, projectId, projects }) => {
+    return [id, plain(email), plain(name), projectId ? `service account of ${projectId}` : `owns ${projects}`]
+  })
+  return table(lines) || 'No account'
 }
 
 async function create({ sql }: Errand, email = '', name = ''): Promise<string> {
@@ -76,14 +55,10 @@ async function create({ sql }: Errand, email = '', name = ''): Promise<string> {
 async function reset({ sql }: Errand, email = ''): Promise<string> {
   const password = newPassword()
   const passwordHash = await hashed(password)
-  for (;;) {
-    const before = await find(sql, email)
-    if (!before.passwordHash)
-      throw new Wrong(`${before.email} is a service account: it has tokens and no password`)
-    const after = { ...before, passwordHash, tokenVersion: before.tokenVersion + 1 }
-    if (await replaceAccount(sql, before, after))
-      return `${plain(before.email)} has the password ${password}, and no token`
-  }
+  const { email: known } = await change(sql, email, (before) =>
+    replaceAccount(sql, before, { ...before, passwordHash, tokenVersion: before.tokenVersion + 1 }),
+  )
+  return `${plain(known)} has the password ${password}, and no token`
 }
 
 async function verify({ sql }: Errand, email = ''): Promise<string> {
@@ -93,19 +68,23 @@ async function verify({ sql }: Errand, email = ''): Promise<string> {
 }
 
 async function signOut({ sql }: Errand, email = ''): Promise<string> {
-  for (;;) {
-    const { id: userId, tokenVersion: version, email: known } = await find(sql, email)
-    if (await revokeTokens(sql, { userId, version, tokenId: '', expiresAt: 0 }))
-      return `${plain(known)} has no token any more`
-  }
+  const { email: known } = await change(sql, email, ({ id: userId, tokenVersion: version }) =>
+    revokeTokens(sql, { userId, version }),
+  )
+  return `${plain(known)} has no token any more`
 }
 
 /** As its own `DELETE /auth/me`: a job ends what it owned and belonged to. */
 async function remove({ sql }: Errand, email = ''): Promise<string> {
+  const account = await change(sql, email, (account) => deleteAccount(sql, account, closingOf(account.id)))
+  return `${plain(account.email)} is deleted; a worker ends its projects and memberships`
+}
+
+/** Repeats a write that fails because the account has changed since it was read. */
+async function change(sql: Sql, email: string, write: (account: Account) => Promise<boolean>) {
   for (;;) {
     const account = await find(sql, email)
-    if (await deleteAccount(sql, account, closingOf(account.id)))
-      return `${plain(account.email)} is deleted; a worker ends its projects and memberships`
+    if (await write(account)) return account
   }
 }
 

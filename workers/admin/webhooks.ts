@@ -1,35 +1,18 @@
 import { isId } from '../../src/ids.ts'
+import type { StoredRows } from '../../src/model/entities.ts'
 import { disableWebhook } from '../../modules/webhooks/commands.ts'
 import { worker } from '../cascade.ts'
-import { runCommand } from './run-command.ts'
-import { type Errand, plain, table, type Topic, Wrong } from './topic.ts'
+import { type Errand, knownId, plain, runCommand, table, type Topic, Wrong } from './topic.ts'
 
 const mostListed = 100
 const reason = 'An operator of the service disabled it'
 
 export const webhooks: Topic = {
-  list: {
-    takes: '[project]',
-    does: `of a project or of all, those in trouble first; at most ${mostListed}`,
-    run: list,
-  },
-  disable: {
-    takes: '<id>',
-    does: 'send nothing more; enabled again it goes on where it stopped',
-    run: disable,
-  },
+  list: ['[project]', `of a project or of all, those in trouble first; at most ${mostListed}`, list],
+  disable: ['<id>', 'send nothing more; enabled again it goes on where it stopped', disable],
 }
 
-interface Row {
-  id: string
-  projectId: string
-  url: string
-  behind: number
-  failures: number
-  failingSince: string | null
-  disabledAt: string | null
-  disabledReason: string | null
-}
+type Row = StoredRows['webhook'] & { behind: number }
 
 async function list({ sql }: Errand, projectId = ''): Promise<string> {
   if (projectId && !isId(projectId)) throw new Wrong(`${projectId} is not the id of a project`)
@@ -39,7 +22,7 @@ async function list({ sql }: Errand, projectId = ''): Promise<string> {
     from webhooks w join streams s on s.project_id = w.project_id
     where ${projectId} = '' or w.project_id::text = ${projectId}
     order by w.disabled_at is null desc, w.failures desc, w.id limit ${mostListed}`
-  // Of the URL only where it leads: the rest may be what its receiver takes for a password.
+  // Only the origin of the URL: its path may be a secret of the receiver.
   const lines = rows.map((row) => [row.id, `project ${row.projectId}`, new URL(row.url).origin, stateOf(row)])
   return table(lines) || 'No webhook'
 }
@@ -54,11 +37,8 @@ function stateOf({ behind, failures, failingSince, disabledAt, disabledReason }:
 }
 
 async function disable(errand: Errand, id = ''): Promise<string> {
-  const [found] = isId(id)
-    ? await errand.sql<
-        { projectId: string }[]
-      >`select project_id from webhooks where id = ${id} and disabled_at is null`
-    : []
+  const [found] = await errand.sql<{ projectId: string }[]>`
+    select project_id from webhooks where id = ${knownId(id)} and disabled_at is null`
   if (!found) throw new Wrong(`No webhook that is enabled has the id ${id}`)
   const input = { projectId: found.projectId, webhookId: id, reason }
   await runCommand(errand, { name: disableWebhook.name, input, caller: { userId: worker } })
