@@ -1,9 +1,9 @@
+import { Flag } from '../../src/batch/dry-run.ts'
 import { type TSchema, Type } from '@sinclair/typebox'
 import type { Rows, StoredRows } from '../../src/model/entities.ts'
 import { view } from '../../src/model/view.ts'
 import { Id, sampleId, Timestamp } from '../../src/schema/answer.ts'
 import { named } from '../../src/schema/named.ts'
-import { OneOf } from '../../src/schema/text.ts'
 
 /** Integrations listed in an answer, at most of each kind. */
 const maxListed = 100
@@ -101,11 +101,7 @@ export const departureView = view<Departure>({
   untagged: true,
 })
 
-/** Asks to end what a member created. */
-export const Revoke = Type.Optional(
-  OneOf(
-    'Revoke',
-    ['true', 'false'],
-    'where `true`, all webhooks, service accounts and tokens that the member created end with the membership',
-  ),
+export const Revoke = Flag(
+  'Revoke',
+  'where `true`, all webhooks, service accounts and tokens that the member created end with the membership',
 )

@@ -1,10 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import type { Known } from '../../src/commands/command.ts'
 import { view } from '../../src/model/view.ts'
-import type { Person } from '../../src/reads/people.ts'
-import type { Change, StoredEvent } from '../../src/model/events.ts'
+import type { Change } from '../../src/model/events.ts'
 import { taskOf } from '../../src/log/rows.ts'
-import { definitionOf } from '../../src/model/model.ts'
 import type { Past } from '../../src/log/past.ts'
 import { eventView } from '../events/schema.ts'
 import type { ReadEvent } from '../events/views.ts'
@@ -35,7 +33,6 @@ export const undoneView = view<Undone>({
 })
 
 function firstOf(changes: ReadEvent[]): object[] {
-  if (changes.length === 1) return changes.map((one) => eventView.of(one))
   let bytes = 0
   const shown: object[] = []
   for (const change of changes) {
@@ -47,9 +44,6 @@ function firstOf(changes: ReadEvent[]): object[] {
   return shown
 }
 
-/** The answer to an undo that made these events. */
-export const undoneBy = (changes: ReadEvent[]): Undone => ({ version: changes.at(-1)!.seq, changes })
-
 /** As the feed will show them: by somebody, after a version. */
 export function shownOf(all: Change[], version: number, { caller, now, person }: Known, { people }: Past) {
   const batch = all.length > 1 ? version + 1 : null
@@ -59,14 +53,3 @@ export function shownOf(all: Change[], version: number, { caller, now, person }:
     return { ...change, ...at, taskId: taskOf(change), people: known }
   })
 }
-
-/** What says by itself all that is shown of it: alone, and about nobody but who did it. */
-export const isPlain = ({ entity, batch }: Change & { batch?: number | null }): boolean =>
-  batch == null && !definitionOf(entity).person
-
-/** Such an event, as it was shown. */
-export const toldAgain = (event: StoredEvent, person?: Person): ReadEvent => ({
-  ...event,
-  taskId: taskOf(event),
-  people: new Map(person && [[person.id, person]]),
-})

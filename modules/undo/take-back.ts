@@ -1,4 +1,5 @@
 import { evolve } from '../../src/actor/state.ts'
+import { inTurn, requireNotBack } from '../../src/batch/in-turn.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import type { Known } from '../../src/commands/command.ts'
 import type { Change } from '../../src/model/events.ts'
@@ -7,7 +8,7 @@ import type { LoggedEvent } from '../../src/log/past.ts'
 import type { Asking } from '../../src/identity/rights.ts'
 import { undoOf } from '../../src/model/model.ts'
 import { Overtaken } from '../../src/log/overtaken.ts'
-import { conflict, Refusal } from '../../src/wire/refusals.ts'
+import { conflict } from '../../src/wire/refusals.ts'
 import { comeBack } from './come-back.ts'
 import { invert, type Undoing } from './invert.ts'
 import { strangersTasks } from './strangers.ts'
@@ -32,7 +33,7 @@ export function takeBack(state: ProjectState, known: Known, past: Undoing['past'
     if (event.after) put(seq, invert(by.get(seq)!, event, undoing))
     else for (const [of, change] of comeBack(by.get(seq)!, event, undoing)) put(of, change)
   })
-  requireNotBack(changes)
+  requireNotBack(new Map(), changes, notAtOnce)
   for (const [of, change] of strangersTasks(changes, undoing)) put(of, change)
   return changes
 }
@@ -55,22 +56,6 @@ export function authorizeUndo(asking: Asking, events: LoggedEvent[]): Map<number
 
 /** Works on one event after another. Of several events, prefixes an error with the event's seq. */
 const eachOf = <R>(events: LoggedEvent[], work: (event: LoggedEvent) => R): R[] =>
-  events.map((event) => {
-    try {
-      return work(event)
-    } catch (error) {
-      if (events.length === 1 || !(error instanceof Refusal) || error instanceof Overtaken) throw error
-      throw new Refusal(error.status, `Seq ${event.seq}: ${error.message}`)
-    }
-  })
-
-/** One statement writes new members before the old ones are out of it. @throws Refusal 409 */
-function requireNotBack(changes: Change[]): void {
-  const gone = new Map<string, string>()
-  for (const change of changes) {
-    if (change.entity !== 'member') continue
-    const { before, after, entityId } = change as Change<'member'>
-    if (!after) gone.set(before!.userId!, entityId)
-    else if (!before && (gone.get(after.userId) ?? entityId) !== entityId) throw notAtOnce()
-  }
-}
+  inTurn(events, work, (n, error) =>
+    events.length === 1 || error instanceof Overtaken ? undefined : `Seq ${events[n]!.seq}`,
+  )

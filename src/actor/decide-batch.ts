@@ -67,7 +67,7 @@ function decideNew(deciding: Deciding, command: QueuedCommand): unknown {
   if (ownIds) command.claimed = ownIds.filter((id) => deciding.kept?.has(nameOf(claimOf(id))))
   const source = stateOf(states, command.projectId)
   const target = command.otherProjectId ? stateOf(states, command.otherProjectId) : source
-  const { changes, answer, isBatch, isTold } = command.decide(clock, source, target)
+  const { changes, answer, isBatch } = command.decide(clock, source, target)
   const batch = isBatch ? source.version + 1 : undefined
   for (const change of changes) {
     const { version } = evolve(stateOf(states, change.projectId), change)
@@ -77,8 +77,7 @@ function decideNew(deciding: Deciding, command: QueuedCommand): unknown {
   const isNothing = changes.length === 0
   if (isNothing && command.again && (!guard || isOwnKey)) throw outcomeUnknown()
   if (ownIds && !isNothing) for (const id of ownIds) keep(deciding, claimOf(id))
-  // The reply of an own key is found again in the log, if it is all there.
-  if (guard && !(isOwnKey && (isNothing || isTold))) keep(deciding, { ...guard, ...(answer as Reply) })
+  if (guard && !(isOwnKey && isNothing)) keep(deciding, { ...guard, ...(answer as Reply) })
   return answer
 }
 

@@ -35,7 +35,7 @@ export interface QueuedCommand<T = unknown> {
   /** Pure. `other` is the second project's state, if one was named. @throws Refusal to change nothing */
   decide(clock: Clock, state: ProjectState, other: ProjectState): Decision<T>
   /** The answer once more, from the command's first event in the log. */
-  recall(event: StoredEvent, state: ProjectState): T | undefined
+  recall(event: StoredEvent, state: ProjectState): T
   // Set by the actor, for each attempt:
   past?: ToldPast
   /** Ids of `ownIds` that something else got meanwhile. */

@@ -7,7 +7,7 @@ import type { Person } from '../reads/people.ts'
 import { type Change, isSame } from '../model/events.ts'
 import { visible } from '../model/references.ts'
 import { conflict } from '../wire/refusals.ts'
-import { inTurn } from './in-turn.ts'
+import { inTurn, requireNotBack } from './in-turn.ts'
 import { type Kinds, type Operation, subjectOf } from './kinds.ts'
 import { isReference } from './read-operations.ts'
 import { resultOf } from './results.ts'
@@ -30,7 +30,7 @@ export function decideOperations(
 ) {
   const trial = state.fork()
   const names = new Map<string, Named>()
-  const gone = new Set<string>()
+  const gone = new Map<string, string>()
   const changes: Change[] = []
   const results = inTurn(operations, ({ op, as, was, ifMatch, ...given }, n) => {
     const kind = kinds.get(op)!
@@ -43,7 +43,7 @@ export function decideOperations(
       subject === undefined ? undefined : visible(trial, kind.noun, trial.row(kind.noun, subject))
     const decision = decide(kind.command, trial, knownTo(known, person, ifMatch), input)
     requireAsWas(before, was)
-    requireNotBack(gone, decision.changes)
+    requireNotBack(gone, decision.changes, backAgain)
     for (const change of decision.changes) evolve(trial, change)
     changes.push(...decision.changes)
     const id = (decision.answer as { id: string } | undefined)?.id ?? subject!
@@ -75,14 +75,4 @@ function requireAsWas(row: object | undefined, was: Record<string, unknown> = {}
   const now = (row ?? {}) as Record<string, unknown>
   const others = Object.keys(was).filter((name) => !isSame(now[name], was[name]))
   if (others.length > 0) throw notAsWas(others)
-}
-
-/** One statement writes new members before the old ones are out of it. @throws Refusal 409 */
-function requireNotBack(gone: Set<string>, changes: Change[]): void {
-  for (const change of changes) {
-    if (change.entity !== 'member') continue
-    const { before, after } = change as Change<'member'>
-    if (!after) gone.add(before!.userId!)
-    else if (!before && gone.has(after.userId)) throw backAgain()
-  }
 }

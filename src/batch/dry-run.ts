@@ -1,11 +1,10 @@
 import { Type } from '@sinclair/typebox'
 import { OneOf } from '../schema/text.ts'
 
-/** Asks what would come of a command. */
-export const DryRun = Type.Optional(
-  OneOf(
-    'DryRun',
-    ['true', 'false'],
-    'where `true`, all is decided and answered as if it were done, and nothing is done',
-  ),
+/** A query parameter that is `true`, `false` or absent. */
+export const Flag = (name: string, about: string) => Type.Optional(OneOf(name, ['true', 'false'], about))
+
+export const DryRun = Flag(
+  'DryRun',
+  'where `true`, all is decided and answered as if it were done, and nothing is done',
 )

@@ -1,15 +1,38 @@
+import type { Change } from '../model/events.ts'
 import { Refusal } from '../wire/refusals.ts'
 
-/** The refusal of one of many, saying of which. */
-export const ofOperation = (n: number, { status, message, headers }: Refusal): Refusal =>
-  new Refusal(status, `operations[${n}]: ${message}`, headers)
+/** The error of one of many, that names it. */
+export const ofOperation = (n: number, error: Refusal): Refusal => prefixed(`operations[${n}]`, error)
 
-/** Does one after another, until one is refused. */
-export const inTurn = <T, R>(all: T[], work: (one: T, n: number) => R): R[] =>
+const prefixed = (name: string, { status, message, headers }: Refusal) =>
+  new Refusal(status, `${name}: ${message}`, headers)
+
+/** Works on one after another, until one is rejected. Prefixes its error with its name, if it has one. */
+export const inTurn = <T, R>(
+  all: T[],
+  work: (one: T, n: number) => R,
+  nameOf: (n: number, error: Refusal) => string | undefined = (n) => `operations[${n}]`,
+): R[] =>
   all.map((one, n) => {
     try {
       return work(one, n)
     } catch (error) {
-      throw error instanceof Refusal ? ofOperation(n, error) : error
+      const name = error instanceof Refusal ? nameOf(n, error) : undefined
+      throw name === undefined ? error : prefixed(name, error as Refusal)
     }
   })
+
+/**
+ * Rejects a removed user who comes back as another member in the same commit: one statement writes new members before the
+ * old ones are out of it.
+ * @param gone the memberships that ended so far, by their users
+ * @throws Refusal
+ */
+export function requireNotBack(gone: Map<string, string>, changes: Change[], error: () => Refusal): void {
+  for (const change of changes) {
+    if (change.entity !== 'member') continue
+    const { before, after, entityId } = change as Change<'member'>
+    if (!after) gone.set(before!.userId!, entityId)
+    else if (!before && (gone.get(after.userId) ?? entityId) !== entityId) throw error()
+  }
+}

@@ -43,18 +43,10 @@ const camel = (name: string): string =>
 
 /** An id, or `#name`: no format that a name would not have. */
 function reference({ format: _, ...schema }: TSchema): TSchema {
-  const told = `${schema.description}, or \`#name\` of an operation before`
-  return schema.anyOf
-    ? ({
-        ...schema,
-        description: told,
-        anyOf: schema.anyOf.map((one: TSchema) => without(one)),
-      } as unknown as TSchema)
-    : ({
-        ...schema,
-        ...(schema.items && { items: without(schema.items) }),
-        description: told,
-      } as unknown as TSchema)
+  const description = `${schema.description}, or \`#name\` of an operation before`
+  const { anyOf, items } = schema
+  const inside = anyOf ? { anyOf: anyOf.map(without) } : items ? { items: without(items) } : {}
+  return { ...schema, ...inside, description } as unknown as TSchema
 }
 const without = ({ format: _, ...schema }: TSchema) => schema
 

@@ -1,6 +1,5 @@
 import type { Static, TObject } from '@sinclair/typebox'
 import type { Kept } from '../commit/idempotency.ts'
-import type { StoredEvent } from '../model/events.ts'
 import type { Context, Decision } from '../log/rule.ts'
 import type { Needs } from '../actor/needs.ts'
 import type { ProjectState } from '../actor/state.ts'
@@ -101,8 +100,6 @@ export interface Command<Input extends object = object, Row = unknown> extends D
   keepsAnswer?: boolean
   /** The entity that it is about, or what else its name begins with. */
   noun: string
-  /** The answer from that event alone, where it says all of it and so was not kept. */
-  recalls?(event: StoredEvent, person?: Person): Row | undefined
   /** Whose account the rule or the answer asks for. */
   whom?(input: Input, caller: Caller): Whom
   /** Throws a Refusal to change nothing. `other` is the state that the thing moves to: this one, if it stays. */

@@ -59,7 +59,7 @@ export class Execution implements QueuedCommand<Reply>, Known {
     this.ownIds = found?.ownIds?.length ? found.ownIds : undefined
     this.weight = command.weight?.(input)
     this.opens = command.at.kind === 'new'
-    this.isRecallable = !command.keepsAnswer || command.recalls !== undefined
+    this.isRecallable = !command.keepsAnswer
     this.person = person
     this.found = found
   }
@@ -96,12 +96,8 @@ export class Execution implements QueuedCommand<Reply>, Known {
   }
 
   /** A reply that was not kept follows from the command's first event. */
-  recall(event: StoredEvent, state: ProjectState): Reply | undefined {
-    const { command, person } = this
-    const { entity, after } = event
-    if (!command.keepsAnswer) return replyOf(command, visible(state, entity, after), person)
-    const answer = command.recalls?.(event, person)
-    return answer === undefined ? undefined : replyOf(command, answer, person)
+  recall({ entity, after }: StoredEvent, state: ProjectState): Reply {
+    return replyOf(this.command, visible(state, entity, after), this.person)
   }
 }
 

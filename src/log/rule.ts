@@ -24,8 +24,6 @@ export interface Decision<T> {
   answer: T
   /** They are what many commands decided one after another: the history shows that they belong together. */
   isBatch?: boolean
-  /** The one fact says all of the answer, of a command that else keeps it. */
-  isTold?: boolean
 }
 
 /** What later work a fact asks for: see workers/reactions.ts. Pure. */
