@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'bun:test'
 import { hash } from '@node-rs/argon2'
-import { type Client, make, register, expiresAt } from '../support/client.ts'
+import { make, register, expiresAt } from '../support/client.ts'
 import { openTestService, testSecret } from '../support/service.ts'
 import { absentId, expectRefusal } from './answers.ts'
 import { nowhere } from './scene.ts'
@@ -25,21 +25,21 @@ const fingerprintOf = async (key: Record<string, string>) => {
 
 test('a write without a password hashes none, whatever its key, and its repeat neither', async () => {
   const { id: projectId } = await make(ada, '/projects', { name: 'P' })
-  const webhook = await make(ada, `/projects/${projectId}/webhooks`, { url: nowhere })
   const webhooks = `/projects/${projectId}/webhooks`
-  const writes: [number, (key: Record<string, string>) => ReturnType<Client['get']>][] = [
-    [404, (key) => ada.delete(`/tokens/${absentId}`, key)],
-    [201, (key) => ada.post('/tokens', token, key)],
-    [200, (key) => ada.patch('/auth/me', { name: 'King' }, key)],
-    [201, (key) => ada.post(webhooks, { url: nowhere }, key)],
-    [200, (key) => ada.patch(`${webhooks}/${webhook.id}`, { enabled: false }, key)],
-    [200, (key) => ada.post(`${webhooks}/${webhook.id}/rotate`, undefined, key)],
-    [200, (key) => ada.post('/auth/logout-all', undefined, key)],
+  const { id } = await make(ada, webhooks, { url: nowhere })
+  const writes: [status: number, method: string, path: string, body?: object][] = [
+    [404, 'DELETE', `/tokens/${absentId}`],
+    [201, 'POST', '/tokens', token],
+    [200, 'PATCH', '/auth/me', { name: 'King' }],
+    [201, 'POST', webhooks, { url: nowhere }],
+    [200, 'PATCH', `${webhooks}/${id}`, { enabled: false }],
+    [200, 'POST', `${webhooks}/${id}/rotate`],
+    [200, 'POST', '/auth/logout-all'],
   ]
   hashed = 0
-  for (const [status, write] of writes) {
+  for (const [status, method, path, body] of writes) {
     const key = newKey()
-    const [first, again] = [await write(key), await write(key)]
+    const [first, again] = [await ada.call(method, path, body, key), await ada.call(method, path, body, key)]
     expect([first.status, again.status, again.text]).toEqual([status, status, first.text])
     if (status !== 404) expect(await fingerprintOf(key)).toMatch(/^hmac-sha256:[\w-]{43}$/)
   }

@@ -16,12 +16,7 @@ let keys = 0
 const newKey = () => `key-${++keys}`
 const withKey = (key: string) => ({ 'idempotency-key': key })
 
-interface Write {
-  who: Client
-  method: string
-  path: string
-  body?: object
-}
+type Write = { who: Client; method: string; path: string; body?: object }
 
 const people = { ...(await openPeople(ada.as())), owner: ada }
 const guest = await register(ada.as())
@@ -84,12 +79,12 @@ for (const [does, prepare] of Object.entries(writes)) {
 }
 
 test('a key stands for one request, whatever else is asked with it', async () => {
-  const key = newKey()
+  const key = withKey(newKey())
   const projectId = await project()
-  expect((await ada.post('/tasks', { title: 'T', projectId }, withKey(key))).status).toBe(201)
-  expectRefusal(await ada.post('/projects', { name: 'P' }, withKey(key)), 422, used)
-  expectRefusal(await ada.patch(`/projects/${projectId}`, { name: 'P' }, withKey(key)), 422, used)
-  expectRefusal(await ada.delete(`/projects/${projectId}`, withKey(key)), 422, used)
+  expect((await ada.post('/tasks', { title: 'T', projectId }, key)).status).toBe(201)
+  expectRefusal(await ada.post('/projects', { name: 'P' }, key), 422, used)
+  expectRefusal(await ada.patch(`/projects/${projectId}`, { name: 'P' }, key), 422, used)
+  expectRefusal(await ada.delete(`/projects/${projectId}`, key), 422, used)
 })
 
 test('the first answer is given also when the thing is gone', async () => {
@@ -100,12 +95,11 @@ test('the first answer is given also when the thing is gone', async () => {
   const path = `/tasks/${created.body.id}`
   const change = (who: Client) => who.patch(path, { title: 'U' }, withKey(second))
   const changed = await change(ada)
-  await ada.delete(path)
-  expect(told(await create())).toEqual(told(created))
-  expect(told(await change(atB))).toEqual(told(changed))
-  await ada.delete(`/projects/${projectId}`)
-  expect(told(await create())).toEqual(told(created))
-  expect(told(await change(atB))).toEqual(told(changed))
+  for (const gone of [path, `/projects/${projectId}`]) {
+    await ada.delete(gone)
+    expect(told(await create())).toEqual(told(created))
+    expect(told(await change(atB))).toEqual(told(changed))
+  }
 })
 
 test('a change that changed nothing is answered the same after others changed it', async () => {
@@ -137,20 +131,13 @@ test('keys of different users never meet', async () => {
 
 test('a key is 1 to 255 printable characters, quoted or bare', async () => {
   const ask = (key: string) => ada.post('/projects', { name: 'P' }, withKey(key))
-  for (const key of ['', '""', '   ', 'x'.repeat(256), `"${'x'.repeat(256)}"`, 'tab\there', 'ümlaut']) {
+  for (const key of ['', '""', '   ', 'x'.repeat(256), `"${'x'.repeat(256)}"`, 'tab\there', 'ümlaut'])
     expectRefusal(await ask(key), 400, /^Idempotency-Key must be /)
-  }
   const bare = newKey()
   const first = await ask(bare)
-  expect(told(await ask(`"${bare}"`))).toEqual(told(first))
-  expect(told(await ask(` ${bare} `))).toEqual(told(first))
-  for (const key of [
-    'y'.repeat(255),
-    `"${'z'.repeat(255)}"`,
-    '"a \\" b \\\\ c"',
-    'a b',
-    "'; drop table users",
-  ]) {
+  for (const same of [`"${bare}"`, ` ${bare} `]) expect(told(await ask(same))).toEqual(told(first))
+  const odd = ['"a \\" b \\\\ c"', 'a b', "'; drop table users"]
+  for (const key of ['y'.repeat(255), `"${'z'.repeat(255)}"`, ...odd]) {
     expect((await ask(key)).status).toBe(201)
     expect(isReplay(await ask(key))).toBeTrue()
   }
@@ -160,9 +147,8 @@ test('an answer is kept for its hours and then removed, in bounded batches', asy
   const [old, young] = [newKey(), newKey()]
   const ask = (key: string) => ada.post('/projects', { name: 'P' }, withKey(key))
   const [first, second] = [await ask(old), await ask(young)]
-  const { sql } = pair
-  await sql`update idempotency_keys set created_at = now() - interval '24 hours 1 second' where key = ${old}`
-  await expireKeys(sql, { batchRows: 1, pauseMs: 0 }, 24)
+  await pair.sql`update idempotency_keys set created_at = now() - interval '24 hours 1 second' where key = ${old}`
+  await expireKeys(pair.sql, { batchRows: 1, pauseMs: 0 }, 24)
   expect((await ask(old)).body.id).not.toBe(first.body.id)
   expect(told(await ask(young))).toEqual(told(second))
 })

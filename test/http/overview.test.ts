@@ -1,21 +1,16 @@
-import { afterAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { invite, make, openClient, type Person, register, withToken } from '../support/client.ts'
 import { openOwnWeb } from '../support/own-web.ts'
-import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
+import { openPair } from '../races/pair.ts'
+import { forFile, spawnService } from '../support/service.ts'
 import { listen, type Message } from './listen.ts'
 
-let [writing, listening, alone]: ServiceProcess[] = []
-const env = await freshEnv()
-writing = await spawnService('web', env.env)
-listening = await spawnService('web', env.env)
+const { a: writing, b: listening, env } = await forFile(openPair())
 // What it hears it has asked for itself.
-alone = await spawnService('web', { ...env.env, REDIS_URL: 'redis://127.0.0.1:1' })
-afterAll(async () => {
-  await Promise.all([writing, listening, alone].map((one) => one!.stop()))
-  await env.drop()
-})
+const alone = await spawnService('web', { ...env, REDIS_URL: 'redis://127.0.0.1:1' })
+await forFile({ close: () => alone.stop() })
 
-const newPerson = (name = 'Ada') => register(openClient(writing!.url), name)
+const newPerson = (name = 'Ada') => register(openClient(writing.url), name)
 const openProject = async (who: Person) => (await make(who, '/projects', { name: 'Engine' })).id
 const addTask = (who: Person, projectId: string) => make(who, '/tasks', { title: 'Draw', projectId })
 
@@ -35,17 +30,17 @@ async function until(messages: AsyncGenerator<Message, void, void>, state: State
   return told
 }
 
-const places = { 'by hints': () => listening!, 'without Redis': () => alone! }
+const places = { 'by hints': listening, 'without Redis': alone }
 
-for (const [how, at] of Object.entries(places)) {
+for (const [how, at] of Object.entries(places))
   test(`all projects are told with their versions, then those that move, come and go, ${how}`, async () => {
     const [ada, grace] = [await newPerson(), await newPerson('Grace')]
     const [one, other] = [await openProject(ada), await openProject(grace)]
     await addTask(ada, one)
-    const hers = await listen(grace, at(), '/events')
-    const { answer, messages, stop } = await listen(ada, at(), '/events')
-    expect(answer.headers.get('content-type')).toBe('text/event-stream')
-    expect(answer.headers.get('x-accel-buffering')).toBe('no')
+    const hers = await listen(grace, at, '/events')
+    const { answer, messages, stop } = await listen(ada, at, '/events')
+    const headers = ['content-type', 'x-accel-buffering'].map((name) => answer.headers.get(name))
+    expect(headers).toEqual(['text/event-stream', 'no'])
     expect((await messages.next()).value).toEqual({ retry: expect.stringMatching(/^\d+$/) })
     const state: State = {}
     expect(await until(messages, state, { [one]: 2 })).toEqual([{ [one]: 2 }])
@@ -70,12 +65,11 @@ for (const [how, at] of Object.entries(places)) {
     await until(hers.messages, {}, { [other]: 6 })
     hers.stop()
   })
-}
 
 test('who listens hears each message by the plain name that EventSource gives to what has none', async () => {
   const ada = await newPerson()
   const projectId = await openProject(ada)
-  const { answer, stop } = await listen(ada, listening!, '/events')
+  const { answer, stop } = await listen(ada, listening, '/events')
   const reader = answer.body!.getReader()
   let text = ''
   while (!text.includes('data:')) text += new TextDecoder().decode((await reader.read()).value)
@@ -86,7 +80,7 @@ test('who listens hears each message by the plain name that EventSource gives to
 test('a reader whose token ends gets nothing more, and is told why', async () => {
   const ada = await newPerson()
   const projectId = await openProject(ada)
-  const { messages } = await listen(ada, listening!, '/events')
+  const { messages } = await listen(ada, listening, '/events')
   await until(messages, {}, { [projectId]: 1 })
   await ada.post('/auth/logout')
   const login = await ada.post('/auth/login', { email: ada.email, password: 'secret-1' })
@@ -95,9 +89,7 @@ test('a reader whose token ends gets nothing more, and is told why', async () =>
   let last: Message | undefined
   while (last?.event !== 'end') {
     await addTask(again, projectId)
-    const { value, done } = await messages.next()
-    expect(done).toBeFalsy()
-    last = value ?? undefined
+    last = (await messages.next()).value!
   }
   expect(last).toMatchObject({ data: { statusCode: 401 } })
 })
@@ -106,8 +98,8 @@ test('an API token hears of the projects that it reaches, and reads the events o
   const ada = await newPerson()
   const [mine, other] = [await openProject(ada), await openProject(ada)]
   const bound = await withToken(ada, { scopes: ['read'], projects: [mine] })
-  const all = await listen(ada, listening!, '/events')
-  const own = await listen(bound, listening!, '/events')
+  const all = await listen(ada, listening, '/events')
+  const own = await listen(bound, listening, '/events')
   for (const one of [other, mine]) await addTask(ada, one)
   // What is told to all shows that the other has been heard of by then.
   await until(all.messages, {}, { [mine]: 2, [other]: 2 })
@@ -119,12 +111,12 @@ test('an API token hears of the projects that it reaches, and reads the events o
 })
 
 test('who leaves makes room for another, and HEAD takes none', async () => {
-  const { web, ada: bea, close } = await openOwnWeb({ FOLLOWERS_PER_CALLER: '1' })
+  await using own = await openOwnWeb({ FOLLOWERS_PER_CALLER: '1' })
+  const { web, ada: bea } = own
   for (let i = 0; i < 3; i++) expect((await bea.call('HEAD', '/events')).status).toBe(200)
   const first = await listen(bea, web, '/events')
   await first.messages.next()
   expect((await bea.get('/events')).status).toBe(429)
   first.stop()
   while ((await bea.get('/events')).status === 429) await Bun.sleep(20)
-  await close()
 })

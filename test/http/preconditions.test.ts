@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { openPair, upTo } from '../races/pair.ts'
 import { type Person, make, register } from '../support/client.ts'
 import { expectRefusal } from './answers.ts'
-import { furnish, openPeople, type Things } from './scene.ts'
+import { furnish, openPeople, pathAt } from './scene.ts'
 import { forFile } from '../support/service.ts'
 
 const changed = 'The resource has changed: its ETag is not the one in If-Match'
@@ -13,30 +13,19 @@ const projectId = (await make(ada, '/projects', { name: 'P' })).id
 const people = { ...(await openPeople(ada.as())), owner: ada }
 const guest = await register(ada.as())
 
-/** What is changed and deleted at its path: each change is another one, made below the path where that is said. */
-const kinds: [
-  what: string,
-  path: (things: Things) => string,
-  change: (n: number) => object,
-  below?: string,
-][] = [
-  ['project', (at) => `/projects/${at.projectId}`, (n) => ({ name: `P ${n}` })],
-  [
-    'member',
-    (at) => `/projects/${at.projectId}/members/${at.memberId}`,
-    (n) => ({ role: n % 2 ? 'ADMIN' : 'EDITOR' }),
-    '/role',
-  ],
-  ['task', (at) => `/tasks/${at.taskId}`, (n) => ({ title: `T ${n}` })],
-  ['subtask', (at) => `/tasks/subtasks/${at.subtaskId}`, (n) => ({ title: `S ${n}` })],
-  ['toggled subtask', (at) => `/tasks/subtasks/${at.subtaskId}`, () => ({}), '/toggle'],
-  ['comment', (at) => `/tasks/comments/${at.commentId}`, (n) => ({ text: `C ${n}` })],
-  ['account', () => '/auth/me', (n) => ({ name: `A ${n}` })],
+const kinds: [what: string, path: string, change: (n: number) => object, below?: string][] = [
+  ['project', '/projects/{id}', (n) => ({ name: `P ${n}` })],
+  ['member', '/projects/{id}/members/{id}', (n) => ({ role: n % 2 ? 'ADMIN' : 'EDITOR' }), '/role'],
+  ['task', '/tasks/{id}', (n) => ({ title: `T ${n}` })],
+  ['subtask', '/tasks/subtasks/{id}', (n) => ({ title: `S ${n}` })],
+  ['toggled subtask', '/tasks/subtasks/{id}', () => ({}), '/toggle'],
+  ['comment', '/tasks/comments/{id}', (n) => ({ text: `C ${n}` })],
+  ['account', '/auth/me', (n) => ({ name: `A ${n}` })],
 ]
 
 /** A fresh thing, and who changes it. */
-async function prepare([what, pathOf, change, below = '']: (typeof kinds)[number]) {
-  const path = pathOf(await furnish(people, guest))
+async function prepare([what, template, change, below = '']: (typeof kinds)[number]) {
+  const path = pathAt(template, await furnish(people, guest))
   const others: Record<string, Person> = { comment: people.editor, account: await register(ada.as()) }
   return { who: others[what] ?? ada, path, at: path + below, change }
 }
