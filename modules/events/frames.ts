@@ -56,7 +56,7 @@ export function openFrames(services: Services) {
     const bytes = encode(events.map(({ text }) => text).join(''))
     const last = read.at(-1)
     const end = last ? { seq: last.seq, id: last.id } : position
-    return { events, bytes, end, seenBy: openSeenBy(services, projectId, last) }
+    return { events, bytes, end, seenBy: openSeenBy(services, projectId) }
   }
 
   const cached = new LRUCache<string, Frames, { seen: Seen; position: Position }>({
@@ -98,16 +98,11 @@ function openNext({ authenticate, database: { reads: sql }, oldestKept, recent }
   }
 }
 
-function openSeenBy({ findRole, versions }: Services, projectId: string, last: ReadEvent | undefined) {
+function openSeenBy({ findRole }: Services, projectId: string) {
   const checks = new Map<string, Promise<Seen>>()
-  async function check(caller: Caller): Promise<Seen> {
-    // The project has moved on: to compare versions first would only take time.
-    if (last) versions.heard({ projectId, version: last.seq, lastEventId: last.id })
-    return requireSeen(findRole, caller, projectId)
-  }
   return (caller: Caller): Promise<Seen> => {
     const holder = holderOf(caller)
-    const seen = checks.get(holder) ?? check(caller)
+    const seen = checks.get(holder) ?? requireSeen(findRole, caller, projectId)
     checks.set(holder, seen)
     return seen
   }

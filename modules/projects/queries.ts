@@ -37,7 +37,6 @@ export const openSeeProject = (sql: Sql, versions: Versions) =>
     projectId: sql`q.id`,
     columns: sql`p.event_id, ${nameTagOf(sql, sql`p.owner_id`)}`,
     make: (seen, [eventId, nameTag]) => ({ ...seen, eventId: eventId!, nameTag: nameTag! }),
-    follow: (seen) => versions.follow(seen),
   })
 
 /** Projects by id, many in one query. */

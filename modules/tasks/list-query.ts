@@ -1,4 +1,3 @@
-import type { TaskRow } from '../../drizzle/rows.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { IdOf, Input } from '../../src/schema/input.ts'
 import { AsOfParameter } from '../../src/log/as-of.ts'
@@ -10,23 +9,6 @@ import { Instant, OneOf, parseInstant } from '../../src/schema/text.ts'
 import { Priority, Status } from './schema.ts'
 
 export const sorts = ['createdAt', '-createdAt', 'dueDate', '-dueDate'] as const
-
-export interface TaskFilter {
-  caller: string
-  /** The only projects that the caller may list; null for all projects of the caller. */
-  among?: string[] | null
-  /** One project, which the caller may see; else all of the caller's. */
-  projectId?: string
-  status?: TaskRow['status']
-  priority?: TaskRow['priority']
-  assigneeId?: string
-  dueBefore?: string
-  dueAfter?: string
-  sort: (typeof sorts)[number]
-  limit: number
-  /** The last row's key: [id], or [due date, id] when sorted by it. */
-  after: (string | null)[] | null
-}
 
 export const ListTasksQuery = Input({
   projectId: Type.Optional(IdOf('project')),
@@ -46,11 +28,13 @@ export const ListTasksQuery = Input({
 export const ofOneProject = () => badRequest('asOf needs a projectId: it is the past of one project')
 export const badAssignee = () => badRequest('assigneeId must be the id of a user, or me')
 
+export type TaskFilter = ReturnType<typeof readTaskFilter>
+
 /**
  * What a list request asks for. Sorted by due date when filtered by it, by creation otherwise.
  * @throws Refusal 400
  */
-export function readTaskFilter(query: Static<typeof ListTasksQuery>, { userId, token }: Caller): TaskFilter {
+export function readTaskFilter(query: Static<typeof ListTasksQuery>, { userId, token }: Caller) {
   const { status, priority } = query
   const projectId = query.projectId && canonicalId(query.projectId)
   const assigneeId = query.assigneeId === 'me' ? userId : query.assigneeId && canonicalId(query.assigneeId)
@@ -60,6 +44,7 @@ export function readTaskFilter(query: Static<typeof ListTasksQuery>, { userId, t
   const parts = sort.endsWith('dueDate') ? [isDuePart, isIdPart] : [isIdPart]
   return {
     caller: userId,
+    /** The only projects that the caller may list; null for all projects of the caller. */
     among: token?.projects ?? null,
     projectId,
     status,
@@ -69,6 +54,7 @@ export function readTaskFilter(query: Static<typeof ListTasksQuery>, { userId, t
     dueAfter,
     sort,
     limit: readLimit(query.limit, 50, 200),
+    /** The last row's key: [id], or [due date, id] when sorted by it. */
     after: query.cursor === undefined ? null : readCursor(query.cursor, parts),
   }
 }

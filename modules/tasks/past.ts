@@ -1,18 +1,21 @@
 import { Type } from '@sinclair/typebox'
-import { IdOf } from '../../src/schema/input.ts'
+import type { TaskRow } from '../../drizzle/rows.ts'
 import type { Reading } from '../../src/commands/query.ts'
 import { canonicalId, isId } from '../../src/ids.ts'
-import { AsOfParameter, readAsOf, type Moment } from '../../src/log/as-of.ts'
+import { AsOfParameter, type Moment, readAsOf } from '../../src/log/as-of.ts'
+import { firstRows, since, sourcesOf } from '../../src/log/rows-at.ts'
+import { shownColumns } from '../../src/log/shown-columns.ts'
+import type { Sql } from '../../src/postgres/database.ts'
+import { unprepared } from '../../src/postgres/queries.ts'
+import { visibleProject } from '../../src/reads/visible.ts'
+import { IdOf } from '../../src/schema/input.ts'
 import type { Services } from '../../src/services.ts'
 import { etagOf, tagged } from '../../src/wire/answers.ts'
 import { badRequest, notFound } from '../../src/wire/refusals.ts'
-import { placeOf, taskThen } from './queries-then.ts'
 import { taskView } from './schema.ts'
 
 /** In plain reads: by an instant, many events of the task may be read. */
 const costOfPlace = 10
-
-type Means = Pick<Services, 'findRole' | 'moments' | 'spend'>
 
 /** The parameters of a read of a task that may be answered as of a moment. */
 export const asOfTask = () => ({
@@ -34,11 +37,11 @@ export function isOfPast({ asOf, projectId }: Reading['query']): boolean {
 }
 
 /** Answers a task as it was. @throws Refusal 400, 404, 410 or 429 */
-export async function showThen(means: Means, reading: Reading): Promise<Response> {
+export async function showThen(services: Services, reading: Reading): Promise<Response> {
   const { request, caller, params } = reading
-  const moment = await momentOf(means, reading)
+  const moment = await momentOf(services, reading)
   const task =
-    moment && (await means.moments.read(caller, moment, (sql) => taskThen(sql, moment, params.id!)))
+    moment && (await services.moments.read(caller, moment, (sql) => taskThen(sql, moment, params.id!)))
   if (!task) throw notFound('Task')
   const body = JSON.stringify(taskView.of(task))
   return tagged(request, { etag: etagOf(task), body, link: null }, moment.version)
@@ -50,7 +53,7 @@ export async function showThen(means: Means, reading: Reading): Promise<Response
  * @throws Refusal 400
  */
 export async function momentOf(
-  { findRole, moments, spend }: Means,
+  { findRole, moments, spend }: Services,
   { caller, params, query }: Reading,
   given = query.projectId && canonicalId(query.projectId),
 ): Promise<Moment | undefined> {
@@ -58,10 +61,52 @@ export async function momentOf(
   const asOf = query.asOf!
   if (!isId(id)) return undefined
   const at = readAsOf(asOf)
-  const instant = typeof at === 'string' ? at : null
-  const place = { taskId: id, userId: caller.userId, instant, most: moments.most }
-  const find = () => spend(caller, instant === null ? 1 : costOfPlace, (sql) => placeOf(sql, place))
-  const projectId = given ?? (await find())
+  const cost = typeof at === 'string' ? costOfPlace : 1
+  const place = { taskId: id, userId: caller.userId, at, most: moments.most }
+  const projectId = given ?? (await spend(caller, cost, (sql) => placeOf(sql, place)))
   const seen = projectId && isId(projectId) ? await findRole(caller, projectId) : undefined
   return seen && moments.find(seen, asOf)
+}
+
+interface Place {
+  taskId: string
+  userId: string
+  /** A version, or an instant. */
+  at: number | string
+  /** The events of the task that are read for an instant, at most. */
+  most: number
+}
+
+/**
+ * The project that a task is in or was in last, or at an instant was in then. Null for a user who can see no project of
+ * the task: no event is read for them.
+ */
+async function placeOf(sql: Sql, { taskId, userId, at, most }: Place): Promise<string | null> {
+  const now = sql`(select project_id from tasks where id = ${taskId})`
+  const last = sql`(select project_id from events where task_id = ${taskId} order by id desc limit 1)`
+  const then = sql`(select project_id from
+      (select project_id, id, at from events where task_id = ${taskId} order by id desc limit ${most}) e
+    order by at <= ${at}::timestamptz desc, case when at <= ${at}::timestamptz then id end desc, id limit 1)`
+  const first = sql`(select project_id from events where task_id = ${taskId} order by id limit 1)`
+  const left = sql`array(select project_id from events
+    where task_id = ${taskId} and type = 'task.moved_out' limit ${most})`
+  const isSeen = sql`exists (select from unnest(${left} || ${first} || coalesce(${now}, ${last})) all_of(id)
+    cross join lateral ${visibleProject(sql, sql`all_of.id`, sql`${userId}`)} p)`
+  const place =
+    typeof at === 'number'
+      ? sql`coalesce(${now}, ${last})`
+      : sql`case when ${isSeen} then coalesce(${then}, ${now}) end`
+  const [found] = await unprepared(sql<{ projectId: string | null }[]>`select ${place} as project_id`)
+  return found!.projectId
+}
+
+/** A task as it was, and whether it was deleted or moved since: its children are then told by the log alone. */
+export async function taskThen(sql: Sql, moment: Moment, taskId: string) {
+  const { projectId } = moment
+  const one = { where: sql`t.id = ${taskId} and t.project_id = ${projectId}`, by: sql`t.id`, limit: 1 }
+  const [row] = await unprepared(sql<(TaskRow & { isGone: boolean })[]>`
+    select ${shownColumns(sql, 'task', 't', moment)}, exists(select from events where task_id = ${taskId} and id >= ${since(sql, moment)}
+      and project_id = ${projectId} and entity = 'task' and after is null) as is_gone
+    from ${firstRows(sql, sourcesOf(sql, 'task', moment, taskId), one)} t`)
+  return row
 }

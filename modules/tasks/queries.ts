@@ -25,7 +25,6 @@ export const openSeenTasks = (sql: Sql, versions: Versions): SeeTask =>
     make: ({ projectId, version, lastEventId }, [eventId]) => {
       return { projectId, version, lastEventId, eventId: eventId! }
     },
-    follow: (seen, taskId) => versions.follow(seen, taskId),
   })
 
 /**

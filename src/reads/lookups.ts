@@ -22,8 +22,6 @@ export interface Kind<S extends Versioned> {
   /** What is read beside the version of the project `p`: text without spaces and commas. */
   columns: SqlPart
   make(seen: Versioned, fields: string[]): S
-  /** The same at a later version that this process made, if it still holds. */
-  follow?(seen: S, id: string): S
 }
 
 /** Undefined where the caller or their token may not see the project. */
@@ -45,7 +43,7 @@ export async function requireSeen<S>(
 export function openLookUp<S extends Versioned>(
   sql: Sql,
   versions: Versions,
-  { joins, projectId, columns, make, follow = (seen) => seen }: Kind<S>,
+  { joins, projectId, columns, make }: Kind<S>,
   counts = noHits(),
   waits?: Distribution,
 ): LookUp<S> {
@@ -63,7 +61,7 @@ export function openLookUp<S extends Versioned>(
       ),
     )
   })
-  const find = whileUnchanged(versions, look, follow, counts)
+  const find = whileUnchanged(versions, look, counts)
   return (caller, id) => {
     const found = find({ id, userId: caller.userId })
     if (!caller.token?.projects) return found
@@ -78,26 +76,22 @@ export function openLookUp<S extends Versioned>(
 function whileUnchanged<S extends Versioned>(
   versions: Versions,
   look: (pair: Pair) => Promise<S | undefined>,
-  follow: (seen: S, id: string) => S,
   counts: Hits,
 ) {
   const known = new LRUCache<string, S>({ max: cachedLookups })
   return async (pair: Pair): Promise<S | undefined> => {
     const name = pair.userId + pair.id
     const last = known.get(name)
-    const before = last && follow(last, pair.id)
+    const before = last && versions.follow(last, pair.id)
     if (before && before !== last) known.set(name, before)
-    if (before && !versions.isDoubtful(before) && (await versions.isCurrent(before))) {
+    if (before && (await versions.isCurrent(before))) {
       counts.hits++
       return before
     }
     counts.misses++
     const now = await look(pair)
-    if (!now) known.delete(name)
-    else {
-      known.set(name, now)
-      versions.heard(now)
-    }
+    if (now) known.set(name, now)
+    else known.delete(name)
     return now
   }
 }

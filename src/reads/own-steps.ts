@@ -35,12 +35,12 @@ export class OwnSteps {
     if (tasks.length <= mostTasks) this.steps.set(expectedEventId, { version, lastEventId, tasks })
   }
 
-  /** What was seen of a project, or of a task there, at the last version up to which it holds. */
-  follow<S extends Versioned>(seen: S, taskId?: string): S {
+  /** What was seen of a project or of a task, by its id, at the last version up to which it holds. */
+  readonly follow = <S extends Versioned>(seen: S, id: string): S => {
     let last: Step | undefined
     for (let count = 0; count < mostTaken; count++) {
       const next = this.steps.get(last?.lastEventId ?? seen.lastEventId)
-      if (!next || (taskId && next.tasks.includes(taskId))) break
+      if (!next || next.tasks.includes(id)) break
       last = next
     }
     return last ? { ...seen, version: last.version, lastEventId: last.lastEventId } : seen

@@ -23,7 +23,6 @@ export const openFindRole = (sql: Sql, versions: Versions, counts?: Hits, waits?
       projectId: sql`q.id`,
       columns: sql`p.role`,
       make: (seen, [role]) => ({ ...seen, role }) as Seen,
-      follow: (seen) => versions.follow(seen),
     },
     counts,
     waits,

@@ -23,7 +23,7 @@ const headFrom = (place: string, expected: number, count = 1) => {
 }
 
 const seenAt = (version: number) => ({ projectId, version, lastEventId: `e${version}`, role: 'VIEWER' })
-const followed = (version: number, taskId?: string) => steps.follow(seenAt(version), taskId)
+const followed = (version: number, id = projectId) => steps.follow(seenAt(version), id)
 
 test('what was seen holds after commits about other things, as it was', () => {
   commit(3, ['task.updated', 'a'], ['task.created', 'c'])

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { readTaskFilter } from '../../modules/tasks/list-query.ts'
 import { listTasks } from '../../modules/tasks/list.ts'
 import { projectsOf } from '../../modules/projects/queries.ts'
 import { pageBytes } from '../../src/reads/pages.ts'
@@ -84,7 +85,7 @@ test('what no page would show is not read', async () => {
     read.reduce((sum, { description }) => sum + Buffer.byteLength(description ?? ''), 0)
   const most = pageBytes + 3 * 20_000
   const projects = await projectsOf(sql, { userId: ada.id }, { limit: 1_000, cursor: null })
-  const tasks = await listTasks(sql, { caller: ada.id, sort: 'createdAt', limit: 200, after: null })
+  const tasks = await listTasks(sql, readTaskFilter({ limit: '200' }, { userId: ada.id }))
   for (const shown of [projects.shown, tasks!.shown]) {
     expect(bytesOf(shown)).toBeGreaterThan(pageBytes)
     expect(bytesOf(shown)).toBeLessThanOrEqual(most)
