@@ -1,52 +1,21 @@
 import { expect, test } from 'bun:test'
 import { importsOf, product, read, runtimeImportsOf, type Source, sourcesIn } from './source.ts'
+import { words } from '../support/words.ts'
 
 /** Who puts the layers together, and so may name them all. */
 const composition = ['src/app.ts', 'src/main.ts']
 
 // From the ground up: each place imports from itself and from those before it.
 const places = [
-  ...[
-    'drizzle',
-    'package.json',
-    'src/hosts.ts',
-    'src/setting-values.ts',
-    'src/config.ts',
-    'src/ids.ts',
-    'src/log.ts',
-    'src/within.ts',
-    'src/repeatedly.ts',
-    'src/at-most-every.ts',
-    'src/metrics',
-    'src/tracing',
-  ],
-  ...[
-    'src/wire',
-    'src/schema',
-    'src/redis',
-    'src/postgres',
-    'src/jobs',
-    'src/identity',
-    'src/admission',
-    'src/outbound',
-    'src/reads',
-    'src/followers',
-  ],
-  ...[
-    'src/model',
-    'src/log',
-    'src/commit',
-    'src/lock',
-    'src/routing',
-    'src/actor',
-    'src/commands',
-    'src/batch',
-    'src/openapi',
-    'src/http',
-    'src/writing.ts',
-    'src/services.ts',
-    'src/module.ts',
-  ],
+  ...words(`
+    drizzle package.json src/hosts.ts src/setting-values.ts src/config.ts src/ids.ts src/log.ts
+    src/within.ts src/repeatedly.ts src/at-most-every.ts src/metrics src/tracing`),
+  ...words(`
+    src/wire src/schema src/redis src/postgres src/jobs src/identity src/admission src/outbound
+    src/reads src/followers`),
+  ...words(`
+    src/model src/log src/commit src/lock src/routing src/actor src/commands src/batch src/openapi
+    src/http src/writing.ts src/services.ts src/module.ts`),
   ...['src/local', 'src/process', 'modules', 'workers'],
 ]
 

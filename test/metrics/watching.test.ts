@@ -7,6 +7,7 @@ import { serviceFamilies } from '../../src/process/families.ts'
 import { forFile, openTestService } from '../support/service.ts'
 import { webhookFamilies } from '../../workers/webhooks/families.ts'
 import { alerts, dashboard, targets } from './watched.ts'
+import { words } from '../support/words.ts'
 
 /** Every metric that there is, with the labels that its series have. */
 const told = new Map<string, string[]>()
@@ -41,32 +42,16 @@ test('all that is told stands in the dashboard or the alerts', () => {
   const families = [...told.keys()]
     .filter((name) => !/_(sum|count)$/.test(name))
     .map((name) => name.replace(/_bucket$/, ''))
-  const seldom = [
-    'docket_postgres_connections',
-    'docket_postgres_queries_open',
-    'docket_actors',
-    'docket_leases_held',
-  ]
+  const seldom = words(
+    'docket_postgres_connections docket_postgres_queries_open docket_actors docket_leases_held',
+  )
   const unseen = families.filter((name) => !text.includes(name) && !seldom.includes(name))
   expect(unseen).toEqual(['docket_process_heap_bytes'])
 })
 
 test('no label is as many as there are users or projects', () => {
   const labels = new Set([...told.values()].flat())
-  const few = [
-    'method',
-    'route',
-    'status',
-    'le',
-    'outcome',
-    'cache',
-    'result',
-    'pool',
-    'batch',
-    'follower',
-    'mode',
-    'state',
-  ]
+  const few = words('method route status le outcome cache result pool batch follower mode state')
   expect([...labels].filter((label) => !few.includes(label))).toEqual([])
   expect(openCounts().requests.all()).toEqual([])
 })

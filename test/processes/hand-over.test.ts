@@ -12,7 +12,7 @@ const methods = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PATCH', 'PUT']
 const passing = /^(date|x-request-id|ratelimit|connection|keep-alive|age):.*(\r\n|$)/gim
 
 test('who hands over answers as before, whatever name it is called by, and ends each connection', async () => {
-  const service = await openTestService()
+  await using service = await openTestService()
   const app = createApp(service.services)
   app.listen({ hostname: '127.0.0.1', port: 0, idleTimeout: 30 })
   const ada = await register(service.client)
@@ -39,5 +39,4 @@ test('who hands over answers as before, whatever name it is called by, and ends 
   expect((await fetch(`${app.server!.url}health/live`)).headers.get('connection')).toBe('close')
   expect(await all()).toEqual(before)
   await app.server!.stop(true)
-  await service.close()
 })

@@ -10,7 +10,7 @@ const operations = (name: string) => [
 ]
 
 test('a batch is whole or absent, and once what its answer says, when the process that writes it is killed', async () => {
-  const pair = await openPair()
+  await using pair = await openPair()
   const { id: projectId } = await make(pair.atA, '/projects', { name: 'P' })
   const path = `/projects/${projectId}/batch`
   const told = new Set<string>()
@@ -42,5 +42,4 @@ test('a batch is whole or absent, and once what its answer says, when the proces
   expect(new Set(titles).size).toBe(titles.length)
   expect([...told].filter((title) => !titles.includes(title))).toEqual([])
   expect(await faultsOf(pair.sql)).toEqual([])
-  await pair.close()
 })

@@ -11,7 +11,7 @@ const operations = (name: string) => [
 ]
 
 test('an undo is whole or absent, and once what its answer says, when the process that writes it is killed', async () => {
-  const pair = await openPair()
+  await using pair = await openPair()
   const { id: projectId } = await make(pair.atA, '/projects', { name: 'P' })
   const told = new Map<number, string>()
   let goesOn = true
@@ -47,5 +47,4 @@ test('an undo is whole or absent, and once what its answer says, when the proces
   expect([...told.keys()].filter((seq) => !undone.includes(seq))).toEqual([])
   for (const [seq, text] of told) expect(text).toContain(`"undoes":${seq},`)
   expect(await faultsOf(pair.sql)).toEqual([])
-  await pair.close()
 })

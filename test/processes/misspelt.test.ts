@@ -5,6 +5,7 @@ import { settingNames } from '../../src/config.ts'
 import { misspelt } from '../../src/schema/misspelt.ts'
 import { emptyDatabase } from './launch.ts'
 import { newFolder } from '../support/service.ts'
+import { words } from '../support/words.ts'
 
 const dir = await newFolder()
 
@@ -22,21 +23,8 @@ test('a variable of .env that no setting has is named with the nearest setting',
 })
 
 test('a variable of .env that another program reads is no mistake', () => {
-  const others = [
-    'POSTGRES_PASSWORD',
-    'POSTGRES_HOST',
-    'REDIS_PASSWORD',
-    'COMPOSE_PROJECT_NAME',
-    'PGPASSWORD',
-  ]
-  const runtime = [
-    'TZ',
-    'HTTPS_PROXY',
-    'http_proxy',
-    'NODE_EXTRA_CA_CERTS',
-    'BUN_OPTIONS',
-    'OTEL_SERVICE_NAME',
-  ]
+  const others = words('POSTGRES_PASSWORD POSTGRES_HOST REDIS_PASSWORD COMPOSE_PROJECT_NAME PGPASSWORD')
+  const runtime = words('TZ HTTPS_PROXY http_proxy NODE_EXTRA_CA_CERTS BUN_OPTIONS OTEL_SERVICE_NAME')
   expect(said([...others, ...runtime])).toEqual([])
   expect(said(['NODE_ENVV'])).toEqual([['NODE_ENVV', 'NODE_ENV']])
 })
@@ -46,28 +34,8 @@ test('a variable of the environment is named only when it is all but a setting',
     ['READ_CONECTIONS', 'READ_CONNECTIONS'],
     ['LOGLEVEL', 'LOG_LEVEL'],
   ])
-  const usual = [
-    'PATH',
-    'HOME',
-    'PWD',
-    'HOSTNAME',
-    'HOSTTYPE',
-    'LOGNAME',
-    'USER',
-    'LANG',
-    'TERM',
-    'SHLVL',
-    'EDITOR',
-  ]
-  const desktop = [
-    'XDG_DATA_DIRS',
-    'DATA_HOME',
-    'COLORTERM',
-    'npm_lifecycle_event',
-    'NODE',
-    'INIT_CWD',
-    'POST',
-  ]
+  const usual = words('PATH HOME PWD HOSTNAME HOSTTYPE LOGNAME USER LANG TERM SHLVL EDITOR')
+  const desktop = words('XDG_DATA_DIRS DATA_HOME COLORTERM npm_lifecycle_event NODE INIT_CWD POST')
   expect(said([], [...usual, ...desktop, ...Object.keys(process.env), ...settingNames()])).toEqual([])
 })
 

@@ -67,19 +67,16 @@ for (const { kind, openGroup, isSecured } of groups) {
     })
 
     test('hands leases over', async () => {
-      const other = await openPair({ ...trusting, REDIS_URL: group.url, ...byLeases })
-      try {
-        const { id } = await make(other.atA, '/projects', { name: 'Shared' })
-        for (const n of upTo(5))
-          for (const who of [other.atA, other.atB]) {
-            await make(who, '/tasks', { title: `Task ${n}`, projectId: id })
-            expect(await has(`${other.env.REDIS_PREFIX}:lease:*${id}*`)).toBe(true)
-          }
-        const { body } = await other.atB.get(`/tasks?projectId=${id}`)
-        expect(body.map(({ number }) => number)).toEqual(upTo(10))
-      } finally {
-        await other.close()
-      }
+      await using other = await openPair({ ...trusting, REDIS_URL: group.url, ...byLeases })
+
+      const { id } = await make(other.atA, '/projects', { name: 'Shared' })
+      for (const n of upTo(5))
+        for (const who of [other.atA, other.atB]) {
+          await make(who, '/tasks', { title: `Task ${n}`, projectId: id })
+          expect(await has(`${other.env.REDIS_PREFIX}:lease:*${id}*`)).toBe(true)
+        }
+      const { body } = await other.atB.get(`/tasks?projectId=${id}`)
+      expect(body.map(({ number }) => number)).toEqual(upTo(10))
     })
 
     if (isSecured)

@@ -17,7 +17,7 @@ const cutAnywhere = fc.record({
 
 test('settles every call truthfully, at whatever byte the connection breaks', async () => {
   const served = new Map<string, number>()
-  const pair = await openPair((asks) => {
+  await using pair = await openPair((asks) => {
     for (const { payload } of asks) {
       const [key] = payload as [string]
       served.set(key, (served.get(key) ?? 0) + 1)
@@ -72,5 +72,4 @@ test('settles every call truthfully, at whatever byte the connection breaks', as
   await fc.assert(fc.asyncProperty(cutAnywhere, isTrue), { numRuns: cases(60) })
   // All three were seen, or it shows nothing.
   expect(Object.values(ends).every((count) => count > 0)).toBe(true)
-  await pair.close()
 }, 60_000)

@@ -60,12 +60,11 @@ test('never extends a deadline by a slow handshake, and corrects the clock offse
 })
 
 test('rejects a call without a response half a second after its deadline', async () => {
-  const mute = await openPair(() => {})
+  await using mute = await openPair(() => {})
   const began = performance.now()
   const error = await mute.client.call(mute.peer, 1, began + 300).catch((reason: Error) => reason)
   expect(error).toMatchObject({ sent: true, message: 'no answer in time' })
   expect(performance.now() - began).toBeGreaterThan(800)
-  await mute.close()
 })
 
 test('never overestimates the clock of another process, whatever the latency', () => {

@@ -1,6 +1,14 @@
+import { expect } from 'bun:test'
 import { RpcServer } from '../../src/routing/rpc-server.ts'
 import { RpcClient } from '../../src/routing/rpc-client.ts'
-import type { RpcResponse, RpcRequest, Log, Peer } from '../../src/routing/rpc.ts'
+import {
+  ConnectionLost,
+  type RpcResponse,
+  type RpcRequest,
+  type Log,
+  type Peer,
+} from '../../src/routing/rpc.ts'
+import { closing } from '../support/service.ts'
 
 export const secret = 'a secret that is long enough for this'
 export const limits = { secrets: [secret], maxBytes: 2_097_152, maxUnsentBytes: 8_388_608, maxPending: 2_000 }
@@ -29,7 +37,7 @@ export const echo = (asks: RpcRequest[]) => {
   for (const ask of asks) ask.respond(reply(JSON.stringify(ask.payload)))
 }
 
-export interface Pair {
+export interface Pair extends AsyncDisposable {
   server: RpcServer
   client: RpcClient
   peer: Peer
@@ -56,7 +64,7 @@ export async function openPair(
     client.close()
     await server.close()
   }
-  return { server, client, peer, log, close }
+  return closing({ server, client, peer, log, close })
 }
 
 /** What became of an ask that was not answered. */
@@ -65,6 +73,13 @@ export const failureOf = (answer: Promise<RpcResponse>): Promise<Error> =>
     (got) => Promise.reject(new Error(`answered: ${JSON.stringify(got)}`)),
     (error: Error) => error,
   )
+
+/** The loss of a connection that ended a call. */
+export async function lossOf(answer: Promise<RpcResponse>): Promise<ConnectionLost> {
+  const error = await failureOf(answer)
+  expect(error).toBeInstanceOf(ConnectionLost)
+  return error as ConnectionLost
+}
 
 /** So long that a test which waits for it has failed. */
 export const everMs = 600_000

@@ -42,7 +42,7 @@ test('reads no more requests of a client that reads no responses, serves others,
   const count = 1_000
   const size = 65_536
   let served = 0
-  const pair = await openPair(
+  await using pair = await openPair(
     (requests) =>
       requests.forEach(({ payload, respond }) => {
         if (Array.isArray(payload)) served++
@@ -74,5 +74,4 @@ test('reads no more requests of a client that reads no responses, serves others,
     }
   }
   socket.terminate()
-  await pair.close()
 })

@@ -63,10 +63,9 @@ export async function openBackupScene() {
 
     /** What a service on a database answers to somebody who signed in before. */
     async answersOn(databaseUrl: string) {
-      const other = await openTestService({ DATABASE_URL: databaseUrl })
+      await using other = await openTestService({ DATABASE_URL: databaseUrl })
       const caller = other.client.as(ada.token)
       const answers = await Promise.all(paths.map((path) => caller.get(path)))
-      await other.close()
       return answers.map(({ status, text, headers }, at) => [paths[at], status, headers.get('etag'), text])
     },
 

@@ -61,13 +61,12 @@ test('a restored service takes writes, and what was owed is still owed', async (
   await scene.admin(scene.own, 'backup', file)
   const restored = await scene.fresh()
   await scene.admin(restored, 'restore', file)
-  const other = await openTestService({ DATABASE_URL: restored })
+  await using other = await openTestService({ DATABASE_URL: restored })
   const caller = other.client.as(scene.ada.token)
   const [project] = (await caller.get('/projects')).body
   await make(caller, '/tasks', { title: 'After it', projectId: project!.id })
   const owed = (sql: TestService) => sql.services.database.reads`select name, data from outbox order by id`
   expect([...(await owed(other))]).toEqual([...(await owed(scene.service))])
-  await other.close()
 })
 
 test('a file that is there is not written over, and one that cannot be opened is named', async () => {
@@ -88,7 +87,7 @@ test('a database that holds something is replaced only when that is said', async
   await scene.admin(scene.own, 'backup', file)
   const url = await scene.fresh()
   await migrate(url)
-  const other = await openTestService({ DATABASE_URL: url })
+  await using other = await openTestService({ DATABASE_URL: url })
   const bea = await register(other.client)
   expect(await scene.admin(url, 'restore', file)).toEqual({
     code: 1,
@@ -97,6 +96,5 @@ test('a database that holds something is replaced only when that is said', async
   expect((await scene.admin(url, 'restore', file, 'please')).code).toBe(1)
   expect((await bea.get('/auth/me')).status).toBe(200)
   expect((await scene.admin(url, 'restore', file, 'replace')).code).toBe(0)
-  await other.close()
   expect(await scene.answersOn(url)).toEqual(await scene.answersOn(scene.own))
 })
