@@ -3,7 +3,7 @@ import { batchProject } from '../../modules/commands.ts'
 import { createTask, updateTask } from '../../modules/tasks/commands.ts'
 import { evolve } from '../../src/actor/state.ts'
 import { busy, comment, editor, fact, project, stranger, task, taskOf, viewer } from './facts.ts'
-import { asking, contextOf, folded, given, refusalOf } from './given.ts'
+import { asking, contextOf, folded, when, refusalOf } from './given.ts'
 
 const batch = (operations: object[], others: object = {}) =>
   asking(batchProject, { id: project.id, operations: operations as never, ...others })
@@ -47,23 +47,18 @@ test('is nothing when it is dry, whatever it decides', () => {
 })
 
 test('holds rights operation by operation', () => {
-  given(busy)
-    .when(stranger, batch([create]))
-    .thenRefused(404, 'Project not found')
-  given(busy)
-    .when(viewer, batch([create]))
-    .thenRefused(403, 'operations[0]: This needs the role EDITOR in the project')
+  when(stranger, batch([create])).thenRefused(404, 'Project not found')
+  when(viewer, batch([create])).thenRefused(403, 'operations[0]: This needs the role EDITOR in the project')
   const other = fact('task.created', 'task', null, taskOf({ id: 'far', projectId: 'other' }))
-  given([...busy, other])
-    .when(editor, batch([create, { ...finish, id: 'far' }]))
-    .thenRefused(404, 'operations[1]: Task not found')
+  when(editor, batch([create, { ...finish, id: 'far' }]), [...busy, other]).thenRefused(
+    404,
+    'operations[1]: Task not found',
+  )
 })
 
 test('who may not change a row learns nothing of it from what it was', () => {
   const guess = { ...finish, was: { title: 'Guess' } }
-  given(busy)
-    .when(viewer, batch([guess]))
-    .thenRefused(403, 'operations[0]: This needs the role EDITOR in the project')
+  when(viewer, batch([guess])).thenRefused(403, 'operations[0]: This needs the role EDITOR in the project')
   expect(refusalOf(() => batch([guess])(folded(busy), contextOf(editor)))).toEqual({
     status: 409,
     message: 'operations[0]: Not as in was: title',

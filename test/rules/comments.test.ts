@@ -13,7 +13,7 @@ import {
   task,
   viewer,
 } from './facts.ts'
-import { asking, given, now, type Rule } from './given.ts'
+import { asking, when, now, type Rule, testRefusals } from './given.ts'
 import { refusedOnceGone, refusedWithoutTask } from './hanging.ts'
 
 const { id } = comment
@@ -30,8 +30,7 @@ describe('commenting', () => {
   test('makes the caller the author', () => {
     const fields = { id: 'new-1', taskId: task.id, authorId: owner, text: 'Well' }
     const after = { ...fields, createdAt: now, updatedAt: now, eventId: 'new-2' }
-    given(busy)
-      .when(owner, add(task.id))
+    when(owner, add(task.id))
       .then(fact('comment.created', 'comment', null, after))
       .answering(after)
   })
@@ -44,60 +43,51 @@ describe('editing a comment', () => {
   const edited = fact('comment.updated', 'comment', comment, after)
 
   test('puts in other words, and says when', () => {
-    given(busy).when(editor, edit('Grease it')).then(edited).answering(after)
+    when(editor, edit('Grease it')).then(edited).answering(after)
   })
 
   test('is open to its author with whatever role', () => {
-    given([...busy, demoted])
-      .when(editor, edit('Grease it'))
-      .then(edited)
+    when(editor, edit('Grease it'), [...busy, demoted]).then(edited)
   })
 
   test('is nothing with the same words', () => {
-    given(busy).when(editor, edit(comment.text)).thenNothing(comment)
+    when(editor, edit(comment.text)).thenNothing(comment)
   })
 
   test('is refused to everybody else, the owner too', () => {
     for (const other of [viewer, admin, owner]) {
-      given(busy).when(other, edit('X')).thenRefused(403, 'Only its author may edit a comment')
+      when(other, edit('X')).thenRefused(403, 'Only its author may edit a comment')
     }
   })
 
   test('is refused to an author who has left, and open again to one who is back', () => {
-    given([...busy, left])
-      .when(editor, edit('X'))
-      .thenRefused(404, 'Comment not found')
-    given([...busy, left, invited(editor, 'VIEWER')])
-      .when(editor, edit('Grease it'))
-      .then(edited)
+    when(editor, edit('X'), [...busy, left]).thenRefused(404, 'Comment not found')
+    when(editor, edit('Grease it'), [...busy, left, invited(editor, 'VIEWER')]).then(edited)
   })
 })
 
 describe('deleting a comment', () => {
   test('is open to its author with whatever role', () => {
-    given(busy).when(editor, remove).then(gone).answering(undefined)
-    given([...busy, demoted])
-      .when(editor, remove)
-      .then(gone)
+    when(editor, remove).then(gone).answering(undefined)
+    when(editor, remove, [...busy, demoted]).then(gone)
   })
 
   test('is open to who administers the project', () => {
-    for (const other of [admin, owner]) given(busy).when(other, remove).then(gone)
+    for (const other of [admin, owner]) when(other, remove).then(gone)
   })
 
   test('is refused to other members', () => {
     const second = invited('emil', 'EDITOR')
     for (const other of [viewer, 'emil']) {
-      given([...busy, second])
-        .when(other, remove)
-        .thenRefused(403, 'Only its author or an admin may delete a comment')
+      when(other, remove, [...busy, second]).thenRefused(
+        403,
+        'Only its author or an admin may delete a comment',
+      )
     }
   })
 
-  test('is refused to an author who has left', () => {
-    given([...busy, left])
-      .when(editor, remove)
-      .thenRefused(404, 'Comment not found')
+  testRefusals(busy, {
+    'to an author who has left': [editor, remove, '404 Comment not found', [...busy, left]],
   })
 })
 
@@ -106,8 +96,8 @@ describe('every change of a comment', () => {
     test(`is refused when the comment, its task or its project is gone: ${name}`, () =>
       refusedOnceGone(rule, gone, 'Comment not found'))
 
-    test(`speaks to a stranger of the comment alone: ${name}`, () => {
-      given(busy).when(stranger, rule).thenRefused(404, 'Comment not found')
+    testRefusals(busy, {
+      [`to a stranger, who is told of the comment alone: ${name}`]: [stranger, rule, '404 Comment not found'],
     })
   }
 })

@@ -1,4 +1,4 @@
-import { expect } from 'bun:test'
+import { expect, test } from 'bun:test'
 import type { Change } from '../../src/model/events.ts'
 import type { Decision } from '../../src/log/rule.ts'
 import { fold, nothing } from '../support/fold.ts'
@@ -7,7 +7,7 @@ import { type ProjectState, State } from '../../src/actor/state.ts'
 import type { Command, Known } from '../../src/commands/command.ts'
 import { decide } from '../../src/commands/decide.ts'
 import { Refusal } from '../../src/wire/refusals.ts'
-import { projectId } from './facts.ts'
+import { busy, projectId } from './facts.ts'
 
 /** When every rule under test is asked; later than anything in the facts. */
 export const now = '2030-06-07T08:09:10.111Z'
@@ -49,31 +49,37 @@ export function readyToLeave(facts: Change[]): State {
 }
 
 /**
- * Given what happened in a project (and in a second one, for a move), when somebody asks for something, then
- * these facts are what comes of it.
+ * When somebody asks for something, given what happened in a project (and in a second one, for a move), then these
+ * facts are what comes of it.
  */
-export function given(facts: Change[], others: Change[] = []) {
+export function when<T>(caller: string, rule: Rule<T>, facts: Change[] = busy, others: Change[] = []) {
   const state = readyToLeave(facts)
   const other = others.length ? folded(others, others[0]!.projectId) : state
+  const decide = () => rule(state, contextOf(caller), other)
   return {
-    when<T>(caller: string, rule: Rule<T>) {
-      const decide = () => rule(state, contextOf(caller), other)
-      return {
-        /** Exactly these facts. */
-        then(...changes: Change[]) {
-          const decision = decide()
-          expect(decision.changes).toStrictEqual(changes)
-          return { answering: (answer: T) => expect(decision.answer).toStrictEqual(answer) }
-        },
-        /** Nothing changes, and the caller is told how things stand. */
-        thenNothing(answer?: T) {
-          expect(decide()).toStrictEqual({ changes: [], answer: answer as T })
-        },
-        thenRefused(status: number, message: string) {
-          expect(refusalOf(decide)).toEqual({ status, message })
-        },
-      }
+    /** Exactly these facts. */
+    then(...changes: Change[]) {
+      const decision = decide()
+      expect(decision.changes).toStrictEqual(changes)
+      return { answering: (answer: T) => expect(decision.answer).toStrictEqual(answer) }
     },
+    /** Nothing changes, and the caller is told how things stand. */
+    thenNothing(answer?: T) {
+      expect(decide()).toStrictEqual({ changes: [], answer: answer as T })
+    },
+    thenRefused(status: number, message: string) {
+      expect(refusalOf(decide)).toEqual({ status, message })
+    },
+  }
+}
+
+type Refused = [caller: string, rule: Rule, refusal: string, facts?: Change[], others?: Change[]]
+
+/** Tests that rules refuse what somebody asks for, each with a status and a message. */
+export function testRefusals(usual: Change[], all: Record<string, Refused>): void {
+  for (const [title, [caller, rule, refusal, facts = usual, others]] of Object.entries(all)) {
+    const [, status, message] = /^(\d+) (.*)$/.exec(refusal)!
+    test(`is refused ${title}`, () => when(caller, rule, facts, others).thenRefused(Number(status), message!))
   }
 }
 

@@ -6,7 +6,7 @@ import type { Change } from '../../src/model/events.ts'
 import { admin, busy, comment, commentAdded, editor, elsewhere, elsewhereCreated } from './facts.ts'
 import { elsewhereId, fact, invitedElsewhere, owner, staffed, stranger, subtask } from './facts.ts'
 import { subtaskAdded, task, taskCreated, taskOf, viewer } from './facts.ts'
-import { asking, contextOf, folded, given, now, readyToLeave } from './given.ts'
+import { asking, contextOf, folded, when, now, readyToLeave, testRefusals } from './given.ts'
 
 const there = [elsewhereCreated, invitedElsewhere(editor, 'EDITOR'), invitedElsewhere(viewer, 'VIEWER')]
 const move = (wanted: Partial<TaskRow> = {}, id = task.id) =>
@@ -20,7 +20,7 @@ const alone = { subtasks: [], comments: [] }
 
 describe('moving a task', () => {
   test('is one fact in each project, and keeps the task', () => {
-    given(busy, there).when(editor, move()).then(leaving(), arriving(arrived())).answering(arrived())
+    when(editor, move(), busy, there).then(leaving(), arriving(arrived())).answering(arrived())
   })
 
   test('carries what hangs on it, in as many facts as it takes', () => {
@@ -31,8 +31,12 @@ describe('moving a task', () => {
       const change = fact('task.moved_in', 'task', { ...after, eventId: was }, after, { at: elsewhereId })
       return { ...change, after: { ...after, ...along } }
     }
-    given([...staffed, taskCreated(), subtaskAdded(), ...notes.map((note) => commentAdded(note))], there)
-      .when(editor, move())
+    when(
+      editor,
+      move(),
+      [...staffed, taskCreated(), subtaskAdded(), ...notes.map((note) => commentAdded(note))],
+      there,
+    )
       .then(
         leaving(),
         arriving(arrived(), { subtasks: [subtask], comments: notes.slice(0, 99) }),
@@ -41,14 +45,17 @@ describe('moving a task', () => {
       .answering(arrived({ eventId: 'new-3' }))
 
     const [long, longer] = [note(1, 'x'.repeat(150_000)), note(2, 'x'.repeat(250_000))]
-    given([...staffed, taskCreated(), ...[long, longer, note(3)].map((note) => commentAdded(note))], there)
-      .when(editor, move())
-      .then(
-        leaving(),
-        arriving(arrived(), { ...alone, comments: [long] }),
-        more('new-3', 'new-2', { ...alone, comments: [longer] }),
-        more('new-4', 'new-3', { ...alone, comments: [note(3)] }),
-      )
+    when(
+      editor,
+      move(),
+      [...staffed, taskCreated(), ...[long, longer, note(3)].map((note) => commentAdded(note))],
+      there,
+    ).then(
+      leaving(),
+      arriving(arrived(), { ...alone, comments: [long] }),
+      more('new-3', 'new-2', { ...alone, comments: [longer] }),
+      more('new-4', 'new-3', { ...alone, comments: [note(3)] }),
+    )
   })
 
   test('is known in the log by the fact that has the row it answers', () => {
@@ -67,80 +74,88 @@ describe('moving a task', () => {
       Array.from({ length: count }, (_, n) => commentAdded({ ...comment, id: `c${n}`, text }))
     const whole = `${rows} subtasks and comments, or ${characters} characters in them,`
     const refusal = `A task with more than ${whole} cannot move to another project`
-    const when = (facts: Change[]) => given([...staffed, taskCreated(), ...facts], there).when(editor, move())
-    when(notes(rows + 1, 'x')).thenRefused(409, refusal)
-    when([subtaskAdded(), ...notes(rows, 'x')]).thenRefused(409, refusal)
-    when(notes(2, 'x'.repeat(characters / 2 + 1))).thenRefused(409, refusal)
+    const moving = (facts: Change[]) => when(editor, move(), [...staffed, taskCreated(), ...facts], there)
+    moving(notes(rows + 1, 'x')).thenRefused(409, refusal)
+    moving([subtaskAdded(), ...notes(rows, 'x')]).thenRefused(409, refusal)
+    moving(notes(2, 'x'.repeat(characters / 2 + 1))).thenRefused(409, refusal)
   })
 
   test('gives it the next number of the project it comes to', () => {
     const last = taskOf({ id: 'last', projectId: elsewhereId, number: 41 })
-    given(busy, [...there, taskCreated(last)])
-      .when(editor, move())
-      .then(leaving(), arriving(arrived({ number: 42 })))
+    when(editor, move(), busy, [...there, taskCreated(last)]).then(
+      leaving(),
+      arriving(arrived({ number: 42 })),
+    )
   })
 
   test('makes the wanted changes on the way', () => {
     const wanted = { title: 'Redraw', description: null, status: undefined }
-    given(busy, there)
-      .when(owner, move(wanted))
-      .then(leaving(), arriving(arrived({ title: 'Redraw', description: null })))
+    when(owner, move(wanted), busy, there).then(
+      leaving(),
+      arriving(arrived({ title: 'Redraw', description: null })),
+    )
   })
 
   test('keeps an assignee who is in both projects', () => {
     const mine = taskOf({ assigneeId: viewer })
-    given([...staffed, taskCreated(mine)], there)
-      .when(editor, move())
-      .then(leaving(mine), arriving(arrived({ assigneeId: viewer }), alone))
+    when(editor, move(), [...staffed, taskCreated(mine)], there).then(
+      leaving(mine),
+      arriving(arrived({ assigneeId: viewer }), alone),
+    )
   })
 
   test('loses an assignee who is not in the other project', () => {
     const mine = taskOf({ assigneeId: admin })
-    given([...staffed, taskCreated(mine)], there)
-      .when(editor, move())
-      .then(leaving(mine), arriving(arrived(), alone))
+    when(editor, move(), [...staffed, taskCreated(mine)], there).then(
+      leaving(mine),
+      arriving(arrived(), alone),
+    )
   })
 
   test('takes a wanted assignee from the other project, and only from there', () => {
     const others = [...there, invitedElsewhere(stranger, 'VIEWER')]
-    given(busy, others)
-      .when(editor, move({ assigneeId: stranger }))
-      .then(leaving(), arriving(arrived({ assigneeId: stranger })))
-    given(busy, there)
-      .when(editor, move({ assigneeId: admin }))
-      .thenRefused(400, 'assigneeId must be the owner or a member of the project')
+    when(editor, move({ assigneeId: stranger }), busy, others).then(
+      leaving(),
+      arriving(arrived({ assigneeId: stranger })),
+    )
+    when(editor, move({ assigneeId: admin }), busy, there).thenRefused(
+      400,
+      'assigneeId must be the owner or a member of the project',
+    )
   })
 
-  test('is refused to who is not in the other project, as if it did not exist', () => {
-    given(busy, there).when(admin, move()).thenRefused(404, 'Project not found')
+  testRefusals(busy, {
+    'to who is not in the other project, as if it did not exist': [
+      admin,
+      move(),
+      '404 Project not found',
+      busy,
+      there,
+    ],
   })
 
   test('is refused to who only reads in the other project', () => {
     const others = [elsewhereCreated, invitedElsewhere(editor, 'VIEWER')]
-    given(busy, others).when(editor, move()).thenRefused(403, 'This needs the role EDITOR in the project')
+    when(editor, move(), busy, others).thenRefused(403, 'This needs the role EDITOR in the project')
   })
 
   test('is refused to who only reads here', () => {
     const others = [elsewhereCreated, invitedElsewhere(viewer, 'EDITOR')]
-    given(busy, others).when(viewer, move()).thenRefused(403, 'This needs the role EDITOR in the project')
+    when(viewer, move(), busy, others).thenRefused(403, 'This needs the role EDITOR in the project')
   })
 
   test('is refused to a stranger here, who is told of the task and not of the project', () => {
     const others = [elsewhereCreated, invitedElsewhere(stranger, 'EDITOR')]
-    given(busy, others).when(stranger, move()).thenRefused(404, 'Task not found')
+    when(stranger, move(), busy, others).thenRefused(404, 'Task not found')
   })
 
   test('is refused for a task that is not here', () => {
-    given(busy, there).when(editor, move({}, 'nothing')).thenRefused(404, 'Task not found')
-    given([...busy, leaving()], there)
-      .when(editor, move())
-      .thenRefused(404, 'Task not found')
+    when(editor, move({}, 'nothing'), busy, there).thenRefused(404, 'Task not found')
+    when(editor, move(), [...busy, leaving()], there).thenRefused(404, 'Task not found')
   })
 
   test('is refused when the other project is gone', () => {
     const gone = fact('project.deleted', 'project', elsewhere, null, { at: elsewhereId })
-    given(busy, [...there, gone])
-      .when(owner, move())
-      .thenRefused(404, 'Project not found')
+    when(owner, move(), busy, [...there, gone]).thenRefused(404, 'Project not found')
   })
 })

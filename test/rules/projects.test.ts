@@ -1,7 +1,7 @@
 import { describe, test } from 'bun:test'
 import { createProject, deleteProject, updateProject } from '../../modules/projects/commands.ts'
 import { admin, fact, owner, project, projectCreated, projectGone, projectId, staffed } from './facts.ts'
-import { asking, given, now } from './given.ts'
+import { asking, when, now, testRefusals } from './given.ts'
 
 const id = projectId
 const remove = asking(deleteProject, { id })
@@ -9,8 +9,7 @@ const remove = asking(deleteProject, { id })
 describe('creating a project', () => {
   test('makes its caller the owner', () => {
     const after = { id: projectId, ownerId: 'nora', name: 'New', createdAt: now, eventId: 'new-1' }
-    given([])
-      .when('nora', asking(createProject, { name: 'New', description: null }))
+    when('nora', asking(createProject, { name: 'New', description: null }), [])
       .then(fact('project.created', 'project', null, { ...after, description: null }))
       .answering({ ...after, description: null })
   })
@@ -19,40 +18,41 @@ describe('creating a project', () => {
 describe('changing a project', () => {
   test('sets what is wanted and keeps the rest', () => {
     const after = { ...project, name: 'Mill', eventId: 'new-1' }
-    given(staffed)
-      .when(admin, asking(updateProject, { id, name: 'Mill', description: undefined }))
+    when(admin, asking(updateProject, { id, name: 'Mill', description: undefined }), staffed)
       .then(fact('project.updated', 'project', project, after))
       .answering(after)
   })
 
   test('clears the description with null', () => {
     const after = { ...project, description: null, eventId: 'new-1' }
-    given(staffed)
-      .when(owner, asking(updateProject, { id, description: null }))
-      .then(fact('project.updated', 'project', project, after))
+    when(owner, asking(updateProject, { id, description: null }), staffed).then(
+      fact('project.updated', 'project', project, after),
+    )
   })
 
   test('is nothing when nothing differs', () => {
     const { name, description } = project
-    given(staffed).when(admin, asking(updateProject, { id, name, description })).thenNothing(project)
+    when(admin, asking(updateProject, { id, name, description }), staffed).thenNothing(project)
   })
 
-  test('is refused when the project is gone, to its owner too', () => {
-    given([...staffed, projectGone])
-      .when(owner, asking(updateProject, { id, name: 'Mill' }))
-      .thenRefused(404, 'Project not found')
+  testRefusals(staffed, {
+    'when the project is gone, to its owner too': [
+      owner,
+      asking(updateProject, { id, name: 'Mill' }),
+      '404 Project not found',
+      [...staffed, projectGone],
+    ],
   })
 })
 
 describe('deleting a project', () => {
   test('is one fact, whatever is inside', () => {
-    given(staffed)
-      .when(owner, remove)
+    when(owner, remove, staffed)
       .then(fact('project.deleted', 'project', project, null))
       .answering(undefined)
   })
 
-  test('is refused the second time', () => {
-    given([projectCreated, projectGone]).when(owner, remove).thenRefused(404, 'Project not found')
+  testRefusals(staffed, {
+    'the second time': [owner, remove, '404 Project not found', [projectCreated, projectGone]],
   })
 })

@@ -6,7 +6,7 @@ import {
   updateSubtask,
 } from '../../modules/subtasks/commands.ts'
 import { busy, editor, fact, stranger, subtask, task, viewer } from './facts.ts'
-import { asking, given, now, type Rule } from './given.ts'
+import { asking, when, now, type Rule, testRefusals } from './given.ts'
 import { refusedOnceGone, refusedWithoutTask } from './hanging.ts'
 
 const { id } = subtask
@@ -21,8 +21,7 @@ describe('adding a subtask', () => {
   test('hangs it on its task, not completed', () => {
     const fields = { id: 'new-1', taskId: task.id, title: 'Saw', completed: false }
     const after = { ...fields, createdAt: now, eventId: 'new-2' }
-    given(busy)
-      .when(editor, add(task.id))
+    when(editor, add(task.id))
       .then(fact('subtask.created', 'subtask', null, after))
       .answering(after)
   })
@@ -34,32 +33,29 @@ describe('toggling a subtask', () => {
   test('completes it, and opens it again', () => {
     const done = { ...subtask, completed: true, eventId: 'new-1' }
     const toggled = fact('subtask.toggled', 'subtask', subtask, done)
-    given(busy).when(editor, toggle).then(toggled).answering(done)
-    given([...busy, toggled])
-      .when(editor, toggle)
-      .then(fact('subtask.toggled', 'subtask', done, { ...done, completed: false }))
+    when(editor, toggle).then(toggled).answering(done)
+    when(editor, toggle, [...busy, toggled]).then(
+      fact('subtask.toggled', 'subtask', done, { ...done, completed: false }),
+    )
   })
 })
 
 describe('changing a subtask', () => {
   test('sets what is wanted and keeps the rest', () => {
     const after = { ...subtask, completed: true, eventId: 'new-1' }
-    given(busy)
-      .when(editor, change({ completed: true, title: undefined }))
+    when(editor, change({ completed: true, title: undefined }))
       .then(fact('subtask.updated', 'subtask', subtask, after))
       .answering(after)
   })
 
   test('is nothing when nothing differs', () => {
-    given(busy)
-      .when(editor, change({ title: subtask.title, completed: false }))
-      .thenNothing(subtask)
+    when(editor, change({ title: subtask.title, completed: false })).thenNothing(subtask)
   })
 })
 
 describe('deleting a subtask', () => {
   test('removes it', () => {
-    given(busy).when(editor, remove).then(gone).answering(undefined)
+    when(editor, remove).then(gone).answering(undefined)
   })
 })
 
@@ -68,14 +64,14 @@ describe('every change of a subtask', () => {
     test(`is refused when the subtask, its task or its project is gone: ${name}`, () =>
       refusedOnceGone(rule, gone, 'Subtask not found'))
 
-    test(`tells a viewer that it is gone rather than that they may not: ${name}`, () => {
-      given([...busy, gone])
-        .when(viewer, rule)
-        .thenRefused(404, 'Subtask not found')
-    })
-
-    test(`speaks to a stranger of the subtask alone: ${name}`, () => {
-      given(busy).when(stranger, rule).thenRefused(404, 'Subtask not found')
+    testRefusals(busy, {
+      [`to a viewer, who is told that it is gone: ${name}`]: [
+        viewer,
+        rule,
+        '404 Subtask not found',
+        [...busy, gone],
+      ],
+      [`to a stranger, who is told of the subtask alone: ${name}`]: [stranger, rule, '404 Subtask not found'],
     })
   }
 })

@@ -2,7 +2,7 @@ import { describe, test } from 'bun:test'
 import { unassignTasks } from '../../modules/tasks/commands.ts'
 import { editor, elsewhereId, fact, owner, projectGone, projectId, staffed, stranger } from './facts.ts'
 import { task, taskCreated, taskOf, viewer } from './facts.ts'
-import { asking, given, now } from './given.ts'
+import { asking, when, now, testRefusals } from './given.ts'
 
 const worker = 'worker'
 const mine = taskOf({ id: 'mine', number: 2, assigneeId: stranger })
@@ -15,8 +15,7 @@ const after = (eventId: string) => ({ assigneeId: null, updatedAt: now, eventId 
 
 describe('taking the tasks of somebody who went', () => {
   test('takes theirs, and no others', () => {
-    given(facts)
-      .when(worker, unassign(stranger))
+    when(worker, unassign(stranger), facts)
       .then(
         fact('task.unassigned', 'task', mine, { ...mine, ...after('new-1') }),
         fact('task.unassigned', 'task', also, { ...also, ...after('new-2') }),
@@ -25,36 +24,40 @@ describe('taking the tasks of somebody who went', () => {
   })
 
   test('takes only those it was asked for', () => {
-    given(facts)
-      .when(worker, unassign(stranger, [also.id]))
-      .then(fact('task.unassigned', 'task', also, { ...also, ...after('new-1') }))
+    when(worker, unassign(stranger, [also.id]), facts).then(
+      fact('task.unassigned', 'task', also, { ...also, ...after('new-1') }),
+    )
   })
 
   test('leaves them to somebody who is back, or who owns the project', () => {
-    given(facts).when(worker, unassign(viewer)).thenRefused(409, 'They are a member again, or all is gone')
-    given([...facts, taskCreated(taskOf({ assigneeId: owner }))])
-      .when(worker, unassign(owner))
-      .thenRefused(409, 'They are a member again, or all is gone')
+    when(worker, unassign(viewer), facts).thenRefused(409, 'They are a member again, or all is gone')
+    when(worker, unassign(owner), [...facts, taskCreated(taskOf({ assigneeId: owner }))]).thenRefused(
+      409,
+      'They are a member again, or all is gone',
+    )
   })
 
   test('is nothing the second time', () => {
     const done = fact('task.unassigned', 'task', mine, { ...mine, ...after('event') })
-    given([...facts, done])
-      .when(worker, unassign(stranger, [mine.id]))
-      .thenNothing(undefined)
+    when(worker, unassign(stranger, [mine.id]), [...facts, done]).thenNothing(undefined)
   })
 
   test('leaves a task alone that was given to somebody else, or has moved away', () => {
     const reassigned = fact('task.updated', 'task', mine, { ...mine, assigneeId: editor })
     const moved = taskOf({ id: 'also', projectId: elsewhereId, assigneeId: stranger })
-    given([...facts, reassigned, { ...taskCreated(moved), projectId }])
-      .when(worker, unassign(stranger))
-      .thenNothing(undefined)
+    when(worker, unassign(stranger), [
+      ...facts,
+      reassigned,
+      { ...taskCreated(moved), projectId },
+    ]).thenNothing(undefined)
   })
 
-  test('is nothing in a project that is gone', () => {
-    given([...facts, projectGone])
-      .when(worker, unassign(stranger))
-      .thenRefused(409, 'They are a member again, or all is gone')
+  testRefusals(facts, {
+    'is nothing in a project that is gone': [
+      worker,
+      unassign(stranger),
+      '409 They are a member again, or all is gone',
+      [...facts, projectGone],
+    ],
   })
 })
