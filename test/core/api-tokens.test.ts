@@ -4,6 +4,7 @@ import { isApiToken, newApiToken } from '../../src/identity/api-tokens.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { openTokenSessions } from '../../src/identity/token-sessions.ts'
 import { openSealing } from '../../src/identity/sealed.ts'
+import { believe, notYetSeen } from '../../src/identity/validity.ts'
 
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const valueOf = (text: string) =>
@@ -59,4 +60,12 @@ test('what is sealed is read with the secret alone, also when another one seals 
   const changed = Buffer.from(sealed, 'base64url')
   changed[14]! ^= 1
   expect(openSealing([first!]).open(changed.toString('base64url'))).toBeNull()
+})
+
+test('a token that was looked at is believed for half a second, and never longer than it lives', () => {
+  const session = { caller: { userId: 'somebody' }, ...notYetSeen }
+  believe(session, 1_000, 60_000)
+  expect(session).toMatchObject({ seenAt: 1_000, believedUntil: 1_500 })
+  believe(session, 2_000, 10)
+  expect(session).toMatchObject({ seenAt: 2_000, believedUntil: 2_010 })
 })

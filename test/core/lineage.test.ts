@@ -3,6 +3,8 @@ import { beforeEach, expect, test } from 'bun:test'
 import { type Body, make, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { forFile, openTestService } from '../support/service.ts'
+import { openFindLanded } from '../../src/actor/landed.ts'
+import { newId } from '../../src/ids.ts'
 
 let project: Body
 let task: Body
@@ -74,4 +76,16 @@ test('so does a move into a project with a lost event', async () => {
   const { status, body } = await ada.patch(`/tasks/${task.id}`, { projectId: target.id })
   expect([status, body.number]).toEqual([200, 1])
   expect(await faultsOf(sql())).toEqual([])
+})
+
+test('a command is found wherever its first event is in the log, which is read in pages', async () => {
+  const { chores: sql } = service.services.database
+  const [projectId, ids] = [newId(), Array.from({ length: 2_100 }, () => newId())]
+  await sql`
+    insert into events (project_id, seq, id, type, entity, entity_id, actor_id, at)
+    select ${projectId}, seq, id, 'task.updated', 'task', id, id, now()
+    from unnest(${ids}::uuid[]) with ordinality e(id, seq)`
+  const found = await openFindLanded(sql)(projectId, ids.length, ids)
+  expect(ids.filter((id) => found.get(id)?.id !== id)).toEqual([])
+  expect(found.size).toBe(ids.length)
 })

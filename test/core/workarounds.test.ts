@@ -1,6 +1,11 @@
 import { expect, test } from 'bun:test'
 import { type AddressInfo, connect, createServer, type Server, Socket } from 'node:net'
 import { endingAtOnce, greetingAlone, whole } from '../../src/postgres/workarounds.ts'
+import { Elysia } from 'elysia'
+import postgres from 'postgres'
+import { eventually } from '../races/pair.ts'
+import { freshDatabase } from '../support/database.ts'
+import { forFile } from '../support/service.ts'
 
 const listening = async (server: Server) => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -67,4 +72,106 @@ test('holes at the start of a result are taken out', () => {
   rows.reverse()
   expect(whole(rows)).toEqual([2, 1])
   expect(whole([])).toEqual([])
+})
+
+const soonMs = 300
+const fresh = await forFile(freshDatabase())
+const isOpen = (work: PromiseLike<unknown>) =>
+  Promise.race([
+    work.then(
+      () => false,
+      () => false,
+    ),
+    Bun.sleep(soonMs).then(() => true),
+  ])
+
+const greeted = Buffer.from('R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I', 'latin1')
+
+const refused = Buffer.from('E\0\0\0\x0cSERROR\0\0Z\0\0\0\x05I', 'latin1')
+
+/** Where somebody plays Postgres. */
+async function played(server: Server, options: postgres.Options<{}> = {}): Promise<postgres.Sql> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await forFile({ close: () => void server.close() })
+  const few = { host: '127.0.0.1', port, max: 1, fetch_types: false, connect_timeout: 2 }
+  const sql = postgres({ ...few, ...options })
+  await forFile({ close: () => sql.end({ timeout: 0 }) })
+  return sql
+}
+
+test('postgres.js counts on after a result that was interrupted (porsager/postgres#1181)', async () => {
+  const sql = await forFile(postgres(fresh.url, { max: 1, fetch_types: false }))
+  await sql`select 1 / (3 - n) from generate_series(1, 5) n`.catch(() => {})
+  const rows = await sql`select 1 as one`
+  expect(0 in rows).toBeFalse()
+})
+
+test('postgres.js opens a connection that ends before it is greeted again and again without a pause (porsager/postgres#1193)', async () => {
+  let count = 0
+  const sql = await played(
+    createServer((peer) => {
+      count++
+      peer.on('error', () => {}).on('data', () => peer.end())
+    }),
+  )
+  sql`select 1`.catch(() => {})
+  await eventually('far more than one with pauses between', () => count > 10)
+})
+
+/** A connection that is greeted and answers nothing, with a query on it, whose end is ours to tell. */
+async function held() {
+  const peers: Socket[] = []
+  const line = { socket: new Socket(), greetings: 0, heard: 0 }
+  const server = createServer((peer) => {
+    peers.push(peer)
+    peer.on('error', () => {}).on('data', () => void line.heard++)
+    peer.once('data', () => {
+      line.greetings++
+      peer.write(greeted)
+    })
+  })
+  const socket = async ({ port: [port] }: { port: number[] }) =>
+    (line.socket = new Socket().connect(port!, '127.0.0.1'))
+  const sql = await played(server, { socket } as postgres.Options<{}>)
+  const first = sql`select 1`.execute()
+  first.catch(() => {})
+  await eventually('the query', () => line.heard > 1)
+  return { line, sql, peers, first }
+}
+
+test('postgres.js never answers what is sent between the error of a connection and its end (porsager/postgres#1215)', async () => {
+  const { line, sql, first } = await held()
+  let second: Promise<unknown> = Promise.resolve()
+  first.catch(() => void (second = sql`select 2`.execute()))
+  line.socket.emit('error', new Error('reset'))
+  await Bun.sleep(50)
+  line.socket.emit('close', true)
+  line.socket.destroy()
+  expect(await isOpen(second)).toBeTrue()
+})
+
+test('postgres.js sends no greeting after what a broken connection left unsent (porsager/postgres#1133)', async () => {
+  const { line, sql, peers, first } = await held()
+  for (const peer of peers) peer.write(refused)
+  await first.catch(() => {})
+  sql`select 2`.execute().catch(() => {})
+  for (let step = 0; step < 5; step++) await null // written, and not sent before this tick is over
+  line.socket.emit('close', true)
+  line.socket.destroy()
+  sql`select 3`.execute().catch(() => {})
+  await Bun.sleep(soonMs)
+  expect(line.greetings).toBe(1)
+})
+
+test('Elysia reads a body before it asks who sends it', async () => {
+  const app = new Elysia()
+    .derive(() => {
+      throw new Error('Who are you?')
+    })
+    .onError(({ code }) => new Response(String(code)))
+    .post('/', ({ body }) => body)
+  const headers = { 'content-type': 'application/json' }
+  const answer = await app.handle(new Request('http://localhost/', { method: 'POST', headers, body: '{' }))
+  expect(await answer.text()).toBe('PARSE')
 })

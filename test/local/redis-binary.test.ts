@@ -4,6 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { redisBinary } from '../../src/local/redis-binary.ts'
 import { startLocal } from '../../src/local/start.ts'
+import { spawn } from 'node:child_process'
+import { openLog } from '../../src/log.ts'
+import { disconnect, openBlocking } from '../../src/redis/connections.ts'
 
 const path = process.env.PATH
 const missing = 'There is neither redis-server nor valkey-server on the PATH.'
@@ -63,4 +66,18 @@ test('valkey-server will do as well, and redis-server is taken first', async () 
   expect(await redisBinary(() => {})).toBe(join(bin, 'valkey-server'))
   await only({ 'redis-server': 'exit' })
   expect(await redisBinary(() => {})).toBe(join(bin, 'redis-server'))
+})
+
+test('REDIS_URL may be the path of a socket, with a database', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'docket socket '))
+  const path = join(dir, 'redis.sock')
+  const options = ['--port', '0', '--unixsocket', path, '--unixsocketperm', '700', '--dir', dir]
+  const server = spawn(await redisBinary(console.error), options, { stdio: 'ignore' })
+  const ended = new Promise((resolve) => server.once('exit', resolve))
+  const redis = openBlocking(`unix://${encodeURI(path)}?db=3`, openLog('silent'))
+  expect(String(await redis.client('INFO'))).toContain(' db=3 ')
+  disconnect(redis)
+  server.kill()
+  await ended
+  await rm(dir, { recursive: true, force: true })
 })

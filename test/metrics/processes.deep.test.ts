@@ -6,6 +6,7 @@ import { eventually } from '../races/pair.ts'
 import { freshEnv } from '../support/service.ts'
 import { promtool } from './promtool.ts'
 import { scrape } from './scrape.ts'
+import { alerts, targets } from './watched.ts'
 
 let fresh: Awaited<ReturnType<typeof freshEnv>>
 let several: Several | undefined
@@ -52,4 +53,21 @@ test('a port that is taken is named', async () => {
     code: 1,
     output: `METRICS_PORT ${port} is taken by another program: end that one, or set another METRICS_PORT\n`,
   })
+})
+
+test('Prometheus accepts the alerts', () => {
+  const { status, output } = promtool(['check', 'rules', '--lint=all', '--lint-fatal', alerts])
+  expect([status, output]).toEqual([0, expect.stringMatching(/SUCCESS: \d+ rules found/)])
+})
+
+test('Prometheus accepts each query of the dashboard', () => {
+  const rules = targets.map(({ expr }, n) => {
+    const known = expr.replaceAll('$__rate_interval', '5m').replaceAll('$job', 'docket')
+    return `      - record: docket:query${n}\n        expr: ${JSON.stringify(known)}\n`
+  })
+  const { status, output } = promtool(
+    ['check', 'rules', '/dev/stdin'],
+    `groups:\n  - name: dashboard\n    rules:\n${rules.join('')}`,
+  )
+  expect([status, output]).toEqual([0, expect.stringContaining(`SUCCESS: ${targets.length} rules found`)])
 })

@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { settingNames } from '../../src/config.ts'
 import { misspelt } from '../../src/schema/misspelt.ts'
 import { emptyDatabase } from './launch.ts'
-import { newFolder } from '../support/service.ts'
+import { newFolder, runtimeOptions } from '../support/service.ts'
 import { words } from '../support/words.ts'
+import { execFile } from 'node:child_process'
 
 const dir = await newFolder()
 
@@ -66,4 +67,27 @@ test.each(['start', 'web', 'worker', 'migrate'])('%s warns of what is misspelt i
     msg: 'this variable is no setting; did you mean WRITE_TIMEOUT_MS?',
   })
   await database.drop()
+})
+
+const commands = ['start', 'web', 'worker', 'migrate', 'admin', 'jobs']
+const main = new URL('../../src/main.ts', import.meta.url).pathname
+await writeFile(join(dir, '.env'), 'PORT=70000\n')
+
+/** What a command that starts in the folder with the `.env` complains about. */
+const complaint = (command: string, env = {}, options: string[] = []) =>
+  new Promise<string>((resolve) => {
+    const given = { cwd: dir, env: { PATH: process.env.PATH, LOG_LEVEL: 'loud', ...env } }
+    execFile(process.execPath, [...options, main, command], given, (_, __, said) => resolve(said))
+  })
+
+test.each(commands)('%s reads .env', async (command) => {
+  expect(await complaint(command)).toStartWith('PORT must be a whole number')
+})
+
+test('the environment comes before it', async () => {
+  expect(await complaint('web', { PORT: '3000' })).toStartWith('LOG_LEVEL must be')
+})
+
+test('what a test starts does not read it', async () => {
+  expect(await complaint('web', {}, runtimeOptions)).toStartWith('LOG_LEVEL must be')
 })

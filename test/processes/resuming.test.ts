@@ -2,8 +2,8 @@ import { expect, test } from 'bun:test'
 import { followByEventSource } from '../http/event-source.ts'
 import { apply, emptyModel } from '../http/feed.ts'
 import { walk } from '../http/walk.ts'
-import { make, openClient, register } from '../support/client.ts'
-import { forFile, freshEnv, spawnService } from '../support/service.ts'
+import { make, openClient, register, type Person } from '../support/client.ts'
+import { forFile, freshEnv, spawnService, type ServiceProcess } from '../support/service.ts'
 
 const env = await forFile(freshEnv())
 const writing = await forFile(spawnService('web', env.env))
@@ -34,4 +34,39 @@ test('clients whose process is killed come back and have seen all, once and in o
     expect([...model.task.values()]).toEqual(listed as unknown as Record<string, unknown>[])
   }
   await second.stop()
+})
+
+/** Has one process wait for what is done in another, again and again, and gives how long each took. */
+async function followed([writing, waiting]: [ServiceProcess, ServiceProcess]): Promise<number[]> {
+  const ada: Person = await register(openClient(writing.url), 'Ada')
+  const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
+  const took: number[] = []
+  for (let seq = 1; seq <= 5; seq++) {
+    const answer = ada.at(waiting.url).get(`/projects/${projectId}/events?after=${seq}&wait=25`)
+    await Bun.sleep(100) // who begins to wait has a look, which is not what is meant here
+    const began = performance.now()
+    const { id } = await make(ada, '/tasks', { title: 'Draw', projectId })
+    const { body } = await answer
+    took.push(performance.now() - began)
+    expect(body.map((event) => (event as unknown as { entityId: string }).entityId)).toEqual([id])
+  }
+  return took
+}
+
+async function withTwo(more: Record<string, string>, use: typeof followed): Promise<number[]> {
+  const both = await Promise.all([1, 2].map(() => spawnService('web', { ...env.env, ...more })))
+  const [one, two] = both as [ServiceProcess, ServiceProcess]
+  const took = await use([one, two])
+  await Promise.all(both.map((one) => one.stop()))
+  return took
+}
+
+test('what happens in one process is heard in another long before it would be asked for', async () => {
+  const took = await withTwo({}, followed)
+  // All would be found at the next look, two seconds after the one before.
+  expect(took.toSorted((a, b) => a - b)[2]).toBeLessThan(1_000)
+})
+
+test('without Redis it is found all the same', async () => {
+  expect(await withTwo({ REDIS_URL: 'redis://127.0.0.1:1' }, followed)).toHaveLength(5)
 })

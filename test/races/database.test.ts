@@ -3,7 +3,9 @@ import { readConfig } from '../../src/config.ts'
 import { openDatabase } from '../../src/postgres/database.ts'
 import { isPassing } from '../../src/postgres/errors.ts'
 import { freshDatabase } from '../support/database.ts'
-import { forFile } from '../support/service.ts'
+import { forFile, openTestService } from '../support/service.ts'
+import { listsOf, rowsFrom } from '../../src/commit/lists.ts'
+import type { Column } from '../../src/postgres/columns.ts'
 
 const fresh = await forFile(freshDatabase())
 // One connection, so that what one query leaves behind meets the next.
@@ -43,4 +45,50 @@ test('lists reach the database as they are, whatever stands in them', async () =
   const id = '00000000-0000-7000-8000-000000000001'
   expect(await sql`select 1 where ${id}::uuid = any(${[id]}::uuid[])`).toHaveLength(1)
   expect(await sql`select 1 where ${id}::uuid = any(${[] as string[]}::uuid[])`).toHaveLength(0)
+})
+
+const service = await forFile(openTestService())
+
+const column = (key: string, type: string): Column => ({ key, name: key, type })
+const columns = [column('n', 'integer'), column('id', 'uuid'), column('text', 'text'), column('doc', 'jsonb')]
+
+async function sent(rows: object[]): Promise<object[]> {
+  const { reads } = service.services.database
+  return [...(await reads.unsafe(rowsFrom(columns, 1), listsOf(columns, rows), { prepare: true }))]
+}
+
+const texts = [
+  '',
+  'null',
+  'NULL',
+  '"',
+  '\\',
+  '\\"',
+  '{a,b}',
+  ',',
+  ' a ',
+  'a\nb',
+  '\r\n\t\u001e',
+  "'; --",
+  'ßœ漢😀',
+  '\u2028',
+  '$1',
+]
+const id = '019ab2f0-0000-7000-8000-000000000000'
+
+test('rows come out of their lists as they went in, whatever is written in them', async () => {
+  const rows = texts.map((text, n) => ({ n, id, text, doc: { [text]: text, deep: [text, null, 0.5, true] } }))
+  expect(await sent(rows)).toEqual(rows)
+})
+
+test('what is absent comes out as null, alone and among others', async () => {
+  const nothing = { id: null, text: null, doc: null }
+  expect(await sent([{ n: 1 }])).toEqual([{ n: 1, ...nothing }])
+  const something = { n: 2, id, text: 'null', doc: {} }
+  expect(await sent([{ n: 1 }, something, { n: 3, ...nothing }])).toEqual([
+    { n: 1, ...nothing },
+    something,
+    { n: 3, ...nothing },
+  ])
+  expect(await sent([])).toEqual([])
 })

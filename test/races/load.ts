@@ -75,10 +75,10 @@ export function startLoad({ clients, projectIds, writers = 12 }: LoadOptions): L
  */
 export async function requireKept(sql: Sql, load: Load, others?: number[]): Promise<void> {
   await load.stop()
-  const rows = await sql<{ title: string; n: number }[]>`
-    select title, count(*)::int4 as n from tasks group by title`
-  const stored = new Set(rows.map(({ title }) => title))
   const { projectIds, writes, reads } = load
+  const rows = await sql<{ title: string; n: number }[]>`
+    select title, count(*)::int4 as n from tasks where project_id = any(${projectIds}::uuid[]) group by title`
+  const stored = new Set(rows.map(({ title }) => title))
   const found = {
     lost: writes.filter(({ title, status }) => status === 201 && !stored.has(title)),
     doubled: rows.filter(({ n }) => n > 1),

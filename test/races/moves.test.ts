@@ -3,6 +3,7 @@ import { type Answer, type Body, type Client, make } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { openPair, upTo, statuses } from './pair.ts'
 import { forFile } from '../support/service.ts'
+import { mostMoved } from '../../src/log/children.ts'
 
 const pair = await forFile(openPair())
 
@@ -89,4 +90,74 @@ test('a task that wanders is never refused as absent, nor is what hangs on it', 
   expect(statuses(await wandering)).toEqual({ 200: 60 })
   for (const answers of others) expect(statuses(answers)).toEqual({ 200: answers.length })
   expect(await faultsOf(sql)).toEqual([])
+})
+
+const left = (await make(pair.atA, '/projects', { name: 'Left' })).id
+const right = (await make(pair.atA, '/projects', { name: 'Right' })).id
+
+const taskIn = (projectId: string) => make(pair.atA, '/tasks', { title: 'Wheels', projectId })
+const movedIn = (taskId: string) => pair.sql<{ before: object | null; after: { comments: Body[] } }[]>`
+  select before, after from events where task_id = ${taskId} and type = 'task.moved_in' order by id`
+
+test('what is written, changed and deleted while its task moves is in the history of where it is then', async () => {
+  const { atA, atB, sql } = pair
+  const { id } = await taskIn(left)
+  let going = true
+  /** Adds, changes and deletes subtasks and comments as long as the task moves. */
+  const write = async (client: Client) => {
+    const answers: Answer[] = []
+    for (let n = 0; going; n++) {
+      const subtask = await client.post(`/tasks/${id}/subtasks`, { title: `Step ${n}` })
+      const comment = await client.post(`/tasks/${id}/comments`, { text: `Words ${n}` })
+      const toggled = await client.patch(`/tasks/subtasks/${subtask.body.id}/toggle`)
+      const edited = await client.patch(`/tasks/comments/${comment.body.id}`, { text: `Other ${n}` })
+      answers.push(subtask, comment, toggled, edited)
+      if (n % 2) answers.push(await client.delete(`/tasks/comments/${comment.body.id}`))
+      else answers.push(await client.delete(`/tasks/subtasks/${subtask.body.id}`))
+    }
+    return answers
+  }
+  const writing = [atA, atB, atA, atB].map(write)
+  const moves: Answer[] = []
+  for (const n of upTo(40)) {
+    const client = n % 3 ? atA : atB
+    moves.push(await client.patch(`/tasks/${id}`, { projectId: n % 2 ? left : right }))
+  }
+  going = false
+  const answers = (await Promise.all(writing)).flat()
+  expect(statuses(moves)).toEqual({ 200: 40 })
+  expect(Object.keys(statuses(answers)).sort()).toEqual(['200', '201'])
+  expect(answers.length).toBeGreaterThan(20)
+  expect(await faultsOf(sql)).toEqual([])
+})
+
+test('what is too much for one event comes in several, one after another', async () => {
+  const { atA, atB, sql } = pair
+  const { id } = await taskIn(left)
+  await Promise.all(upTo(150).map((n) => make(atA, `/tasks/${id}/subtasks`, { title: `Step ${n}` })))
+  await Promise.all(upTo(100).map((n) => make(atB, `/tasks/${id}/comments`, { text: `Words ${n}` })))
+  const { body, headers } = await atB.patch(`/tasks/${id}`, { projectId: right, title: 'Gone' })
+  expect(body).toMatchObject({ title: 'Gone', projectId: right })
+  expect((await movedIn(id)).map(({ before }) => before === null)).toEqual([true, false, false])
+  const match = { 'if-match': headers.get('etag')! }
+  expect((await atA.patch(`/tasks/${id}`, { title: 'Here' }, match)).status).toBe(200)
+  expect(body).not.toHaveProperty('subtasks')
+  expect(await faultsOf(sql)).toEqual([])
+})
+
+test('with more than can go along a task stays, and says so to who may know it', async () => {
+  const { atA, sql } = pair
+  const { id } = await taskIn(left)
+  const fill = (rows: number) => sql`
+    insert into comments (id, task_id, author_id, text, created_at, updated_at, event_id)
+    select uuidv7(), ${id}, ${atA.id}, 'Words ' || n, now(), now(), uuidv7() from generate_series(1, ${rows}::int4) n`
+  await fill(mostMoved.rows)
+  expect((await atA.patch(`/tasks/${id}`, { projectId: right })).status).toBe(200)
+  expect((await movedIn(id)).flatMap(({ after }) => after.comments)).toHaveLength(mostMoved.rows)
+  await fill(1)
+  const refused = await atA.patch(`/tasks/${id}`, { projectId: left })
+  expect(refused.status).toBe(409)
+  expect(refused.body.message).toStartWith(`A task with more than ${mostMoved.rows} subtasks and comments`)
+  expect((await atA.get(`/tasks/${id}`)).body.projectId).toBe(right)
+  expect((await atA.patch(`/tasks/${id}`, { projectId: right, title: 'Full' })).status).toBe(200)
 })

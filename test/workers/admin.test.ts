@@ -6,7 +6,7 @@ import { run } from '../processes/launch.ts'
 import { make, register } from '../support/client.ts'
 import { forFile, openTestService } from '../support/service.ts'
 
-const service = await forFile(openTestService({ WEBHOOK_ALLOW_HTTP: 'on', WEBHOOK_ALLOW_PRIVATE: 'on' }))
+const service = await forFile(openTestService())
 const ada = await register(service.client, 'Ada')
 // Names from before control characters were rejected.
 await service.services.database.chores`update users set name = ${'Ada\u001b[31m'} where id = ${ada.id}`
