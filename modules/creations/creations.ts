@@ -7,7 +7,6 @@ import { toldOf } from '../../src/log/rows.ts'
 import { conflict, forbidden } from '../../src/wire/refusals.ts'
 import type { Creations, Departure } from './schema.ts'
 
-/** Events of one removal, at most. */
 const maxEvents = 5_000
 
 const none: Creations = { webhooks: [], accounts: [], tokens: [] }

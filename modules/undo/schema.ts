@@ -1,16 +1,16 @@
-import { Kind, Type, TypeRegistry } from '@sinclair/typebox'
+import { Type } from '@sinclair/typebox'
 import { IdOf, Input } from '../../src/schema/input.ts'
+import { kind } from '../../src/schema/kind.ts'
 import { mostUndone } from '../../src/log/overtaken.ts'
 import { DryRun } from '../../src/batch/dry-run.ts'
 
-TypeRegistry.Set('DocketSeqs', (_schema, value) => {
+const isSeq = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 1
+const seqsKind = kind('DocketSeqs', (value) => {
   const isList = Array.isArray(value) && value.length >= 1 && value.length <= mostUndone
   return isList && value.every(isSeq) && new Set(value).size === value.length
 })
-const isSeq = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 1
 
-const seqs = {
-  [Kind]: 'DocketSeqs',
+const seqs = seqsKind<number[]>({
   type: 'array',
   minItems: 1,
   maxItems: mostUndone,
@@ -18,7 +18,7 @@ const seqs = {
   items: { type: 'integer', minimum: 1 },
   description: `A list of 1 to ${mostUndone} seqs of events, each once`,
   examples: [[42, 43]],
-}
+})
 
 const Seq = (description: string, example: number) =>
   Type.Optional(
@@ -30,6 +30,6 @@ const fields = {
   dryRun: DryRun,
   seq: Seq('The seq of an event', 42),
   batch: Seq('The batch of events', 41),
-  seqs: Type.Optional(Type.Unsafe<number[]>(seqs)),
+  seqs: Type.Optional(seqs),
 }
 export const UndoProject = { ...Input(fields), examples: [{ seq: 42 }] }

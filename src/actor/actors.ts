@@ -13,7 +13,6 @@ const tidyEveryMs = 250
 /** The projects this process writes, each behind its actor. */
 export class Actors {
   private readonly actors = new Map<string, ProjectActor>()
-  /** Commands whose batch has not ended. */
   private readonly open = new Set<QueuedCommand>()
   private ready: ProjectActor[] = []
   isClosing = false
@@ -56,7 +55,6 @@ export class Actors {
     return this.actors.get(projectId)?.state
   }
 
-  /** How much there is to do here, and how much is kept in mind. */
   load() {
     let [deepest, stateBytes] = [0, 0]
     for (const actor of this.actors.values()) {
@@ -86,7 +84,6 @@ export class Actors {
     if (this.ready.push(actor) === 1) setImmediate(this.decideAll)
   }
 
-  /** The batch of these commands has ended. */
   ended(commands: QueuedCommand[]): void {
     for (const command of commands) this.open.delete(command)
     if (this.open.size === 0) this.emptied?.()

@@ -9,7 +9,6 @@ import type { Prepared } from './prepare.ts'
 import type { QueuedCommand } from './queued-command.ts'
 import { evolve, type State } from './state.ts'
 
-/** A batch while its commands are decided. */
 interface Deciding extends Prepared {
   clock: Clock
   unit: Unit
@@ -110,7 +109,6 @@ const eventOf = (
   batch,
 })
 
-/** The head of a project that is still to be decided on. */
 const headOf = ({ projectId, version, lastNumber, lastEventId }: State): Head => ({
   projectId,
   expected: version,

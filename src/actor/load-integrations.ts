@@ -11,7 +11,6 @@ const maxTokens = 5_001
 /** Tokens that are loaded at once where the answer only lists them, or where they end with their account. */
 const maxListed = 100
 
-/** Loads the integrations that commands ask for into the state of their project. */
 export async function loadIntegrations(sql: Sql, state: State, needs: Needs[]): Promise<void> {
   const wanted = needs.flatMap((named) => named.integrations ?? [])
   if (wanted.length === 0) return

@@ -43,7 +43,6 @@ export function openLoader(sql: Sql) {
   ) as Record<Entity, ReturnType<typeof finder>>
 
   return {
-    /** The project with its members, and what else is loaded with it. */
     async state(projectId: string): Promise<State> {
       const head = await heads(projectId)
       const state = new State(projectId, head?.version, head?.lastNumber, head?.lastEventId)
@@ -89,7 +88,6 @@ function contents(): string {
   return `jsonb_build_object(${lists.flat().join(', ')})`
 }
 
-/** The task that goes to another project, if it is here. */
 const leavingFrom = (state: State, needs: Needs[]): string | undefined =>
   needs.find(({ leaving = '' }) => state.row('task', leaving)?.projectId === state.projectId)?.leaving
 

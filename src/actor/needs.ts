@@ -1,21 +1,17 @@
 import type { AskedOfLog } from '../log/past.ts'
 import type { Entity } from '../model/entities.ts'
 
-/** The ids of the rows a command wants to see. */
 export type Needs = Partial<Record<Entity, string[]>> & {
   /** The task that moves to another project: its children are loaded too. */
   leaving?: string
   /** Events that it asks of the log; the rows that they are about are loaded too. */
   past?: AskedOfLog
-  /** Webhooks, service accounts and tokens to load. */
   integrations?: WantedIntegrations[]
 }
 
 /** The integrations that a command asks for. They are loaded for each batch, because they change rarely. */
 export interface WantedIntegrations {
-  /** All webhooks of the project. */
   webhooks?: true
-  /** A service account with its tokens. */
   accountId?: string
   /** Everything that a member created, by the id of the member or of its user; and what was created by such service accounts. */
   creator?: string
@@ -23,7 +19,6 @@ export interface WantedIntegrations {
   revokes?: boolean
 }
 
-/** An account, and the account that created it. */
 export interface Link {
   id: string
   createdBy: string | null

@@ -23,7 +23,6 @@ export class Overlay<V> {
     else this.own.delete(key)
   }
 
-  /** All values that are not null. */
   values(): V[] {
     return [...this.entries().values()].filter((value) => value !== null)
   }

@@ -21,7 +21,6 @@ export interface Holder {
   state: State | null
 }
 
-/** What a batch is decided on. */
 export interface Prepared {
   states: State[]
   /** The commands still to be decided: not those that are already committed. */
@@ -99,7 +98,6 @@ async function beforeDeadline<T extends object>(deadline: number, work: Promise<
   return done
 }
 
-/** The rows that events are about, and the tasks that those hang on. */
 function neededBy({ events, taken }: Past): Needs {
   const task = events.flatMap(({ taskId }) => taskId ?? [])
   const theirs = [...taken.values()].flat().map(({ entityId }) => entityId)

@@ -20,7 +20,6 @@ const maxLogReaders = 4
 
 export const full = () => unavailable('Too many writes wait for this project')
 
-/** The actors of a process together. */
 interface Host {
   soon(actor: ProjectActor): void
   ended(commands: QueuedCommand[]): void
@@ -30,7 +29,6 @@ interface Host {
 export class ProjectActor implements Holder {
   state: State | null = null
   usedAt = performance.now()
-  /** First in, first out, and bounded. */
   private readonly queue: Queue = []
   private busy = false
   private batch: QueuedCommand[] = []

@@ -37,7 +37,6 @@ export class State {
   private readonly gone: Overlay<true>
   private readonly byUser: Overlay<MemberRow>
   private rowBytes = 0
-  /** Of rows that are loaded with the project. */
   private keptBytes = 0
 
   /** @param lastEventId the event that made the version: the latest id in the project */
@@ -65,7 +64,6 @@ export class State {
     return fork
   }
 
-  /** About how much memory the rows take. */
   get bytes(): number {
     const known = this.rowBytes + this.keptBytes
     return this.leaving
@@ -98,7 +96,6 @@ export class State {
     return (this.rows[entity] ??= new Overlay(this.below?.rowsOf(entity)))
   }
 
-  /** True when nothing that a command needs has to be loaded first. */
   knowsAll(needs: Needs | undefined): boolean {
     if (!needs) return true
     if (needs.leaving || needs.past || needs.integrations) return false // loaded each time
@@ -110,7 +107,6 @@ export class State {
     return this.rowsOf(entity).get(id) !== undefined
   }
 
-  /** Whether a row that is known here, or was deleted from here, has this id. */
   has(id: string): boolean {
     return model().names.some((name) => this.row(name, id) !== undefined) || this.gone.get(id) === true
   }

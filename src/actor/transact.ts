@@ -15,7 +15,6 @@ export interface Transactor extends Asks {
   versions: Pick<Versions, 'isCurrent'>
   commit: Commit
   react: React
-  /** How often a batch had all that it needs in memory. */
   counts?: Hits
   /** Called with each unit that was just committed. What it does may be lost: the database has it. */
   onCommitted(unit: Unit): void

@@ -48,7 +48,6 @@ const BatchInput = (kinds: Kinds) =>
     operations: operationsSchema<Operation>(new Map([...kinds].map(([op, { schema }]) => [op, schema]))),
   })
 
-/** Many of these commands as one, on one project. */
 export function batchOf(commands: Command<never>[]) {
   const kinds = kindsOf(commands)
   const readOperations = openReadOperations(kinds)

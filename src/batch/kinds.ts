@@ -19,7 +19,6 @@ export interface Kind {
   noun: Entity
   /** The fields that name something, by its id or by what an earlier operation is called. */
   ids: string[]
-  /** The field that the batch's own project is in, if there is one. */
   projectKey?: string
   schema: TObject
 }
@@ -49,6 +48,5 @@ export function kindsOf(commands: Command<never>[]): Kinds {
   return new Map(kinds)
 }
 
-/** The id of the member, task … that an operation changes. */
 export const subjectOf = ({ noun }: Kind, input: Record<string, unknown>): string | undefined =>
   (input[`${noun}Id`] ?? input.id) as string | undefined

@@ -1,7 +1,8 @@
-import { Kind, type TObject, type TSchema, Type, TypeRegistry } from '@sinclair/typebox'
+import { Kind, type TObject, type TSchema, Type } from '@sinclair/typebox'
 import type { Command } from '../commands/command.ts'
 import { Body, Input, isIdSchema, isOwnIdSchema } from '../schema/input.ts'
 import type { View } from '../model/view.ts'
+import { kind } from '../schema/kind.ts'
 import { named } from '../schema/named.ts'
 import { Name } from '../schema/text.ts'
 
@@ -66,16 +67,15 @@ function wasSchema({ schema }: View): TObject {
 const isObject = (schema: TSchema): boolean =>
   schema.type === 'object' || (schema.anyOf ?? []).some((one: TSchema) => isObject(one))
 
-TypeRegistry.Set(
+const operationsKind = kind(
   'DocketOperations',
-  (_schema, value) => Array.isArray(value) && value.length >= 1 && value.length <= mostOperations,
+  (value) => Array.isArray(value) && value.length >= 1 && value.length <= mostOperations,
 )
 
 /** The list of them. What is in it is held to their schemas where it is read, to say which one does not fit. */
 export function operationsSchema<T>(schemas: Map<string, TObject>) {
   const refs = [...schemas.keys()].map((op) => [op, `#/components/schemas/${camel(op)}Operation`])
-  return Type.Unsafe<T[]>({
-    [Kind]: 'DocketOperations',
+  return operationsKind<T[]>({
     type: 'array',
     minItems: 1,
     maxItems: mostOperations,

@@ -48,12 +48,10 @@ export function openReadOperations(kinds: Kinds) {
   }
 }
 
-/** What operations before one are called, and what they are about. */
 type Names = ReadonlyMap<string, Kind>
 
 const besides = ['op', 'as', 'ifMatch', 'was']
 
-/** Without what a body may hold beside it. */
 function tidied({ command, ids, schema }: Kind, given: Operation): Operation {
   const operation: Record<string, unknown> = {}
   for (const key of [...besides, ...Object.keys(command.input.properties)])

@@ -18,14 +18,11 @@ export const inNewProject: At = { kind: 'new' }
 export const inProject = (key = 'projectId'): At => ({ kind: 'project', key })
 export const ofTask = (key = 'id'): At => ({ kind: 'task', key })
 export const atRow = (kind: Entity): At => ({ kind, key: 'id' })
-/** In no project: see AccountCommand. */
 export const ofAccount = { kind: 'account' } as const
 
 /** What a rule may know beside the state. */
 export interface Known extends Context {
-  /** Whom the command asked for, if there is such an account. */
   person?: Person
-  /** What the command had looked up beside that. */
   found?: Found
   limits: { projectMembers: number; projectWebhooks: number }
 }
@@ -34,7 +31,6 @@ export interface Known extends Context {
 export interface Declared<Input extends object = object, Row = unknown> {
   /** `noun.verb` */
   name: string
-  /** For whoever reads the document. */
   about?: string
   /** The operation's id and tag in the document, where the name does not give them. */
   called?: { id: string; tag: string }
@@ -51,7 +47,6 @@ export interface Declared<Input extends object = object, Row = unknown> {
   least: Role | 'nobody'
   /** The scope that an API token needs for it: that of the role, unless told. */
   scope: Scope
-  /** Without it, every token with the scope. */
   callers?: 'signedIn' | 'anyone'
   /** The body or the answer holds a secret: see secret-writes.ts. */
   isSecret?: boolean
@@ -70,7 +65,6 @@ export interface Declared<Input extends object = object, Row = unknown> {
   /** The document's words for the answer, and `add` for a write that takes no If-Match, unless the status gives them. */
   done?: string
   does?: 'add'
-  /** The path below /api/v1 of what was made. */
   madeAt?(id: string, input: Input): string
   /** What its rule refuses beside what every command may: for the document. */
   refuses?: Refusal[]
@@ -115,7 +109,6 @@ type Definition<S extends TObject, Row> = Omit<
   scope?: Scope
 }
 
-/** Defines a command. */
 export const command = <S extends TObject, Row>(
   name: string,
   definition: Definition<S, Row>,
@@ -177,7 +170,6 @@ const defaults = {
   isSecret: true,
 } as const
 
-/** Defines a write that a statement executes. */
 export const accountCommand = <Asked, S extends TObject, Row>(
   name: string,
   definition: AccountDefinition<Asked, S, Row>,

@@ -15,7 +15,6 @@ import { referencesOf, visible, withReferences } from '../model/references.ts'
 import { idTaken, notFound } from '../wire/refusals.ts'
 import type { Command, Declared, Known } from './command.ts'
 
-/** In messages: what a command runs at. */
 export const nounAt = (at: Exclude<Command['at'], { kind: 'new' }>): string => definitionOf(at.kind).noun
 
 /**
@@ -82,7 +81,6 @@ function projectOf(state: ProjectState, entity: Entity, id: string): string | un
   return state.row('task', row.taskId!)?.projectId
 }
 
-/** The id that the client made for what a command creates, if it made one. */
 export const ownIdIn = ({ takesOwnId }: Command<never>, input: object): string | undefined =>
   takesOwnId ? (input as { id?: string }).id : undefined
 
@@ -97,5 +95,4 @@ export function idFor(state: ProjectState, known: Known, own?: string): string {
 export const isTaken = ({ found, claimed }: Known, id: string): boolean =>
   found?.taken.includes(id) === true || claimed?.includes(id) === true
 
-/** The id in a field of a command's input. */
 export const idIn = (input: object, key: string): string => String((input as Record<string, unknown>)[key])

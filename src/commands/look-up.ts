@@ -4,7 +4,6 @@ import type { Found, RoutedCommand, Sought } from './request.ts'
 import type { FindPerson, Person } from '../reads/people.ts'
 import type { Places } from './places.ts'
 
-/** What was looked up for a command beside its project. */
 export interface LookedUp {
   person?: Person
   found?: Found

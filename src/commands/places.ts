@@ -38,7 +38,7 @@ export function openPlaces(sql: Sql, counts = noHits()) {
   const findTaken = openFindTaken(sql)
   const recall = (kind: Entity, id: string) => counted(counts, known[kind].get(id))
   return {
-    /** The task that a part hangs on: always the same one, wherever that goes. */
+    /** The task of a part: always the same one, wherever the task goes. */
     async taskOf({ kind, id }: Part): Promise<string | null> {
       const place = isId(id) ? (recall(kind, id) ?? (await find[kind](id))) : undefined
       return place?.taskId ?? null

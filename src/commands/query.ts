@@ -6,7 +6,6 @@ import type { FindRole, Seen } from '../reads/role-lookup.ts'
 import { notFound, type Refusal } from '../wire/refusals.ts'
 import type { View } from '../model/view.ts'
 
-/** What a read knows of its request. */
 export interface Reading {
   request: Request
   caller: Caller
@@ -28,7 +27,6 @@ export interface Query {
   about?: string
   /** The scope that an API token needs for it: read, unless told. */
   scope?: Scope
-  /** The parameters in the URL. */
   input?: TObject
   /** What a read that is a POST takes: it has no ETag then. */
   body?: TObject

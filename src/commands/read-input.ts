@@ -25,7 +25,6 @@ export function readInput<Input extends object, Row>(path: string, command: Decl
   }
 }
 
-/** The fields of the input that a request's body gives. */
 export function keysOfBody(
   { input, inQuery = [], prepared = [] }: Declared<never>,
   given: [string, string][],

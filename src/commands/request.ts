@@ -8,9 +8,7 @@ export interface CommandRequest {
   name: string
   input: object
   caller: Caller
-  /** The caller's If-Match header. */
   ifMatch?: string
-  /** The caller's Idempotency-Key; the reply is kept with the commit. */
   guard?: Guard
   /** The caller's request as a place in a trace, where traces are made. */
   traceparent?: string
@@ -20,7 +18,6 @@ export interface CommandRequest {
 export interface Sought {
   people: (Whom | undefined)[]
   parts: Part[]
-  /** Ids that clients made for what they create. */
   ownIds: string[]
 }
 
@@ -39,7 +36,6 @@ export interface RoutedCommand extends CommandRequest {
   id: string
   /** The form of the command in the release that sent it: see registry.ts. */
   form: string
-  /** Another process received the command before and may have committed it. */
   again?: true
   projectId: string
   /** The task that the target hangs on. */

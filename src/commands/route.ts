@@ -18,17 +18,15 @@ import type { CommandRequest, RoutedCommand } from './request.ts'
  */
 export type Run = (request: CommandRequest) => Promise<Reply>
 
-interface RunMeans {
+interface Means {
   registry: Registry
   places: Places
   route: Execute
   timeoutMs: number
 }
 
-/** Opens the one entry for writes to projects. */
-export function openRun({ registry, places, route, timeoutMs }: RunMeans): Run {
-  return (request) => {
-    const { name, input, caller, ifMatch, guard, traceparent } = request
+export function openRun({ registry, places, route, timeoutMs }: Means): Run {
+  return ({ name, input, caller, ifMatch, guard, traceparent }) => {
     const known = registry.get(name)
     if (!known) return Promise.reject(new Error(`There is no command ${name}`))
     const { command, form } = known
@@ -36,12 +34,21 @@ export function openRun({ registry, places, route, timeoutMs }: RunMeans): Run {
     const into = command.into?.(input)
     if (into !== undefined && !isId(into)) return Promise.reject(notFound('Project'))
     const deadline = performance.now() + timeoutMs
-    const send = (projectId: string, taskId?: string) =>
-      route(
-        command,
-        { name, input, caller, ifMatch, guard, traceparent, form, id: newId(), projectId, taskId },
-        deadline,
-      )
+    const send = (projectId: string, taskId?: string) => {
+      const routed = {
+        name,
+        input,
+        caller,
+        ifMatch,
+        guard,
+        traceparent,
+        form,
+        id: newId(),
+        projectId,
+        taskId,
+      }
+      return route(command, routed, deadline)
+    }
     if (at.kind === 'new') return send(ownIdIn(command, input) ?? newId())
     const id = idIn(input, at.key)
     if (at.kind === 'project') return send(id)
@@ -52,30 +59,34 @@ export function openRun({ registry, places, route, timeoutMs }: RunMeans): Run {
 /** Retries of a command whose home was lost while the command was under way there. */
 const maxRetries = 2
 
-interface RouteMeans {
-  homeOf(projectId: string): Home | undefined
-  call: RpcClient['call']
-  execute: Execute
-  counts?: ReturnType<typeof noOrders>
-}
-
 /**
  * Sends a command to its project's home and returns the reply. The home is only a hint: any process can execute any
  * command, and the commit's comparison keeps it right. A command whose home was lost goes to the next home with the same
  * id, by which the log says whether it is committed; at most twice, so that a command that ends its process does not end
  * every process.
  */
-export function openRoute({ homeOf, call, execute, counts = noOrders() }: RouteMeans): Execute {
+export function openRoute(
+  homeOf: (projectId: string) => Home | undefined,
+  call: RpcClient['call'],
+  execute: Execute,
+  counts = noOrders(),
+): Execute {
   const route = (command: Command, routed: RoutedCommand, deadline: number, retries = 0): Promise<Reply> => {
     const home = isId(routed.projectId) ? homeOf(routed.projectId) : 'here'
-    const isHere = home === undefined || home === 'here'
-    return isHere ? execute(command, routed, deadline) : send({ home, retries }, command, routed, deadline)
+    if (home === undefined || home === 'here') return execute(command, routed, deadline)
+    counts.forwarded++
+    return send(command, routed, deadline, home, retries)
   }
 
-  async function send(to: Destination, command: Command, routed: RoutedCommand, deadline: number) {
-    counts.forwarded++
+  async function send(
+    command: Command,
+    routed: RoutedCommand,
+    deadline: number,
+    home: Peer,
+    retries: number,
+  ) {
     try {
-      const answer = await call(to.home, routed, deadline)
+      const answer = await call(home, routed, deadline)
       if (answer.kind === 'reply') return answer
       if (answer.kind === 'refusal') throw new Refusal(answer.status, answer.message, answer.headers)
       if (answer.kind === 'failed') throw new Error(`${routed.name} failed at its home`)
@@ -83,16 +94,10 @@ export function openRoute({ homeOf, call, execute, counts = noOrders() }: RouteM
     } catch (error) {
       if (!(error instanceof ConnectionLost)) throw error
       counts.lost++
-      if (!error.sent) return route(command, routed, deadline, to.retries)
-      if (to.retries >= maxRetries) throw outcomeUnknown()
-      return route(command, { ...routed, again: true }, deadline, to.retries + 1)
+      if (!error.sent) return route(command, routed, deadline, retries)
+      if (retries >= maxRetries) throw outcomeUnknown()
+      return route(command, { ...routed, again: true }, deadline, retries + 1)
     }
   }
   return route
-}
-
-/** Another process, and how many processes lost the command before. */
-interface Destination {
-  home: Peer
-  retries: number
 }

@@ -19,7 +19,6 @@ const maxUnsentBytes = 16_777_216
 /** The processes that write together, each the home of some projects. Until it joins, a process executes every command itself. */
 export interface Router {
   route: Execute
-  /** Learns where projects are at home; `asHome`, projects may be at home here. */
   join(asHome: boolean): Promise<void>
   /** Lets other processes take over, and executes what they still send until all of them know, at most `timeoutMs`. */
   leave(timeoutMs: number): Promise<void>
@@ -32,7 +31,6 @@ interface Means {
   registry: Registry
   execute: Execute
   scheduler: Scheduler
-  /** From then on this process begins nothing new. */
   isClosing(): boolean
   log: Log
   counts: Counts['orders']
@@ -50,12 +48,12 @@ export function openRouter(means: Means): Router {
   let server: RpcServer | undefined
   let homes: Homes | undefined
   return {
-    route: openRoute({
-      homeOf: (projectId) => homes?.homeOf(projectId, (id) => client.isUsable(id)),
-      call: (peer, payload, deadline) => client.call(peer, payload, deadline),
+    route: openRoute(
+      (projectId) => homes?.homeOf(projectId, (id) => client.isUsable(id)),
+      (peer, payload, deadline) => client.call(peer, payload, deadline),
       execute,
       counts,
-    }),
+    ),
     async join(asHome) {
       if (config.writeHomes === 0) return // every process executes what it is sent
       const serve = openServe({ ...means, ttlMs: config.writeTimeoutMs })

@@ -25,7 +25,6 @@ type Fields<E extends Entity> = Omit<Rows[E], 'id' | 'eventId'>
 interface Creation<E extends Entity, S extends TObject> extends RowCommand<Static<S>> {
   input: S
   at: At
-  /** The path that the id of the new row follows. */
   path: string
   fields(input: Static<S>, known: Known, state: ProjectState): Fields<E>
 }

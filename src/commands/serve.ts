@@ -18,7 +18,6 @@ interface Means {
   execute: Execute
   /** Accounts take turns here too: what another process forwards may be the flood of one. */
   scheduler: Scheduler
-  /** From then on nothing new is begun: the sender executes it. */
   isClosing(): boolean
   /** How long a command may take, from when it was first sent. */
   ttlMs: number
@@ -59,8 +58,7 @@ export function openServe(means: Means) {
     if (!routed || !isKnown || isClosing()) return respond({ kind: 'unknown' })
     counts.served++
     once(known, routed, deadline).then(
-      ({ status, body, etag, replayed }: Reply & { replayed?: true }) =>
-        respond({ kind: 'reply', status, body, etag, ...(replayed && { replayed }) }),
+      (reply) => respond({ kind: 'reply', ...reply }),
       (error) => respond(refused(log, error, routed.traceparent)),
     )
   }

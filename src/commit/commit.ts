@@ -27,7 +27,6 @@ interface CommitLimits {
 
 // Two commits beside each other cost a tenth more than one of all: a commit waits for another, but not for a long one.
 const patienceMs = 25
-/** The commit of a batch with more events takes long. */
 const heavyEvents = 100
 
 /** Group commit: units of many projects in one statement, one round trip and one flush of the write-ahead log. */

@@ -48,7 +48,6 @@ export function openFindKept(sql: Sql): FindKept {
   })
 }
 
-/** A name for the key among all callers' keys. */
 export const nameOf = ({ scope, key }: Guard): string => `${scope} ${key}`
 
 export const usedOtherwise = () => new Refusal(422, 'This Idempotency-Key was used for another request')

@@ -49,7 +49,6 @@ export class Recent {
     this.tails = new LRUCache({ maxSize: mostBytes, ...fresh })
   }
 
-  /** Adds what is certainly committed. */
   add({ heads, events }: Pick<Unit, 'heads' | 'events'>): void {
     for (const { projectId, expected, expectedEventId } of heads) {
       const own = heads.length > 1 ? events.filter((event) => event.projectId === projectId) : events
@@ -97,7 +96,6 @@ export class Recent {
 
 const sizeOf = (events: StoredEvent[]): number => events.reduce((sum, event) => sum + weigh(event), 0)
 
-/** The event that made a version. */
 const eventAt = ({ from, fromEventId, events }: Tail, version: number): string | undefined =>
   version === from ? fromEventId : events[version - from - 1]?.id
 

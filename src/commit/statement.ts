@@ -14,11 +14,9 @@ import { type Batch, hasUntold, type How, type Unit } from './unit.ts'
 export interface Shape {
   /** Some unit writes two projects: both, or neither. */
   joint: boolean
-  /** Some project is new. */
   opens: boolean
   /** How rows of which entities are written: `add task`. */
   writes: string[]
-  /** Some rows have columns that no event holds. */
   untold: boolean
   jobs: boolean
   kept: boolean
@@ -105,13 +103,11 @@ const columns = {
   kept: [...given({}), ...givenOf(idempotencyKeys)],
 }
 
-/** What the statement for a shape takes, in its order. */
 const partsOf = (shape: Shape) =>
   (Object.keys(columns) as (keyof Batch)[]).filter(
     (part) => part === 'heads' || part === 'facts' || shape[part],
   )
 
-/** The parameters of the statement for a shape. */
 export const parametersOf = (shape: Shape, batch: Batch): string[] =>
   partsOf(shape).flatMap((part) => listsOf(columns[part], batch[part]))
 

@@ -28,7 +28,6 @@ export type How = 'add' | 'put' | 'set' | 'cut'
 /** An event with the number of its unit. Only a row's last event writes the row; one that came and went leaves no trace. */
 export type Fact = StoredEvent & { unit: number; how: How | null }
 
-/** The columns of a row that no event holds. */
 interface Untold {
   unit: number
   entityId: string

@@ -54,7 +54,6 @@ export class Leases {
     return this.held.size
   }
 
-  /** True when this process has the lease, and may go on using it. */
   holds(projectId: string): boolean {
     const mine = this.held.get(projectId)
     if (!mine) return false
@@ -102,7 +101,6 @@ export class Leases {
     else mine.restingSince = performance.now()
   }
 
-  /** Gives every lease back. */
   async close(): Promise<void> {
     clearInterval(this.timer)
     await Promise.all([...this.held.keys()].map((id) => this.release(id)))

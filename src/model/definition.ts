@@ -26,9 +26,7 @@ export const parentKeys = { project: 'projectId', task: 'taskId', service_accoun
 /** All that the service must know of an entity: what lists entities is derived from these definitions. */
 export interface Definition<E extends Entity = Entity> {
   name: E
-  /** In messages: `Task not found`. */
   noun: string
-  /** In the document. */
   about: string
   /** Its list in an event that carries several of them. */
   plural: string

@@ -23,7 +23,6 @@ export interface Change<E extends Entity = Entity> {
 export type StoredEvent = Change & { seq: number; actorId: string; at: string; batch?: number | null }
 
 type Fields<E extends Entity> = Omit<Rows[E], 'eventId'>
-/** Where a fact happens: every ProjectState is a place. */
 type Place = { readonly projectId: string }
 type Ids = { newEventId(): string }
 type EntityOf<T extends EventType> = T extends `${infer E extends Entity}.${string}` ? E : never

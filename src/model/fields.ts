@@ -14,11 +14,7 @@ export interface Field<Input extends TSchema = TSchema, Value = unknown> {
   reference?: Reference
 }
 
-const of = <Input extends TSchema, Value>(
-  input: Input,
-  shown: TSchema,
-  first: Value,
-): Field<Input, Value> => {
+function of<Input extends TSchema, Value>(input: Input, shown: TSchema, first: Value): Field<Input, Value> {
   return { input, shown, first }
 }
 
@@ -28,11 +24,9 @@ const ids = (to: Entity, onMove: Reference['onMove']) => {
   return { ...of(IdsOf(`the entity ${to}`), shown, [] as string[]), reference: { to, onMove } }
 }
 
-/** The id of such a row, or null. */
 const id = (to: Entity, onMove: Reference['onMove']) => {
-  const shown = Type.Union([Id(`The id of a ${to}`), Type.Null()], {
-    description: `The id of a ${to}, or null`,
-  })
+  const description = `The id of a ${to}`
+  const shown = Type.Union([Id(description), Type.Null()], { description: `${description}, or null` })
   return { ...of(Nullable(IdOf(to)), shown, null as string | null), reference: { to, onMove } }
 }
 
@@ -47,15 +41,11 @@ const each = <F extends Fields, T>(fields: F, of: (one: Field) => T) =>
 export const inputsOf = <F extends Fields>(fields: F) =>
   Type.Partial(Type.Object(each(fields, ({ input }) => input) as { [K in keyof F]: F[K]['input'] }))
     .properties
-
-/** The properties of an answer. */
 export const shownOf = (fields: Fields) => each(fields, ({ shown }) => shown)
-
 /** The values of a new row. */
 export const firstOf = <F extends Fields>(fields: F) =>
   each(fields, ({ first }) => first) as { [K in keyof F]: F[K]['first'] }
-
-export const referencesIn = (fields: Fields): Record<string, Reference> =>
+export const referencesIn = (fields: Fields) =>
   Object.fromEntries(
     Object.entries(fields).flatMap(([name, { reference }]) => (reference ? [[name, reference]] : [])),
   )

@@ -2,24 +2,6 @@ import { type Column, columnsOf } from '../postgres/columns.ts'
 import type { Definition, Reference, Undo } from './definition.ts'
 import type { ChildOfTask, Entity, EventType } from './entities.ts'
 
-export interface Model {
-  /** In the order in which the document names them. */
-  all: Definition[]
-  entities: { [E in Entity]: Definition<E> }
-  names: Entity[]
-  /** The entities whose rows are loaded one by one. */
-  byRow: Entity[]
-  /** The entities that belong to tasks. */
-  ofTask: Definition<ChildOfTask>[]
-  eventTypes: EventType[]
-  /** The reference fields of each entity that has some. */
-  references: Partial<Record<Entity, ReferenceField[]>>
-  /** The entities that rows refer to. */
-  targets: Set<Entity>
-  /** The fields that hold texts, lists or JSON. */
-  texts: Record<Entity, string[]>
-}
-
 export interface ReferenceField extends Reference {
   name: string
   column: Column
@@ -27,39 +9,40 @@ export interface ReferenceField extends Reference {
   isMany: boolean
 }
 
+type ByName<T> = Record<Entity, T>
+
+function describe(all: Definition[]) {
+  const byName = <T>(of: (one: Definition) => T) =>
+    Object.fromEntries(all.map((one) => [one.name, of(one)])) as ByName<T>
+  const references = byName(referencesIn)
+  return {
+    /** In the order in which the document names them. */
+    all,
+    entities: byName((one) => one) as unknown as { [E in Entity]: Definition<E> },
+    names: all.map(({ name }) => name),
+    byRow: all.flatMap(({ name, load }) => (load === 'by row' ? name : [])),
+    ofTask: all.filter(({ parent }) => parent === 'task') as unknown as Definition<ChildOfTask>[],
+    eventTypes: all.flatMap(({ name, events }) =>
+      Object.keys(events).map((verb) => `${name}.${verb}` as EventType),
+    ),
+    /** The reference fields of each entity; undefined where it has none. */
+    references: byName(({ name }) => (references[name].length > 0 ? references[name] : undefined)),
+    targets: new Set(Object.values(references).flatMap((fields) => fields.map(({ to }) => to))),
+    /** The fields that hold texts, lists or JSON. */
+    texts: byName(({ table }) => columnsOf(table).flatMap(({ key, type }) => (isLong(type) ? key : []))),
+  }
+}
+
+export type Model = ReturnType<typeof describe>
 let known: Model | undefined
 
 type Missing<All extends readonly { name: Entity }[]> = Exclude<Entity, All[number]['name']>
 
 /** Makes the entities known to the whole service. A list that lacks an entity does not compile. */
-export function defineModel<const All extends readonly { name: Entity }[]>(
+export const defineModel = <const All extends readonly { name: Entity }[]>(
   list: All,
   ..._missing: Missing<All> extends never ? [] : [Missing<All>]
-): Model {
-  const all = list as readonly object[] as Definition[]
-  const byName = <T>(of: (one: Definition) => T) => Object.fromEntries(all.map((one) => [one.name, of(one)]))
-  known = {
-    all,
-    entities: byName((one) => one) as unknown as Model['entities'],
-    names: all.map(({ name }) => name),
-    byRow: all.flatMap(({ name, load }) => (load === 'by row' ? name : [])),
-    ofTask: all.filter(({ parent }) => parent === 'task') as unknown as Model['ofTask'],
-    eventTypes: all.flatMap(({ name, events }) =>
-      Object.keys(events).map((verb) => `${name}.${verb}` as EventType),
-    ),
-    references: Object.fromEntries(
-      all.flatMap((one) => {
-        const fields = referencesIn(one)
-        return fields.length > 0 ? [[one.name, fields]] : []
-      }),
-    ),
-    targets: new Set(all.flatMap(({ references = {} }) => Object.values(references).map(({ to }) => to))),
-    texts: byName(({ table }) =>
-      columnsOf(table).flatMap(({ key, type }) => (isLong(type) ? key : [])),
-    ) as Model['texts'],
-  }
-  return known
-}
+): Model => (known = describe(list as readonly object[] as Definition[]))
 
 function referencesIn({ references = {}, table }: Definition): ReferenceField[] {
   const columns = columnsOf(table)

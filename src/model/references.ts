@@ -12,7 +12,6 @@ interface Present {
 }
 type Row = Record<string, unknown>
 
-/** The reference fields of an entity; undefined where it has none. */
 export const referencesOf = (entity: Entity): ReferenceField[] | undefined => model().references[entity]
 
 const idsIn = (value: unknown): string[] =>

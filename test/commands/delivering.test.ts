@@ -29,11 +29,11 @@ function deliverPast(
   routed: RoutedCommand,
 ) {
   const homes = [home]
-  const route = openRoute({
-    homeOf: () => homes.shift() ?? 'here',
-    call: (_, payload) => lost(command, payload as RoutedCommand),
+  const route = openRoute(
+    () => homes.shift() ?? 'here',
+    (_, payload) => lost(command, payload as RoutedCommand),
     execute,
-  })
+  )
   return route(command, routed, later())
 }
 const losing = (sent: boolean) => () => Promise.reject(new ConnectionLost(sent, 'Killed'))

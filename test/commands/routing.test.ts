@@ -20,15 +20,15 @@ beforeEach(() => {
 
 /** Routes one command; the home it is sent to breaks its connection `lost` times, with the command sent or not. */
 function route(lost: number, wasSent: boolean): Promise<Reply> {
-  const route = openRoute({
-    homeOf: () => ({ id: `home-${sent.length + 1}`, host: '127.0.0.1', port: 1 }),
-    async call(home, payload) {
+  const route = openRoute(
+    () => ({ id: `home-${sent.length + 1}`, host: '127.0.0.1', port: 1 }),
+    async (home, payload) => {
       sent.push({ home: home.id, again: (payload as RoutedCommand).again })
       if (sent.length <= lost) throw new ConnectionLost(wasSent, 'the process ended')
       return { kind: 'reply', ...reply }
     },
-    execute: () => Promise.reject(new Error('The command has another home')),
-  })
+    () => Promise.reject(new Error('The command has another home')),
+  )
   const projectId = newId()
   const input = { projectId, title: 'T' }
   const order = { name: 'task.create', input, caller: { userId: newId() }, form: 'form' }
