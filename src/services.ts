@@ -1,22 +1,54 @@
+import { Scheduler } from './admission/scheduler.ts'
+import type { React } from './log/rule.ts'
+import type { Command } from './commands/command.ts'
+import { openExecute } from './commands/execute.ts'
+import { openLookUp } from './commands/look-up.ts'
+import { openFindPerson } from './reads/people.ts'
+import { registryOf } from './commands/registry.ts'
+import { openPlaces } from './commands/places.ts'
+import { openRouter } from './commands/router.ts'
+import { openRun } from './commands/route.ts'
+import { openNaming } from './commands/naming.ts'
+import { openReadPast } from './log/read-past.ts'
+import { Actors } from './actor/actors.ts'
+import { openCommit } from './commit/commit.ts'
+import type { Unit } from './commit/unit.ts'
+import { openFindKept } from './commit/idempotency.ts'
+import { movedBy, Recent } from './commit/recent.ts'
+import type { Config } from './config.ts'
+import { Hints } from './followers/hints.ts'
+import { openFollowers } from './followers/followers.ts'
+import { Leases } from './lock/leases.ts'
+import { openFindLanded } from './actor/landed.ts'
+import { openLoader } from './actor/load.ts'
+import type { Entity } from './model/entities.ts'
+import { model } from './model/model.ts'
+import { openJobs } from './jobs/queue.ts'
+import type { Log } from './log.ts'
+import { openCounts } from './metrics/counts.ts'
+import { openSharedClock } from './postgres/clock.ts'
+import { openDatabase } from './postgres/database.ts'
+import { openOldestKept } from './reads/kept.ts'
+import { OwnSteps } from './reads/own-steps.ts'
+import { openFindRole } from './reads/role-lookup.ts'
+import { openVersions } from './reads/versions.ts'
+import { disconnect, openRedis, openSubscriber } from './redis/connections.ts'
+import { type Tracing, withSpans } from './tracing/tracing.ts'
 import { Expensive } from './admission/expensive.ts'
 import { Rejections } from './admission/rejections.ts'
 import { openSpend } from './admission/spend.ts'
 import { openMoments } from './log/moments.ts'
 import { openIdentity } from './identity/identity.ts'
-import type { Config } from './config.ts'
 import { openGuards } from './http/guards.ts'
 import { openLimits } from './http/limits/limits.ts'
-import type { Log } from './log.ts'
 import { openServe } from './reads/cached-bodies.ts'
-import type { Tracing } from './tracing/tracing.ts'
 import { openWithIdempotency } from './http/idempotency.ts'
 import { openOutbound } from './outbound/post.ts'
-import { type Domain, openWriting } from './writing.ts'
 
-/** What a process stands on; modules take what they need from here. */
+/** Modules take what they need from here. */
 export type Services = ReturnType<typeof openServices>
 
-/** Opens everything; nothing here needs Redis to be up. */
+/** Opens everything. Redis may be away. */
 export function openServices(config: Config, log: Log, domain: Domain, tracing?: Tracing) {
   const writing = openWriting(config, log, domain, tracing)
   const { counts, database, findKept, followers, oldestKept, redis, scheduler } = writing
@@ -36,7 +68,7 @@ export function openServices(config: Config, log: Log, domain: Domain, tracing?:
     guards: openGuards({ ...identity, limits, scheduler, config }),
     serve: openServe(config.bodyCacheBytes, counts.caches.bodies),
     redisStatus: (): string => redis.status,
-    /** From now on the process says that it is not ready, and serves on until it is closed. */
+    /** From now on the process is not ready, and serves on until it is closed. */
     drain: () => void (draining = true),
     isDraining: () => draining,
     async close() {
@@ -44,4 +76,93 @@ export function openServices(config: Config, log: Log, domain: Domain, tracing?:
       await writing.close()
     },
   }
+}
+
+export interface Domain {
+  commands: Command<never>[]
+  react: React
+}
+
+type Ground = ReturnType<typeof openGround>
+
+/** The connections, and the way of a command to its project's home and actor. */
+export function openWriting(config: Config, log: Log, domain: Domain, tracing?: Tracing) {
+  const ground = openGround(config, log)
+  const { clock, counts, database, redis, subscriber, jobs, scheduler, findPerson, findRole } = ground
+  const actors = openActors(ground, domain.react)
+  const registry = registryOf(domain.commands)
+  const places = openPlaces(database.reads, counts.caches.places)
+  const lookUp = openLookUp(findPerson, places)
+  const explain = openNaming(database.reads)
+  const execute = withSpans(openExecute({ actors, findRole, lookUp, limits: config, explain, log }), tracing)
+  const isClosing = () => actors.isClosing
+  const means = { config, redis, registry, execute, scheduler, isClosing, log }
+  const router = openRouter({ ...means, counts: counts.orders })
+  return {
+    ...ground,
+    actors,
+    run: openRun({ registry, places, route: router.route, timeoutMs: config.writeTimeoutMs }),
+    /** Joins the processes that write together; `asHome`, projects may be at home here. */
+    async join(asHome: boolean) {
+      await clock.known
+      await router.join(asHome)
+    },
+    /** Drains the actors, then closes every connection; bounded in time. */
+    async close() {
+      await router.leave(config.drainTimeoutMs / 4)
+      await actors.close(config.drainTimeoutMs / 2)
+      await router.close()
+      await clock.close()
+      await jobs.close()
+      disconnect(redis)
+      disconnect(subscriber)
+      await database.close()
+    },
+  }
+}
+
+/** Connections and caches that reads and writes share. */
+function openGround(config: Config, log: Log) {
+  const counts = openCounts()
+  const database = openDatabase(config, counts.queries)
+  const redis = openRedis(config.redisUrl, log)
+  const subscriber = openSubscriber(config.redisUrl, log)
+  const hints = new Hints(redis, subscriber, `${config.redisPrefix}:versions`)
+  const steps = new OwnSteps((entity) => model().targets.has(entity as Entity))
+  const versions = openVersions(database.reads, steps, counts.readWaits.versions)
+  const followers = openFollowers(database.reads, hints, config, log)
+  return {
+    ...{ config, log, counts, database, redis, subscriber, hints, versions, followers, steps },
+    clock: openSharedClock(database.chores, log),
+    jobs: openJobs(config, log),
+    webhookHints: new Hints(redis, subscriber, `${config.redisPrefix}:webhooks`),
+    scheduler: new Scheduler(),
+    recent: new Recent((projectId) => followers.countOf(projectId) > 0),
+    findKept: openFindKept(database.reads),
+    findPerson: openFindPerson(database.reads, config.smtpUrl !== ''),
+    findRole: openFindRole(database.reads, versions, counts.caches.roles, counts.readWaits.roles),
+    oldestKept: openOldestKept(database.reads),
+  }
+}
+
+function openActors(ground: Ground, react: React): Actors {
+  const { config, counts, database, redis, subscriber, hints, recent, steps, jobs } = ground
+  const { commitSlots: slots, commitEvents: events, commitShapes: shapes, writeTimeoutMs: timeoutMs } = config
+  const by = {
+    loader: openLoader(database.reads),
+    findLanded: openFindLanded(database.reads),
+    versions: ground.versions,
+    commit: openCommit(database.commits, { slots, events, shapes, timeoutMs }, counts.commits),
+    findKept: ground.findKept,
+    readPast: openReadPast({ sql: database.reads, ...ground }),
+    react,
+    counts: counts.caches.states,
+    onCommitted(unit: Unit) {
+      recent.add(unit)
+      steps.add(unit)
+      hints.tell(movedBy(unit))
+      if (unit.jobs.length > 0) jobs.handOver(unit.jobs)
+    },
+  }
+  return new Actors(by, new Leases(redis, subscriber, config, counts.leases), config)
 }

@@ -3,8 +3,7 @@ import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { newId } from '../../src/ids.ts'
 import { certainly, patiently } from '../../src/postgres/errors.ts'
 import type { Claims } from '../../src/identity/tokens.ts'
-import { owe } from '../../src/jobs/owe.ts'
-import type { OwedJob } from '../../src/jobs/queue.ts'
+import { owe, type OwedJob } from '../../src/jobs/queue.ts'
 import type { OwnUser } from './user.ts'
 
 export interface Account extends OwnUser {

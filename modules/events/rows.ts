@@ -1,5 +1,5 @@
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
-import { eventFields } from '../../src/postgres/event-fields.ts'
+import { eventFields } from '../../src/postgres/columns.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
 import { hasRoom, pageBytes, untilFull } from '../../src/reads/pages.ts'
 

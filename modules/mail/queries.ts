@@ -1,7 +1,5 @@
 import type { Kept } from '../../src/commit/idempotency.ts'
-import { owe } from '../../src/jobs/owe.ts'
-import type { Purpose } from '../../src/jobs/mail-job.ts'
-import type { OwedJob } from '../../src/jobs/queue.ts'
+import { owe, type OwedJob, type Purpose } from '../../src/jobs/queue.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { certainly, patiently } from '../../src/postgres/errors.ts'
 import { endTokens, note } from '../accounts/queries.ts'

@@ -44,31 +44,30 @@ export function openRouter(means: Means): Router {
     maxUnsentBytes,
     maxPending: config.waitingCommands,
   }
-  const client = new RpcClient(options, log)
-  let server: RpcServer | undefined
-  let homes: Homes | undefined
+  let joined: { client: RpcClient; homes: Homes; server?: RpcServer } | undefined
   return {
     route: openRoute(
-      (projectId) => homes?.homeOf(projectId, (id) => client.isUsable(id)),
-      (peer, payload, deadline) => client.call(peer, payload, deadline),
+      (projectId) => joined?.homes.homeOf(projectId, (id) => joined!.client.isUsable(id)),
+      (peer, payload, deadline) => joined!.client.call(peer, payload, deadline),
       execute,
       counts,
     ),
     async join(asHome) {
       if (config.writeHomes === 0) return // every process executes what it is sent
+      const client = new RpcClient(options, log)
       const serve = openServe({ ...means, ttlMs: config.writeTimeoutMs })
-      if (asHome) server = new RpcServer(crypto.randomUUID(), options, serve, log)
+      const server = asHome ? new RpcServer(crypto.randomUUID(), options, serve, log) : undefined
       const me = await server?.listen(config.homeHost, config.homePort)
-      homes = new Homes(redis, config, me, log)
+      joined = { client, homes: new Homes(redis, config, me, log), server }
     },
     async leave(timeoutMs) {
-      await homes?.leave()
-      await server?.leave(timeoutMs)
+      await joined?.homes.leave()
+      await joined?.server?.leave(timeoutMs)
     },
     async close() {
-      homes?.close()
-      client.close()
-      await server?.close()
+      joined?.homes.close()
+      joined?.client.close()
+      await joined?.server?.close()
     },
   }
 }

@@ -1,7 +1,9 @@
 import { Queue } from 'bullmq'
 import type { OutboxRow } from '../../drizzle/rows.ts'
 import type { Config } from '../config.ts'
+import { newId } from '../ids.ts'
 import type { Log } from '../log.ts'
+import type { Sql } from '../postgres/database.ts'
 import { isCluster, tagged } from '../redis/addresses.ts'
 import { disconnect, openRedis, type RedisClient } from '../redis/connections.ts'
 import { within } from '../within.ts'
@@ -84,3 +86,19 @@ const jobOf = ({ id }: OwedJob, attempts: number) => ({
 /** The outbox holds unfinished jobs. */
 export const forgotten = { removeOnComplete: true, removeOnFail: true }
 const backoff = { type: 'exponential', delay: 500, jitter: 0.5 }
+
+/** The part of a statement that writes a job to the outbox, if the part `done` returns a row. */
+export function owe(sql: Sql, job?: OwedJob) {
+  if (!job) return sql`select`
+  const { id, projectId, name, data } = job
+  return sql`insert into outbox (id, project_id, name, data, created_at)
+    select ${id}::uuid, ${projectId}::uuid, ${name}, ${JSON.stringify(data)}::text::jsonb, now() from done`
+}
+
+export type Purpose = 'verify' | 'reset'
+
+/** Sends a mail to an account. */
+export function mailJob(purpose: Purpose, account: { userId: string } | { email: string }): OwedJob {
+  const id = newId()
+  return { id, projectId: null, name: mailJobName, data: { id, purpose, ...account } }
+}

@@ -1,6 +1,6 @@
 import type { AskedOfLog, LoggedEvent, ReadingPast } from './past.ts'
 import type { Sql } from '../postgres/database.ts'
-import { eventFields } from '../postgres/event-fields.ts'
+import { eventFields } from '../postgres/columns.ts'
 import { mostAround, mostUndone, readBounded } from './overtaken.ts'
 
 /** Characters of a row as JSON that its names and ids may take; the limit is on its texts. */

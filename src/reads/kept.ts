@@ -1,6 +1,6 @@
 import { batched } from '../postgres/batch.ts'
 import type { Sql } from '../postgres/database.ts'
-import { readRows } from '../postgres/delimited-rows.ts'
+import { readRows } from '../postgres/in-order.ts'
 import { Refusal } from '../wire/refusals.ts'
 
 /**

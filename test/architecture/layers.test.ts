@@ -15,7 +15,7 @@ const places = [
     src/reads src/followers`),
   ...words(`
     src/model src/log src/commit src/lock src/routing src/actor src/commands src/batch src/openapi
-    src/http src/writing.ts src/services.ts src/module.ts`),
+    src/http src/services.ts src/module.ts`),
   ...['src/local', 'src/process', 'modules', 'workers'],
 ]
 

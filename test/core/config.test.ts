@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { readConfig, requireForProduction, settingNames } from '../../src/config.ts'
 import { ConfigError } from '../../src/setting-values.ts'
-import { sharedPools } from '../../src/process/pools.ts'
+import { sharedPools } from '../../src/process/supervisor.ts'
 import { upTo } from '../races/pair.ts'
 
 /** The variables that take any text. */

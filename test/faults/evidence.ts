@@ -4,7 +4,7 @@ import type { StoredEvent } from '../../src/model/events.ts'
 import { rowAfter, rowBefore } from '../../src/log/rows.ts'
 import { readConfig } from '../../src/config.ts'
 import { openDatabase, type Sql } from '../../src/postgres/database.ts'
-import { eventFields, eventRows } from '../../src/postgres/event-fields.ts'
+import { eventFields, eventRows } from '../../src/postgres/columns.ts'
 import { readRows } from '../support/history.ts'
 
 export type Row = Record<string, unknown> & { id: string; eventId: string }

@@ -4,7 +4,7 @@ import type { StoredEvent } from '../../src/model/events.ts'
 import { fold, nothing } from './fold.ts'
 import { arrivedWith, rowAfter, rowBefore } from '../../src/log/rows.ts'
 import type { Sql } from '../../src/postgres/database.ts'
-import { eventFields, eventRows } from '../../src/postgres/event-fields.ts'
+import { eventFields, eventRows } from '../../src/postgres/columns.ts'
 import { storedRows } from './stored-rows.ts'
 
 type Row = Record<string, unknown> & { id: string }

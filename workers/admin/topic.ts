@@ -4,7 +4,7 @@ import type { Config } from '../../src/config.ts'
 import { isId, nilId } from '../../src/ids.ts'
 import { openLog } from '../../src/log.ts'
 import type { Sql } from '../../src/postgres/database.ts'
-import { openWriting } from '../../src/writing.ts'
+import { openWriting } from '../../src/services.ts'
 import { react } from '../reactions.ts'
 
 export interface Errand {

@@ -1,6 +1,6 @@
 import { createTransport } from 'nodemailer'
 import { type Account, accountByEmail, accountById } from '../../modules/accounts/queries.ts'
-import type { Purpose } from '../../src/jobs/mail-job.ts'
+import type { Purpose } from '../../src/jobs/queue.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import type { Services } from '../../src/services.ts'
 import { reasonOf } from '../reason.ts'

@@ -1,4 +1,4 @@
-import type { Purpose } from '../../src/jobs/mail-job.ts'
+import type { Purpose } from '../../src/jobs/queue.ts'
 
 /** How long the token of a mail holds. */
 export const lifeMinutes: Record<Purpose, number> = { verify: 1_440, reset: 30 }
