@@ -17,7 +17,7 @@ import { isLed, obeyParent, tellParent } from './process/led.ts'
 import { serviceFamilies } from './process/families.ts'
 import { listen } from './process/listen.ts'
 import { type Measure, serveMetrics, together } from './process/measuring.ts'
-import { requireFreePorts, tellAddress } from './process/port.ts'
+import { requireFreePorts, urlsOf } from './process/port.ts'
 import { inOneLine, Stopping } from './process/stopping.ts'
 import { sharedPools, Supervisor } from './process/supervisor.ts'
 import { openProcessFamilies } from './metrics/process-families.ts'
@@ -61,7 +61,7 @@ async function main(command = 'start', ...words: string[]): Promise<void> {
     const port = await serve(command, config, log, stopping, parts)
     if (port === undefined) return
     begin(port)
-    tellAddress(log, { ...config, port })
+    log.info(urlsOf({ host: config.host, port }), 'listening')
   }
   await run().catch((error) => {
     begin()

@@ -9,17 +9,11 @@ const patience = { timeout: 2_000, tries: 2 }
 const freshMs = 30_000
 const loopback = ['127.0.0.1', '::1']
 
-interface System {
-  hostsFile?: string
-  /** Name servers in place of the system's. */
-  servers?: string[]
-}
-
 /**
  * Reads the hosts file, then asks name servers, IPv4 first. `lookup` of `node:dns` would block one of few threads: four
  * names without an answer would delay all others, and every password.
  */
-export function openLookup({ hostsFile = '/etc/hosts', servers }: System = {}): Lookup {
+export function openLookup(hostsFile = '/etc/hosts', servers?: string[]): Lookup {
   const open = async () => {
     const resolver = new Resolver(patience)
     if (servers) resolver.setServers(servers)
@@ -40,18 +34,15 @@ export function openLookup({ hostsFile = '/etc/hosts', servers }: System = {}): 
 async function ask(resolver: Resolver, name: string): Promise<string[]> {
   const asked = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)])
   const found = asked.flatMap((one) => (one.status === 'fulfilled' ? one.value : []))
-  const [first] = asked
-  if (found.length === 0 && first.status === 'rejected') throw first.reason
+  if (found.length === 0 && asked[0].status === 'rejected') throw asked[0].reason
   return found
 }
 
 function hostsIn(text: string): Map<string, string[]> {
   const hosts = new Map<string, string[]>()
-  for (const line of text.split('\n')) {
+  for (const line of text.toLowerCase().split('\n')) {
     const [address = '', ...names] = line.replace(/#.*/, '').trim().split(/\s+/)
-    if (!isIP(address)) continue
-    for (const name of names.map((one) => one.toLowerCase()))
-      hosts.set(name, [...(hosts.get(name) ?? []), address])
+    for (const name of isIP(address) ? names : []) hosts.set(name, [...(hosts.get(name) ?? []), address])
   }
   return hosts
 }

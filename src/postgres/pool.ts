@@ -8,15 +8,11 @@ import { padding } from './workarounds.ts'
 
 export interface Pool {
   url: string
-  /** Finds the server to connect to, where there are several. */
   writer?: Writer
   silence: Silence
-  /** As in DATABASE_POOLER. */
   pooler: string
   connections: number
-  /** How long Postgres may work on a statement. */
   statementMs: number
-  /** A query that fails in passing is repeated once. */
   repeats?: boolean
   settings?: Record<string, string>
   counts?: ReturnType<typeof noQueries>
@@ -25,7 +21,6 @@ export interface Pool {
 /** Postgres cancels a long statement by itself. This is added for its answer, and for the wait for a connection. */
 const graceMs = 700
 
-/** Connections are made when first used. Timestamps are returned as ISO 8601 in UTC with milliseconds. */
 export function openPool(pool: Pool): postgres.Sql {
   const { url, writer, silence, pooler, statementMs, repeats = false, counts = noQueries() } = pool
   const isPooled = pooler !== 'off'

@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:net'
 import type { Config } from '../config.ts'
-import type { Log } from '../log.ts'
 import { ConfigError } from '../setting-values.ts'
 
 type Place = Pick<Config, 'host' | 'port'>
@@ -9,10 +8,6 @@ type Place = Pick<Config, 'host' | 'port'>
 export const urlsOf = ({ host, port }: Place) => {
   const url = `http://${host === '0.0.0.0' ? 'localhost' : host}:${port}`
   return { api: `${url}/api/v1`, docs: `${url}/api/docs` }
-}
-
-export function tellAddress(log: Log, place: Place, together: object = {}): void {
-  log.info({ ...urlsOf(place), ...together }, 'listening')
 }
 
 /** `prefix` begins the names of the settings. @throws ConfigError when the port cannot be opened */

@@ -3,7 +3,7 @@ import type { Config } from '../config.ts'
 import type { Log } from '../log.ts'
 import { type Family, ofProcess } from '../metrics/family.ts'
 import { Child, type Ending, type Env, type Role } from './child.ts'
-import { requireFree, tellAddress } from './port.ts'
+import { requireFree, urlsOf } from './port.ts'
 import type { Stopping } from './stopping.ts'
 import { Supervised } from './supervised.ts'
 
@@ -56,7 +56,8 @@ export class Supervisor {
     this.port = ready?.port ?? this.port
     const all = ready && (await stopping.unlessBegun(Promise.all(others.map((one) => one.start()))))
     if (!all?.every(Boolean)) return // and so it ends
-    tellAddress(log, { ...config, port: this.port }, { pid: process.pid, ...this.pids() })
+    const urls = urlsOf({ host: config.host, port: this.port })
+    log.info({ ...urls, pid: process.pid, ...this.pids() }, 'listening')
   }
 
   /** The families of each place under its name, which a new process there keeps. */

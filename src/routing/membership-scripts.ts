@@ -1,15 +1,13 @@
 // A sorted set holds the live processes with the time of their last beat on the clock of Redis. A text holds the home of
 // each shard after a growing revision: '7 ["a","b"]'. Every beat removes silent processes.
-
 const silentMs = 2_000
 /** Without any beat for so long, Redis was away or its clock was set, and no process was silent. */
 const unheardMs = 1_000
 const keptMs = 10_000
 const maxMembers = 1_000
-
 /**
- * KEYS living, assignment · ARGV channel, me, then from the memory of the caller: assignment, living… → assignment, living…
- * The memory is restored where Redis came back empty or without its last writes.
+ * KEYS living, assignment · ARGV channel, me, remembered assignment, remembered living… → assignment, living…
+ * What the caller remembers is restored where Redis lost it.
  */
 export const beatScript = `
 local function revision(text)
@@ -49,9 +47,4 @@ export const assignScript = `
 if (redis.call('get', KEYS[1]) or '') ~= ARGV[2] then return 0 end
 redis.call('set', KEYS[1], ARGV[3], 'px', ${keptMs})
 redis.call('publish', ARGV[1], 'assignment')
-return 1`
-
-/** KEYS living · ARGV channel, me. */
-export const leaveScript = `
-if redis.call('zrem', KEYS[1], ARGV[2]) > 0 then redis.call('publish', ARGV[1], 'living') end
 return 1`

@@ -4,7 +4,7 @@ import { Value } from '@sinclair/typebox/value'
 import type { Config } from '../config.ts'
 import type { Log } from '../log.ts'
 import { disconnect, openSubscriber, type RedisClient } from '../redis/connections.ts'
-import { assignScript, beatScript, leaveScript, readScript } from './membership-scripts.ts'
+import { assignScript, beatScript, readScript } from './membership-scripts.ts'
 import type { Peer } from './rpc.ts'
 
 /** The live processes, in order of their ids, and the id of the process that has each shard. */
@@ -51,7 +51,11 @@ export class Membership {
   /** Reads the members, and lists `me` as alive. @throws when Redis is away. */
   async read(me: Peer | undefined): Promise<Members> {
     this.subscriber.ping().catch(() => {}) // a silent connection is noticed by its missing reply
-    const [assignment = '', ...living] = await this.run(me && JSON.stringify(me))
+    const own = me && JSON.stringify(me)
+    const remembered = [this.last.assignment, ...this.last.living.filter((one) => one !== own)]
+    const [script, args] = own ? [beatScript, [this.channel, own, ...remembered]] : [readScript, []]
+    const reply = await this.redis.eval(script, 2, this.living, this.assignment, ...args)
+    const [assignment = '', ...living] = reply as string[]
     this.last = { assignment, living }
     const peers = living.map(parsed).filter((peer): peer is Peer => Value.Check(peerSchema, peer))
     peers.sort((a, b) => (a.id < b.id ? -1 : 1))
@@ -69,19 +73,12 @@ export class Membership {
 
   /** @throws when Redis is away. */
   async leave(me: Peer): Promise<void> {
-    await this.redis.eval(leaveScript, 1, this.living, this.channel, JSON.stringify(me))
+    const removed = await this.redis.zrem(this.living, JSON.stringify(me))
+    if (removed > 0) await this.redis.publish(this.channel, 'living')
   }
 
   close(): void {
     disconnect(this.subscriber)
-  }
-
-  private run(me: string | undefined): Promise<string[]> {
-    const { assignment, living } = this.last
-    const remembered = [assignment, ...living.filter((one) => one !== me)]
-    const args = me ? [this.channel, me, ...remembered] : []
-    const script = me ? beatScript : readScript
-    return this.redis.eval(script, 2, this.living, this.assignment, ...args) as Promise<string[]>
   }
 }
 

@@ -4,12 +4,6 @@ const closing = Buffer.from('\\.\n')
 const closingLine = Buffer.from('\n\\.\n')
 const newline = 0x0a
 
-export interface Block {
-  table: string
-  statement: string
-  rows: AsyncGenerator<Buffer>
-}
-
 /** Reads a backup from its beginning to its end, the rows of a block before the next line. */
 export class BackupReader {
   private rest: Buffer = Buffer.alloc(0)
@@ -21,12 +15,11 @@ export class BackupReader {
 
   async line(): Promise<string | undefined> {
     while (!this.rest.includes(newline)) if (!(await this.more())) return undefined
-    return this.take(this.rest.indexOf(newline) + 1)
-      .toString()
-      .trimEnd()
+    const line = this.take(this.rest.indexOf(newline) + 1)
+    return line.toString().trimEnd()
   }
 
-  block(line: string): Block | undefined {
+  block(line: string) {
     const [statement, table] = opening.exec(line) ?? []
     return statement && table ? { table, statement, rows: this.rows() } : undefined
   }
