@@ -20,10 +20,7 @@ await writeFile(
   hostsFile,
   '# own\n10.0.0.7\tinside Inside.example.com # and so on\n::7 inside\nnonsense here\n',
 )
-const look = openLookup({
-  hostsFile,
-  servers: [`127.0.0.1:${(server.address() as AddressInfo).port}`],
-})
+const look = openLookup(hostsFile, [`127.0.0.1:${(server.address() as AddressInfo).port}`])
 
 /** To names that begin with `silent` nothing, with `none` that there is none, with `four` no IPv6 address (RFC 1035, 4.1). */
 function answerTo(query: Buffer): Buffer | undefined {
