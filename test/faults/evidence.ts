@@ -5,7 +5,7 @@ import { rowAfter, rowBefore } from '../../src/log/rows.ts'
 import { readConfig } from '../../src/config.ts'
 import { openDatabase, type Sql } from '../../src/postgres/database.ts'
 import { eventFields, eventRows } from '../../src/postgres/columns.ts'
-import { readRows } from '../support/history.ts'
+import { readRows } from '../support/stored-rows.ts'
 
 export type Row = Record<string, unknown> & { id: string; eventId: string }
 

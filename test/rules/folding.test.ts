@@ -12,13 +12,14 @@ import { openClient, type Person, register } from '../support/client.ts'
 import { forFile, openTestService } from '../support/service.ts'
 import { checkRows } from '../faults/check-rows.ts'
 import type { Fact, Row } from '../faults/evidence.ts'
-import { faultsAlone, faultsIn, readRows } from '../support/history.ts'
+import { faultsAlone, faultsIn } from '../support/history.ts'
 import { readEvents, readStreams } from './history.ts'
 import { assertInTime } from './in-time.ts'
 import { live, lives } from './random-life.ts'
 import { leaveWork } from './unfinished-work.ts'
 import type { Step } from './verbs.ts'
 import { cases } from '../support/depth.ts'
+import { readRows } from '../support/stored-rows.ts'
 
 /** Lives that are tried beyond the property's own, until every event type was seen. */
 const mostMoreLives = 200

@@ -1,6 +1,7 @@
 import { isSame, type StoredEvent } from '../../src/model/events.ts'
 import type { Sql } from '../../src/postgres/database.ts'
-import { readRows, visibleIn } from '../support/history.ts'
+import { visibleIn } from '../support/history.ts'
+import { readRows } from '../support/stored-rows.ts'
 
 /** What there is, field by field, but for versions. */
 export type State = Map<string, unknown>

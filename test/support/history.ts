@@ -5,7 +5,7 @@ import { fold, nothing } from './fold.ts'
 import { arrivedWith, rowAfter, rowBefore } from '../../src/log/rows.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { eventFields, eventRows } from '../../src/postgres/columns.ts'
-import { storedRows } from './stored-rows.ts'
+import { readRows } from './stored-rows.ts'
 
 type Row = Record<string, unknown> & { id: string }
 type Fact = Omit<StoredEvent, 'before' | 'after'> & { before: Row | null; after: Row | null }
@@ -31,14 +31,6 @@ export async function faultsOf(sql: Sql): Promise<string[]> {
   return faultsIn({ events, rows: await readRows(sql), streams })
 }
 
-/** Every row of every table that events write. */
-export async function readRows<R extends Row = Row>(sql: Sql): Promise<{ entity: Entity; row: R }[]> {
-  const rows: { entity: Entity; row: R }[] = []
-  for (const entity of model.names)
-    for (const row of await storedRows<R>(sql, entity)) rows.push({ entity, row })
-  return rows
-}
-
 /**
  * Holds a log to itself and to the rows: seq goes from 1 to the version and numbers from 1 to the last one, each fact builds
  * on the one before it, and folding the facts gives exactly the rows: all of them, and those of each project alone.
@@ -52,7 +44,9 @@ export function faultsIn({ events, rows, streams }: Stored, isWhole = false): st
   const brought = new Map(events.flatMap(broughtBy).map((left) => [left.id, left]))
   const lives = [...Map.groupBy(facts, ({ entityId }) => entityId).values()]
   const followed = lives.map((life) => follow(life, brought, isWhole))
-  const ends = followed.flatMap(({ end }): [string, Row][] => (end ? [[keyOf(end), end.after!]] : []))
+  const ends = followed.flatMap(({ end }): [string, Row][] =>
+    end ? [[`${end.entity} ${end.entityId}`, end.after!]] : [],
+  )
   return [
     ...[...histories].flatMap(([projectId, history]) => gapsIn(projectId, history)),
     ...streams.flatMap((stream) => behind(stream, histories.get(stream.projectId) ?? [])),
@@ -83,14 +77,12 @@ function gapsIn(projectId: string, history: Fact[]): string[] {
 
 /** A project that stands is at the version of its last event, and its next task gets the next number. */
 function behind({ projectId, version, lastNumber }: Stored['streams'][number], history: Fact[]): string[] {
-  const last = { version: history.at(-1)?.seq ?? 0, number: numbersIn(history).at(-1) ?? 0 }
-  const wrong = version !== last.version
-  return [
-    ...(wrong ? [`project ${projectId} is at version ${version}, its last event is ${last.version}`] : []),
-    ...(lastNumber === last.number
-      ? []
-      : [`project ${projectId} gave number ${last.number} and says ${lastNumber}`]),
-  ]
+  const [last, number] = [history.at(-1)?.seq ?? 0, numbersIn(history).at(-1) ?? 0]
+  const faults: string[] = []
+  if (version !== last)
+    faults.push(`project ${projectId} is at version ${version}, its last event is ${last}`)
+  if (lastNumber !== number) faults.push(`project ${projectId} gave number ${number} and says ${lastNumber}`)
+  return faults
 }
 
 /** What came with a task: the project that it came from, and its events, may be gone. */
@@ -114,7 +106,8 @@ function follow(life: Fact[], brought: Map<string, Left>, isWhole: boolean) {
     if (!before && type !== 'task.moved_in' && !isBack) starts++
     if (before && !isSame(before, previous?.after)) faults.push(`${type} ${id} does not build on its row`)
     // Of what went with its task, its own last fact is the only word.
-    if (last && !isSame(fact.after, last.after ?? last.before, ['eventId']))
+    const went = last?.after ?? last?.before
+    if (went && !isSame(withNamesOf(went, fact.after!), went, ['eventId']))
       faults.push(`${type} ${id} came back otherwise than it went`)
     if (previous && builtUpon.has(previous.id)) faults.push(`${type} ${id} and another build on the same row`)
     if (previous) builtUpon.add(previous.id)
@@ -172,7 +165,7 @@ function compare(rows: Stored['rows'], expected: Map<string, Row>): string[] {
 /** Whether the project, task or account of a row is among these rows. */
 export function visibleIn(rows: Stored['rows']) {
   const stored = new Map(rows.map(({ entity, row }) => [`${entity} ${row.id}`, row]))
-  const isAlive = (projectId: unknown) => stored.has(`project ${projectId as string}`)
+  const isAlive = (projectId: unknown) => stored.has(`project ${String(projectId)}`)
   return (entity: string, row: Row): boolean => {
     if (entity === 'project') return true
     if (entity === 'token') return stored.has(`service_account ${row.userId as string}`)
@@ -180,8 +173,6 @@ export function visibleIn(rows: Stored['rows']) {
     return isAlive(stored.get(`task ${row.taskId as string}`)?.projectId)
   }
 }
-
-const keyOf = ({ entity, entityId }: Fact) => `${entity} ${entityId}`
 
 /** Whether two rows are the same but for these fields, whichever order their fields are in. */
 function isSame(one: Row | null | undefined, other: Row | null | undefined, but: string[] = []): boolean {
@@ -195,5 +186,9 @@ function isSame(one: Row | null | undefined, other: Row | null | undefined, but:
       : ''
   return canonical(one) === canonical(other)
 }
+
+/** A row without the fields that another one does not have: there were fewer once. */
+const withNamesOf = (other: Row, row: Row) =>
+  Object.fromEntries(Object.entries(row).filter(([name]) => name in other)) as Row
 
 const byName = ([a]: [string, unknown], [b]: [string, unknown]) => (a < b ? -1 : 1)

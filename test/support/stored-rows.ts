@@ -4,8 +4,18 @@ import { columnsOf } from '../../src/postgres/columns.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { getTableName } from 'drizzle-orm'
 
+type Row = Record<string, unknown> & { id: string }
+
+/** Every row of every table that events write. */
+export async function readRows<R extends Row = Row>(sql: Sql): Promise<{ entity: Entity; row: R }[]> {
+  const rows: { entity: Entity; row: R }[] = []
+  for (const entity of model.names)
+    for (const row of await storedRows<R>(sql, entity)) rows.push({ entity, row })
+  return rows
+}
+
 /** The rows of an entity, with the columns that events hold. Accounts and tokens of people are in no project. */
-export function storedRows<Row extends object>(sql: Sql, entity: Entity) {
+function storedRows<Row extends object>(sql: Sql, entity: Entity) {
   const { table, untold = [] } = model.entities[entity]
   const columns = columnsOf(table).filter(({ key }) => !untold.includes(key))
   const account = { service_account: sql`t.id`, token: sql`t.user_id` }[entity as 'token']
