@@ -25,8 +25,8 @@ export const commentView = view<CommentRow>({
     createdAt: Timestamp('When it was written'),
     updatedAt: Timestamp('When it was last edited'),
   }),
-  of({ id, text, authorId, taskId, createdAt, updatedAt }, person) {
-    const author = person ? { id: authorId, name: person.name } : null
-    return { id, text, authorId, author, authorRemoved: !author, taskId, createdAt, updatedAt }
+  computed: {
+    author: ({ authorId }, person) => (person ? { id: authorId, name: person.name } : null),
+    authorRemoved: (_, person) => !person,
   },
 })

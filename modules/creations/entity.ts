@@ -4,6 +4,14 @@ import { conflict } from '../../src/wire/refusals.ts'
 export const notUndone = () =>
   conflict('Changes of webhooks, service accounts and tokens cannot be undone: make the change again')
 
+/** The first slot that no row has. Where each row has another, there are never more rows than slots. */
+export function freeSlot(rows: { slot: number }[]): number {
+  const used = new Set(rows.map(({ slot }) => slot))
+  let slot = 1
+  while (used.has(slot)) slot++
+  return slot
+}
+
 /** The part of a definition that shows an integration with its creator: null once that account is deleted. */
 export const byCreator = <R extends { createdBy: string | null }>(view: View<R>) => ({
   view: {

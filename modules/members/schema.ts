@@ -28,12 +28,5 @@ export const memberView = view<MemberRow>({
     role: Role,
     createdAt: Timestamp('When the user was invited'),
   }),
-  of: ({ id, userId, projectId, role, createdAt }, user) => ({
-    id,
-    userId,
-    user: personView(user),
-    projectId,
-    role,
-    createdAt,
-  }),
+  computed: { user: (_, user) => personView(user) },
 })

@@ -34,13 +34,6 @@ export const projectView = view<ProjectRow>({
     owner: PersonView('That user; null once the account is deleted'),
     createdAt: Timestamp('When it was created'),
   }),
-  of: ({ id, name, description, ownerId, createdAt }, owner) => ({
-    id,
-    name,
-    description,
-    ownerId,
-    owner: personView(owner),
-    createdAt,
-  }),
+  computed: { owner: (_, owner) => personView(owner) },
   tag: (owner) => owner?.nameTag ?? goneTag,
 })

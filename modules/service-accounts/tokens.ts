@@ -5,6 +5,7 @@ import { toldOf } from '../../src/log/rows.ts'
 import type { Asked } from '../../src/http/secret-writes.ts'
 import type { Services } from '../../src/services.ts'
 import { confirm, unconfirmed } from '../accounts/confirm.ts'
+import { freeSlot } from '../creations/entity.ts'
 import { badExpiry, full, maxTokens, noToken } from '../tokens/limits.ts'
 import { newToken } from '../tokens/own.ts'
 import { CreateTokenBody, newTokenView, type WantedToken } from '../tokens/schema.ts'
@@ -39,9 +40,7 @@ export const createToken = command('token.create', {
     const { tokenVersion: version } = accountIn(state, accountId)
     const all = state.all('token').filter(({ userId }) => userId === accountId)
     if (all.filter(({ expiresAt }) => expiresAt > known.now).length >= maxTokens) throw full()
-    const used = new Set(all.map((token) => token.slot))
-    let slot = 1
-    while (used.has(slot)) slot++ // expired tokens keep their slots until a worker deletes them
+    const slot = freeSlot(all) // expired tokens keep their slots until a worker deletes them
     const told = { id, name, expiresAt, createdAt, userId: accountId, createdBy: known.caller.userId }
     const texts = { scopes: scopes.join(' '), projects: projects?.join(' ') ?? null }
     const change = appeared(state, known, 'token.created', { ...told, ...texts })

@@ -2,7 +2,7 @@ import { Forbidden } from '../../src/outbound/destination.ts'
 import { newSecret } from '../../src/outbound/signature.ts'
 import { requireKept } from '../../src/reads/kept.ts'
 import type { Services } from '../../src/services.ts'
-import { badUrl } from './rows.ts'
+import { badUrl } from './commands.ts'
 
 /** How long a name may take to be found, before it is asked for at the first delivery. */
 const resolveMs = 2_000

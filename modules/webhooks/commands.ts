@@ -1,19 +1,11 @@
-import type { StoredRows } from '../../src/model/entities.ts'
-import { command, inProject } from '../../src/commands/command.ts'
-import { appeared, differing, removed } from '../../src/model/events.ts'
+import type { ProjectState } from '../../src/actor/state.ts'
+import { command, inProject, type Known } from '../../src/commands/command.ts'
 import { toldOf } from '../../src/log/rows.ts'
-import {
-  anew,
-  answered,
-  atOnce,
-  badUrl,
-  change,
-  full,
-  needs,
-  noWebhook,
-  ofAdmins,
-  webhookIn,
-} from './rows.ts'
+import type { StoredRows } from '../../src/model/entities.ts'
+import { appeared, differing, removed, updated } from '../../src/model/events.ts'
+import { requireMatch } from '../../src/wire/if-match.ts'
+import { badRequest, conflict, notFound } from '../../src/wire/refusals.ts'
+import { freeSlot } from '../creations/entity.ts'
 import {
   CreateWebhook,
   DisableWebhook,
@@ -21,13 +13,50 @@ import {
   sealedWebhookView,
   UpdateWebhook,
   UpdateWebhookBody,
+  type Webhook,
   WebhookId,
   webhookView,
 } from './schema.ts'
 
+type Row = StoredRows['webhook']
+
+export const noWebhook = () => notFound('Webhook')
+const full = (most: number) => conflict(`A project has at most ${most} webhooks`)
+export const unreadable = () => conflict('The secret cannot be read any more: rotate it')
+export const badUrl = (wants: string) => badRequest(`url ${wants}`)
+
+const needs = () => ({ integrations: [{ webhooks: true as const }] })
+export const ofAdmins = { at: inProject(), least: 'ADMIN', needs, keepsAnswer: true, isSecret: true } as const
+
 const textOf = (types: string[] | null) => types && [...new Set(types)].join(' ')
 /** How long the previous secret signs too. */
 const formerMs = 24 * 3_600_000
+
+/** Assembles the next delivery again. */
+export const anew = { deliveryId: null, head: null }
+/** Delivers at once, and forgets failures. */
+export const atOnce = { failures: 0, failingSince: null, nextAt: null }
+
+/** @throws Refusal 404, and 412 for another If-Match */
+export function webhookIn(state: ProjectState, known: Known, webhookId: string): Row {
+  const row = state.row('webhook', webhookId)
+  if (!row) throw noWebhook()
+  requireMatch(known, answered(known, row))
+  return row
+}
+
+function answered({ caller }: Known, row: Row): Webhook & { eventId: string } {
+  const isThere = row.hasCreator || row.createdBy === caller.userId
+  return { ...row, createdBy: isThere ? row.createdBy : null, eventId: `${row.id}-${row.revision}` }
+}
+
+/** @param changed the names of the changed fields in the API */
+export function change(state: ProjectState, known: Known, row: Row, fields: Partial<Row>, changed: string[]) {
+  const next = { ...row, ...fields, revision: row.revision + 1 }
+  const event = updated(state, known, 'webhook.updated', toldOf('webhook', row), toldOf('webhook', next))
+  const after = { ...event.after, changed }
+  return { changes: [{ ...event, after, untold: fields }], answer: answered(known, next) }
+}
 
 export const createWebhook = command('webhook.create', {
   ...ofAdmins,
@@ -39,29 +68,16 @@ export const createWebhook = command('webhook.create', {
     const all = state.all('webhook')
     const { projectWebhooks } = known.limits
     if (all.length >= projectWebhooks) throw full(projectWebhooks)
-    const used = new Set(all.map((row) => row.slot))
-    let slot = 1
-    while (used.has(slot)) slot++
-    const told = {
-      ...{ id: known.newId(), projectId: state.projectId, revision: 1, types: textOf(types), maxEvents },
-      ...{ createdBy: known.caller.userId, createdAt: known.now },
-      ...{ disabledAt: enabled ? null : known.now, disabledReason: null },
+    const row = {
+      ...{ id: known.newId(), projectId: state.projectId, slot: freeSlot(all), revision: 1 },
+      ...{ url, types: textOf(types), maxEvents, secret, formerSecret: null, formerUntil: null },
+      ...{ createdBy: known.caller.userId, createdAt: known.now, eventId: null },
+      ...{ disabledAt: enabled ? null : known.now, disabledReason: null, leaseBy: null, leaseUntil: null },
+      ...{ ...anew, ...atOnce, cursor: state.version + 1 }, // it begins after its own creation
     }
-    const untold = {
-      ...{ slot, url, secret, formerSecret: null, formerUntil: null, failures: 0, failingSince: null },
-      // It begins after its own creation.
-      ...{
-        cursor: state.version + 1,
-        deliveryId: null,
-        head: null,
-        nextAt: null,
-        leaseBy: null,
-        leaseUntil: null,
-      },
-    }
-    const change = appeared(state, known, 'webhook.created', told)
-    const answer = answered(known, { ...change.after, ...untold })
-    return { changes: [{ ...change, untold }], answer }
+    const created = appeared(state, known, 'webhook.created', toldOf('webhook', row))
+    const { eventId: _, ...untold } = row
+    return { changes: [{ ...created, untold }], answer: answered(known, row) }
   },
   shows: sealedWebhookView,
   status: 201,
@@ -76,23 +92,19 @@ export const updateWebhook = command('webhook.update', {
   body: UpdateWebhookBody,
   decide(state, known, { webhookId, url, types, maxEvents, enabled }) {
     const row = webhookIn(state, known, webhookId)
-    const isEnabled = row.disabledAt === null
-    const told: Partial<StoredRows['webhook']> = { types: types && textOf(types), maxEvents }
-    if (enabled !== undefined && enabled !== isEnabled)
-      Object.assign(told, { disabledAt: enabled ? null : known.now, disabledReason: null })
-    const { disabledAt, ...shown } = differing(row, { url, ...told }) ?? {}
+    const isSwitched = enabled !== undefined && enabled === (row.disabledAt !== null)
     const isTriedAgain = enabled === true && (row.failures > 0 || row.nextAt !== null)
-    const changed = Object.keys(shown).filter((name) => name !== 'disabledReason')
-    if (disabledAt !== undefined || isTriedAgain) changed.push('enabled')
+    const shown = differing<Partial<Row>>(row, { url, types: types && textOf(types), maxEvents }) ?? {}
+    const changed = Object.keys(shown)
+    if (isSwitched || isTriedAgain) changed.push('enabled')
     if (changed.length === 0) return { changes: [], answer: answered(known, row) }
-    const { url: newUrl, ...fields } = shown
-    const untold = {
-      ...(newUrl !== undefined && { url: newUrl }),
+    const fields = {
+      ...shown,
+      ...(isSwitched && { disabledAt: enabled ? null : known.now, disabledReason: null }),
       ...(('types' in shown || 'maxEvents' in shown) && anew),
-      ...((enabled === true || newUrl !== undefined) && atOnce),
+      ...((enabled === true || 'url' in shown) && atOnce),
     }
-    const wanted = { ...fields, ...(disabledAt !== undefined && { disabledAt }) }
-    return change(state, known, row, { told: wanted, untold, changed })
+    return change(state, known, row, fields, changed)
   },
   shows: webhookView,
   refuses: [badUrl('must begin with https://'), noWebhook()],
@@ -108,8 +120,7 @@ export const rotateWebhook = command('webhook.rotate', {
   decide(state, known, { webhookId, secret }) {
     const row = webhookIn(state, known, webhookId)
     const formerUntil = new Date(Date.parse(known.now) + formerMs).toISOString()
-    const untold = { secret, formerSecret: row.secret, formerUntil }
-    return change(state, known, row, { untold, changed: ['secret'] })
+    return change(state, known, row, { secret, formerSecret: row.secret, formerUntil }, ['secret'])
   },
   shows: sealedWebhookView,
   refuses: [noWebhook()],
@@ -138,16 +149,10 @@ export const disableWebhook = command('webhook.disable', {
   needs,
   decide(state, known, { webhookId, revision, reason }) {
     const row = state.row('webhook', webhookId)
-    if (
-      !state.project ||
-      !row ||
-      row.disabledAt !== null ||
-      (revision !== undefined && row.revision !== revision)
-    )
-      return { changes: [], answer: undefined }
-    const told = { disabledAt: known.now, disabledReason: reason }
-    const { changes } = change(state, known, row, { told, untold: { nextAt: null }, changed: ['enabled'] })
-    return { changes, answer: undefined }
+    const isCurrent = row?.disabledAt === null && row.revision === (revision ?? row.revision)
+    if (!state.project || !isCurrent) return { changes: [], answer: undefined }
+    const fields = { disabledAt: known.now, disabledReason: reason, nextAt: null }
+    return { ...change(state, known, row, fields, ['enabled']), answer: undefined }
   },
   says: 'Webhook disabled',
 })

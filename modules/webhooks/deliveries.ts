@@ -57,5 +57,4 @@ export const deliveryView = view<DeliveryRow>({
       examples: [87],
     }),
   }),
-  of: ({ id, ...row }) => ({ id, ...row }),
 })

@@ -7,7 +7,7 @@ import { Input } from '../../src/schema/input.ts'
 import type { Services } from '../../src/services.ts'
 import { digested, etagOf, tagged } from '../../src/wire/answers.ts'
 import { deliveriesOf, deliveryView } from './deliveries.ts'
-import { noWebhook } from './rows.ts'
+import { noWebhook } from './commands.ts'
 import { type Webhook, webhookView } from './schema.ts'
 
 const columns = (sql: Sql) => sql`

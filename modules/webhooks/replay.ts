@@ -1,7 +1,7 @@
 import { command } from '../../src/commands/command.ts'
 import { gone } from '../../src/reads/kept.ts'
 import { ahead } from '../events/parameters.ts'
-import { anew, atOnce, change, noWebhook, ofAdmins, webhookIn } from './rows.ts'
+import { anew, atOnce, change, noWebhook, ofAdmins, webhookIn } from './commands.ts'
 import { ReplayWebhook, webhookView } from './schema.ts'
 
 export const replayWebhook = command('webhook.replay', {
@@ -12,7 +12,7 @@ export const replayWebhook = command('webhook.replay', {
   decide(state, known, { webhookId, after }) {
     if (after > state.version) throw ahead()
     const row = webhookIn(state, known, webhookId)
-    return change(state, known, row, { untold: { cursor: after, ...anew, ...atOnce }, changed: ['cursor'] })
+    return change(state, known, row, { cursor: after, ...anew, ...atOnce }, ['cursor'])
   },
   shows: webhookView,
   refuses: [ahead(), gone(17), noWebhook()],

@@ -82,17 +82,11 @@ const progressOf = ({ cursor, failures, nextAt, createdBy }: Webhook): string =>
 export const webhookView = view<Webhook>({
   name: 'Webhook',
   schema: Type.Object({ id, ...shown }),
-  of: ({ id, projectId, url, types, maxEvents, createdBy, createdAt, cursor, failures, ...row }) => ({
-    ...{ id, projectId, url, types: types?.split(' ') ?? null, maxEvents, enabled: row.disabledAt === null },
-    ...{
-      disabledReason: row.disabledReason,
-      cursor,
-      failures,
-      nextAttemptAt: row.nextAt,
-      createdBy,
-      createdAt,
-    },
-  }),
+  computed: {
+    types: ({ types }) => types?.split(' ') ?? null,
+    enabled: ({ disabledAt }) => disabledAt === null,
+    nextAttemptAt: ({ nextAt }) => nextAt,
+  },
   tag: (_, row) => (row ? progressOf(row) : ''),
 })
 

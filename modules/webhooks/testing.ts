@@ -8,7 +8,7 @@ import type { Services } from '../../src/services.ts'
 import { note } from '../accounts/queries.ts'
 import { deliveryColumns, deliveryRow, deliveryView } from './deliveries.ts'
 import { webhookAt } from './reads.ts'
-import { noWebhook, unreadable } from './rows.ts'
+import { noWebhook, unreadable } from './commands.ts'
 import { type Webhook, WebhookId } from './schema.ts'
 import { send, testMessage, UnreadableSecret } from './send.ts'
 

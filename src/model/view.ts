@@ -13,17 +13,25 @@ export interface View<Row = unknown> {
   untagged?: boolean
 }
 
-type Definition<Row> = Omit<View<Row>, 'of'> & Partial<Pick<View<Row>, 'of'>>
+interface Definition<Row> extends Omit<View<Row>, 'of'> {
+  of?: View<Row>['of']
+  /** The fields of the schema that the row does not have. */
+  computed?: Record<string, (row: Row, person?: Person) => unknown>
+}
 
-/** Defines a view. Without `of` it shows the fields of the row that its schema names. */
-export const view = <Row>({ of, ...definition }: Definition<Row>): View<Row> => ({
+/** Defines a view. Without `of` it shows the fields that its schema names: those of the row, and those that are computed. */
+export const view = <Row>({ of, computed = {}, ...definition }: Definition<Row>): View<Row> => ({
   ...definition,
   schema: named(definition.name, definition.schema),
-  of: of ?? fieldsOf(Object.keys(definition.schema.properties)),
+  of: of ?? fieldsOf(Object.keys(definition.schema.properties), computed),
 })
 
-const fieldsOf = (names: string[]) => (row: unknown) => {
-  const shown: Record<string, unknown> = {}
-  for (const name of names) shown[name] = (row as Record<string, unknown>)[name]
-  return shown
+function fieldsOf<Row>(names: string[], computed: NonNullable<Definition<Row>['computed']>): View<Row>['of'] {
+  const parts = names.map((name) => ({ name, compute: computed[name] }))
+  return (row, person) => {
+    const shown: Record<string, unknown> = {}
+    for (const { name, compute } of parts)
+      shown[name] = compute ? compute(row, person) : (row as Record<string, unknown>)[name]
+    return shown
+  }
 }
