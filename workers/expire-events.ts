@@ -2,14 +2,12 @@ import type { Sql } from '../src/postgres/database.ts'
 import { nilId } from '../src/ids.ts'
 import { type Pace, perPage } from './pace.ts'
 
-/** Projects whose oldest event is looked at in one statement. */
 const lookRows = 5_000
 
 /**
- * Recurring: removes events older than `days` from the logs of the next projects by their ids, from each one's first on.
- * Rows need none of them: each holds all that it says, and an order is looked for among the newest (see landed.ts). The
- * newest of a project stays in any case: it made the version. An event whose time is still to come, from a clock that was
- * ahead, is as old as the next one whose time has come. Answers where it stopped; undefined at the end.
+ * Recurring: deletes the events older than `days` of the next projects, from the first on, but never the newest of a project:
+ * it made the version. An event with a time in the future, from a clock that was ahead, counts as old as the next one
+ * without. Returns the last project; undefined at the end.
  */
 export async function expireEvents(
   sql: Sql,
@@ -24,7 +22,7 @@ export async function expireEvents(
   return last
 }
 
-/** Of the next projects those that have something to remove, and where to look on. */
+/** The next projects with old events. */
 async function lookForOld(sql: Sql, days: number, after: string) {
   const [page] = await sql<{ rows: number; last: string | null; old: string | null }[]>`
     with page as materialized (
@@ -44,12 +42,12 @@ const isAhead = (sql: Sql) => sql`e.at > now()`
 interface Removal {
   projectId: string
   days: number
-  /** The last seq that is removed already: so the dead rows up to it are not passed again. */
+  /** The last deleted seq: the dead rows up to it are not read again. */
   removed: number
   rows: number
 }
 
-/** Removes the next events up to the first that stays. Answers the last of them when there may be more. */
+/** Deletes the next events up to the first that stays. Returns the last seq when there may be more. */
 async function removeOldest(
   sql: Sql,
   { projectId, days, removed, rows }: Removal,

@@ -21,10 +21,9 @@ import { openSendMail } from './mail/send-mail.ts'
 import { followForWebhooks } from './webhooks/follow.ts'
 import { resealSecrets } from './webhooks/reseal.ts'
 
-/** Rows that a look over a whole table takes in one slice. */
 const lookRows = 5_000
 
-/** Starts the worker side of a process; answers how to stop it: jobs under way are finished or given back. */
+/** Starts the worker side of a process. Returns how to stop it: jobs in progress are finished or given back. */
 export function startWorkers(services: Services): () => Promise<void> {
   const { config, log, jobs } = services
   const sql = services.database.chores

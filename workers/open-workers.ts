@@ -3,11 +3,11 @@ import type { Log } from '../src/log.ts'
 import { within } from '../src/within.ts'
 import { disconnect, type RedisClient } from '../src/redis/connections.ts'
 
-/** How long Redis may take to answer a worker that leaves. */
+/** How long Redis may take to answer a worker that closes. */
 const goodbyeMs = 300
 const stepMs = 50
 
-/** Opens workers on one connection, and closes them: none takes a job any more, those under way are finished. */
+/** Opens workers on one connection; closed, they finish the jobs in progress and take no other. */
 export function openWorkers(connection: RedisClient, log: Log) {
   const workers: { close(): Promise<void> }[] = []
   const underWay = new Set<Promise<unknown>>()
@@ -28,7 +28,7 @@ export function openWorkers(connection: RedisClient, log: Log) {
       workers.push(worker)
     },
 
-    /** BullMQ would wait for Redis, however long it is away: then there is nobody to give a job back to. */
+    /** BullMQ alone would wait for Redis, however long it is away. */
     async close(): Promise<void> {
       let isClosed = false
       const closed = Promise.allSettled(workers.map((worker) => worker.close())).then(() => (isClosed = true))

@@ -1,20 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../src/config.ts'
 
-/** How politely a long job works. */
 export interface Pace {
   /** Rows in one statement, at most. */
   batchRows: number
-  /** Rest between statements, at least; never less than the statement took, to leave others half the database. */
+  /** The least rest between statements; a statement that took longer is followed by as long a rest. */
   pauseMs: number
-  /** True when the job has had its slice: it ends between two pages, and goes on where it stopped in its next one. */
+  /** True when the slice of the job ends: between two pages. */
   isOver?(): boolean
 }
 
-/** A job has had its slice and is not done. */
+/** The slice ended before the job. */
 export class SliceOver extends Error {}
 
-/** The pace of a job whose slice begins now. */
 export function beginSlice(config: Config, isStopping: () => boolean): Pace {
   const end = performance.now() + config.jobSliceMs
   return {
@@ -24,11 +22,11 @@ export function beginSlice(config: Config, isStopping: () => boolean): Pace {
   }
 }
 
-/** Works off what is found, so many rows at once: `work` answers how many there were, and fewer are the last. */
+/** Repeats `work` until it returns fewer rows than a page has. */
 export const untilFewer = (pace: Pace, work: () => Promise<number>): Promise<void> =>
   perPage(pace, true, async () => (await work()) === pace.batchRows || undefined)
 
-/** Works page by page: `work` gets the last key and answers its own, or undefined at the end. */
+/** Repeats `work`, which takes the last key and returns the next one, or undefined at the end. */
 export async function perPage<K>(
   pace: Pace,
   start: K,

@@ -5,7 +5,7 @@ import type { React } from '../src/log/rule.ts'
 type Reaction = (event: StoredEvent) => { name: JobName; data: Record<string, string> }
 export type JobName = 'purge-project' | 'purge-task' | 'unassign-member' | 'close-account' | 'send-mail'
 
-/** Event → job: what happens later, and because of what. */
+/** The jobs that events cause. */
 const reactions: Partial<Record<EventType, Reaction>> = {
   'project.deleted': ({ projectId }) => ({ name: 'purge-project', data: { projectId } }),
   'task.deleted': ({ entityId, id }) => ({ name: 'purge-task', data: { taskId: entityId, eventId: id } }),
@@ -15,7 +15,6 @@ const reactions: Partial<Record<EventType, Reaction>> = {
   },
 }
 
-/** The jobs that a committed fact asks for; they are stored with it. */
 export const react: React = (event) => {
   const reaction = reactions[event.type]
   return reaction ? [reaction(event)] : []

@@ -5,12 +5,12 @@ import type { Jobs } from '../src/jobs/queue.ts'
 import { outbox } from '../drizzle/schema/jobs.ts'
 import { known } from '../src/postgres/columns.ts'
 
-// A page is handed over within the time that Redis has for an answer; a sweep looks at 10,000 rows.
+// Redis answers for one page within its time limit.
 const bounds = { pageRows: 200, pages: 50 }
 
 /**
- * Opens the sweep: each call looks at the next pages of the outbox, from the start again after the end, and hands
- * over what the queue does not hold: what a crash or a Redis outage left. Answers how many those were.
+ * Opens the sweep: each call reads the next pages of the outbox, from the start again after the end, and queues the jobs that
+ * a crash or an outage of Redis lost. Returns how many.
  */
 export function openSweep(sql: Sql, jobs: Jobs, { pageRows, pages } = bounds): () => Promise<number> {
   const start: Pick<OutboxRow, 'createdAt' | 'id'> = { createdAt: '-infinity', id: nilId }

@@ -8,19 +8,16 @@ export const users = pgTable(
     id: uuid('id').primaryKey(),
     name: text('name').notNull(),
     email: text('email').notNull().unique(),
-    /** Null until the owner of the address has confirmed it. */
     emailVerifiedAt: instant('email_verified_at'),
     /** Null for a service account. */
     passwordHash: text('password_hash'),
-    /** Every token names the version it was made at; raising it revokes them all. */
+    /** Tokens of an earlier version are revoked. */
     tokenVersion: integer('token_version').notNull().default(0),
-    /** The change that gave it the name it has, unless that is its first: ETags of what shows the name say so. */
+    /** The last change of the name; null for the first name. ETags of rows that show the name contain it. */
     renamedBy: uuid('renamed_by'),
-    /** The project that a service account is of, and goes with. */
+    // Of a service account. Null where releases before did not store them.
     projectId: uuid('project_id'),
-    /** The account that created a service account; null where that is not known. */
     createdBy: uuid('created_by'),
-    /** The last event of a service account, unless it is from before there were such events. */
     eventId: uuid('event_id'),
     createdAt: instant('created_at').notNull(),
   },
@@ -31,26 +28,24 @@ export const users = pgTable(
   ],
 )
 
-/** Tokens that programs send: only the digest of each is kept. One holds as long as its account's token version stays. */
+/** A token holds as long as its version is that of its account. */
 export const apiTokens = pgTable(
   'api_tokens',
   {
     id: uuid('id').primaryKey(),
     userId: uuid('user_id').notNull(),
     version: integer('version').notNull(),
-    /** Of an account's tokens at a version each has another, so that there are no more than slots. */
+    /** Each token of an account and a version has another slot: so their number is bounded. */
     slot: integer('slot').notNull(),
     /** SHA-256, as 64 hexadecimal digits. */
     digest: text('digest').notNull().unique(),
     name: text('name').notNull(),
-    /** With blanks between. */
+    /** Separated by blanks, as the ids of the projects that the token is bound to. */
     scopes: text('scopes').notNull(),
-    /** The ids of the only projects that there are for it, with blanks between; null for all of its account's. */
     projects: text('projects'),
     expiresAt: instant('expires_at').notNull(),
-    /** Null where that is not known. */
+    // Null where releases before did not store them.
     createdBy: uuid('created_by'),
-    /** The last event of a service account's token, unless it is from before there were such events. */
     eventId: uuid('event_id'),
     createdAt: instant('created_at').notNull(),
     lastUsedAt: instant('last_used_at'),
@@ -58,20 +53,20 @@ export const apiTokens = pgTable(
   (t) => [unique('api_tokens_slot').on(t.userId, t.version, t.slot), index('api_tokens_age').on(t.expiresAt)],
 )
 
-/** One row: the last change of any name, or end of an account. They change what projects show, and not their versions. */
+/** One row: the last change of any name, or deletion of an account. Answers of projects change with it, their versions do not. */
 export const people = pgTable('people', {
   one: boolean('one').primaryKey().default(true),
   changeId: uuid('change_id').notNull(),
 })
 
-/** Tokens given back before their time; a row may go once its token would have expired anyway. */
+/** Sign-in tokens that were revoked; a row is deleted once its token has expired. */
 export const revokedTokens = pgTable(
   'revoked_tokens',
   { jti: uuid('jti').primaryKey(), expiresAt: instant('expires_at').notNull() },
   (t) => [index('revoked_tokens_age').on(t.expiresAt)],
 )
 
-/** The purpose and the expiry of a mail's token. No column holds the token: it is computed from the id and the service's secret. */
+/** The tokens of mails. No column holds a token: it is computed from the id and the service's secret. */
 export const mailTokens = pgTable(
   'mail_tokens',
   {
@@ -79,9 +74,8 @@ export const mailTokens = pgTable(
     id: uuid('id').primaryKey(),
     userId: uuid('user_id').notNull(),
     purpose: text('purpose').$type<'verify' | 'reset'>().notNull(),
-    /** The address that the mail was sent to. */
     email: text('email').notNull(),
-    /** The account's token version at that time: a token for another version has expired. */
+    /** The account's token version at that time. */
     version: integer('version').notNull(),
     expiresAt: instant('expires_at').notNull(),
     usedAt: instant('used_at'),

@@ -1,7 +1,7 @@
 import { index, integer, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
 import { instant } from '../columns.ts'
 
-/** The answers given under Idempotency-Key, committed with what they tell. */
+/** The answers under Idempotency-Keys, committed with their writes. */
 export const idempotencyKeys = pgTable(
   'idempotency_keys',
   {

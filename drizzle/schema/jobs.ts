@@ -2,15 +2,11 @@ import { sql } from 'drizzle-orm'
 import { index, integer, jsonb, pgTable, text, uuid } from 'drizzle-orm/pg-core'
 import { instant } from '../columns.ts'
 
-/** Not parked because it failed too often. */
-const isWanted = sql`parked_at is null`
-
-/** Work that a commit owes. A row leaves only when its job is done, so no crash, no Redis and no failure can lose it. */
+/** Jobs of commits. A row is deleted only when its job is done: no crash, and no loss of Redis, can lose it. */
 export const outbox = pgTable(
   'outbox',
   {
     id: uuid('id').primaryKey(),
-    /** None when the work is about an account. */
     projectId: uuid('project_id'),
     name: text('name').notNull(),
     data: jsonb('data').$type<Record<string, string>>().notNull(),
@@ -19,5 +15,9 @@ export const outbox = pgTable(
     error: text('error'), // of the last attempt
     parkedAt: instant('parked_at'),
   },
-  (t) => [index('outbox_due').on(t.createdAt, t.id).where(isWanted)],
+  (t) => [
+    index('outbox_due')
+      .on(t.createdAt, t.id)
+      .where(sql`parked_at is null`),
+  ],
 )

@@ -3,8 +3,8 @@ import { bigint, index, integer, jsonb, pgTable, primaryKey, text, uuid } from '
 import { instant } from '../columns.ts'
 
 /**
- * One row per project: the version every commit compares and swaps with the event that made it (after a restore, another
- * one may have the same number), and the highest task number given.
+ * The version of each project, which every commit compares and swaps, with its event: after a failover, another event may have
+ * the same number.
  */
 export const streams = pgTable('streams', {
   projectId: uuid('project_id').primaryKey(),
@@ -13,20 +13,17 @@ export const streams = pgTable('streams', {
   lastEventId: uuid('last_event_id').notNull().default('00000000-0000-0000-0000-000000000000'),
 })
 
-/**
- * Projects that are gone for good. Their ids stay taken: what was left undone when they went, or is remembered of them, is
- * never taken for another one's.
- */
+/** Projects whose rows are deleted. Their ids stay taken, so that no job or cache mistakes another project for them. */
 export const goneProjects = pgTable('gone_projects', { projectId: uuid('project_id').primaryKey() })
 
 /** The entities whose events other indexes find. */
 const indexed = ['project', 'member', 'task', 'subtask', 'comment', 'webhook', 'service_account', 'token']
 
-/** Whether an event is of another entity: the condition of the index `events_entity`, word for word. */
+/** True for an event of another entity: the condition of the index `events_entity`, word for word. */
 export const isOfLaterEntity = (alias = '') =>
   `${alias && `${alias}.`}entity not in (${indexed.map((name) => `'${name}'`).join(', ')})`
 
-/** The history: what each commit changed, with the row before and after. Folding it gives the rows above. */
+/** The log: the rows of each change before and after it. */
 export const events = pgTable(
   'events',
   {
@@ -40,36 +37,30 @@ export const events = pgTable(
     at: instant('at').notNull(),
     before: jsonb('before'),
     after: jsonb('after'),
-    /** Both of a webhook, service account or token. Their own columns are null: the release before knows no such rows. */
+    /** Both of a webhook, service account or token, whose own columns are null for older releases. */
     told: jsonb('told').$type<{ before: unknown; after: unknown }>(),
-    /** The task that it is about, if it is about one. */
     taskId: uuid('task_id'),
-    /** What many commands did that were committed as one: the seq of the first event of it. */
+    /** The seq of the first event that was committed with it by one batch. */
     batch: bigint('batch', { mode: 'number' }),
-    /** The seq of the event in this project that it takes back. */
+    /** The seq of the event that it undoes. */
     undoes: bigint('undoes', { mode: 'number' }),
   },
   (t) => [
     primaryKey({ columns: [t.projectId, t.seq] }),
-    // Ids of events grow along a task's way through projects, as seqs do not.
+    // Ids of events grow through all projects of a task, seqs do not.
     index('events_task')
       .on(t.taskId, t.id)
       .where(sql`task_id is not null`),
-    // Whether the id of a subtask or comment was ever given.
     index('events_made')
       .on(t.entityId)
       .where(sql`entity in ('subtask', 'comment') and before is null`),
-    // Whether the id of a row was ever given, and its last deletion.
     index('events_entity').on(t.entityId, t.seq).where(sql.raw(isOfLaterEntity())),
-    // Which projects a task came through.
     index('events_left')
       .on(t.taskId, t.projectId)
       .where(sql`type = 'task.moved_out'`),
-    // Whether a member who was removed came back, and was removed again.
     index('events_removed')
       .on(t.projectId, t.entityId, t.seq)
       .where(sql`type = 'member.removed'`),
-    // What the removal of a member took from them.
     index('events_unassigned')
       .on(t.projectId, sql`(before ->> 'assigneeId')`, t.seq)
       .where(sql`type = 'task.unassigned'`),

@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import { index, integer, pgTable, text, uuid } from 'drizzle-orm/pg-core'
 import { eventId, instant } from '../columns.ts'
 
-/** Tasks without a due date come after all that have one. Queries must say it in these very words. */
+/** Tasks without a due date come last. Queries must use the same expression. */
 const byDueDate = sql`coalesce(due_date, 'infinity')`
 
 export const tasks = pgTable(

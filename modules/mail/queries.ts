@@ -1,16 +1,8 @@
 import type { Kept } from '../../src/commit/idempotency.ts'
-import { owe, type OwedJob, type Purpose } from '../../src/jobs/queue.ts'
+import type { Purpose } from '../../src/jobs/queue.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { certainly, patiently } from '../../src/postgres/errors.ts'
 import { endTokens, note } from '../accounts/queries.ts'
-
-/** Owes a mail, and stores the answer under its Idempotency-Key. */
-export async function oweMail(sql: Sql, job: OwedJob, kept?: Kept): Promise<void> {
-  const insert = () => sql`
-    with done as (select), owed as (${owe(sql, job)}), noted as (${note(sql, kept)})
-    select`
-  await certainly(insert, () => sql`select from outbox where id = ${job.id}`)
-}
 
 /** A token holds until it is used or expires, for the account, the address and the password that it was made for. */
 const isGood = (sql: Sql, id: string, purpose: Purpose) => sql`

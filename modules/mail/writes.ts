@@ -2,13 +2,14 @@ import { accountCommand, type Keep, type Signed, type Stranger } from '../../src
 import { Input } from '../../src/schema/input.ts'
 import { openBodyBytes, tooLarge } from '../../src/http/json-body.ts'
 import { tooCommon } from '../../src/identity/new-passwords.ts'
-import { mailJob, type OwedJob } from '../../src/jobs/queue.ts'
+import { mailJob, type OwedJob, owe } from '../../src/jobs/queue.ts'
+import { certainly } from '../../src/postgres/errors.ts'
 import { Email, normalEmail, Words } from '../../src/schema/text.ts'
 import type { Services } from '../../src/services.ts'
 import { badRequest, badToken, conflict } from '../../src/wire/refusals.ts'
-import { accountById } from '../accounts/queries.ts'
+import { accountById, note } from '../accounts/queries.ts'
 import { Password } from '../accounts/user.ts'
-import { holderOfReset, oweMail, resetPassword, verifyEmail } from './queries.ts'
+import { holderOfReset, resetPassword, verifyEmail } from './queries.ts'
 
 const noMail = () => conflict('This service sends no mail: its operator has not set SMTP_URL')
 const isVerified = () => conflict('This email address is verified already')
@@ -103,7 +104,11 @@ export const forgot = (services: Services) =>
 /** @throws Refusal 429 when the address has had enough mails in this hour */
 async function sendMail({ database, jobs, limits }: Services, email: string, job: OwedJob, keep: Keep<void>) {
   await limits.mail(email)
-  await oweMail(database.chores, job, keep())
+  const sql = database.chores
+  const insert = () => sql`
+    with done as (select), owed as (${owe(sql, job)}), noted as (${note(sql, keep())})
+    select`
+  await certainly(insert, () => sql`select from outbox where id = ${job.id}`)
   void jobs.handOver([job])
 }
 

@@ -20,7 +20,6 @@ const serviceAccountsOf = (sql: Sql, projectId: string, page: Page) => sql<Servi
   from users u join members m on m.project_id = u.project_id and m.user_id = u.id
   where u.project_id = ${projectId} and u.id > ${startOf(page)} order by u.id limit ${page.limit + 1}`
 
-/** What may be asked of service accounts. */
 export function serviceAccountReads({ database: { reads: sql }, findRole, serve }: Services) {
   const list: Query = {
     about: 'Oldest first. They are among the members too.',

@@ -1,17 +1,13 @@
 import { createHmac } from 'node:crypto'
 import type { Source } from './fair-queue.ts'
-import { keysFor } from './keys.ts'
+import { keysFor } from './sealed.ts'
 import type { Passwords } from './passwords.ts'
-
-type Guess = (isRight: () => Promise<boolean>) => Promise<boolean>
-
-const slow = '$argon2'
 
 export type Fingerprints = ReturnType<typeof openFingerprints>
 
 /**
- * What is stored of a request to compare its repeat with. Of a body with a password that is argon2id, as expensive to
- * guess as the password's own hash; of any other HMAC-SHA-256 with a key that the database does not have.
+ * Stored of a request to compare its repeat with: argon2id of a body with a password, as expensive to guess as the password's
+ * own hash; HMAC-SHA-256 of any other body.
  */
 export function openFingerprints(secrets: string[], passwords: Passwords) {
   const keys = keysFor(secrets, 'fingerprint')
@@ -24,19 +20,18 @@ export function openFingerprints(secrets: string[], passwords: Passwords) {
       return keyed(digest, keys[0])
     },
 
-    /** Releases before stored argon2id for every body. `guess` limits how often a digest is compared with one. */
-    async isSame(
-      digest: string,
-      stored: string,
-      { guess, ...by }: Source & { guess: Guess },
-    ): Promise<boolean> {
-      if (stored.startsWith(slow)) return guess(() => passwords.matches(digest, stored, by))
+    /** Earlier releases stored argon2id for every body. `guess` limits how often a digest is compared with one. */
+    async isSame(digest: string, stored: string, { guess, ...by }: Guesser): Promise<boolean> {
+      if (stored.startsWith('$argon2')) return guess(() => passwords.matches(digest, stored, by))
       return keys.some((key) => keyed(digest, key) === stored)
     },
   }
 }
 
-/** The names by which bodies hold one. */
+interface Guesser extends Source {
+  guess(isRight: () => Promise<boolean>): Promise<boolean>
+}
+
 const passwordFields = ['password', 'currentPassword']
 
 const holdsPassword = (body: unknown): boolean =>

@@ -12,7 +12,6 @@ import { Authenticate } from './sessions.ts'
 import { openTokens } from './tokens.ts'
 import { openNoteUse } from './token-sessions.ts'
 
-/** Who somebody is. */
 export function openIdentity(config: Config, { chores, reads }: Database, counts: Counts) {
   const secrets = secretsIn(config.jwtSecret)
   const tokens = openTokens(secrets, config.jwtExpirationSeconds, () => clockOf(chores))

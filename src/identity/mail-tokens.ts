@@ -1,28 +1,23 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { keysFor } from './keys.ts'
+import { keysFor } from './sealed.ts'
 
 const idBytes = 16
 const macBytes = 16
 
-export type MailTokens = ReturnType<typeof openMailTokens>
-
-/**
- * Makes and reads the tokens that mails carry: an id and 128 bits of its HMAC-SHA-256, in base64url 43 characters. What
- * an id is good for is a row in mail_tokens; no column has the token.
- */
+/** The tokens of mails: the id of a row in mail_tokens and 128 bits of its HMAC-SHA-256, 43 characters. */
 export function openMailTokens(secrets: string[]) {
   const keys = keysFor(secrets, 'mail token')
   const macOf = (key: Buffer, id: Buffer) =>
     createHmac('sha256', key).update(id).digest().subarray(0, macBytes)
 
   return {
-    /** The token for this id: the same one each time, so that a mail that is sent again carries it again. */
+    /** The same each time, so that a mail that is sent again carries the same token. */
     tokenOf(id: string): string {
       const bytes = Buffer.from(id.replaceAll('-', ''), 'hex')
       return Buffer.concat([bytes, macOf(keys[0], bytes)]).toString('base64url')
     },
 
-    /** The id in a token; null when no secret of this service made it, which costs no query. */
+    /** The id in a token; null when no secret of this service made it. */
     idIn(token: string): string | null {
       if (!/^[\w-]{43}$/.test(token)) return null
       const bytes = Buffer.from(token, 'base64url')

@@ -3,22 +3,17 @@ import type { Config } from '../config.ts'
 import { hasLength } from '../schema/length.ts'
 import { badRequest } from '../wire/refusals.ts'
 
-/** NIST SP 800-63B rejects what is commonly used; a list of this size takes about 1 MB of memory. */
+/** NIST SP 800-63B rejects common passwords; so many take about 1 MB of memory. */
 const mostCommon = 10_000
-export const maxCharacters = 1_024
+const maxCharacters = 1_024
 
 const tooShort = (min: number) =>
   badRequest(`password must be a password of ${min} to ${maxCharacters} characters`)
 export const tooCommon = () =>
   badRequest(`password must not be one of the ${mostCommon.toLocaleString('en')} most common passwords`)
 
-export type NewPasswords = ReturnType<typeof openNewPasswords>
-
-/** What the operator asks of new passwords, beyond what the contract does. Those that are stored are never held to it. */
-export function openNewPasswords({
-  passwordMinCharacters: min,
-  passwordRejectCommon,
-}: Pick<Config, 'passwordMinCharacters' | 'passwordRejectCommon'>) {
+/** The operator's rules for new passwords, beyond those of the contract. */
+export function openNewPasswords({ passwordMinCharacters: min, passwordRejectCommon }: Config) {
   const common = passwordRejectCommon ? commonPasswords() : undefined
   return {
     /** @throws Refusal 400 */
@@ -29,7 +24,7 @@ export function openNewPasswords({
   }
 }
 
-/** In lower case, the most common first in the package; it is loaded only where it is wanted. */
+/** In lower case, the most common first in the package. */
 function commonPasswords(): Set<string> {
   const { dictionary } = createRequire(import.meta.url)(
     '@zxcvbn-ts/language-common',

@@ -6,13 +6,12 @@ import type { Services } from '../../src/services.ts'
 import { reasonOf } from '../reason.ts'
 import { lifeMinutes, mailOf } from './text.ts'
 
-/** How long the mail server may take for one mail, and to connect. */
 const sendTimeoutMs = 30_000
 const connectTimeoutMs = 10_000
 
 /**
- * Opens the job that sends one mail. Run again, it sends the same token again. A mail to nobody, or whose token has expired
- * meanwhile, is not sent; one that the mail server rejects for good is given up with a log line.
+ * Opens the job that sends one mail: run again, with the same token. It drops a mail without an account or whose token has
+ * expired, and one that the mail server rejects for good, with a log line.
  */
 export function openSendMail({ config, database: { chores: sql }, log, mailTokens }: Services) {
   const { smtpUrl, mailFrom, publicUrl } = config
@@ -32,17 +31,13 @@ export function openSendMail({ config, database: { chores: sql }, log, mailToken
     const account = userId ? await accountById(sql, userId) : await accountByEmail(sql, email ?? '')
     const mail = { id, purpose: purpose as Purpose }
     if (!account || !isFor(mail.purpose, account) || !(await storeToken(sql, mail, account))) return
-    const message = mailOf(mail.purpose, mailTokens.tokenOf(id), publicUrl)
-    const to = { name: '', address: account.email }
-    const signal = AbortSignal.timeout(sendTimeoutMs)
+    const message = {
+      ...mailOf(mail.purpose, mailTokens.tokenOf(id), publicUrl),
+      ...{ from: mailFrom, to: { name: '', address: account.email } },
+      messageId: messageIdOf(id, mailFrom.address),
+    }
     try {
-      await transport.sendMail({
-        ...message,
-        from: mailFrom,
-        to,
-        messageId: messageIdOf(id, mailFrom.address),
-        signal,
-      })
+      await transport.sendMail({ ...message, signal: AbortSignal.timeout(sendTimeoutMs) })
     } catch (error) {
       if (!isRejected(error)) throw error
       log.warn({ job: id, reason: reasonOf(error) }, 'mail rejected by the mail server')
@@ -50,17 +45,14 @@ export function openSendMail({ config, database: { chores: sql }, log, mailToken
   }
 }
 
-/** The same for each attempt, so that a mail that arrives twice can be told to be one. */
+/** The same for each attempt, so that clients recognize a mail that arrives twice. */
 const messageIdOf = (id: string, sender: string) => `<${id}${sender.slice(sender.lastIndexOf('@'))}>`
 
-/** An address is verified once, and only a verified one may set the password. */
+/** An address is verified once, and only a verified one resets the password. */
 const isFor = (purpose: Purpose, { emailVerified }: Account): boolean =>
   emailVerified === (purpose === 'reset')
 
-/**
- * Stores what the mail's token is good for; false when it was used or has expired. Its time begins when the mail was owed, so
- * that a job that was parked for long sends nothing.
- */
+/** Stores the mail's token; false when it was used or has expired. Its life begins with the job, however long that was parked. */
 async function storeToken(sql: Sql, { id, purpose }: { id: string; purpose: Purpose }, account: Account) {
   await sql`
     insert into mail_tokens (id, user_id, purpose, email, version, expires_at)
@@ -72,7 +64,7 @@ async function storeToken(sql: Sql, { id, purpose }: { id: string; purpose: Purp
   return found.length === 1
 }
 
-/** True when the mail server will never take a mail for this recipient: a 5xx reply to it, or an address it cannot name. */
+/** True when the mail server will never accept this recipient: a 5xx reply, or an invalid address. */
 function isRejected(error: unknown): boolean {
   const { code, command, responseCode } = error as { code?: string; command?: string; responseCode?: number }
   if (responseCode === undefined) return code === 'EENVELOPE'

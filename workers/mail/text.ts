@@ -1,13 +1,11 @@
 import type { Purpose } from '../../src/jobs/queue.ts'
 
-/** How long the token of a mail holds. */
 export const lifeMinutes: Record<Purpose, number> = { verify: 1_440, reset: 30 }
 
 interface Text {
   subject: string
   why: string
   page: string
-  /** Below /api/v1. */
   path: string
   life: string
   otherwise: string
@@ -33,9 +31,8 @@ const texts: Record<Purpose, Text> = {
 }
 
 /**
- * The subject and the plain text of a mail. It says nothing that a caller wrote: neither names nor addresses. The token in
- * the link is behind a #, which browsers send to no server.
- * @param publicUrl the address of the application that has the pages; without it there is no link
+ * A mail contains nothing that a caller wrote. The token in the link is behind a #, which browsers send to no server.
+ * @param publicUrl the application with the pages; without it there is no link
  */
 export function mailOf(purpose: Purpose, token: string, publicUrl: string) {
   const { subject, why, page, path, life, otherwise } = texts[purpose]

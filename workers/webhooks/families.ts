@@ -1,18 +1,11 @@
 import { by, type Family, gauge, lagFamilies } from '../../src/metrics/family.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 
-/** Webhooks looked at, at most. */
 const mostCounted = 10_000
 
-interface Row {
-  enabled: number
-  failing: number
-  disabled: number
-  events: number
-  seconds: number
-}
+type Row = Record<'enabled' | 'failing' | 'disabled' | 'events' | 'seconds', number>
 
-/** How webhooks are, as the database tells it: the same in every worker. Those that fail wait for their receivers, not for us. */
+/** Metrics of webhooks, the same in every worker. The lag leaves out those that fail: they wait for their receivers. */
 export async function webhookFamilies(sql: Sql): Promise<Family[]> {
   const [row] = await sql<Row[]>`
     with looked as materialized (select project_id, cursor, failures, disabled_at from webhooks limit ${mostCounted}),

@@ -6,13 +6,10 @@ import { Known } from './known.ts'
 import { Work } from './work.ts'
 
 const lookEveryMs = 1_000
-/** Well within a lease: see begin-turns.ts. */
+/** Well within a lease of 5 s. */
 const renewEveryMs = 750
 
-/**
- * Follows the log for all webhooks: woken by hints, and by a look at what is due now and then, for a hint may be lost
- * and a time come. Answers how to stop: what is being sent is waited for a while, and then given back.
- */
+/** Delivers to all webhooks: woken by hints, which may be lost, and by a search each second. Returns how to stop. */
 export function followForWebhooks(services: Services): () => Promise<void> {
   const { config, database, hints, log, webhookHints } = services
   const known = new Known(database.chores)

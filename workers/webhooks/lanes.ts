@@ -1,15 +1,14 @@
-/** An attempt that takes longer is a slow one. */
+import { LRUCache } from 'lru-cache'
+
+/** A delivery that takes longer is slow. */
 export const slowMs = 1_000
-/** Of slow ones so many times as many may be under way. */
+/** The slow lane is so many times as wide as the quick one. */
 const slowShare = 5
 const mostRemembered = 100_000
 
-/**
- * Says who may be delivered to now. Who was slow, or failed, has a lane apart; who turns out to be slow goes over to it.
- * So whoever hangs takes no place of those who answer.
- */
+/** Gives webhooks their turns. Those that were slow, or failed, have a lane apart: they take no place of those that answer. */
 export class Lanes {
-  private readonly slow = new Set<string>()
+  private readonly slow = new LRUCache<string, true>({ max: mostRemembered })
   private readonly under = { quick: new Set<string>(), slow: new Set<string>() }
   private readonly waiting = { quick: new Set<string>(), slow: new Set<string>() }
 
@@ -19,25 +18,23 @@ export class Lanes {
     this.waiting[this.laneOf(id)].add(id)
   }
 
-  /** Those whose turn it is; they are under way from now on. */
   next(): string[] {
     return [...this.nextIn('quick', this.width), ...this.nextIn('slow', this.width * slowShare)]
   }
 
-  /** It takes long: it goes over to the slow ones. False where they have no room: then it is to end, and wait among them. */
+  /** Moves a delivery that takes long to the slow lane. False when that is full: the delivery must end, and wait there. */
   goesOn(id: string): boolean {
     if (!this.under.quick.has(id)) return true
-    this.remember(id)
+    this.slow.set(id, true)
     if (this.under.slow.size >= this.width * slowShare) return false
     this.under.quick.delete(id)
     this.under.slow.add(id)
     return true
   }
 
-  /** Which lane it waits in from now on. */
   judge(id: string, wasGood: boolean): void {
     if (wasGood) this.slow.delete(id)
-    else this.remember(id)
+    else this.slow.set(id, true)
   }
 
   leave(id: string): void {
@@ -57,8 +54,4 @@ export class Lanes {
   }
 
   private laneOf = (id: string) => (this.slow.has(id) ? 'slow' : 'quick')
-
-  private remember(id: string): void {
-    if (this.slow.size < mostRemembered) this.slow.add(id)
-  }
 }

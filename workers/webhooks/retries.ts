@@ -1,26 +1,22 @@
-const second = 1_000
-const minute = 60 * second
-const hour = 60 * minute
-const day = 24 * hour
+const minuteMs = 60_000
+const hourMs = 60 * minuteMs
 
-/** How long after each failure in a row; the last goes on. */
-const waitsMs = [5 * second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour]
-/** So much longer, at most, that not all who failed together come together. */
+/** The waits after the failures in a row; the last one repeats. */
+const waitsMs = [5_000, 5 * minuteMs, 30 * minuteMs, 2 * hourMs, 5 * hourMs, 10 * hourMs]
+/** The share by which a wait is longer at most, so that webhooks that failed together are not tried together. */
 const jitter = 0.1
-export const patienceMs = 5 * day
+export const patienceMs = 5 * 24 * hourMs
 
-/** An attempt that failed, and what was before it. */
+/** An attempt that failed: the failures in a row, and the time since the first of them. */
 export interface Failure {
-  /** The failures in a row that it ends. */
   failures: number
-  /** Since the first of them. */
   failingMs: number
   status: number | null
-  /** What the receiver asks for. */
+  /** The wait that the receiver asks for. */
   retryAfterMs: number | null
 }
 
-/** When to try again, or why not to any more. Pure, but for the chance that is given. */
+/** When to try again, or why to disable the webhook. */
 export function afterFailure(
   { failures, failingMs, status, retryAfterMs }: Failure,
   chance = Math.random(),
@@ -30,6 +26,6 @@ export function afterFailure(
   const longest = waitsMs.at(-1)!
   const waitMs = (waitsMs[failures - 1] ?? longest) * (1 + jitter * chance)
   const askedMs = Math.min(retryAfterMs ?? 0, longest)
-  // The last attempt is when its time is over, so that it is not waited for in vain.
+  // The last attempt is at the end of the five days.
   return { waitMs: Math.round(Math.min(Math.max(waitMs, askedMs), patienceMs - failingMs)) }
 }

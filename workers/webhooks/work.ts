@@ -10,7 +10,7 @@ import { Lanes, slowMs } from './lanes.ts'
 import { type Ending, openTurns } from './turns.ts'
 
 const mostResting = 100_000
-/** Deliveries whose end is being noted, and who have left their lane. */
+/** Deliveries that have left their lane while their end is noted. */
 const mostEnding = 2_000
 
 interface Job {
@@ -19,7 +19,7 @@ interface Job {
   done: Promise<void>
 }
 
-/** What one worker delivers: to each webhook one at a time, to many side by side. */
+/** Delivers to each webhook one message at a time, to many webhooks side by side. */
 export class Work {
   private readonly turns
   private readonly deliver
@@ -27,9 +27,9 @@ export class Work {
   private readonly log
   private readonly run
   private readonly jobs = new Map<string, Job>()
-  /** Who is wanted again as soon as what is under way is done. */
+  /** Webhooks that are due again as soon as their delivery ends. */
   private readonly again = new Set<string>()
-  /** Who failed, and is not woken by hints until its time comes. */
+  /** Webhooks that failed: hints do not wake them until their time comes. */
   private readonly resting = new LRUCache<string, true>({ max: mostResting })
   private ending = 0
   private isStopping = false
@@ -42,7 +42,6 @@ export class Work {
     this.run = services.run
   }
 
-  /** There may be something for them. */
   wake(ids: Iterable<string>): void {
     for (const id of ids) {
       if (this.jobs.has(id)) this.again.add(id)
@@ -55,7 +54,7 @@ export class Work {
     this.wake([...ids].filter((id) => !this.resting.has(id)))
   }
 
-  /** Keeps the turns that take long, and ends those that there is no room for, or that are this worker's no more. */
+  /** Renews the leases of slow deliveries, and ends those that lack room or whose lease is lost. */
   async renew(): Promise<void> {
     const isLong = ({ began }: Job) => performance.now() - began > slowMs
     const long = [...this.jobs].flatMap(([id, job]) => (isLong(job) ? id : []))
@@ -67,12 +66,11 @@ export class Work {
     for (const id of long) if (!held.has(id)) this.jobs.get(id)?.over.abort(new Error('The turn is over'))
   }
 
-  /** Nothing is begun any more. */
   stop(): void {
     this.isStopping = true
   }
 
-  /** What is under way is waited for, and then given back. */
+  /** Waits for the deliveries in progress, and then gives them back. */
   async end(withinMs: number): Promise<void> {
     const ended = () => Promise.all([...this.jobs.values()].map(({ done }) => done))
     await within(withinMs, ended())
@@ -114,7 +112,7 @@ export class Work {
     return ending
   }
 
-  /** By a command of the project, so that its history shows it. If that fails, the next attempt disables the webhook. */
+  /** By a command of the project, for its history. If that fails, the next attempt disables the webhook. */
   private async disable({ turn, disabled: reason }: Ending): Promise<void> {
     if (reason === undefined) return
     const { projectId, id: webhookId, revision } = turn
@@ -122,7 +120,7 @@ export class Work {
     await this.run({ name: disableWebhook.name, input, caller: { userId: worker } })
   }
 
-  /** Who is delivered to leaves the lane for the next one, and is begun again only when the end is noted. */
+  /** Notes the end of a delivery, whose place in the lane is free meanwhile. */
   private async note(id: string, ending: Ending): Promise<void> {
     if (this.ending < mostEnding) {
       this.lanes.leave(id)
