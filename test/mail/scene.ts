@@ -1,11 +1,13 @@
 import { type Client, type Person, register } from '../support/client.ts'
 import { type MailServer, openMailServer } from '../support/mail.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import type { Sql } from '../../src/postgres/database.ts'
+import { closing, openTestService, type TestService } from '../support/service.ts'
 
-export interface MailScene {
+export interface MailScene extends AsyncDisposable {
   service: TestService
   server: MailServer
   client: Client
+  sql: Sql
   close(): Promise<void>
 }
 
@@ -17,15 +19,13 @@ export async function openMailScene(
   const server = await openMailServer(reject)
   const service = await openTestService({ SMTP_URL: server.url, ...env })
   if (!isIdle) service.startWorkers()
-  return {
-    service,
-    server,
-    client: service.client,
+  return closing({
+    ...{ service, server, client: service.client, sql: service.services.database.chores },
     async close() {
       await service.close()
       await server.close()
     },
-  }
+  })
 }
 
 export const verifying = (client: Client, token: string) => client.post('/auth/email/verify', { token })

@@ -4,182 +4,134 @@ import { expireMailTokens } from '../../workers/cleanup.ts'
 import { eventually } from '../races/pair.ts'
 import { make, register } from '../support/client.ts'
 import { openSilentServer } from '../support/mail.ts'
-import { openTestService } from '../support/service.ts'
+import { openScene } from '../support/scene.ts'
+import { forFile, openTestService } from '../support/service.ts'
 import { forgetting, type MailScene, openMailScene, resetting, verified, verifying } from './scene.ts'
 
-async function within(
-  work: (scene: MailScene) => Promise<void>,
-  ...given: Parameters<typeof openMailScene>
-): Promise<void> {
-  const scene = await openMailScene(...given)
-  await work(scene).finally(() => scene.close())
-}
-const done = ({ service }: MailScene) =>
-  eventually(
-    'an empty outbox',
-    async () => (await service.services.database.chores`select from outbox`).length === 0,
-  )
+const done = ({ sql }: MailScene) =>
+  eventually('an empty outbox', async () => (await sql`select from outbox`).length === 0)
 
-test('a mail is plain text with the token, and names no sender or reader but the configured ones', () =>
-  within(
-    async (scene) => {
-      const { client, server } = scene
-      const ada = await verified(scene, 'Ada Bcc: eve@example.com <b>')
-      const mail = await server.mail(ada.email)
-      expect([mail.from, mail.to, mail.subject]).toEqual([
-        '"Docket" <docket@example.com>',
-        ada.email,
-        'Verify your email address',
-      ])
-      expect(mail.source).not.toMatch(/Bcc|eve|Ada|html|multipart/i)
-      expect(mail.headers).toContainEqual(['auto-submitted', 'auto-generated'])
-      expect(mail.headers).toContainEqual(['content-type', 'text/plain; charset=utf-8'])
-      expect(mail.text).not.toContain('http')
-      await forgetting(client, ada.email)
-      const reset = await server.mail(ada.email, 2)
-      expect([reset.subject, reset.text.includes('30 minutes')]).toEqual(['Reset your password', true])
-      expect(reset.messageId).not.toBe(mail.messageId)
-    },
-    { MAIL_FROM: 'Docket <docket@example.com>' },
-  ))
+test('a mail is plain text with the token, and names no sender or reader but the configured ones', async () => {
+  await using scene = await openMailScene({ MAIL_FROM: 'Docket <docket@example.com>' })
+  const { client, server } = scene
+  const ada = await verified(scene, 'Ada Bcc: eve@example.com <b>')
+  const { from, to, subject, source, headers, text, messageId } = await server.mail(ada.email)
+  expect([from, to, subject]).toEqual([
+    ...['"Docket" <docket@example.com>', ada.email, 'Verify your email address'],
+  ])
+  expect(source).not.toMatch(/Bcc|eve|Ada|html|multipart/i)
+  expect(headers).toContainEqual(['auto-submitted', 'auto-generated'])
+  expect(headers).toContainEqual(['content-type', 'text/plain; charset=utf-8'])
+  expect(text).not.toContain('http')
+  await forgetting(client, ada.email)
+  const reset = await server.mail(ada.email, 2)
+  expect([reset.subject, reset.text.includes('30 minutes')]).toEqual(['Reset your password', true])
+  expect(reset.messageId).not.toBe(messageId)
+})
 
-test('a mail links to PUBLIC_URL with the token behind the #, which no server logs', () =>
-  within(
-    async ({ client, server }) => {
-      const ada = await register(client)
-      const { text, token } = await server.mail(ada.email)
-      expect(text.split('\n')).toContain(`https://tracker.example.com/app/verify-email#token=${token}`)
-      await verifying(client, token)
-      await forgetting(client, ada.email)
-      const reset = await server.mail(ada.email, 2)
-      expect(reset.text.split('\n')).toContain(
-        `https://tracker.example.com/app/reset-password#token=${reset.token}`,
-      )
-    },
-    { PUBLIC_URL: 'https://tracker.example.com/app/' },
-  ))
+test('a mail links to PUBLIC_URL with the token behind the #, which no server logs', async () => {
+  const PUBLIC_URL = 'https://tracker.example.com/app/'
+  await using scene = await openMailScene({ PUBLIC_URL })
+  const { client, server } = scene
+  const ada = await register(client)
+  const { text, token } = await server.mail(ada.email)
+  expect(text.split('\n')).toContain(`${PUBLIC_URL}verify-email#token=${token}`)
+  await verifying(client, token)
+  await forgetting(client, ada.email)
+  const reset = await server.mail(ada.email, 2)
+  expect(reset.text.split('\n')).toContain(`${PUBLIC_URL}reset-password#token=${reset.token}`)
+})
 
-test('addresses with every character that may be in one reach that address alone', () =>
-  within(async (scene) => {
-    const { client, server } = scene
-    const odd = ["o'neil+tag=x/y%z@example.com", "!#$%&'*+-/=?^_`{|}~.a@example.com", 'grüße@example.com']
-    for (const email of odd) {
-      const { status } = await client.post('/auth/register', { name: 'Ada', email, password: 'secret-1' })
-      expect([email, status]).toEqual([email, 201])
-      expect((await server.mail(email)).to).toBe(email)
-    }
-    for (const email of [
-      'a@example.com\r\nBcc: b@example.com',
-      'a b@example.com',
-      '<a@example.com>',
-      'a,b@c.de',
-    ])
-      expect((await client.post('/auth/register', { name: 'A', email, password: 'secret-1' })).status).toBe(
-        400,
-      )
-    expect(server.attempts).toEqual(odd)
-  }))
+test('addresses with every character that may be in one reach that address alone', async () => {
+  await using scene = await openMailScene()
+  const { client, server } = scene
+  const odd = ["o'neil+tag=x/y%z@example.com", "!#$%&'*+-/=?^_`{|}~.a@example.com", 'grüße@example.com']
+  const enrol = async (email: string) =>
+    (await client.post('/auth/register', { name: 'Ada', email, password: 'secret-1' })).status
+  for (const email of odd) {
+    expect([email, await enrol(email)]).toEqual([email, 201])
+    expect((await server.mail(email)).to).toBe(email)
+  }
+  const wrong = ['a@example.com\r\nBcc: b@example.com', 'a b@example.com', '<a@example.com>', 'a,b@c.de']
+  for (const email of wrong) expect([email, await enrol(email)]).toEqual([email, 400])
+  expect(server.attempts).toEqual(odd)
+})
 
-test('a mail that the server defers is sent again, with the same token', () =>
-  within(
-    async (scene) => {
-      const { client, server, service } = scene
-      const ada = await register(client)
-      await server.attempted(ada.email, 3)
-      await verifying(client, (await server.mail(ada.email)).token)
-      await done(scene)
-      expect(server.to(ada.email)).toHaveLength(1)
-      const rows = await service.services.database.chores`select from mail_tokens where user_id = ${ada.id}`
-      expect(rows).toHaveLength(1)
-    },
-    {},
-    { reject: (_, attempt) => (attempt < 3 ? 451 : undefined) },
-  ))
+test('a mail that the server defers is sent again, with the same token', async () => {
+  const reject = (_: string, attempt: number) => (attempt < 3 ? 451 : undefined)
+  await using scene = await openMailScene({}, { reject })
+  const { client, server, sql } = scene
+  const ada = await register(client)
+  await server.attempted(ada.email, 3)
+  await verifying(client, (await server.mail(ada.email)).token)
+  await done(scene)
+  expect(server.to(ada.email)).toHaveLength(1)
+  expect(await sql`select from mail_tokens where user_id = ${ada.id}`).toHaveLength(1)
+})
 
-test('a recipient that the server rejects for good is given up, and nothing is parked', () =>
-  within(
-    async (scene) => {
-      const ada = await register(scene.client)
-      await scene.server.attempted(ada.email, 1)
-      await done(scene)
-      expect(scene.server.attempts).toEqual([ada.email])
-    },
-    { LOG_LEVEL: 'silent' },
-    { reject: () => 550 },
-  ))
+test('a recipient that the server rejects for good is given up, and nothing is parked', async () => {
+  await using scene = await openMailScene({ LOG_LEVEL: 'silent' }, { reject: () => 550 })
+  const ada = await register(scene.client)
+  await scene.server.attempted(ada.email, 1)
+  await done(scene)
+  expect(scene.server.attempts).toEqual([ada.email])
+})
 
 test('a mail server that does not answer holds up no other job', async () => {
   const silent = await openSilentServer()
-  const service = await openTestService({ SMTP_URL: silent.url, JOB_CONCURRENCY: '1', LOG_LEVEL: 'silent' })
-  try {
-    service.startWorkers()
-    const ada = await register(service.client)
-    await silent.connected
-    const { id } = await make(ada, '/projects', { name: 'P' })
-    await ada.delete(`/projects/${id}`)
-    const sql = service.services.database.chores
-    const isPurged = async () => (await sql`select from streams where project_id = ${id}`).length === 0
-    await eventually('the deleted project is purged', isPurged)
-    const mail = await sql`select attempts, error from outbox where name = 'send-mail'`
-    expect(mail).toEqual([{ attempts: 1, error: null }] as never) // its first attempt still waits
-  } finally {
-    silent.close()
-    await service.close()
-  }
+  await forFile(silent)
+  const env = { SMTP_URL: silent.url, JOB_CONCURRENCY: '1', LOG_LEVEL: 'silent' }
+  const { service, client, sql } = await openScene([], env)
+  service.startWorkers()
+  const ada = await register(client)
+  await silent.connected
+  const { id } = await make(ada, '/projects', { name: 'P' })
+  await ada.delete(`/projects/${id}`)
+  const isPurged = async () => (await sql`select from streams where project_id = ${id}`).length === 0
+  await eventually('the deleted project is purged', isPurged)
+  const mail = await sql`select attempts, error from outbox where name = 'send-mail'`
+  expect(mail).toEqual([{ attempts: 1, error: null }] as never) // its first attempt still waits
+  silent.close()
 })
 
-test('a mail whose token has expired before it could be sent is not sent', () =>
-  within(
-    async (scene) => {
-      const { client, server, service } = scene
-      const sql = service.services.database.chores
-      await register(client)
-      await sql`update outbox set created_at = now() - interval '1 day'`
-      const ada = await register(client)
-      await sql`update outbox set created_at = now() - interval '23 hours' where data ->> 'userId' = ${ada.id}`
-      service.startWorkers()
-      await done(scene)
-      expect(server.attempts).toEqual([ada.email])
-    },
-    {},
-    { isIdle: true },
-  ))
+test('a mail whose token has expired before it could be sent is not sent', async () => {
+  await using scene = await openMailScene({}, { isIdle: true })
+  const { client, server, service, sql } = scene
+  await register(client)
+  await sql`update outbox set created_at = now() - interval '1 day'`
+  const ada = await register(client)
+  await sql`update outbox set created_at = now() - interval '23 hours' where data ->> 'userId' = ${ada.id}`
+  service.startWorkers()
+  await done(scene)
+  expect(server.attempts).toEqual([ada.email])
+})
 
-test('expired tokens are forgotten', () =>
-  within(async (scene) => {
-    const sql = scene.service.services.database.chores
-    const ada = await register(scene.client)
-    await scene.server.mail(ada.email)
-    await sql`insert into mail_tokens (id, user_id, purpose, email, version, expires_at)
-      select gen_random_uuid(), gen_random_uuid(), 'reset', 'x', 0, now() - interval '1 s' from generate_series(1, 5)`
-    await expireMailTokens(sql, { batchRows: 2, pauseMs: 0 })
-    expect(await sql`select user_id from mail_tokens`).toEqual([{ userId: ada.id }] as never)
-  }))
+test('expired tokens are forgotten', async () => {
+  await using scene = await openMailScene()
+  const { client, server, sql } = scene
+  const ada = await register(client)
+  await server.mail(ada.email)
+  await sql`insert into mail_tokens (id, user_id, purpose, email, version, expires_at)
+    select gen_random_uuid(), gen_random_uuid(), 'reset', 'x', 0, now() - interval '1 s' from generate_series(1, 5)`
+  await expireMailTokens(sql, { batchRows: 2, pauseMs: 0 })
+  expect(await sql`select user_id from mail_tokens`).toEqual([{ userId: ada.id }] as never)
+})
 
 test('tokens hold through a change of JWT_SECRET, and not without the secret that made them', async () => {
-  const secrets = ['x'.repeat(32), 'y'.repeat(32), 'z'.repeat(32)]
-  await within(
-    async (scene) => {
-      const ada = await verified(scene)
-      await forgetting(scene.client, ada.email)
-      const { token } = await scene.server.mail(ada.email, 2)
-      const DATABASE_URL = scene.service.env.DATABASE_URL!
-      for (const [JWT_SECRET, status] of [
-        [secrets[2], 400],
-        [`${secrets[1]},${secrets[0]}`, 200],
-      ] as const) {
-        const other = await openTestService({
-          DATABASE_URL,
-          JWT_SECRET: JWT_SECRET!,
-          SMTP_URL: scene.server.url,
-        })
-        const answer = await resetting(other.client, token, 'secret-2')
-        await other.close()
-        expect(answer.status).toBe(status)
-      }
-    },
-    { JWT_SECRET: secrets[0]! },
-  )
+  const [first, second, third] = ['x', 'y', 'z'].map((one) => one.repeat(32))
+  await using scene = await openMailScene({ JWT_SECRET: first! })
+  const { client, server, service } = scene
+  const ada = await verified(scene)
+  await forgetting(client, ada.email)
+  const { token } = await server.mail(ada.email, 2)
+  const DATABASE_URL = service.env.DATABASE_URL!
+  for (const [JWT_SECRET, status] of [
+    [third!, 400],
+    [`${second},${first}`, 200],
+  ] as const) {
+    await using other = await openTestService({ DATABASE_URL, JWT_SECRET, SMTP_URL: server.url })
+    expect((await resetting(other.client, token, 'secret-2')).status).toBe(status)
+  }
 })
 
 test('MAIL_FROM is an address, alone or with a name, and no line more', () => {

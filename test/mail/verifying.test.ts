@@ -1,22 +1,21 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { expectAnswer, expectRefusal } from '../http/answers.ts'
 import { tally, upTo } from '../races/pair.ts'
-import { type Body, type Client, make, register } from '../support/client.ts'
-import { type MailScene, openMailScene, verified, verifying } from './scene.ts'
+import { type Body, type Client, invite, make, register } from '../support/client.ts'
+import { forFile, openTestService } from '../support/service.ts'
+import { forgetting, openMailScene, resetting, verified, verifying } from './scene.ts'
 
 const notValid = /^token must be /
 const unverified = /^The user has not verified this email address/
 
-let scene: MailScene
-beforeAll(async () => void (scene = await openMailScene({ MAILS_PER_HOUR: '3' })))
-afterAll(() => scene.close())
+const scene = await forFile(openMailScene({ MAILS_PER_HOUR: '3' }))
+const { client, server, sql } = scene
 
 /** What a user shows of the own address. */
 const shown = (user: Body) => (user as unknown as { emailVerified: boolean }).emailVerified
 const isVerified = async (who: Client) => shown((await who.get('/auth/me')).body)
 
 test('registration sends a token that verifies the address', async () => {
-  const { client, server } = scene
   const email = 'Ada.Verifying@Example.com'
   const made = await client.post('/auth/register', { name: 'Ada', email, password: 'secret-1' })
   expect([made.body.user.email as unknown, shown(made.body.user)]).toEqual([email.toLowerCase(), false])
@@ -33,7 +32,6 @@ test('registration sends a token that verifies the address', async () => {
 })
 
 test('a token is used once, for its purpose, until it expires', async () => {
-  const { client, server, service } = scene
   const ada = await register(client)
   const { token } = await server.mail(ada.email)
   const other = `${token.startsWith('A') ? 'B' : 'A'}${token.slice(1)}`
@@ -41,7 +39,6 @@ test('a token is used once, for its purpose, until it expires', async () => {
     expectRefusal(await verifying(client, wrong), 400, notValid)
   const reset = { token, password: 'secret-2' }
   expectRefusal(await client.post('/auth/password/reset', reset), 400, notValid)
-  const sql = service.services.database.chores
   await sql`update mail_tokens set expires_at = now() where user_id = ${ada.id}`
   expectRefusal(await verifying(client, token), 400, notValid)
   await sql`update mail_tokens set expires_at = now() + interval '1 minute' where user_id = ${ada.id}`
@@ -50,16 +47,14 @@ test('a token is used once, for its purpose, until it expires', async () => {
 })
 
 test('a token verifies only the address that its mail was sent to', async () => {
-  const { client, server, service } = scene
   const ada = await register(client)
   const { token } = await server.mail(ada.email)
-  await service.services.database.chores`update users set email = ${`new-${ada.email}`} where id = ${ada.id}`
+  await sql`update users set email = ${`new-${ada.email}`} where id = ${ada.id}`
   expectRefusal(await verifying(client, token), 400, notValid)
   expect(await isVerified(ada)).toBe(false)
 })
 
 test('an unverified address is not invited, alone or in a batch, and its owner uses the service', async () => {
-  const { client, server } = scene
   const [ada, ceo] = [await register(client), await register(client, 'The CEO')]
   const { id } = await make(ada, '/projects', { name: 'P' })
   const invitation = { email: ceo.email, role: 'EDITOR' }
@@ -75,7 +70,6 @@ test('an unverified address is not invited, alone or in a batch, and its owner u
 })
 
 test('a verification is sent again to the caller, a few times an hour', async () => {
-  const { client, server } = scene
   const ada = await register(client)
   const resend = () => ada.post('/auth/email/resend')
   for (const _ of upTo(2)) expectAnswer(await resend(), 202, { message: 'A mail is on its way' })
@@ -90,28 +84,21 @@ test('a verification is sent again to the caller, a few times an hour', async ()
 })
 
 test('a mail is sent once for an Idempotency-Key', async () => {
-  const { client, server } = scene
   const ada = await register(client)
   const key = { 'idempotency-key': 'once' }
   const replays = async (send: () => Promise<{ status: number; headers: Headers }>) => {
     const answers = [await send(), await send()]
-    return answers.map(({ status, headers }) => [status, headers.get('idempotency-replayed')])
+    return answers.flatMap(({ status, headers }) => [status, headers.get('idempotency-replayed')])
   }
   const resend = () => ada.post('/auth/email/resend', undefined, key)
-  expect(await replays(resend)).toEqual([
-    [202, null],
-    [202, 'true'],
-  ])
+  expect(await replays(resend)).toEqual([202, null, 202, 'true'])
   const { token } = await server.mail(ada.email, 2)
-  expect(await replays(() => client.post('/auth/email/verify', { token }, key))).toEqual([
-    [200, null],
-    [200, 'true'],
-  ])
+  const verify = () => client.post('/auth/email/verify', { token }, key)
+  expect(await replays(verify)).toEqual([200, null, 200, 'true'])
   expect(server.to(ada.email)).toHaveLength(2)
 })
 
 test('a deleted account leaves no token, and registering again brings an address no more mail than others', async () => {
-  const { client, server, service } = scene
   const account = { name: 'Ada', email: 'again@example.com', password: 'secret-1' }
   for (const n of upTo(4)) {
     const { body, status } = await client.post('/auth/register', account)
@@ -120,8 +107,25 @@ test('a deleted account leaves no token, and registering again brings an address
     const ada = client.as(body.access_token)
     expectAnswer(await ada.delete('/auth/me'), 200, { message: 'Account deleted successfully' })
   }
-  const sql = service.services.database.chores
   expect(await sql`select from mail_tokens where email = ${account.email}`).toHaveLength(0)
   await verified(scene)
   expect(server.to(account.email)).toHaveLength(3)
+})
+
+test('without SMTP_URL every route that needs mail answers 409 and says so, and an unverified address is invited', async () => {
+  await using without = await openTestService()
+  const [ada, grace] = [await register(without.client), await register(without.client)]
+  const token = 'x'.repeat(43)
+  for (const answer of [
+    await verifying(without.client, token),
+    await ada.post('/auth/email/resend'),
+    await forgetting(without.client, ada.email),
+    await resetting(without.client, token, 'secret-2'),
+  ])
+    expectRefusal(answer, 409, 'This service sends no mail: its operator has not set SMTP_URL')
+  expect(await without.services.database.chores`select from outbox`).toHaveLength(0)
+  const { id } = await make(ada, '/projects', { name: 'P' })
+  expect((await invite(ada, id, grace)).userId as unknown).toBe(grace.id)
+  const { body } = await grace.get('/auth/me')
+  expect(body as unknown).toMatchObject({ id: grace.id, emailVerified: false })
 })
