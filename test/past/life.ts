@@ -47,63 +47,49 @@ const keep = async (list: Body[], answer: Promise<Answer>) => {
   return answer
 }
 
+const someProject = ({ random, projects }: Life) => random.pick(projects)!.id
+const titled = (random: Random) => ({ title: `S${random.below(100)}` })
+const worded = (random: Random) => ({ text: `C${random.below(100)}` })
+
+const onMember = (member: Body | undefined, work: (path: string) => Promise<Answer>) =>
+  member && work(`/projects/${member.projectId}/members/${member.id}`)
+
 const verbs = {
   createTask: (life, who) =>
-    keep(
-      life.tasks,
-      who.post('/tasks', { ...someTask(life), projectId: life.random.pick(life.projects)!.id }),
-    ),
+    keep(life.tasks, who.post('/tasks', { ...someTask(life), projectId: someProject(life) })),
   changeTask: (life, who) => who.patch(`/tasks/${someOf(life.random, life.tasks)?.id}`, someTask(life)),
   moveTask: ({ random, tasks, projects }, who) =>
     who.patch(`/tasks/${someOf(random, tasks)?.id}`, { projectId: random.pick(projects)!.id }),
   deleteTask: ({ random, tasks }, who) => who.delete(`/tasks/${someOf(random, tasks)?.id}`),
   addSubtask: ({ random, tasks, subtasks }, who) =>
-    keep(
-      subtasks,
-      who.post(`/tasks/${someOf(random, tasks)?.id}/subtasks`, { title: `S${random.below(100)}` }),
-    ),
+    keep(subtasks, who.post(`/tasks/${someOf(random, tasks)?.id}/subtasks`, titled(random))),
   toggleSubtask: ({ random, subtasks }, who) =>
     who.patch(`/tasks/subtasks/${random.pick(subtasks)?.id}/toggle`),
   deleteSubtask: ({ random, subtasks }, who) => who.delete(`/tasks/subtasks/${random.pick(subtasks)?.id}`),
   addComment: ({ random, tasks, comments }, who) =>
-    keep(
-      comments,
-      who.post(`/tasks/${someOf(random, tasks)?.id}/comments`, { text: `C${random.below(100)}` }),
-    ),
+    keep(comments, who.post(`/tasks/${someOf(random, tasks)?.id}/comments`, worded(random))),
   editComment: ({ random, comments }, who) =>
-    who.patch(`/tasks/comments/${random.pick(comments)?.id}`, { text: `C${random.below(100)}` }),
+    who.patch(`/tasks/comments/${random.pick(comments)?.id}`, worded(random)),
   deleteComment: ({ random, comments }, who) => who.delete(`/tasks/comments/${random.pick(comments)?.id}`),
   changeProject: ({ random, projects }, who) =>
     who.patch(`/projects/${random.pick(projects)!.id}`, { name: `P${random.below(100)}` }),
-  invite: ({ random, projects, members, people }, who) =>
-    keep(
-      members,
-      who.post(`/projects/${random.pick(projects)!.id}/members/invite`, {
-        email: random.pick(people)!.email,
-        role: 'ADMIN',
-      }),
+  invite(life, who) {
+    const invited = { email: life.random.pick(life.people)!.email, role: 'ADMIN' }
+    return keep(life.members, who.post(`/projects/${someProject(life)}/members/invite`, invited))
+  },
+  setRole: ({ random, members }, who) =>
+    onMember(random.pick(members), (path) =>
+      who.patch(`${path}/role`, { role: random.pick(['ADMIN', 'EDITOR']) }),
     ),
-  setRole: ({ random, members }, who) => {
-    const member = random.pick(members)
-    return (
-      member &&
-      who.patch(`/projects/${member.projectId}/members/${member.id}/role`, {
-        role: random.pick(['ADMIN', 'EDITOR']),
-      })
-    )
-  },
-  removeMember: ({ random, members }, who) => {
-    const member = random.pick(members)
-    return member && who.delete(`/projects/${member.projectId}/members/${member.id}`)
-  },
-  undo: async ({ random, projects }, who) => {
-    const { id } = random.pick(projects)!
+  removeMember: ({ random, members }, who) => onMember(random.pick(members), (path) => who.delete(path)),
+  undo: async (life, who) => {
+    const id = someProject(life)
     const { headers } = await who.get(`/projects/${id}`)
-    const seq = Number(headers.get('docket-version') ?? 1) - random.below(8)
+    const seq = Number(headers.get('docket-version') ?? 1) - life.random.below(8)
     return who.post(`/projects/${id}/undo`, { seq: Math.max(seq, 1) })
   },
   batch: (life, who) =>
-    who.post(`/projects/${life.random.pick(life.projects)!.id}/batch`, {
+    who.post(`/projects/${someProject(life)}/batch`, {
       operations: [
         { op: 'task.create', as: 'a', ...someTask(life) },
         { op: 'subtask.create', taskId: '#a', title: 'Of a batch' },

@@ -1,21 +1,15 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { type Answer, type Body, invite, make, type Person, register } from '../support/client.ts'
+import { expect, test } from 'bun:test'
+import { type Answer, type Body, invite, make, register } from '../support/client.ts'
 import { expectAnswer, expectRefusal } from '../http/answers.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { eventually } from '../races/pair.ts'
+import { openScene } from '../support/scene.ts'
+import { words } from '../support/words.ts'
 
-let service: TestService
-let ada: Person
-let bea: Person
-beforeAll(async () => {
-  service = await openTestService({ AS_OF_EVENTS: '6' })
-  ada = await register(service.client, 'Ada')
-  bea = await register(service.client, 'Bea')
-})
-afterAll(() => service.close())
+const { service, client, sql, ada, bea } = await openScene(['Ada', 'Bea'], { AS_OF_EVENTS: '6' })
 
 const versionOf = ({ headers }: Answer) => Number(headers.get('docket-version'))
 const timeOf = async (projectId: string, seq: number): Promise<string> => {
-  const [event] = await service.services.database.reads<{ at: string }[]>`
+  const [event] = await sql<{ at: string }[]>`
     select at from events where project_id = ${projectId} and seq = ${seq}`
   return encodeURIComponent(event!.at)
 }
@@ -42,17 +36,7 @@ test('what is ahead, malformed or too far back is refused', async () => {
     const ask = (when: string) => ada.get(`${path}asOf=${when}`)
     expectRefusal(await ask('9'), 400, 'asOf is ahead of the project: it has no such version')
     expectRefusal(await ask('999999999999999'), 400, /^asOf is ahead/)
-    for (const wrong of [
-      '',
-      '-1',
-      '1.5',
-      '9'.repeat(16),
-      'now',
-      '2027-13-01',
-      '2027-01-01T10:00',
-      '7,8',
-      '%00',
-    ])
+    for (const wrong of ['', ...words('-1 1.5 now 2027-13-01 2027-01-01T10:00 7,8 %00'), '9'.repeat(16)])
       expectRefusal(await ask(wrong), 400, /^asOf must be a version of the project, or an ISO 8601 date-time/)
     expectRefusal(await ask('7&asOf=7'), 400, 'asOf is given more than once')
     expect([path, (await ask('2')).status]).toEqual([path, 200])
@@ -61,7 +45,7 @@ test('what is ahead, malformed or too far back is refused', async () => {
   }
 })
 
-test('what was not there then is not found', async () => {
+test('what was not there then is not found, and an instant that is still to come is now', async () => {
   const project = await open()
   await Bun.sleep(2)
   const task = await taskIn(project.id)
@@ -75,11 +59,6 @@ test('what was not there then is not found', async () => {
     }
   }
   expectAnswer(await ada.get(`/tasks?projectId=${project.id}&asOf=1`), 200, [])
-})
-
-test('an instant that is still to come is now', async () => {
-  const project = await open()
-  const task = await taskIn(project.id)
   for (const [path] of reads(project, task)) {
     const [now, then] = [await ada.get(path), await ada.get(`${path}asOf=9999-12-31`)]
     expect([path, then.status, then.text, versionOf(then)]).toEqual([path, 200, now.text, 2])
@@ -99,8 +78,8 @@ test('who may see it is decided by the rights of today', async () => {
   const task = await taskIn(project.id)
   const member = await invite(ada, project.id, bea)
   for (const [path, what] of reads(project, task)) {
-    expectRefusal(await (await register(service.client)).get(`${path}asOf=2`), 404, `${what} not found`)
-    expectRefusal(await service.client.get(`${path}asOf=2`), 401)
+    expectRefusal(await (await register(client)).get(`${path}asOf=2`), 404, `${what} not found`)
+    expectRefusal(await client.get(`${path}asOf=2`), 401)
     expect([path, (await bea.get(`${path}asOf=2`)).status]).toEqual([path, 200])
   }
   await ada.delete(`/projects/${project.id}/members/${member.id}`)
@@ -121,9 +100,9 @@ test('a task that was deleted is there before, with all that hung on it', async 
   const subtask = await make(ada, `/tasks/${task.id}/subtasks`, { title: 'Oil' })
   const comment = await make(ada, `/tasks/${task.id}/comments`, { text: 'Slow' })
   await ada.delete(`/tasks/${task.id}`)
-  const remains = () => service.services.database.reads`
+  const remains = () => sql`
     select id from subtasks where task_id = ${task.id} union all select id from comments where task_id = ${task.id}`
-  while ((await remains()).length > 0) await Bun.sleep(10)
+  await eventually('its rows to go', async () => (await remains()).length === 0)
   expectRefusal(await ada.get(`/tasks/${task.id}?asOf=5`), 404, 'Task not found')
   expectAnswer(await ada.get(`/tasks/${task.id}?asOf=4`), 200, task)
   expectAnswer(await ada.get(`/tasks/${task.id}/subtasks?asOf=4`), 200, [subtask])
@@ -133,14 +112,13 @@ test('a task that was deleted is there before, with all that hung on it', async 
 })
 
 test('what the log no longer tells is refused', async () => {
-  const { chores } = service.services.database
   const project = await open()
   const lost = await taskIn(project.id)
   await make(ada, `/tasks/${lost.id}/subtasks`, { title: 'Oil' })
   const task = await taskIn(project.id)
   await ada.delete(`/tasks/${lost.id}`)
-  await chores`delete from events where project_id = ${project.id} and seq < 4`
-  await chores`update projects set created_at = created_at - interval '2 minutes' where id = ${project.id}`
+  await sql`delete from events where project_id = ${project.id} and seq < 4`
+  await sql`update projects set created_at = created_at - interval '2 minutes' where id = ${project.id}`
   const ago = (ms: number) => new Date(Date.parse(task.createdAt) - ms).toISOString()
   for (const [path] of reads(project, task)) {
     for (const when of ['1', '2', ago(1_000), ago(60_000)])

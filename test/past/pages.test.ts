@@ -1,20 +1,15 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { Random } from '../faults/random.ts'
 import { nextOf, walk } from '../http/walk.ts'
-import { type Answer, make, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
-import { beginLife, type Life, liveOn } from './life.ts'
+import { type Answer, make } from '../support/client.ts'
+import { upTo } from '../races/pair.ts'
+import { openScene } from '../support/scene.ts'
+import { beginLife, liveOn } from './life.ts'
 
-let service: TestService
-let ada: Person
-let life: Life
-beforeAll(async () => {
-  service = await openTestService()
-  ada = await register(service.client, 'Ada')
-  life = await beginLife(new Random(7), [ada, await register(service.client), await register(service.client)])
-  for (let n = 0; n < 20; n++) await liveOn(life, 25)
-})
-afterAll(() => service.close())
+const { ada, bea, cy } = await openScene(['Ada', 'Bea', 'Cy'])
+const life = await beginLife(new Random(7), [ada, bea, cy])
+for (let n = 0; n < 20; n++) await liveOn(life, 25)
+const [{ id: projectId } = { id: '' }] = life.projects
 
 /** Does something while everybody writes. */
 async function amongWrites<T>(work: () => Promise<T>): Promise<T> {
@@ -31,7 +26,6 @@ async function amongWrites<T>(work: () => Promise<T>): Promise<T> {
 }
 
 test('the pages of one moment make up the list of that moment, whatever is written meanwhile', async () => {
-  const [{ id: projectId } = { id: '' }] = life.projects
   const { body: tasks } = await ada.get(`/tasks?projectId=${projectId}&limit=200`)
   const busy = tasks.slice(0, 5).flatMap(({ id }) => [`/tasks/${id}/subtasks?`, `/tasks/${id}/comments?`])
   const lists = [
@@ -49,10 +43,8 @@ test('the pages of one moment make up the list of that moment, whatever is writt
   expect(wholes.filter(({ length }) => length > 3).length).toBeGreaterThan(5)
   const now = await amongWrites(async () => {
     for (const [n, path] of lists.entries()) {
-      const pages = await walk(
-        ada,
-        `${path}&limit=3&asOf=${version}${path.includes(projectId) ? '' : `&projectId=${projectId}`}`,
-      )
+      const where = path.includes(projectId) ? '' : `&projectId=${projectId}`
+      const pages = await walk(ada, `${path}&limit=3&asOf=${version}${where}`)
       expect([path, pages.flat()]).toEqual([path, [...wholes[n]!]])
     }
     return (await ada.get(`/tasks?projectId=${projectId}`)).headers.get('docket-version')
@@ -61,7 +53,6 @@ test('the pages of one moment make up the list of that moment, whatever is writt
 })
 
 test('a list of an instant leads on in the version that it had, also when more is written in that instant', async () => {
-  const [{ id: projectId } = { id: '' }] = life.projects
   const path = `/tasks?projectId=${projectId}&limit=3&asOf=${encodeURIComponent('2200-01-01T00:00:00+01:00')}`
   const first = await ada.get(path)
   const version = first.headers.get('docket-version')
@@ -75,18 +66,14 @@ test('a list of an instant leads on in the version that it had, also when more i
 })
 
 test('by creation and due, a page ends where it ended when so many were looked at', async () => {
-  const { id: projectId } = await make(ada, '/projects', { name: 'Many' })
+  const { id } = await make(ada, '/projects', { name: 'Many' })
   // Of 2,000 that are looked at, the last one is due as well.
   const due = (n: number) => ((n + 1) % 500 < 3 ? { dueDate: '2030-01-01' } : {})
   for (let n = 0; n < 2_500; n += 500) {
-    const operations = Array.from({ length: 500 }, (_, i) => ({
-      op: 'task.create',
-      title: `T${n + i}`,
-      ...due(n + i),
-    }))
-    expect((await ada.post(`/projects/${projectId}/batch`, { operations })).status).toBe(200)
+    const operations = upTo(500).map((i) => ({ op: 'task.create', title: `T${i}`, ...due(n + i - 1) }))
+    expect((await ada.post(`/projects/${id}/batch`, { operations })).status).toBe(200)
   }
-  const path = `/tasks?projectId=${projectId}&sort=createdAt&dueBefore=2030-01-02&limit=50`
+  const path = `/tasks?projectId=${id}&sort=createdAt&dueBefore=2030-01-02&limit=50`
   const before = await ada.get(path)
   expect([before.body.length, nextOf(before.headers) !== undefined]).toEqual([12, true])
   const version = before.headers.get('docket-version')
