@@ -1,12 +1,10 @@
-import { afterAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import type { RpcResponse } from '../../src/routing/rpc.ts'
 import { newId } from '../../src/ids.ts'
 import { commands } from '../../modules/commands.ts'
 import type { Command } from '../../src/commands/command.ts'
 import type { RoutedCommand } from '../../src/commands/request.ts'
-import { openFindPerson } from '../../src/reads/people.ts'
-import { openLookUp } from '../../src/commands/look-up.ts'
-import { openExecute, type Execute } from '../../src/commands/execute.ts'
+import type { Execute } from '../../src/commands/execute.ts'
 import { openPlaces } from '../../src/commands/places.ts'
 import { registryOf } from '../../src/commands/registry.ts'
 import { Scheduler } from '../../src/admission/scheduler.ts'
@@ -16,35 +14,27 @@ import { readConfig } from '../../src/config.ts'
 import { openLog } from '../../src/log.ts'
 import { openServices } from '../../src/services.ts'
 import { react } from '../../workers/reactions.ts'
-import { register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { openTestService } from '../support/service.ts'
+import { openScene } from '../support/scene.ts'
+import { forFile } from '../support/service.ts'
+import { executeOf } from './executing.ts'
 import { upTo } from '../races/pair.ts'
 import { later } from '../support/works.ts'
 import { orderIntegrations } from './order-integrations.ts'
 
 let sent: { command: Command; routed: RoutedCommand }
-const service = await openTestService()
-const { config, database, actors } = service.services
-const other = openServices(readConfig(service.env), openLog('silent'), { commands, react })
-const ada = await register(service.client)
-const bea = await register(service.client)
-const guest = await register(service.client)
-const places = openPlaces(database.reads)
-const lookUp = openLookUp(openFindPerson(database.reads), places)
-const here = openExecute({ actors, findRole: service.services.findRole, lookUp, limits: config })
-const elsewhere = openExecute({ actors: other.actors, findRole: other.findRole, lookUp, limits: config })
+const { service, sql, ada, bea, guest } = await openScene(['Ada', 'Bea', 'Guest'])
+const other = await forFile(openServices(readConfig(service.env), openLog('silent'), { commands, react }))
+const here = executeOf(service.services)
+const elsewhere = executeOf(other)
 const route: Execute = (command, routed, deadline) => {
   sent = { command, routed }
   return here(command, routed, deadline)
 }
+const places = openPlaces(sql)
 const run = openRun({ registry: registryOf(commands), places, route, timeoutMs: 15_000 })
-afterAll(async () => {
-  await other.close()
-  await service.close()
-})
 
-const eventsNow = async () => (await service.services.database.reads`select 1 from events`).length
+const eventsNow = async () => (await sql`select 1 from events`).length
 
 /** Does it, and gives the same order again: where it was done, and where nothing is known of it. */
 async function twice(name: string, input: object): Promise<{ id: string }> {
@@ -76,7 +66,7 @@ test('whatever is ordered stands once, and is answered alike wherever it is give
   ]
   await order('project.batch', { id: projectId, operations })
   await order('project.update', { id: projectId, name: 'Renamed' })
-  const [{ seq }] = await service.services.database.reads<[{ seq: number }]>`
+  const [{ seq }] = await sql<[{ seq: number }]>`
     select max(seq)::float8 as seq from events where project_id = ${projectId}`
   await order('project.undo', { id: projectId, seqs: [seq] })
   const member = await order('member.invite', { projectId, email: bea.email, role: 'VIEWER' })
@@ -100,18 +90,16 @@ test('whatever is ordered stands once, and is answered alike wherever it is give
   const { id: spareId } = await order('project.create', { name: 'Spare' })
   await order('project.delete', { id: spareId })
   expect([...done].sort()).toEqual(commands.map(({ name }) => name).sort())
-  expect(await faultsOf(service.services.database.reads)).toEqual([])
+  expect(await faultsOf(sql)).toEqual([])
 })
 
 test('an order is found also when a thousand others came after it', async () => {
   const { id: projectId } = await twice('project.create', { name: 'Busy' })
-  const caller = { userId: ada.id }
-  const first = await run({ name: 'task.create', input: { projectId, title: 'First' }, caller })
+  const create = (title: string) =>
+    run({ name: 'task.create', input: { projectId, title }, caller: { userId: ada.id } })
+  const first = await create('First')
   const { command, routed } = sent
-  for (const hundred of upTo(25)) {
-    const titles = upTo(100).map((n) => ({ projectId, title: `Later ${hundred} ${n}` }))
-    await Promise.all(titles.map((input) => run({ name: 'task.create', input, caller })))
-  }
+  for (const hundred of upTo(25)) await Promise.all(upTo(100).map((n) => create(`Later ${hundred} ${n}`)))
   const events = await eventsNow()
   expect(await elsewhere(command, { ...routed, again: true }, later())).toEqual(first)
   expect(await eventsNow()).toBe(events)

@@ -1,6 +1,5 @@
-import { afterAll, beforeEach, expect, test } from 'bun:test'
-import { openFindLanded } from '../../src/actor/landed.ts'
-import { isSuspect } from '../../src/actor/landed.ts'
+import { beforeEach, expect, test } from 'bun:test'
+import { openFindLanded, isSuspect } from '../../src/actor/landed.ts'
 import { State } from '../../src/actor/state.ts'
 import type { QueuedCommand } from '../../src/actor/queued-command.ts'
 import type { Sql } from '../../src/postgres/database.ts'
@@ -12,27 +11,22 @@ import { openLog } from '../../src/log.ts'
 import { readConfig } from '../../src/config.ts'
 import { openServices } from '../../src/services.ts'
 import { react } from '../../workers/reactions.ts'
-import { type Body, make, register } from '../support/client.ts'
-import { openTestService } from '../support/service.ts'
+import { type Body, make } from '../support/client.ts'
+import { openScene } from '../support/scene.ts'
+import { forFile } from '../support/service.ts'
 import { later } from '../support/works.ts'
 import { executeOf } from './executing.ts'
 
 const yearMs = 365 * 86_400_000
 let project: Body
 const warnings: string[] = []
-const service = await openTestService()
-const other = openServices(readConfig(service.env), openLog('silent'), { commands, react })
+const { service, sql, ada } = await openScene(['Ada'])
+const other = await forFile(openServices(readConfig(service.env), openLog('silent'), { commands, react }))
 const log = Object.assign(openLog('silent'), { warn: (_: object, text: string) => warnings.push(text) })
 const execute = executeOf(service.services, { log })
 const elsewhere = executeOf(other)
-const ada = await register(service.client)
-afterAll(async () => {
-  await other.close()
-  await service.close()
-})
 beforeEach(async () => void (project = await make(ada, '/projects', { name: 'Timely' })))
 
-const sql = () => service.services.database.chores
 const idAt = (ms: number) => {
   const time = ms.toString(16).padStart(12, '0')
   return `${time.slice(0, 8)}-${time.slice(8)}-7000${tailOf(newId())}`
@@ -42,18 +36,18 @@ const create = (id = newId()): RoutedCommand => {
   const input = { projectId: project.id, title: 'Task' }
   return { name: command.name, form, id, projectId: project.id, input, caller: { userId: ada.id } }
 }
-const eventCount = async () => (await sql()`select from events where project_id = ${project.id}`).length
+const eventCount = async () => (await sql`select from events where project_id = ${project.id}`).length
 
 /** The log of a project that a clock which was a year ahead has written to: so many events since. */
 async function poison(events: number): Promise<void> {
   const id = project.id
-  await sql()`update events set id = ${idAt(Date.now() + yearMs)}::uuid, at = now() + interval '1 year' where project_id = ${id}`
-  await sql()`insert into events (project_id, seq, id, type, entity, entity_id, actor_id, at, before, after)
+  await sql`update events set id = ${idAt(Date.now() + yearMs)}::uuid, at = now() + interval '1 year' where project_id = ${id}`
+  await sql`insert into events (project_id, seq, id, type, entity, entity_id, actor_id, at, before, after)
     select e.project_id, e.seq + n, (left(e.id::text, 8) || '-' || lpad(to_hex(n), 4, '0') || substr(e.id::text, 14, 6) || right(gen_random_uuid()::text, 17))::uuid, 'project.updated', 'project', e.project_id,
       e.actor_id, e.at, e.after, e.after from events e, generate_series(1, ${events}::int4) n where e.project_id = ${id}`
-  await sql()`update streams s set version = e.seq, last_event_id = e.id from
+  await sql`update streams s set version = e.seq, last_event_id = e.id from
     (select project_id, seq, id from events where project_id = ${id} order by seq desc limit 1) e where s.project_id = e.project_id`
-  await sql()`update projects p set event_id = s.last_event_id from streams s where s.project_id = p.id and p.id = ${id}`
+  await sql`update projects p set event_id = s.last_event_id from streams s where s.project_id = p.id and p.id = ${id}`
 }
 
 test('a command whose id is ahead of the shared clock is rejected, with a line in the log, and changes nothing', async () => {
@@ -78,9 +72,9 @@ test('the search for commands in a log that is ahead ends after so many events',
   await poison(8_000)
   let queries = 0
   const counted = ((...args: Parameters<typeof ask>) => (queries++, ask(...args))) as unknown as Sql
-  const ask = sql() as unknown as (strings: TemplateStringsArray, ...values: unknown[]) => unknown
+  const ask = sql as unknown as (strings: TemplateStringsArray, ...values: unknown[]) => unknown
   const id = newId()
-  const found = await openFindLanded(Object.assign(counted, sql()))(project.id, 8_001, [id])
+  const found = await openFindLanded(Object.assign(counted, sql))(project.id, 8_001, [id])
   expect(found.get(id)).toBeNull()
   expect(queries).toBe(5)
 })
@@ -90,7 +84,7 @@ test('a project whose log is ahead is written on in the right time, and each com
   const first = create()
   const answer = await execute(command, first, later())
   expect(answer).toMatchObject({ status: 201 })
-  const [row] = await sql()<{ age: number }[]>`
+  const [row] = await sql<{ age: number }[]>`
     select extract(epoch from now() - created_at)::float8 as age from tasks where project_id = ${project.id}`
   expect(Math.abs(row!.age)).toBeLessThan(60)
   expect(await elsewhere(command, first, later())).toEqual(answer)

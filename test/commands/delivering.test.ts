@@ -39,17 +39,10 @@ function deliverPast(
 const losing = (sent: boolean) => () => Promise.reject(new ConnectionLost(sent, 'Killed'))
 const titles = async () => (await ada.get(`/tasks?projectId=${project.id}`)).body.map(({ title }) => title)
 
-test('a command that a lost home never got is rejected with the reason of the next one', async () => {
-  const rejected = deliverPast(losing(false), create(stranger))
-  expect(await rejected.catch((error) => error)).toMatchObject({ status: 404 })
-})
-
-test('a command that a lost home may still commit is not said to be rejected: 503', async () => {
-  const rejected = deliverPast(losing(true), create(stranger))
-  expect(await rejected.catch((error) => error)).toMatchObject({
-    status: 503,
-    headers: { 'retry-after': '1' },
-  })
+test('a command that a lost home may still commit is not said to be rejected, as one is that the home never got', async () => {
+  const rejected = (sent: boolean) => deliverPast(losing(sent), create(stranger)).catch((error) => error)
+  expect(await rejected(false)).toMatchObject({ status: 404 })
+  expect(await rejected(true)).toMatchObject({ status: 503, headers: { 'retry-after': '1' } })
 })
 
 for (const sent of [false, true])
@@ -66,4 +59,33 @@ test('a command that a home committed before it was lost is answered, and not co
   }
   expect(await deliverPast(committing, create(ada))).toEqual(first as never)
   expect(await titles()).toEqual(['Once'])
+})
+
+/** Routes one command; each home breaks its connection `lost` times. Gives which copies were marked as sent again. */
+async function routed(lost: number, wasSent: boolean) {
+  const sent: (true | undefined)[] = []
+  const reply = { status: 201, body: '{"id":"1"}', etag: null }
+  const route = openRoute(
+    () => ({ ...home, id: `home-${sent.length + 1}` }),
+    async (_, payload) => {
+      sent.push((payload as RoutedCommand).again)
+      if (sent.length <= lost) throw new ConnectionLost(wasSent, 'the process ended')
+      return { kind: 'reply', ...reply }
+    },
+    () => Promise.reject(new Error('The command has another home')),
+  )
+  return { answer: await route(command, create(ada), later()).catch((error) => error), sent }
+}
+
+test('sends a command that two homes lost to a third one, and rejects it with 503 after three', async () => {
+  const third = await routed(2, true)
+  expect([third.answer.status, third.sent]).toEqual([201, [undefined, true, true]])
+  const { answer, sent } = await routed(10, true)
+  expect(answer).toMatchObject({ status: 503, headers: { 'retry-after': '1' } })
+  expect(sent).toHaveLength(3)
+})
+
+test('does not count a home that was never sent the command', async () => {
+  const { answer, sent } = await routed(9, false)
+  expect([answer.status, sent]).toEqual([201, Array(10).fill(undefined)])
 })

@@ -9,6 +9,7 @@ import { commands } from '../../modules/commands.ts'
 import { newId } from '../../src/ids.ts'
 import { openLog } from '../../src/log.ts'
 import { unreached } from '../../src/postgres/errors.ts'
+import { later } from '../support/works.ts'
 import { conflict } from '../../src/wire/refusals.ts'
 import type { Reply } from '../../src/wire/answers.ts'
 
@@ -27,14 +28,8 @@ beforeEach(() => {
     return end.promise
   }
   closes = false
-  serve = openServe({
-    registry,
-    execute,
-    scheduler: new Scheduler(),
-    isClosing: () => closes,
-    ttlMs: 15_000,
-    log: openLog('silent'),
-  })
+  const means = { registry, execute, scheduler: new Scheduler(), isClosing: () => closes }
+  serve = openServe({ ...means, ttlMs: 15_000, log: openLog('silent') })
 })
 
 const order = (fields: Partial<RoutedCommand> = {}): RoutedCommand => {
@@ -45,25 +40,15 @@ const order = (fields: Partial<RoutedCommand> = {}): RoutedCommand => {
 }
 
 const ask = (payload: unknown) =>
-  new Promise<RpcResponse>((answer) =>
-    serve([{ payload, deadline: performance.now() + 15_000, respond: answer }]),
-  )
+  new Promise<RpcResponse>((answer) => serve([{ payload, deadline: later(), respond: answer }]))
+const sent = { kind: 'reply' as const, ...reply }
 
-test('an order is done, and its answer told', async () => {
-  const answer = ask(order())
-  done[0]!.end.resolve(reply)
-  expect(await answer).toEqual({ kind: 'reply', ...reply })
-})
-
-test('a copy that comes over another connection joins the one under way', async () => {
+test('an order is done and its answer told; a copy that comes over another connection joins it', async () => {
   const one = order()
   const answers = [ask(one), ask({ ...one, again: true })]
   expect(done).toHaveLength(1)
   done[0]!.end.resolve(reply)
-  expect(await Promise.all(answers)).toEqual([
-    { kind: 'reply', ...reply },
-    { kind: 'reply', ...reply },
-  ])
+  expect(await Promise.all(answers)).toEqual([sent, sent])
 })
 
 test('a first copy that comes after the second looks into the log too', async () => {
@@ -76,31 +61,23 @@ test('a first copy that comes after the second looks into the log too', async ()
   expect(done.map(({ routed }) => routed.again)).toEqual([true, true, undefined])
 })
 
-test('a command of another release is not begun: neither an unknown name nor an input of another form', async () => {
-  expect(await ask(order({ name: 'task.paint' }))).toEqual({ kind: 'unknown' })
-  expect(await ask(order({ form: 'othrform' }))).toEqual({ kind: 'unknown' })
-  for (const garbage of [null, 'text', 7, [], {}]) expect(await ask(garbage)).toEqual({ kind: 'unknown' })
-  expect(done).toEqual([])
-})
-
-test('a refusal goes back as it is, and a defect says nothing of itself', async () => {
-  const [refused, failed] = [ask(order()), ask(order())]
-  done[0]!.end.reject(conflict('Taken'))
-  done[1]!.end.reject(new TypeError('secret'))
-  expect(await refused).toEqual({ kind: 'refusal', status: 409, message: 'Taken', headers: {} })
-  expect(await failed).toEqual({ kind: 'failed' })
-})
-
-test('where the database is away for a moment, whoever asks is told to come again', async () => {
-  const answer = ask(order())
-  done[0]!.end.reject(unreached('CONNECTION_CLOSED', 'The connection was closed'))
-  expect(await answer).toMatchObject({ kind: 'refusal', status: 503, headers: { 'retry-after': '1' } })
-})
-
-test('a process that closes begins nothing new', async () => {
+test('a command of another release is not begun, nor anything by a process that closes', async () => {
+  const unknown = [order({ name: 'task.paint' }), order({ form: 'othrform' }), null, 'text', 7, [], {}]
+  for (const one of unknown) expect(await ask(one)).toEqual({ kind: 'unknown' })
   closes = true
   expect(await ask(order())).toEqual({ kind: 'unknown' })
   expect(done).toEqual([])
+})
+
+test('a refusal goes back as it is, a defect says nothing of itself, and where the database is away: come again', async () => {
+  const answers = Promise.all([ask(order()), ask(order()), ask(order())])
+  done[0]!.end.reject(conflict('Taken'))
+  done[1]!.end.reject(new TypeError('secret'))
+  done[2]!.end.reject(unreached('CONNECTION_CLOSED', 'The connection was closed'))
+  const [refused, failed, away] = await answers
+  expect(refused).toEqual({ kind: 'refusal', status: 409, message: 'Taken', headers: {} })
+  expect(failed).toEqual({ kind: 'failed' })
+  expect(away).toMatchObject({ kind: 'refusal', status: 503, headers: { 'retry-after': '1' } })
 })
 
 test('commands that another process forwards for one account leave room for other accounts', async () => {
