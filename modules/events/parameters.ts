@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { Input } from '../../src/schema/input.ts'
 import { Limit, readLimit } from '../../src/reads/pages.ts'
-import { kind } from '../../src/schema/kind.ts'
+import { checked } from '../../src/schema/checked.ts'
 import { isCount } from '../../src/schema/text.ts'
 import { badRequest } from '../../src/wire/refusals.ts'
 import { model } from '../modules.ts'
@@ -10,21 +10,16 @@ export const mostSeq = 999_999_999_999_999
 export const mostSeconds = 25
 
 // Numbers and lists as a URL writes them out; `readAsked` reads them. What a schema calls `default`, Elysia would fill in.
-const countKind = kind<{ maximum: number }>(
-  'DocketCount',
-  (value, { maximum }) => isCount(value) && Number(value) <= maximum,
-)
+const isCountTo = (value: unknown, { maximum }: { maximum: number }) =>
+  isCount(value) && Number(value) <= maximum
 
 const { eventTypes } = model
 const isType = (name: string) => (eventTypes as string[]).includes(name)
-const typesKind = kind(
-  'DocketEventTypes',
-  (value) => typeof value === 'string' && value.split(',').every(isType),
-)
+const isTypes = (value: unknown) => typeof value === 'string' && value.split(',').every(isType)
 
 const Count = (maximum: number, description: string, example: number) =>
   Type.Optional(
-    countKind<string>({
+    checked<string>(isCountTo, {
       type: 'integer',
       minimum: 0,
       maximum,
@@ -36,7 +31,7 @@ const Count = (maximum: number, description: string, example: number) =>
 
 export const EventTypes = () =>
   Type.Optional(
-    typesKind<string>({
+    checked<string>(isTypes, {
       type: 'string',
       description: `Event types with commas between: only events of these, of ${eventTypes.join(', ')}`,
       examples: ['task.created,task.updated'],

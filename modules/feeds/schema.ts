@@ -4,7 +4,7 @@ import { canonicalId } from '../../src/ids.ts'
 import { view } from '../../src/model/view.ts'
 import { Id, sampleId } from '../../src/schema/answer.ts'
 import { Input } from '../../src/schema/input.ts'
-import { kind } from '../../src/schema/kind.ts'
+import { checked } from '../../src/schema/checked.ts'
 import { named } from '../../src/schema/named.ts'
 import { badRequest } from '../../src/wire/refusals.ts'
 import { mostSeconds, mostSeq } from '../events/parameters.ts'
@@ -14,15 +14,15 @@ const mostProjects = 1_000
 
 const isSeq = (value: unknown): boolean =>
   Number.isInteger(value) && Number(value) >= 0 && Number(value) <= mostSeq
-const positionsKind = kind('DocketPositions', (value) => {
+function isPositions(value: unknown): boolean {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
   const entries = Object.entries(value)
   return entries.length <= mostProjects && entries.every(([id, seq]) => id.length <= 100 && isSeq(seq))
-})
+}
 
 /** The seq of the last event that is known of each project. */
 const Positions = (description: string) =>
-  positionsKind<Record<string, number>>({
+  checked<Record<string, number>>(isPositions, {
     type: 'object',
     additionalProperties: { type: 'integer', minimum: 0, maximum: mostSeq },
     maxProperties: mostProjects,

@@ -10,7 +10,7 @@ import type { Seen } from '../../src/reads/role-lookup.ts'
 import { seqAt, seqBefore } from '../../src/reads/seq-at.ts'
 import { etagAt } from '../../src/reads/versions.ts'
 import { Input } from '../../src/schema/input.ts'
-import { kind } from '../../src/schema/kind.ts'
+import { checked } from '../../src/schema/checked.ts'
 import { Instant, isCount, parseInstant } from '../../src/schema/text.ts'
 import type { Services } from '../../src/services.ts'
 import { digestOf, pathOf } from '../../src/wire/answers.ts'
@@ -28,16 +28,18 @@ const about = `Newest first, in the shape of the feed's events; names are those 
 
 const isEntity = (text: string): text is Entity => (model.names as string[]).includes(text)
 const isSomeId = (value: unknown) => typeof value === 'string' && isId(canonicalId(value))
+const isEntityOrId = (value: unknown) => isEntity(value as string) || isSomeId(value)
 
-const entityKind = kind('DocketEntity', (value) => isEntity(value as string) || isSomeId(value))
-const userIdKind = kind('DocketUserId', isSomeId)
-
-const Only = (of: typeof entityKind, description: string, example: string) =>
-  Type.Optional(of<string>({ type: 'string', description, examples: [example] }))
+const Only = (check: typeof isSomeId, description: string, example: string) =>
+  Type.Optional(checked<string>(check, { type: 'string', description, examples: [example] }))
 
 const ProjectHistoryQuery = Input({
-  entity: Only(entityKind, `${model.names.join(', ')}, or the id of one: what the events are about`, 'task'),
-  actor: Only(userIdKind, 'The id of the user who did it', '019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5b'),
+  entity: Only(
+    isEntityOrId,
+    `${model.names.join(', ')}, or the id of one: what the events are about`,
+    'task',
+  ),
+  actor: Only(isSomeId, 'The id of the user who did it', '019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5b'),
   type: EventTypes(),
   from: Type.Optional(Instant()),
   to: Type.Optional(Instant()),

@@ -1,10 +1,11 @@
-import { Kind, type Static, Type, TypeRegistry } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 import { ConfirmingPassword } from '../accounts/confirm.ts'
 import { Body } from '../../src/schema/input.ts'
 import { view } from '../../src/model/view.ts'
 import { type Scope, scopes } from '../../src/identity/rights.ts'
 import { canonicalId, isId } from '../../src/ids.ts'
 import { Id, sampleId, Timestamp } from '../../src/schema/answer.ts'
+import { checked } from '../../src/schema/checked.ts'
 import { named } from '../../src/schema/named.ts'
 import { Instant, Name, Nullable, OneOf } from '../../src/schema/text.ts'
 import { CreatedBy } from '../creations/schema.ts'
@@ -15,15 +16,11 @@ const day = 86_400_000
 
 const isListOf = (value: unknown, most: number, fits: (one: unknown) => boolean): boolean =>
   Array.isArray(value) && value.length >= 1 && value.length <= most && value.every(fits)
-TypeRegistry.Set('DocketScopes', (_schema, value) =>
-  isListOf(value, scopes.length, (one) => scopes.includes(one as Scope)),
-)
-TypeRegistry.Set('DocketProjectIds', (_schema, value) =>
-  isListOf(value, mostProjects, (one) => typeof one === 'string' && isId(canonicalId(one))),
-)
+const isScopes = (value: unknown) => isListOf(value, scopes.length, (one) => scopes.includes(one as Scope))
+const isIds = (value: unknown) =>
+  isListOf(value, mostProjects, (one) => typeof one === 'string' && isId(canonicalId(one)))
 
-const Scopes = Type.Unsafe<Scope[]>({
-  [Kind]: 'DocketScopes',
+const Scopes = checked<Scope[]>(isScopes, {
   type: 'array',
   minItems: 1,
   maxItems: scopes.length,
@@ -31,8 +28,7 @@ const Scopes = Type.Unsafe<Scope[]>({
   description: `A list of ${scopes.join(', ')}: each holds those before it`,
   examples: [['read', 'write']],
 })
-const Projects = Type.Unsafe<string[]>({
-  [Kind]: 'DocketProjectIds',
+const Projects = checked<string[]>(isIds, {
   type: 'array',
   minItems: 1,
   maxItems: mostProjects,

@@ -1,16 +1,16 @@
 import { Type } from '@sinclair/typebox'
+import { checked } from '../../src/schema/checked.ts'
 import { IdOf, Input } from '../../src/schema/input.ts'
-import { kind } from '../../src/schema/kind.ts'
 import { mostUndone } from '../../src/log/overtaken.ts'
 import { DryRun } from '../../src/batch/dry-run.ts'
 
-const isSeq = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 1
-const seqsKind = kind('DocketSeqs', (value) => {
+function isSeqs(value: unknown): boolean {
   const isList = Array.isArray(value) && value.length >= 1 && value.length <= mostUndone
   return isList && value.every(isSeq) && new Set(value).size === value.length
-})
+}
+const isSeq = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 1
 
-const seqs = seqsKind<number[]>({
+const Seqs = checked<number[]>(isSeqs, {
   type: 'array',
   minItems: 1,
   maxItems: mostUndone,
@@ -30,6 +30,6 @@ const fields = {
   dryRun: DryRun,
   seq: Seq('The seq of an event', 42),
   batch: Seq('The batch of events', 41),
-  seqs: Type.Optional(seqs),
+  seqs: Type.Optional(Seqs),
 }
 export const UndoProject = { ...Input(fields), examples: [{ seq: 42 }] }

@@ -1,8 +1,9 @@
-import { Kind, Type, TypeRegistry } from '@sinclair/typebox'
+import { Type } from '@sinclair/typebox'
 import type { StoredRows } from '../../src/model/entities.ts'
 import type { EventType } from '../../src/model/entities.ts'
 import { Body, IdOf, Input } from '../../src/schema/input.ts'
 import { view } from '../../src/model/view.ts'
+import { checked } from '../../src/schema/checked.ts'
 import { Id, Timestamp } from '../../src/schema/answer.ts'
 import { named } from '../../src/schema/named.ts'
 import { Nullable, OneOf } from '../../src/schema/text.ts'
@@ -12,22 +13,19 @@ import { model } from '../modules.ts'
 const mostEvents = 100
 const { eventTypes } = model
 
-TypeRegistry.Set('DocketUrl', (_schema, value) => typeof value === 'string' && URL.canParse(value))
-TypeRegistry.Set('DocketEventTypeList', (_schema, value) => {
-  const isType = (one: unknown) => eventTypes.includes(one as EventType)
-  return Array.isArray(value) && value.length >= 1 && value.length <= eventTypes.length && value.every(isType)
-})
+const isType = (one: unknown) => eventTypes.includes(one as EventType)
+const isTypes = (value: unknown) =>
+  Array.isArray(value) && value.length >= 1 && value.length <= eventTypes.length && value.every(isType)
+const isUrl = (value: unknown) => typeof value === 'string' && URL.canParse(value)
 
-const Url = Type.Unsafe<string>({
-  [Kind]: 'DocketUrl',
+const Url = checked<string>(isUrl, {
   type: 'string',
   format: 'uri',
   maxLength: 2_048,
   description: 'A URL that begins with https://, and leads to a public address',
   examples: ['https://hooks.example.com/docket'],
 })
-const Types = Type.Unsafe<EventType[]>({
-  [Kind]: 'DocketEventTypeList',
+const Types = checked<EventType[]>(isTypes, {
   type: 'array',
   minItems: 1,
   maxItems: eventTypes.length,

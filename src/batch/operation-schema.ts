@@ -2,7 +2,7 @@ import { Kind, type TObject, type TSchema, Type } from '@sinclair/typebox'
 import type { Command } from '../commands/command.ts'
 import { Body, Input, isIdSchema, isOwnIdSchema } from '../schema/input.ts'
 import type { View } from '../model/view.ts'
-import { kind } from '../schema/kind.ts'
+import { checked } from '../schema/checked.ts'
 import { named } from '../schema/named.ts'
 import { Name } from '../schema/text.ts'
 
@@ -29,9 +29,10 @@ export function operationSchema(
       return [key, Type.Optional(reference({ ...schema, description: 'The project, if anything' }))]
     return [key, isIdSchema(schema) && !isOwnIdSchema(schema) ? reference(schema) : schema]
   })
-  const op = { [Kind]: 'DocketChoice', type: 'string', enum: [name], description: name, examples: [name] }
+  const isName = (value: unknown) => value === name
+  const op = { type: 'string', enum: [name], description: name, examples: [name] }
   const all = {
-    ...{ op: Type.Unsafe<string>(op), as: besides.as },
+    ...{ op: checked<string>(isName, op), as: besides.as },
     ...(!madeAt && { ifMatch: besides.ifMatch, was: wasSchema(view) }),
     ...Object.fromEntries(fields),
   }
@@ -67,15 +68,12 @@ function wasSchema({ schema }: View): TObject {
 const isObject = (schema: TSchema): boolean =>
   schema.type === 'object' || (schema.anyOf ?? []).some((one: TSchema) => isObject(one))
 
-const operationsKind = kind(
-  'DocketOperations',
-  (value) => Array.isArray(value) && value.length >= 1 && value.length <= mostOperations,
-)
+const isList = (value: unknown) => Array.isArray(value) && value.length >= 1 && value.length <= mostOperations
 
 /** The list of them. What is in it is held to their schemas where it is read, to say which one does not fit. */
 export function operationsSchema<T>(schemas: Map<string, TObject>) {
   const refs = [...schemas.keys()].map((op) => [op, `#/components/schemas/${camel(op)}Operation`])
-  return operationsKind<T[]>({
+  return checked<T[]>(isList, {
     type: 'array',
     minItems: 1,
     maxItems: mostOperations,

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { kind } from '../schema/kind.ts'
+import { checked } from '../schema/checked.ts'
 import { isCount, parseInstant } from '../schema/text.ts'
 import { badRequest } from '../wire/refusals.ts'
 import { parsedPath } from '../wire/answers.ts'
@@ -12,14 +12,12 @@ export interface Moment {
   now: number
 }
 
-const asOfKind = kind(
-  'DocketAsOf',
-  (value) => typeof value === 'string' && (isCount(value) || parseInstant(value) !== null),
-)
+const isAsOf = (value: unknown) =>
+  typeof value === 'string' && (isCount(value) || parseInstant(value) !== null)
 
 export const AsOfParameter = () =>
   Type.Optional(
-    asOfKind<string>({
+    checked<string>(isAsOf, {
       type: 'string',
       description:
         'A version of the project, or an ISO 8601 date-time with offset or a date (midnight UTC): the answer is as it was then, but for the names of people',

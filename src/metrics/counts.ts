@@ -1,11 +1,9 @@
 import { Distribution } from './distribution.ts'
 import { Requests } from './requests.ts'
 
-/** How often something was there already. */
 export const noHits = () => ({ hits: 0, misses: 0 })
 export type Hits = ReturnType<typeof noHits>
 
-/** What a cache had, or had not. */
 export function counted<T>(counts: Hits, found: T): T {
   counts[found === undefined ? 'misses' : 'hits']++
   return found
@@ -15,12 +13,12 @@ export const noCommits = () => ({
   seconds: new Distribution(),
   waitSeconds: new Distribution(),
   events: new Distribution([1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024]),
-  /** What became of the units: what one actor wanted written. */
+  /** Outcomes of what one actor wants committed. */
   units: { won: 0, lost: 0, unknown: 0, refused: 0 },
 })
 
 export const noLeases = () => ({
-  /** To get a lease that was not held: the way to Redis, and the wait for who has it. */
+  /** Time to a lease that was not held, with the wait for its holder. */
   seconds: new Distribution(),
   /** Another process had it. */
   waits: 0,
@@ -34,10 +32,7 @@ export const noQueries = () => ({ open: 0, seconds: new Distribution() })
 
 export type Counts = ReturnType<typeof openCounts>
 
-/**
- * What a process counts as it goes: plain numbers, always on. Who counts knows nothing of who reads them, which costs
- * nothing until somebody does.
- */
+/** What a process counts: plain numbers, always on. */
 export const openCounts = () => ({
   requests: new Requests(),
   commits: noCommits(),

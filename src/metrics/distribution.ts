@@ -1,12 +1,11 @@
-/** Bounds of what takes from half a millisecond to half a minute. */
-export const secondsBounds = [
+const secondsBounds = [
   ...[0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1],
   ...[0.25, 0.5, 1, 2.5, 5, 10, 30],
 ]
 
-/** Counts values by their size, as a histogram's buckets do: a short search and two additions. */
+/** Counts values by their size, as a histogram does. */
 export class Distribution {
-  /** Of each bound those up to it and above the one before; at last those above all. */
+  /** For each bound the values up to it and above the one before; at last the values above all bounds. */
   readonly counts: Float64Array
   sum = 0
 

@@ -9,7 +9,7 @@ interface Value {
   metricName?: string
 }
 
-/** A metric with all that it says, as prom-client reads it; plain data, also for another process. */
+/** A metric as prom-client reads it: plain data, also for another process. */
 export interface Family {
   name: string
   help: string
@@ -18,48 +18,18 @@ export interface Family {
   aggregator: 'sum'
 }
 
-const labelled = <T>(given: Labelled<T>[] | T): Labelled<T>[] =>
-  Array.isArray(given) ? given : [[{}, given]]
-
-const simple =
-  (type: Family['type']) =>
-  (name: string, help: string, given: Labelled<number>[] | number): Family => {
-    const values = labelled(given).map(([labels, value]) => ({ labels, value }))
-    return { name: `docket_${name}`, help, type, values, aggregator: 'sum' }
+const familyOf =
+  <T>(type: Family['type'], valuesOf: (labels: Labels, value: T, name: string) => Value[]) =>
+  (plainName: string, help: string, given: Labelled<T>[] | T): Family => {
+    const name = `docket_${plainName}`
+    const all: Labelled<T>[] = Array.isArray(given) ? given : [[{}, given]]
+    const values = all.flatMap(([labels, value]) => valuesOf(labels, value, name))
+    return { name, help, type, values, aggregator: 'sum' }
   }
 
-export const counter = simple('counter')
-export const gauge = simple('gauge')
-
-export function histogram(
-  name: string,
-  help: string,
-  given: Labelled<Distribution>[] | Distribution,
-): Family {
-  const full = `docket_${name}`
-  const values = labelled(given).flatMap(([labels, distribution]) => valuesOf(full, labels, distribution))
-  return { name: full, help, type: 'histogram', values, aggregator: 'sum' }
-}
-
-/** A value for each name, which `label` holds. */
-export const by = <T>(label: string, named: Record<string, T>): Labelled<T>[] =>
-  Object.entries(named).map(([name, value]) => [{ [label]: name }, value])
-
-/** How far the last of a kind of followers is behind. */
-export const lagFamilies = (follower: string, events: number, seconds: number): Family[] => [
-  gauge(
-    'follower_lag_events',
-    'What the last of the followers was not sent yet.',
-    by('follower', { [follower]: events }),
-  ),
-  gauge(
-    'follower_lag_seconds',
-    'For how long the last of the followers has been behind.',
-    by('follower', { [follower]: seconds }),
-  ),
-]
-
-function valuesOf(name: string, labels: Labels, { bounds, counts, sum }: Distribution): Value[] {
+export const counter = familyOf<number>('counter', (labels, value) => [{ labels, value }])
+export const gauge = familyOf<number>('gauge', (labels, value) => [{ labels, value }])
+export const histogram = familyOf<Distribution>('histogram', (labels, { bounds, counts, sum }, name) => {
   let upTo = 0
   const buckets = [...counts].map((count, n) => {
     upTo += count
@@ -67,6 +37,21 @@ function valuesOf(name: string, labels: Labels, { bounds, counts, sum }: Distrib
   })
   const of = (suffix: string, value: number) => ({ labels, value, metricName: `${name}_${suffix}` })
   return [...buckets, of('sum', sum), of('count', upTo)]
+})
+
+/** A value for each name, which `label` holds. */
+export const by = <T>(label: string, named: Record<string, T>): Labelled<T>[] =>
+  Object.entries(named).map(([name, value]) => [{ [label]: name }, value])
+
+/** How far the last of a kind of followers is behind. */
+export function lagFamilies(follower: string, events: number, seconds: number): Family[] {
+  const labels = { follower }
+  return [
+    gauge('follower_lag_events', 'What the last of the followers was not sent yet.', [[labels, events]]),
+    gauge('follower_lag_seconds', 'For how long the last of the followers has been behind.', [
+      [labels, seconds],
+    ]),
+  ]
 }
 
 /** The same families as those of one process among several. */

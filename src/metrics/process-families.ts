@@ -4,7 +4,7 @@ import { by, counter, type Family, gauge, histogram } from './family.ts'
 
 const everyMs = 50
 
-/** What any process can say of itself. The event loop is watched from the first call on. */
+/** The metrics of any process. The event loop is watched from the first call on. */
 export function openProcessFamilies(): () => Family[] {
   const delays = new Distribution()
   let due = performance.now() + everyMs

@@ -6,23 +6,19 @@ import { pageBytes } from '../reads/pages.ts'
 import { urlCharacters } from '../wire/request-url.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 
-/** The groups of operations: a new entity comes after the tasks and what belongs to them. */
+/** The groups of operations: new entities come after tasks and their children. */
 function tags(): { name: string; description: string }[] {
   const first: Entity[] = ['token', 'project', 'member', 'service_account']
   const others = model().names.filter((name) => !first.includes(name) && name !== 'webhook')
   const of = (name: Entity) => ({ name: `${titleOf(name)}s`, description: definitionOf(name).about })
   return [
-    {
-      name: 'Authentication',
-      description: 'Who calls: register, sign in and out, and the own account.',
-    },
+    { name: 'Authentication', description: 'Who calls: register, sign in and out, and the own account.' },
     ...[...first, ...others].map(of),
     { name: 'Events', description: 'What happened in a project, one after another and without a gap.' },
     of('webhook'),
   ]
 }
 
-/** What Swagger UI asks for under Authorize. */
 const securitySchemes = {
   bearer: {
     type: 'http',
@@ -37,8 +33,6 @@ const securitySchemes = {
     description: 'A token of `POST /tokens`, with the scope that the operation names',
   },
 }
-
-const read = () => readFileSync(new URL('./introduction.md', import.meta.url), 'utf8')
 
 const hours = (seconds: number): string =>
   seconds % 86_400 === 0 ? `${seconds / 86_400} days` : `${(seconds / 3_600).toFixed(1)} hours`
@@ -63,10 +57,11 @@ const figuresOf = (config: Config): Record<string, string> => ({
   failureMinutes: String(config.signInFailureMinutes),
 })
 
-/** What there is to say of the service as a whole. */
+/** The document without its operations. */
 export function description(config: Config) {
   const figures = figuresOf(config)
-  const introduction = read().replace(/\{(\w+)\}/g, (place, name: string) => figures[name] ?? place)
+  const text = readFileSync(new URL('./introduction.md', import.meta.url), 'utf8')
+  const introduction = text.replace(/\{(\w+)\}/g, (place, name: string) => figures[name] ?? place)
   const { description: summary, license, version } = packageJson
   return {
     openapi: '3.1.0', // schemas here are JSON Schema: null is a type, examples are lists

@@ -1,18 +1,24 @@
 import { forCallerAlone, varyByAccept } from '../wire/refusals.ts'
 
-export interface Header {
+interface Header {
   description: string
   schema: object
   example: string | number
 }
 
-const text = (description: string, example: string): Header => ({
+const text = (description: string, example: string, format?: string): Header => ({
   description,
-  schema: { type: 'string' },
+  schema: { type: 'string', ...(format && { format }) },
   example,
 })
 
-/** Every header that an answer may have, but for those that HTTP itself asks for and those of CORS. */
+const count = (description: string, example: number): Header => ({
+  description,
+  schema: { type: 'integer', minimum: 1 },
+  example,
+})
+
+/** Every header of responses, except those that HTTP itself requires and those of CORS. */
 export const headers = {
   'X-Request-Id': text('Names this answer in the log', '5f0c2a9b7d31-k3'),
   'X-Content-Type-Options': text('The body is what Content-Type says', 'nosniff'),
@@ -35,25 +41,23 @@ export const headers = {
     'The next page, rel="next"; absent on the last one',
     '</api/v1/tasks?cursor=WyIwMTlhIl0>; rel="next"',
   ),
-  'Docket-Version': {
-    description:
-      'The version of the project that is shown, that holds it, or that was changed; absent where there are many',
-    schema: { type: 'integer', minimum: 1 },
-    example: 42,
-  },
+  'Docket-Version': count(
+    'The version of the project that is shown, that holds it, or that was changed; absent where there are many',
+    42,
+  ),
   'X-Accel-Buffering': text('Of a stream: it is not to be held back on its way', 'no'),
   'Idempotency-Replayed': text('`true` when this is the answer that the key was given before', 'true'),
   'WWW-Authenticate': text('How to say who calls', 'Bearer realm="docket"'),
   'Accept-Encoding': text('The only coding that a body may have, when it had another', 'identity'),
   Connection: text('The connection is closed', 'close'),
-  'Retry-After': { description: 'The seconds to wait', schema: { type: 'integer', minimum: 1 }, example: 2 },
+  'Retry-After': count('The seconds to wait', 2),
 } satisfies Record<string, Header>
 export type HeaderName = keyof typeof headers
 
 const ofEvery = ['X-Request-Id', 'X-Content-Type-Options', 'RateLimit-Policy', 'RateLimit'] as const
 const ofRead = [...ofEvery, 'ETag', 'Cache-Control', 'Vary', 'Docket-Version'] as const
 
-/** What kinds of answers have. */
+/** The headers of each kind of response. */
 export const headersOf = {
   read: [...ofRead, 'Content-Encoding'],
   page: [...ofRead, 'Content-Encoding', 'Link'],
@@ -66,15 +70,11 @@ export const headersOf = {
 export const referredTo = (names: readonly HeaderName[]) =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 
-/** Of what may be a stream. */
-export const alsoByAccept: Header = text(headers.Vary.description, varyByAccept)
+/** The Vary of a response that may be a stream. */
+export const alsoByAccept = text(headers.Vary.description, varyByAccept)
 
-/** No cache on the way may keep a token. */
-export const neverKept: Header = text('No cache may keep the answer', 'no-store')
+/** The Cache-Control of a response with a secret. */
+export const neverKept = text('No cache may keep the answer', 'no-store')
 
-/** Where what was made is found. */
-export const locationAt = (path: string): Header => ({
-  description: 'Where it is read; members, subtasks and comments: changed and removed',
-  schema: { type: 'string', format: 'uri-reference' },
-  example: `/api/v1${path}`,
-})
+const aboutLocation = 'Where it is read; members, subtasks and comments: changed and removed'
+export const locationAt = (path: string): Header => text(aboutLocation, `/api/v1${path}`, 'uri-reference')

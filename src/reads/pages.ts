@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import type { Sql, SqlPart } from '../postgres/database.ts'
-import { kind } from '../schema/kind.ts'
+import { checked } from '../schema/checked.ts'
 import { badRequest } from '../wire/refusals.ts'
 import { isId, nilId } from '../ids.ts'
 import { type CachedBody, parsedPath } from '../wire/answers.ts'
@@ -21,11 +21,11 @@ export interface Page {
 export const startOf = ({ cursor }: Page): string => cursor ?? nilId
 
 // A whole number written out; `readLimit` reads it. Elysia would fill in a `default`, so the schema calls it otherwise.
-const limitKind = kind('DocketLimit', (value) => typeof value === 'string')
+const isText = (value: unknown) => typeof value === 'string'
 
 export const Limit = (fallback: number, most: number) =>
   Type.Optional(
-    limitKind<string>({
+    checked<string>(isText, {
       type: 'integer',
       minimum: 1,
       maximum: most,

@@ -15,12 +15,9 @@ export const ErrorSchema = named(
 )
 
 export const sampleId = '019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5b'
-/** An opaque id in answers. */
 export const Id = (description: string) => Type.String({ format: 'uuid', description, examples: [sampleId] })
-/** A timestamp in answers. */
 export const Timestamp = (description: string) =>
   Type.String({ format: 'date-time', description, examples: ['2027-01-15T09:30:00.000Z'] })
-/** The body of an answer that shows nothing. */
 export const Message = named(
   'Message',
   Type.Object({ message: Type.String({ description: 'What was done', examples: ['Done'] }) }),

@@ -1,6 +1,6 @@
-import { Kind, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
+import { type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
 import { sampleId } from './answer.ts'
-import { kind } from './kind.ts'
+import { checked, checkOf } from './checked.ts'
 
 /** A command's input, or a query: unknown fields are rejected, because a misspelt one must not be lost. */
 export const Input = <T extends TProperties>(properties: T) =>
@@ -8,11 +8,10 @@ export const Input = <T extends TProperties>(properties: T) =>
 
 // A malformed id names nothing, so the look-up answers 404.
 const isIdText = (value: unknown) => typeof value === 'string' && value.length <= 100
-const idKind = kind('DocketId', isIdText)
 
 /** An id that a command names, as a path or a body gives it. */
 export const IdOf = (what: string) =>
-  idKind<string>({
+  checked<string>(isIdText, {
     type: 'string',
     format: 'uuid',
     description: `The id of a ${what}`,
@@ -20,12 +19,12 @@ export const IdOf = (what: string) =>
   })
 
 const UUIDv7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i
-const ownIdKind = kind('DocketOwnId', (value) => typeof value === 'string' && UUIDv7.test(value))
+const isOwnId = (value: unknown) => typeof value === 'string' && UUIDv7.test(value)
 
 /** An id that the client makes for what it creates. */
 export const OwnId = () =>
   Type.Optional(
-    ownIdKind<string>({
+    checked<string>(isOwnId, {
       type: 'string',
       format: 'uuid',
       description: 'A UUIDv7 that nothing has or had: made by the client, else one is made here',
@@ -34,14 +33,14 @@ export const OwnId = () =>
   )
 
 const maxIds = 100
-const idsKind = kind('DocketIds', (value) => {
+function isIdList(value: unknown): boolean {
   const isList = Array.isArray(value) && value.length <= maxIds && new Set(value).size === value.length
   return isList && value.every(isIdText)
-})
+}
 
 /** A list of ids, each once. */
 export const IdsOf = (what: string) =>
-  idsKind<string[]>({
+  checked<string[]>(isIdList, {
     type: 'array',
     maxItems: maxIds,
     uniqueItems: true,
@@ -51,11 +50,12 @@ export const IdsOf = (what: string) =>
   })
 
 /** Whether a schema is that of an id that a client makes: it names nothing yet. */
-export const isOwnIdSchema = (schema: TSchema): boolean => schema[Kind] === 'DocketOwnId'
+export const isOwnIdSchema = (schema: TSchema): boolean => checkOf(schema) === isOwnId
 
 /** Whether a schema is that of an id, of an id or null, or of a list of ids. */
 export const isIdSchema = (schema: TSchema): boolean =>
-  ['DocketId', 'DocketIds', 'DocketOwnId'].includes(schema[Kind]) || (schema.anyOf ?? []).some(isIdSchema)
+  [isIdText, isIdList, isOwnId].some((check) => checkOf(schema) === check) ||
+  (schema.anyOf ?? []).some(isIdSchema)
 
 /** The value of such a field, with each of its ids replaced. */
 export function mapIds(value: unknown, replace: (id: string) => unknown): unknown {

@@ -1,5 +1,5 @@
 import { type TSchema, Type } from '@sinclair/typebox'
-import { kind } from './kind.ts'
+import { checked } from './checked.ts'
 import { type Bounds, hasLength } from './length.ts'
 import { named } from './named.ts'
 
@@ -15,10 +15,10 @@ const [SEEN, UNSEEN] = [new RegExp(`[^${unseen}]`, 'u'), new RegExp(`[${unseen}]
 const isStorable = (value: unknown): value is string =>
   typeof value === 'string' && !value.includes('\0') && value.isWellFormed()
 
-const textKind = kind<Bounds>('DocketText', (value, bounds) => {
+function isText(value: unknown, bounds: Bounds): boolean {
   if (!isStorable(value) || !hasLength(value.trim(), bounds)) return false
   return bounds.minLength === 0 || SEEN.test(value)
-})
+}
 
 const textOf = (min: number, max: number, example: string) => ({
   type: 'string',
@@ -30,56 +30,51 @@ const textOf = (min: number, max: number, example: string) => ({
 })
 
 /** A text of `min` to `max` characters once trimmed; commands store it trimmed. */
-export const Text = (min: number, max: number, example: string) => textKind<string>(textOf(min, max, example))
+export const Text = (min: number, max: number, example: string) =>
+  checked<string>(isText, textOf(min, max, example))
 
 /** Control characters, and those that show a text in another order than its own (embeddings, overrides, isolates). */
 const unfit = '\\x00-\\x1f\\x7f-\\x9f\\u202a-\\u202e\\u2066-\\u2069'
 const UNFIT = new RegExp(`[${unfit}]`)
-
-const nameKind = kind<Bounds>('DocketName', (value, bounds) => {
-  if (!isStorable(value)) return false
-  const name = value.trim()
-  return hasLength(name, bounds) && SEEN.test(name) && !UNFIT.test(name)
-})
+const isName = (value: unknown, bounds: Bounds) =>
+  isText(value, bounds) && !UNFIT.test((value as string).trim())
 
 /** A name or title of up to `max` characters once trimmed, on one line. */
 export const Name = (max: number, example: string) =>
-  nameKind<string>({
+  checked<string>(isName, {
     ...textOf(1, max, example),
     pattern: `^\\s*[^\\s${unfit}][^${unfit}]*\\s*$`,
     description: `A text of 1 to ${max} characters, without control or bidirectional-override characters`,
   })
 
-const secretKind = kind<Bounds>(
-  'DocketSecret',
-  (value, bounds) => isStorable(value) && hasLength(value, bounds),
-)
+const isSecret = (value: unknown, bounds: Bounds) => isStorable(value) && hasLength(value, bounds)
 
 /** A text that is stored as it is sent, untrimmed. */
 export const Secret = (min: number, max: number, description: string, example: string) =>
-  secretKind<string>({ ...textOf(0, max, example), format: 'password', minLength: min, description })
+  checked<string>(isSecret, {
+    ...{ type: 'string', format: 'password' },
+    ...textOf(0, max, example),
+    ...{ minLength: min, description },
+  })
 
-const wordsKind = kind<Bounds>(
-  'DocketWords',
-  (value, bounds) => typeof value === 'string' && hasLength(value, bounds),
-)
+const isWords = (value: unknown, bounds: Bounds) => typeof value === 'string' && hasLength(value, bounds)
 
 /** Any text of at most `max` characters. */
 export const Words = (max: number, description: string, example: string) =>
-  wordsKind<string>({ type: 'string', maxLength: max, description, examples: [example] })
+  checked<string>(isWords, { type: 'string', maxLength: max, description, examples: [example] })
 
 const EMAIL = /^[^\s@"<>(),:;\\[\]]+@[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)+$/i
 /** Unseen characters would make two addresses look the same. */
-const emailKind = kind('DocketEmail', (value) => {
+function isEmail(value: unknown): boolean {
   if (typeof value !== 'string') return false
   const email = value.trim()
   const isText = hasLength(email, { maxLength: 254 }) && email.isWellFormed() && !UNSEEN.test(email)
   return isText && EMAIL.test(email)
-})
+}
 
 /** An email address, at most 254 characters; stored by normalEmail. */
 export const Email = (example = 'ada@example.com') =>
-  emailKind<string>({
+  checked<string>(isEmail, {
     type: 'string',
     format: 'email',
     maxLength: 254,
@@ -108,26 +103,23 @@ export function parseInstant(text: string): string | null {
   return /^[0-9]{4}-/.test(instant) && !instant.startsWith('0000') ? instant : null
 }
 
-const instantKind = kind(
-  'DocketInstant',
-  (value) => typeof value === 'string' && parseInstant(value) !== null,
-)
+const isInstant = (value: unknown) => typeof value === 'string' && parseInstant(value) !== null
 
 /** A point in time, read by parseInstant. */
 export const Instant = () =>
-  instantKind<string>({
+  checked<string>(isInstant, {
     type: 'string',
     format: 'date-time',
     description: 'An ISO 8601 date-time with offset, or a date (midnight UTC)',
     examples: ['2027-01-31T17:00:00.000Z'],
   })
 
-const choiceKind = kind<{ enum: unknown[] }>('DocketChoice', (value, schema) => schema.enum.includes(value))
+const isChoice = (value: unknown, schema: { enum: unknown[] }) => schema.enum.includes(value)
 
 /** One of a closed list, which has a name; `about` explains the values. */
 export const OneOf = <const T extends readonly string[]>(name: string, values: T, about = '') => {
   const description = `One of ${values.join(', ')}${about && `: ${about}`}`
-  return named(name, choiceKind<T[number]>({ type: 'string', enum: [...values], description }))
+  return named(name, checked<T[number]>(isChoice, { type: 'string', enum: [...values], description }))
 }
 
 /** The end of the description of a nullable field. */

@@ -7,8 +7,8 @@ import { orNull } from './text.ts'
 const shown = 5
 
 /**
- * The 400 for a value that does not fit its schema: each field once, with what it must be (what its description in the
- * schema says first, so that message and documentation agree).
+ * The 400 for a value that does not fit its schema: each field once, with the beginning of its description, so that
+ * message and documentation agree.
  */
 export function invalid(errors: Iterable<ValueError>): Refusal {
   const wants = new Map<string, string>()
@@ -28,13 +28,13 @@ function sentence({ path, type, schema, value }: ValueError): string {
   return value === undefined ? `${field} is required: ${what}` : `${field} must be ${what}`
 }
 
-/** A description up to its explanation, which a colon begins: messages explain nothing. */
+/** A description without its explanation, which begins with a colon. */
 function whatIs(description: string): string {
   const [what = ''] = description.split(': ', 1)
   return what.length < description.length && description.endsWith(orNull) ? what + orNull : what
 }
 
-/** Names what was likely meant, but not what is only ignored. */
+/** Suggests the nearest name, except those of ignored fields. */
 function unknown(name: string, { properties }: TSchema): string {
   const fields = Object.keys(properties).filter((one) => !properties[one].readOnly)
   const meant = nearest(name.slice(name.lastIndexOf('.') + 1), fields)

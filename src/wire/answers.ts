@@ -25,6 +25,8 @@ export interface Reply {
 /** A response without a body. */
 export const untyped = { 'x-content-type-options': 'nosniff' }
 export const typed = { 'content-type': 'application/json', ...untyped }
+const ofReads = { ...typed, ...forCallerAlone }
+const ofNothing = { ...untyped, ...forCallerAlone }
 /** The project's version when the read began: what is shown is not older. */
 export const versionHeader = 'docket-version'
 
@@ -67,7 +69,7 @@ export function takesGzip({ headers }: Request): boolean {
 /** The response to a read, with the Link to the next page if there is one. */
 export function page(request: Request, cached: CachedBody, version?: number): Response | Promise<Response> {
   const { body, link, etag } = cached
-  const headers: Record<string, string> = { ...typed, ...forCallerAlone, 'x-request-id': requestId() }
+  const headers: Record<string, string> = { ...ofReads, 'x-request-id': requestId() }
   if (version !== undefined) headers[versionHeader] = String(version)
   if (etag) headers.etag = etag
   if (link) headers.link = link
@@ -90,12 +92,7 @@ export function notModified(request: Request, etag: string, version?: number): R
   if (!named || !etag) return undefined
   const known = named === etag || named === '*' ? etag : tagsIn(named).find((tag) => plainTag(tag) === etag)
   if (known === undefined) return undefined
-  const headers: Record<string, string> = {
-    ...untyped,
-    ...forCallerAlone,
-    'x-request-id': requestId(),
-    etag: known,
-  }
+  const headers: Record<string, string> = { ...ofNothing, 'x-request-id': requestId(), etag: known }
   if (version !== undefined) headers[versionHeader] = String(version)
   if (known !== etag) headers.vary = inEitherForm
   return new Response(null, { status: 304, headers })

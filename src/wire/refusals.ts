@@ -1,10 +1,10 @@
-/** What every read says, its refusals too: kept for its caller alone, and never shown without asking again. */
+/** Headers of every read, errors too: cached for the caller alone, and revalidated each time. */
 export const forCallerAlone = { 'cache-control': 'private, no-cache', vary: 'Authorization' }
 
-/** What an answer depends on that is a stream or not, as its caller asks. */
+/** Of a response that is a stream where the caller accepts one. */
 export const varyByAccept = `${forCallerAlone.vary}, Accept`
 
-/** HTTP reason phrases of every status this service answers beside 2xx and 304. */
+/** HTTP reason phrases. */
 export const reasons = {
   400: 'Bad Request',
   401: 'Unauthorized',
@@ -25,7 +25,7 @@ export const reasons = {
 } as const
 export type ErrorStatus = keyof typeof reasons
 
-/** What the service refuses, with the status it is answered with. The message is written for the caller. */
+/** An error with an HTTP status. The message is written for the caller. */
 export class Refusal extends Error {
   constructor(
     readonly status: ErrorStatus,
@@ -46,17 +46,15 @@ export const notFound = (what: string) => new Refusal(404, `${what} not found`)
 export const conflict = (message: string) => new Refusal(409, message)
 export const idTaken = () => conflict('This id is taken: what is created needs a new one')
 export const unexpected = () => new Refusal(500, 'Something went wrong on our side')
-/** Which of two values was meant, nobody can tell. */
 export const givenTwice = (name: string) =>
   badRequest(`${name.slice(0, 100) || '""'} is given more than once`)
 export const notKnown = (name: string): string => `${name || '""'} is not known here`
 export const unknownParameter = (name: string) => badRequest(notKnown(name.slice(0, 100)))
 export const badKey = () =>
   badRequest('Idempotency-Key must be 1 to 255 printable ASCII characters, quoted or bare')
-/** What too many of one sender wait for; the others are not affected. */
 export const tooMany = (what: string) =>
   new Refusal(429, `Too many ${what}; try again in 1 second`, { 'retry-after': '1' })
-/** Try again in a second: the load or the fault that caused it is expected to pass. */
+/** The load or the fault that caused it is expected to pass. */
 export const unavailable = (message: string) => new Refusal(503, message, { 'retry-after': '1' })
 /** The write was sent to a home that did not answer. It may be committed there, even after this error. */
 export const outcomeUnknown = () => unavailable('Nobody knows yet whether the write was done')
@@ -66,6 +64,6 @@ export const databaseAway = () => unavailable('The database cannot be reached')
 /** The one error shape of the API. */
 export function errorResponse({ status, message, headers }: Refusal, requestId: string): Response {
   const body = { statusCode: status, message, error: reasons[status] }
-  const safe = { 'x-content-type-options': 'nosniff', 'x-request-id': requestId, ...forCallerAlone }
-  return Response.json(body, { status, headers: { ...headers, ...safe } })
+  const common = { 'x-content-type-options': 'nosniff', 'x-request-id': requestId, ...forCallerAlone }
+  return Response.json(body, { status, headers: { ...headers, ...common } })
 }
