@@ -7,7 +7,6 @@ beforeEach(() => void now.mockReturnValue(0))
 
 const numbers = (count: number) => Array.from({ length: count }, (_, n) => n)
 
-/** Rejects requests of an account, and counts the rejections that are answered at once. */
 function openRejections(isShared = true) {
   const rejections = new Rejections({ isShared: () => isShared })
   const reject = (account?: string, headers = {}) =>

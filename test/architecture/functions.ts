@@ -1,7 +1,6 @@
 import ts from 'typescript'
 import type { Source } from './source.ts'
 
-/** A function of a file: where it begins, and how many lines it takes from its first to its last. */
 export interface Span {
   name: string
   line: number

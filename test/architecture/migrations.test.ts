@@ -8,7 +8,6 @@ const first = '0010'
 /** What no release reads any more, and may go: statements, word for word. */
 const removals: string[] = []
 
-/** The migrations and their statements. */
 const migrations = readdirSync(folder)
   .filter((name) => name.endsWith('.sql') && name >= first)
   .sort()

@@ -9,7 +9,6 @@ const run = promisify(execFile)
 const fresh = await forFile(freshEnv())
 const folder = await newFolder()
 
-/** Runs something in the copy, by the Bun that runs this. */
 async function inCopy(...words: string[]): Promise<string> {
   const { PATH, HOME } = process.env
   const env = { PATH, HOME, ...fresh.env }

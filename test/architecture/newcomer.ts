@@ -9,11 +9,9 @@ export interface Edit {
   put: string
 }
 
-/** Types `put` below or before something that stays. */
 const below = (path: string, find: string, put: string): Edit => ({ path, find, put: `${find}\n${put}` })
 const before = (path: string, find: string, put: string): Edit => ({ path, find, put: `${put}${find}` })
 
-/** A task gets a field: how long it may take. */
 export const newField: Edit[] = [
   before(
     'drizzle/schema/tasks.ts',
@@ -27,7 +25,6 @@ export const newField: Edit[] = [
   ),
 ]
 
-/** A task gets a command: it is done, whatever it was. */
 export const newCommand: Edit[] = [
   before(
     'modules/tasks/schema.ts',
@@ -60,7 +57,6 @@ export const newCommand: Edit[] = [
   ),
 ]
 
-/** Puts a copy of the code into an empty folder, with these edits. */
 export async function copyWith(folder: string, edits: Edit[]): Promise<void> {
   for (const part of ['src', 'modules', 'workers', 'drizzle', 'test', 'package.json', 'tsconfig.json'])
     await cp(join(root, part), join(folder, part), { recursive: true })

@@ -4,20 +4,17 @@ import { dirname, join, relative, resolve } from 'node:path'
 
 export const root = resolve(import.meta.dirname, '../..')
 
-/** A TypeScript file of the project, by its path from the top. */
 export interface Source {
   path: string
   text: string
   lines: number
 }
 
-/** A package, or a file of the project by its path from the top. */
 export interface Import {
   name: string
   isPackage: boolean
 }
 
-/** The files below these folders; folders that are not there are empty. */
 export function sourcesIn(...folders: string[]): Source[] {
   return folders
     .filter((folder) => existsSync(join(root, folder)))
@@ -62,7 +59,6 @@ export function importsOf({ path, text }: Source): Import[] {
   return named.map((name) => resolved(path, name))
 }
 
-/** What a file loads when it runs. */
 export const runtimeImportsOf = ({ path, text }: Source) =>
   runtimeNames(text).map((name) => resolved(path, name))
 

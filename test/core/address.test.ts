@@ -59,7 +59,6 @@ test('what is no address is not believed: the socket says', () => {
   expect(addressOf(asked('unknown'), null, true)).toBe('local')
 })
 
-/** Two processes with a budget in common, of which each takes two at once. */
 function open() {
   const count = { points: 0 }
   const add = async (_: string, points: number) => ({ points: (count.points += points), msToEnd: 60_000 })

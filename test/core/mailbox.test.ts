@@ -10,7 +10,6 @@ const waiting = (needs: QueuedCommand['needs']): QueuedCommand =>
   queuedCommand(newId(), { projectId, needs, decide: () => ({ changes: [], answer: undefined }) })
 const reading = () => waiting({ past: { seqs: [1], authorize: () => {} } })
 
-/** How many commands are taken together, until none is left. */
 function sizes(commands: QueuedCommand[]): number[] {
   const queue = [...commands]
   const taken: QueuedCommand[][] = []

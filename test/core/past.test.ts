@@ -16,7 +16,6 @@ const people: Person[] = await Promise.all(
 )
 const sql = () => service.services.database.reads
 
-/** What hangs on the tasks that a project's events are about, just before each. */
 function hangingBefore(history: StoredEvent[]) {
   const contents = nothing()
   return history.map((event) => {

@@ -12,7 +12,6 @@ const listening = async (server: Server) => {
   return (server.address() as AddressInfo).port
 }
 
-/** What is heard of a socket's end, in order. */
 function endOf(socket: Socket): Promise<string[]> {
   const heard: string[] = []
   endingAtOnce(socket)

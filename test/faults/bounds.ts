@@ -7,12 +7,10 @@ import { type Bound, Timeline } from './timeline.ts'
 export class Bounds {
   private readonly projects = new Map<string, { notBefore: Bound[]; notAfter: Bound[] }>()
 
-  /** Somebody made this version. */
   made(projectId: string, seq: number, by: Operation): void {
     this.seen({ projectId, from: seq, before: seq }, by)
   }
 
-  /** Somebody saw a state that stood from one version until another came. */
   seen({ projectId, from, before }: Span, by: Operation): void {
     const project = this.projects.get(projectId) ?? { notBefore: [], notAfter: [] }
     this.projects.set(projectId, project)

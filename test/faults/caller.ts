@@ -11,7 +11,6 @@ const mostTries = 20
 /** It makes nothing of its own: it answers 200. */
 const asksForMany = (kind: string) => kind === 'batch' || kind === 'undo'
 
-/** How patiently something is asked. */
 export interface Manner {
   web: number
   tries: number
@@ -28,7 +27,6 @@ interface Answer {
 /** No answer, too many requests of the account, or unavailable: the request may be sent again. */
 const isTemporary = (status: number): boolean => [0, 429, 503].includes(status)
 
-/** Asks the web processes and records everything. */
 export class Caller {
   private keys = 0
 

@@ -19,7 +19,6 @@ const drainTimeoutMs = 60_000
 export interface Campaign {
   seed: number
   seconds: number
-  /** Web processes. */
   webs: number
   withComparison: boolean
   /** The faults one after another, some of them at the same time; it also ends with the last of them. */
@@ -38,7 +37,6 @@ export interface Result extends Verdict {
   /** How long the worker took to do what was owed at the end; undefined when it did not. */
   drainedMs: number | undefined
   deliveries: Awaited<ReturnType<typeof finishDeliveries>> | undefined
-  /** What the processes complained about. */
   complaints: { name: string; count: number; last: string[] }[]
 }
 
@@ -101,7 +99,6 @@ async function rage(
   }
 }
 
-/** Lets the web processes finish and end, then the worker what is owed. */
 async function settle({ webs, worker, postgres }: Stand) {
   const violations: Violation[] = []
   const stopped = await Promise.all(webs.map((web) => web.stop()))

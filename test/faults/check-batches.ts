@@ -1,7 +1,6 @@
 import type { Fact, KeptAnswer } from './evidence.ts'
 import type { Operation } from './history.ts'
 
-/** What each operation of a batch makes. */
 const types: Record<string, string> = {
   'task.create': 'task.created',
   'task.update': 'task.updated',

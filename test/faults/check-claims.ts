@@ -6,7 +6,6 @@ import { eventTypes, mismatch, viewOf, withoutPeople } from './claims.ts'
 import type { Evidence, Fact, KeptAnswer } from './evidence.ts'
 import { type Operation, outcomeOf } from './history.ts'
 
-/** Which request made which event, and what is wrong about it. */
 export interface Claims {
   faults: string[]
   /** Event id → the request that made it, with the end of its time open when nobody was told. */
@@ -49,7 +48,6 @@ export function claim(
   return claims
 }
 
-/** The request as it counts from here on, if it took effect. */
 function resolve(
   operation: Operation,
   answer: KeptAnswer | undefined,
@@ -72,7 +70,6 @@ function resolve(
   return { ...operation, end: Infinity }
 }
 
-/** All events of a batch or an undo are made by it, and by nothing else. */
 function settleMany(
   known: Operation,
   made: Fact[] | string | undefined,

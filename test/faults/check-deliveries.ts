@@ -4,7 +4,6 @@ import type { Hook } from './hooks.ts'
 import type { Received } from './receivers.ts'
 import { shownFact } from './shown-facts.ts'
 
-/** What webhooks were sent, and what feeds said at the end. */
 export interface Sent {
   hooks: Hook[]
   received: Received[]
@@ -85,7 +84,6 @@ function outOfOrder(hook: Hook, received: Received[], history: Fact[]): string[]
   return [...faults, ...notAgain(hook, received, wanted)]
 }
 
-/** The last replay sent again what it was asked for. */
 function notAgain({ replays }: Hook, received: Received[], wanted: number[]): string[] {
   const last = replays.at(-1)
   const from = last && wanted.find((seq) => seq > last.after)

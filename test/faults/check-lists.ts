@@ -56,7 +56,6 @@ function placeIn(projectId: string, reads: Operation[], history: Fact[]) {
 
 export const versionOf = ({ etag }: Operation): number => Number(/^"(\d+)-[\w-]+"$/.exec(etag ?? '')?.[1])
 
-/** Writes lists as the service does, each only once for the same tasks. */
 function rendererOf(tasks: Map<string, TaskRow>) {
   const shown = new Map<string, string>()
   const render = (path: string): string => {

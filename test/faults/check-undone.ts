@@ -16,7 +16,6 @@ export function checkUndone(facts: Fact[], makers: Claims['makers']): string[] {
   return [...histories].flatMap((history) => faultsIn(history, makers, places))
 }
 
-/** Each dry run said what an undo would be. */
 export function faultsOfDryRuns(operations: Operation[], facts: Fact[]): string[] {
   const histories = Map.groupBy(facts, ({ projectId }) => projectId)
   const dry = operations.filter((operation) => isDry(operation) && outcomeOf(operation) === 'done')

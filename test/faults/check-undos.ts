@@ -53,7 +53,6 @@ export function faultOfDryRun({ body, text }: Operation, history: Fact[]): strin
   return left.length > 0 ? `would leave ${left.join(', ')}` : undefined
 }
 
-/** The events that an undo names. */
 export function seqsOf({ seq, seqs, batch }: Undo, history: Fact[]): number[] {
   if (batch === undefined) return seqs ?? [seq!]
   return history.filter((fact) => fact.batch === batch).map((fact) => fact.seq)

@@ -6,7 +6,6 @@ import { flawOf } from './check-answers.ts'
 import { digest } from './check-lists.ts'
 import { fact, honest, idOf, owner, project, read, taskOf, type Told, verdictOn, write } from './given.ts'
 
-/** What is found in a run after it was spoilt, in the order of the checks. */
 function found(spoil: (told: Told) => void): string {
   const told = honest()
   spoil(told)

@@ -12,7 +12,6 @@ export interface Verdict {
   resolved: Claims['resolved']
 }
 
-/** Holds what the clients were told against what the database says. */
 export function judge({ operations, flaws }: History, evidence: Evidence): Verdict {
   const { facts, owed } = evidence
   const claims = claim(operations.filter(isWrite), evidence)

@@ -7,7 +7,6 @@ import type { Entity, Rows } from '../../src/model/entities.ts'
 import type { Fact, Row } from './evidence.ts'
 import type { Operation } from './history.ts'
 
-/** The events that a request of this kind may make. */
 export const eventTypes: Record<string, string[]> = {
   'project.create': ['project.created'],
   'project.patch': ['project.updated'],

@@ -9,7 +9,6 @@ import { readRows } from '../support/stored-rows.ts'
 
 export type Row = Record<string, unknown> & { id: string; eventId: string }
 
-/** An event as it stands in the database. */
 export interface Fact {
   projectId: string
   seq: number
@@ -21,11 +20,8 @@ export interface Fact {
   actorId: string
   at: string
   batch: number | null
-  /** The seq of the event that it takes back. */
   undoes: number | null
-  /** The transaction that it was committed in. */
   xact: string
-  /** The whole row that it found. */
   before: Row | null
   /** The row it left; when a task came from another project, with what hangs on it. */
   after: Row | null
@@ -38,15 +34,12 @@ export interface KeptAnswer {
   xact: string
 }
 
-/** What the database says after a run. */
 export interface Evidence {
   /** All that were ever committed, by project and in their order. */
   facts: Fact[]
   rows: { entity: Entity; row: Row }[]
   streams: { projectId: string; version: number; lastNumber: number }[]
-  /** The projects whose events are still there. */
   remembered: string[]
-  /** Answers kept under Idempotency-Keys. */
   kept: Map<string, KeptAnswer>
   people: Map<string, User>
   /** Deferred work: ever asked for, and still owed. */

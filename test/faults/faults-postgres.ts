@@ -7,7 +7,6 @@ const tornDown: Fault = async (means) => {
   await comesBack(means, 'postgres recovered its data', () => stand.postgres.start())
 }
 
-/** After a while; how long it took is noted. */
 async function comesBack(
   { random, note }: Parameters<Fault>[0],
   what: string,

@@ -6,16 +6,13 @@ import type { Probe } from './probe.ts'
 import type { Random } from './random.ts'
 import type { Stand } from './stand.ts'
 
-/** What a fault works with. */
 export interface Scene {
   stand: Stand
   probe: Probe
   random: Random
-  /** Which web process it strikes, if it strikes one. */
   web: number
   /** Says "now": from here on the time counts. */
   strike(): void
-  /** Notes how long something took that is worth knowing. */
   note(what: string, ms: number | undefined): void
 }
 

@@ -11,7 +11,6 @@ interface Follower {
   stop(): void
 }
 
-/** Does something again and again, whatever becomes of it, until it is stopped. */
 function again(work: (signal: AbortSignal) => Promise<void>): Follower {
   const over = new AbortController()
   void (async () => {
@@ -63,7 +62,6 @@ export function followByFetch(at: At, token: string, projectId: string) {
   return { seen, ...reader }
 }
 
-/** Hears of all projects how far they are. */
 export function followAll(at: At, token: string) {
   const versions = new Map<string, number | null>()
   const reader = again(async (signal) => {
@@ -75,7 +73,6 @@ export function followAll(at: At, token: string) {
   return { versions, ...reader }
 }
 
-/** Reads the events of many projects, and goes on where each answer says. */
 export function readMany(at: At, token: string, ids: string[]) {
   const seen = new Map<string, FeedEvent[]>(ids.map((id) => [id, []]))
   let after = Object.fromEntries(ids.map((id) => [id, 0]))

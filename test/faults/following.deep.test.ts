@@ -38,7 +38,6 @@ async function certainly(n: number, method: 'POST' | 'PATCH', path: string, body
   }
 }
 
-/** Writes to all projects, again and again, until it is told to stop. */
 function keepWriting(ids: string[]) {
   let goesOn = true
   let rounds = 0
@@ -95,7 +94,6 @@ const faults: Record<string, (more: (count: number) => Promise<void>) => Promise
   },
 }
 
-/** The tasks that are there when all of it is done, one event after another. */
 function folded(events: FeedEvent[]): unknown[] {
   const model = emptyModel()
   for (const event of events) apply(model, event)

@@ -9,7 +9,6 @@ const task = taskOf(2)
 export const step = idOf(300)
 const about = { entity: 'task' as const, id: task, taskId: task }
 
-/** The next event of a run: with its row left, or, of what is gone, without. */
 export function happened(told: Told, wanted: Partial<Fact> & Pick<Fact, 'type' | 'before' | 'after'>): Fact {
   const { facts, streams } = told.evidence
   const seq = facts.length + 1
@@ -20,7 +19,6 @@ export function happened(told: Told, wanted: Partial<Fact> & Pick<Fact, 'type' |
   return fact
 }
 
-/** A request at the time of the last event, which it made. */
 export function asked(told: Told, wanted: Partial<Operation> & Pick<Operation, 'kind' | 'path' | 'text'>) {
   const { operations, evidence } = told
   const { seq, id, after } = evidence.facts.at(-1)!
@@ -40,7 +38,6 @@ export function asked(told: Told, wanted: Partial<Operation> & Pick<Operation, '
   return operation
 }
 
-/** The request that undid, and made these events. */
 export function undid(told: Told, body: Undo, made: Fact[], more: Partial<Operation> = {}): Operation {
   const changes = made.map((fact) => JSON.parse(shownFact(fact, told.evidence.people)) as object)
   const text = JSON.stringify({ version: made.at(-1)!.seq, changes })

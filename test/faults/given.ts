@@ -10,7 +10,6 @@ export const owner = '00000000-0000-7000-8000-00000000000b'
 export const idOf = (n: number) => `00000000-0000-7000-8000-${String(n).padStart(12, '0')}`
 export const taskOf = (seq: number) => idOf(100 + seq)
 
-/** The first event makes the project, each other one a task. */
 export function fact(seq: number, eventId = idOf(seq)): Fact & { after: Row } {
   const alone = { batch: null, undoes: null, before: null }
   const both = {
@@ -45,7 +44,6 @@ function taskRow(seq: number, eventId: string): Row {
   }
 }
 
-/** The request that made this event, and was told so. */
 export function write({ seq, entity, id, after }: Fact & { after: Row }): Operation {
   const isTask = entity === 'task'
   const about = { entity, id: '', projectId: isTask ? project : undefined }
@@ -68,7 +66,6 @@ export function write({ seq, entity, id, after }: Fact & { after: Row }): Operat
   }
 }
 
-/** Somebody reads the task that event `seq` made. */
 export function read(seq: number, start: number, end: number, more: Partial<Operation> = {}): Operation {
   const { id, after } = fact(seq)
   const about = { entity: 'task' as const, id: taskOf(seq), taskId: taskOf(seq) }
@@ -82,7 +79,6 @@ export interface Told {
   evidence: Evidence
 }
 
-/** A run in which everything is right, for a test to spoil. */
 export function honest(events = 4): Told {
   const facts = Array.from({ length: events }, (_, i) => fact(i + 1))
   const operations = facts.map(write)

@@ -1,15 +1,12 @@
 import type { Entity } from '../../src/model/entities.ts'
 
-/** What a request is about, in the ids that its sender knew. */
 export interface About {
   entity: Entity
   id: string
   /** Where it is asked for or made; of tasks and what hangs on them the history itself says where they were. */
   projectId?: string
-  /** Where a task is to move. */
   otherProjectId?: string
   taskId?: string
-  /** Whom a membership or an assignment is about. */
   userId?: string
 }
 
@@ -36,7 +33,6 @@ export interface Failure {
 /** What was asked, when, and what came of it. Times are those of performance.now(). */
 export interface Operation extends Omit<Request, 'caller'> {
   callerId: string
-  /** The Idempotency-Key; empty for a read. */
   key: string
   start: number
   end: number
@@ -57,7 +53,6 @@ export function outcomeOf({ status }: Pick<Operation, 'status'>): Outcome {
 
 export const isWrite = ({ method }: Pick<Operation, 'method'>): boolean => method !== 'GET'
 
-/** Everything that was asked in a run, and every answer that no client should ever get. */
 export class History {
   readonly operations: Operation[] = []
   readonly flaws: string[] = []
@@ -65,7 +60,6 @@ export class History {
   readonly failures: Failure[] = []
 }
 
-/** Something that must not be: which promise is broken, and how it shows. */
 export interface Violation {
   check: string
   detail: string

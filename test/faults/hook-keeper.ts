@@ -43,15 +43,12 @@ export async function keepHooks(caller: Caller, world: World, receivers: Receive
   })()
   return {
     hooks,
-    /** Has it tried again at once, when its last try failed. */
     hurry: (hook: Hook) => acts.hurry(hook, means, 1),
-    /** Has it sent all that there is as soon as can be. */
     hasten: (hook: Hook) => ask(hook, 'PATCH', `/${hook.known!.id}`, { enabled: true, maxEvents: 100 }),
     stop: () => ((goesOn = false), done),
   }
 }
 
-/** Does something about one of them, or makes another one of a project that comes and goes. */
 async function tend({ projects }: World, means: Means): Promise<void> {
   const { hooks, random } = means
   const act = random.weighted({ hurry: 85, replay: 3, rotate: 3, resize: 3, remove: 1, make: 5 })
@@ -86,7 +83,6 @@ const acts = {
     const isLong = enabled === false || (failures as number) >= longFailures
     if (isLong || ((failures as number) > 0 && random.chance(chance))) await enable(hook, ask)
   },
-  /** Sends some again that was accepted already. */
   async replay(hook: Hook, { ask, receivers, random }: Means) {
     const last = receivers.received.findLast(({ path, accepted }) => path === hook.path && accepted)
     if (!last) return

@@ -2,7 +2,6 @@ import { Webhook } from 'standardwebhooks'
 import type { Letter } from './receivers.ts'
 import type { KnownProject } from './world.ts'
 
-/** A webhook, as who made it knows it. */
 export interface Hook {
   path: string
   project: KnownProject
@@ -16,7 +15,6 @@ export interface Hook {
   isGone: boolean
 }
 
-/** All webhooks of a run, and what is wrong about the signatures of what they were sent. */
 export class Hooks {
   readonly all: Hook[] = []
   readonly flaws: string[] = []

@@ -10,11 +10,9 @@ const [patientMs, impatientMs] = [4_000, 300]
 export interface LoadSize {
   clients: number
   perSecond: number
-  /** When to stop by itself, whatever the time. */
   mostOperations: number
 }
 
-/** Many clients at once, each asking, waiting for the answer, and resting a little. */
 export function startLoad(
   caller: Caller,
   world: World,

@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Random } from './random.ts'
 
-/** A delivery that was taken in, and is to be answered. */
 export interface Taken {
   response: ServerResponse
   random: Random
@@ -9,7 +8,6 @@ export interface Taken {
   accept(): void
 }
 
-/** How a receiver may be. */
 export const moods = {
   kind: ({ response, accept }: Taken) => {
     accept()

@@ -11,7 +11,6 @@ export interface Recovery {
   fault: string
   began: number
   mended: number
-  /** Full service again. */
   recovered: number
   /** The web process that was struck, if it was one; the other should not feel it. */
   web: number | undefined
@@ -25,7 +24,6 @@ export interface Nemesis {
   strike(names: FaultName[]): Promise<void>
 }
 
-/** Strikes, and measures how long it is felt. */
 export function openNemesis(stand: Stand, probe: Probe, random: Random): Nemesis {
   const nemesis: Nemesis = { recoveries: [], notes: [], violations: [], strike }
 

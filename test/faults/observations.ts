@@ -5,7 +5,6 @@ import type { Fact } from './evidence.ts'
 import { type Operation, outcomeOf } from './history.ts'
 import type { Span } from './places.ts'
 
-/** A read, and the stretch of versions at which things stood as it shows them. */
 export interface Observation {
   read: Operation
   span: Span

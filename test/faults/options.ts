@@ -33,7 +33,6 @@ export interface Options extends Omit<Campaign, 'say'> {
   json: string | undefined
 }
 
-/** @throws TypeError for arguments that do not exist. */
 export function readOptions(args: string[]): Options {
   const { values } = parseArgs({
     args,

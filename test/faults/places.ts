@@ -83,7 +83,6 @@ export class Places {
   }
 }
 
-/** What two stretches of the same project have in common; undefined when that is nothing. */
 export function common(one: Span, other: Span): Span | undefined {
   const [from, before] = [Math.max(one.from, other.from), Math.min(one.before, other.before)]
   return one.projectId === other.projectId && from < before

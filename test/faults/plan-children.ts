@@ -17,7 +17,6 @@ export const addSubtask: Planner = (world, random) => {
   })
 }
 
-/** A subtask that is known, with who asks and what is asked about. */
 function someSubtask(world: World, random: Random) {
   const found = world.task(random)
   const id = found && random.pick(found.task.subtasks)

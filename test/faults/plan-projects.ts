@@ -35,7 +35,6 @@ export const deleteProject: Planner = (world, random) => {
   return plan('project.delete', `DELETE /projects/${project.id}`, project.owner, aboutProject(project), drop)
 }
 
-/** Reads what happened last, so that somebody may want it undone. */
 export const readHistory: Planner = (world, random) => {
   const project = world.project(random)
   const path = `/projects/${project.id}/history?limit=${random.chance(0.5) ? 5 : 20}`

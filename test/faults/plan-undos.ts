@@ -6,7 +6,6 @@ import { dropFrom, type KnownEvent, type KnownProject, type World } from './worl
 
 const mostSeqs = 4
 
-/** Takes back something that happened not long ago, or says what would come of it. */
 export const undo: Planner = (world, random) => {
   const project = world.project(random)
   const body = someOf(project.recent, random)
@@ -46,7 +45,6 @@ function someOf(recent: KnownEvent[], random: Random): Undo | undefined {
   return kinds[random.weighted({ any: 3, newest: 2, gone: 3, again: 2, batch: 2, several: 2 })]!()
 }
 
-/** What is there again, and what is gone with it. */
 function learnUndone(
   world: World,
   project: KnownProject,

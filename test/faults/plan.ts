@@ -2,14 +2,12 @@ import { type About, type Operation, outcomeOf, type Request } from './history.t
 import type { Random } from './random.ts'
 import type { KnownProject, KnownTask, User, World } from './world.ts'
 
-/** What to learn from an answer. */
 interface Lessons {
   learn?(answer: { id: string }, operation: Operation): void
   /** It is gone, or was never ours to touch. */
   forget?(): void
 }
 
-/** Something to ask, and what to learn from its answer. */
 export interface Plan extends Lessons {
   request: Request
 }

@@ -17,7 +17,6 @@ const weights: Record<keyof typeof planners, number> = {
   ...{ undo: 10, getTask: 15, listTasks: 12, readHistory: 4 },
 }
 
-/** The next thing to ask: every kind of write, and reads between them. */
 export function planNext(world: World, random: Random): Plan {
   for (;;) {
     const plan = planners[random.weighted(weights)](world, random)

@@ -9,7 +9,6 @@ const registeredAtOnce = 4
 const membersAtFirst = 8
 const manner = { web: 0, tries: 5, timeoutMs: 10_000 }
 
-/** Registers people and gives them projects that stay, with members of every role. */
 export async function populate(
   caller: Caller,
   url: string,

@@ -60,7 +60,6 @@ export async function openPostgres(dataDir: string) {
         if (pid && !(await end(pid, dir, 'SIGINT', stopTimeoutMs)))
           await end(pid, dir, 'SIGQUIT', stopTimeoutMs)
     },
-    /** Runs something over a connection of its own. */
     ask: <T>(work: (sql: postgres.Sql) => Promise<T>) => asked(primary, work),
 
     /** Starts a standby that has all there is by then. Synchronous, nothing is acknowledged any more that it has not. */
@@ -74,7 +73,6 @@ export async function openPostgres(dataDir: string) {
       await start(standby)
       await this.caughtUp()
     },
-    /** Waits until the standby has all that the primary has. */
     async caughtUp() {
       const [now] = await asked(primary, (sql) => sql`select pg_current_wal_lsn()::text as lsn`)
       const isThere = (sql: postgres.Sql) =>
@@ -89,7 +87,6 @@ export async function openPostgres(dataDir: string) {
         await eventually(async () => (await sql`select 1 from pg_stat_wal_receiver`).length === 0)
       }),
     killPrimary: () => end(primary.pid, primary.dir, 'SIGKILL', stopTimeoutMs),
-    /** The standby writes from now on. */
     async promote() {
       await asked(standby, async (sql) => {
         await sql`alter system reset synchronous_standby_names`

@@ -111,7 +111,6 @@ async function recoveryOf(beats: Beat[], began: number, healed: number): Promise
   return undefined
 }
 
-/** Makes the spots; nobody else knows them. */
 export async function openProbe(caller: Caller, world: World): Promise<Probe> {
   const spots = await Promise.all(
     Array.from({ length: caller.webs }, async (_, web) => {

@@ -22,12 +22,10 @@ export class Random {
     return from + this.next() * (to - from)
   }
 
-  /** One of them; undefined of none. */
   pick<T>(items: readonly T[]): T | undefined {
     return items[this.below(items.length)]
   }
 
-  /** One of the names, as often as its weight says. */
   weighted<K extends string>(weights: Record<K, number>): K {
     const entries = Object.entries(weights) as [K, number][]
     let left = this.next() * entries.reduce((sum, [, weight]) => sum + weight, 0)

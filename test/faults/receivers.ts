@@ -4,10 +4,8 @@ import { digest } from './check-lists.ts'
 import { type Mood, moods, someMood } from './moods.ts'
 import { Random } from './random.ts'
 
-/** A delivery as it came, whatever was answered. */
 export interface Received {
   path: string
-  /** The same when it comes again. */
   id: string
   /** Of all that happens at receivers, the how manieth it was that it came, and that it was accepted. */
   came: number
@@ -18,7 +16,6 @@ export interface Received {
   whole: string
 }
 
-/** What is needed to verify it. */
 export interface Letter {
   received: Received
   text: string
@@ -52,7 +49,6 @@ export async function openReceivers(random = new Random(1)) {
   const receivers = {
     url: `http://127.0.0.1:${port}`,
     received: [] as Received[],
-    /** How much has happened. */
     steps: () => steps,
     /** What is done with each delivery as it comes, for signatures hold only for a while. */
     verify: (_: Letter): void => {},

@@ -85,7 +85,6 @@ function excusesOfOvertaken(message: string, targets: Fact[], history: Fact[]): 
   return later.map(({ seq }) => ({ projectId, from: seq, before: Infinity }))
 }
 
-/** An event about the same thing, its task or what hangs on it, or the same person. */
 function isAbout(fact: Fact, target: Fact): boolean {
   const isPerson = fact.entity === 'member' && target.entity === 'member'
   const userId = ({ before, after }: Fact) => (after ?? before)!.userId

@@ -24,14 +24,12 @@ export function excusesOf(operation: Operation, places: Places, { at, after }: C
   return []
 }
 
-/** Where the thing was at which versions, as far as the refusal may be about it. */
 function placesOf({ about }: Operation, places: Places): Span[] {
   const whole = (projectId: string) => ({ projectId, from: 0, before: Infinity })
   const named = [about.projectId, about.otherProjectId].flatMap((id) => (id ? [whole(id)] : []))
   return [...named, ...(places.stays.get(about.taskId ?? '') ?? [])]
 }
 
-/** When the thing itself, or the task it hangs on, was gone. */
 const absencesOf = ({ about }: Operation, places: Places): Span[] => [
   ...places.absencesOf(about.taskId ?? ''),
   ...(places.gone.get(about.id) ?? []),

@@ -4,7 +4,6 @@ import type { Recovery } from './nemesis.ts'
 
 const mostDetails = 8
 
-/** The counts of a run, in words and figures. */
 export function report({
   history,
   nemesis,
@@ -114,7 +113,6 @@ function violationsOf(violations: Violation[]): string[] {
   return [...lines, '', `${violations.length} violations`]
 }
 
-/** Median and maximum, rounded. */
 function spread(values: number[]): (number | string)[] {
   const sorted = values.toSorted((a, b) => a - b)
   if (sorted.length === 0) return ['', '']

@@ -15,10 +15,8 @@ interface Settings {
   preload?: string
 }
 
-/** A process of the service, started again at the same address after whatever happened to it. */
 export class ServiceProcess {
   readonly url: string
-  /** What it complained about, the last lines. */
   readonly errors: string[] = []
   errorCount = 0
   private child: ChildProcess | undefined

@@ -11,11 +11,9 @@ import { ServiceProcess } from './service-process.ts'
 
 export const leaseTtlMs = 1_000
 
-/** Everything that may fail: web processes, a worker, Postgres and Redis, all of the run's own. */
 export interface Stand {
   postgres: PostgresServer
   redis: RedisServer
-  /** Of webhooks, in this process. */
   receivers: Receivers
   webs: ServiceProcess[]
   worker: ServiceProcess

@@ -1,4 +1,3 @@
-/** Something known about the moment at which a project reached a version. */
 export interface Bound {
   seq: number
   at: number

@@ -1,6 +1,5 @@
 import type { Operation } from './history.ts'
 
-/** The body of an undo. */
 export interface Undo {
   seq?: number
   batch?: number

@@ -4,7 +4,6 @@ import { inverseOf } from './undoing.ts'
 /** What moves on with every change, undos included. */
 export const versions = ['eventId', 'updatedAt']
 
-/** Whether two rows are the same but for these fields. */
 export function same(one: Row | null, other: Row | null, but = ['eventId']): boolean {
   if (!one || !other) return one === other
   const names = new Set([...Object.keys(one), ...Object.keys(other)])

@@ -4,7 +4,6 @@ import { idOf, owner, project, read, type Told, verdictOn } from './given.ts'
 import { asked, broughtBack, changedBack, happened, step, undid } from './given-undone.ts'
 import { shownFact } from './shown-facts.ts'
 
-/** What is found about a run, once it is spoiled. */
 function found(told: Told, spoil: (told: Told, last: Fact) => unknown = () => {}): string {
   spoil(told, told.evidence.facts.at(-1)!)
   return verdictOn(told)
@@ -12,7 +11,6 @@ function found(told: Told, spoil: (told: Told, last: Fact) => unknown = () => {}
     .join('\n')
 }
 
-/** Another event is answered, and left, too. */
 function leaving(told: Told, last: Fact, after: Row): void {
   last.after = { ...after, eventId: last.id }
   Object.assign(told.evidence.rows.at(-1)!, { row: last.after })

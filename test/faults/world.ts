@@ -13,7 +13,6 @@ export interface KnownTask {
   comments: { id: string; author: User }[]
 }
 
-/** An event, as far as it is of use to who reads it. */
 export interface KnownEvent {
   seq: number
   batch: number | null
@@ -31,7 +30,6 @@ export interface KnownProject {
   lasts: boolean
   members: { id: string; user: User }[]
   tasks: KnownTask[]
-  /** What happened last, newest first, as it was read some time ago. */
   recent: KnownEvent[]
 }
 
@@ -47,12 +45,10 @@ export class World {
     return this.users.slice(0, 3)
   }
 
-  /** A text that stands in no other request. */
   tag(what: string): string {
     return `${what} ${++this.tags}`
   }
 
-  /** Half of everything happens in the first project. */
   project(random: Random): KnownProject {
     return (random.chance(0.4) ? this.projects[0] : random.pick(this.projects)) as KnownProject
   }

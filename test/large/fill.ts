@@ -34,7 +34,6 @@ export async function fill(sql: Sql, projectId: string, count: number, ownerId: 
   await sql`update streams set version = version + ${count}, last_number = ${count} where project_id = ${projectId}`
 }
 
-/** Changes a project a thousand times, and gives the version from before and a task that was changed as well. */
 export async function changeOften(
   who: Person,
   projectId: string,

@@ -27,7 +27,6 @@ async function fill(projectId: string, count: number): Promise<void> {
   await sql`update streams set version = ${count + 1} where project_id = ${projectId}`
 }
 
-/** What a page costs that shows so many events. */
 async function costOfPage(path: string, shown = limit) {
   const cost = await costOf(async () => {
     const { status, body } = await owner.get(path)

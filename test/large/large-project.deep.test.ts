@@ -107,7 +107,6 @@ test('a page of any other list reads what it shows, however many rows are not it
   }
 })
 
-/** Projects and members of other people, subtasks and comments of another task. */
 async function strangers(taskId: string): Promise<void> {
   await sql`with p as (insert into projects (id, owner_id, name, created_at, event_id)
       select uuidv7(), ${worker}, 'Theirs', now(), uuidv7() from generate_series(1, 20000) returning id)
@@ -140,7 +139,6 @@ test('to create, get, change and delete a task costs what it costs in a small pr
   }
 })
 
-/** What there is to ask of a project and a task in it as of a version. */
 const pathsThen = (projectId: string, taskId: string, version: number): string[] => {
   const ofTasks = lists.map((list) => `/tasks?${new URLSearchParams({ projectId, limit: '20', ...list })}&`)
   const others = [`/projects/${projectId}?`, `/projects/${projectId}/members?`]

@@ -13,7 +13,6 @@ await fill(busy)
 const ids: string[] = (await sql<{ id: string }[]>`select id from projects`).map(({ id }) => id)
 await sql`vacuum analyze events, streams, projects`
 
-/** A project with a long log, and many with a short one. */
 async function fill({ id }: Body): Promise<void> {
   await sql`insert into projects (id, owner_id, name, created_at, event_id)
     select uuidv7(), ${owner.id}, 'One of many', now(), uuidv7() from generate_series(2, ${projects}::int)`

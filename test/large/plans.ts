@@ -17,7 +17,6 @@ interface Node {
   Plans?: Node[]
 }
 
-/** What the statements of some work cost, all together. */
 export interface Cost {
   /** Rows that were looked at, also those that a filter then removed; of tasks, and of all tables together. */
   taskRows: number
@@ -48,7 +47,6 @@ export function explained(databaseUrl: string): string {
   return url.href
 }
 
-/** A service for all tests of a file, on such a database. */
 export async function openExplained() {
   const { url } = await forFile(freshDatabase())
   const env = { DATABASE_URL: explained(url), CHORE_TIMEOUT_MS: '600000' }
@@ -56,7 +54,6 @@ export async function openExplained() {
   return { service, sql: service.services.database.chores, owner: await register(service.client) }
 }
 
-/** What work costs that is answered with 200. */
 export const costOfGet = (who: Person, path: string): Promise<Cost> =>
   costOf(async () => expect(await who.get(path)).toMatchObject({ status: 200 }))
 

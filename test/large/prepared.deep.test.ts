@@ -25,7 +25,6 @@ async function mebibytesOf(sql: Sql): Promise<number> {
   return kibibytes.length ? kibibytes.reduce((all, one) => all + one) / 1_024 : row!.bytes / 1_048_576
 }
 
-/** Every way to have or not to have each of these. */
 function* combinations(choices: Record<string, string[]>): Generator<Record<string, string>> {
   const [first, ...others] = Object.entries(choices)
   if (!first) return yield {}

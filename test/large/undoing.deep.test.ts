@@ -28,7 +28,6 @@ async function undoLast(project: Body): Promise<Cost[]> {
   return costs
 }
 
-/** Of each kind, in one project. */
 async function costsIn(project: Body): Promise<Cost[]> {
   const projectId = project.id
   const all: Cost[] = []

@@ -31,7 +31,6 @@ async function program(name: string, script: string): Promise<void> {
   await chmod(join(dir, 'path', name), 0o755)
 }
 
-/** Runs the launcher as npm does; answers its exit code and what it said. */
 const launch = (...args: string[]) =>
   new Promise<{ code: number; said: string }>((resolve) => {
     const env = { PATH: `${join(dir, 'path')}:/usr/bin:/bin` }

@@ -27,7 +27,6 @@ afterEach(async () => {
   await rm(dir, { recursive: true, force: true })
 })
 
-/** Leaves these programs alone on the PATH. */
 async function only(programs: Record<string, string>): Promise<void> {
   for (const [name, script] of Object.entries(programs)) {
     await writeFile(join(bin, name), `#!/bin/sh\n${script}\n`)

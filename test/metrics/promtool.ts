@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process'
 
-/** Runs Prometheus' own tool, and returns its exit code and output. */
 export function promtool(words: string[], input = ''): { status: number | null; output: string } {
   const { status, stdout, stderr, error } = spawnSync('promtool', words, { input, encoding: 'utf8' })
   if (error) throw new Error('promtool is missing: npm run test:all installs it', { cause: error })

@@ -7,13 +7,10 @@ interface Panel {
   targets?: { expr: string; legendFormat: string }[]
 }
 
-/** The file of the alerts. */
 export const alerts = join(root, 'ops/alerts.yml')
 
-/** The dashboard, with all that it holds. */
 export const dashboard = JSON.parse(readFileSync(join(root, 'ops/dashboard.json'), 'utf8')) as {
   panels: Panel[]
 }
 
-/** The queries of the dashboard. */
 export const targets = dashboard.panels.flatMap(({ targets = [] }) => targets)

@@ -43,13 +43,11 @@ test('webhooks show by how they are, and how far the last one is behind unless i
   expect(now['docket_follower_lag_seconds webhook']).toBeGreaterThan(89)
 })
 
-/** A metric of streams, as a scrape shows it now. */
 async function scraped(name: string): Promise<number> {
   const text = await AggregatorRegistry.aggregate([serviceFamilies(service.services)]).metrics()
   return Number(new RegExp(`^docket_${name}\\{follower="stream"\\} (.+)$`, 'm').exec(text)?.[1])
 }
 
-/** Opens the stream of a project and reads nothing after its beginning. */
 async function openBlocked(projectId: string) {
   const path = `http://localhost/api/v1/projects/${projectId}/events`
   const headers = { authorization: `Bearer ${ada.token}`, accept: 'text/event-stream' }

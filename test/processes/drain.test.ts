@@ -26,7 +26,6 @@ afterEach(async () => {
   await drop()
 })
 
-/** Stops the process while writes wait in the database; gives their answers and the exit code. */
 async function stopMidway(): Promise<{ answers: Answer[]; code: number | null }> {
   const { id: projectId } = project
   const refused: Answer[] = []

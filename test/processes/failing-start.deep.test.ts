@@ -14,7 +14,6 @@ import { freshDatabase } from '../support/database.ts'
 const serving = ['start', 'web', 'worker']
 const { env } = await forFile(freshEnv())
 
-/** One line that names the variable and shows no code. */
 function expectOneLine({ code, output }: { code: number | null; output: string }, ...words: string[]): void {
   expect({ code, lines: output.trim().split('\n') }).toEqual({ code: 1, lines: [expect.any(String)] })
   for (const word of words) expect(output).toContain(word)

@@ -50,7 +50,6 @@ test('web and worker log JSON alone', async () => {
   }
 })
 
-/** Runs a command on a terminal of its own. */
 function onTerminal(command: string, env: Record<string, string>) {
   const main = new URL('../../src/main.ts', import.meta.url).pathname
   const line = ['exec', process.execPath, ...runtimeOptions, main, command].join(' ')

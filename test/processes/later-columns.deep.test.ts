@@ -32,7 +32,6 @@ async function inEveryTable(sql: Direct, change: string): Promise<void> {
   for (const { name } of tables) await sql.unsafe(`alter table "${name}" ${change}`)
 }
 
-/** Reads and writes of every kind. */
 async function everything(who: Person) {
   const { id: projectId } = await make(who, '/projects', { name: 'One' })
   const other = await make(who, '/projects', { name: 'Other' })

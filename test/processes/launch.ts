@@ -4,7 +4,6 @@ import { connect, type Socket } from 'node:net'
 import postgres from 'postgres'
 import { runtimeOptions } from '../support/service.ts'
 
-/** Starts `bun src/main.ts <command>`; `ended` answers when it has. */
 export function begin(command: string, env: Record<string, string>, ...words: string[]) {
   const main = new URL('../../src/main.ts', import.meta.url).pathname
   const child = spawn(process.execPath, [...runtimeOptions, main, command, ...words], {
@@ -19,11 +18,9 @@ export function begin(command: string, env: Record<string, string>, ...words: st
   return { output: () => output, signal: (name: NodeJS.Signals) => void child.kill(name), ended }
 }
 
-/** Runs `bun src/main.ts <command>` to its end. */
 export const run = (command: string, env: Record<string, string>, ...words: string[]) =>
   begin(command, env, ...words).ended
 
-/** A database without a single table. */
 export async function emptyDatabase() {
   const admin = postgres(process.env.TEST_DATABASE_URL!, { max: 1, onnotice: () => {} })
   const name = `t_${randomBytes(8).toString('hex')}`

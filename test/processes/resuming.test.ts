@@ -36,7 +36,6 @@ test('clients whose process is killed come back and have seen all, once and in o
   await second.stop()
 })
 
-/** Has one process wait for what is done in another, again and again, and gives how long each took. */
 async function followed([writing, waiting]: [ServiceProcess, ServiceProcess]): Promise<number[]> {
   const ada: Person = await register(openClient(writing.url), 'Ada')
   const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })

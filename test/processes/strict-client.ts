@@ -28,7 +28,6 @@ export function askWithoutEnd(url: string, request: () => string, keepsAlive: bo
   return client
 }
 
-/** Sends bytes and reads a whole answer with its Content-Length. */
 function ask(socket: Socket, bytes: string): Promise<{ text: string; error?: string }> {
   return new Promise((resolve) => {
     let text = ''

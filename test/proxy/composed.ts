@@ -9,7 +9,6 @@ interface Service {
   volumes?: string[]
 }
 
-/** The text of docker-compose.yml. */
 export const composition = read('docker-compose.yml').text
 
 const parsed = Bun.YAML.parse(composition) as {
@@ -19,5 +18,4 @@ const parsed = Bun.YAML.parse(composition) as {
 
 export const { configs } = parsed
 
-/** The services of docker-compose.yml. */
 export const composed = parsed.services as Record<'proxy' | 'web' | 'worker' | 'redis', Service>

@@ -25,7 +25,6 @@ export function checked(place: Place) {
   return { status, output: (stdout + stderr).trim() }
 }
 
-/** Starts the proxy; ends it when it is told to stop. */
 export function startProxy(place: Place) {
   const stdio: ['ignore', 'ignore', 'pipe'] = ['ignore', 'ignore', 'pipe']
   const child = spawn('haproxy', ['-db', '-f', configuration], { env: env(place), stdio })

@@ -12,7 +12,6 @@ const pair = await forFile(openPair({ WRITE_HOMES: '0' }, clockShiftedBy(-2 * ho
 const turns: Person[] = upTo(3).flatMap(() => [pair.atA, pair.atB])
 beforeEach(async () => void (project = await make(pair.atA, '/projects', { name: 'Timely' })))
 
-/** Does something at each process in turns, one after another. */
 async function inTurns(work: (who: Person, n: number) => Promise<Body>): Promise<Body[]> {
   const made: Body[] = []
   for (const [n, who] of turns.entries()) made.push(await work(who, n))
@@ -21,7 +20,6 @@ async function inTurns(work: (who: Person, n: number) => Promise<Body>): Promise
 
 const isSorted = (values: string[]) => expect(values).toEqual(values.toSorted())
 
-/** What was made in this order says so: by its ids, by its times, and in the list. */
 async function expectOrder(made: Body[], path: string): Promise<void> {
   expect((await pair.atA.get(path)).body.map(({ id }) => id)).toEqual(made.map(({ id }) => id))
   isSorted(made.map(({ id }) => id))

@@ -13,7 +13,6 @@ beforeEach(async () => {
   task = await make(pair.atA, '/tasks', { title: 'Contended', projectId: project.id })
 })
 
-/** Sends so many requests at once, by turns to one process and the other. */
 const both = (n: number, send: (client: Pair['atA'], n: number) => Promise<Answer>) =>
   Promise.all(upTo(n).map((i) => send(i % 2 ? pair.atA : pair.atB, i)))
 

@@ -10,13 +10,10 @@ interface Write {
   status: number
 }
 
-/** Writers and readers that go on until they are stopped. */
 export interface Load {
   projectIds: string[]
   writes: Write[]
-  /** Statuses of reads. */
   reads: number[]
-  /** Waits until so many more creates are acknowledged. */
   acknowledged(more: number): Promise<void>
   stop(): Promise<void>
 }

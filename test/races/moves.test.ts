@@ -20,7 +20,6 @@ async function twoProjects(tasks: number) {
   return { left, right, all }
 }
 
-/** Runs `work` over and over until `other` is done. */
 async function during(other: Promise<unknown>, work: (n: number) => Promise<Answer>): Promise<Answer[]> {
   let going = true
   void other.finally(() => (going = false)).catch(() => {})
@@ -32,7 +31,6 @@ async function during(other: Promise<unknown>, work: (n: number) => Promise<Answ
 test('moves in both directions at both processes, with other writes between, all succeed', async () => {
   const { atA, atB, sql } = pair
   const { left, right, all } = await twoProjects(20)
-  /** Sends a task to the other side and back, so that every request really moves it. */
   const wander = async (client: Client, task: Body) => {
     const answers: Answer[] = []
     const there = task.projectId === left ? [right, left] : [left, right]
@@ -103,7 +101,6 @@ test('what is written, changed and deleted while its task moves is in the histor
   const { atA, atB, sql } = pair
   const { id } = await taskIn(left)
   let going = true
-  /** Adds, changes and deletes subtasks and comments as long as the task moves. */
   const write = async (client: Client) => {
     const answers: Answer[] = []
     for (let n = 0; going; n++) {

@@ -14,7 +14,6 @@ interface Scene {
   paths: string[]
 }
 
-/** A project, its list, its members and a task's comments, where every name shown is that of one person. */
 async function scene(): Promise<Scene> {
   const { atA: host, a, b } = pair
   const ada = await register(host.as().at(a.url))
@@ -57,7 +56,6 @@ test('no process shows a name from before a change that was acknowledged, nor sa
         expect([n, paths[p], status]).toEqual([n, paths[p], 200])
         for (const who of shownBy[p]!) expect(text).toContain(`"${names[who]}"`)
       }
-    // And both say the same, under the same tag.
     const [atA, atB] = await read()
     const told = (answers: typeof atA) => answers!.map(({ text, headers }) => [text, headers.get('etag')])
     expect(told(atA)).toEqual(told(atB))

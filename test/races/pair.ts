@@ -29,10 +29,8 @@ export async function openPair(overrides: Env = {}, onlyB: Env = {}) {
   return { ...others, a: webs[0]!, b: webs[1]!, atA: people[0]!, atB: people[1]! }
 }
 
-/** The same person at another process. */
 export const at = (person: Person, { url }: { url: string }): Person => ({ ...person, ...person.at(url) })
 
-/** Makes so many projects. Returns their ids. */
 export const makeProjects = (who: Client, count: number): Promise<string[]> =>
   Promise.all(upTo(count).map(async (n) => (await make(who, '/projects', { name: `P${n}` })).id))
 
@@ -46,19 +44,15 @@ export async function deleteWhole(who: Client, sql: Sql, id: string): Promise<vo
 /** Longer than anything takes, on a machine as slow as may be. */
 const everMs = 60_000
 
-/** Waits until `ask` is true. */
 export async function eventually(what: string, ask: () => boolean | Promise<boolean>): Promise<void> {
   const found = await until(async () => ((await ask()) ? true : undefined), everMs, { everyMs: 10 })
   if (!found) throw new Error(`In vain waited for: ${what}`)
 }
 
-/** 1, 2, … n */
 export const upTo = (n: number): number[] => Array.from({ length: n }, (_, i) => i + 1)
 
-/** How often each status stands among the answers. */
 export const statuses = (answers: { status: number }[]) => tally(answers.map(({ status }) => status))
 
-/** How often each value stands among them. */
 export function tally(values: number[]): Record<number, number> {
   const counts: Record<number, number> = {}
   for (const value of values) counts[value] = (counts[value] ?? 0) + 1

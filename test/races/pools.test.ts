@@ -5,7 +5,6 @@ import { forFile, openTestService } from '../support/service.ts'
 const service = await forFile(openTestService({ LOCK_TIMEOUT_MS: '200', WRITE_TIMEOUT_MS: '2000' }))
 const ada = await register(service.client)
 
-/** Keeps every connection of a pool busy until `work` is done. */
 async function whileBusy(pool: 'reads' | 'chores', work: () => Promise<void>): Promise<void> {
   const { config, database } = service.services
   const count = pool === 'reads' ? config.readConnections : config.choreConnections

@@ -20,7 +20,6 @@ type Meddle = (...request: Request) => boolean
 export async function openProxy(databaseUrl: string): Promise<Proxy> {
   let meddle: Meddle = () => false
   const line = await openLine(databaseUrl, (...request) => meddle(...request))
-  /** Lets `work` have the first request with the mark. */
   const once = (mark: string, work: (...request: Request) => void) => {
     meddle = (...request) => {
       if (!request[0].includes(mark)) return false
@@ -42,7 +41,6 @@ export async function openProxy(databaseUrl: string): Promise<Proxy> {
   }
 }
 
-/** Forwards whatever `meddle` leaves alone. */
 async function openLine(databaseUrl: string, meddle: Meddle) {
   const url = new URL(databaseUrl)
   const { port, hostname } = url

@@ -124,7 +124,6 @@ test('a write is decided on the history that is there, not on one of the same le
   const toOther = await copied()
   const version = async () => Number((await atA.get(path)).headers.get('docket-version'))
   const remembered = await version()
-  /** An actor remembers a title that this history does not have. */
   const remember = async () => {
     await restore()
     expect((await atA.patch(path, { title: 'Undone' })).body).toMatchObject({ title: 'Undone' })

@@ -35,7 +35,6 @@ async function speakTls({ ask }: PostgresServer): Promise<void> {
   })
 }
 
-/** Nobody comes in but one user with a password, through TLS. */
 async function secureRedis() {
   const port = await freePort()
   const tls = ['--port', '0', '--tls-port', `${port}`, '--tls-auth-clients', 'no', '--save', '']

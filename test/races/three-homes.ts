@@ -24,7 +24,6 @@ export async function openThreeHomes() {
     return loads
   }
 
-  /** Starts another process in the place of one that ended, on its port. */
   async function replace(ended: ServiceProcess): Promise<void> {
     const next = spawnService('web', { ...env, PORT: new URL(ended.url).port })
     webs[webs.indexOf(ended)] = await forFile(next)

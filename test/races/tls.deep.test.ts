@@ -9,7 +9,6 @@ import { forFile } from '../support/service.ts'
 const plain = await forFile(freshDatabase())
 const front = await forFile(openTlsFront(plain.url))
 
-/** What a database at this URL answers to many queries at once, or the error. */
 async function ask(url: string) {
   const database = openDatabase(readConfig({ DATABASE_URL: url }))
   try {

@@ -13,13 +13,11 @@ const shifted = [-2 * hour, 2 * hour].map((ms) =>
 )
 const others: ServiceProcess[] = [pair.b, ...(await Promise.all(shifted))]
 
-/** What the person is answered in every process. */
 const answers = (person: Person) =>
   Promise.all([pair.a, ...others].map(async (process) => (await at(person, process).get('/auth/me')).status))
 const everywhere = (status: number) => [pair.a, ...others].map(() => status)
 
 const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
-/** A person's token that ends at this second. */
 function tokenUntil(exp: number, { id }: Person): string {
   const claims = { sub: id, jti: newId(), ver: 0, iss: 'docket', aud: 'docket-api', exp }
   const signed = `${part({ alg: 'HS256', typ: 'JWT' })}.${part(claims)}`

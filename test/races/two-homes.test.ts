@@ -8,7 +8,6 @@ import { makeProjects, openWebs, upTo } from './pair.ts'
 const homes = ['1', '2', '8'].map((n) => ({ WRITE_HOMES: n }))
 const { people, sql } = await forFile(openWebs(homes))
 
-/** Moves tasks to and fro between two projects, through all processes, until it is told to stop. */
 function startMoves(tasks: Body[], projectIds: [string, string]) {
   const statuses = new Set<number>()
   let going = true

@@ -86,5 +86,4 @@ export class Circle {
   }
 }
 
-/** How the membership names a process of these tests. */
 export const entryOf = (id: string) => JSON.stringify({ id, host: '127.0.0.1', port: 1 })

@@ -6,7 +6,6 @@ import { echo, openPair, type Pair, reply, soon, until, lossOf } from './pair.ts
 let served: unknown[]
 let direct: Pair
 let line: Line
-/** The same process behind the line, and another one that is reached directly. */
 const home = () => ({ ...direct.peer, port: line.port })
 let other: Pair
 beforeEach(async () => {

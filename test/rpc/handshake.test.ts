@@ -2,7 +2,6 @@ import { expect, test } from 'bun:test'
 import { authenticate, authorizationOf, deriveKeys } from '../../src/routing/handshake.ts'
 import { newNonce, verifyWelcome, welcomeOf } from '../../src/routing/handshake.ts'
 
-/** Performs the handshake between both sides. @throws UnauthenticatedPeer on either */
 function meet(ours: string[], theirs: string[], serverId = 'home-1') {
   const [client, server] = [deriveKeys(ours), deriveKeys(theirs)]
   const nonce = newNonce()

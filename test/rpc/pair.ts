@@ -14,7 +14,6 @@ export const secret = 'a secret that is long enough for this'
 export const limits = { secrets: [secret], maxBytes: 2_097_152, maxUnsentBytes: 8_388_608, maxPending: 2_000 }
 export const soon = () => performance.now() + 10_000
 
-/** What the log was told. */
 export interface Told {
   what: Record<string, unknown>
   message: string
@@ -32,7 +31,6 @@ export const reply = (body: string, etag: string | null = null): RpcResponse => 
   body,
   etag,
 })
-/** Answers the payload, in JSON. */
 export const echo = (asks: RpcRequest[]) => {
   for (const ask of asks) ask.respond(reply(JSON.stringify(ask.payload)))
 }
@@ -67,14 +65,12 @@ export async function openPair(
   return closing({ server, client, peer, log, close })
 }
 
-/** What became of an ask that was not answered. */
 export const failureOf = (answer: Promise<RpcResponse>): Promise<Error> =>
   answer.then(
     (got) => Promise.reject(new Error(`answered: ${JSON.stringify(got)}`)),
     (error: Error) => error,
   )
 
-/** The loss of a connection that ended a call. */
 export async function lossOf(answer: Promise<RpcResponse>): Promise<ConnectionLost> {
   const error = await failureOf(answer)
   expect(error).toBeInstanceOf(ConnectionLost)
@@ -84,7 +80,6 @@ export async function lossOf(answer: Promise<RpcResponse>): Promise<ConnectionLo
 /** So long that a test which waits for it has failed. */
 export const everMs = 600_000
 
-/** Waits until it is true, looking often. */
 export async function until(isTrue: () => boolean, withinMs = 30_000): Promise<void> {
   const end = performance.now() + withinMs
   while (!isTrue()) {

@@ -2,10 +2,8 @@ import { once } from 'node:events'
 import { WebSocket, WebSocketServer } from 'ws'
 import { authorizationOf, deriveKeys, newNonce } from '../../src/routing/handshake.ts'
 
-/** A WebSocket of which a test sends and reads every message. */
 export interface Raw {
   socket: WebSocket
-  /** The next message. */
   next(): Promise<any>
 }
 

@@ -8,7 +8,6 @@ import { contextOf, folded, refusalOf } from './given.ts'
 const before = memberOf(stranger, 'VIEWER')
 const removal = { type: 'member.removed', entity: 'member', entityId: before.id, seq: 4, before, after: null }
 
-/** Brings a removed member back into a project with one other member. */
 function back({ projectMembers = 10, decided = [] as object[] }) {
   const trial = folded([])
   trial.project = project

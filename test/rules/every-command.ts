@@ -23,7 +23,6 @@ const theirs = { ...comment, authorId: viewer, eventId: 'their-event' }
 const guest = { id: 'nina', name: 'Nina', email: 'nina@example.com', nameTag: '' }
 const member = memberOf(viewer, 'VIEWER')
 
-/** A project where the comment is the viewer's. */
 export const facts = [...busy.filter(({ entity }) => entity !== 'comment'), commentAdded(theirs)]
 /** Everybody may write in the other project, so that only the role here decides. */
 const target = folded(

@@ -108,13 +108,11 @@ export const taskCreated = (of: TaskRow = task) =>
 export const subtaskAdded = (of: SubtaskRow = subtask) => fact('subtask.created', 'subtask', null, of)
 export const commentAdded = (of: CommentRow = comment) => fact('comment.created', 'comment', null, of)
 
-/** A project with one member of every role. */
 export const staffed = [
   projectCreated,
   invited(admin, 'ADMIN'),
   invited(editor, 'EDITOR'),
   invited(viewer, 'VIEWER'),
 ]
-/** The same with a task that has a subtask and a comment. */
 export const busy = [...staffed, taskCreated(), subtaskAdded(), commentAdded()]
 export const projectGone = fact('project.deleted', 'project', project, null)

@@ -42,7 +42,6 @@ const seen = new Set<string>()
 
 const service = await forFile(openTestService({ LEASE_SLICE_MS: '0' }))
 const { config, log } = service.services
-/** The same service once more, as another process on the same database would be. */
 // This one has only the statement that fits every commit.
 const second = await forFile(openServices({ ...config, commitShapes: 0 }, log, { commands, react }))
 const app = createApp(second)
@@ -61,7 +60,6 @@ async function lived(waves: Step[][]): Promise<StoredEvent[]> {
   return events
 }
 
-/** Lives one random life; its history must fold to the rows that are stored, and so must that of each project alone. */
 async function holds(waves: Step[][]): Promise<void> {
   const [events, rows] = [await lived(waves), await readRows(sql())]
   expect(faultsIn({ events, rows, streams: await readStreams(sql()) }, true)).toEqual([])

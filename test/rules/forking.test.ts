@@ -35,7 +35,6 @@ const facts: Change[] = [
 ]
 const histories = fc.array(fc.constantFrom(...facts), { maxLength: 30 })
 
-/** All that a rule can see of a state. */
 function seen(state: State) {
   const ids = [...tasks, task, subtask, comment].map(({ id }) => id)
   const { version, lastNumber, lastEventId, memberCount, bytes } = state

@@ -14,7 +14,6 @@ export const now = '2030-06-07T08:09:10.111Z'
 
 export type Rule<T = unknown> = (state: ProjectState, known: Known, other?: ProjectState) => Decision<T>
 
-/** A command with its input, as somebody asks it. */
 export const asking =
   <Input extends object, Row>(
     command: Command<Input, Row>,
@@ -37,7 +36,6 @@ export function contextOf(userId: string): Known {
   }
 }
 
-/** The project that these facts make. */
 export const folded = (facts: Change[], id = projectId): State => facts.reduce(evolve, new State(id))
 
 /** The same, loaded for a task to leave it with all that these facts hang on one. */
@@ -57,7 +55,6 @@ export function when<T>(caller: string, rule: Rule<T>, facts: Change[] = busy, o
   const other = others.length ? folded(others, others[0]!.projectId) : state
   const decide = () => rule(state, contextOf(caller), other)
   return {
-    /** Exactly these facts. */
     then(...changes: Change[]) {
       const decision = decide()
       expect(decision.changes).toStrictEqual(changes)

@@ -1,7 +1,6 @@
 import type { StoredEvent } from '../../src/model/events.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 
-/** A project's place in its own history. */
 type Stream = { projectId: string; version: number; lastNumber: number }
 
 /** The history, oldest first: ids are made in the order in which rules decide, also across projects. */

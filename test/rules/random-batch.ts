@@ -1,6 +1,5 @@
 import type { World } from './verbs.ts'
 
-/** A batch of whatever can be done by one in the first project. */
 export function batchOf(world: World, me: string, choices: number[]): object[] {
   const [one, other] = [world.tasks[0]!, world.tasks.at(-1)!]
   const [subtask, comment] = [world.subtasks.at(-1), world.comments.at(-1)]

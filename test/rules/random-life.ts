@@ -57,7 +57,6 @@ export async function beginLife(people: Person[][]) {
   return { world, run }
 }
 
-/** Lives one. `people` gives everybody's client at each process. */
 export async function live(waves: Step[][], people: Person[][]): Promise<void> {
   const { run } = await beginLife(people)
   for (const wave of waves) await Promise.all(wave.map(run))

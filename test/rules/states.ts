@@ -3,7 +3,6 @@ import type { Sql } from '../../src/postgres/database.ts'
 import { visibleIn } from '../support/history.ts'
 import { readRows } from '../support/stored-rows.ts'
 
-/** What there is, field by field, but for versions. */
 export type State = Map<string, unknown>
 export async function stateOf(sql: Sql): Promise<State> {
   const rows = await readRows(sql)
@@ -25,7 +24,6 @@ export function difference(before: State, after: State): Difference {
 export const reversed = (all: Difference): Difference =>
   new Map([...all].map(([key, { was, is }]) => [key, { was: is, is: was }]))
 
-/** Whether somebody owns a project, or is a member. */
 export const isIn = (state: State, projectId: string, userId: string): boolean =>
   state.get(`project ${projectId} ownerId`) === userId ||
   [...state].some(([key, value]) => {

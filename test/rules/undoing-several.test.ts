@@ -9,7 +9,6 @@ import { assertInTime } from './in-time.ts'
 
 const scene = await openScene()
 
-/** Runs the jobs of deleted tasks. */
 async function removeRows() {
   const owed = await scene.sql<{ data: { taskId: string; eventId: string } }[]>`
     select data from outbox where name = 'purge-task' order by id`
@@ -42,7 +41,6 @@ async function change({ verb, list, back }: Step) {
   return one && ada.patch(`/tasks/${list}/${one.id}`, fields)
 }
 
-/** What an undo answered, in short. */
 const told = ({ status, body }: Answer) =>
   status === 200
     ? (body as unknown as Undone).changes.map(({ type, undoes }) => `${type} ${undoes}`)

@@ -60,7 +60,6 @@ async function undoneBy(done: Done, n = 0) {
   return undone
 }
 
-/** What undoing does not give back. */
 const lost = ({ events, before }: Done) =>
   new Map(nobodysAgain(events, before).map((key) => [key, { was: before.get(key), is: null }]))
 

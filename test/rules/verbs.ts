@@ -10,7 +10,6 @@ export interface Step {
   value: number
 }
 
-/** What a life has made so far, as its answers told it. */
 export interface World {
   people: Person[]
   projects: Body[]
@@ -42,7 +41,6 @@ const adding =
     return answer as Answer
   }
 
-/** What people may ask for. */
 export const verbs = {
   openProject: adding('projects', (_, client, { value }) => client.post('/projects', { name: `P${value}` })),
   changeProject: on('projects', ({ id }, client, { value }) =>

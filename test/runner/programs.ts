@@ -76,7 +76,6 @@ async function unpack(programs: Program[], dir: string): Promise<void> {
   for (const name of programs.flatMap(({ names }) => names)) await writeStarter(name, dir)
 }
 
-/** Writes the script in `bin` that starts an unpacked program with the libraries that were unpacked beside it. */
 async function writeStarter(name: string, dir: string): Promise<void> {
   const root = join(dir, 'root')
   const found = ['usr/bin', 'usr/sbin'].map((folder) => join(root, folder, name)).find(isExecutable)

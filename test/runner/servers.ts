@@ -4,7 +4,6 @@ import { type Local, startLocal } from '../../src/local/start.ts'
 
 export const templateDatabase = 'docket_template'
 
-/** The servers of a test run, and the environment in which its tests find them. */
 export interface TestServers {
   env: Record<string, string>
   stop(): Promise<void>

@@ -1,4 +1,3 @@
-/** An answer of the service, with its body read. */
 export interface Answer {
   status: number
   body: Body
@@ -6,7 +5,6 @@ export interface Answer {
   headers: Headers
 }
 
-/** Any body the service sends, resource or list, typed for reading. */
 export interface Body extends Array<Body> {
   id: string
   name: string
@@ -119,19 +117,16 @@ export async function make(client: Client, path: string, body: unknown): Promise
   return answer.body
 }
 
-/** Invites a person with a role and gives the member. */
 export const invite = (owner: Client, projectId: string, person: Person, role = 'VIEWER') =>
   make(owner, `/projects/${projectId}/members/invite`, { email: person.email, role })
 
 export type Token = Body & { token: string }
-/** In a day. */
 export const expiresAt = new Date(Date.now() + 86_400_000).toISOString()
 
 /** Makes an API token of somebody, with the scope `admin` unless told. */
 export const makeToken = async (who: Client, over: object = {}, path = '/tokens') =>
   (await make(who, path, { name: 'T', scopes: ['admin'], expiresAt, ...over })) as Token
 
-/** The same person with an API token. */
 export const withToken = async (who: Person, over: object = {}): Promise<Person> => ({
   ...who,
   ...who.as((await makeToken(who, over)).token),

@@ -4,7 +4,6 @@ import type { StoredEvent } from '../../src/model/events.ts'
 import { model } from '../../src/model/model.ts'
 import { arrivedWith, rowAfter } from '../../src/log/rows.ts'
 
-/** The rows of one project by their ids. */
 export type Contents = { [E in Entity]: Map<string, Rows[E]> }
 
 export const nothing = (): Contents =>

@@ -9,12 +9,9 @@ import { readRows } from './stored-rows.ts'
 
 type Row = Record<string, unknown> & { id: string }
 type Fact = Omit<StoredEvent, 'before' | 'after'> & { before: Row | null; after: Row | null }
-/** A row, and the event that left it so. */
 type Left = Pick<Fact, 'id' | 'after'>
 
-/** What a database holds of projects. */
 export interface Stored {
-  /** By project, in their order. */
   events: StoredEvent[]
   rows: { entity: Entity; row: Row }[]
   streams: { projectId: string; version: number | null; lastNumber: number | null }[]

@@ -1,7 +1,6 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** A span as it came to a collector. */
 export interface Collected {
   name: string
   traceId: string

@@ -47,7 +47,6 @@ export async function openBackupScene() {
     own: service.env.DATABASE_URL!,
     newFile: () => join(dir, crypto.randomUUID()),
 
-    /** A database without a table. */
     async fresh(): Promise<string> {
       const database = await emptyDatabase()
       databases.push(database)

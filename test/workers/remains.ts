@@ -5,11 +5,9 @@ import { make, type Person } from '../support/client.ts'
 export interface Furnished {
   id: string
   taskIds: string[]
-  /** Of the project and of everything in it. */
   ids: string[]
 }
 
-/** Makes a project with so many tasks, each with a subtask and two comments. */
 export async function furnish(owner: Person, tasks: number): Promise<Furnished> {
   const { id: projectId } = await make(owner, '/projects', { name: 'Furnished' })
   const taskIds: string[] = []
