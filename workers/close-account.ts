@@ -1,6 +1,6 @@
 import { removeMember } from '../modules/members/commands.ts'
 import { deleteProject } from '../modules/projects/commands.ts'
-import type { Run } from '../src/commands/route.ts'
+import type { Run } from '../src/commands/router.ts'
 import type { Sql } from '../src/postgres/database.ts'
 import { nilId } from '../src/ids.ts'
 import { type Pace, perPage } from './pace.ts'

@@ -1,8 +1,9 @@
-import { claimOf, type FindKept, type Guard, type Kept, nameOf } from '../commit/idempotency.ts'
+import { claimOf, type FindKept, type Guard, isOwn, type Kept, nameOf } from '../commit/idempotency.ts'
+import { isAhead, isMadeAfter } from '../ids.ts'
 import type { Past, ReadPast } from '../log/past.ts'
-import { Refusal, tooLate } from '../wire/refusals.ts'
+import { outcomeUnknown, Refusal, tooLate } from '../wire/refusals.ts'
 import { within } from '../within.ts'
-import { type FindLanded, isSuspect, keyToFind, withoutLanded } from './landed.ts'
+import type { FindLanded } from './landed.ts'
 import type { Loader } from './load.ts'
 import type { Needs } from './needs.ts'
 import type { QueuedCommand } from './queued-command.ts'
@@ -123,3 +124,43 @@ async function findKept(find: FindKept, states: State[], batch: QueuedCommand[])
   const kept = await Promise.all(guards.map(find))
   return new Map(kept.flatMap((answer) => (answer ? [[nameOf(answer), answer]] : [])))
 }
+
+/** Answers the commands that are already committed, and returns the others. As a rule none can be, and nothing is read. */
+async function withoutLanded(
+  find: FindLanded,
+  states: State[],
+  batch: QueuedCommand[],
+): Promise<QueuedCommand[]> {
+  const suspects = batch.filter((command) => command.isRecallable && isSuspect(states, command))
+  if (suspects.length === 0) return batch
+  const { projectId, version } = logOf(states, suspects[0]!)
+  const ids = suspects.map(({ id }) => id)
+  const landed = await find(projectId, version, ids)
+  return batch.filter((command) => {
+    const event = landed.get(command.id)
+    const answer = event ? command.recall(event, logOf(states, command)) : undefined
+    if (answer !== undefined) command.resolve(answer)
+    const isUnknown = event === null && command.again === true
+    if (isUnknown) command.reject(outcomeUnknown())
+    return answer === undefined && !isUnknown
+  })
+}
+
+/** The key whose reply must be looked up: the command's own key only when the command may be in the log. */
+const keyToFind = (states: State[], command: QueuedCommand): Guard | undefined =>
+  command.guard && isOwn(command.guard) && !isSuspect(states, command) ? undefined : command.guard
+
+/**
+ * Whether a command may be in the log. A committed command is either older than the latest event found when the state was
+ * loaded, or came of this very state: then only a retried command is decided twice.
+ */
+export function isSuspect(states: State[], command: QueuedCommand): boolean {
+  if (command.again) return true
+  const { loaded } = logOf(states, command)
+  // Where a log is ahead of the clock, ids do not tell: a command that was made after it was loaded is not in it.
+  return loaded.eventId >= command.id && !(isMadeAfter(command.id, loaded.at) && isAhead(loaded.eventId))
+}
+
+/** The state of the project that gets the command's first event: the target of a move. */
+const logOf = (states: State[], { projectId, otherProjectId = projectId }: QueuedCommand): State =>
+  states.length === 1 ? states[0]! : states.find((state) => state.projectId === otherProjectId)!

@@ -10,8 +10,8 @@ import {
   roleIn,
 } from '../identity/rights.ts'
 import type { Entity } from '../model/entities.ts'
-import { definitionOf } from '../model/model.ts'
-import { referencesOf, visible, withReferences } from '../model/references.ts'
+import { definitionOf, model } from '../model/model.ts'
+import { visible, withReferences } from '../model/references.ts'
 import { idTaken, notFound } from '../wire/refusals.ts'
 import type { Command, Declared, Known } from './command.ts'
 
@@ -31,7 +31,7 @@ export function decide<Input extends object, Row>(
   requireHere(command, state, input)
   authorize(command, state, known.caller, input, other)
   const entity = command.noun as Entity
-  if (!referencesOf(entity)) return command.decide(state, known, input, other)
+  if (!model().references[entity]) return command.decide(state, known, input, other)
   const decision = command.decide(state, known, withReferences(other, entity, input), other)
   decision.answer = visible(other, entity, decision.answer)
   return decision

@@ -86,7 +86,8 @@ function openRunOpenly<Input extends object, Row>(means: Means, command: Command
   const { name, invites, madeAt, weight, cost = weight, isExpensive } = command
 
   async function go({ request, caller, body = null }: AskedByCaller, input: Input): Promise<Response> {
-    const guard = readGuard(request, holderOf(caller), body)
+    const isKeyed = request.headers.has('idempotency-key')
+    const guard = isKeyed ? readGuard(request, holderOf(caller), body) : undefined
     const ifMatch = request.headers.get('if-match') ?? undefined
     const order = { name, input, caller, ifMatch, guard, traceparent: observed.traceparentOf(request) }
     const reply = guard ? await withIdempotency(guard, () => run(order)) : await run(order)

@@ -2,7 +2,7 @@ import type { AccountCommand, AccountWrite, Command, Declared } from '../command
 import { takesRole } from '../commands/decide.ts'
 import { requireAuthorized } from '../commands/execute.ts'
 import { replyOf } from '../commands/execution.ts'
-import type { Run } from '../commands/route.ts'
+import type { Run } from '../commands/router.ts'
 import type { Guard } from '../commit/idempotency.ts'
 import { type Caller, holderOf } from '../identity/rights.ts'
 import type { Fingerprints } from '../identity/fingerprints.ts'

@@ -1,5 +1,6 @@
 import { beforeEach, expect, test } from 'bun:test'
-import { openFindLanded, isSuspect } from '../../src/actor/landed.ts'
+import { openFindLanded } from '../../src/actor/landed.ts'
+import { isSuspect } from '../../src/actor/prepare.ts'
 import { State } from '../../src/actor/state.ts'
 import type { QueuedCommand } from '../../src/actor/queued-command.ts'
 import type { Sql } from '../../src/postgres/database.ts'

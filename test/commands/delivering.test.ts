@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'bun:test'
 import { type RpcResponse, ConnectionLost, type Peer } from '../../src/routing/rpc.ts'
 import type { Command } from '../../src/commands/command.ts'
-import { openRoute } from '../../src/commands/route.ts'
+import { openRoute } from '../../src/commands/router.ts'
 import type { RoutedCommand } from '../../src/commands/request.ts'
 import { registryOf } from '../../src/commands/registry.ts'
 import { commands } from '../../modules/commands.ts'
