@@ -93,10 +93,7 @@ const settings = {
 
 export type Config = { [K in keyof typeof settings]: ReturnType<(typeof settings)[K]['read']> }
 
-/**
- * Reads the whole configuration once.
- * @throws ConfigError naming each variable that cannot be used.
- */
+/** @throws ConfigError naming each variable that cannot be used. */
 export function readConfig(env: Record<string, string | undefined>): Config {
   const problems: string[] = []
   const entries = Object.entries(settings).map(([key, { name, fallback, read }]) => {

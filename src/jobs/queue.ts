@@ -5,7 +5,7 @@ import { newId } from '../ids.ts'
 import type { Log } from '../log.ts'
 import type { Sql } from '../postgres/database.ts'
 import { isCluster, tagged } from '../redis/addresses.ts'
-import { disconnect, openRedis, type RedisClient } from '../redis/connections.ts'
+import { disconnect, openRedis } from '../redis/connections.ts'
 import { within } from '../within.ts'
 
 export const queueName = 'work'
@@ -43,10 +43,8 @@ export function openJobs(config: Config, log: Log) {
     /** Each job once, because its id is that of its outbox row. False without Redis. */
     async handOver(rows: OwedJob[]): Promise<boolean> {
       try {
-        const queued = [...Map.groupBy(rows, queueOf)]
-        await Promise.all(
-          queued.map(([to, jobs]) => to.addBulk(jobs.map((row) => jobOf(row, config.jobAttempts)))),
-        )
+        for (const [to, jobs] of Map.groupBy(rows, queueOf))
+          await to.addBulk(jobs.map((row) => jobOf(row, config.jobAttempts)))
         return true
       } catch (error) {
         log.debug({ reason: String(error), jobs: rows.length }, 'jobs stay in the outbox for the sweep')
@@ -54,26 +52,20 @@ export function openJobs(config: Config, log: Log) {
       }
     },
 
-    absent: (of: Pick<Queue, 'toKey'>, ids: string[]) => absent(connection, of, ids),
+    /** The ids that a queue does not hold. @throws without Redis */
+    async absent({ toKey }: Pick<Queue, 'toKey'>, ids: string[]): Promise<Set<string>> {
+      const asked = connection.pipeline(ids.map((id) => ['exists', toKey(id)]))
+      const told = (await asked.exec()) ?? []
+      const error = told.find(([error]) => error)?.[0]
+      if (error) throw error
+      return new Set(ids.filter((_, i) => told[i]?.[1] === 0))
+    },
 
     async close(): Promise<void> {
       await within(1_000, Promise.allSettled([queue.close(), mails.close()]))
       disconnect(connection)
     },
   }
-}
-
-/** The ids that a queue does not hold. @throws without Redis */
-async function absent(
-  redis: RedisClient,
-  { toKey }: Pick<Queue, 'toKey'>,
-  ids: string[],
-): Promise<Set<string>> {
-  const asked = redis.pipeline(ids.map((id) => ['exists', toKey(id)]))
-  const told = (await asked.exec()) ?? []
-  const error = told.find(([error]) => error)?.[0]
-  if (error) throw error
-  return new Set(ids.filter((_, i) => told[i]?.[1] === 0))
 }
 
 /** Workers read the job from its outbox row: only the id is in Redis. */

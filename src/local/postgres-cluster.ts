@@ -3,13 +3,12 @@ import { existsSync } from 'node:fs'
 import { chmod, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { give, type User } from './owner.ts'
+import { give } from './owner.ts'
 import { type RunAs, serverUser, wayIn } from './postgres-user.ts'
 import { run, type Starting } from './process.ts'
 
 const initTimeoutMs = 120_000
 
-/** A cluster on disk, and how its server is started. */
 export interface Cluster {
   dir: string
   postgres: string
@@ -18,7 +17,6 @@ export interface Cluster {
 
 export const databaseName = 'docket'
 
-/** Makes the cluster when there is none. */
 export async function openCluster(dataDir: string, { log, signal }: Starting): Promise<Cluster> {
   const dir = join(dataDir, 'postgres')
   const { initdb, postgres } = await findBinaries()
@@ -27,13 +25,18 @@ export async function openCluster(dataDir: string, { log, signal }: Starting): P
   if (user) await chmod(dataDir, (await stat(dataDir)).mode | 0o011)
   const exists = existsSync(dir)
   // A new cluster gets its name last, so that an interrupted start leaves none.
-  const workDir = exists ? dir : await emptyDir(`${dir}.new`)
+  const workDir = exists ? dir : `${dir}.new`
+  if (!exists) await rm(workDir, { recursive: true, force: true })
+  if (!exists) await mkdir(workDir, { mode: 0o700 })
   if (user) await give(user, workDir)
   const runAs = await wayIn(user, workDir, initdb)
   if (exists) await requireSameMajor(dir, postgres)
   if (!exists) {
     log(`Creating a Postgres cluster in ${dir}`, true)
-    await initialise(workDir, initdb, { runAs, user, signal })
+    const passwordFile = `${workDir}.password`
+    await writeFile(passwordFile, randomBytes(24).toString('base64url'), { mode: 0o600 })
+    if (user) await give(user, passwordFile)
+    await initialise(workDir, initdb, runAs, passwordFile, signal)
     await rename(workDir, dir)
   }
   return { dir, postgres, runAs }
@@ -64,16 +67,13 @@ async function findBinaries(): Promise<Record<'initdb' | 'postgres', string>> {
   }
 }
 
-interface Initialising {
-  runAs: RunAs
-  user: User | undefined
-  signal: AbortSignal
-}
-
-async function initialise(dir: string, initdb: string, { runAs, user, signal }: Initialising): Promise<void> {
-  const passwordFile = `${dir}.password`
-  await writeFile(passwordFile, randomBytes(24).toString('base64url'), { mode: 0o600 })
-  if (user) await give(user, passwordFile)
+async function initialise(
+  dir: string,
+  initdb: string,
+  runAs: RunAs,
+  passwordFile: string,
+  signal: AbortSignal,
+) {
   const access = [`--username=${databaseName}`, '--auth=scram-sha-256', `--pwfile=${passwordFile}`]
   // Independent of the locales of the system.
   const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
@@ -86,10 +86,4 @@ async function initialise(dir: string, initdb: string, { runAs, user, signal }: 
   signal.addEventListener('abort', interrupt)
   await running.finally(() => signal.removeEventListener('abort', interrupt))
   await rename(passwordFile, join(dir, 'docket.password'))
-}
-
-async function emptyDir(dir: string): Promise<string> {
-  await rm(dir, { recursive: true, force: true })
-  await mkdir(dir, { mode: 0o700 })
-  return dir
 }

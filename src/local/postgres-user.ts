@@ -3,7 +3,6 @@ import { dirname } from 'node:path'
 import type { User } from './owner.ts'
 import { run } from './process.ts'
 
-/** The words before a command line, and the user to run it. */
 export type RunAs = { prefix: string[] } & Partial<User>
 
 /** The user that owns and runs the cluster; undefined for this user. Root may not run Postgres. */

@@ -24,7 +24,6 @@ export interface Launch {
 
 export interface Launched {
   pid: number
-  /** The reason, once the server has ended. */
   ended(): string | undefined
 }
 

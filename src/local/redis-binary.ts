@@ -2,7 +2,6 @@ import { run, type Say } from './process.ts'
 
 const stepTimeoutMs = 300_000
 
-// The first one on the PATH is used.
 const managers = [
   { name: 'apt-get', prepare: ['update'], install: ['install', '-y', '--no-install-recommends'] },
   { name: 'dnf', install: ['install', '-y'] },
@@ -10,7 +9,6 @@ const managers = [
   { name: 'pacman', install: ['-Sy', '--noconfirm'] },
   { name: 'brew', install: ['install'] },
 ]
-const packages: Record<string, string[]> = { 'apt-get': ['redis-server', 'valkey-server'] }
 
 const advice =
   'Install Redis (Debian and Ubuntu: apt-get install redis-server, Fedora: dnf install valkey, ' +
@@ -23,11 +21,9 @@ export class NoRedisServer extends Error {}
  * @throws NoRedisServer; the reason of `signal` as soon as that is aborted
  */
 export async function redisBinary(log: Say, signal?: AbortSignal): Promise<string> {
+  const problem = findServer() ? '' : await install(log, signal)
   const found = findServer()
   if (found) return found
-  const problem = await install(log, signal)
-  const installed = findServer()
-  if (installed) return installed
   throw new NoRedisServer(`There is neither redis-server nor valkey-server on the PATH. ${problem} ${advice}`)
 }
 
@@ -39,7 +35,8 @@ async function install(log: Say, signal?: AbortSignal): Promise<string> {
   const command = [...rights, manager.name]
   if (manager.prepare) await execute([...command, ...manager.prepare], signal)
   let problem = ''
-  for (const name of packages[manager.name] ?? ['valkey', 'redis']) {
+  const isApt = manager.name === 'apt-get'
+  for (const name of isApt ? ['redis-server', 'valkey-server'] : ['valkey', 'redis']) {
     const line = [...command, ...manager.install, name]
     log(`Redis is missing, installing it: ${line.join(' ')}`, true)
     const failure = await execute(line, signal)

@@ -3,14 +3,12 @@ import { link, mkdir, readFile, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { giveToOwner } from './owner.ts'
 
-/** Signs tokens when no secret is configured. */
 export async function localSecret(dataDir: string): Promise<string> {
   const secret = await keptText(join(dataDir, 'jwt-secret'), () => randomBytes(48).toString('base64url'))
   await giveToOwner(dataDir, join(dataDir, 'jwt-secret'))
   return secret
 }
 
-/** Reads a file that only this user can read, or makes it. */
 export async function keptText(path: string, make: () => string): Promise<string> {
   await mkdir(join(path, '..'), { recursive: true })
   const kept = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {

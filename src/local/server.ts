@@ -17,7 +17,6 @@ export interface Server {
   name: string
   dir: string
   stopSignal: NodeJS.Signals
-  /** From a file in the folder. */
   lastStart(): Promise<Running>
   /** Why the server does not answer on `port`; undefined if it does. */
   probe(port: number): Promise<string | undefined>
@@ -39,7 +38,6 @@ export async function attach(server: Server, signal: AbortSignal): Promise<numbe
   )
 }
 
-/** Starts the server on a free port, and returns the port. */
 export async function start(
   server: Server,
   launch: (port: number) => Launched,
@@ -54,10 +52,7 @@ export async function start(
   throw new Error(`${server.name} does not start. ${await logTail(`${server.dir}.log`)}`)
 }
 
-/**
- * False when a launched server ended, or was ended because it did not answer in time.
- * @throws the reason of `signal`; the server is ended then too
- */
+/** False when a launched server has ended. Ends a server that does not answer in time. @throws the reason of `signal` */
 export async function accepts(
   server: Server,
   { pid, ended }: Launched,
@@ -72,7 +67,6 @@ export async function accepts(
   return accepted ?? false
 }
 
-/** Stops the server, if it runs; its data stays on disk. */
 export async function stop(server: Server): Promise<void> {
   const found = await running(server)
   if (found && !(await end(found.pid, server.dir, server.stopSignal)))

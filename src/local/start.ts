@@ -10,7 +10,6 @@ import { stop } from './server.ts'
 import { until } from './wait.ts'
 import type { Say } from './process.ts'
 
-// For another process that installs Redis.
 const startGateTimeoutMs = 300_000
 const stopGateTimeoutMs = 15_000
 
@@ -26,7 +25,6 @@ export interface LocalOptions {
   signal?: AbortSignal
 }
 
-/** The servers of a data folder, for as long as this process uses them. */
 export interface Local {
   databaseUrl?: string
   redisUrl?: string

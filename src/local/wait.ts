@@ -2,10 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 const stepMs = 50
 
-/**
- * Asks until the answer is defined, or `timeoutMs` have passed.
- * @throws the reason of `signal`
- */
+/** Asks until the answer is defined, or `timeoutMs` have passed. @throws the reason of `signal` */
 export async function until<T>(
   ask: () => T | undefined | Promise<T | undefined>,
   timeoutMs: number,

@@ -3,7 +3,6 @@ import ipaddr from 'ipaddr.js'
 
 export interface Reach {
   allowHttp: boolean
-  /** Loopback and private networks. */
   allowPrivate: boolean
 }
 

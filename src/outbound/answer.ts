@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http'
 
-/** Upper limit of what is kept of a body. */
 export const answerBytes = 1_024
 
 export interface Outcome {

@@ -7,7 +7,6 @@ import { type Lookup, openLookup } from './lookup.ts'
 const mostCharacters = 2_048
 const mostAddresses = 4
 
-/** The message is written for the caller. */
 export class Forbidden extends Error {}
 
 export type Destinations = ReturnType<typeof openDestinations>
@@ -18,7 +17,6 @@ export function openDestinations(reach: Reach, look: Lookup = openLookup()) {
   function read(text: string): URL {
     if (text.length > mostCharacters || !URL.canParse(text)) throw new Forbidden('must be a URL')
     const url = new URL(text)
-    // Longer than the text, where that is not ASCII.
     if (url.href.length > mostCharacters)
       throw new Forbidden(`must have at most ${mostCharacters} characters, as it is sent`)
     requireProtocol(url, reach)
@@ -69,5 +67,4 @@ const inside = () =>
   new Forbidden('must lead to a public address, unless the operator sets WEBHOOK_ALLOW_PRIVATE=on')
 const elsewhere = () => new Forbidden('must lead to an address that requests from here may go to')
 
-/** The address in a URL; `URL` has normalized it. */
 const literalIn = (url: URL): string | null => (isIP(bareHost(url)) ? bareHost(url) : null)

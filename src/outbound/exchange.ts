@@ -12,7 +12,6 @@ export interface Parcel {
   url: string
   body: string
   headers: Record<string, string>
-  /** Ends it early. */
   signal?: AbortSignal
 }
 
@@ -52,7 +51,6 @@ export function openExchange(ca?: string) {
     })
 }
 
-/** The name in the certificate. */
 const certified = (url: URL) => (isIP(bareHost(url)) ? {} : { servername: url.hostname })
 
 function answered(asked: ClientRequest, body: string): Promise<Told> {

@@ -3,7 +3,6 @@ import { type Outcome, type Told, untold } from './answer.ts'
 import { type Destinations, Forbidden, openDestinations } from './destination.ts'
 import { openExchange, type Parcel } from './exchange.ts'
 
-/** For the whole answer of a receiver. */
 const usualTimeoutMs = 15_000
 
 class Late extends Error {}

@@ -7,7 +7,6 @@ const mark = 'whsec_'
 
 export const newSecret = (): string => mark + randomBytes(secretBytes).toString('base64')
 
-/** The headers that say who sent a body, and when: one signature by each secret that holds. */
 export function signedHeaders(secrets: string[], id: string, body: string, seconds: number) {
   const sign = (secret: string) =>
     createHmac('sha256', Buffer.from(secret.slice(mark.length), 'base64'))

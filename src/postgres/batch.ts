@@ -12,17 +12,14 @@ export function isOverloaded(queue: { since: number }[]): boolean {
 }
 
 export interface BatchLimits<K> {
-  /** Upper limit in one call. */
   keys: number
   /** Upper limit of the weights in one call; a heavier key goes alone. No call waits for a call with a heavy key. */
   weigh?: { limit: number; heavy?: number; of: (key: K) => number }
-  /** Upper limit of calls under way. */
   slots: number
   /** How long the oldest key waits for a call under way; 0 by default. */
   patienceMs?: number
   /** Rejects when too many wait, by default. If false, the caller bounds the queue. */
   refuses?: boolean
-  /** Of the oldest key in each call. */
   waits?: Distribution
   /** When a lone key goes: by default after the I/O of this tick, so that requests read together travel together. */
   soon?: (go: () => void) => unknown

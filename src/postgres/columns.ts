@@ -4,7 +4,6 @@ import type { Row } from 'postgres'
 import type { Sql, SqlPart } from './database.ts'
 
 export interface Column {
-  /** The property of rows. */
   key: string
   name: string
   type: string

@@ -21,7 +21,7 @@ export interface Writer<S extends Target = Target> {
 }
 
 /** As libpq's `sslmode`; only `verify-full` checks the name in the certificate. */
-export type TlsMode = 'disable' | 'prefer' | 'require' | 'verify-full'
+type TlsMode = 'disable' | 'prefer' | 'require' | 'verify-full'
 
 export const connectMs = 3_000
 
@@ -31,7 +31,6 @@ const accepted = 0x53 // "S"
 interface Connecting {
   writer?: Writer
   tls: TlsMode
-  /** A pooler stands before the server. */
   isPooled: boolean
 }
 
@@ -99,7 +98,6 @@ async function secured(target: Target, mode: TlsMode): Promise<Socket> {
   }
 }
 
-/** A socket that is about to end with this error. */
 function ended(error: unknown): Socket {
   const socket = Object.assign(new Socket(), { write: () => true })
   setImmediate(() => socket.destroy(error as Error))
@@ -111,13 +109,12 @@ function settings({ host }: Target, mode: TlsMode): ConnectionOptions {
   return { servername: isIP(name) ? undefined : name, rejectUnauthorized: mode === 'verify-full' }
 }
 
-/** Reads the parameters of postgres.js and of libpq. */
 export function tlsModeOf(databaseUrl: string): TlsMode {
   const [first = ''] = urlsIn(databaseUrl)
   const { searchParams } = new URL(first)
-  const said = searchParams.get('sslmode') ?? searchParams.get('ssl') ?? 'disable'
+  const mode = searchParams.get('sslmode') ?? searchParams.get('ssl') ?? 'disable'
   if (searchParams.get('sslrootcert') === 'system') return 'verify-full'
-  if (said === 'disable' || said === 'false') return 'disable'
-  if (said === 'prefer' || said === 'allow') return 'prefer'
-  return said === 'require' ? 'require' : 'verify-full'
+  if (mode === 'disable' || mode === 'false') return 'disable'
+  if (mode === 'prefer' || mode === 'allow') return 'prefer'
+  return mode === 'require' ? 'require' : 'verify-full'
 }

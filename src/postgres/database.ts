@@ -6,7 +6,6 @@ import { Silence } from './silence.ts'
 import { openWriter, serverUrls } from './writer.ts'
 
 export type Sql = postgres.Sql
-/** A part of a query's text, with its parameters. */
 export type SqlPart = postgres.PendingQuery<postgres.Row[]>
 
 export interface Database {
@@ -21,7 +20,6 @@ export interface Database {
   close(): Promise<void>
 }
 
-/** Opens the pools. */
 export function openDatabase(config: Config, counts?: Counts['queries']): Database {
   const { databaseUrl, databasePooler: pooler, readConnections } = config
   const silence = new Silence()
@@ -31,7 +29,6 @@ export function openDatabase(config: Config, counts?: Counts['queries']): Databa
   const open = (pool: Omit<Pool, 'url' | 'writer' | 'silence' | 'pooler'>) =>
     openPool({ url, writer, silence, pooler, ...pool })
   const readPool = {
-    // Leaves time for the repetition.
     statementMs: Math.round(Math.max(config.readTimeoutMs / 2 - 800, config.readTimeoutMs / 4)),
     repeats: true,
     settings: byIndex,

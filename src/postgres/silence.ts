@@ -3,7 +3,6 @@ import { unreached } from './errors.ts'
 
 const tickMs = 100
 
-/** A query that waits for its result. */
 export interface Wait {
   limitMs: number
   waitedMs: number

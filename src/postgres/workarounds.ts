@@ -11,7 +11,6 @@ import { unreached } from './errors.ts'
 const [paddingName, paddingValue] = ['docket.padding', 'x'.repeat(1_024)] as const
 export const padding = { [paddingName]: paddingValue }
 
-/** The version of the protocol and the first setting, as every greeting begins after its length. */
 const greeting = Buffer.from('\0\x03\0\0user\0', 'latin1')
 
 /**

@@ -5,7 +5,6 @@ import { isPassing, unreached } from './errors.ts'
 import { openPool } from './pool.ts'
 import { Silence } from './silence.ts'
 
-/** How long servers are probed before the caller gets the error. */
 const patienceMs = 2_000
 const restMs = 50
 

@@ -38,7 +38,6 @@ export class Batch<T extends { bytes: number }> {
     if (bytes > 0) this.send(message)
   }
 
-  /** Removes and returns the unsent items. */
   take(): T[] {
     const items = this.items
     this.items = []

@@ -3,7 +3,6 @@ import { UnauthenticatedPeer } from './rpc.ts'
 
 const scheme = 'docket'
 const maxSecrets = 8
-/** 32 random bytes in base64url. */
 const nonceFormat = /^[\w-]{43}$/
 
 export interface Welcome {
@@ -18,14 +17,10 @@ export function deriveKeys(secrets: string[]): Buffer[] {
 
 export const newNonce = () => randomBytes(32).toString('base64url')
 
-/** The Authorization header of the upgrade request: one proof for each secret. */
 export const authorizationOf = (keys: Buffer[], serverId: string, nonce: string) =>
   [scheme, nonce, ...keys.map((key) => prove(key, 'client', serverId, nonce))].join(' ')
 
-/**
- * The client's nonce, and the key that both sides know.
- * @throws UnauthenticatedPeer when no proof is right
- */
+/** Returns the nonce, and the key that both sides know. @throws UnauthenticatedPeer when no proof is right */
 export function authenticate(keys: Buffer[], serverId: string, authorization = ''): [string, Buffer] {
   const [name, nonce = '', ...proofs] = authorization.split(' ')
   if (name !== scheme || !nonceFormat.test(nonce)) throw new UnauthenticatedPeer('no proof of this protocol')
@@ -57,7 +52,6 @@ const prove = (key: Buffer, role: 'client' | 'server', serverId: string, nonce: 
     .update(JSON.stringify([role, serverId, nonce, clock]))
     .digest('base64url')
 
-/** In constant time. */
 function isEqual(shown: string, right: string): boolean {
   const [a, b] = [Buffer.from(shown), Buffer.from(right)]
   return a.length === b.length && timingSafeEqual(a, b)

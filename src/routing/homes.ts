@@ -25,9 +25,8 @@ export class Homes {
   private readonly membership: Membership
   private readonly shards: number
   private members: Members = { peers: new Map(), assigned: [] }
-  /** By shard: the id of its home, and the home itself. */
+  /** The ids of homes by shard. */
   private placed: string[] = []
-  private homes: (Home | undefined)[] = []
   private changedAt = 0
   private movedAt = 0
   private hasLeft = false
@@ -50,13 +49,12 @@ export class Homes {
   /** Undefined when no process is usable. Processes that agree on usable ids agree on the home. */
   homeOf(projectId: string, isUsable: (id: string) => boolean): Home | undefined {
     const shard = shardOf(projectId, this.shards)
-    const home = this.homes[shard]
-    if (home === undefined || home === 'here' || isUsable(home.id)) return home
+    const id = this.placed[shard]
+    if (id === undefined || id === this.me?.id || isUsable(id)) return this.peerOf(id)
     const usable = [...this.members.peers.keys()].filter((id) => id === this.me?.id || isUsable(id))
     return this.peerOf(place(this.shards, usable, this.placed, false)[shard])
   }
 
-  /** Other processes take over at once. */
   async leave(): Promise<void> {
     if (!this.me || this.hasLeft) return
     this.hasLeft = true
@@ -99,16 +97,15 @@ export class Homes {
     const ids = [...members.peers.keys()]
     if (!isSame(ids, [...this.members.peers.keys()])) this.changedAt = performance.now()
     if (!isSame(members.assigned, this.members.assigned)) this.movedAt = performance.now()
+    const before = this.ownShards()
     this.members = members
     this.placed = place(this.shards, ids, members.assigned, false)
-    const before = this.ownShards()
-    this.homes = this.placed.map((id) => this.peerOf(id))
     const shards = this.ownShards()
     if (!isSame(shards, before)) this.log.info({ shards, processes: ids.length }, 'home of these shards')
   }
 
   private ownShards(): number[] {
-    return this.homes.flatMap((home, shard) => (home === 'here' ? [shard] : []))
+    return this.placed.flatMap((id, shard) => (id === this.me?.id ? [shard] : []))
   }
 
   private peerOf(id: string | undefined): Home | undefined {

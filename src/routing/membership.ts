@@ -25,7 +25,6 @@ export class Membership {
   private readonly channel: string
   private readonly living: string
   private readonly assignment: string
-  /** The last reply of Redis. */
   private last = { assignment: '', living: [] as string[] }
 
   /** @param onChange is called when something may have changed; notifications may be lost */

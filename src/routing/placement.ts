@@ -50,7 +50,6 @@ const heaviest = (ids: string[], shard: number): string =>
 
 const weight = (id: string, shard: number): number => mixed(hashOf(id) ^ Math.imul(shard + 1, 0x9e3779b1))
 
-/** The shard of a project. */
 export const shardOf = (projectId: string, shards: number): number => hashOf(projectId) % shards
 
 /** FNV-1a, mixed because its low bits are weak. */

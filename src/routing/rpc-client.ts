@@ -14,7 +14,6 @@ interface Server {
   hasLeft: boolean
 }
 
-/** Calls other processes, each over one connection. */
 export class RpcClient {
   private readonly servers = new Map<string, Server>()
   private readonly keys: Buffer[]
@@ -32,11 +31,7 @@ export class RpcClient {
     this.timer.unref()
   }
 
-  /**
-   * Sends the request with all others of this turn of the event loop to that process; connects when needed.
-   * @throws Refusal 503 when too many requests wait there
-   * @throws ConnectionLost when no response can arrive any more
-   */
+  /** Connects when needed. @throws Refusal 503 when too many requests wait there; ConnectionLost */
   call(peer: Peer, payload: unknown, deadline: number): Promise<RpcResponse> {
     let server = this.servers.get(peer.id)
     server ??= { peer, failures: 0, retryAt: 0, hasLeft: false }

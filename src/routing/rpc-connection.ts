@@ -34,7 +34,6 @@ export class RpcConnection {
   private nextId = 0
   private quietMs = 0
 
-  /** @throws Error when the address is not valid */
   constructor(
     private readonly server: Peer,
     private readonly keys: Buffer[],

@@ -7,7 +7,6 @@ import { type RpcResponse, type Serve, tickMs } from './rpc.ts'
 /** Clients send heartbeats more often. A client that is silent for so long, or reads no responses, is disconnected. */
 const maxQuietMs = 30_000
 
-/** A response: its body is JSON already. */
 interface Item {
   head: string
   body: string

@@ -20,7 +20,6 @@ const timeouts = {
   connectionsCheckingInterval: 500,
 }
 
-/** Serves requests of other processes. */
 export class RpcServer {
   private readonly http = createServer(timeouts)
   private readonly sockets: WebSocketServer
@@ -52,11 +51,7 @@ export class RpcServer {
     })
   }
 
-  /**
-   * @param port 0 for any free port
-   * @returns the address for other processes
-   * @throws Error when the port is taken
-   */
+  /** Returns the address for other processes. @throws Error when the port is taken */
   async listen(host: string, port: number): Promise<Peer> {
     this.http.listen(port, host)
     await once(this.http, 'listening')

@@ -23,7 +23,6 @@ export const handshakeMs = 2_000
 /** Upper limit for the ids, the deadline and the commas of one request or response. */
 export const envelopeBytes = 128
 
-/** A process as it is listed in Redis. */
 export interface Peer {
   id: string
   host: string
@@ -44,7 +43,6 @@ export type RpcResponse =
   | { kind: 'refusal'; status: ErrorStatus; message: string; headers: Record<string, string> }
   /** The server has not begun it: the request is unknown there, too large, or the server is closing. */
   | { kind: 'unknown' }
-  /** An unexpected error, logged by the server. */
   | { kind: 'failed' }
 
 /** No response can arrive any more. */
@@ -58,7 +56,6 @@ export class ConnectionLost extends Error {
   }
 }
 
-/** The other side did not prove that it knows a shared secret. */
 export class UnauthenticatedPeer extends Error {}
 
 export interface RpcOptions {

@@ -14,19 +14,15 @@ import { hashesIn, last, migrationsOf, tablesOf } from './format.ts'
 const lockTimeoutMs = 10_000
 const lockNotAvailable = '55P03'
 
-interface Wanted {
-  /** Overwrites a database that is not empty. */
-  replaces: boolean
-}
-
 /**
  * Restores the database in one transaction, and applies later migrations.
+ * @param replaces overwrites a database that is not empty
  * @throws Wrong; the database is unchanged then
  */
 export async function restoreBackup(
   databaseUrl: string,
   from: Readable,
-  { replaces }: Wanted,
+  { replaces }: { replaces: boolean },
 ): Promise<void> {
   const writer = await writerUrl(databaseUrl)
   const unzipped = heard(createGunzip())
