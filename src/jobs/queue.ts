@@ -25,11 +25,9 @@ export type Jobs = ReturnType<typeof openJobs>
 /** The producer. The sweep hands over what it could not. */
 export function openJobs(config: Config, log: Log) {
   const connection = openRedis(config.redisUrl, log)
-  const open = <T>(name: string) => {
-    const queue = new Queue<T>(name, { connection, prefix: queuePrefix(config), skipVersionCheck: true })
-    queue.on('error', () => {}) // the connection itself reports that Redis is away
-    return queue
-  }
+  const options = { connection, prefix: queuePrefix(config), skipVersionCheck: true }
+  // The connection itself reports that Redis is away.
+  const open = <T>(name: string) => new Queue<T>(name, options).on('error', () => {})
   const queue = open<object>(queueName)
   const mails = open<object>(mailQueueName)
   const queueOf = ({ name }: Pick<OwedJob, 'name'>) => (name === mailJobName ? mails : queue)
