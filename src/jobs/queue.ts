@@ -32,9 +32,7 @@ export function openJobs(config: Config, log: Log) {
   const mails = open<object>(mailQueueName)
   const queueOf = ({ name }: Pick<OwedJob, 'name'>) => (name === mailJobName ? mails : queue)
   return {
-    queue,
-    queueOf,
-
+    ...{ queue, queueOf },
     /** Another queue on the same connection. The caller closes it. */
     open,
 
@@ -52,8 +50,7 @@ export function openJobs(config: Config, log: Log) {
 
     /** The ids that a queue does not hold. @throws without Redis */
     async absent({ toKey }: Pick<Queue, 'toKey'>, ids: string[]): Promise<Set<string>> {
-      const asked = connection.pipeline(ids.map((id) => ['exists', toKey(id)]))
-      const told = (await asked.exec()) ?? []
+      const told = (await connection.pipeline(ids.map((id) => ['exists', toKey(id)])).exec()) ?? []
       const error = told.find(([error]) => error)?.[0]
       if (error) throw error
       return new Set(ids.filter((_, i) => told[i]?.[1] === 0))
