@@ -34,7 +34,7 @@ export const openHttp = (guards: Guards, means: Means) => ({
     const runOpenly = openRunOpenly(means, command)
     const handle = handlerOf<AskedByCaller>((asked) => {
       const input = inputOf(asked.params, asked.body, asked.query)
-      if (command.isSecret) return writeSecretly(means, command, asked, { ...around, input })
+      if (command.isSecret) return writeSecretly(means, command, asked, input, around)
       return runOpenly(asked, input)
     })
     return [path, handle, commandHooks(path, command, summary)] as const

@@ -92,7 +92,7 @@ export class Observed {
     const { method, headers } = request
     const attributes = { 'http.request.method': method, 'url.scheme': 'http' }
     const parent = headers.get('traceparent')
-    this.spans.set(request, tracing.begin(`${method} ${route}`, 'server', parent, attributes))
+    this.spans.set(request, tracing.begin(`${method} ${route}`, 'SERVER', parent, attributes))
   }
 
   private lineOf({ request, route, began, ...known }: Known, status: number, requestId: string | null) {

@@ -42,21 +42,21 @@ export interface Asked {
 export interface Around<Input> {
   /** The fields of the input that the service makes. @throws Refusal for what no rule can decide */
   prepare?(input: Input, asked: Asked): Promise<Partial<Input> | void>
-  /** After the answer, also after that to a repeat. */
+  /** After the response, also after that to a retry. */
   after?(input: Input): void
 }
 
-/** Stored for a repeat of an answer with a secret: nobody can read the secret out of the database. */
+/** The stored secrets of a reply, for a retry: nobody can read them out of the database. */
 interface Secrets {
-  /** Of a sign-in token only what it claims, from which the same token is made again. */
+  /** The claims of a sign-in token, from which the same token is made again. */
   claims?: Claims
-  /** What nothing makes again, by the name that it has in the answer: sealed. */
+  /** Sealed texts by their names in the reply. */
   sealed?: Record<string, string>
 }
 
 type Write = Omit<AccountWrite<never>, 'execute'> & { execute(guard?: Guard): Promise<Reply> }
 
-/** Writes by a command that a statement executes. Whatever was seen of the caller's tokens before is believed no longer. */
+/** Writes by a command that a statement executes. The caller's tokens are checked again after it. */
 export async function writeAccount<Needed, Input extends object, Row>(
   means: SecretMeans,
   command: AccountCommand<Needed, Input, Row>,
@@ -72,49 +72,45 @@ export async function writeAccount<Needed, Input extends object, Row>(
       if (asked.claims) means.authenticate.changed(asked.claims.userId)
     }
   }
-  return answer(means, { command, asked, input }, { ...write, execute })
+  return answer(means, command, asked, input, { ...write, execute })
 }
 
-/** Writes by a command of a project, after what its route does before. */
+/** Writes by a command of a project. */
 export async function writeSecretly<Input extends object, Row>(
   means: SecretMeans,
   command: Command<Input, Row>,
   asked: Asked & { caller: Caller },
-  { input, prepare, after }: Around<Input> & { input: Input },
+  input: Input,
+  { prepare, after }: Around<Input>,
 ): Promise<Response> {
   const { caller, request } = asked
   const ifMatch = request.headers.get('if-match') ?? undefined
+  const { name } = command
   let prepared: Partial<Input> | void
-  const response = await answer(
-    means,
-    { command, asked, input },
-    {
-      admit: async () => void (prepared = await prepare?.(input, asked)),
-      execute: (guard) =>
-        means.run({ name: command.name, input: { ...input, ...prepared }, caller, ifMatch, guard }),
-    },
-  )
+  const response = await answer(means, command, asked, input, {
+    admit: async () => void (prepared = await prepare?.(input, asked)),
+    execute: (guard) => means.run({ name, input: { ...input, ...prepared }, caller, ifMatch, guard }),
+  })
   after?.(input)
   return response
 }
 
-interface Asking<Input> {
-  command: Declared<Input & object>
-  asked: Asked
-  input: Input
-}
-
 /**
- * Answers a write with a secret in the body or the answer. Of the request only a fingerprint is stored. Nothing is answered
- * to a caller who lost the right to the write, not even a repeat: the answer may hold a secret.
+ * Answers a write with a secret in the body or the reply. Of the request only a fingerprint is stored. A caller who lost
+ * the right to the write gets no reply, not even as a retry: it may hold a secret.
  */
-async function answer<Input extends object>(means: SecretMeans, asking: Asking<Input>, write: Write) {
+async function answer<Input extends object>(
+  means: SecretMeans,
+  command: Declared<Input>,
+  asked: Asked,
+  input: Input,
+  write: Write,
+): Promise<Response> {
   const { authenticate, fingerprints, findRole, withIdempotency } = means
-  const { command, asked, input } = asking
   const { body = null, caller, claims, params, request } = asked
   const { said = body } = write
   if (claims && !command.endsTokens) await authenticate.require(claims)
-  if (caller && takesRole(command))
+  if (caller && takesRole(command as Declared))
     await requireAuthorized(findRole, command as Declared, { projectId: params.id ?? '', caller, input })
   const by = holderIn(means, asked, write)
   const guard = readGuard(request, by.scope, said)
@@ -129,11 +125,11 @@ async function answer<Input extends object>(means: SecretMeans, asking: Asking<I
   const { madeAt } = command
   const complete = await withSecrets(means, JSON.parse(reply.body))
   const response = send({ ...reply, body: complete }, madeAt && ((id) => madeAt(id, input)))
-  response.headers.set('cache-control', 'no-store') // no cache on the way may keep a secret
+  response.headers.set('cache-control', 'no-store')
   return response
 }
 
-/** The holder of a request's Idempotency-Key, in whose turn a password is hashed, and under whose limits compared. */
+/** The holder of an Idempotency-Key, whose turn and limits the check of a password uses. */
 function holderIn({ limits }: SecretMeans, { address, caller, claims }: Asked, write: Write) {
   const scope = write.scope ?? claims?.userId ?? holderOf(caller!)
   const { account = scope } = write
@@ -142,7 +138,7 @@ function holderIn({ limits }: SecretMeans, { address, caller, claims }: Asked, w
   return { scope, account, address: who.address, guess }
 }
 
-/** An answer with its secrets in it. */
+/** The body of a reply with its secrets in it. */
 async function withSecrets(
   { tokens, sealing }: SecretMeans,
   { claims, sealed = {}, id, ...rest }: Secrets & { id?: string },

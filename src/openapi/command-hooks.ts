@@ -6,42 +6,51 @@ import { Body, Input } from '../schema/input.ts'
 import { boundToken, roleNeeded, suffices } from '../identity/rights.ts'
 import { Message, sampleId } from '../schema/answer.ts'
 import { named, nameOf } from '../schema/named.ts'
-import { notFound, type Refusal } from '../wire/refusals.ts'
+import { badKey, notFound, type Refusal } from '../wire/refusals.ts'
 import { inPath, keysOfBody } from '../commands/read-input.ts'
-import { operation } from './operation.ts'
+import { answerExample } from './example.ts'
+import { headersOf, locationAt, neverKept, referredTo } from './headers.ts'
+import { misfit, operation } from './operation.ts'
 
 /** What Elysia and the document know of a command at a path. */
 export function commandHooks<Row>(path: string, command: Declared<never, Row>, summary: string) {
-  const { about, callers, isSecret, least, madeAt, name, status } = command
+  const { about, callers, least, name, status } = command
   const { id, tag } = command.called ?? { id: operationId(name), tag: `${nounOf(name)}s` }
   const given = inPath(path, command)
   const body = bodyOf(command, given, capital(id))
   const takes = least === 'EDITOR' || least === 'ADMIN' ? `Takes the role ${least}.` : ''
-  const where = Object.fromEntries(given.map(([, key]) => [key, sampleId]))
+  const query = queryOf(command)
+  const changes = command.does !== 'add' && status !== 201
   return operation({
-    ...{ id, tag, summary, body },
+    ...{ id, tag, summary, body, query },
     open: callers === 'anyone',
     scope: callers ? undefined : command.scope,
     description: [about, takes].filter(Boolean).join(' '),
-    does: command.does ?? (status === 201 ? 'add' : 'change'),
-    query: queryOf(command),
-    answers: {
-      status,
-      description: command.done ?? done[status],
-      ...shownBy(command),
-      secret: isSecret,
-      madeAt: madeAt?.(sampleId, where as never),
-    },
-    refuses: refusalsOf(command),
+    responses: { [status]: answerOf(command, given) },
+    general: changes ? [422, 412] : [422],
+    refuses: [misfit(body, query) ?? badKey(), ...refusalsOf(command)],
   })
 }
 
 const done = { 200: 'Done: as it is now', 201: 'Made', 202: 'Done', 204: 'Done' }
 
-function shownBy<Row>({ isSecret, shows, says = '', status }: Declared<never, Row>) {
-  if (status === 204) return {}
-  if (!shows) return { schema: Message, example: { message: says } }
-  return { schema: shows.schema, tagged: !shows.untagged, versioned: shows.untagged && !isSecret }
+function answerOf<Row>(command: Declared<never, Row>, given: [string, string][]) {
+  const { isSecret, madeAt, status } = command
+  const shows = status === 204 ? undefined : command.shows
+  const schema = shows?.schema ?? Message
+  const example = shows ? answerExample(schema) : { message: command.says ?? '' }
+  const where = Object.fromEntries(given.map(([, key]) => [key, sampleId]))
+  return {
+    description: command.done ?? done[status],
+    headers: {
+      ...referredTo(headersOf.write),
+      ...(shows && !shows.untagged && referredTo(['ETag'])),
+      ...(shows?.untagged && !isSecret && referredTo(['Docket-Version'])),
+      ...(isSecret && { 'Cache-Control': neverKept }),
+      ...(madeAt && { Location: locationAt(madeAt(sampleId, where as never)) }),
+    },
+    ...(status !== 204 && { content: { 'application/json': { schema, example } } }),
+  }
 }
 
 function bodyOf<Row>(command: Declared<never, Row>, given: [string, string][], name: string) {

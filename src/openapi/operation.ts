@@ -2,12 +2,9 @@ import type { TSchema } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { type Scope, scopeNeeded, signInNeeded } from '../identity/rights.ts'
 import { invalid } from '../schema/validation.ts'
-import type { Streamed } from '../commands/query.ts'
-import { badKey, type ErrorStatus, givenTwice, type Refusal } from '../wire/refusals.ts'
+import type { ErrorStatus, Refusal } from '../wire/refusals.ts'
 import { requireNone } from '../wire/request-url.ts'
-import { answerExample } from './example.ts'
-import { alsoByAccept, headersOf, locationAt, neverKept, referredTo } from './headers.ts'
-import { generalAnswer, notModified, refusalAnswers } from './refusals.ts'
+import { generalAnswer, refusalAnswers } from './refusals.ts'
 
 interface Operation {
   /** A verb and a noun: clients call it by this name. */
@@ -15,51 +12,30 @@ interface Operation {
   tag: string
   summary: string
   description?: string
-  /** A read has an ETag, and answers 304; one that asks has none. */
-  does: 'read' | 'ask' | 'add' | 'change'
   body?: TSchema
   query?: TSchema
-  answers: Answer
-  refuses?: Refusal[]
   /** Needs no token. */
   open?: boolean
   /** Of API tokens; without one it takes a sign-in token. */
   scope?: Scope
-}
-
-interface Answer {
-  status?: 200 | 201 | 202 | 204
-  description: string
-  schema?: TSchema
-  example?: object
-  paged?: boolean
-  /** Of writes: reads always have an ETag. */
-  tagged?: boolean
-  /** Of writes: reads inside a project always have its version. */
-  versioned?: boolean
-  secret?: boolean
-  /** The path below /api/v1 of what was created. */
-  madeAt?: string
-  /** Server-sent events beside the rest, or instead of it. */
-  streams?: Streamed
-  onlyStreams?: boolean
+  /** Responses without an error, by status. */
+  responses: Record<number, object | undefined>
+  /** Statuses of errors whose text is always the same, beside those of all operations. */
+  general: ErrorStatus[]
+  refuses: Refusal[]
 }
 
 /**
- * What Elysia and the document know of a route. A parameter that its query does not name is rejected. Answers are not
- * checked at run time: views are typed, and tests compare answers with these schemas.
+ * What Elysia and the document know of a route. A parameter that its query does not name is rejected. Responses are not
+ * checked at run time: views are typed, and tests compare responses with these schemas.
  */
-export function operation({ id, tag, summary, description, answers, open, scope, ...asked }: Operation) {
-  const { does, body, query, refuses = [] } = asked
-  const isWrite = does === 'add' || does === 'change'
-  const own = open ? refuses : withTokens(refuses, scope)
-  const told = isWrite || body ? [wrongly(asked), ...own] : [...own, wrongly(asked)]
+export function operation({ id, tag, summary, body, query, open, scope, ...own }: Operation) {
+  const token = scope ? `An API token needs the scope ${scope}.` : 'Takes a sign-in token.'
   const general: ErrorStatus[] = [
     ...([414, 429, 500, 503] as const),
     ...(open ? [] : ([401] as const)),
     ...(body ? ([408, 413, 415] as const) : []),
-    ...(isWrite ? ([422] as const) : []),
-    ...(does === 'change' ? ([412] as const) : []),
+    ...own.general,
   ]
   return {
     ...(body && { jsonBody: kindOf(body), body }),
@@ -70,23 +46,19 @@ export function operation({ id, tag, summary, description, answers, open, scope,
       operationId: id,
       tags: [tag],
       summary,
-      description: [description, open ? '' : tokenFor(scope)].filter(Boolean).join(' '),
+      description: [own.description, open ? '' : token].filter(Boolean).join(' '),
       security: open ? [] : (scope ? ['bearer', 'apiToken'] : ['bearer']).map((name) => ({ [name]: [] })),
       ...(scope && { 'x-scope': scope }),
       responses: {
-        [answers.status ?? 200]: success(answers, does),
-        ...(does === 'read' && { 304: answers.streams ? notModifiedStream : notModifiedPage }),
+        ...own.responses,
         ...Object.fromEntries(general.map((status) => [status, generalAnswer(status)])),
-        ...refusalAnswers(told),
+        ...refusalAnswers(open ? own.refuses : withTokens(own.refuses, scope)),
       },
     },
   }
 }
 
 const kindOf = (body: TSchema): 'optional' | 'required' => (body.default ? 'optional' : 'required')
-
-const tokenFor = (scope?: Scope): string =>
-  scope ? `An API token needs the scope ${scope}.` : 'Takes a sign-in token.'
 
 /** The errors of API tokens, in the order in which they are checked. Every token may read. */
 const withTokens = (refuses: Refusal[], scope?: Scope): Refusal[] => [
@@ -95,38 +67,10 @@ const withTokens = (refuses: Refusal[], scope?: Scope): Refusal[] => [
   ...(scope && scope !== 'read' ? [scopeNeeded(scope)] : []),
 ]
 
-const notModifiedPage = { $ref: '#/components/responses/NotModified' }
-const notModifiedStream = { ...notModified, headers: { ...notModified.headers, Vary: alsoByAccept } }
-
-function success(answer: Answer, does: Operation['does']) {
-  const { description, paged, tagged, versioned, secret, madeAt, streams, onlyStreams } = answer
-  const { schema, example } = answer
-  const kind = does === 'add' || does === 'change' ? 'write' : does === 'read' && paged ? 'page' : does
-  const asJson = schema && !onlyStreams && { schema, example: example ?? answerExample(schema) }
-  return {
-    description,
-    headers: {
-      ...referredTo(headersOf[kind]),
-      ...(tagged && referredTo(['ETag'])),
-      ...(versioned && referredTo(['Docket-Version'])),
-      ...(secret && { 'Cache-Control': neverKept }),
-      ...(streams && { ...referredTo(['X-Accel-Buffering']), Vary: alsoByAccept }),
-      ...(madeAt && { Location: locationAt(madeAt) }),
-    },
-    ...((asJson || streams) && {
-      content: {
-        ...(asJson && { 'application/json': asJson }),
-        ...(streams && { 'text/event-stream': streams }),
-      },
-    }),
-  }
-}
-
-/** The error of a request that does not fit: in the words of the check itself. */
-function wrongly({ does, body, query }: Pick<Operation, 'does' | 'body' | 'query'>): Refusal {
+/** The error of a request that does not fit, in the words of the check itself. */
+export function misfit(body?: TSchema, query?: TSchema): Refusal | undefined {
   if (body) return invalid(Value.Errors(body, body.required?.length ? {} : { [firstOf(body)]: 0 }))
-  if (query) return invalid(Value.Errors(query, { [`${firstOf(query)}s`]: '' }))
-  return does === 'read' || does === 'ask' ? givenTwice('x') : badKey()
+  return query && invalid(Value.Errors(query, { [`${firstOf(query)}s`]: '' }))
 }
 
 const firstOf = ({ properties }: TSchema): string => Object.keys(properties)[0]!

@@ -2,25 +2,47 @@ import { Type } from '@sinclair/typebox'
 import type { Query } from '../commands/query.ts'
 import { badCursor, badLimit } from '../reads/pages.ts'
 import { givenTwice } from '../wire/refusals.ts'
-import { operation } from './operation.ts'
+import { answerExample } from './example.ts'
+import { alsoByAccept, headersOf, referredTo } from './headers.ts'
+import { misfit, operation } from './operation.ts'
+import { notModified } from './refusals.ts'
 
 /** What Elysia and the document know of a query. */
 export function queryHooks(query: Query, summary: string) {
-  const { about, body, callers, input, isList, refuses = [], scope = 'read', streams, onlyStreams } = query
-  const { name, schema } = query.shows
-  const does = body || onlyStreams ? 'ask' : 'read'
+  const { about, body, callers, input, isList, refuses = [], scope = 'read', streams } = query
+  const { name } = query.shows
+  const isAsk = body !== undefined || query.onlyStreams
   const { limit, cursor } = input?.properties ?? {}
   const ofPages = [badLimit(limit?.maximum), ...(cursor ? [badCursor()] : [])]
-  const ofInput = input ? [givenTwice('x')] : []
-  const one = { schema, description: does === 'ask' ? 'As it is now' : 'As it is now, or was as of then' }
-  const answers = isList
-    ? { schema: Type.Array(schema), description: 'A page', paged: true }
-    : { ...one, ...query.answers }
+  const own = [...(isList ? ofPages : input ? [givenTwice('x')] : []), ...refuses]
+  const byAccept = streams && { ...notModified, headers: { ...notModified.headers, Vary: alsoByAccept } }
   return operation({
     ...(query.called ?? { id: isList ? `list${name}s` : `get${name}`, tag: `${name}s` }),
-    ...{ summary, does, body, query: input, description: about },
+    ...{ summary, body, query: input, description: about },
     scope: callers ? undefined : scope,
-    answers: { ...answers, streams, onlyStreams },
-    refuses: [...(isList ? ofPages : ofInput), ...refuses],
+    responses: {
+      200: answerOf(query, isAsk ? 'ask' : isList ? 'page' : 'read'),
+      ...(!isAsk && { 304: byAccept ?? { $ref: '#/components/responses/NotModified' } }),
+    },
+    general: [],
+    refuses: body ? [misfit(body)!, ...own] : [...own, misfit(body, input) ?? givenTwice('x')],
   })
+}
+
+function answerOf(query: Query, kind: 'ask' | 'page' | 'read') {
+  const { streams, onlyStreams, isList, answers } = query
+  const description = kind === 'ask' ? 'As it is now' : 'As it is now, or was as of then'
+  const one = isList ? Type.Array(query.shows.schema) : query.shows.schema
+  const schema = answers?.schema ?? one
+  return {
+    description: isList ? 'A page' : (answers?.description ?? description),
+    headers: {
+      ...referredTo(headersOf[kind]),
+      ...(streams && { ...referredTo(['X-Accel-Buffering']), Vary: alsoByAccept }),
+    },
+    content: {
+      ...(!onlyStreams && { 'application/json': { schema, example: answerExample(schema) } }),
+      ...(streams && { 'text/event-stream': streams }),
+    },
+  }
 }
