@@ -1,17 +1,32 @@
 import type { Query, Reading } from '../../src/commands/query.ts'
-import { AsOfParameter, pinned } from '../../src/log/as-of.ts'
-import type { Definition } from '../../src/model/definition.ts'
-import type { Entity, Rows } from '../../src/model/entities.ts'
-import { personIn } from '../../src/model/model.ts'
+import { AsOfParameter, type Moment, pinned } from '../../src/log/as-of.ts'
+import { firstRows, shownColumns, sourcesOf } from '../../src/log/rows-at.ts'
+import { isArrivalTold, rowsTold } from '../../src/log/told-children.ts'
+import { type Definition, parentKeys } from '../../src/model/definition.ts'
+import type { ChildOfTask, Entity, Rows } from '../../src/model/entities.ts'
+import { lengthIn, personIn } from '../../src/model/model.ts'
+import { columnsOf } from '../../src/postgres/columns.ts'
+import type { Sql, SqlPart } from '../../src/postgres/database.ts'
+import { unprepared } from '../../src/postgres/queries.ts'
+import { gone } from '../../src/reads/kept.ts'
 import { type LookUp, requireSeen } from '../../src/reads/lookups.ts'
-import { Cursor, cut, idPage, Limit, type Page, pageOf } from '../../src/reads/pages.ts'
+import {
+  Cursor,
+  cut,
+  fewRows,
+  idPage,
+  Limit,
+  type Page,
+  pageOf,
+  startOf,
+  untilFull,
+} from '../../src/reads/pages.ts'
 import { etagAt, type Versioned } from '../../src/reads/versions.ts'
 import { Input } from '../../src/schema/input.ts'
 import type { Services } from '../../src/services.ts'
 import { digested, pathOf } from '../../src/wire/answers.ts'
 import { notFound } from '../../src/wire/refusals.ts'
-import { asOfTask, isOfPast, momentOf, withoutAsOf } from '../tasks/past.ts'
-import { childPageThen, type Named, openChildPage } from './page.ts'
+import { asOfTask, isOfPast, momentOf, taskThen, withoutAsOf } from '../tasks/past.ts'
 
 /**
  * The list of an entity's rows below a task or project, oldest first: as they are, or as they were.
@@ -45,7 +60,7 @@ export function childList<E extends Entity>(
 }
 
 function openListNow<E extends Entity>({ database, serve }: Services, entity: Definition<E>) {
-  const pageOfChildren = openChildPage(database.reads, entity.name)
+  const pageOfChildren = openChildPage(database.reads, entity)
   return async ({ request, params }: Reading, page: Page, seen: Versioned): Promise<Response> => {
     const build = async (etag: string) =>
       answer(entity, request, await pageOfChildren(params.id!, page), page, etag)
@@ -63,14 +78,13 @@ async function listThen<E extends Entity>(
   reading: Reading,
   page: Page,
 ): Promise<Response | undefined> {
-  const { moments, oldestKept } = services
+  const { moments } = services
   const { request, caller, params } = reading
   const { id: parentId = '' } = params
   const moment = await momentOf(services, reading, entity.parent === 'task' ? undefined : parentId)
   if (!moment) return undefined
   const about = { moment, parentId, page }
-  const read = moments.read(caller, moment, (sql) => childPageThen(sql, oldestKept, entity.name, about))
-  const rows = await read
+  const rows = await moments.read(caller, moment, (sql) => childPageThen(services, sql, entity, about))
   return rows && digested(request, answer(entity, pinned(request, moment), rows, page), moment.version)
 }
 
@@ -87,4 +101,50 @@ const answer = <E extends Entity>(
     return view.of(row, { id: personIn(name, row)!, name: personName, email: personEmail, nameTag: '' })
   }
   return pageOf(request, cut(rows, limit), shown, ({ id }) => [id], etag)
+}
+
+/** A row with the account whose name its view shows; name and email are null once the account is deleted. */
+type Named<R> = R & { personName?: string | null; personEmail?: string | null }
+
+/** Opens the pages of rows that belong to a parent, oldest first, with one row more than the limit. */
+function openChildPage<E extends Entity>(sql: Sql, entity: Definition<E>, moment?: Moment) {
+  const { name, table, parent, person } = entity
+  const nameOf = (key: string) => columnsOf(table).find((column) => column.key === key)!.name
+  // The parts of the text that are always the same are made once.
+  const long = sql`${sql.unsafe(lengthIn(name, 'octet_length'))}`
+  const parentId = sql.unsafe(`t.${nameOf(parentKeys[parent!])}`)
+  const by = sql`t.id, t.created_at`
+  const names = person ? sql`, u.name as person_name, u.email as person_email` : sql``
+  const shown = sql`${shownColumns(sql, name, 't', moment)} ${names}`
+  const people = person ? sql.unsafe(`left join users u on u.id = t.${nameOf(person)}`) : sql``
+  const now = sourcesOf(sql, name)
+
+  return (id: string, page: Page, sources = now) => {
+    const limit = page.limit + 1
+    const where = sql`${parentId} = ${id} and t.id > ${startOf(page)}`
+    const rows = firstRows(sql, sources, { where, by, limit })
+    const found = sql`select ${shown} from ${rows} t ${people} order by t.id`
+    return sql<Named<Rows[E]>[]>`${limit <= fewRows ? found : untilFull(sql, found, long)}`
+  }
+}
+
+/** A page of children as they were at a moment; undefined if there was no such parent. @throws Refusal 410 */
+async function childPageThen<E extends Entity>(
+  { oldestKept }: Services,
+  sql: Sql,
+  entity: Definition<E>,
+  { moment, parentId, page }: { moment: Moment; parentId: string; page: Page },
+) {
+  const { name } = entity
+  const isOfTask = entity.parent === 'task'
+  const rowsOf = openChildPage(sql, entity, moment)
+  const read = (sources: SqlPart[]) => unprepared(rowsOf(parentId, page, sources))
+  const rows = await read(sourcesOf(sql, name, moment, isOfTask ? parentId : undefined))
+  if (!isOfTask) return rows
+  // Read after the rows: a task that exists now existed when they were read.
+  const task = await taskThen(sql, moment, parentId)
+  if (!task?.isGone) return task && rows
+  const told = await read([rowsTold(sql, name as ChildOfTask, moment, parentId)])
+  if (await isArrivalTold(sql, moment, parentId)) return told
+  throw gone((await oldestKept(moment.projectId)) ?? 1)
 }

@@ -1,5 +1,5 @@
 import type { Query, Reading } from '../../src/commands/query.ts'
-import { mostTold } from '../../src/followers/standing.ts'
+import { moreMark, mostTold, type State } from '../../src/followers/standing.ts'
 import { reaches } from '../../src/identity/rights.ts'
 import type { Services } from '../../src/services.ts'
 import { unavailable } from '../../src/wire/refusals.ts'
@@ -27,7 +27,6 @@ async function* overview(
   { request, caller }: Reading,
   signal: AbortSignal,
 ): Chunks {
-  if (followers.hasEnded()) throw unavailable('This process ends')
   const listener = await followers.listen(caller.userId, signal)
   yield beginning()
   let saidAt = performance.now()
@@ -36,15 +35,16 @@ async function* overview(
     const leftMs = saidAt + silentMs - performance.now()
     if (leftMs > 0) await listener.news(leftMs)
     const now = await authenticate.caller(request)
-    const states = listener.take().filter(({ projectId }) => reaches(now, projectId))
-    const text = states.map(messageOf).join('') + (listener.takeMore() ? more : '')
+    const isShown = ({ projectId }: State) => projectId === moreMark || reaches(now, projectId)
+    const text = listener.take().filter(isShown).map(messageOf).join('')
     if (!text && performance.now() < saidAt + silentMs) continue
     yield text ? encode(text) : nothingNew()
     saidAt = performance.now()
   }
 }
 
-/** Without a name, so that `onmessage` of an EventSource receives it, and without an id: no stream can resume there. */
-const messageOf = (state: object): string => `data: ${JSON.stringify(state)}\n\n`
-
-const more = `event: more\ndata: ${JSON.stringify({ told: mostTold })}\n\n`
+/** A project has no name, so that `onmessage` of an EventSource receives it, and no id: no stream can resume there. */
+function messageOf(state: State): string {
+  if (state.projectId !== moreMark) return `data: ${JSON.stringify(state)}\n\n`
+  return state.version ? `event: more\ndata: ${JSON.stringify({ told: mostTold })}\n\n` : ''
+}

@@ -43,24 +43,17 @@ export function readTaskFilter(query: Static<typeof ListTasksQuery>, { userId, t
   const sort = query.sort ?? (dueBefore || dueAfter ? 'dueDate' : 'createdAt')
   const parts = sort.endsWith('dueDate') ? [isDuePart, isIdPart] : [isIdPart]
   return {
-    caller: userId,
+    ...{ caller: userId, projectId, status, priority, assigneeId, dueBefore, dueAfter, sort },
     /** The only projects that the caller may list; null for all projects of the caller. */
     among: token?.projects ?? null,
-    projectId,
-    status,
-    priority,
-    assigneeId,
-    dueBefore,
-    dueAfter,
-    sort,
     limit: readLimit(query.limit, 50, 200),
     /** The last row's key: [id], or [due date, id] when sorted by it. */
     after: query.cursor === undefined ? null : readCursor(query.cursor, parts),
   }
 }
 
-const instant = (text?: string) => (text === undefined ? undefined : (parseInstant(text) ?? undefined))
+const instant = (text?: string) => (text && parseInstant(text)) || undefined
 
-/** As this API writes it: a form that Postgres reads otherwise must not get there. */
+/** As this API writes it: Postgres would read other forms in its own way. */
 const isDuePart = (part: unknown) =>
   part === null || (typeof part === 'string' && parseInstant(part) === part)

@@ -1,6 +1,6 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
 import { type Caller, reaches } from '../../src/identity/rights.ts'
-import { shownColumns, shownEventId } from '../../src/log/shown-columns.ts'
+import { shownColumns, shownEventId } from '../../src/log/rows-at.ts'
 import { batched } from '../../src/postgres/batch.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { byOrdinal } from '../../src/postgres/in-order.ts'

@@ -4,11 +4,10 @@ import { batched } from '../postgres/batch.ts'
 import type { Sql } from '../postgres/database.ts'
 import { repeatedly } from '../repeatedly.ts'
 import type { Hints, Moved } from './hints.ts'
-import { Following } from './following.ts'
+import { Following, Waiting } from './following.ts'
 import { Lags } from './lags.ts'
 import { openConcurrencyLimit } from '../admission/concurrency-limit.ts'
 import { Standings } from './standings.ts'
-import { Waiting } from './waiting.ts'
 
 /** Projects whose versions are read at once, at most. */
 const mostAsked = 1_000

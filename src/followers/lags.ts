@@ -1,7 +1,7 @@
 import type { Following } from './following.ts'
 
 /** The events that a stream has not sent yet, and since when. Counted when it is read: a blocked stream counts nothing. */
-export class Lag {
+class Lag {
   private version = 0
   private since = 0
 

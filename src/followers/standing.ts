@@ -1,10 +1,9 @@
-import { Following } from './following.ts'
-import type { Groups } from './waiting.ts'
+import { Following, type Groups } from './following.ts'
 
 /** Projects that one listener is told of, at most. */
 export const mostTold = 1_000
 
-/** Ends the list of those that are told, where there are more. */
+/** Listed like a project, after all projects, where there are more than are told. */
 export const moreMark = 'more'
 
 /** A project as a listener is told of it; without a version the user cannot see it any more. */
@@ -15,40 +14,32 @@ export interface State {
 
 /** A stream, and what has changed since it was told last: a slow stream is told of each project once. */
 export class Listener {
-  readonly changed: Set<string>
+  private readonly changed: Set<string>
   private wakes = 0
 
   constructor(
-    readonly standing: Standing,
+    private readonly standing: Standing,
     readonly following: Following,
-    public isMore: boolean,
   ) {
     this.changed = new Set(standing.versions.keys())
   }
 
-  wake(): void {
+  wake(changed?: string): void {
+    if (changed !== undefined) this.changed.add(changed)
     this.following.wake(++this.wakes)
   }
 
-  hasNews = (): boolean => this.changed.size > 0 || this.isMore
+  hasNews = (): boolean => this.changed.size > 0
 
   async news(withinMs: number): Promise<void> {
     if (!this.hasNews()) await this.following.moved(this.wakes, withinMs)
   }
 
-  /** The changed projects as they are now. */
+  /** The changed projects as they are now, and the mark of more. */
   take(): State[] {
-    const { changed, standing } = this
-    const ids = [...changed]
-    changed.clear()
-    return ids.map((projectId) => ({ projectId, version: standing.versions.get(projectId) ?? null }))
-  }
-
-  /** Whether there are more projects than are told, if that is new. */
-  takeMore(): boolean {
-    const { isMore } = this
-    this.isMore = false
-    return isMore
+    const ids = [...this.changed]
+    this.changed.clear()
+    return ids.map((projectId) => ({ projectId, version: this.standing.versions.get(projectId) ?? null }))
   }
 }
 
@@ -56,7 +47,6 @@ export class Listener {
 export class Standing {
   readonly versions = new Map<string, number>()
   private readonly listeners = new Set<Listener>()
-  private hasMore = false
   private isEnded = false
 
   constructor(
@@ -69,7 +59,8 @@ export class Standing {
     if (this.isEnded) return // a read that was in progress would keep it for good
     const known = this.versions.get(projectId)
     if (known === version) return
-    if (known === undefined && this.versions.size >= mostTold) return this.seeMore(true)
+    const isBeyond = known === undefined && this.versions.size >= mostTold
+    if (isBeyond && projectId !== moreMark) return this.see(moreMark, 1)
     if (version === undefined) {
       this.versions.delete(projectId)
       this.seenBy.delete(projectId, this)
@@ -77,36 +68,26 @@ export class Standing {
       this.versions.set(projectId, version)
       if (known === undefined) this.seenBy.add(projectId, this)
     }
-    for (const listener of this.listeners) {
-      listener.changed.add(projectId)
-      listener.wake()
-    }
+    for (const listener of this.listeners) listener.wake(projectId)
   }
 
   /** Stores the first of all projects that the user may see, in the order of their ids, and whether there are more. */
-  seeAll(seen: [projectId: string, version: number][], hasMore = false): void {
+  seeAll(seen: [projectId: string, version: number][]): void {
     const now = new Set(seen.map(([projectId]) => projectId))
-    const end = seen.length < mostTold ? null : seen.at(-1)![0]
+    const end = seen.length > mostTold ? seen[mostTold - 1]![0] : undefined
     for (const projectId of [...this.versions.keys()]) {
-      if (!now.has(projectId) && (end === null || projectId < end)) this.see(projectId, undefined)
+      const isExpected = end === undefined || projectId < end || projectId === moreMark
+      if (isExpected && !now.has(projectId)) this.see(projectId, undefined)
     }
     for (const [projectId, version] of seen) this.see(projectId, version)
-    this.seeMore(hasMore)
   }
 
-  /** What each read of all is compared with: see lookAtStandings. */
+  /** What each read of all is compared with. */
   get list(): string {
-    const list = [...this.versions].map(([projectId, version]) => `${projectId} ${version}`).sort()
-    return (this.hasMore ? [...list, moreMark] : list).join()
-  }
-
-  private seeMore(hasMore: boolean): void {
-    if (hasMore === this.hasMore) return
-    this.hasMore = hasMore
-    for (const listener of this.listeners) {
-      listener.isMore = hasMore
-      listener.wake()
-    }
+    return [...this.versions]
+      .map((one) => one.join(' '))
+      .sort()
+      .join()
   }
 
   /** One more listener: all is new to it. `onLast` is called when the last listener ends. */
@@ -114,7 +95,7 @@ export class Standing {
     const leave = () => {
       if (this.listeners.delete(listener) && this.listeners.size === 0) onLast()
     }
-    const listener = new Listener(this, new Following(0, leave), this.hasMore)
+    const listener = new Listener(this, new Following(0, leave))
     this.listeners.add(listener)
     return listener
   }

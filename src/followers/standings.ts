@@ -1,11 +1,11 @@
+import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { batched } from '../postgres/batch.ts'
-import type { Sql } from '../postgres/database.ts'
+import type { Sql, SqlPart } from '../postgres/database.ts'
 import { type Pair, visibleVersions } from '../reads/visible.ts'
+import { Groups } from './following.ts'
 import type { Moved } from './hints.ts'
-import { lookAtStandings } from './look-at-standings.ts'
-import { type Listener, Standing } from './standing.ts'
-import { Groups } from './waiting.ts'
+import { type Listener, moreMark, mostTold, Standing } from './standing.ts'
 
 /** Projects of users that are looked at in one query, at most. */
 const mostPairs = 1_000
@@ -15,8 +15,8 @@ const mostPeople = 50
 const lookEveryMs = 100
 
 /**
- * What those who listen may see, kept up by hints, and by looking at all of it now and then. A version and the right to see
- * it are always looked at in one moment, and one look comes after the other, so none is older than the one before.
+ * What listening users may see, updated by hints, and by reading all of it now and then. A version and the right to see it
+ * are always read in one moment, and one read comes after the other, so none is older than the one before.
  */
 export class Standings {
   private readonly byUser = new Map<string, Standing>()
@@ -51,7 +51,7 @@ export class Standings {
     return listener
   }
 
-  /** Has a look at a project that moved, for those here who see it or may see it now. */
+  /** Reads a project that moved again, for the users here who see it or may see it now. */
   hear({ projectId, version, comers = [] }: Moved): void {
     const doubt = (userId: string) => void this.inDoubt.set(projectId + userId, { id: projectId, userId })
     for (const { userId, versions } of this.seenBy.of(projectId))
@@ -75,7 +75,6 @@ export class Standings {
     this.isLooking = false
   }
 
-  /** Looks at all that anybody may see. */
   async lookAtAll(): Promise<void> {
     const all = [...this.byUser.values()]
     for (let i = 0; i < all.length; i += mostPeople)
@@ -92,3 +91,31 @@ export class Standings {
     return done
   }
 }
+
+/** Reads all projects of so many users in one query; of users for whom nothing is new it returns no rows. */
+async function lookAtStandings(sql: Sql, standings: Standing[]): Promise<void> {
+  const digests = standings.map(({ list }) => createHash('sha256').update(list).digest('hex'))
+  const rows = await sql<{ n: number; list: string | null }[]>`
+    select q.n::int4 as n, found.list
+    from unnest(${standings.map(({ userId }) => userId)}::uuid[], ${digests}::text[]) with ordinality q(user_id, digest, n)
+    cross join lateral (
+      select string_agg(concat_ws(' ', mine.id, mine.version), ',' order by mine.id) filter (where n <= ${mostTold})
+        || case when count(*) > ${mostTold} then ${`,${moreMark} 1`} else '' end as list
+      from (select one.*, row_number() over (order by id) as n
+        from (${projectsOf(sql, sql`q.user_id`)}) one) mine) found
+    where encode(sha256(coalesce(found.list, '')::bytea), 'hex') <> q.digest`
+  for (const { n, list } of rows) {
+    const seen = list?.split(',').map((one) => one.split(' ') as [string, string]) ?? []
+    standings[n - 1]!.seeAll(seen.map(([projectId, version]) => [projectId, Number(version)]))
+  }
+}
+
+/** The first of the projects that a user owns or is a member of, and one that shows that there are more. */
+const projectsOf = (sql: Sql, user: SqlPart) => sql`
+  (select p.id, s.version from projects p join streams s on s.project_id = p.id
+    where p.owner_id = ${user} order by p.id, p.created_at limit ${mostTold + 1})
+  union all
+  (select p.id, s.version from members m join projects p on p.id = m.project_id
+    join streams s on s.project_id = m.project_id
+    where m.user_id = ${user} order by m.project_id, m.created_at limit ${mostTold + 1})
+  order by id limit ${mostTold + 1}`

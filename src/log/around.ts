@@ -1,17 +1,17 @@
 import { getTableName } from 'drizzle-orm'
-import { isOfLaterEntity } from '../../drizzle/schema/log.ts'
 import type { MemberRow } from '../../drizzle/rows.ts'
+import { isOfLaterEntity } from '../../drizzle/schema/log.ts'
 import type { ChildOfTask, Entity, Rows } from '../model/entities.ts'
 import { model } from '../model/model.ts'
-import { eachOf } from './children.ts'
-import type { LoggedEvent, Past, Unassigned } from './past.ts'
 import type { Sql } from '../postgres/database.ts'
-import { returnsOtherwise } from './asked-events.ts'
+import { eachOf } from './children.ts'
 import { mostAround, readBounded, tooMuch } from './overtaken.ts'
+import type { LoggedEvent, Past, Unassigned } from './past.ts'
 
 /**
  * Returns the children that tasks have when their creation is undone, without those that came back with them. Children of
  * a deleted task are read from the log: whether a worker has removed their rows yet makes no difference.
+ * @throws Refusal 409 if they are too many for one undo
  */
 export async function hangingOn(
   sql: Sql,
@@ -40,6 +40,17 @@ export async function hangingOn(
   return hanging
 }
 
+/**
+ * Returns true if a task whose creation is undone is then restored by the undo of an earlier deletion, which is not the
+ * deletion that its creation undid.
+ */
+export function returnsOtherwise({ entityId, seq, undoes }: LoggedEvent, events: LoggedEvent[]): boolean {
+  const isEarlier = (one: LoggedEvent) =>
+    one.type === 'task.deleted' && one.entityId === entityId && one.seq < seq
+  const deletions = events.filter(isEarlier).map((one) => one.seq)
+  return deletions.length > 0 && Math.max(...deletions) !== undoes
+}
+
 /** The children that the undo restores before it undoes a task's creation, each with the event that last changed it. */
 function restoredTo({ entityId, seq }: LoggedEvent, events: LoggedEvent[], children: Past['children']) {
   const rows = new Map<string, { seq: number; entity: Entity; id: string; eventId: string }>()
@@ -55,54 +66,48 @@ function restoredTo({ entityId, seq }: LoggedEvent, events: LoggedEvent[], child
 }
 
 /**
- * What became of what is gone: the seqs of what came back since and has gone once more, and of tasks that are in another
- * project now. Both as they are in one moment: a task that is gone there a moment later has gone again.
+ * Reads which deleted rows were restored since and deleted again, and which tasks are in another project now. Both at one
+ * moment: a task that is deleted there a moment later was deleted again.
  */
 export async function goneSince(
   sql: Sql,
-  gone: LoggedEvent[],
+  deletions: LoggedEvent[],
   asked: LoggedEvent[],
 ): Promise<Pick<Past, 'goneAgain' | 'elsewhere'>> {
-  const [members, others] = [gone.filter(({ taskId }) => !taskId), gone.filter(({ taskId }) => taskId)]
+  const [ofProject, ofTasks] = [
+    deletions.filter(({ taskId }) => !taskId),
+    deletions.filter(({ taskId }) => taskId),
+  ]
   const named = sql`e.entity_id = q.entity_id and not e.id = any(${asked.map(({ id }) => id)}::uuid[])`
   const each = (some: LoggedEvent[]) => sql`
     unnest(${some.map(({ taskId, projectId }) => taskId ?? projectId)}::uuid[],
       ${some.map(({ entityId }) => entityId)}::uuid[], ${some.map(({ id }) => id)}::uuid[],
       ${some.map(({ seq }) => seq)}::bigint[]) q(of_id, entity_id, id, seq)`
-  const [left, went] = await Promise.all([
-    members.length === 0
+  type Since = { seq: number; isGone: boolean; isElsewhere: boolean }[]
+  const all: Since[] = await Promise.all([
+    ofProject.length === 0
       ? []
-      : sql<Since[]>`
-      select q.seq::float8 as seq, true as is_gone, false as is_elsewhere from ${each(members)} where exists (
+      : sql<Since>`
+      select q.seq::float8 as seq, true as is_gone, false as is_elsewhere from ${each(ofProject)} where exists (
         select from events e where e.project_id = q.of_id and e.type = 'member.removed' and e.seq > q.seq and ${named})
       or exists (select from events e where e.project_id = q.of_id and ${sql.unsafe(isOfLaterEntity('e'))}
         and e.after is null and e.seq > q.seq and ${named})`,
-    others.length === 0
+    ofTasks.length === 0
       ? []
-      : sql<Since[]>`
+      : sql<Since>`
       select q.seq::float8 as seq, exists (
           select from events e where e.task_id = q.of_id and e.id > q.id and e.after is null
             and e.type <> 'task.moved_out' and ${named}) as is_gone,
         exists (select from tasks t
-          where t.id = q.entity_id and t.project_id <> ${others[0]!.projectId}) as is_elsewhere
-      from ${each(others)}`,
+          where t.id = q.entity_id and t.project_id <> ${ofTasks[0]!.projectId}) as is_elsewhere
+      from ${each(ofTasks)}`,
   ])
-  const seqsOf = (rows: Since[]) => new Set(rows.map(({ seq }) => seq))
-  const all = [...left, ...went]
-  return {
-    goneAgain: seqsOf(all.filter(({ isGone }) => isGone)),
-    elsewhere: seqsOf(all.filter(({ isElsewhere }) => isElsewhere)),
-  }
-}
-
-interface Since {
-  seq: number
-  isGone: boolean
-  isElsewhere: boolean
+  const seqsOf = (is: 'isGone' | 'isElsewhere') => all.flat().flatMap((one) => (one[is] ? one.seq : []))
+  return { goneAgain: new Set(seqsOf('isGone')), elsewhere: new Set(seqsOf('isElsewhere')) }
 }
 
 /**
- * How tasks were taken from members after they were removed, the latest first.
+ * Reads how tasks were taken from members after they were removed, the latest first.
  * @throws Refusal 409 if they are too many for one undo
  */
 export async function takenFrom(sql: Sql, removals: LoggedEvent[]): Promise<Past['taken']> {

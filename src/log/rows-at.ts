@@ -1,8 +1,9 @@
 import { getTableName } from 'drizzle-orm'
 import { lastId } from '../ids.ts'
 import type { Entity } from '../model/entities.ts'
-import { definitionOf } from '../model/model.ts'
-import { type Column, columnsOf } from '../postgres/columns.ts'
+import { definitionOf, type ReferenceField } from '../model/model.ts'
+import { referencesOf } from '../model/references.ts'
+import { type Column, columnsOf, known } from '../postgres/columns.ts'
 import type { Sql, SqlPart } from '../postgres/database.ts'
 import type { Moment } from './as-of.ts'
 
@@ -16,14 +17,16 @@ export const since = (sql: Sql, { projectId, version }: Moment) => sql`
  * changed rows as they were. With a task's id only the changes of that task are read.
  */
 export function sourcesOf(sql: Sql, entity: Entity, moment?: Moment, taskId?: string): SqlPart[] {
-  if (!moment) return [sql.unsafe(`(${selectOf(entity)})`)]
-  const { names, fields, record, table } = wordsOf(sql, entity)
+  const { table } = definitionOf(entity)
+  const rows = `select ${columnsOf(table).map(({ name }) => name)} from ${getTableName(table)}`
+  if (!moment) return [sql.unsafe(`(${rows})`)]
+  const { fields, record } = wordsOf(sql, entity)
   const { projectId, version } = moment
   const about = taskId
     ? sql`task_id = ${taskId} and id >= ${since(sql, moment)} and project_id = ${projectId}`
     : sql`project_id = ${projectId} and seq > ${version}::bigint`
   return [
-    sql`(select ${names} from ${table} where event_id < ${since(sql, moment)})`,
+    sql`(${sql.unsafe(rows)} where event_id < ${since(sql, moment)})`,
     // The first change of a row holds how it was; rows created since have no `before`. A lateral join: the planner might
     // begin a plain join with all events of the project.
     sql`(select ${fields} from (select distinct on (entity_id) project_id, seq from events
@@ -47,34 +50,89 @@ export function firstRows(
   return others.reduce((all, one) => sql`(${all} union all ${one})`, first!)
 }
 
-/** An entity's columns, as its table and as its events call them. */
+/** An entity's columns, as its events call them. */
 export function wordsOf(sql: Sql, entity: Entity) {
-  const { table } = definitionOf(entity)
-  const columns = columnsOf(table)
-  const list = (word: (column: (typeof columns)[number]) => string) =>
-    sql.unsafe(columns.map(word).join(', '))
+  const columns = columnsOf(definitionOf(entity).table)
   return {
-    table: sql.unsafe(getTableName(table)),
-    names: list(({ name }) => name),
-    fields: list((column) => `${valueOf(column)} as ${column.name}`),
-    record: list(({ key, type }) => `"${key}" ${type}`),
+    fields: sql.unsafe(columns.map((column) => `${valueOf(column)} as ${column.name}`).join(', ')),
+    record: sql.unsafe(columns.map(({ key, type }) => `"${key}" ${type}`).join(', ')),
   }
-}
-
-const selectOf = (entity: Entity): string => {
-  const { table } = definitionOf(entity)
-  const names = columnsOf(table).map(({ name }) => name)
-  return `select ${names.join(', ')} from ${getTableName(table)}`
 }
 
 /** A column's value in an event: its default in events from before there was such a column. */
 function valueOf({ key, type, fallback }: Column): string {
   if (fallback === undefined) return `r."${key}"`
   const isList = Array.isArray(fallback) && type !== 'jsonb'
-  const text = isList
-    ? `{${fallback.join()}}`
-    : type === 'jsonb'
-      ? JSON.stringify(fallback)
-      : String(fallback)
+  const text = isList ? `{${fallback.join()}}` : type === 'jsonb' ? JSON.stringify(fallback) : fallback
   return `coalesce(r."${key}", '${text}'::${type})`
+}
+
+/** The columns of the rows `alias` as answers show them: without the ids of rows that are deleted, or were at a moment. */
+export function shownColumns(sql: Sql, entity: Entity, alias: string, moment?: Moment): SqlPart {
+  const { table } = definitionOf(entity)
+  const fields = referencesOf(entity)
+  if (!fields) return known(sql, table, alias)
+  return columnsOf(table)
+    .map(({ key, name }): SqlPart => {
+      if (key === 'eventId') return sql`${shownEventId(sql, entity, alias, moment)} as event_id`
+      const field = fields.find((one) => one.name === key)
+      return field
+        ? sql`${shownIds(sql, field, alias, found(sql, entity, field, alias, moment))} as ${sql(name)}`
+        : sql`${sql(`${alias}.${name}`)}`
+    })
+    .reduce((all, one): SqlPart => sql`${all}, ${one}`)
+}
+
+/** The event of a row, and which of its references are shown where that is not all: see `visible`. */
+export function shownEventId(sql: Sql, entity: Entity, alias: string, moment?: Moment): SqlPart {
+  const column = sql`${sql(`${alias}.event_id`)}`
+  const fields = referencesOf(entity)
+  if (!fields) return column
+  const bits = fields
+    .map((field): SqlPart => {
+      const ids = found(sql, entity, field, alias, moment)
+      return sql`coalesce((select string_agg(f.is_there::int::text, '' order by f.n) from (${ids}) f), '')`
+    })
+    .reduce((all, one): SqlPart => sql`${all} || ${one}`)
+  return sql`(select ${column}::text || case when b.bits like '%0%' then '.' || b.bits else '' end from (select ${bits} as bits) b)`
+}
+
+/** The ids in a field, in their order, and whether the row of each exists. */
+function found(
+  sql: Sql,
+  entity: Entity,
+  { to, column, isMany }: ReferenceField,
+  alias: string,
+  moment?: Moment,
+): SqlPart {
+  const value = sql(`${alias}.${column.name}`)
+  const ids = !isMany
+    ? sql`(select ${value} as id, 1 as n) x`
+    : column.type === 'jsonb'
+      ? sql`(select e.id::uuid, e.n from jsonb_array_elements_text(${value}) with ordinality e(id, n)) x`
+      : sql`unnest(${value}) with ordinality x(id, n)`
+  return sql`select x.id, x.n, ${isThere(sql, entity, to, alias, moment)} as is_there from ${ids} where x.id is not null`
+}
+
+function isThere(sql: Sql, entity: Entity, to: Entity, alias: string, moment?: Moment): SqlPart {
+  if (moment) {
+    const rows = sourcesOf(sql, to, moment)
+      .map((source) => sql`select id from ${source} r where project_id = ${moment.projectId}`)
+      .reduce((all, one): SqlPart => sql`${all} union all ${one}`)
+    return sql`x.id = any(array(${rows}))`
+  }
+  const project =
+    definitionOf(entity).parent === 'task'
+      ? sql`(select project_id from tasks where id = ${sql(`${alias}.task_id`)})`
+      : sql`${sql(`${alias}.project_id`)}`
+  return sql`exists (select from ${sql(getTableName(definitionOf(to).table))} r where r.id = x.id and r.project_id = ${project})`
+}
+
+function shownIds(sql: Sql, { isMany, column }: ReferenceField, alias: string, ids: SqlPart): SqlPart {
+  if (!isMany) return sql`(select f.id from (${ids}) f where f.is_there)`
+  const list =
+    column.type === 'jsonb'
+      ? sql`coalesce(jsonb_agg(f.id order by f.n), '[]')`
+      : sql`coalesce(array_agg(f.id order by f.n), '{}')`
+  return sql`case when ${sql(`${alias}.${column.name}`)} is not null then (select ${list} from (${ids}) f where f.is_there) end`
 }

@@ -1,8 +1,7 @@
 import { expect, test } from 'bun:test'
 import { setImmediate } from 'node:timers/promises'
 import { openFollowers } from '../../src/followers/followers.ts'
-import { Following } from '../../src/followers/following.ts'
-import { Waiting } from '../../src/followers/waiting.ts'
+import { Following, Waiting } from '../../src/followers/following.ts'
 import { openLog } from '../../src/log.ts'
 import { openStillSeen } from '../../modules/events/follow.ts'
 

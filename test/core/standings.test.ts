@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import { expect, test } from 'bun:test'
-import { mostTold, Standing } from '../../src/followers/standing.ts'
-import { Groups } from '../../src/followers/waiting.ts'
+import { moreMark, mostTold, Standing } from '../../src/followers/standing.ts'
+import { Groups } from '../../src/followers/following.ts'
 import { Standings } from '../../src/followers/standings.ts'
 import { eventually } from '../races/pair.ts'
 import { invite, make, register } from '../support/client.ts'
@@ -16,6 +16,8 @@ const idOf = (n: number) => `019a0000-0000-7000-8000-${String(n).padStart(12, '0
 const listOf = (count: number, from = 1) =>
   Array.from({ length: count }, (_, i): [string, number] => [idOf(from + i), 1])
 
+const more = { projectId: moreMark, version: 1 }
+
 test('so many projects are told and no more; when one goes, another has room', () => {
   const seenBy = new Groups<Standing>()
   const standing = new Standing('somebody', seenBy)
@@ -24,14 +26,17 @@ test('so many projects are told and no more; when one goes, another has room', (
   expect(listener.take()).toHaveLength(mostTold)
   // One that came, with a lower id and with a higher one.
   for (const n of [1, mostTold + 2]) standing.see(idOf(n), 1)
-  expect(listener.take()).toEqual([])
+  expect(listener.take()).toEqual([more])
   // Asked for the first of all, the last that was told is not among them, and has not gone.
-  standing.seeAll(listOf(mostTold, 1))
+  standing.seeAll([...listOf(mostTold, 1), [moreMark, 1]])
   expect(listener.take()).toEqual([])
   standing.see(idOf(7), undefined)
   expect(listener.take()).toEqual([{ projectId: idOf(7), version: null }])
   standing.seeAll(listOf(mostTold + 1, 1).filter(([id]) => id !== idOf(7)))
-  expect(listener.take()).toEqual([{ projectId: idOf(1), version: 1 }])
+  expect(listener.take()).toEqual([
+    { ...more, version: null },
+    { projectId: idOf(1), version: 1 },
+  ])
   standing.end()
   for (const [id] of listOf(mostTold + 2)) expect([...seenBy.of(id)]).toEqual([])
 })
@@ -39,17 +44,23 @@ test('so many projects are told and no more; when one goes, another has room', (
 test('that there are more than are told is news, once until it is so again', () => {
   const standing = new Standing('somebody', new Groups<Standing>())
   const listener = standing.join()
-  standing.seeAll(listOf(mostTold))
-  expect([listener.take().length, listener.takeMore(), listener.hasNews()]).toEqual([mostTold, false, false])
+  const all = listOf(mostTold)
+  const andMore: typeof all = [...all, [moreMark, 1]]
+  standing.seeAll(all)
+  expect([listener.take().length, listener.hasNews()]).toEqual([mostTold, false])
   standing.see(idOf(mostTold + 1), 1)
-  standing.seeAll(listOf(mostTold), true)
-  expect([listener.hasNews(), listener.takeMore(), listener.hasNews()]).toEqual([true, true, false])
-  expect(standing.join().takeMore()).toBeTrue()
+  standing.seeAll(andMore)
+  expect([listener.take(), listener.hasNews()]).toEqual([[more], false])
+  expect(standing.join().take()).toContainEqual(more)
   standing.seeAll(listOf(mostTold - 1))
   standing.see(idOf(mostTold), 1)
-  expect([listener.take().length, listener.takeMore(), standing.join().takeMore()]).toEqual([1, false, false])
-  standing.seeAll(listOf(mostTold), true)
-  expect(listener.takeMore()).toBeTrue()
+  expect(listener.take()).toEqual([
+    { projectId: idOf(mostTold), version: 1 },
+    { ...more, version: null },
+  ])
+  expect(standing.join().take()).not.toContainEqual(more)
+  standing.seeAll(andMore)
+  expect(listener.take()).toEqual([more])
 })
 
 test('who left while their projects were being looked at is kept nowhere', () => {
