@@ -1,7 +1,6 @@
-import { writeFileSync } from 'node:fs'
 import { run, type Result } from './campaign.ts'
 import { type Options, readOptions, usage } from './options.ts'
-import { felt, report } from './report.ts'
+import { report } from './report.ts'
 
 const closers: (() => Promise<unknown>)[] = []
 let closing: Promise<void> | undefined
@@ -17,7 +16,6 @@ async function main(args: string[]): Promise<number> {
   try {
     const result = await run({ ...options, say: console.log }, closers)
     console.log(`\n${report(result)}`)
-    if (options.json) writeFileSync(options.json, JSON.stringify(summaryOf(options, result), null, 2))
     return verdict(options, result)
   } finally {
     await close()
@@ -37,26 +35,6 @@ function optionsOf(args: string[]): Options | undefined {
   } catch (error) {
     console.error(`${(error as Error).message}\n${usage}`)
     return undefined
-  }
-}
-
-function summaryOf({ seed, seconds }: Options, result: Result) {
-  const { nemesis, resolved, violations, history, drainedMs } = result
-  const { notes } = nemesis
-  const recoveries = nemesis.recoveries.map((recovery) => ({
-    ...recovery,
-    failures: felt(recovery, history),
-  }))
-  return {
-    seed,
-    seconds,
-    operations: history.operations.length,
-    resolved,
-    drainedMs,
-    recoveries,
-    notes,
-    violations,
-    failures: history.failures,
   }
 }
 

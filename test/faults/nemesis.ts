@@ -4,17 +4,11 @@ import type { Probe } from './probe.ts'
 import type { Random } from './random.ts'
 import type { Stand } from './stand.ts'
 
-const heldUpMs = 200
-
 /** How long a fault was felt. Moments are those of performance.now(). */
 export interface Recovery {
   fault: string
   began: number
-  mended: number
   recovered: number
-  /** The web process that was struck, if it was one; the other should not feel it. */
-  web: number | undefined
-  slowestElsewhereMs: number | undefined
 }
 
 export interface Nemesis {
@@ -36,23 +30,13 @@ export function openNemesis(stand: Stand, probe: Probe, random: Random): Nemesis
     const note: Scene['note'] = (what, ms) => void nemesis.notes.push({ what, ms })
     const scene = { stand, probe, random, web, note, strike: () => (began ||= performance.now()) }
     await Promise.all(names.map((name) => faults[name](scene)))
-    const mended = performance.now()
-    const recovered = await watch.recovered(began, mended)
+    const recovered = await watch.recovered(began, performance.now())
     await watch.stop()
-    if (watch.heldUp() > heldUpMs) note('the machine had no time for the harness', watch.heldUp())
     const fault = names.join(' + ')
     if (recovered === undefined) {
       nemesis.violations.push({ check: 'recovery', detail: `no full service within 30 s after: ${fault}` })
     }
-    const oneWeb = names.length === 1 && familyOf(names[0]!) === 'web'
-    nemesis.recoveries.push({
-      fault,
-      began,
-      mended,
-      recovered: recovered ?? performance.now(),
-      web: oneWeb ? web : undefined,
-      slowestElsewhereMs: oneWeb ? watch.slowestBeside(web) : undefined,
-    })
+    nemesis.recoveries.push({ fault, began, recovered: recovered ?? performance.now() })
   }
   return nemesis
 }

@@ -5,7 +5,7 @@ import { endlessFaults } from './nemesis.ts'
 import type { Random } from './random.ts'
 
 export const usage =
-  'test:faults [--minutes N | --seconds N] [--webs N] [--seed S] [--short] [--only FAULT] [--without-comparison] [--json FILE]'
+  'test:faults [--minutes N | --seconds N] [--webs N] [--seed S] [--short] [--only FAULT] [--without-comparison]'
 
 /** The main ones, once each, in an order in which what takes long to settle comes first. */
 const shortFaults: FaultName[][] = [
@@ -29,9 +29,7 @@ const mostOperations = 400_000
 const mostOfOne = 1_000
 const again = (faults: FaultName[][]) => Array.from({ length: mostOfOne }, () => faults).flat()
 
-export interface Options extends Omit<Campaign, 'say'> {
-  json: string | undefined
-}
+export interface Options extends Omit<Campaign, 'say'> {}
 
 export function readOptions(args: string[]): Options {
   const { values } = parseArgs({
@@ -44,7 +42,6 @@ export function readOptions(args: string[]): Options {
       only: { type: 'string' },
       short: { type: 'boolean', default: false },
       'without-comparison': { type: 'boolean', default: false },
-      json: { type: 'string' },
     },
   })
   const only = faultNames.find((name) => name === values.only)
@@ -70,6 +67,5 @@ export function readOptions(args: string[]): Options {
     users: values.short ? 16 : 32,
     projects: 6,
     load: { clients: 40, perSecond, mostOperations },
-    json: values.json,
   }
 }

@@ -25,10 +25,6 @@ export interface Watch {
   /** When service was full again: the end of the first beat after the last bad one; `began` without any bad one. */
   recovered(began: number, healed: number): Promise<number | undefined>
   stop(): Promise<void>
-  /** The slowest fine answer of any other web, in ms. */
-  slowestBeside(web: number): number
-  /** The longest time between two beats, in ms: long when the machine had no time for us, and all figures are too. */
-  heldUp(): number
 }
 
 export class Probe {
@@ -56,21 +52,17 @@ export class Probe {
 
   watch(): Watch {
     const beats: Beat[] = []
-    const slowest = this.spots.map(() => 0)
     let going = true
     const beat = async () => {
       const start = performance.now()
       const at = beats.push({ start, end: Infinity, fine: [] }) - 1
-      const fine = await Promise.all(this.spots.map((spot) => this.touch(spot, slowest)))
+      const fine = await Promise.all(this.spots.map((spot) => this.touch(spot)))
       beats[at] = { start, end: performance.now(), fine }
     }
     const under: Promise<void>[] = []
     const timer = setInterval(() => void (going && under.push(beat())), everyMs)
     return {
       recovered: (began, healed) => recoveryOf(beats, began, healed),
-      slowestBeside: (web) => Math.max(...slowest.filter((_, i) => i !== web)),
-      heldUp: () =>
-        beats.reduce((most, { start }, i) => Math.max(most, start - (beats[i - 1]?.start ?? start)), 0),
       async stop() {
         going = false
         clearInterval(timer)
@@ -79,8 +71,7 @@ export class Probe {
     }
   }
 
-  private async touch(spot: Spot, slowest: number[]): Promise<boolean> {
-    const start = performance.now()
+  private async touch(spot: Spot): Promise<boolean> {
     const about = { entity: 'task' as const, id: spot.taskId, taskId: spot.taskId }
     const read = { kind: 'task.get', method: 'GET' as const, path: `/tasks/${spot.taskId}`, about }
     const once = { web: spot.web, tries: 1, timeoutMs: patienceMs }
@@ -88,9 +79,7 @@ export class Probe {
       this.write(spot, spot.web),
       this.caller.perform({ ...read, caller: spot.project.owner }, once),
     ])
-    const fine = wrote && outcomeOf(seen) === 'done'
-    if (fine) slowest[spot.web] = Math.max(slowest[spot.web]!, performance.now() - start)
-    return fine
+    return wrote && outcomeOf(seen) === 'done'
   }
 }
 

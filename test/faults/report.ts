@@ -1,5 +1,5 @@
 import type { Result } from './campaign.ts'
-import { type Failure, type History, outcomeOf, type Violation } from './history.ts'
+import { type History, outcomeOf, type Violation } from './history.ts'
 import type { Recovery } from './nemesis.ts'
 
 const mostDetails = 8
@@ -30,7 +30,10 @@ export function report({
       `${evidence.posted} pieces of deferred work, the last done ${ms(drainedMs)} after the end`,
     ...(deliveries ? [sentOf(deliveries)] : []),
     '',
-    table(recoveryHead, recoveriesOf(nemesis.recoveries, history)),
+    table(
+      ['fault', 'times', 'to full service, median ms', 'max', 'tries failed, median', 'max'],
+      recoveriesOf(nemesis.recoveries, history),
+    ),
     table(['also', 'times', 'median ms', 'max ms', 'never'], notesOf(nemesis.notes)),
     ...complaints
       .filter(({ count }) => count > 0)
@@ -49,38 +52,13 @@ function sentOf({ sent: { hooks, received }, deliveredMs }: NonNullable<Result['
   )
 }
 
-/** The tries that failed while a fault was felt. */
-export const felt = ({ began, recovered }: Recovery, { failures }: History): Failure[] =>
-  failures.filter(({ start, end }) => start <= recovered && end >= began)
-
-const recoveryHead = [
-  'fault',
-  'times',
-  'to full service, median ms',
-  'max',
-  'after mending, median ms',
-  'max',
-  'tries failed, median',
-  'max',
-  'at the other web, max',
-  'slowest there, max ms',
-]
-
-function recoveriesOf(recoveries: Recovery[], history: History): (string | number)[][] {
+/** How long each fault was felt, and how many tries failed meanwhile. */
+function recoveriesOf(recoveries: Recovery[], { failures }: History): (string | number)[][] {
+  const felt = ({ began, recovered }: Recovery) =>
+    failures.filter(({ start, end }) => start <= recovered && end >= began).length
   return [...Map.groupBy(recoveries, ({ fault }) => fault)].sort().map(([fault, all]) => {
-    const failed = all.map((recovery) => felt(recovery, history))
-    const elsewhere = all.map(({ web }, i) => failed[i]!.filter((failure) => failure.web !== web).length)
-    const counts = failed.map(({ length }) => length)
-    const isOne = all[0]!.web !== undefined
-    return [
-      fault,
-      all.length,
-      ...spread(all.map(({ began, recovered }) => recovered - began)),
-      ...spread(all.map(({ mended, recovered }) => Math.max(0, recovered - mended))),
-      ...spread(counts),
-      isOne ? Math.max(...elsewhere) : '',
-      isOne ? Math.round(Math.max(...all.map(({ slowestElsewhereMs }) => slowestElsewhereMs ?? 0))) : '',
-    ]
+    const times = spread(all.map(({ began, recovered }) => recovered - began))
+    return [fault, all.length, ...times, ...spread(all.map(felt))]
   })
 }
 
