@@ -39,7 +39,7 @@ export function claim(
   }
   claimDepartures(facts, claims.makers)
   for (const { id, type, entity, projectId, seq, actorId, entityId } of facts) {
-    // Requests about webhooks are not recorded: hook-keeper.ts sends them.
+    // Requests about webhooks are not recorded: hooks.ts sends them.
     const isBeside =
       model.entities[entity].untold !== undefined || (actorId === worker && type === 'task.unassigned')
     if (!claims.makers.has(id) && !isBeside)

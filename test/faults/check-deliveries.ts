@@ -1,8 +1,7 @@
 import { digest } from './check-lists.ts'
-import type { Evidence, Fact } from './evidence.ts'
+import { type Evidence, type Fact, shownFact } from './evidence.ts'
 import type { Hook } from './hooks.ts'
 import type { Received } from './receivers.ts'
-import { shownFact } from './shown-facts.ts'
 
 export interface Sent {
   hooks: Hook[]

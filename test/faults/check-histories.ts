@@ -1,8 +1,7 @@
 import { say } from './check-claims.ts'
-import type { Evidence } from './evidence.ts'
+import { type Evidence, shownFact } from './evidence.ts'
 import { type Operation, outcomeOf } from './history.ts'
 import type { Observation } from './observations.ts'
-import { shownFact } from './shown-facts.ts'
 import { isDry } from './undoing.ts'
 
 const isPage = (read: Operation) => read.kind === 'project.history' && outcomeOf(read) === 'done'

@@ -1,11 +1,10 @@
-import { Bounds } from './bounds.ts'
+import { Bounds } from './timeline.ts'
 import { type Claims, say } from './check-claims.ts'
 import type { SeenList } from './check-lists.ts'
 import type { Fact } from './evidence.ts'
 import { type Operation, outcomeOf } from './history.ts'
 import { common, Places, type Span } from './places.ts'
-import { excusesOf } from './refusals.ts'
-import { excusesOfUndo } from './refusals-undo.ts'
+import { excusesOf, excusesOfUndo } from './refusals.ts'
 import { observationsOfVersions } from './check-histories.ts'
 import { chain, observationsOfLists, observationsOfTasks } from './observations.ts'
 

@@ -5,9 +5,8 @@ import { faultOfDryRun, seqsOf } from './check-undos.ts'
 import type { Fact, Row } from './evidence.ts'
 import { type Operation, outcomeOf } from './history.ts'
 import { Places } from './places.ts'
-import { pairFault } from './undone-pairs.ts'
+import { pairFault, isDry, type Undo } from './undoing.ts'
 import { type Scene, wholeFaults } from './undone-whole.ts'
-import { isDry, type Undo } from './undoing.ts'
 
 /** Each undo took back all that it names as it was then, and nothing else: told by the events alone. */
 export function checkUndone(facts: Fact[], makers: Claims['makers']): string[] {

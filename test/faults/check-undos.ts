@@ -1,7 +1,6 @@
 import { inverseOf, isDry, type Undo } from './undoing.ts'
-import type { Evidence, Fact, KeptAnswer } from './evidence.ts'
+import { type Evidence, type Fact, type KeptAnswer, shownFact } from './evidence.ts'
 import type { Operation } from './history.ts'
-import { shownFact } from './shown-facts.ts'
 
 interface Undone {
   version: number

@@ -5,7 +5,7 @@ import { digest } from './check-lists.ts'
 import { honest, project, type Told } from './given.ts'
 import { type Hook, Hooks } from './hooks.ts'
 import type { Letter, Received } from './receivers.ts'
-import { shownFact } from './shown-facts.ts'
+import { shownFact } from './evidence.ts'
 
 const { evidence }: Told = honest(6)
 const { facts, people } = evidence

@@ -3,7 +3,7 @@ import type { Caller } from './caller.ts'
 import type { Sent } from './check-deliveries.ts'
 import { digest } from './check-lists.ts'
 import type { Violation } from './history.ts'
-import type { keepHooks } from './hook-keeper.ts'
+import type { keepHooks } from './hooks.ts'
 import type { Stand } from './stand.ts'
 import type { KnownProject } from './world.ts'
 

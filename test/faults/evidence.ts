@@ -1,3 +1,4 @@
+import type postgres from 'postgres'
 import type { Entity } from '../../src/model/entities.ts'
 import type { User } from '../../modules/accounts/user.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
@@ -6,6 +7,8 @@ import { readConfig } from '../../src/config.ts'
 import { openDatabase, type Sql } from '../../src/postgres/database.ts'
 import { eventFields, eventRows } from '../../src/postgres/columns.ts'
 import { readRows } from '../support/stored-rows.ts'
+import { eventView } from '../../modules/events/schema.ts'
+import type { ReadEvent } from '../../modules/events/views.ts'
 
 export type Row = Record<string, unknown> & { id: string; eventId: string }
 
@@ -86,3 +89,28 @@ async function peopleIn(sql: Sql): Promise<Map<string, User>> {
 /** The row that an event left, without what else it says. */
 export const rowOf = (fact: Fact): Row | null =>
   rowAfter(fact as unknown as StoredEvent) as unknown as Row | null
+
+export const shownFact = (fact: Fact, people: Evidence['people']): string =>
+  JSON.stringify(eventView.of({ ...fact, people } as unknown as ReadEvent))
+
+/**
+ * Keeps a copy of every event, every piece of deferred work and every answer under a key that was ever committed, made in
+ * the very commit, and says in which: what a deleted project leaves is purged, and the evidence would go with it.
+ */
+export async function keepArchive(sql: postgres.Sql): Promise<void> {
+  await sql.unsafe(`
+    create schema faults;
+    create table faults.events (like events, xact xid8 default pg_current_xact_id());
+    create table faults.idempotency_keys (like idempotency_keys, xact xid8 default pg_current_xact_id());
+    create table faults.outbox (like outbox);
+    create function faults.keep() returns trigger language plpgsql as $$ begin
+      execute format('insert into faults.%I select * from fresh', tg_table_name);
+      return null;
+    end $$;
+    create trigger keep after insert on events referencing new table as fresh
+      for each statement execute function faults.keep();
+    create trigger keep after insert on idempotency_keys referencing new table as fresh
+      for each statement execute function faults.keep();
+    create trigger keep after insert on outbox referencing new table as fresh
+      for each statement execute function faults.keep();`)
+}

@@ -1,6 +1,4 @@
-import { strikePostgres } from './faults-postgres.ts'
-import { strikeReceivers } from './faults-receivers.ts'
-import { strikeRedis } from './faults-redis.ts'
+import { strikePostgres, strikeReceivers, strikeRedis } from './faults-servers.ts'
 import { strikeProcesses } from './faults-processes.ts'
 import type { Probe } from './probe.ts'
 import type { Random } from './random.ts'

@@ -1,8 +1,7 @@
 import { viewOf } from './claims.ts'
-import type { Fact, Row } from './evidence.ts'
+import { type Fact, type Row, shownFact } from './evidence.ts'
 import { honest, idOf, owner, project, taskOf, type Told } from './given.ts'
 import type { Operation } from './history.ts'
-import { shownFact } from './shown-facts.ts'
 import type { Undo } from './undoing.ts'
 
 const task = taskOf(2)

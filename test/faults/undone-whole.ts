@@ -2,9 +2,8 @@ import { seqsOf } from './check-undos.ts'
 import type { Fact, Row } from './evidence.ts'
 import type { Operation } from './history.ts'
 import type { Places } from './places.ts'
-import { mayUndo } from './refusals-undo.ts'
-import type { Undo } from './undoing.ts'
-import { same } from './undone-pairs.ts'
+import { mayUndo } from './refusals.ts'
+import { type Undo, same } from './undoing.ts'
 
 /** A project's events, and what hung on each task when it was deleted, as far as it is told. */
 export interface Scene {

@@ -1,8 +1,7 @@
 import { expect, test } from 'bun:test'
-import type { Fact, Row } from './evidence.ts'
+import { type Fact, type Row, shownFact } from './evidence.ts'
 import { idOf, owner, project, read, type Told, verdictOn } from './given.ts'
 import { asked, broughtBack, changedBack, happened, step, undid } from './given-undone.ts'
-import { shownFact } from './shown-facts.ts'
 
 function found(told: Told, spoil: (told: Told, last: Fact) => unknown = () => {}): string {
   spoil(told, told.evidence.facts.at(-1)!)
