@@ -24,12 +24,7 @@ export const postgresIn = (dir: string): Server => ({
     const [pid = 0, , , port = 0] = lines.map(Number)
     return { pid: port && pid, port } // the port is written later than the pid
   },
-  async probe(port) {
-    return asAdmin(await urlOf(dir, port), (sql) => sql`select 1`).then(
-      () => undefined,
-      (error: Error) => error.message,
-    )
-  },
+  probe: async (port) => asAdmin(await urlOf(dir, port), (sql) => sql`select 1`),
 })
 
 /** Starts the Postgres of `dataDir` unless it runs, and returns the URL of its database. */

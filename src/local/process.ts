@@ -56,20 +56,16 @@ async function lsofCwd(pid: number): Promise<string | undefined> {
   return /^n(.*)$/m.exec(listed?.stdout ?? '')?.[1]
 }
 
-/** False when the server in `dir` still runs after `timeoutMs`. */
-export async function end(
-  pid: number,
-  dir: string,
-  signal: NodeJS.Signals,
-  timeoutMs = 10_000,
-): Promise<boolean> {
+/** False when the server in `dir` does not end in time. */
+export async function end(pid: number, dir: string, signal: NodeJS.Signals, withinMs = 10_000) {
   if (!(await worksIn(pid, dir))) return true
   try {
     process.kill(pid, signal)
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
-  return (await until(async () => ((await worksIn(pid, dir)) ? undefined : true), timeoutMs)) ?? false
+  const isOver = async () => ((await worksIn(pid, dir)) ? undefined : true)
+  return (await until(isOver, withinMs)) ?? false
 }
 
 /** The last error in a server's log, or its last line. */

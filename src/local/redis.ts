@@ -54,16 +54,10 @@ export function launchRedis(program: string[], dir: string, port: number): Launc
   return launched
 }
 
-async function probe(port: number, password?: string): Promise<string | undefined> {
+async function probe(port: number, password?: string): Promise<unknown> {
   const timeouts = { connectTimeout: 1000, commandTimeout: 1000, retryStrategy: () => null }
   const options = { ...timeouts, password, lazyConnect: true, enableReadyCheck: false }
   const client = new Redis(port, '127.0.0.1', options)
   client.on('error', () => {})
-  return client
-    .ping()
-    .then(
-      () => undefined,
-      (error: Error) => error.message,
-    )
-    .finally(() => client.disconnect())
+  return client.ping().finally(() => client.disconnect())
 }

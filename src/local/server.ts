@@ -18,24 +18,23 @@ export interface Server {
   dir: string
   stopSignal: NodeJS.Signals
   lastStart(): Promise<Running>
-  /** Why the server does not answer on `port`; undefined if it does. */
-  probe(port: number): Promise<string | undefined>
+  /** @throws when the server does not answer */
+  probe(port: number): Promise<unknown>
 }
 
 /** Undefined when the server does not run. Waits until it answers. */
 export async function attach(server: Server, signal: AbortSignal): Promise<number | undefined> {
-  let problem: string | undefined
+  let problem = ''
   const ask = async () => {
     const found = await running(server)
     if (!found) return null
-    problem = await server.probe(found.port)
-    return problem === undefined ? found.port : undefined
+    const fail = (error: Error) => void (problem = error.message)
+    return server.probe(found.port).then(() => found.port, fail)
   }
   const port = await until(ask, readyTimeoutMs, { signal })
   if (port !== undefined) return port ?? undefined
-  throw new Error(
-    `${server.name} runs but does not answer: ${problem}. ${await logTail(`${server.dir}.log`)}`,
-  )
+  const tail = await logTail(`${server.dir}.log`)
+  throw new Error(`${server.name} runs but does not answer: ${problem}. ${tail}`)
 }
 
 export async function start(
@@ -59,7 +58,12 @@ export async function accepts(
   port: number,
   signal?: AbortSignal,
 ): Promise<boolean> {
-  const ask = async () => (ended() ? false : (await server.probe(port)) === undefined || undefined)
+  const answers = () =>
+    server.probe(port).then(
+      () => true,
+      () => undefined,
+    )
+  const ask = () => (ended() ? false : answers())
   const accepted = await until(ask, readyTimeoutMs, { signal }).catch(() => undefined)
   // At once, because it has accepted nothing.
   if (accepted === undefined) await end(pid, server.dir, 'SIGQUIT')

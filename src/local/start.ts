@@ -1,14 +1,14 @@
 import { constants } from 'node:fs'
 import { access, mkdir, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type FileLock, tryLock } from './lock.ts'
+import { tryLock } from './lock.ts'
 import { giveToOwner } from './owner.ts'
 import { postgresIn, startPostgres } from './postgres.ts'
 import { NoRedisServer } from './redis-binary.ts'
 import { redisIn, startRedis } from './redis.ts'
 import { stop } from './server.ts'
 import { until } from './wait.ts'
-import type { Say } from './process.ts'
+import type { Say, Starting } from './process.ts'
 
 const startGateTimeoutMs = 300_000
 const stopGateTimeoutMs = 15_000
@@ -37,47 +37,41 @@ export interface Local {
 export async function startLocal(options: LocalOptions): Promise<Local> {
   if (!options.postgres && !options.redis) return { stop: async () => {} }
   const dir = await writable(options.dataDir)
-  const { log, signal = new AbortController().signal } = options
-  const gate = await passGate(dir, startGateTimeoutMs, signal).catch((error) =>
-    Promise.reject(explained(error, dir)),
-  )
-  let use: FileLock | undefined
-  try {
-    const others = !isUnused(dir)
-    use = tryLock(join(dir, 'users.lock'), 'shared')
-    if (!use) throw new Error(`${join(dir, 'users.lock')} is locked by another program.`)
-    const databaseUrl = options.postgres ? await startPostgres(dir, others, { log, signal }) : undefined
-    const redis = options.redis ? await startRedis(dir, { log, signal }).then(withUrl, withoutRedis) : {}
-    await giveToOwner(dir, ...ourFiles.map((name) => join(dir, name)))
-    const kept = use
-    let stopped: Promise<void> | undefined
-    return { databaseUrl, ...redis, stop: () => (stopped ??= leave(dir, kept)) }
-  } catch (error) {
-    use?.release()
-    await stopUnused(dir).catch(() => {})
+  return gated(dir, startGateTimeoutMs, () => startIn(dir, options), options.signal).catch((error) => {
     throw explained(error, dir)
-  } finally {
-    gate.release()
-  }
+  })
 }
 
-const withUrl = (redisUrl: string) => ({ redisUrl })
-
-function withoutRedis(error: unknown) {
-  if (error instanceof NoRedisServer) return { withoutRedis: error.message }
-  throw error
-}
-
-async function leave(dir: string, use: FileLock): Promise<void> {
-  // So that no process joins a server that is about to end.
-  const gate = await passGate(dir, stopGateTimeoutMs)
-  try {
+async function startIn(dir: string, options: LocalOptions): Promise<Local> {
+  const { log, signal = new AbortController().signal } = options
+  const others = !isUnused(dir)
+  const use = tryLock(join(dir, 'users.lock'), 'shared')
+  if (!use) throw new Error(`${join(dir, 'users.lock')} is locked by another program.`)
+  const leave = () => {
     use.release()
-    await stopUnused(dir)
-  } finally {
-    gate.release()
+    return stopUnused(dir)
+  }
+  try {
+    const databaseUrl = options.postgres ? await startPostgres(dir, others, { log, signal }) : undefined
+    const redis = options.redis ? await startOptionalRedis(dir, { log, signal }) : {}
+    await giveToOwner(dir, ...ourFiles.map((name) => join(dir, name)))
+    let stopped: Promise<void> | undefined
+    // Gated, so that no process joins a server that is about to end.
+    return { databaseUrl, ...redis, stop: () => (stopped ??= gated(dir, stopGateTimeoutMs, leave)) }
+  } catch (error) {
+    await leave().catch(() => {})
+    throw error
   }
 }
+
+const startOptionalRedis = (dir: string, starting: Starting) =>
+  startRedis(dir, starting).then(
+    (redisUrl) => ({ redisUrl }),
+    (error: unknown) => {
+      if (error instanceof NoRedisServer) return { withoutRedis: error.message }
+      throw error
+    },
+  )
 
 async function stopUnused(dir: string): Promise<void> {
   if (!isUnused(dir)) return
@@ -92,10 +86,16 @@ function isUnused(dir: string): boolean {
   return alone !== undefined
 }
 
-async function passGate(dir: string, timeoutMs: number, signal?: AbortSignal): Promise<FileLock> {
+async function gated<T>(
+  dir: string,
+  timeoutMs: number,
+  work: () => Promise<T>,
+  signal?: AbortSignal,
+): Promise<T> {
   const gate = await until(() => tryLock(join(dir, 'gate.lock'), 'exclusive'), timeoutMs, { signal })
-  if (gate) return gate
-  throw new Error(`Another process has been starting or stopping the servers in ${dir} for ${timeoutMs} ms.`)
+  const what = `Another process has been starting or stopping the servers in ${dir} for ${timeoutMs} ms.`
+  if (!gate) throw new Error(what)
+  return work().finally(() => gate.release())
 }
 
 async function writable(dataDir: string): Promise<string> {

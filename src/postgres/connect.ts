@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { isIP, Socket } from 'node:net'
-import { connect as connectTls, type ConnectionOptions } from 'node:tls'
+import { connect as connectTls } from 'node:tls'
 import { urlsIn } from '../hosts.ts'
 import { unreached } from './errors.ts'
 import type { Silence } from './silence.ts'
@@ -28,17 +28,11 @@ export const connectMs = 3_000
 const sslRequest = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
 const accepted = 0x53 // "S"
 
-interface Connecting {
-  writer?: Writer
-  tls: TlsMode
-  isPooled: boolean
-}
-
 /**
  * Opens connections for postgres.js. It does not survive a failure to make a socket, and its own TLS would bypass the
  * workarounds. So it always gets a socket, which speaks to Postgres or ends with an error.
  */
-export function connecting(silence: Silence, { writer, tls, isPooled }: Connecting) {
+export function connecting(silence: Silence, tls: TlsMode, isPooled: boolean, writer?: Writer) {
   const open = new Set<Socket>()
   const reach = (target: Target) => (tls === 'disable' || target.path ? plain(target) : secured(target, tls))
   const reachWriter = (writes: Writer) =>
@@ -86,7 +80,9 @@ async function secured(target: Target, mode: TlsMode): Promise<Socket> {
     const [answer] = await event('data')
     if (answer !== accepted && mode === 'prefer') return opened[0]!
     if (answer !== accepted) throw new Error('the server has none')
-    opened.push(connectTls({ socket: opened[0]!, ...settings(target, mode) }))
+    const [name = ''] = target.host
+    const servername = isIP(name) ? undefined : name
+    opened.push(connectTls({ socket: opened[0]!, servername, rejectUnauthorized: mode === 'verify-full' }))
     await event('secureConnect')
     return opened[1]!
   } catch (error) {
@@ -102,11 +98,6 @@ function ended(error: unknown): Socket {
   const socket = Object.assign(new Socket(), { write: () => true })
   setImmediate(() => socket.destroy(error as Error))
   return socket
-}
-
-function settings({ host }: Target, mode: TlsMode): ConnectionOptions {
-  const [name = ''] = host
-  return { servername: isIP(name) ? undefined : name, rejectUnauthorized: mode === 'verify-full' }
 }
 
 export function tlsModeOf(databaseUrl: string): TlsMode {

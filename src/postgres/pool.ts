@@ -24,7 +24,7 @@ const graceMs = 700
 export function openPool(pool: Pool): postgres.Sql {
   const { url, writer, silence, pooler, statementMs, repeats = false, counts = noQueries() } = pool
   const isPooled = pooler !== 'off'
-  const sockets = connecting(silence, { writer, tls: tlsModeOf(url), isPooled })
+  const sockets = connecting(silence, tlsModeOf(url), isPooled, writer)
   const sql = postgres(url, {
     max: pool.connections,
     connect_timeout: connectMs / 1_000,
