@@ -54,7 +54,7 @@ export function openServices(config: Config, log: Log, domain: Domain, tracing?:
   const identity = openIdentity(config, database, counts)
   const limits = openLimits(redis, config, log)
   const expensive = new Expensive(config.expensiveRequestsPerAccount, scheduler)
-  const spend = openSpend({ database, expensive, ...limits })
+  const spend = openSpend({ database, expensive, budget: limits.budgets?.reads })
   let draining = false
   return {
     ...writing,

@@ -1,7 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { Input } from '../../src/schema/input.ts'
+import { checked, Input } from '../../src/schema/input.ts'
 import { Limit, readLimit } from '../../src/reads/pages.ts'
-import { checked } from '../../src/schema/checked.ts'
 import { isCount } from '../../src/schema/text.ts'
 import { badRequest } from '../../src/wire/refusals.ts'
 import { model } from '../modules.ts'

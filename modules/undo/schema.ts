@@ -1,6 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { checked } from '../../src/schema/checked.ts'
-import { IdOf, Input } from '../../src/schema/input.ts'
+import { checked, IdOf, Input } from '../../src/schema/input.ts'
 import { mostUndone } from '../../src/log/overtaken.ts'
 import { DryRun } from '../../src/batch/dry-run.ts'
 

@@ -10,7 +10,8 @@ export type Spend = ReturnType<typeof openSpend>
 interface Means {
   database: Database
   expensive: Expensive
-  useMore(caller: Caller, kind: 'reads', count: number): Promise<void>
+  /** The caller's budget of reads; undefined when there is no limit. */
+  budget?: { takeMore(caller: Caller, count: number): Promise<void> }
 }
 
 /**
@@ -20,11 +21,11 @@ interface Means {
  * @throws Refusal 429 when the budget is used up or too many expensive reads of the account are in progress, 503
  */
 export const openSpend =
-  ({ database, expensive, useMore }: Means) =>
+  ({ database, expensive, budget }: Means) =>
   async <T>(caller: Caller, cost: number, work: (sql: Sql) => PromiseLike<T>): Promise<T> => {
     const isExpensive = cost >= expensiveReads
     const paid = async () => {
-      if (cost > 1) await useMore(caller, 'reads', Math.floor(cost) - 1)
+      if (cost > 1) await budget?.takeMore(caller, Math.floor(cost) - 1)
       return work(isExpensive ? database.expensive : database.reads)
     }
     return isExpensive ? expensive.run(caller.userId, paid) : paid()

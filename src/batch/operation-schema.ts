@@ -1,8 +1,7 @@
 import { Kind, type TObject, type TSchema, Type } from '@sinclair/typebox'
 import type { Command } from '../commands/command.ts'
-import { Body, Input, isIdSchema, isOwnIdSchema } from '../schema/input.ts'
+import { Body, checked, Input, isIdSchema, isOwnIdSchema } from '../schema/input.ts'
 import type { View } from '../model/view.ts'
-import { checked } from '../schema/checked.ts'
 import { named } from '../schema/named.ts'
 import { Name } from '../schema/text.ts'
 

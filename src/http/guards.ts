@@ -3,7 +3,7 @@ import { type Scheduler, type Turn, writesIn } from '../admission/scheduler.ts'
 import type { Config } from '../config.ts'
 import type { Authenticate } from '../identity/sessions.ts'
 import { canonicalId } from '../ids.ts'
-import { requireShort, requireSingle } from '../wire/request-url.ts'
+import { givenTwice, tooLong, unknownParameter, urlCharacters } from '../wire/refusals.ts'
 import { bodyReading, openBodyBytes, requireSmall } from './json-body.ts'
 import { addressOf } from './limits/address.ts'
 import { type Share, tell } from './limits/budget.ts'
@@ -28,6 +28,29 @@ export const openGuards = (means: Means) => ({
 })
 
 const kindOf = ({ method }: Request): Kind => (method === 'GET' || method === 'HEAD' ? 'reads' : 'writes')
+
+/** @throws Refusal 414 */
+function requireShort({ url }: Request): void {
+  if (url.length > urlCharacters) throw tooLong()
+}
+
+/** @throws Refusal 400 naming a parameter that is given twice */
+function requireSingle({ url }: Request): void {
+  const start = url.indexOf('?')
+  if (start < 0 || !url.includes('&', start)) return
+  const seen = new Set<string>()
+  for (const name of new URLSearchParams(url.slice(start)).keys()) {
+    if (seen.has(name)) throw givenTwice(name)
+    seen.add(name)
+  }
+}
+
+/** A hook, for routes without parameters: Elysia awaits one that returns a call. @throws Refusal 400 naming the first */
+export function requireNone({ request: { url } }: { request: Request }): void {
+  const start = url.indexOf('?')
+  if (start >= 0)
+    for (const name of new URLSearchParams(url.slice(start)).keys()) throw unknownParameter(name)
+}
 
 /** A request as its route is to see it. @throws Refusal 400 */
 function tidy(request: Request, params: Record<string, string | undefined>): void {
@@ -67,7 +90,7 @@ const callerGuard = (
       requireShort(request)
       const found = authenticate.caller(request)
       const caller = found instanceof Promise ? await found : found
-      const taken = limits.use(caller, kindOf(request))
+      const taken = limits.budgets?.[kindOf(request)].take(caller) ?? null
       const share = taken instanceof Promise ? await taken : taken
       tidy(request, params)
       const turn = scheduler.enter(caller.userId, writesIn(request))
@@ -91,7 +114,7 @@ const claimsGuard = ({ authenticate, limits, scheduler, config }: Means) =>
       if (!isKeyed) await authenticate.require(claims)
       // Revoked tokens draw on a separate rate limit.
       const holder = isHeld ? claims.userId : claims.tokenId
-      const share = await limits.useOwn(holder, kindOf(request))
+      const share = (await limits.budgets?.[kindOf(request)].takeOwn(holder)) ?? null
       tidy(request, params)
       const turn = await scheduler.enter(holder, writesIn(request))
       const address = addressOf(request, server, config.trustProxy)

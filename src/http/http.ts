@@ -1,20 +1,22 @@
 import type { Expensive } from '../admission/expensive.ts'
 import type { Turn } from '../admission/scheduler.ts'
-import type { AccountCommand, Command } from '../commands/command.ts'
+import type { AccountCommand, Command, Declared } from '../commands/command.ts'
 import type { Query, Reading } from '../commands/query.ts'
-import { readInput } from '../commands/read-input.ts'
+import { inPath, keysOfBody } from '../commands/read-input.ts'
 import { type Caller, holderOf, requireScope } from '../identity/rights.ts'
 import { commandHooks } from '../openapi/command-hooks.ts'
 import { queryHooks } from '../openapi/query-hooks.ts'
+import { canonicalId } from '../ids.ts'
+import { isIdSchema, mapIds } from '../schema/input.ts'
 import { send } from '../wire/answers.ts'
-import type { Guards } from './guards.ts'
+import { type Guards, requireNone } from './guards.ts'
 import { readGuard } from './idempotency.ts'
 import type { Observed } from './observed.ts'
 import { type Around, type Asked, type SecretMeans, writeAccount, writeSecretly } from './secret-writes.ts'
 
 interface Means extends SecretMeans {
   expensive: Expensive
-  observed: Observed
+  observed: Pick<Observed, 'traceparentOf'>
 }
 
 export type Http = ReturnType<typeof openHttp>
@@ -33,11 +35,11 @@ export const openHttp = (guards: Guards, means: Means) => ({
     const inputOf = readInput(path, command)
     const runOpenly = openRunOpenly(means, command)
     const handle = handlerOf<AskedByCaller>((asked) => {
-      const input = inputOf(asked.params, asked.body, asked.query)
+      const input = inputOf(asked)
       if (command.isSecret) return writeSecretly(means, command, asked, input, around)
       return runOpenly(asked, input)
     })
-    return [path, handle, commandHooks(path, command, summary)] as const
+    return routeOf(path, handle, commandHooks(path, command, summary))
   },
 
   /** A command that a statement executes. */
@@ -47,10 +49,8 @@ export const openHttp = (guards: Guards, means: Means) => ({
     summary: string,
   ) {
     const inputOf = readInput(path, command)
-    const handle = handlerOf<Needed & Asked>((asked) =>
-      writeAccount(means, command, asked, inputOf(asked.params, asked.body)),
-    )
-    return [path, handle, commandHooks(path, command, summary)] as const
+    const handle = handlerOf<Needed & Asked>((asked) => writeAccount(means, command, asked, inputOf(asked)))
+    return routeOf(path, handle, commandHooks(path, command, summary))
   },
 
   ask: askQuery,
@@ -62,7 +62,28 @@ function askQuery(path: string, query: Query, summary: string) {
     requireScope(asked.caller, scope)
     return read(asked)
   })
-  return [path, handle, queryHooks(query, summary)] as const
+  return routeOf(path, handle, queryHooks(query, summary))
+}
+
+/** A parameter that the query of a route does not name is rejected. */
+const routeOf = <Handle, Hooks extends { query?: object }>(path: string, handle: Handle, hooks: Hooks) =>
+  [path, handle, { ...hooks, ...(!hooks.query && { transform: requireNone }) }] as const
+
+/** Puts path, body and query together as the command's input, without other fields of the body. */
+function readInput<Input extends object, Row>(path: string, command: Declared<Input, Row>) {
+  const given = inPath(path, command)
+  const inQuery = command.inQuery ?? []
+  const keys = keysOfBody(command, given)
+  const ids = keys.filter((key) => isIdSchema(command.input.properties[key]!))
+  return ({ params, body, query = {} }: Asked): Input => {
+    const input: Record<string, unknown> = {}
+    const fields = (body ?? {}) as Record<string, unknown>
+    for (const key of keys) if (fields[key] !== undefined) input[key] = fields[key]
+    for (const key of ids) if (input[key]) input[key] = mapIds(input[key], canonicalId)
+    for (const [name, key] of given) input[key] = params[name]
+    for (const key of inQuery) if (query[key] !== undefined) input[key] = query[key]
+    return (command.reads?.(input as Input) ?? input) as Input
+  }
 }
 
 interface AskedByCaller extends Asked {
@@ -82,14 +103,15 @@ function handlerOf<Needed>(answer: (asked: Needed) => Promise<Response>) {
 }
 
 function openRunOpenly<Input extends object, Row>(means: Means, command: Command<Input, Row>) {
-  const { expensive, limits, run, observed, withIdempotency } = means
+  const { expensive, limits, run, withIdempotency } = means
+  const { traceparentOf } = means.observed
   const { name, invites, madeAt, weight, cost = weight, isExpensive } = command
 
   async function go({ request, caller, body = null }: AskedByCaller, input: Input): Promise<Response> {
     const isKeyed = request.headers.has('idempotency-key')
     const guard = isKeyed ? readGuard(request, holderOf(caller), body) : undefined
     const ifMatch = request.headers.get('if-match') ?? undefined
-    const order = { name, input, caller, ifMatch, guard, traceparent: observed.traceparentOf(request) }
+    const order = { name, input, caller, ifMatch, guard, traceparent: traceparentOf?.(request) }
     const reply = guard ? await withIdempotency(guard, () => run(order)) : await run(order)
     return send(reply, madeAt && ((id) => madeAt(id, input)))
   }
@@ -102,7 +124,7 @@ function openRunOpenly<Input extends object, Row>(means: Means, command: Command
     if (writes === 1 && invitations === 0 && !takesLong) return go(asked, input)
     const pay = async () => {
       if (invitations > 0) await limits.invite(caller.userId, invitations)
-      if (writes > 1) await limits.useMore(caller, 'writes', writes - 1)
+      if (writes > 1) await limits.budgets?.writes.takeMore(caller, writes - 1)
       if (!takesLong) await turn.widen(writes)
       return go(asked, input)
     }

@@ -35,16 +35,14 @@ export class Observed {
   private readonly spans = new WeakMap<Request, Span>()
   private readonly requests: Requests | undefined
   private readonly isTimed: boolean
+  /** The traceparent for work that a request causes elsewhere; undefined without tracing. */
+  readonly traceparentOf: ((request: Request) => string | undefined) | undefined
 
   constructor(private readonly by: Means) {
     const { config, counts, tracing } = by
     this.requests = config.metricsPort > 0 ? counts.requests : undefined
+    this.traceparentOf = tracing && ((request) => this.spans.get(request)?.traceparent)
     this.isTimed = config.logRequests || this.requests !== undefined || tracing !== undefined
-  }
-
-  /** The traceparent for work that a request causes elsewhere. */
-  traceparentOf(request: Request): string | undefined {
-    return this.by.tracing && this.spans.get(request)?.traceparent
   }
 
   /** Called for every response, also where no route was found. */

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import type { Config } from '../config.ts'
-import { hasLength } from '../schema/length.ts'
+import { hasLength } from '../schema/text.ts'
 import { badRequest } from '../wire/refusals.ts'
 
 /** NIST SP 800-63B rejects common passwords; so many take about 1 MB of memory. */

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { checked } from '../schema/checked.ts'
+import { checked } from '../schema/input.ts'
 import { isCount, parseInstant } from '../schema/text.ts'
 import { badRequest } from '../wire/refusals.ts'
 import { parsedPath } from '../wire/answers.ts'

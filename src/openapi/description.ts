@@ -3,7 +3,7 @@ import type { Config } from '../config.ts'
 import type { Entity } from '../model/entities.ts'
 import { definitionOf, model, titleOf } from '../model/model.ts'
 import { pageBytes } from '../reads/pages.ts'
-import { urlCharacters } from '../wire/request-url.ts'
+import { urlCharacters } from '../wire/refusals.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 
 /** The groups of operations: new entities come after tasks and their children. */

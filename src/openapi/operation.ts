@@ -3,7 +3,6 @@ import { Value } from '@sinclair/typebox/value'
 import { type Scope, scopeNeeded, signInNeeded } from '../identity/rights.ts'
 import { invalid } from '../schema/validation.ts'
 import type { ErrorStatus, Refusal } from '../wire/refusals.ts'
-import { requireNone } from '../wire/request-url.ts'
 import { generalAnswer, refusalAnswers } from './refusals.ts'
 
 interface Operation {
@@ -26,8 +25,8 @@ interface Operation {
 }
 
 /**
- * What Elysia and the document know of a route. A parameter that its query does not name is rejected. Responses are not
- * checked at run time: views are typed, and tests compare responses with these schemas.
+ * What Elysia and the document know of a route. Responses are not checked at run time: views are typed, and tests compare
+ * responses with these schemas.
  */
 export function operation({ id, tag, summary, body, query, open, scope, ...own }: Operation) {
   const token = scope ? `An API token needs the scope ${scope}.` : 'Takes a sign-in token.'
@@ -41,7 +40,6 @@ export function operation({ id, tag, summary, body, query, open, scope, ...own }
     ...(body && { jsonBody: kindOf(body), body }),
     ...(!body && { parse: 'none' as const }),
     ...(query && { query }),
-    ...(!query && { transform: requireNone }),
     detail: {
       operationId: id,
       tags: [tag],

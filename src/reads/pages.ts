@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import type { Sql, SqlPart } from '../postgres/database.ts'
-import { checked } from '../schema/checked.ts'
+import { checked } from '../schema/input.ts'
 import { badRequest } from '../wire/refusals.ts'
 import { isId, nilId } from '../ids.ts'
 import { type CachedBody, parsedPath } from '../wire/answers.ts'

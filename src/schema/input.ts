@@ -1,6 +1,18 @@
-import { type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
+import { Kind, type TObject, type TProperties, type TSchema, Type, TypeRegistry } from '@sinclair/typebox'
 import { sampleId } from './answer.ts'
-import { checked, checkOf } from './checked.ts'
+
+const own = Symbol('check')
+
+TypeRegistry.Set<{ [own]: (value: unknown, schema: object) => boolean }>('Checked', (schema, value) =>
+  schema[own](value, schema),
+)
+
+/** A schema with a check of its own, which gets the schema to compare with. The document shows the schema. */
+export const checked = <T>(check: (value: unknown, schema: never) => boolean, schema: object) =>
+  Type.Unsafe<T>({ [Kind]: 'Checked', [own]: check, ...schema })
+
+/** The check of such a schema. */
+const checkOf = (schema: TSchema): unknown => (own in schema ? schema[own as never] : undefined)
 
 /** A command's input, or a query: unknown fields are rejected, because a misspelt one must not be lost. */
 export const Input = <T extends TProperties>(properties: T) =>

@@ -1,11 +1,26 @@
 import { type TSchema, Type } from '@sinclair/typebox'
-import { checked } from './checked.ts'
-import { type Bounds, hasLength } from './length.ts'
+import { checked } from './input.ts'
 import { named } from './named.ts'
 
 /** Whether a value is a whole number as a URL or a header writes it: a seq, a version or a count. */
 export const isCount = (value: unknown): value is string =>
   typeof value === 'string' && /^\d{1,15}$/.test(value)
+
+/** How many characters a text may have. */
+interface Bounds {
+  minLength?: number
+  maxLength: number
+}
+
+/** Counts as JSON Schema does, by code points: of one or two units of UTF-16, so mostly there is nothing to count. */
+export function hasLength(text: string, { minLength = 0, maxLength }: Bounds): boolean {
+  const units = text.length
+  if (units >= 2 * minLength && units <= maxLength) return true
+  if (units < minLength || units > 2 * maxLength) return false
+  let characters = 0
+  for (const _ of text) characters += 1
+  return characters >= minLength && characters <= maxLength
+}
 
 /** Blanks, control and format characters, characters that are drawn as nothing, and a Braille cell without a dot. */
 const unseen = '\\p{Z}\\p{Cc}\\p{Cf}\\p{Default_Ignorable_Code_Point}\\u2800'

@@ -61,6 +61,10 @@ export const outcomeUnknown = () => unavailable('Nobody knows yet whether the wr
 export const tooLate = () => unavailable('The write could not be finished in time')
 export const databaseAway = () => unavailable('The database cannot be reached')
 
+/** More than any path and query here needs. Headers are the server's to bound: it answers 431 from 16 KiB on. */
+export const urlCharacters = 8_192
+export const tooLong = () => new Refusal(414, `The URL must have at most ${urlCharacters} characters`)
+
 /** The one error shape of the API. */
 export function errorResponse({ status, message, headers }: Refusal, requestId: string): Response {
   const body = { statusCode: status, message, error: reasons[status] }

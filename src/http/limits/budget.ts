@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { type Caller, holderOf } from '../../identity/rights.ts'
 import type { Counter, Policy } from './counter.ts'
 import { Refusal } from '../../wire/refusals.ts'
 
@@ -98,6 +99,38 @@ export class Budget {
     } finally {
       share.asking = null
     }
+  }
+}
+
+/** The budgets of a caller: its own, and that of all API tokens of its account. */
+export class CallerBudget {
+  constructor(
+    private readonly own: Budget,
+    private readonly ofAccount: Budget,
+  ) {}
+
+  /** Takes one, and returns the share whose rest the caller is told. @throws Refusal 429 */
+  take(caller: Caller): Share | Promise<Share> {
+    const share = this.own.take(holderOf(caller))
+    return caller.token ? this.takeOfBoth(caller.userId, share) : share
+  }
+
+  /** Takes one from the budget of a token alone. @throws Refusal 429 */
+  takeOwn(holder: string): Share | Promise<Share> {
+    return this.own.take(holder)
+  }
+
+  /** Takes more for a request that costs as much as many. @throws Refusal 429 */
+  async takeMore(caller: Caller, count: number): Promise<void> {
+    await this.own.takeMore(holderOf(caller), count)
+    if (caller.token) await this.ofAccount.takeMore(caller.userId, count)
+  }
+
+  /** A token that has used up its own budget takes nothing from that of its account. */
+  private async takeOfBoth(accountId: string, own: Share | Promise<Share>): Promise<Share> {
+    const share = await own
+    await this.ofAccount.take(accountId)
+    return share
   }
 }
 
