@@ -26,7 +26,7 @@ import { Input } from '../../src/schema/input.ts'
 import type { Services } from '../../src/services.ts'
 import { digested, pathOf } from '../../src/wire/answers.ts'
 import { notFound } from '../../src/wire/refusals.ts'
-import { asOfTask, isOfPast, momentOf, taskThen, withoutAsOf } from '../tasks/past.ts'
+import { asOfTask, momentOf, taskThen, withoutAsOf } from '../tasks/past.ts'
 
 /**
  * The list of an entity's rows below a task or project, oldest first: as they are, or as they were.
@@ -51,7 +51,8 @@ export function childList<E extends Entity>(
     async read(reading) {
       const { caller, params, query } = reading
       const page = idPage(query, 50, 200)
-      if (!isOfPast(query)) return listNow(reading, page, await requireSeen(see, caller, params.id, noun))
+      if (query.asOf === undefined && query.projectId === undefined)
+        return listNow(reading, page, await requireSeen(see, caller, params.id, noun))
       const found = await listThen(services, entity, reading, page)
       if (!found) throw notFound(noun)
       return found

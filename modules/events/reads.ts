@@ -1,8 +1,7 @@
 import type { Query, Reading } from '../../src/commands/query.ts'
 import { gone, requireKept } from '../../src/reads/kept.ts'
-import { nextLink, textOf } from '../../src/reads/pages.ts'
-import { requireSeen } from '../../src/reads/lookups.ts'
-import type { Seen } from '../../src/reads/role-lookup.ts'
+import { nextLink, textsOf } from '../../src/reads/pages.ts'
+import { requireSeen, type Seen } from '../../src/reads/lookups.ts'
 import { etagAt } from '../../src/reads/versions.ts'
 import type { Services } from '../../src/services.ts'
 import { type CachedBody, pathOf, versionHeader } from '../../src/wire/answers.ts'
@@ -71,7 +70,11 @@ const openPageOf =
     const place = { projectId, version, after, limit, types }
     const cost = types ? costOfLooking(version - after) : 1
     const { events, upTo } = await spend(caller, cost, (sql) => eventsAt(sql, oldestKept, place))
-    const { body, count } = textOf(events, eventView.of)
-    const end = count < events.length ? events[count - 1]!.seq : upTo
-    return { etag, body, link: end < version ? nextLink(request.url, 'after', String(end)) : null }
+    const texts = textsOf(events, eventView.of)
+    const end = texts.length < events.length ? events[texts.length - 1]!.seq : upTo
+    return {
+      etag,
+      body: `[${texts.join()}]`,
+      link: end < version ? nextLink(request.url, 'after', String(end)) : null,
+    }
   }

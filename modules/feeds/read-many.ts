@@ -4,7 +4,7 @@ import type { Caller } from '../../src/identity/rights.ts'
 import { isId } from '../../src/ids.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { gone, requireKept } from '../../src/reads/kept.ts'
-import { firstOf, pageBytes } from '../../src/reads/pages.ts'
+import { pageBytes, textsOf } from '../../src/reads/pages.ts'
 import { sampleId } from '../../src/schema/answer.ts'
 import type { Services } from '../../src/services.ts'
 import { page } from '../../src/wire/answers.ts'
@@ -121,7 +121,7 @@ export function sharesOf(waiting: number[], limit: number): number[] {
 
 /** As many events as a page holds, by project in the order asked, and where to go on. */
 function bodyOf(places: Standing['places'], events: ReadEvent[], gone: string[]): string {
-  const texts = firstOf(events, (event) => ({ projectId: event.projectId, ...shownEvent(event) }))
+  const texts = textsOf(events, (event) => ({ projectId: event.projectId, ...shownEvent(event) }))
   const byProject = Map.groupBy(texts.keys(), (n) => events[n]!.projectId)
   const shown = places.flatMap(({ projectId }) => byProject.get(projectId) ?? [])
   const lastOf = (projectId: string) => events[byProject.get(projectId)?.at(-1) ?? -1]?.seq

@@ -4,10 +4,9 @@ import { canonicalId, isId } from '../../src/ids.ts'
 import type { Entity } from '../../src/model/entities.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import type { OldestKept } from '../../src/reads/kept.ts'
-import { requireSeen } from '../../src/reads/lookups.ts'
+import { requireSeen, type Seen } from '../../src/reads/lookups.ts'
 import { Cursor, type Cut, Limit, pageOf, readCursor, readLimit } from '../../src/reads/pages.ts'
-import type { Seen } from '../../src/reads/role-lookup.ts'
-import { seqAt, seqBefore } from '../../src/reads/seq-at.ts'
+import { seqAt } from '../../src/reads/seq-at.ts'
 import { etagAt } from '../../src/reads/versions.ts'
 import { checked, Input } from '../../src/schema/input.ts'
 import { Instant, isCount, parseInstant } from '../../src/schema/text.ts'
@@ -109,7 +108,7 @@ async function eventsBack(
   const { projectId, version } = seen
   const [upTo, after] = await Promise.all([
     to === null ? version : seqAt(sql, seen, to),
-    from === null ? 0 : seqBefore(sql, seen, from),
+    from === null ? 0 : seqAt(sql, seen, from, '<'),
   ])
   const last = Math.min(version, upTo, (before ?? Infinity) - 1)
   const lowest = Math.max(after + 1, last - lookedAt + 1)

@@ -13,10 +13,9 @@ import { priorities, statuses } from './schema.ts'
 export const lookedAt = 2_000
 
 /**
- * A page of tasks. Each project, and within it each status and priority asked for, gives at most a page from an index
- * in the list's own order, so a page costs the same however deep it lies.
- * Whether the caller may see it is asked in the same moment: undefined when the one project named is out of sight.
- * Of a past `moment` of that project, what is otherwise by now is one branch more.
+ * A page of tasks; undefined when the caller may not see the one project named. Each project, and within it each status and
+ * priority, adds at most a page from an index in the list's own order, so a page costs the same however deep it lies. At a
+ * past `moment` of that project, the rows that have changed since are one branch more.
  */
 export async function listTasks(
   sql: Sql,
@@ -25,10 +24,11 @@ export async function listTasks(
 ): Promise<Cut<TaskRow> | undefined> {
   // Outside the branches, the key is a column: only so Postgres sees that they come in order.
   const { by } = orderOf(sql, filter, sql`t.due`)
-  const from = { ...filter, sources: sourcesOf(sql, 'task', moment) }
-  const page = (rows: number) => (isSieved(filter) ? sieved : merged)(sql, from, by, rows)
+  const sources = sourcesOf(sql, 'task', moment)
+  const isBySieve = isSieved(filter)
+  const page = (rows: number) => (isBySieve ? sieved : merged)(sql, filter, sources, by, rows)
   const most = filter.limit + 1
-  const ends = isSieved(filter) ? sql`, t.ends, t.fits` : sql``
+  const ends = isBySieve ? sql`, t.ends, t.fits` : sql``
   const shown = sql`${shownColumns(sql, 'task', 't', moment)} ${ends}`
   const read = <R extends object>(rows: SqlPart) =>
     most <= fewRows && !moment && !filter.among
@@ -46,16 +46,13 @@ export async function listTasks(
     return cutAtEnd(rows, filter.limit)
   }
   // A project in sight gives a row in any case, of nulls when it has no such task.
-  const rows = await read<Row | { id: null }>(sql`
+  const rows = await read<Row>(sql`
     select ${shown} from ${visible(sql, filter)} left join lateral (${page(most)}) t on true order by ${by} limit ${most}`)
   if (rows.length === 0) return undefined
-  return cutAtEnd(
-    rows.filter((row) => row.id !== null),
-    filter.limit,
-  )
+  return cutAtEnd(rows[0]!.id === null ? [] : rows, filter.limit)
 }
 
-/** `ends` marks the last row looked at: what comes after it is not known yet, and whether it `fits` itself is said. */
+/** `ends` marks the last row that was read through; `fits`, rows of the due dates asked for. */
 type Row = TaskRow & { ends?: boolean; fits?: boolean }
 
 function cutAtEnd(rows: Row[], limit: number): Cut<TaskRow> {
@@ -65,14 +62,16 @@ function cutAtEnd(rows: Row[], limit: number): Cut<TaskRow> {
   return { last: rows[end], ...cut(known, limit) }
 }
 
-/** The filter of a list, and the rows to select from. */
-type From = TaskFilter & { sources: SqlPart[] }
-
 /** The first rows of project `v`, merged row by row: of all branches together, little more is read than these. */
-function merged(sql: Sql, filter: From, by: SqlPart, rows: number): SqlPart {
+function merged(
+  sql: Sql,
+  filter: TaskFilter,
+  [standing, changed]: SqlPart[],
+  by: SqlPart,
+  rows: number,
+): SqlPart {
   const order = orderOf(sql, filter, dueKey(sql))
   const due = filter.sort.endsWith('dueDate') ? sql`, ${dueKey(sql)} as due` : sql``
-  const [standing, changed] = filter.sources
   const branch = ([status, priority]: Branch, from = standing!) => sql`
     (select t.* ${due} from ${from} t where t.project_id = v.id
       ${status ? sql`and t.status = ${status}` : sql``} ${priority ? sql`and t.priority = ${priority}` : sql``}
@@ -86,13 +85,13 @@ function merged(sql: Sql, filter: From, by: SqlPart, rows: number): SqlPart {
     order by ${by} limit ${rows}`
 }
 
-/** Sorted by creation, tasks of some due dates cannot be found but by looking through all: so many for one page. */
+/** No index has tasks of some due dates in the order of creation: these are read through. */
 const isSieved = ({ sort, dueBefore, dueAfter }: TaskFilter) =>
   sort.endsWith('createdAt') && (dueBefore ?? dueAfter) !== undefined
 
-const sieved = (sql: Sql, filter: From, by: SqlPart, rows: number): SqlPart => sql`
+const sieved = (sql: Sql, filter: TaskFilter, sources: SqlPart[], by: SqlPart, rows: number): SqlPart => sql`
   select t.* from (select t.*, ${isDue(sql, filter)} as fits, row_number() over () = ${lookedAt} as ends
-    from (${merged(sql, filter, by, lookedAt)}) t) t
+    from (${merged(sql, filter, sources, by, lookedAt)}) t) t
   where t.fits or t.ends order by ${by} limit ${rows}`
 
 const visible = (sql: Sql, { projectId, caller, among }: TaskFilter) =>
@@ -104,13 +103,12 @@ const visible = (sql: Sql, { projectId, caller, among }: TaskFilter) =>
 
 const only = (sql: Sql, among?: string[] | null) => (among ? sql`and p.id = any(${among}::uuid[])` : sql``)
 
-/** The list that needs no other order and no other rows than the project's own. */
 const isPlain = ({ status, priority, assigneeId, sort }: TaskFilter) =>
   !status && !priority && !assigneeId && sort.endsWith('createdAt')
 
 type Branch = [status?: string, priority?: string]
 
-/** But for the plain list, an index gives the list's order only within one status and one priority. */
+/** Except for the plain list, an index has the list's order only within one status and one priority. */
 function branchesOf(filter: TaskFilter): Branch[] {
   if (isPlain(filter)) return [[]]
   const { status, priority } = filter
@@ -118,22 +116,21 @@ function branchesOf(filter: TaskFilter): Branch[] {
   return all.flatMap((s) => (priority ? [priority] : priorities).map((p): Branch => [s, p]))
 }
 
-/** From any side on is from an end of time on: each further way to ask would be a plan more to keep. */
+/** A missing bound is an end of time: each further text would be another plan on each connection. */
 const isDue = (sql: Sql, { dueBefore, dueAfter }: TaskFilter) =>
   dueBefore || dueAfter
     ? sql`(${dueKey(sql)} > ${dueAfter ?? '-infinity'}::text::timestamptz
         and ${dueKey(sql)} < ${dueBefore ?? 'infinity'}::text::timestamptz)`
     : sql`true`
 
-/** In the words of its index. */
+/** As its index says it. */
 const dueKey = (sql: Sql) => sql`coalesce(t.due_date, 'infinity')`
 
 function orderOf(sql: Sql, filter: TaskFilter, key: SqlPart) {
   const { sort, after, assigneeId } = filter
   const descends = sort.startsWith('-')
-  const than = descends ? sql`<` : sql`>`
-  const direction = descends ? sql`desc` : sql`asc`
-  // Orders nothing any more, and names the index: see there.
+  const [than, direction] = descends ? [sql`<`, sql`desc`] : [sql`>`, sql`asc`]
+  // Only steers the planner to this index.
   const index = isPlain(filter)
     ? sql`t.number ${direction}`
     : sql`t.created_at ${direction} ${assigneeId ? sql`, t.number ${direction}` : sql``}`

@@ -29,12 +29,6 @@ export const asOfTask = () => ({
 })
 export const withoutAsOf = () => badRequest('projectId goes with asOf: it says whose version that is')
 
-/** Whether a read is to be answered as of a moment. @throws Refusal 400 */
-export function isOfPast({ asOf, projectId }: Reading['query']): boolean {
-  if (asOf === undefined && projectId !== undefined) throw withoutAsOf()
-  return asOf !== undefined
-}
-
 /** Answers a task as it was. @throws Refusal 400, 404, 410 or 429 */
 export async function showThen(services: Services, reading: Reading): Promise<Response> {
   const { request, caller, params } = reading
@@ -57,7 +51,8 @@ export async function momentOf(
   given = query.projectId && canonicalId(query.projectId),
 ): Promise<Moment | undefined> {
   const { id = '' } = params
-  const asOf = query.asOf!
+  const { asOf } = query
+  if (asOf === undefined) throw withoutAsOf()
   if (!isId(id)) return undefined
   const at = readAsOf(asOf)
   const cost = typeof at === 'string' ? costOfPlace : 1

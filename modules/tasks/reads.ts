@@ -1,26 +1,25 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
-import { notFound } from '../../src/wire/refusals.ts'
-import { requireSeen } from '../../src/reads/lookups.ts'
-import { pageOf } from '../../src/reads/pages.ts'
-import { etagAt } from '../../src/reads/versions.ts'
-import { digested, etagOf, page, pathOf } from '../../src/wire/answers.ts'
-import { pinned } from '../../src/log/as-of.ts'
-import { Input } from '../../src/schema/input.ts'
 import type { Query } from '../../src/commands/query.ts'
+import { type Caller, reaches } from '../../src/identity/rights.ts'
+import { pinned } from '../../src/log/as-of.ts'
+import { shownColumns, shownEventId } from '../../src/log/rows-at.ts'
+import { batched } from '../../src/postgres/batch.ts'
+import type { Sql } from '../../src/postgres/database.ts'
+import { byOrdinal } from '../../src/postgres/in-order.ts'
+import { type LookUp, openLookUp, requireSeen } from '../../src/reads/lookups.ts'
+import { pageOf } from '../../src/reads/pages.ts'
+import { etagAt, type Versioned, type Versions } from '../../src/reads/versions.ts'
+import { type Pair, pairsOf, visibleProject } from '../../src/reads/visible.ts'
+import { Input } from '../../src/schema/input.ts'
 import type { Services } from '../../src/services.ts'
-import { listTasks, lookedAt } from './list.ts'
+import { digested, etagOf, page, pathOf } from '../../src/wire/answers.ts'
+import { notFound } from '../../src/wire/refusals.ts'
 import { badAssignee, ListTasksQuery, ofOneProject, readTaskFilter } from './list-query.ts'
-import { openTasks, type SeeTask } from './queries.ts'
-import { asOfTask, isOfPast, showThen, withoutAsOf } from './past.ts'
+import { listTasks, lookedAt } from './list.ts'
+import { asOfTask, showThen, withoutAsOf } from './past.ts'
 import { taskView } from './schema.ts'
 
-/** What may be asked of tasks. */
-export const taskReads = (services: Services, seeTask: SeeTask) => ({
-  list: openList(services),
-  get: openGet(services, seeTask),
-})
-
-function openList({ database, findRole, moments, serve }: Services): Query {
+export function taskList({ database, findRole, moments, serve }: Services): Query {
   return {
     about: `Of one project, or across the caller's. Oldest first; filtered by due date in order of that, unless \`sort\` is given. Neither \`dueBefore\` nor \`dueAfter\` itself is inside. Without a due date: last by dueDate, first by -dueDate. Sorted by creation and filtered by due date, a page looks at ${lookedAt} tasks of a project at most: it may show fewer than \`limit\`, and the Link header leads on.`,
     input: ListTasksQuery,
@@ -29,17 +28,15 @@ function openList({ database, findRole, moments, serve }: Services): Query {
     refuses: [badAssignee(), ofOneProject(), ...moments.refuses, notFound('Project')],
     async read({ request, caller, query }) {
       const filter = readTaskFilter(query, caller)
-      const { projectId } = filter
+      const { projectId, sort } = filter
       const seen = projectId === undefined ? undefined : await requireSeen(findRole, caller, projectId)
-      const byDue = filter.sort.endsWith('dueDate')
-      const key = (row: TaskRow) => (byDue ? [row.dueDate, row.id] : [row.id])
+      const key = (row: TaskRow) => (sort.endsWith('dueDate') ? [row.dueDate, row.id] : [row.id])
       if (query.asOf !== undefined) {
         if (!seen) throw ofOneProject()
         const moment = await moments.find(seen, query.asOf)
         const found = moment && (await moments.read(caller, moment, (sql) => listTasks(sql, filter, moment)))
         if (!found) throw notFound('Project')
-        const { version } = moment
-        return digested(request, pageOf(pinned(request, moment), found, taskView.of, key), version)
+        return digested(request, pageOf(pinned(request, moment), found, taskView.of, key), moment.version)
       }
       const build = async (etag = '') => {
         const found = await listTasks(database.reads, filter)
@@ -55,9 +52,24 @@ function openList({ database, findRole, moments, serve }: Services): Query {
   }
 }
 
-function openGet(services: Services, seeTask: SeeTask): Query {
+/** A task before its body is looked for: its project, and the last event of both. */
+interface SeenTask extends Versioned {
+  eventId: string
+}
+
+/** Finds tasks as their callers see them right now. */
+export const openSeenTasks = (sql: Sql, versions: Versions) =>
+  openLookUp<SeenTask>(sql, versions, {
+    joins: sql`join tasks t on t.id = q.id`,
+    projectId: sql`t.project_id`,
+    columns: shownEventId(sql, 'task', 't'),
+    // Without `renaming`: a task shows no names.
+    make: ({ renaming: _, ...seen }, [eventId]) => ({ ...seen, eventId: eventId! }),
+  })
+
+export function getTask(services: Services, seeTask: LookUp<SeenTask>): Query {
   const { database, moments, serve } = services
-  const findTask = openTasks(database.reads)
+  const findTask = openFindTask(database.reads)
   return {
     about: 'Its subtasks and comments are lists of their own.',
     input: Input(asOfTask()),
@@ -65,7 +77,7 @@ function openGet(services: Services, seeTask: SeeTask): Query {
     shows: taskView,
     async read(reading) {
       const { request, caller, params, query } = reading
-      if (isOfPast(query)) return showThen(services, reading)
+      if (query.asOf !== undefined || query.projectId !== undefined) return showThen(services, reading)
       const { id = '' } = params
       const seen = await requireSeen(seeTask, caller, id, 'Task')
       const build = async () => {
@@ -75,5 +87,19 @@ function openGet(services: Services, seeTask: SeeTask): Query {
       }
       return serve(request, id, etagOf(seen), build, seen.version)
     },
+  }
+}
+
+/** Reads tasks, many in one query, which checks again that their callers may see them: a task may just have moved. */
+function openFindTask(sql: Sql) {
+  const find = batched({ keys: 500, slots: 2 }, async (pairs: Pair[]) => {
+    const rows = await sql<(TaskRow & { n: number })[]>`
+      select q.n::int4 as n, ${shownColumns(sql, 'task', 't')} from ${pairsOf(sql, pairs)} join tasks t on t.id = q.id
+      cross join lateral ${visibleProject(sql, sql`t.project_id`, sql`q.user_id`)} p`
+    return byOrdinal(pairs.length, rows)
+  })
+  return async (caller: Caller, id: string) => {
+    const task = await find({ userId: caller.userId, id })
+    return task && reaches(caller, task.projectId) ? task : undefined
   }
 }

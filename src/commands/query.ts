@@ -1,8 +1,7 @@
 import type { TObject, TSchema } from '@sinclair/typebox'
 import type { Turn } from '../admission/scheduler.ts'
 import { type Caller, requireRole, roleNeeded, type Scope } from '../identity/rights.ts'
-import { requireSeen } from '../reads/lookups.ts'
-import type { FindRole, Seen } from '../reads/role-lookup.ts'
+import { type FindRole, requireSeen, type Seen } from '../reads/lookups.ts'
 import { notFound, type Refusal } from '../wire/refusals.ts'
 import type { View } from '../model/view.ts'
 

@@ -3,9 +3,8 @@ import { noHits } from '../metrics/counts.ts'
 import { type CachedBody, gzipCharacters, notModified, page } from '../wire/answers.ts'
 
 /**
- * Answers a read whose ETag was looked up for this very request: 304 when the caller has it, the body kept under
- * that ETag, or one that `build` makes, and which is then kept. What `build` makes may be newer than the ETag
- * asked for, never older, and says its own. `version` is what the one project had that it is about.
+ * Answers a read whose ETag was looked up for this very request: with 304, the cached body of that ETag, or a body that
+ * `build` makes, which may be newer than the ETag, never older, and has its own. `version` is the version of the project.
  */
 export type Serve = (
   request: Request,
@@ -15,7 +14,7 @@ export type Serve = (
   version?: number,
 ) => Promise<Response>
 
-/** Keeps at most `limitBytes` of bodies. None is ever trusted by itself: the ETag asked for decides. */
+/** Caches at most `limitBytes` of bodies. */
 export function openServe(limitBytes: number, counts = noHits()): Serve {
   const bodies = new LRUCache<string, CachedBody>({
     maxSize: Math.max(1, limitBytes),
@@ -36,10 +35,7 @@ export function openServe(limitBytes: number, counts = noHits()): Serve {
   }
 }
 
-/**
- * Text may take two bytes a character, and one more when it is kept compressed too; the rest is the map's own share,
- * measured at about 200 bytes an entry.
- */
+/** Text may take two bytes a character, and one more when it is cached compressed too; an entry takes about 200 bytes. */
 const weigh = ({ body, link }: CachedBody, key: string): number =>
   2 * (key.length + body.length + (link?.length ?? 0)) +
   (body.length < gzipCharacters ? 0 : body.length) +

@@ -3,13 +3,9 @@ import type { Sql } from '../postgres/database.ts'
 import { readRows } from '../postgres/in-order.ts'
 import { Refusal } from '../wire/refusals.ts'
 
-/**
- * The seq of the oldest event that is kept of a project; undefined where none is. Old events go from a project's first
- * on, without a gap, and never its newest.
- */
+/** The seq of a project's oldest event. Old events expire without a gap, and the newest event never. */
 export type OldestKept = (projectId: string) => Promise<number | undefined>
 
-/** Of many projects in one query. */
 export const openOldestKept = (sql: Sql): OldestKept =>
   batched({ keys: 500, slots: 2 }, async (ids: string[]) => {
     const [row] = await sql<{ oldest: string | null }[]>`
@@ -24,8 +20,7 @@ export const gone = (oldest: number, whose = '') =>
   new Refusal(410, `Events${whose && ` of ${whose}`} before ${oldest} are no longer kept`)
 
 /**
- * Refuses who needs every event after the seq `after`, when some of them are gone. Asked after they were read it is the
- * truth of what was read: what is gone never comes back.
+ * Checks that all events after the seq `after` are kept. Call this after reading them: expired events never come back.
  * @throws Refusal 410
  */
 export async function requireKept(

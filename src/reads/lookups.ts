@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { type Caller, reaches } from '../identity/rights.ts'
+import { type Caller, reaches, type Role } from '../identity/rights.ts'
 import { isId } from '../ids.ts'
 import { type Hits, noHits } from '../metrics/counts.ts'
 import type { Distribution } from '../metrics/distribution.ts'
@@ -11,15 +11,30 @@ import { lastRenaming } from './names.ts'
 import { type Pair, pairsOf, visibleProject } from './visible.ts'
 import type { Versioned, Versions } from './versions.ts'
 
-/** Look-ups kept of each kind: about 20 MB. */
+/** Look-ups of each kind: about 20 MB. */
 const cachedLookups = 50_000
 
+/** A project as the caller sees it at the time of this request. Its version gives its lists their ETag. */
+export interface Seen extends Versioned {
+  role: Role
+  renaming: string
+}
+
+export type FindRole = LookUp<Seen>
+
+/** Finds the role of a caller in a project right now. */
+export const openFindRole = (sql: Sql, versions: Versions, counts?: Hits, waits?: Distribution): FindRole => {
+  const make = (seen: Versioned, [role]: string[]) => ({ ...seen, role }) as Seen
+  const kind = { joins: sql``, projectId: sql`q.id`, columns: sql`p.role`, make }
+  return openLookUp(sql, versions, kind, counts, waits)
+}
+
 /** What is looked up by an id, and with it the project that it leads to. */
-export interface Kind<S extends Versioned> {
+interface Kind<S extends Versioned> {
   /** Joins from the id `q.id` to the id of a project. */
   joins: SqlPart
   projectId: SqlPart
-  /** What is read beside the version of the project `p`: text without spaces and commas. */
+  /** Read beside the version of the project `p`: text without spaces and commas. */
   columns: SqlPart
   make(seen: Versioned, fields: string[]): S
 }
@@ -47,18 +62,17 @@ export function openLookUp<S extends Versioned>(
   counts = noHits(),
   waits?: Distribution,
 ): LookUp<S> {
+  // The parts of the text that are always the same are made once.
+  const seen = sql`${lastRenaming(sql)} as renaming,
+    string_agg(concat_ws(' ', q.n, p.id, s.version, s.last_event_id, ${columns}), ',') as seen`
+  const inSight = sql`${joins} cross join lateral ${visibleProject(sql, projectId, sql`q.user_id`)} p
+    join streams s on s.project_id = p.id`
   const look = batched({ keys: 500, slots: 2, waits }, async (pairs: Pair[]) => {
     const [row] = await sql<{ seen: string | null; renaming: string }[]>`
-      select ${lastRenaming(sql)} as renaming,
-        string_agg(concat_ws(' ', q.n, p.id, s.version, s.last_event_id, ${columns}), ',') as seen
-      from ${pairsOf(sql, pairs)} ${joins}
-      cross join lateral ${visibleProject(sql, projectId, sql`q.user_id`)} p
-      join streams s on s.project_id = p.id`
-    return readRows(pairs.length, row?.seen ?? null, ([projectId, version, lastEventId, ...fields]) =>
-      make(
-        { projectId, version: Number(version), lastEventId, renaming: row!.renaming } as Versioned,
-        fields,
-      ),
+      select ${seen} from ${pairsOf(sql, pairs)} ${inSight}`
+    const { renaming } = row!
+    return readRows(pairs.length, row!.seen, ([projectId = '', version, lastEventId = '', ...fields]) =>
+      make({ projectId, version: Number(version), lastEventId, renaming }, fields),
     )
   })
   const find = whileUnchanged(versions, look, counts)
@@ -70,8 +84,8 @@ export function openLookUp<S extends Versioned>(
 }
 
 /**
- * Reuses a result while its project has the same version: every change in a project makes a new one. To read the version
- * costs Postgres a third of looking up again.
+ * Reuses a result while its project has the same version: every change in a project makes a new version. Reading the
+ * version costs Postgres a third of a new look-up.
  */
 function whileUnchanged<S extends Versioned>(
   versions: Versions,

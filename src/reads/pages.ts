@@ -11,16 +11,15 @@ export const pageBytes = 1_048_576
 /** So few rows are never much too long, about 5 MB, and a page of them needs no sum. */
 export const fewRows = 64
 
-/** Rows asked for and the id to go on after. */
 export interface Page {
   limit: number
   cursor: string | null
 }
 
-/** The id that a page goes on after; at the start, what every id comes after. */
+/** The id that a page goes on after; at the start, the lowest id. */
 export const startOf = ({ cursor }: Page): string => cursor ?? nilId
 
-// A whole number written out; `readLimit` reads it. Elysia would fill in a `default`, so the schema calls it otherwise.
+// `readLimit` reads the number. Elysia would fill in a `default`, so the schema has a `fallback`.
 const isText = (value: unknown) => typeof value === 'string'
 
 export const Limit = (fallback: number, most: number) =>
@@ -55,13 +54,13 @@ export interface Cut<R, Last = R> {
   last?: Last
 }
 
-/** Cuts a page of rows of which there may be one more than its limit: that one says there is a next page. */
+/** One row more than the limit means that there is a next page. */
 export const cut = <R>(rows: R[], limit: number): Cut<R> =>
   rows.length > limit ? { shown: rows.slice(0, limit), last: rows[limit - 1] } : { shown: rows }
 
 /**
- * Of `rows`, those before which `long`, the lengths of their texts, have not filled a page yet: what `pageOf` would
- * leave out for certain is not even read. Postgres knows a text's length without decompressing it.
+ * The rows before which `long`, the lengths of the texts, has not filled a page yet: rows that `pageOf` would certainly leave
+ * out are not read. Postgres knows a text's length without decompressing it.
  */
 export const untilFull = (sql: Sql, rows: SqlPart, long: SqlPart, mostBytes = pageBytes) => sql`
   select * from (select r.*, ${hasRoom(sql, long, mostBytes)} as has_room from (${rows}) r) r where has_room`
@@ -70,7 +69,7 @@ export const untilFull = (sql: Sql, rows: SqlPart, long: SqlPart, mostBytes = pa
 export const hasRoom = (sql: Sql, long: SqlPart, mostBytes = pageBytes) => sql`
   coalesce(sum(${long}) over (rows between unbounded preceding and 1 preceding), 0) < ${mostBytes}`
 
-/** A page as it is sent, ended where it is large enough. `keyOf` gives the cursor's key of a row. */
+/** A page as it is sent, ended where it is large enough. `keyOf` returns the cursor's key of a row. */
 export function pageOf<R extends Last, Last>(
   request: Pick<Request, 'url'>,
   { shown, last }: Cut<R, Last>,
@@ -78,24 +77,14 @@ export function pageOf<R extends Last, Last>(
   keyOf: (row: Last) => (string | null)[],
   etag = '',
 ): CachedBody {
-  const { body, count } = textOf(shown, view)
-  const end = count < shown.length ? shown[count - 1] : last
-  return { etag, body, link: end ? nextLink(request.url, 'cursor', writeCursor(keyOf(end))) : null }
+  const texts = textsOf(shown, view)
+  const end = texts.length < shown.length ? shown[texts.length - 1] : last
+  const link = end ? nextLink(request.url, 'cursor', writeCursor(keyOf(end))) : null
+  return { etag, body: `[${texts.join()}]`, link }
 }
-
-/** What a page says, and of how many rows. */
-export function textOf<R>(rows: R[], view: (row: R) => object): { body: string; count: number } {
-  const whole = JSON.stringify(rows.map(view))
-  if (bytesWithin(whole, pageBytes)) return { body: whole, count: rows.length }
-  const texts = firstOf(rows, view)
-  return { body: `[${texts.join()}]`, count: texts.length }
-}
-
-const bytesWithin = (text: string, most: number): boolean =>
-  text.length * 3 <= most || Buffer.byteLength(text) <= most
 
 /** The texts of as many rows as a page holds, at least one. */
-export function firstOf<R>(rows: R[], view: (row: R) => object): string[] {
+export function textsOf<R>(rows: R[], view: (row: R) => object): string[] {
   const texts: string[] = []
   let bytes = 1 // brackets and commas: one more than there are texts
   for (const row of rows) {
@@ -107,10 +96,7 @@ export function firstOf<R>(rows: R[], view: (row: R) => object): string[] {
   return texts
 }
 
-/**
- * Reads `limit`, a whole number from 1 to `most`.
- * @throws Refusal 400
- */
+/** @throws Refusal 400 unless it is a whole number from 1 to `most` */
 export function readLimit(text: string | undefined, fallback: number, most: number): number {
   if (text === undefined) return fallback
   const limit = /^\d{1,6}$/.test(text) ? Number(text) : 0
@@ -118,26 +104,23 @@ export function readLimit(text: string | undefined, fallback: number, most: numb
   throw badLimit(most)
 }
 
-/** An opaque cursor: the key of the last row of a page, in the order of the list. */
+/** A cursor is the key of the last row of a page, in the order of the list. */
 export const writeCursor = (key: (string | null)[]): string =>
   Buffer.from(JSON.stringify(key)).toString('base64url')
 
-/**
- * The key in a cursor, checked part by part.
- * @throws Refusal 400 for a cursor that this list did not give out.
- */
+/** @throws Refusal 400 unless each part of the key fits */
 export function readCursor(cursor: string, parts: ((part: unknown) => boolean)[]): (string | null)[] {
   try {
     const key: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())
     if (Array.isArray(key) && key.length === parts.length && parts.every((fits, i) => fits(key[i])))
       return key
   } catch {
-    // falls through: not one of ours
+    // falls through
   }
   throw badCursor()
 }
 
-/** The Link header that leads to the next page (RFC 8288): the request's own URL with the place set that it begins at. */
+/** The Link header of the next page (RFC 8288): the request's own URL with another place. */
 export function nextLink(requestUrl: string, name: 'cursor' | 'after', place: string): string {
   const url = parsedPath({ url: requestUrl })
   url.searchParams.set(name, place)

@@ -10,15 +10,15 @@ export interface Whom {
   key: string
 }
 
-/** Who somebody is right now, and what tells their name from others they had. */
+/** An account, and the tag that tells its name from its earlier names. */
 export interface Person {
   id: string
   name: string
   email: string
   nameTag: string
-  /** Looked up by an address that nobody has confirmed, where mail can. */
+  /** The email address is not confirmed, although mail could. */
   isUnverified?: boolean
-  /** Of a service account, the project that it is of. */
+  /** The project of a service account. */
   serves?: string | null
 }
 
@@ -26,7 +26,7 @@ export type FindPerson = (whom: Whom) => Promise<Person | undefined>
 
 /**
  * Finds people, many in one query; undefined where there is no such account.
- * @param needsVerified whether an address says who somebody is only when it is verified
+ * @param needsVerified whether only a verified address identifies an account
  */
 export function openFindPerson(sql: Sql, needsVerified = false): FindPerson {
   const isUnverified = needsVerified ? sql`u.email_verified_at is null` : sql`false`

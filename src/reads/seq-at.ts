@@ -1,32 +1,27 @@
-import type { Sql, SqlPart } from '../postgres/database.ts'
-
-/** A project, and how much of its log is to be looked at. */
-interface Log {
-  projectId: string
-  version: number
-}
-
-/** The seq of a project's last event at an instant or before it; one less than its oldest when there is none. */
-export const seqAt = (sql: Sql, log: Log, instant: string) => lastSeq(sql, log, sql`<= ${instant}`)
-
-/** The same, before the instant. */
-export const seqBefore = (sql: Sql, log: Log, instant: string) => lastSeq(sql, log, sql`< ${instant}`)
+import type { Sql } from '../postgres/database.ts'
+import type { Versioned } from './versions.ts'
 
 /** Events in a row that are passed because their time is still to come. */
 const mostPassed = 10_000
 
 /**
- * Times of a project never go back, so it is found by halves: some twenty rows of a million. But for those of a clock that
- * was ahead: an event whose time is still to come stands where the next one does.
+ * Returns the seq of a project's last event up to a version and at an instant or before it, or only before it; one less than
+ * its oldest seq when there is none. Times of a project never go back, so a binary search reads some twenty rows of a million.
+ * An event of a clock that was ahead, whose time is still to come, counts like the next event.
  */
-async function lastSeq(sql: Sql, { projectId, version }: Log, isThen: SqlPart): Promise<number> {
+export async function seqAt(
+  sql: Sql,
+  { projectId, version }: Pick<Versioned, 'projectId' | 'version'>,
+  instant: string,
+  comparison: '<=' | '<' = '<=',
+): Promise<number> {
   const [row] = await sql<{ seq: number }[]>`
     with recursive search(low, high) as (
       (select seq, ${version}::bigint + 1 from events where project_id = ${projectId} order by seq limit 1)
       union all
       select case when e.fits then e.seq + 1 else s.low end, case when e.fits then s.high else (s.low + s.high) / 2 end
       from search s left join lateral (select seq, fits from
-          (select seq, at, at ${isThen}::text::timestamptz as fits from events
+          (select seq, at, at ${sql.unsafe(comparison)} ${instant}::text::timestamptz as fits from events
             where project_id = ${projectId} and seq >= (s.low + s.high) / 2 order by seq limit ${mostPassed}) n
         where at <= now() or fits order by seq limit 1) e on true
       where s.low < s.high)

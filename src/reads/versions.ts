@@ -28,6 +28,7 @@ export function openVersions(
   { follow }: { follow<S extends Versioned>(seen: S, id: string): S },
   waits?: Distribution,
 ) {
+  const lastRenamed = lastRenaming(sql)
   return {
     follow,
     /**
@@ -36,7 +37,7 @@ export function openVersions(
      */
     isCurrent: batched({ keys: 500, slots: 1, waits }, async (seen: Versioned[]) => {
       const [row] = await sql<{ newest: string | null; renaming: string }[]>`
-        select string_agg(project_id::text || last_event_id || version, ',') as newest, ${lastRenaming(sql)} as renaming
+        select string_agg(project_id::text || last_event_id || version, ',') as newest, ${lastRenamed} as renaming
         from streams where project_id = any(${seen.map(({ projectId }) => projectId)}::uuid[])`
       const { newest, renaming } = row!
       const newestOf = new Map(newest?.split(',').map((ids) => [ids.slice(0, idLength), ids.slice(idLength)]))
