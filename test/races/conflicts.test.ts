@@ -1,9 +1,8 @@
 import { beforeEach, expect, test } from 'bun:test'
 import { type Answer, type Body, make, openClient, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { openPair, type Pair, upTo, statuses, makeProjects } from './pair.ts'
+import { openPair, type Pair, upTo, statuses } from './pair.ts'
 import { forFile } from '../support/service.ts'
-import { requireKept, startLoad } from './load.ts'
 
 let project: Body
 let task: Body
@@ -108,12 +107,4 @@ test('writers at two processes give one project one history without gap or dupli
     select seq::float8 as seq from events where project_id = ${projectId} order by events.seq`
   expect(seqs.map(({ seq }) => seq)).toEqual(upTo(601))
   expect(await faultsOf(sql)).toEqual([])
-})
-
-test('steady writers on a few projects at both processes lose and double nothing', async () => {
-  const { atA, atB, sql } = pair
-  const projectIds = await makeProjects(atA, 3)
-  const load = startLoad({ clients: [atA, atB], projectIds, writers: 16 })
-  await load.acknowledged(1_000)
-  await requireKept(sql, load, [])
 })

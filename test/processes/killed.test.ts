@@ -10,9 +10,10 @@ const operations = (name: string) => [
   { op: 'task.delete', id: '#new' },
 ]
 
-test('an undo is whole or absent, and once what its answer says, when the process that writes it is killed', async () => {
+test('a batch and an undo are whole or absent, and once what their answers say, when the process that writes them is killed', async () => {
   await using pair = await openPair()
   const { id: projectId } = await make(pair.atA, '/projects', { name: 'P' })
+  const batches = new Set<string>()
   const told = new Map<number, string>()
   let goesOn = true
   /** Makes something and deletes it, and takes the deletion back, each under a key and asked for until it is answered. */
@@ -25,6 +26,7 @@ test('an undo is whole or absent, and once what its answer says, when the proces
       if (made === null) return // its process is gone
       const seq = (made.body as unknown as { version: number }).version
       if (made.status !== 200) continue
+      batches.add(title)
       const undone = await send('undo', { seq }, `undo ${title}`)
       if (undone === null) return
       if (undone.status === 200) told.set(seq, undone.text)
@@ -38,13 +40,19 @@ test('an undo is whole or absent, and once what its answer says, when the proces
   goesOn = false
   await Promise.all(writers)
 
-  const rows = await pair.sql<{ undoes: number; types: string; seqs: number[] }[]>`
-    select undoes::float8 as undoes, string_agg(type, ' ' order by seq) as types
-    from events where project_id = ${projectId} and undoes is not null group by undoes`
+  const rows = await pair.sql<{ undoes: number | null; types: string; title: string }[]>`
+    select max(undoes)::float8 as undoes, string_agg(type, ' ' order by seq) as types, min(after ->> 'title') as title
+    from events where project_id = ${projectId} and batch is not null group by batch, undoes`
+  const [made, undone] = [rows.filter(({ undoes }) => undoes === null), rows.filter(({ undoes }) => undoes)]
+  const whole = 'task.created subtask.created comment.created'
+  for (const { types } of made) expect(types).toBe(`${whole} task.deleted`)
   // Of one deletion there is one undo: a second one would bring back what stands.
-  for (const { types } of rows) expect(types).toBe('task.created subtask.created comment.created')
-  const undone = rows.map(({ undoes }) => undoes)
-  expect([...told.keys()].filter((seq) => !undone.includes(seq))).toEqual([])
+  for (const { types } of undone) expect(types).toBe(whole)
+  const titles = made.map(({ title }) => title)
+  expect(new Set(titles).size).toBe(titles.length)
+  expect([...batches].filter((title) => !titles.includes(title))).toEqual([])
+  const seqs = undone.map(({ undoes }) => undoes)
+  expect([...told.keys()].filter((seq) => !seqs.includes(seq))).toEqual([])
   for (const [seq, text] of told) expect(text).toContain(`"undoes":${seq},`)
   expect(await faultsOf(pair.sql)).toEqual([])
 })
