@@ -49,7 +49,7 @@ describe('creating a task', () => {
       .answering(first)
   })
 
-  test('counts on from the highest number ever when, also when that task is gone', () => {
+  test('counts on from the highest number ever given, also when that task is gone', () => {
     const last = taskOf({ id: 'last', number: 7 })
     when(owner, create(), [...busy, taskCreated(last), fact('task.deleted', 'task', last, null)]).then(
       fact('task.created', 'task', null, { ...first, number: 8 }),
