@@ -20,26 +20,26 @@ class StaleConnection extends Error {}
 
 /** Sends a parcel to one address, on a new or a kept connection. `ca` is an additional authority. */
 export function openExchange(ca?: string) {
-  const agents = { http: new HttpAgent(keptConnections), https: new HttpsAgent({ ...keptConnections, ca }) }
+  const http = { request: viaHttp, agent: new HttpAgent(keptConnections), port: 80 }
+  const https = { request: viaHttps, agent: new HttpsAgent({ ...keptConnections, ca }), port: 443 }
 
   async function send({ body, headers }: Parcel, url: URL, address: string, signal: AbortSignal) {
     signal.throwIfAborted()
-    const isSecure = url.protocol === 'https:'
-    const options = {
+    const { request, agent, port } = url.protocol === 'https:' ? https : http
+    const asked = request({
       method: 'POST',
+      agent,
       host: address,
-      port: url.port || (isSecure ? 443 : 80),
+      port: url.port || port,
       path: url.pathname + url.search,
+      servername: isIP(bareHost(url)) ? undefined : url.hostname,
       headers: {
         ...headers,
         host: url.host,
         'content-type': 'application/json',
         'content-length': Buffer.byteLength(body),
       },
-    }
-    const asked = isSecure
-      ? viaHttps({ ...options, ...certified(url), agent: agents.https })
-      : viaHttp({ ...options, agent: agents.http })
+    })
     signal.addEventListener('abort', () => void asked.destroy(signal.reason as Error))
     return answered(asked, body)
   }
@@ -50,8 +50,6 @@ export function openExchange(ca?: string) {
       throw error
     })
 }
-
-const certified = (url: URL) => (isIP(bareHost(url)) ? {} : { servername: url.hostname })
 
 function answered(asked: ClientRequest, body: string): Promise<Told> {
   const { promise, resolve, reject } = Promise.withResolvers<Told>()

@@ -103,17 +103,10 @@ export class Stopping {
   }
 
   private async closed({ what, close, withinMs }: Closer): Promise<boolean> {
-    try {
-      const isClosed = await within(
-        withinMs,
-        close().then(() => true),
-      )
-      if (!isClosed) throw new Error(`not within ${withinMs} ms`)
-      return true
-    } catch (error) {
-      this.options.log.error({ what, reason: String(error) }, 'not closed cleanly')
-      return false
-    }
+    const closing = Promise.try(close).then(() => '', String)
+    const reason = (await within(withinMs, closing)) ?? `Error: not within ${withinMs} ms`
+    if (reason) this.options.log.error({ what, reason }, 'not closed cleanly')
+    return !reason
   }
 
   // Anything may be half done: accepted requests are answered, and another process goes on.

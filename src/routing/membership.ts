@@ -56,14 +56,17 @@ export class Membership {
     const reply = await this.redis.eval(script, 2, this.living, this.assignment, ...args)
     const [assignment = '', ...living] = reply as string[]
     this.last = { assignment, living }
+    const ids = parsed(numbered.exec(assignment)?.[2] ?? '')
+    const assigned = Value.Check(Type.Array(Type.String()), ids) ? ids : []
     const peers = living.map(parsed).filter((peer): peer is Peer => Value.Check(peerSchema, peer))
     peers.sort((a, b) => (a.id < b.id ? -1 : 1))
-    return { peers: new Map(peers.map((peer) => [peer.id, peer])), assigned: idsIn(assignment) }
+    return { peers: new Map(peers.map((peer) => [peer.id, peer])), assigned }
   }
 
   /** False when another process has assigned meanwhile. @throws when Redis is away. */
   async assign(wanted: string[]): Promise<boolean> {
-    const text = nextAfter(this.last.assignment, wanted)
+    const revision = Number(numbered.exec(this.last.assignment)?.[1] ?? 0)
+    const text = `${(revision % 999_999_999) + 1} ${JSON.stringify(wanted)}`
     const keys = [this.assignment, this.channel, this.last.assignment]
     const isTaken = (await this.redis.eval(assignScript, 1, ...keys, text)) === 1
     if (isTaken) this.last.assignment = text
@@ -82,16 +85,6 @@ export class Membership {
 }
 
 const numbered = /^(\d{1,9}) (.*)$/s
-
-function nextAfter(assignment: string, wanted: string[]): string {
-  const revision = Number(numbered.exec(assignment)?.[1] ?? 0)
-  return `${(revision % 999_999_999) + 1} ${JSON.stringify(wanted)}`
-}
-
-function idsIn(assignment: string): string[] {
-  const ids = parsed(numbered.exec(assignment)?.[2] ?? '')
-  return Value.Check(Type.Array(Type.String()), ids) ? ids : []
-}
 
 /** Undefined for what other versions may have written there. */
 function parsed(text: string): unknown {
