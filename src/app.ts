@@ -28,7 +28,7 @@ export function createApp(services: Services) {
   const observed = new Observed(services)
   const http = openHttp(guards, { ...services, observed })
   const methods = openMethods()
-  // Elysia looks for a path behind four letters of a host at least, unless told that it may be called `web`.
+  // So that Elysia finds the path behind a short host such as `web`.
   const app = new Elysia({ normalize: false, handler: { standardHostname: false } })
     .use(errors(methods, observed, rejections))
     .use(observed.plugin())

@@ -1,4 +1,4 @@
-/** Passes a call on at most once in so many ms: the others are dropped. */
+/** Drops calls that come sooner after the last one. */
 export function atMostEvery<T>(ms: number, pass: (about: T) => void): (about: T) => void {
   let passedAt = -Infinity
   return (about) => {

@@ -6,9 +6,8 @@ const poolBytes = 8_192
 const counts = Array.from({ length: 0x1000 }, (_, count) => count.toString(16).padStart(3, '0'))
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
-/** The nil UUID (RFC 9562, 5.9): what every id comes after, and nobody's own. */
+/** The nil UUID (RFC 9562, 5.9): sorts before every id. */
 export const nilId = '00000000-0000-0000-0000-000000000000'
-/** The id that was made last. */
 let newest = nilId
 
 /** A place in the order of ids: a millisecond, and a count within it. */
@@ -23,13 +22,13 @@ const isLater = (a: Tick, b: Tick) => a.ms > b.ms || (a.ms === b.ms && a.count >
 
 /** How far apart the clocks of two processes may be. */
 export const maxAheadMs = 5_000
-/** How far a project's time may be ahead and still not go back. Beyond that it was wrong. */
+/** A project's time that is further ahead is wrong. */
 const maxBelievedMs = 3_600_000
 
 /** The shared time at which performance.now() was 0. */
 let originMs = performance.timeOrigin
 
-/** The time that all processes share, in ms since 1970: the database's, as last heard. The machine's clock may be set at any moment. */
+/** The time that all processes share, in ms since 1970. The machine's clock may be set at any moment. */
 export const nowMs = (): number => Math.floor(performance.now() + originMs)
 
 /** Corrects the shared time by the database's, which was read between two readings of performance.now(). */
@@ -55,7 +54,7 @@ export const isAhead = (id: string): boolean => id > newest && msOf(id) > nowMs(
 export const isMadeAfter = (id: string, at: number): boolean =>
   msOf(id) > at + originMs + 2 * maxAheadMs && !isAhead(id)
 
-/** What every id made from then on sorts after. */
+/** Sorts before every id that is made from then on. */
 export const firstIdAt = (ms: number): string => idAt({ ms, count: 0 }, '-8000-000000000000')
 
 /**
@@ -83,7 +82,7 @@ export class Clock {
   private next(tail?: string): string {
     const own = tick()
     const id = idAt(own, tail)
-    // As a rule this machine's clock is ahead: then ids are compared as texts, and none is taken apart.
+    // Usually, and without parsing an id.
     if (id > this.last) return (this.last = id)
     const before = tickOf(this.last)
     return (this.last = isLater(own, before) ? id : idAt(after(before), tail))
@@ -94,7 +93,7 @@ export class Clock {
 export const tailOf = (id: string): string => id.slice(tailAt)
 const tailAt = '00000000-0000-7000'.length
 
-/** The end of the year 9999: no clock of ours, and no date has a place after it. */
+/** The end of the year 9999, where dates end. */
 const endOfTime = 253_402_300_799_000
 
 const timeAfter = (own: number, last: number): number =>
@@ -107,7 +106,7 @@ function tickOf(id: string): Tick {
   return ms < endOfTime ? { ms, count: Number.parseInt(id.slice(15, 18), 16) } : { ms: 0, count: 0 }
 }
 
-/** The last answer, for many ask in one millisecond. */
+/** Keeps the last text, because many ids are made in one millisecond. */
 function remembered(textOf: (ms: number) => string): (ms: number) => string {
   let [at, text] = [-1, '']
   return (ms) => {
@@ -140,12 +139,12 @@ function randomTail(): string {
 /** Two bits that are always 10, and two random ones. */
 const variants = '89ab'
 
-/** The max UUID (RFC 9562, 5.10): what every id comes before. */
+/** The max UUID (RFC 9562, 5.10): sorts after every id. */
 export const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
-/** An id as this service writes it: in upper case it is the same one. What is no id stays. */
+/** An id in lower case; any other text unchanged. */
 export const canonicalId = (text: string): string =>
   text.length === 36 && /[A-F]/.test(text) ? text.toLowerCase() : text
 
-/** True for the canonical lower-case form, the only one this service gives out. */
+/** True for the canonical form. */
 export const isId = (value: string): boolean => UUID.test(value)

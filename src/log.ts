@@ -7,14 +7,14 @@ export type Log = pino.Logger
 const warning = 40
 const fields = { ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss.l', singleLine: true, sync: true }
 
-/** Lines for people on a terminal, else a JSON object each. What reads them for people is loaded only for them. */
+/** Formatted lines on a terminal, else JSON. */
 function openOutput(): pino.DestinationStream {
   if (!process.stdout.isTTY) return pino.destination({ fd: 1, sync: true })
   const pretty = createRequire(import.meta.url)('pino-pretty') as typeof import('pino-pretty')
   return pretty({ ...fields, destination: 1 })
 }
 
-/** The process log, on standard output. `level` is one of pino's, or `silent`; each line holds `base`. */
+/** On standard output. Each line holds `base`. */
 export function openLog(level: string, base: { pid: number } | null = null, output = openOutput()): Log {
   return pino({ level, base, timestamp: pino.stdTimeFunctions.isoTime }, output)
 }

@@ -27,7 +27,7 @@ import { openTracing } from './tracing/tracing.ts'
 import { ConfigError } from './setting-values.ts'
 
 const processes = ['start', 'web', 'worker', 'migrate', 'admin', 'jobs']
-/** Those that need neither Redis nor tokens, and do their work and end. */
+/** One-off commands, without Redis and tokens. */
 const errands = ['migrate', 'admin', 'jobs']
 
 async function main(command = 'start', ...words: string[]): Promise<void> {
@@ -69,7 +69,7 @@ async function main(command = 'start', ...words: string[]): Promise<void> {
   })
 }
 
-/** As one of several processes: whoever leads them has seen to the database, and says where they are. */
+/** As a child: the parent has prepared the database, and logs the address. */
 async function follow(command: string, config: Config, log: Log, stopping: Stopping): Promise<void> {
   const parts: Measure[] = []
   obeyParent(stopping, () => together(parts))
@@ -79,7 +79,7 @@ async function follow(command: string, config: Config, log: Log, stopping: Stopp
   )
 }
 
-/** Runs as several processes: they get what this one was given, or has opened. */
+/** As a parent: children get its settings, and the servers that it has started. */
 async function lead(
   command: string,
   config: Config,
@@ -103,7 +103,7 @@ async function lead(
   return supervisor.start()
 }
 
-/** Answers the port that it listens on, unless it only works; adds to `parts` what there is to tell of it. */
+/** Returns the port, unless it is a worker; adds its metrics to `parts`. */
 async function serve(command: string, config: Config, log: Log, stopping: Stopping, parts: Measure[]) {
   const tracing = config.otlpEndpoint ? await openTracing() : undefined
   if (tracing) stopping.closes('traces', () => tracing.close())

@@ -13,7 +13,7 @@ type Write = readonly [
 ]
 type Read = readonly [path: string, query: Query, summary: string]
 
-/** A contents page: the routes of a module, and the entity that it is about. */
+/** The routes of a module, and its entity. */
 export interface Module {
   entity?: { name: Entity }
   writes?: readonly Write[]

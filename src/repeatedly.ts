@@ -1,9 +1,6 @@
 import type { Log } from './log.ts'
 
-/**
- * Does something again and again, never twice at once; what fails is tried again the next time. By a timer of this process, not by a job: for what fills the queue
- * after Redis lost everything. Stop it by calling what it returns.
- */
+/** Repeats work, never twice at once. A timer and not a job, because it refills a queue that lost everything. Returns how to stop it. */
 export function repeatedly(work: () => Promise<unknown>, everyMs: number, log: Log): () => Promise<void> {
   let running: Promise<unknown> | undefined
   const timer = setInterval(() => {
