@@ -76,12 +76,13 @@ export function batched<K, V>(limits: BatchLimits<K>, work: (keys: K[]) => Promi
 
   return (key: K) =>
     new Promise<V>((resolve, reject) => {
-      if (refuses && (waiting.length >= mostWaiting || isOverloaded(waiting)))
-        return reject(unavailable('Too many requests wait'))
+      if (refuses && (waiting.length >= mostWaiting || isOverloaded(waiting))) return reject(tooMany())
       waiting.push({ key, resolve, reject, since: performance.now() })
       if (busy < limits.slots) pumpSoon()
     })
 }
+
+const tooMany = () => unavailable('Too many requests wait')
 
 /** Ignores starts until the last one has fired. */
 function armed(start: (go: () => void, ms?: number) => unknown, go: () => void): (ms?: number) => void {
