@@ -57,7 +57,7 @@ for (const status of [410, 503])
 test('so it is where the change and the answer wait for each other', async () => {
   const { id, answer } = await heldAt(410)
   const next = await openReceiver()
-  const changing = await scene.service.services.database.chores.begin(async (sql) => {
+  const changing = await scene.sql.begin(async (sql) => {
     await sql`select from webhooks where id = ${id} for update`
     const patched = scene.ada.patch(scene.path(id), { url: next.url })
     await eventually('the change to wait', async () => (await waiting('update streams')) === 1)
@@ -85,14 +85,13 @@ test('after a rotation it comes again at once, with the new secret', async () =>
 
 test('who enables a webhook begins anew, whatever becomes of the last of five days of attempts', async () => {
   scene = await openScene({}, (response) => response.writeHead(500).end())
-  const { ada, receiver, service } = scene
+  const { ada, receiver } = scene
   const { id } = await scene.hook()
   await scene.work(1)
   await eventually('a failure', async () => (await scene.state(id)).failures === 1)
   const { manners, answer } = held(500)
   receiver.manners = manners
-  await service.services.database
-    .chores`update webhooks set failing_since = failing_since - interval '5 days', next_at = now()`
+  await scene.sql`update webhooks set failing_since = failing_since - interval '5 days', next_at = now()`
   await eventually('the last attempt', () => receiver.received.length === 2)
   expect((await ada.patch(scene.path(id), { enabled: true })).status).toBe(200)
   answer()

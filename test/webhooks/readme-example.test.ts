@@ -1,13 +1,10 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterEach, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { Webhook } from 'standardwebhooks'
 import { read } from '../architecture/source.ts'
 import { eventually, upTo } from '../races/pair.ts'
-import { openScene, type Scene } from './scene.ts'
-
-let scene: Scene
-afterEach(() => scene.close())
+import { openScene } from './scene.ts'
 
 type Receive = (secret: string, take: (event: { seq: number }) => unknown) => Server
 
@@ -18,7 +15,7 @@ function shown(): Receive {
 }
 
 test('the example receiver gets every event, also those that failed at first, and rejects unsigned requests', async () => {
-  scene = await openScene()
+  await using scene = await openScene()
   const { ada } = scene
   const { id, secret } = await scene.hook({ enabled: false })
   const taken: number[] = []

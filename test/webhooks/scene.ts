@@ -1,6 +1,6 @@
-import { make, type Body, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
-import { openReceiver, type Manners, type Receiver } from './receiver.ts'
+import { type Body, make, register } from '../support/client.ts'
+import { closing, openTestService } from '../support/service.ts'
+import { type Manners, openReceiver } from './receiver.ts'
 
 export type Hook = Body & {
   secret: string
@@ -11,44 +11,34 @@ export type Hook = Body & {
   nextAttemptAt: string | null
 }
 
-/** A service with its worker, somebody who has a project, and a receiver. */
-export interface Scene {
-  service: TestService
-  ada: Person
-  receiver: Receiver
-  projectId: string
-  /** Makes a webhook of the project, at a path of the receiver. */
-  hook(over?: object, path?: string): Promise<Hook>
-  /** Creates so many tasks, one after another. */
-  work(count: number): Promise<void>
-  path(id: string): string
-  /** The webhook as it is now. */
-  state(id: string): Promise<Hook>
-  /** Makes a retry, or whatever a webhook waits for, due now. */
-  hurry(): Promise<unknown>
-  close(): Promise<void>
-}
+export type Scene = Awaited<ReturnType<typeof openScene>>
 
-export async function openScene(overrides: Record<string, string> = {}, manners?: Manners): Promise<Scene> {
+/** A service with its worker, somebody who has a project, and a receiver. */
+export async function openScene(overrides: Record<string, string> = {}, manners?: Manners) {
   const service = await openTestService(overrides)
   const [ada, receiver] = [await register(service.client), await openReceiver(manners)]
   const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
   service.startWorkers()
+  const sql = service.services.database.chores
   const path = (id: string) => `/projects/${projectId}/webhooks/${id}`
-  return {
+  return closing({
     path,
-    state: async (id) => (await ada.get(path(id))).body as Hook,
+    /** The webhook as it is now. */
+    state: async (id: string) => (await ada.get(path(id))).body as Hook,
     ...{ service, ada, receiver, projectId },
-    hook: async (over = {}, path = '/') =>
-      (await make(ada, `/projects/${projectId}/webhooks`, { url: receiver.url + path, ...over })) as Hook,
-    async work(count) {
+    /** Makes a webhook of the project, at a path of the receiver. */
+    hook: async (over: object = {}, at = '/') =>
+      (await make(ada, `/projects/${projectId}/webhooks`, { url: receiver.url + at, ...over })) as Hook,
+    /** Creates so many tasks, one after another. */
+    async work(count: number) {
       for (let n = 0; n < count; n++) await make(ada, '/tasks', { title: `T${n}`, projectId })
     },
-    hurry: () =>
-      service.services.database.chores`update webhooks set next_at = now() where next_at is not null`,
+    sql,
+    /** Makes a retry, or whatever a webhook waits for, due now. */
+    hurry: () => sql`update webhooks set next_at = now() where next_at is not null`,
     async close() {
       await receiver.close()
       await service.close()
     },
-  }
+  })
 }

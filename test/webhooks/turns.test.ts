@@ -1,41 +1,67 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { beforeEach, expect, test } from 'bun:test'
+import { deliveryRow } from '../../modules/webhooks/deliveries.ts'
 import { newId } from '../../src/ids.ts'
-import type { Turn } from '../../workers/webhooks/begin-turns.ts'
+import type { Sql } from '../../src/postgres/database.ts'
+import { beginTurns, type Turn } from '../../workers/webhooks/begin-turns.ts'
 import { type Ending, openTurns } from '../../workers/webhooks/turns.ts'
 import { nowhere } from '../http/scene.ts'
-import { make, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { eventually } from '../races/pair.ts'
+import { make } from '../support/client.ts'
+import { openScene } from '../support/scene.ts'
 
-let service: TestService
-let ada: Person
-let webhookId: string
+const { sql, ada } = await openScene(['Ada'])
+/** A webhook that something is due to, without a worker. */
+let id: string
 let path: string
-beforeAll(async () => {
-  service = await openTestService()
-  ada = await register(service.client)
-})
-afterAll(() => service.close())
 beforeEach(async () => {
   const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
-  webhookId = (await make(ada, `/projects/${projectId}/webhooks`, { url: nowhere })).id
-  path = `/projects/${projectId}/webhooks/${webhookId}`
+  id = (await make(ada, `/projects/${projectId}/webhooks`, { url: nowhere })).id
+  path = `/projects/${projectId}/webhooks/${id}`
   await make(ada, '/tasks', { title: 'Event', projectId })
 })
 
-const sql = () => service.services.database.chores
-const openWorker = () => openTurns(sql(), newId())
+const openWorker = () => openTurns(sql, newId())
 const state = async () => (await ada.get(path)).body
+const endLease = () => sql`update webhooks set lease_until = now() - interval '1 second' where id = ${id}`
 
-/** A worker that was away for longer than its lease, and another one that has begun the same delivery since. */
-async function overtake(): Promise<{ late: Turns; lateTurn: Turn; current: Turns; currentTurn: Turn }> {
-  const [late, current] = [openWorker(), openWorker()]
-  const lateTurn = (await late.begin(webhookId))!
-  await sql()`update webhooks set lease_until = now() - interval '1 second' where id = ${webhookId}`
-  const currentTurn = (await current.begin(webhookId))!
-  expect(currentTurn.deliveryId).toBe(lateTurn.deliveryId)
-  return { late, lateTurn, current, currentTurn }
-}
-type Turns = ReturnType<typeof openTurns>
+test('a turn whose worker is gone is begun by another one once its lease is over, as the same delivery', async () => {
+  const [first, second] = [openWorker(), openWorker()]
+  const turn = await first.begin(id)
+  expect(turn).toMatchObject({ id })
+  expect(await second.begin(id)).toBeUndefined()
+  expect([await second.renew([id]), await first.renew([id])]).toEqual([[], [id]])
+  await endLease()
+  expect(await second.begin(id)).toMatchObject({ id, deliveryId: turn!.deliveryId, head: turn!.head })
+  expect([await first.renew([id]), await second.renew([id])]).toEqual([[], [id]])
+})
+
+test('of two workers that begin the same turn at once one has it', async () => {
+  let isDone = false
+  const second = await sql.begin(async (held) => {
+    expect((await beginTurns(held as unknown as Sql, newId(), [id]))[0]).toMatchObject({ id })
+    const beginning = beginTurns(sql, newId(), [id]).finally(() => (isDone = true))
+    const waiting = () => sql`select from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock' and query like '%lease_by%'`
+    await eventually('the other worker', async () => isDone || (await waiting()).length > 0)
+    return { beginning }
+  })
+  expect(await second.beginning).toEqual([undefined])
+})
+
+test('nothing is noted of a delivery whose webhook was deleted meanwhile', async () => {
+  const { begin, end } = openWorker()
+  const turn = (await begin(id))!
+  const outcome = { status: 200, error: null, answer: '', retryAfterMs: null, durationMs: 1 }
+  const seqs = { firstSeq: 2, lastSeq: 2, events: 1, attempt: 1 }
+  const attempt = () =>
+    deliveryRow({ webhookId: id, id: newId(), deliveryId: turn.deliveryId, type: 'events', ...seqs }, outcome)
+  const noted = async () => (await sql`select from webhook_deliveries where webhook_id = ${id}`).length
+  await end({ turn, attempt: attempt(), waitMs: 1 })
+  expect(await noted()).toBe(1)
+  await sql`delete from webhooks where id = ${id}`
+  expect(await end({ turn, upTo: 2, attempt: attempt() })).toBeFalse()
+  expect(await noted()).toBe(1)
+})
 
 const endings: Record<string, Partial<Ending>> = {
   'with success': { upTo: 2 },
@@ -45,12 +71,16 @@ const endings: Record<string, Partial<Ending>> = {
 }
 for (const [how, ending] of Object.entries(endings))
   test(`a worker whose lease is over ends ${how}: the delivery stays that of the worker that has it now`, async () => {
-    const { late, lateTurn, current, currentTurn } = await overtake()
+    const [late, current] = [openWorker(), openWorker()]
+    const lateTurn: Turn = (await late.begin(id))!
+    await endLease()
+    const currentTurn: Turn = (await current.begin(id))!
+    expect(currentTurn.deliveryId).toBe(lateTurn.deliveryId)
     const before = await state()
     expect(await late.end({ turn: lateTurn, ...ending })).toBe(false)
     expect(await state()).toEqual(before)
-    expect(await openWorker().begin(webhookId)).toBeUndefined()
-    expect(await current.renew([webhookId])).toEqual([webhookId])
+    expect(await openWorker().begin(id)).toBeUndefined()
+    expect(await current.renew([id])).toEqual([id])
     await current.end({ turn: currentTurn, upTo: 2 })
     expect(await state()).toMatchObject({ enabled: true, failures: 0, cursor: 2 })
   })

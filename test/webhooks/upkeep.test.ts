@@ -1,62 +1,52 @@
 import { randomUUID } from 'node:crypto'
-import { afterEach, expect, setSystemTime, test } from 'bun:test'
+import { beforeEach, expect, setSystemTime, test } from 'bun:test'
 import { openSealing } from '../../src/identity/sealed.ts'
 import { expireDeliveries } from '../../workers/webhooks/expire-deliveries.ts'
 import { resealSecrets } from '../../workers/webhooks/reseal.ts'
 import { nowhere } from '../http/scene.ts'
-import { make, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService, testSecret } from '../support/service.ts'
+import { make } from '../support/client.ts'
+import { openScene } from '../support/scene.ts'
+import { testSecret } from '../support/service.ts'
 import { openReceiver, verified } from './receiver.ts'
 import type { Hook } from './scene.ts'
 
-let service: TestService
-afterEach(() => service.close())
-const sql = () => service.services.database.chores
 const pace = { batchRows: 7, pauseMs: 0 }
-
-async function open(): Promise<{ ada: Person; hook: (url?: string) => Promise<Hook> }> {
-  service = await openTestService()
-  const ada = await register(service.client)
-  const { id } = await make(ada, '/projects', { name: 'Engine' })
-  const hook = async (url = nowhere) => (await make(ada, `/projects/${id}/webhooks`, { url })) as Hook
-  return { ada, hook }
-}
+const { sql, ada } = await openScene(['Ada'])
+const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
+const hook = async (url = nowhere) => (await make(ada, `/projects/${projectId}/webhooks`, { url })) as Hook
+beforeEach(async () => void (await sql`truncate webhooks, webhook_deliveries`))
 
 /** Notes so many deliveries of so many days ago. */
-const deliver = (webhookId: string, count: number, daysAgo: number) => sql()`
+const deliver = (webhookId: string, count: number, daysAgo: number) => sql`
   insert into webhook_deliveries (webhook_id, id, delivery_id, type, events, attempt, answer, at, duration_ms)
   select ${webhookId}, (lpad(to_hex(floor(extract(epoch from now() - ${daysAgo}::int4 * interval '1 day') * 1000)::bigint), 12, '0')
     || '7' || substr(replace(gen_random_uuid()::text, '-', ''), 14))::uuid, gen_random_uuid(), 'test', 0, 1, 'x', now(), 1
   from generate_series(1, ${count}::int4)`
 
 async function kept(): Promise<Record<string, number>> {
-  const rows = await sql()<{ webhookId: string; n: number }[]>`
+  const rows = await sql<{ webhookId: string; n: number }[]>`
     select webhook_id, count(*)::int4 as n from webhook_deliveries group by webhook_id`
   return Object.fromEntries(rows.map(({ webhookId, n }) => [webhookId, n]))
 }
 
 test('what was sent is forgotten after 30 days, and with its webhook', async () => {
-  const { hook } = await open()
   const [fresh, old, mixed] = [await hook(), await hook(), await hook()]
-  const gone = randomUUID()
   await deliver(fresh.id, 20, 29)
-  await deliver(old.id, 20, 31)
-  await deliver(mixed.id, 20, 31)
+  for (const { id } of [old, mixed]) await deliver(id, 20, 31)
   await deliver(mixed.id, 10, 1)
-  await deliver(gone, 20, 1)
+  await deliver(randomUUID(), 20, 1)
   for (const _ of ['once', 'again']) {
-    expect(await expireDeliveries(sql(), pace)).toBeUndefined()
+    expect(await expireDeliveries(sql, pace)).toBeUndefined()
     expect(await kept()).toEqual({ [fresh.id]: 20, [mixed.id]: 10 })
   }
 })
 
 test('what was sent is kept though the clock of this machine is wrong', async () => {
-  const { hook } = await open()
   const { id } = await hook()
   await deliver(id, 5, 1)
   try {
     setSystemTime(Date.now() + 365 * 86_400_000)
-    await expireDeliveries(sql(), pace)
+    await expireDeliveries(sql, pace)
   } finally {
     setSystemTime()
   }
@@ -64,52 +54,49 @@ test('what was sent is kept though the clock of this machine is wrong', async ()
 })
 
 test('no statement removes more than it may', async () => {
-  const { hook } = await open()
-  await sql()`create table statements (rows int)`
-  await sql()`create function note() returns trigger language plpgsql as
+  await sql`create table statements (rows int)`
+  await sql`create function note() returns trigger language plpgsql as
     'begin insert into statements select count(*) from gone; return null; end'`
-  await sql()`create trigger note after delete on webhook_deliveries referencing old table as gone
+  await sql`create trigger note after delete on webhook_deliveries referencing old table as gone
     for each statement execute function note()`
   await deliver((await hook()).id, 20, 31)
-  await expireDeliveries(sql(), pace)
-  const counts = await sql()<{ rows: number }[]>`select rows from statements`
+  await expireDeliveries(sql, pace)
+  const counts = await sql<{ rows: number }[]>`select rows from statements`
   expect(counts.map(({ rows }) => rows)).toEqual([7, 7, 6])
 })
 
 test('the secret of the service can be changed: what it sealed is sealed anew, and signs as before', async () => {
-  const { ada, hook } = await open()
   const receiver = await openReceiver()
-  const { id, projectId, secret } = await hook(receiver.url)
+  const { id, secret } = await hook(receiver.url)
   const path = `/projects/${projectId}/webhooks/${id}`
   const next = openSealing(['the next secret, of thirty-two bytes', testSecret])
-  await resealSecrets(sql(), next, pace)
+  await resealSecrets(sql, next, pace)
   const stored = async () =>
-    (await sql()<{ secret: string }[]>`select secret from webhooks where id = ${id}`)[0]!.secret
+    (await sql<{ secret: string }[]>`select secret from webhooks where id = ${id}`)[0]!.secret
   const sealed = await stored()
   expect(next.open(sealed)).toBe(secret)
   expect(openSealing([testSecret]).open(sealed)).toBeNull()
-  await resealSecrets(sql(), next, pace)
+  await resealSecrets(sql, next, pace)
   expect(await stored()).toBe(sealed)
   expect((await ada.post(`${path}/test`)).body.message).toBe('The secret cannot be read any more: rotate it')
-  await resealSecrets(sql(), openSealing([testSecret, 'the next secret, of thirty-two bytes']), pace)
+  await resealSecrets(sql, openSealing([testSecret, 'the next secret, of thirty-two bytes']), pace)
   expect((await ada.post(`${path}/test`)).status).toBe(200)
   expect(verified(secret, receiver.received[0]!)).toEqual(receiver.received[0]!.body)
   await receiver.close()
 })
 
 test('however many secrets there are, a slice goes on where the one before ended', async () => {
-  const { hook } = await open()
   const hooks = [await hook(), await hook(), await hook(), await hook(), await hook()]
   const next = openSealing(['the next secret, of thirty-two bytes', testSecret])
   const short = { batchRows: 2, pauseMs: 0, isOver: () => true }
   const places: unknown[] = []
   for (let place: string | undefined | void = '00000000-0000-0000-0000-000000000000'; place !== undefined;) {
-    place = await resealSecrets(sql(), next, short, place)
+    place = await resealSecrets(sql, next, short, place)
     places.push(place)
   }
   const ids = hooks.map(({ id }) => id).sort()
   expect(places).toEqual([ids[1], ids[3], undefined])
-  const rows = await sql()<{ id: string; secret: string }[]>`select id, secret from webhooks`
+  const rows = await sql<{ id: string; secret: string }[]>`select id, secret from webhooks`
   const alone = openSealing(['the next secret, of thirty-two bytes'])
   expect(new Map(rows.map(({ id, secret }) => [id, alone.open(secret)]))).toEqual(
     new Map(hooks.map(({ id, secret }) => [id, secret])),

@@ -1,28 +1,19 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { beforeEach, expect, test } from 'bun:test'
 import { Known } from '../../workers/webhooks/known.ts'
 import { Work } from '../../workers/webhooks/work.ts'
-import { eventually } from '../races/pair.ts'
-import { make, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
-import { openReceiver, type Receiver } from './receiver.ts'
+import { eventsAt, openStretches, type Place, type Stretch } from '../../modules/events/pages.ts'
+import { shownEvent } from '../../modules/events/views.ts'
+import { eventually, upTo } from '../races/pair.ts'
+import { openScene } from '../support/scene.ts'
+import { forFile } from '../support/service.ts'
+import { make } from '../support/client.ts'
+import { openReceiver } from './receiver.ts'
 
 // Without a worker: nothing looks for what is due.
-let service: TestService
-let receiver: Receiver
-let ada: Person
+const { service, sql, ada } = await openScene(['Ada'])
+const receiver = await forFile(openReceiver())
 let projectId: string
-beforeAll(async () => {
-  service = await openTestService()
-  receiver = await openReceiver()
-})
-afterAll(async () => {
-  await receiver.close()
-  await service.close()
-})
-beforeEach(async () => {
-  ada = await register(service.client)
-  projectId = (await make(ada, '/projects', { name: 'Engine' })).id
-})
+beforeEach(async () => void (projectId = (await make(ada, '/projects', { name: 'Engine' })).id))
 const hook = (others = {}) =>
   make(ada, `/projects/${projectId}/webhooks`, { url: `${receiver.url}/`, ...others })
 
@@ -49,17 +40,56 @@ test('a webhook that is gone is no longer known after a look at all', async () =
 
 test('a webhook that is made while its project is deleted is not there', async () => {
   const { reads } = service.services.database
-  const { deleted, made } = await reads.begin(async (sql) => {
-    await sql`select from streams where project_id = ${projectId} for update`
+  const { deleted, made } = await reads.begin(async (held) => {
+    await held`select from streams where project_id = ${projectId} for update`
     const deleted = ada.delete(`/projects/${projectId}`)
-    const waits = async () =>
-      (
-        await reads`select from pg_stat_activity
-        where datname = current_database() and wait_event_type = 'Lock' and query like '%update streams%'`
-      ).length > 0
-    await eventually('the end of the project to be waited for', waits)
+    const waiting = () => reads`select from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock' and query like '%update streams%'`
+    await eventually('the end of the project to be waited for', async () => (await waiting()).length > 0)
     return { deleted, made: ada.post(`/projects/${projectId}/webhooks`, { url: `${receiver.url}/` }) }
   })
   expect([(await deleted).status, (await made).status]).toEqual([200, 404])
-  expect(await reads`select from webhooks where project_id = ${projectId}`).toHaveLength(0)
+  expect(await sql`select from webhooks where project_id = ${projectId}`).toHaveLength(0)
+})
+
+const shown = ({ events, upTo }: Stretch) => {
+  return { upTo, seqs: events.map(({ seq }) => seq), texts: events.map((event) => shownEvent(event)) }
+}
+const told = async (reads: Promise<Stretch>[]) =>
+  (await Promise.allSettled(reads)).map((one) =>
+    one.status === 'fulfilled' ? shown(one.value) : (one.reason as Error).message,
+  )
+/** A project of so many tasks, and what is asked of its events. */
+async function place(tasks: number, over: Partial<Place> = {}, description = ''): Promise<Place> {
+  const { id } = await make(ada, '/projects', { name: 'Engine' })
+  for (const n of upTo(tasks)) await make(ada, '/tasks', { title: `T${n}`, description, projectId: id })
+  return { projectId: id, after: 0, version: tasks + 1, limit: 100, types: null, ...over }
+}
+
+test('who asks beside others is read what it would be alone', async () => {
+  const gone = [await place(9, { after: 2 }), await place(9, { after: 4 })]
+  const ids = gone.map((one) => one.projectId)
+  await sql`delete from events where project_id = any(${ids}::uuid[]) and seq < 5`
+  const [some, middle] = [await place(9, { limit: 3 }), await place(9, { after: 4, version: 7 })]
+  const places = [
+    ...[await place(9), some, middle],
+    await place(9, { types: ['project.created', 'task.updated'] }),
+    await place(9, { types: ['task.created'], limit: 2 }),
+    await place(9, { types: ['comment.created'] }),
+    await place(9, { after: 10 }),
+    await place(70, {}, 'x'.repeat(20_000)), // more than a page holds
+    ...gone,
+  ]
+  const { database, oldestKept } = service.services
+  const alone = await told(places.map((one) => eventsAt(database.reads, oldestKept, one)))
+  const stretchAt = openStretches(service.services)
+  const values = await told([...places, some, middle].map((one) => stretchAt(one)))
+  expect(values).toEqual([...alone, alone[1]!, alone[2]!])
+  expect(values.slice(0, 3)).toMatchObject([
+    { upTo: 10, seqs: upTo(10) },
+    { upTo: 3, seqs: [1, 2, 3] },
+    { upTo: 7, seqs: [5, 6, 7] },
+  ])
+  expect((values[7] as { upTo: number }).upTo).toBeLessThan(71)
+  expect(values[8]).toBe('Events before 5 are no longer kept')
 })
