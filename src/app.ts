@@ -3,7 +3,6 @@ import { accountRoutes } from '../modules/accounts/routes.ts'
 import { batch } from '../modules/batch/routes.ts'
 import { events } from '../modules/events/routes.ts'
 import { feedRoutes } from '../modules/feeds/routes.ts'
-import { history } from '../modules/history/routes.ts'
 import { mailRoutes } from '../modules/mail/routes.ts'
 import { modules } from '../modules/modules.ts'
 import { serviceAccountRoutes } from '../modules/service-accounts/routes.ts'
@@ -40,7 +39,7 @@ export function createApp(services: Services) {
         .use(accountRoutes(http, services))
         .use(mailRoutes(http, services))
         .use(tokenRoutes(http, services))
-        .use(routesOf([...modules, batch, undo, events, history], http, services))
+        .use(routesOf([...modules, batch, undo, events], http, services))
         .use(serviceAccountRoutes(http, services))
         .use(feedRoutes(http, services))
         .use(webhookRoutes(http, services)),

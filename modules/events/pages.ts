@@ -2,8 +2,7 @@ import { batched } from '../../src/postgres/batch.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { type OldestKept, requireKept } from '../../src/reads/kept.ts'
 import type { Services } from '../../src/services.ts'
-import { withPeople } from './people.ts'
-import { byRange, isCutAt, type Range, type RangeRow, readRanges } from './rows.ts'
+import { byRange, isCutAt, type Range, type RangeRow, readRanges, withPeople } from './rows.ts'
 import type { ReadEvent } from './views.ts'
 
 /** Events of a project that are read through for one page, at most, if only some types are wanted. */

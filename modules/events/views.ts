@@ -7,7 +7,6 @@ import type { User } from '../accounts/user.ts'
 /** The accounts that events name, by their ids, as they are called now. */
 export type People = ReadonlyMap<string, User>
 
-/** An event as it is stored, with the people that it may name. */
 export interface ReadEvent extends StoredEvent {
   taskId: string | null
   people: People
@@ -18,7 +17,7 @@ function shownRow(entity: Entity, row: Rows[Entity], people: People): object {
   return definitionOf(entity).view.of(row, user && { ...user, nameTag: '' })
 }
 
-/** Whose names an event shows. */
+/** The accounts whose names an event shows. */
 export function peopleIn(event: StoredEvent): string[] {
   const { entity, actorId } = event
   const row = event.before ? rowBefore(event) : rowAfter(event)
@@ -30,20 +29,15 @@ export function peopleIn(event: StoredEvent): string[] {
 export function shownEvent(event: ReadEvent): object {
   const { seq, id, type, entity, entityId, taskId, batch = null, undoes, actorId, at, people } = event
   const actor = { id: actorId, name: people.get(actorId)?.name ?? null }
-  const { before, after } = sidesOf(event)
+  const shown = (row: Rows[Entity] | null) => row && shownRow(entity, row, people)
+  let [before, after] = [shown(rowBefore(event)), shown(rowAfter(event))]
+  if (before && after) [before, after] = differences(before, after)
+  if (after) after = withAlong(event, after)
   const undone = undoes ?? undefined
   return { seq, id, type, entity, entityId, taskId, batch, undoes: undone, actor, at, before, after }
 }
 
-function sidesOf(event: ReadEvent): { before: object | null; after: object | null } {
-  const { people, entity } = event
-  const shown = (row: Rows[Entity] | null) => row && shownRow(entity, row, people)
-  const [before, after] = [shown(rowBefore(event)), shown(rowAfter(event))]
-  const [had, has] = before && after ? differences(before, after) : [before, after]
-  return { before: had, after: has && withAlong(event, has) }
-}
-
-/** With what came with a task that moved in, and what was changed of a webhook. */
+/** With the children of a task that moved in, and the names of a webhook's changed fields. */
 function withAlong(event: ReadEvent, after: object): object {
   if (event.type === 'webhook.updated') return { ...after, changed: (event.after as Changed).changed }
   if (event.type !== 'task.moved_in') return after
@@ -54,11 +48,9 @@ function withAlong(event: ReadEvent, after: object): object {
   return { ...after, ...Object.fromEntries(lists) }
 }
 
-/** The children that came with a task that moved in. */
 const childrenIn = (event: StoredEvent) =>
   Object.entries(arrivedWith(event) ?? {}) as [ChildOfTask, Rows[ChildOfTask][]][]
 
-/** The fields in which two views of one thing differ, as each has them. */
 function differences(before: object, after: object): [object, object] {
   const has = after as Record<string, unknown>
   const changed = Object.entries(before).filter(([name, value]) => !isSame(value, has[name]))

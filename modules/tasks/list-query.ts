@@ -30,10 +30,7 @@ export const badAssignee = () => badRequest('assigneeId must be the id of a user
 
 export type TaskFilter = ReturnType<typeof readTaskFilter>
 
-/**
- * What a list request asks for. Sorted by due date when filtered by it, by creation otherwise.
- * @throws Refusal 400
- */
+/** Sorted by due date when filtered by it, by creation otherwise. @throws Refusal 400 */
 export function readTaskFilter(query: Static<typeof ListTasksQuery>, { userId, token }: Caller) {
   const { status, priority } = query
   const projectId = query.projectId && canonicalId(query.projectId)
@@ -44,7 +41,7 @@ export function readTaskFilter(query: Static<typeof ListTasksQuery>, { userId, t
   const parts = sort.endsWith('dueDate') ? [isDuePart, isIdPart] : [isIdPart]
   return {
     ...{ caller: userId, projectId, status, priority, assigneeId, dueBefore, dueAfter, sort },
-    /** The only projects that the caller may list; null for all projects of the caller. */
+    /** Null for all projects of the caller. */
     among: token?.projects ?? null,
     limit: readLimit(query.limit, 50, 200),
     /** The last row's key: [id], or [due date, id] when sorted by it. */

@@ -4,6 +4,7 @@ import { view } from '../../src/model/view.ts'
 import type { Change } from '../../src/model/events.ts'
 import { taskOf } from '../../src/log/rows.ts'
 import type { Past } from '../../src/log/past.ts'
+import { textsOf } from '../../src/reads/pages.ts'
 import { eventView } from '../events/schema.ts'
 import type { ReadEvent } from '../events/views.ts'
 
@@ -28,21 +29,12 @@ export const undoneView = view<Undone>({
       description: `The events that it made, in order; the first of them where all would be more than ${shownBytes} bytes`,
     }),
   }),
-  of: ({ version, changes }) => ({ version, changes: firstOf(changes) }),
+  of({ version, changes }) {
+    const { length } = textsOf(changes, eventView.of, shownBytes)
+    return { version, changes: changes.slice(0, length).map((one) => eventView.of(one)) }
+  },
   untagged: true,
 })
-
-function firstOf(changes: ReadEvent[]): object[] {
-  let bytes = 0
-  const shown: object[] = []
-  for (const change of changes) {
-    const one = eventView.of(change)
-    bytes += Buffer.byteLength(JSON.stringify(one))
-    if (shown.length > 0 && bytes > shownBytes) break
-    shown.push(one)
-  }
-  return shown
-}
 
 /** As the feed will show them: by somebody, after a version. */
 export function shownOf(all: Change[], version: number, { caller, now, person }: Known, { people }: Past) {

@@ -84,13 +84,13 @@ export function pageOf<R extends Last, Last>(
 }
 
 /** The texts of as many rows as a page holds, at least one. */
-export function textsOf<R>(rows: R[], view: (row: R) => object): string[] {
+export function textsOf<R>(rows: R[], view: (row: R) => object, mostBytes = pageBytes): string[] {
   const texts: string[] = []
   let bytes = 1 // brackets and commas: one more than there are texts
   for (const row of rows) {
     const text = JSON.stringify(view(row))
     bytes += Buffer.byteLength(text) + 1
-    if (bytes > pageBytes && texts.length > 0) break
+    if (bytes > mostBytes && texts.length > 0) break
     texts.push(text)
   }
   return texts
