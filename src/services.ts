@@ -87,10 +87,9 @@ type Ground = ReturnType<typeof openGround>
 /** The connections, and the way of a command to its project's home and actor. */
 export function openWriting(config: Config, log: Log, domain: Domain, tracing?: Tracing) {
   const ground = openGround(config, log)
-  const { clock, counts, database, redis, subscriber, jobs, scheduler, findPerson, findRole } = ground
+  const { clock, counts, database, redis, subscriber, jobs, places, scheduler, findPerson, findRole } = ground
   const actors = openActors(ground, domain.react)
   const registry = registryOf(domain.commands)
-  const places = openPlaces(database.reads, counts.caches.places)
   const lookUp = openLookUp(findPerson, places)
   const explain = openNaming(database.reads)
   const execute = withSpans(openExecute({ actors, findRole, lookUp, limits: config, explain, log }), tracing)
@@ -141,6 +140,7 @@ function openGround(config: Config, log: Log) {
     findPerson: openFindPerson(database.reads, config.smtpUrl !== ''),
     findRole: openFindRole(database.reads, versions, counts.caches.roles, counts.readWaits.roles),
     oldestKept: openOldestKept(database.reads),
+    places: openPlaces(database.reads, counts.caches.places),
   }
 }
 
@@ -157,6 +157,7 @@ function openActors(ground: Ground, react: React): Actors {
     react,
     counts: counts.caches.states,
     onCommitted(unit: Unit) {
+      ground.places.add(unit.events)
       recent.add(unit)
       steps.add(unit)
       hints.tell(movedBy(unit))

@@ -4,6 +4,7 @@ import { LRUCache } from 'lru-cache'
 import { isOfLaterEntity } from '../../drizzle/schema/log.ts'
 import { counted, noHits } from '../metrics/counts.ts'
 import type { Entity } from '../model/entities.ts'
+import type { StoredEvent } from '../model/events.ts'
 import { model } from '../model/model.ts'
 import { batched } from '../postgres/batch.ts'
 import type { Sql } from '../postgres/database.ts'
@@ -25,6 +26,8 @@ export interface Part {
   id: string
 }
 
+type Known = Record<Entity, LRUCache<string, Place>>
+
 export type Places = ReturnType<typeof openPlaces>
 
 /** Not found, or forbidden: in the project that a thing moved to, its caller may have another role. */
@@ -32,18 +35,18 @@ const mayBeElsewhere = new Set([403, 404])
 
 /** Finds the project of what a path names by its id alone. Remembers, for the actor notices when a place is old. */
 export function openPlaces(sql: Sql, counts = noHits()) {
-  // Apart by kind: the id of a task is not the id of a comment.
   const known = each(() => new LRUCache<string, Place>({ max: 100_000 }))
   const find = each((kind) => openFind(sql, kind))
   const findTaken = openFindTaken(sql)
   const recall = (kind: Entity, id: string) => counted(counts, known[kind].get(id))
   return {
+    add: (events: StoredEvent[]) => remember(known, events),
+
     /** The task of a part: always the same one, wherever the task goes. */
     async taskOf({ kind, id }: Part): Promise<string | null> {
       const place = isId(id) ? (recall(kind, id) ?? (await find[kind](id))) : undefined
       return place?.taskId ?? null
     },
-
     /** True when something has this id, or is still owed work from when it had. */
     isTaken: async (id: string): Promise<boolean> => (await findTaken(id)) !== undefined,
 
@@ -74,6 +77,17 @@ export function openPlaces(sql: Sql, counts = noHits()) {
 
 const each = <T>(make: (kind: Entity) => T) =>
   Object.fromEntries(model().names.map((kind) => [kind, make(kind)])) as Record<Entity, T>
+
+/** Remembers where new tasks and their children are: clients write many of them again soon. */
+function remember(known: Known, events: StoredEvent[]): void {
+  for (const { entity, entityId, projectId, before, after } of events) {
+    if (before || !after) continue
+    const { number, taskId } = after as { number: number; taskId?: string }
+    const place =
+      entity === 'task' ? { projectId, taskId: entityId, number } : taskId && known.task.get(taskId)
+    if (place) known[entity].set(entityId, place)
+  }
+}
 
 /** Finds where rows of an entity are, many in one query. A task is its own task. */
 function openFind(sql: Sql, kind: Entity) {
