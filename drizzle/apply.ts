@@ -1,25 +1,28 @@
 import type { MigrationMeta } from 'drizzle-orm/migrator'
 import type postgres from 'postgres'
 
-/** What Postgres does only outside a transaction, while others go on writing: it may take long on a large table. */
+/** Postgres makes such an index only outside a transaction, beside other writes. */
 const concurrently = /^\s*create (?:unique )?index concurrently (?:if not exists )?"(\w+)"/i
-/** So long a change of a table may hold up what others ask of it, before it is put off. */
+/** How long a change of a table may hold up other queries before it is put off. */
 const lockTimeoutMs = 2_000
-
-/** After the hash of a migration whose indexes are still to be made. */
+/** Follows the hash of a migration whose indexes are missing. */
 const unfinished = ' unfinished'
 
-/** The migrations that were applied to a database, all of them. @throws when there was never one */
+const undefinedTable = '42P01'
+
+/** The number of complete migrations. */
 export async function countApplied(sql: postgres.Sql): Promise<number> {
-  const [row] = await sql<{ n: number }[]>`
-    select count(*)::int4 as n from drizzle.__drizzle_migrations where hash not like ${`%${unfinished}`}`
-  return row!.n
+  const rows = sql`select from drizzle.__drizzle_migrations where hash not like ${`%${unfinished}`}`
+  return rows.then(
+    ({ length }) => length,
+    (error: { code?: string }) => {
+      if (error.code === undefinedTable) return 0
+      throw error
+    },
+  )
 }
 
-/**
- * Applies what is missing: of each migration first all but its indexes, in one transaction, then these. Interrupted, it
- * goes on where it stopped.
- */
+/** Applies missing migrations: of each all but its indexes in one transaction, then these. Run again, it continues. */
 export async function applyMissing(sql: postgres.Sql, migrations: MigrationMeta[]): Promise<void> {
   await makeRecord(sql)
   const rows = await sql<{ hash: string; at: string }[]>`
@@ -37,7 +40,7 @@ export async function applyMissing(sql: postgres.Sql, migrations: MigrationMeta[
   }
 }
 
-/** Applies migrations to a database without tables, all in one transaction: there is no row that an index would wait for. */
+/** Applies migrations to a database without tables, in one transaction. */
 export async function applyToEmpty(tx: postgres.TransactionSql, migrations: MigrationMeta[]): Promise<void> {
   await makeRecord(tx)
   for (const { sql: statements, hash, folderMillis } of migrations) {
@@ -62,7 +65,7 @@ async function change(sql: postgres.Sql, statements: string[], hash: string, at:
   })
 }
 
-/** One that failed half-way stays behind, and is of no use. */
+/** An index that failed half-way is invalid, and dropped. */
 async function makeIndex(sql: postgres.Sql, statement: string): Promise<void> {
   const [, name = ''] = concurrently.exec(statement)!
   const [found] = await sql<{ isValid: boolean }[]>`

@@ -21,8 +21,8 @@ export interface Bench {
  */
 export async function runJob(by: Bench, job: Job, id: string, token?: string): Promise<void> {
   const owed = await begin(by.sql, id, by.attempts).catch(leave)
-  if (owed.state === 'gone') return
-  if (owed.state === 'parked') return tellParked(by.log, id, owed.name, 'its worker ended each time')
+  if (!owed) return
+  if (owed.isParked) return tellParked(by.log, id, owed.name, 'its worker ended each time')
   try {
     const work = Object.hasOwn(by.work, owed.name) ? by.work[owed.name] : undefined
     if (!work) throw new Error(`There is no work called ${owed.name}`)
@@ -49,23 +49,18 @@ function leave(error: unknown): never {
 const tellParked = (log: Log, id: string, job: string, reason: string) =>
   log.error({ job, id, reason }, 'job parked; see `npm run jobs`')
 
-const died = 'The worker ended before the job did'
-
-type OwedWork = Pick<OutboxRow, 'name' | 'data'>
+type Owed = Pick<OutboxRow, 'name' | 'data'> & { isParked: boolean }
 
 /**
- * Counts an attempt before it begins, so that one whose worker dies counts too. `gone`: the job is done, dropped or parked.
- * `parked`: the last attempt began and never ended.
+ * Counts an attempt before it begins, so that one whose worker dies counts too; after the last attempt it parks the job.
+ * Undefined for a job that is done, dropped or parked.
  */
-export async function begin(sql: Sql, id: string, most: number) {
-  const [begun] = await sql<OwedWork[]>`
-    update outbox set attempts = attempts + 1
-    where id = ${id} and parked_at is null and attempts < ${most} returning name, data`
-  if (begun) return { state: 'begun', ...begun } as const
-  const [parked] = await sql<OwedWork[]>`
-    update outbox set parked_at = now(), error = coalesce(error, ${died})
-    where id = ${id} and parked_at is null and attempts >= ${most} returning name, data`
-  return parked ? ({ state: 'parked', ...parked } as const) : ({ state: 'gone' } as const)
+export async function begin(sql: Sql, id: string, most: number): Promise<Owed | undefined> {
+  const [owed] = await sql<Owed[]>`
+    update outbox set attempts = least(attempts + 1, ${most}), parked_at = case when attempts >= ${most} then now() end,
+      error = case when attempts >= ${most} then coalesce(error, 'The worker ended before the job did') else error end
+    where id = ${id} and parked_at is null returning name, data, parked_at is not null as is_parked`
+  return owed
 }
 
 /** Notes why an attempt failed. True when it was the last one: the job is parked. */

@@ -7,7 +7,7 @@ import { type Account, accountById } from './queries.ts'
 import { accountView } from './user.ts'
 import { digestOf } from '../../src/wire/answers.ts'
 
-export const etagOfMe = (account: Account): string => digestOf(JSON.stringify(accountView(account)))
+export const etagOfMe = (account: Account): string => digestOf(JSON.stringify(accountView.of(account)))
 
 /**
  * Reads the caller's account and returns the result of `write`; repeats both while that is null: the account has changed.

@@ -1,6 +1,6 @@
 import { accountCommand, type Signed } from '../../src/commands/command.ts'
 import { Input } from '../../src/schema/input.ts'
-import { tooCommon } from '../../src/identity/new-passwords.ts'
+import { tooCommon } from '../../src/identity/passwords.ts'
 import type { Services } from '../../src/services.ts'
 import { badToken } from '../../src/wire/refusals.ts'
 import { changedAccount, etagOfMe, passwordMissing, withMe, wrongPassword } from './change.ts'

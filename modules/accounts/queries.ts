@@ -14,7 +14,7 @@ export interface Account extends OwnUser {
 const account = (sql: Sql) =>
   sql`id, name, email, password_hash, token_version, email_verified_at is not null as email_verified`
 
-/** The account with this normalised email address, if it can sign in: stored so, or as it may be from before addresses were composed. */
+/** The account of a person with this normalised address, which earlier releases may have stored decomposed. */
 export async function accountByEmail(sql: Sql, email: string): Promise<Account | undefined> {
   const [found] = await patiently(
     () => sql<Account[]>`
@@ -25,13 +25,12 @@ export async function accountByEmail(sql: Sql, email: string): Promise<Account |
   return found
 }
 
-/** The account with this id. */
 export async function accountById(sql: Sql, id: string): Promise<Account | undefined> {
   const [found] = await patiently(() => sql<Account[]>`select ${account(sql)} from users where id = ${id}`)
   return found
 }
 
-/** Stores a new account, the job that it owes and what is kept of its answer; false when the email address is taken. */
+/** False when the address is taken. */
 export async function insertAccount(
   sql: Sql,
   account: Account,
@@ -48,7 +47,7 @@ export async function insertAccount(
   return certainly(insert, () => sql`select from users where id = ${id}`)
 }
 
-/** Puts `after` in the place of `before`; false when the account is no longer as it was. */
+/** False when the account is no longer as `before`. */
 export async function replaceAccount(
   sql: Sql,
   before: Account,
@@ -67,7 +66,7 @@ export async function replaceAccount(
   return certainly(replace, () => sql`select from users where ${isStill(sql, after)}`)
 }
 
-/** The job that ends what an account leaves. */
+/** The job that deletes an account's projects and memberships. */
 export const closingOf = (userId: string): OwedJob => ({
   id: newId(),
   projectId: null,
@@ -75,7 +74,7 @@ export const closingOf = (userId: string): OwedJob => ({
   data: { userId },
 })
 
-/** Removes the account and owes the job that ends what it leaves; false when the account is no longer as it was. */
+/** False when the account has changed. */
 export async function deleteAccount(sql: Sql, account: Account, closing: OwedJob, kept?: Kept) {
   const remove = () => sql`
     with done as (delete from users where ${isStill(sql, account)} returning id),
@@ -88,12 +87,10 @@ export async function deleteAccount(sql: Sql, account: Account, closing: OwedJob
   return certainly(remove, () => sql`select where not exists (select from users where id = ${account.id})`)
 }
 
-/** Keeps the answer to a sign-in, if it has a key. */
 export async function keepAnswer(sql: Sql, kept?: Kept): Promise<void> {
   if (kept) await patiently(() => sql`with done as (select) ${note(sql, kept)}`)
 }
 
-/** Refuses one token from now on: done twice, it is done. */
 export async function revokeToken(sql: Sql, { tokenId, expiresAt }: Claims, kept?: Kept): Promise<void> {
   const until = new Date(expiresAt * 1000).toISOString()
   await patiently(
@@ -104,7 +101,7 @@ export async function revokeToken(sql: Sql, { tokenId, expiresAt }: Claims, kept
   )
 }
 
-/** Refuses every token of the account from now on; false when somebody else has just done so. */
+/** Revokes all tokens of the account; false when they are revoked already. */
 export async function revokeTokens(
   sql: Sql,
   { userId, version }: Pick<Claims, 'userId' | 'version'>,
@@ -120,20 +117,21 @@ export async function revokeTokens(
   return certainly(revoke, isRevoked)
 }
 
-/** All of an account that ever changes, compared and swapped. */
 const isStill = (sql: Sql, { id, name, passwordHash, tokenVersion, emailVerified }: Account) => sql`
   id = ${id} and name = ${name} and password_hash = ${passwordHash} and token_version = ${tokenVersion}
     and (email_verified_at is not null) = ${emailVerified}`
 
-/** The part of a statement that says that a name is no longer what it was, if the part named `done` did something. */
+// Parts of statements, which write if the part named `done` returned a row.
+
+/** Notes that a name has changed. */
 export const tellRenaming = (sql: Sql, changeId: string) => sql`
   insert into people (change_id) select ${changeId}::uuid from done limit 1 on conflict (one) do update set change_id = excluded.change_id`
 
-/** The part of a statement that removes what API tokens ended with the account's earlier versions: none of them holds. */
+/** Deletes the API tokens of earlier versions of the account. */
 export const endTokens = (sql: Sql, version: SqlPart) => sql`
   delete from api_tokens t using done where t.user_id = done.id and t.version < ${version}`
 
-/** The part of a statement that keeps the answer under its Idempotency-Key, if the part named `done` did something. */
+/** Stores the answer under its Idempotency-Key. */
 export function note(sql: Sql, kept?: Kept) {
   if (!kept) return sql`select`
   const { scope, key, fingerprint, status, body, etag } = kept

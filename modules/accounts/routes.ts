@@ -6,7 +6,7 @@ import { badToken } from '../../src/wire/refusals.ts'
 import { deleteMe, signOut, signOutEverywhere, updateMe } from './own-account.ts'
 import { accountById } from './queries.ts'
 import { login, register } from './sign-in.ts'
-import { AccountView, accountView } from './user.ts'
+import { accountView } from './user.ts'
 import { shown } from '../../src/wire/answers.ts'
 
 export function accountRoutes({ ask, claimed, guarded, signIn, write }: Http, services: Services) {
@@ -27,11 +27,11 @@ export function accountRoutes({ ask, claimed, guarded, signIn, write }: Http, se
 const getMe = ({ database }: Services): Query => ({
   called: { id: 'getMe', tag: 'Authentication' },
   about: 'The account that the token is of.',
-  shows: { name: 'Account', schema: AccountView, of: accountView },
+  shows: accountView,
   answers: { description: 'The caller' },
   async read({ request, caller }) {
     const account = await accountById(database.reads, caller.userId)
     if (!account) throw badToken()
-    return shown(request, accountView(account))
+    return shown(request, accountView.of(account))
   },
 })

@@ -5,26 +5,26 @@ import type { Claims } from '../../src/identity/tokens.ts'
 import { named } from '../../src/schema/named.ts'
 import { Name, Secret } from '../../src/schema/text.ts'
 import { ConfirmingPassword } from './confirm.ts'
-import { AccountView, accountView, type OwnUser, Password } from './user.ts'
+import { accountView, type OwnUser, Password } from './user.ts'
 
 const Token = Type.String({
   description: 'A JWT for the Authorization header',
   examples: ['eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIwMTlhIn0.c2lnbmF0dXJl'],
 })
 
-/** An account with a token, of which a repeat stores the claims alone. */
+/** An account with a token; its idempotency record holds only the claims. */
 export const signedInView = view<{ account: OwnUser; claims: Claims }>({
   name: 'SignedIn',
-  schema: Type.Object({ access_token: Token, user: AccountView }),
-  of: ({ claims, account }) => ({ claims, user: accountView(account) }),
+  schema: Type.Object({ access_token: Token, user: accountView.schema }),
+  of: ({ claims, account }) => ({ claims, user: accountView.of(account) }),
   untagged: true,
 })
 
-/** With a token when the password was set, for that ends all others. */
+/** With a token after a change of the password, which ends all others. */
 export const changedMeView = view<OwnUser & { claims?: Claims }>({
   name: 'ChangedUser',
-  schema: Type.Object({ access_token: Type.Optional(Token), ...AccountView.properties }),
-  of: ({ claims, ...account }) => ({ claims, ...accountView(account) }),
+  schema: Type.Object({ access_token: Type.Optional(Token), ...accountView.schema.properties }),
+  of: ({ claims, ...account }) => ({ claims, ...accountView.of(account) }),
 })
 
 export const UpdateMeBody = named(
@@ -41,7 +41,6 @@ export const UpdateMeBody = named(
   ),
 )
 
-/** By its default it may be left away. */
 export const DeleteMeBody = named('DeleteMe', {
   ...Input({ password: Type.Optional(ConfirmingPassword) }),
   default: {},

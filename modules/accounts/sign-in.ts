@@ -1,6 +1,6 @@
 import { accountCommand, type Stranger } from '../../src/commands/command.ts'
 import { openBodyBytes, tooLarge } from '../../src/http/json-body.ts'
-import { tooCommon } from '../../src/identity/new-passwords.ts'
+import { tooCommon } from '../../src/identity/passwords.ts'
 import { newId } from '../../src/ids.ts'
 import { mailJob } from '../../src/jobs/queue.ts'
 import { normalEmail } from '../../src/schema/text.ts'

@@ -5,7 +5,6 @@ import type { Whom } from '../../src/reads/people.ts'
 import { comment, neitherAuthorNorAdmin, notAuthor, requireAdmin } from './entity.ts'
 import { CreateComment, UpdateComment } from './schema.ts'
 
-/** Who writes or edits a comment is its author. */
 const author = (_: object, { userId }: Caller): Whom => ({ by: 'id', key: userId })
 
 export const createComment = creation(comment, {

@@ -5,7 +5,7 @@ import { view } from '../../src/model/view.ts'
 import { Id, Timestamp } from '../../src/schema/answer.ts'
 import { named } from '../../src/schema/named.ts'
 import { Text } from '../../src/schema/text.ts'
-import { UserView } from '../accounts/user.ts'
+import { userView } from '../accounts/user.ts'
 
 const Words = Text(1, 20_000, 'The wheels need oil')
 export const CreateComment = Input({ id: OwnId(), taskId: IdOf('task'), text: Words })
@@ -17,7 +17,7 @@ export const commentView = view<CommentRow>({
     id: Id('The comment'),
     text: Type.String({ description: 'What was said', examples: ['The wheels need oil'] }),
     authorId: Id('The user who wrote it'),
-    author: Type.Union([named('Author', Type.Pick(UserView, ['id', 'name'])), Type.Null()], {
+    author: Type.Union([named('Author', Type.Pick(userView.schema, ['id', 'name'])), Type.Null()], {
       description: 'That user; null once the account is deleted',
     }),
     authorRemoved: Type.Boolean({ description: 'Their account has been deleted', examples: [false] }),

@@ -2,16 +2,14 @@ import { Flag } from '../../src/batch/dry-run.ts'
 import { type TSchema, Type } from '@sinclair/typebox'
 import type { Rows, StoredRows } from '../../src/model/entities.ts'
 import { view } from '../../src/model/view.ts'
-import { Id, sampleId, Timestamp } from '../../src/schema/answer.ts'
+import { Id, OrNull, sampleId, Timestamp } from '../../src/schema/answer.ts'
 import { named } from '../../src/schema/named.ts'
 
 /** Integrations listed in an answer, at most of each kind. */
 const maxListed = 100
 
-export const CreatedBy = Type.Union([Id('The account that created it'), Type.Null()], {
-  description: 'The id of the account that created it; null if it is unknown or deleted',
-  examples: [sampleId],
-})
+const creator = 'The id of the account that created it; null if it is unknown or deleted'
+export const CreatedBy = OrNull(Id('The account that created it'), creator, sampleId)
 
 // Summaries of integrations, as events show them to every member: no URL, no secret, and nothing else that only an ADMIN reads.
 
@@ -21,16 +19,11 @@ export const webhookSummary = view<Omit<Rows['webhook'], 'eventId'>>({
     id: Id('The webhook'),
     projectId: Id('The project'),
     enabled: Type.Boolean({ description: 'Whether events are sent', examples: [true] }),
-    disabledReason: Type.Union([Type.String(), Type.Null()], {
-      description: 'Why the service disabled it; null unless it did',
-      examples: [null],
-    }),
+    disabledReason: OrNull(Type.String(), 'Why the service disabled it; null unless it did'),
     createdBy: CreatedBy,
     createdAt: Timestamp('When it was created'),
   }),
-  of: ({ id, projectId, disabledAt, disabledReason, createdBy, createdAt }) => {
-    return { id, projectId, enabled: disabledAt === null, disabledReason, createdBy, createdAt }
-  },
+  computed: { enabled: ({ disabledAt }) => disabledAt === null },
 })
 
 export const serviceAccountSummary = view<Omit<Rows['service_account'], 'eventId'>>({
@@ -52,7 +45,7 @@ export const tokenSummary = view<Omit<Rows['token'], 'eventId'>>({
     createdBy: CreatedBy,
     createdAt: Timestamp('When it was created'),
   }),
-  of: ({ id, userId, createdBy, createdAt }) => ({ id, serviceAccountId: userId, createdBy, createdAt }),
+  computed: { serviceAccountId: ({ userId }) => userId },
 })
 
 /** The integrations that one account created, also through service accounts that it created. */

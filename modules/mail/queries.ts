@@ -9,7 +9,7 @@ const isGood = (sql: Sql, id: string, purpose: Purpose) => sql`
   t.id = ${id} and t.purpose = ${purpose} and t.used_at is null and t.expires_at > now()
     and u.id = t.user_id and u.email = t.email and (t.purpose = 'verify' or u.token_version = t.version)`
 
-/** Verifies the address that the token was sent to; false when the token is not good. */
+/** False when the token is not good. */
 export async function verifyEmail(sql: Sql, id: string, kept?: Kept): Promise<boolean> {
   const verify = () => sql`
     with token as (update mail_tokens t set used_at = now() from users u
@@ -28,7 +28,7 @@ export async function holderOfReset(sql: Sql, id: string): Promise<string | unde
   return (await patiently(found))[0]?.id
 }
 
-/** Sets the password and ends all tokens of the account; false when the mail's token is not good any more. */
+/** Sets the password and ends all tokens of the account; false when the token is not good. */
 export async function resetPassword(
   sql: Sql,
   id: string,

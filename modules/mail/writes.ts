@@ -1,7 +1,7 @@
 import { accountCommand, type Keep, type Signed, type Stranger } from '../../src/commands/command.ts'
 import { Input } from '../../src/schema/input.ts'
 import { openBodyBytes, tooLarge } from '../../src/http/json-body.ts'
-import { tooCommon } from '../../src/identity/new-passwords.ts'
+import { tooCommon } from '../../src/identity/passwords.ts'
 import { mailJob, type OwedJob, owe } from '../../src/jobs/queue.ts'
 import { certainly } from '../../src/postgres/errors.ts'
 import { Email, normalEmail, Words } from '../../src/schema/text.ts'
@@ -26,7 +26,7 @@ function requireMail({ config }: Services): void {
   if (!config.smtpUrl) throw noMail()
 }
 
-/** The id in a mail's token. @throws Refusal 409 without mail, 400 for a token that this service has not made */
+/** @throws Refusal 409 without mail, 400 for a forged token */
 function mailIdIn(services: Services, token: string): string {
   requireMail(services)
   const id = services.mailTokens.idIn(token)
@@ -34,7 +34,7 @@ function mailIdIn(services: Services, token: string): string {
   return id
 }
 
-/** An Idempotency-Key of a caller without a sign-in is the mail's or the address's. */
+/** Without a sign-in, Idempotency-Keys are held by the mail or the address. */
 const keyOf = (scope: string) => ({ scope, account: scope })
 
 export const verify = (services: Services) =>
@@ -77,10 +77,7 @@ export const resend = (services: Services) =>
     refuses: [noMail(), isVerified()],
   })
 
-/**
- * Owes a mail whatever the address, so that neither the answer nor its time says whether the address has an account: the
- * worker finds that out.
- */
+/** Owes a mail for any address: neither the answer nor its time tells whether the address has an account. */
 export const forgot = (services: Services) =>
   accountCommand('password.forgot', {
     ...called('forgotPassword'),
@@ -101,7 +98,7 @@ export const forgot = (services: Services) =>
     refuses: [noMail(), tooLarge(openBodyBytes)],
   })
 
-/** @throws Refusal 429 when the address has had enough mails in this hour */
+/** @throws Refusal 429 */
 async function sendMail({ database, jobs, limits }: Services, email: string, job: OwedJob, keep: Keep<void>) {
   await limits.mail(email)
   const sql = database.chores
@@ -112,7 +109,6 @@ async function sendMail({ database, jobs, limits }: Services, email: string, job
   void jobs.handOver([job])
 }
 
-/** The token is checked before the password is hashed: a wrong one costs no hash. */
 export const reset = (services: Services) =>
   accountCommand('password.reset', {
     ...called('resetPassword'),

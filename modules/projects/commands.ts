@@ -36,7 +36,7 @@ export const updateProject = update(project, {
   fields: ({ name, description }) => ({ name: name?.trim(), description: optionalText(description) }),
 })
 
-/** Takes constant time: everything inside is out of sight with the project, and its rows go later. */
+/** Takes constant time: without the project nothing of it is visible, and a worker deletes its rows. */
 export const deleteProject = deletion(project, {
   about: 'At once and for good, with everything inside. Only the owner may.',
   least: 'OWNER',

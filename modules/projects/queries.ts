@@ -14,7 +14,7 @@ import type { Versioned, Versions } from '../../src/reads/versions.ts'
 import { projects } from '../../drizzle/schema/projects.ts'
 import { known } from '../../src/postgres/columns.ts'
 
-/** A project with its owner, who has no name once the account is gone. */
+/** A project with its owner, who has no name once the account is deleted. */
 export interface ListedProject extends ProjectRow {
   ownerName: string | null
   ownerEmail: string | null
@@ -24,7 +24,7 @@ export interface ListedProject extends ProjectRow {
 const owner = (sql: Sql) => sql`
   u.name as owner_name, u.email as owner_email, ${nameTag(sql)} as name_tag`
 
-/** What a read must know of a project before it looks for a body: the last event of its row, and the tag of its owner's name. */
+/** The ETag of a project: the last event of its row, and the tag of its owner's name. */
 interface SeenProject extends Versioned {
   eventId: string
   nameTag: string
@@ -38,7 +38,6 @@ export const openSeeProject = (sql: Sql, versions: Versions) =>
     make: (seen, [eventId, nameTag]) => ({ ...seen, eventId: eventId!, nameTag: nameTag! }),
   })
 
-/** Projects by id, many in one query. */
 export function openProjects(sql: Sql) {
   return batched({ keys: 500, slots: 2 }, async (ids: string[]) => {
     const rows = await sql<ListedProject[]>`
@@ -47,7 +46,7 @@ export function openProjects(sql: Sql) {
   })
 }
 
-/** A project as it stood, with its owner as they are called now. */
+/** A project as it was, with the present name of its owner. */
 export async function projectThen(sql: Sql, moment: Moment): Promise<ListedProject | undefined> {
   const one = { where: sql`t.id = ${moment.projectId}`, by: sql`t.id`, limit: 1 }
   const [row] = await unprepared(sql<ListedProject[]>`
@@ -57,8 +56,8 @@ export async function projectThen(sql: Sql, moment: Moment): Promise<ListedProje
 }
 
 /**
- * A page of the projects that a caller owns or is a member of, oldest first, and its ETag. Of the rows after a full page
- * only the events are read: the ETag names them too, for looking at the texts of every page would cost more.
+ * A page of a caller's projects, oldest first, and its ETag. Of the rows after a full page only the events are read: the ETag
+ * contains them too, because to measure the texts of every page would cost more.
  */
 export async function projectsOf(
   sql: Sql,
@@ -77,7 +76,7 @@ export async function projectsOf(
   return { shown: shown.filter((row) => row.hasRoom), last, etag: etagOfPage(rows) }
 }
 
-/** The ETags of such pages, many in one query: the digests of what last touched each of their rows. */
+/** The ETags of such pages, many in one query: digests of the last events of their rows. */
 export function openPageEtags(sql: Sql) {
   return batched({ keys: 100, slots: 2 }, async (keys: ({ userId: string } & Page)[]) => {
     const users = keys.map(({ userId }) => userId)
@@ -93,13 +92,11 @@ export function openPageEtags(sql: Sql) {
   })
 }
 
-/** The same for a page that is here. */
 const etagOfPage = (rows: ListedProject[]): string =>
   `"${createHash('sha256')
     .update(rows.map(({ eventId, nameTag }) => eventId + nameTag).join(''))
     .digest('hex')}"`
 
-/** All of a user's projects, or of some only. */
 const ofUser = (sql: Sql, user: SqlPart, after: SqlPart, most: SqlPart, some?: string[] | null) => sql`
   (select p.*, ${nameTagOf(sql, user)} as name_tag from projects p
     where p.owner_id = ${user} and p.id > ${after} ${among(sql, some)} order by p.id, p.created_at limit ${most})

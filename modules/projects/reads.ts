@@ -16,7 +16,6 @@ import {
 } from './queries.ts'
 import { projectView } from './schema.ts'
 
-/** What may be asked of projects. */
 export const projectReads = (services: Services) => ({ list: openList(services), get: openGet(services) })
 
 function openList({ database: { reads: sql }, serve }: Services): Query {

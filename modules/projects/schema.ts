@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import type { ProjectRow } from '../../drizzle/rows.ts'
 import { IdOf, Input, OwnId } from '../../src/schema/input.ts'
 import { view } from '../../src/model/view.ts'
-import { Id, Timestamp } from '../../src/schema/answer.ts'
+import { Id, OrNull, Timestamp } from '../../src/schema/answer.ts'
 import { goneTag } from '../../src/reads/names.ts'
 import { Name, Nullable, Text } from '../../src/schema/text.ts'
 import { PersonView, personView } from '../accounts/user.ts'
@@ -26,10 +26,7 @@ export const projectView = view<ProjectRow>({
   schema: Type.Object({
     id: Id('The project'),
     name: Type.String({ description: 'What it is called', examples: ['Analytical Engine'] }),
-    description: Type.Union([Type.String(), Type.Null()], {
-      description: 'More about it, or null',
-      examples: ['Everything about the engine'],
-    }),
+    description: OrNull(Type.String(), 'More about it, or null', 'Everything about the engine'),
     ownerId: Id('The user who created it'),
     owner: PersonView('That user; null once the account is deleted'),
     createdAt: Timestamp('When it was created'),

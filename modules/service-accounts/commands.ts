@@ -10,7 +10,7 @@ import { CreateServiceAccount, DeleteServiceAccount, serviceAccountView } from '
 
 export const noAccount = () => notFound('Service account')
 
-/** No mail gets there: RFC 2606 keeps the name for that. */
+/** RFC 2606 reserves the name: no mail arrives. */
 const addressOf = (id: string): string => `${id}@service-account.invalid`
 
 export const createServiceAccount = command('serviceAccount.create', {
@@ -38,7 +38,6 @@ export const createServiceAccount = command('serviceAccount.create', {
   madeAt: (id, { projectId }) => `/projects/${projectId}/service-accounts/${id}`,
 })
 
-/** It is out of the project at once, and its tokens are refused; the account itself goes later. */
 export const deleteServiceAccount = command('serviceAccount.delete', {
   about:
     'With its tokens. What it did stays, by an account that is gone; its tasks become unassigned. The answer lists what the service account created and that still works; `revoke=true` ends it in the same commit.',

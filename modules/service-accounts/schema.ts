@@ -2,11 +2,12 @@ import { Type } from '@sinclair/typebox'
 import { IdOf, Input } from '../../src/schema/input.ts'
 import type { Rows } from '../../src/model/entities.ts'
 import { view } from '../../src/model/view.ts'
-import { type MemberRole, scopes } from '../../src/identity/rights.ts'
+import type { MemberRole } from '../../src/identity/rights.ts'
 import { Id, Timestamp } from '../../src/schema/answer.ts'
-import { Name, Nullable, OneOf } from '../../src/schema/text.ts'
+import { Name } from '../../src/schema/text.ts'
 import { CreatedBy, Revoke } from '../creations/schema.ts'
 import { Role } from '../members/schema.ts'
+import type { NewToken } from '../tokens/schema.ts'
 
 export const CreateServiceAccount = Input({
   projectId: IdOf('project'),
@@ -16,18 +17,8 @@ export const CreateServiceAccount = Input({
 const ofAccount = { projectId: IdOf('project'), accountId: IdOf('service account') }
 export const DeleteServiceAccount = Input({ ...ofAccount, revoke: Revoke })
 
-/** A token as the route makes it: encrypted. */
-export const CreateToken = Input({
-  ...ofAccount,
-  id: IdOf('token'),
-  name: Type.String(),
-  scopes: Type.Array(OneOf('Scope', scopes)),
-  projects: Nullable(Type.Array(Type.String())),
-  expiresAt: Type.String(),
-  createdAt: Type.String(),
-  digest: Type.String(),
-  sealed: Type.String(),
-})
+/** With the token as the route makes it: encrypted. */
+export const CreateToken = Input({ ...ofAccount, made: Type.Unsafe<NewToken>(Type.Object({})) })
 export const DeleteToken = Input({ ...ofAccount, tokenId: IdOf('token') })
 
 /** A service account with its membership, whose last event it has. */

@@ -6,9 +6,16 @@ import type { Asked } from '../../src/http/secret-writes.ts'
 import type { Services } from '../../src/services.ts'
 import { confirm, unconfirmed } from '../accounts/confirm.ts'
 import { freeSlot } from '../creations/entity.ts'
-import { badExpiry, full, maxTokens, noToken } from '../tokens/limits.ts'
 import { newToken } from '../tokens/own.ts'
-import { CreateTokenBody, newTokenView, type WantedToken } from '../tokens/schema.ts'
+import {
+  badExpiry,
+  CreateTokenBody,
+  full,
+  maxTokens,
+  newTokenView,
+  noToken,
+  type WantedToken,
+} from '../tokens/schema.ts'
 import { noAccount } from './commands.ts'
 import { CreateToken, DeleteToken } from './schema.ts'
 
@@ -36,18 +43,16 @@ export const createToken = command('token.create', {
   input: CreateToken,
   body: CreateTokenBody,
   keepsAnswer: true,
-  decide(state, known, { accountId, id, name, scopes, projects, expiresAt, createdAt, digest, sealed }) {
+  prepared: ['made'],
+  decide(state, known, { accountId, made: { digest, sealed, ...token } }) {
     const { tokenVersion: version } = accountIn(state, accountId)
     const all = state.all('token').filter(({ userId }) => userId === accountId)
     if (all.filter(({ expiresAt }) => expiresAt > known.now).length >= maxTokens) throw full()
     const slot = freeSlot(all) // expired tokens keep their slots until a worker deletes them
-    const told = { id, name, expiresAt, createdAt, userId: accountId, createdBy: known.caller.userId }
-    const texts = { scopes: scopes.join(' '), projects: projects?.join(' ') ?? null }
+    const { lastUsedAt: _, ...told } = { ...token, userId: accountId, createdBy: known.caller.userId }
+    const texts = { scopes: token.scopes.join(' '), projects: token.projects?.join(' ') ?? null }
     const change = appeared(state, known, 'token.created', { ...told, ...texts })
-    return {
-      changes: [{ ...change, untold: { version, slot, digest } }],
-      answer: { ...told, scopes, projects, lastUsedAt: null, sealed },
-    }
+    return { changes: [{ ...change, untold: { version, slot, digest } }], answer: { ...token, sealed } }
   },
   shows: newTokenView,
   status: 201,
@@ -74,13 +79,13 @@ export const deleteToken = command('token.delete', {
   refuses: [noToken(), noAccount()],
 })
 
-/** No rule can make and seal a token, or check a password. A token that ended is refused at once. */
+/** Rules cannot make tokens, or check passwords. */
 export const aroundTokens = (services: Services) => ({
   creating: {
     async prepare(_: object, { body, claims, address }: Asked) {
       const wanted = body as WantedToken
       await confirm(services, { claims: claims!, address: address! }, wanted.password)
-      return newToken(services, claims!.userId, wanted)
+      return { made: await newToken(services, claims!.userId, wanted) }
     },
   },
   deleting: {

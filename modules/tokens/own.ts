@@ -9,9 +9,17 @@ import type { Services } from '../../src/services.ts'
 import { shown } from '../../src/wire/answers.ts'
 import { badToken } from '../../src/wire/refusals.ts'
 import { confirm, unconfirmed } from '../accounts/confirm.ts'
-import { badExpiry, full, noToken } from './limits.ts'
 import { deleteToken, insertToken, tokensOf } from './queries.ts'
-import { type ApiToken, CreateTokenBody, newTokenView, tokenList, type WantedToken } from './schema.ts'
+import {
+  badExpiry,
+  CreateTokenBody,
+  full,
+  type NewToken,
+  newTokenView,
+  noToken,
+  tokenList,
+  type WantedToken,
+} from './schema.ts'
 
 export const createOwnToken = (services: Services) =>
   accountCommand('token.create', {
@@ -61,7 +69,7 @@ export async function newToken(
   { database, sealing }: Services,
   createdBy: string,
   { name, scopes, projects, ...wanted }: WantedToken,
-): Promise<ApiToken & { digest: string; sealed: string }> {
+): Promise<NewToken> {
   const now = new Date((await clockOf(database.chores)) * 1000)
   const inAYear = new Date(now)
   inAYear.setUTCFullYear(now.getUTCFullYear() + 1)

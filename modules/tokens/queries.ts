@@ -1,23 +1,14 @@
 import type { Kept } from '../../src/commit/idempotency.ts'
 import type { Scope } from '../../src/identity/rights.ts'
+import type { Claims } from '../../src/identity/tokens.ts'
 import { certainly } from '../../src/postgres/errors.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { note } from '../accounts/queries.ts'
-import { maxTokens } from './limits.ts'
-import type { ApiToken } from './schema.ts'
+import { type ApiToken, maxTokens, type NewToken } from './schema.ts'
 
-/** Whose tokens, at the version of the account that they hold for. */
-export interface Holder {
-  userId: string
-  version: number
-}
+type Row = Omit<ApiToken, 'scopes' | 'projects'> & { scopes: string; projects: string | null }
 
-interface Row extends Omit<ApiToken, 'scopes' | 'projects'> {
-  scopes: string
-  projects: string | null
-}
-
-/** The tokens of an account that hold, the oldest first. There are never many. A person alone creates its own tokens. */
+/** The tokens of an account that hold, oldest first. The own tokens of a person have no stored creator. */
 export async function tokensOf(sql: Sql, userId: string): Promise<ApiToken[]> {
   const rows = await sql<Row[]>`
     select t.id, t.name, scopes, projects, expires_at, (select c.id from users c where c.id = coalesce(t.created_by, t.user_id)
@@ -31,17 +22,14 @@ export async function tokensOf(sql: Sql, userId: string): Promise<ApiToken[]> {
   }))
 }
 
-/** What became of a wish for a token: `taken` when somebody else has just got the place that was free. */
+/** `taken`: another token has just got the free slot. */
 type Made = 'made' | 'full' | 'taken' | 'gone'
 
-/**
- * Stores a token and what is kept of its answer. Of an account's places for tokens it takes one that is free, or whose token
- * has expired, so that also of many at once there are never more.
- */
+/** Stores a token and its answer, in a slot that is free or whose token has expired: there are never more tokens than slots. */
 export async function insertToken(
   sql: Sql,
-  { userId, version }: Holder,
-  token: ApiToken & { digest: string },
+  { userId, version }: Claims,
+  token: NewToken,
   kept?: Kept,
 ): Promise<Exclude<Made, 'taken'>> {
   const { id, digest, name, scopes, projects, expiresAt, createdBy, createdAt } = token

@@ -1,37 +1,31 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { ConfirmingPassword } from '../accounts/confirm.ts'
-import { Body, checked } from '../../src/schema/input.ts'
+import { Body, ListOf } from '../../src/schema/input.ts'
 import { view } from '../../src/model/view.ts'
 import { type Scope, scopes } from '../../src/identity/rights.ts'
 import { canonicalId, isId } from '../../src/ids.ts'
-import { Id, sampleId, Timestamp } from '../../src/schema/answer.ts'
+import { Id, OrNull, sampleId, Timestamp } from '../../src/schema/answer.ts'
 import { named } from '../../src/schema/named.ts'
 import { Instant, Name, Nullable, OneOf } from '../../src/schema/text.ts'
+import { badRequest, conflict, notFound } from '../../src/wire/refusals.ts'
 import { CreatedBy } from '../creations/schema.ts'
+
+/** Of one account. */
+export const maxTokens = 100
+export const full = () => conflict(`An account has at most ${maxTokens} tokens`)
+export const badExpiry = () => badRequest('expiresAt must be a time in the coming year')
+export const noToken = () => notFound('Token')
 
 /** Of one token. */
 const mostProjects = 100
 const day = 86_400_000
 
-const isListOf = (value: unknown, most: number, fits: (one: unknown) => boolean): boolean =>
-  Array.isArray(value) && value.length >= 1 && value.length <= most && value.every(fits)
-const isScopes = (value: unknown) => isListOf(value, scopes.length, (one) => scopes.includes(one as Scope))
-const isIds = (value: unknown) =>
-  isListOf(value, mostProjects, (one) => typeof one === 'string' && isId(canonicalId(one)))
-
-const Scopes = checked<Scope[]>(isScopes, {
-  type: 'array',
-  minItems: 1,
-  maxItems: scopes.length,
-  items: OneOf('Scope', scopes),
+const Scopes = ListOf<Scope>(OneOf('Scope', scopes), (one) => scopes.includes(one), scopes.length, {
   description: `A list of ${scopes.join(', ')}: each holds those before it`,
   examples: [['read', 'write']],
 })
-const Projects = checked<string[]>(isIds, {
-  type: 'array',
-  minItems: 1,
-  maxItems: mostProjects,
-  items: Type.String({ format: 'uuid' }),
+const isIdText = (one: unknown) => typeof one === 'string' && isId(canonicalId(one))
+const Projects = ListOf<string>(Type.String({ format: 'uuid' }), isIdText, mostProjects, {
   description: `A list of 1 to ${mostProjects} ids: the only projects that there are for the token`,
   examples: [[sampleId]],
 })
@@ -48,10 +42,7 @@ const shown = {
   expiresAt: Timestamp('When it ends'),
   createdBy: CreatedBy,
   createdAt: Timestamp('When it was made'),
-  lastUsedAt: Type.Union([Timestamp('When it was last used'), Type.Null()], {
-    description: 'When it was last used, to the minute; null before',
-    examples: [null],
-  }),
+  lastUsedAt: OrNull(Timestamp('When it was last used'), 'When it was last used, to the minute; null before'),
 }
 const id = Id('The token, used in its path')
 
@@ -78,7 +69,12 @@ export const tokenList = {
 } as const
 
 /** A new token, which is sealed until it is answered. */
-export const newTokenView = view<ApiToken & { sealed: string }>({
+export interface NewToken extends ApiToken {
+  digest: string
+  sealed: string
+}
+
+export const newTokenView = view<Omit<NewToken, 'digest'>>({
   name: 'NewApiToken',
   schema: Type.Object({
     id,

@@ -4,15 +4,15 @@ import { requireKept } from '../../src/reads/kept.ts'
 import type { Services } from '../../src/services.ts'
 import { badUrl } from './commands.ts'
 
-/** How long a name may take to be found, before it is asked for at the first delivery. */
+/** A name that takes longer to resolve is looked up at the first delivery. */
 const resolveMs = 2_000
 
-/** Work around the pure rules: makes and seals secrets, checks URLs, reads old events. Workers are notified of each change. */
+/** Work around the pure rules: makes secrets, checks URLs, and notifies workers of each change. */
 export function aroundWebhooks({ oldestKept, outbound, sealing, webhookHints }: Services) {
   const after = ({ projectId }: { projectId: string }) => webhookHints.tell([{ projectId, version: 0 }])
   const newSealed = () => ({ secret: sealing.seal(newSecret()) })
 
-  /** The URL as it is stored. @throws Refusal 400 for one that nothing would be sent to */
+  /** @throws Refusal 400 for a forbidden URL */
   async function checked({ url }: { url?: string }) {
     if (url === undefined) return {}
     const destination = await outbound.destinations.check(url, resolveMs).catch((error: unknown) => {

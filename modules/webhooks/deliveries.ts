@@ -1,9 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import type { webhookDeliveries } from '../../drizzle/schema/webhooks.ts'
 import { view } from '../../src/model/view.ts'
-import type { Outcome } from '../../src/outbound/answer.ts'
 import type { Sql } from '../../src/postgres/database.ts'
-import { Id, Timestamp } from '../../src/schema/answer.ts'
+import { Count, Id, OrNull, Timestamp } from '../../src/schema/answer.ts'
 import { OneOf } from '../../src/schema/text.ts'
 
 export type DeliveryRow = typeof webhookDeliveries.$inferSelect
@@ -16,22 +15,10 @@ export const deliveriesOf = (sql: Sql, webhookId: string, before: string, limit:
     status, error, answer, at, duration_ms
   from webhook_deliveries where webhook_id = ${webhookId} and id < ${before} order by id desc limit ${limit + 1}`
 
-/** The row of an attempt. */
-export function deliveryRow(
-  about: Omit<DeliveryRow, 'at' | keyof Outcome>,
-  { status, error, answer, durationMs }: Outcome,
-): DeliveryRow {
-  const at = new Date(Date.now() - durationMs).toISOString()
-  return { ...about, status, error, answer: answer.toWellFormed(), at, durationMs }
-}
-
 /** The columns of the table in their order, as a statement reads rows from JSON. */
 export const deliveryColumns = (sql: Sql) => sql`
   "webhookId" uuid, id uuid, "deliveryId" uuid, type text, "firstSeq" bigint, "lastSeq" bigint, events int4, attempt int4,
   status int4, error text, answer text, at timestamptz, "durationMs" int4`
-
-const OrNull = (description: string, example: number) =>
-  Type.Union([Type.Integer(), Type.Null()], { description, examples: [example] })
 
 export const deliveryView = view<DeliveryRow>({
   name: 'WebhookDelivery',
@@ -40,21 +27,14 @@ export const deliveryView = view<DeliveryRow>({
     webhookId: Id('The webhook'),
     deliveryId: Id('What the receiver saw as webhook-id: the same when it was tried again'),
     type: OneOf('WebhookMessage', ['events', 'test']),
-    firstSeq: OrNull('The seq of the first event in it', 42),
-    lastSeq: OrNull('The seq of the last event in it', 44),
-    events: Type.Integer({ minimum: 0, description: 'How many events it held', examples: [3] }),
-    attempt: Type.Integer({ minimum: 1, description: 'The how-manieth attempt it was', examples: [1] }),
-    status: OrNull('The HTTP status of the answer; null without one', 200),
-    error: Type.Union([Type.String(), Type.Null()], {
-      description: 'Why there was no answer; null with one',
-      examples: [null],
-    }),
+    firstSeq: OrNull(Type.Integer(), 'The seq of the first event in it', 42),
+    lastSeq: OrNull(Type.Integer(), 'The seq of the last event in it', 44),
+    events: Count(0, 'How many events it held', 3),
+    attempt: Count(1, 'The how-manieth attempt it was', 1),
+    status: OrNull(Type.Integer(), 'The HTTP status of the answer; null without one', 200),
+    error: OrNull(Type.String(), 'Why there was no answer; null with one'),
     answer: Type.String({ description: 'The first 1024 bytes of the answer', examples: ['ok'] }),
     at: Timestamp('When it was sent'),
-    durationMs: Type.Integer({
-      minimum: 0,
-      description: 'How long it took, in milliseconds',
-      examples: [87],
-    }),
+    durationMs: Count(0, 'How long it took, in milliseconds', 87),
   }),
 })

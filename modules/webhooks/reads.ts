@@ -32,7 +32,6 @@ export async function webhookAt(
 
 const paged = { input: Input({ limit: Limit(50, 200), cursor: Cursor() }), isList: true }
 
-/** A page by id, of rows of which there may be one more than its limit. */
 const pageById = <R extends { id: string }>(request: Request, rows: R[], limit: number, { of }: View<R>) =>
   pageOf(
     request,
@@ -41,7 +40,6 @@ const pageById = <R extends { id: string }>(request: Request, rows: R[], limit: 
     (row) => [row.id],
   )
 
-/** What may be asked of webhooks. */
 export const webhookReads = (services: Services) => ({
   list: openList(services),
   get: openGet(services),

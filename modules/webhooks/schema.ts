@@ -1,9 +1,8 @@
 import { Type } from '@sinclair/typebox'
-import type { StoredRows } from '../../src/model/entities.ts'
-import type { EventType } from '../../src/model/entities.ts'
-import { Body, checked, IdOf, Input } from '../../src/schema/input.ts'
+import type { EventType, StoredRows } from '../../src/model/entities.ts'
+import { Body, checked, IdOf, Input, ListOf } from '../../src/schema/input.ts'
 import { view } from '../../src/model/view.ts'
-import { Id, Timestamp } from '../../src/schema/answer.ts'
+import { Count, Id, OrNull, Timestamp } from '../../src/schema/answer.ts'
 import { named } from '../../src/schema/named.ts'
 import { Nullable, OneOf } from '../../src/schema/text.ts'
 import { CreatedBy } from '../creations/schema.ts'
@@ -12,26 +11,22 @@ import { model } from '../modules.ts'
 const mostEvents = 100
 const { eventTypes } = model
 
-const isType = (one: unknown) => eventTypes.includes(one as EventType)
-const isTypes = (value: unknown) =>
-  Array.isArray(value) && value.length >= 1 && value.length <= eventTypes.length && value.every(isType)
-const isUrl = (value: unknown) => typeof value === 'string' && URL.canParse(value)
-
-const Url = checked<string>(isUrl, {
+const Url = checked<string>((value) => typeof value === 'string' && URL.canParse(value), {
   type: 'string',
   format: 'uri',
   maxLength: 2_048,
   description: 'A URL that begins with https://, and leads to a public address',
   examples: ['https://hooks.example.com/docket'],
 })
-const Types = checked<EventType[]>(isTypes, {
-  type: 'array',
-  minItems: 1,
-  maxItems: eventTypes.length,
-  items: OneOf('EventType', eventTypes),
-  description: 'A list of event types: only those are sent',
-  examples: [['task.created', 'task.updated']],
-})
+const Types = ListOf<EventType>(
+  OneOf('EventType', eventTypes),
+  (one) => eventTypes.includes(one),
+  eventTypes.length,
+  {
+    description: 'A list of event types: only those are sent',
+    examples: [['task.created', 'task.updated']],
+  },
+)
 const MaxEvents = Type.Integer({
   minimum: 1,
   maximum: mostEvents,
@@ -46,33 +41,22 @@ const shown = {
   types: Nullable(Types),
   maxEvents: MaxEvents,
   enabled: Enabled,
-  disabledReason: Type.Union([Type.String(), Type.Null()], {
-    description: 'Why the service disabled it; null unless it did',
-    examples: [null],
-  }),
-  cursor: Type.Integer({ minimum: 0, description: 'The seq up to which all is delivered', examples: [41] }),
-  failures: Type.Integer({
-    minimum: 0,
-    description: 'Attempts that failed since the last success',
-    examples: [0],
-  }),
-  nextAttemptAt: Type.Union([Timestamp('When it is tried again'), Type.Null()], {
-    description: 'When it is tried again; null unless it failed',
-    examples: [null],
-  }),
+  disabledReason: OrNull(Type.String(), 'Why the service disabled it; null unless it did'),
+  cursor: Count(0, 'The seq up to which all is delivered', 41),
+  failures: Count(0, 'Attempts that failed since the last success', 0),
+  nextAttemptAt: OrNull(Timestamp('When it is tried again'), 'When it is tried again; null unless it failed'),
   createdBy: CreatedBy,
   createdAt: Timestamp('When it was made'),
 }
 const id = Id('The webhook, used in its paths')
 
 type Stored = StoredRows['webhook']
-/** A webhook as people see it, and the sealed secrets that it signs with. */
 export type Webhook = Omit<
   Stored,
   'slot' | 'deliveryId' | 'head' | 'failingSince' | 'leaseBy' | 'leaseUntil' | 'eventId'
 >
 
-/** What an ETag says of a webhook beside its revision: how far deliveries are, and whether its creator exists. */
+/** Beside the revision in the ETag: how far deliveries are, and whether the creator exists. */
 const progressOf = ({ cursor, failures, nextAt, createdBy }: Webhook): string =>
   `.${cursor}-${failures}-${nextAt === null ? 0 : Date.parse(nextAt)}-${createdBy === null ? 0 : 1}`
 
@@ -113,7 +97,6 @@ const settings = {
   maxEvents: Type.Optional(MaxEvents),
   enabled: Type.Optional(Enabled),
 }
-/** Sealed before a command carries it. */
 const Sealed = Type.String()
 const changed = { url: Type.Optional(Url), ...settings }
 

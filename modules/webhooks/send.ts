@@ -1,49 +1,59 @@
-import type { Outcome } from '../../src/outbound/answer.ts'
 import { signedHeaders } from '../../src/outbound/signature.ts'
+import { newId, nowMs } from '../../src/ids.ts'
 import type { Services } from '../../src/services.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { eventView } from '../events/schema.ts'
 import type { ReadEvent } from '../events/views.ts'
+import type { DeliveryRow } from './deliveries.ts'
+import type { Webhook } from './schema.ts'
 
-/** Where to send, and the encrypted secrets to sign with. */
-export interface Receiver {
-  url: string
-  secret: string
-  /** Signs too, until its time is over. */
-  formerSecret: string | null
-}
-
-/** The webhook's secret was encrypted with another secret of the service. */
+/** The secret was encrypted with another secret of the service. */
 export class UnreadableSecret extends Error {}
 
 type Means = Pick<Services, 'outbound' | 'sealing'>
+export type Receiver = Pick<Webhook, 'id' | 'projectId' | 'url' | 'secret' | 'formerSecret' | 'formerUntil'>
 
-/** Signs a message and sends it. @throws UnreadableSecret, or the reason of `signal` */
-export async function send(
-  { outbound, sealing }: Means,
-  { url, secret, formerSecret }: Receiver,
-  { id, body, signal }: { id: string; body: string; signal?: AbortSignal },
-): Promise<Outcome> {
-  const current = sealing.open(secret)
-  if (current === null) throw new UnreadableSecret()
-  const former = formerSecret && sealing.open(formerSecret)
-  const secrets = former ? [current, former] : [current]
-  const signed = signedHeaders(secrets, id, body, Math.floor(Date.now() / 1000))
-  const headers = { ...signed, 'user-agent': `Docket/${packageJson.version}` }
-  return outbound.post({ url, body, signal, headers })
+interface Message {
+  deliveryId: string
+  attempt: number
+  /** None in a test. */
+  events: ReadEvent[]
+  signal?: AbortSignal
 }
 
-/** The body that carries events: the same whenever it is sent again, but for the names of accounts. */
-export const eventsMessage = (projectId: string, events: ReadEvent[]): string =>
-  JSON.stringify({
-    type: 'events',
-    timestamp: events.at(-1)!.at,
-    data: { projectId, events: events.map((event) => eventView.of(event)) },
-  })
+/** Signs events, and sends them. @throws UnreadableSecret, or the reason of `signal` */
+export async function send(
+  means: Means,
+  receiver: Receiver,
+  { deliveryId, attempt, events, signal }: Message,
+) {
+  const { id: webhookId, projectId, url } = receiver
+  const [first, last] = [events[0], events.at(-1)]
+  const type: DeliveryRow['type'] = last ? 'events' : 'test'
+  const data = { projectId, ...(!last && { webhookId }), events: events.map((event) => eventView.of(event)) }
+  const body = JSON.stringify({ type, timestamp: last?.at ?? new Date().toISOString(), data })
+  const headers = signed(means, receiver, deliveryId, body)
+  const outcome = await means.outbound.post({ url, body, signal, headers })
+  const { status, error, answer, durationMs, retryAfterMs } = outcome
+  const row: DeliveryRow = {
+    ...{ webhookId, id: newId(), deliveryId, type, attempt, status, error, durationMs },
+    ...{ firstSeq: first?.seq ?? null, lastSeq: last?.seq ?? null, events: events.length },
+    ...{ answer: answer.toWellFormed(), at: new Date(Date.now() - durationMs).toISOString() },
+  }
+  return { row, retryAfterMs }
+}
 
-export const testMessage = (projectId: string, webhookId: string): string =>
-  JSON.stringify({
-    type: 'test',
-    timestamp: new Date().toISOString(),
-    data: { projectId, webhookId, events: [] },
-  })
+/** The former secret signs too until its time. */
+function signed(
+  { sealing }: Means,
+  { secret, formerSecret, formerUntil }: Receiver,
+  id: string,
+  body: string,
+) {
+  const current = sealing.open(secret)
+  if (current === null) throw new UnreadableSecret()
+  const former = formerUntil && Date.parse(formerUntil) > nowMs() && sealing.open(formerSecret!)
+  const secrets = former ? [current, former] : [current]
+  const headers = signedHeaders(secrets, id, body, Math.floor(Date.now() / 1000))
+  return { ...headers, 'user-agent': `Docket/${packageJson.version}` }
+}

@@ -2,20 +2,18 @@ import { randomUUID } from 'node:crypto'
 import { openConcurrencyLimit } from '../../src/admission/concurrency-limit.ts'
 import { accountCommand, inProject } from '../../src/commands/command.ts'
 import type { Caller } from '../../src/identity/rights.ts'
-import { newId, nowMs } from '../../src/ids.ts'
 import { patiently } from '../../src/postgres/errors.ts'
 import type { Services } from '../../src/services.ts'
 import { note } from '../accounts/queries.ts'
-import { deliveryColumns, deliveryRow, deliveryView } from './deliveries.ts'
+import { deliveryColumns, deliveryView } from './deliveries.ts'
 import { webhookAt } from './reads.ts'
 import { noWebhook, unreadable } from './commands.ts'
-import { type Webhook, WebhookId } from './schema.ts'
-import { send, testMessage, UnreadableSecret } from './send.ts'
+import { WebhookId } from './schema.ts'
+import { send, UnreadableSecret } from './send.ts'
 
-/** In progress in one process: each test may take as long as a receiver may. */
 const tests = { what: 'tests of webhooks', ofAll: 20, ofAccount: 4 }
 
-/** Sends a test and answers with what came back. Not by the worker: the caller waits for the answer. */
+/** Sends a test here and not in a worker: the caller waits for the answer. */
 export function testWebhook(services: Services) {
   const sql = services.database.chores
   const limit = openConcurrencyLimit(tests)
@@ -32,7 +30,10 @@ export function testWebhook(services: Services) {
         const webhook = await webhookAt(sql, { id: projectId, webhookId })
         const release = limit.acquire(caller.userId)
         try {
-          const row = await sendTest(services, webhook)
+          const test = { deliveryId: randomUUID(), attempt: 1, events: [] }
+          const { row } = await send(services, webhook, test).catch((error: unknown) => {
+            throw error instanceof UnreadableSecret ? unreadable() : error
+          })
           await patiently(
             () => sql`
               with done as (insert into webhook_deliveries
@@ -51,23 +52,4 @@ export function testWebhook(services: Services) {
     does: 'add',
     refuses: [unreadable(), noWebhook()],
   })
-}
-
-/** The attempt, for the list of deliveries. @throws Refusal 409 for a secret that cannot be read any more */
-async function sendTest(services: Services, webhook: Webhook) {
-  const id = randomUUID()
-  const body = testMessage(webhook.projectId, webhook.id)
-  const outcome = await send(services, current(webhook), { id, body }).catch((error: unknown) => {
-    throw error instanceof UnreadableSecret ? unreadable() : error
-  })
-  const nothing = { firstSeq: null, lastSeq: null, events: 0, attempt: 1 }
-  return deliveryRow(
-    { webhookId: webhook.id, id: newId(), deliveryId: id, type: 'test', ...nothing },
-    outcome,
-  )
-}
-
-/** The webhook with the secrets that sign now. */
-const current = ({ formerSecret, formerUntil, ...webhook }: Webhook) => {
-  return { ...webhook, formerSecret: formerUntil && Date.parse(formerUntil) > nowMs() ? formerSecret : null }
 }

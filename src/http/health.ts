@@ -1,5 +1,6 @@
 import { Elysia } from 'elysia'
-import { appliedIn, migrationCount } from '../../drizzle/migrate.ts'
+import { countApplied } from '../../drizzle/apply.ts'
+import { knownMigrations } from '../../drizzle/migrate.ts'
 import { json } from '../wire/answers.ts'
 import { within } from '../within.ts'
 import type { Database } from '../postgres/database.ts'
@@ -14,10 +15,10 @@ interface Watched {
 
 /** For whoever watches the process: alive, and ready to serve. */
 export function health({ database, redisStatus, isDraining }: Watched) {
-  const expected = migrationCount()
+  const expected = knownMigrations().length
 
   async function stateOfPostgres(): Promise<string> {
-    const applied = await within(patienceMs, appliedIn(database.reads)).catch(() => undefined)
+    const applied = await within(patienceMs, countApplied(database.reads)).catch(() => undefined)
     return applied === undefined ? 'away' : applied < expected ? 'not migrated' : 'ok'
   }
 

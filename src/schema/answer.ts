@@ -1,4 +1,4 @@
-import { Type } from '@sinclair/typebox'
+import { type TSchema, Type } from '@sinclair/typebox'
 import { named } from './named.ts'
 
 /** The one error shape. */
@@ -16,6 +16,11 @@ export const ErrorSchema = named(
 
 export const sampleId = '019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5b'
 export const Id = (description: string) => Type.String({ format: 'uuid', description, examples: [sampleId] })
+export const Count = (minimum: number, description: string, example: number) =>
+  Type.Integer({ minimum, description, examples: [example] })
+/** What may be null in answers. */
+export const OrNull = (schema: TSchema, description: string, example: unknown = null) =>
+  Type.Union([schema, Type.Null()], { description, examples: [example] })
 export const Timestamp = (description: string) =>
   Type.String({ format: 'date-time', description, examples: ['2027-01-15T09:30:00.000Z'] })
 export const Message = named(

@@ -61,6 +61,13 @@ export const IdsOf = (what: string) =>
     examples: [[]],
   })
 
+/** A list of 1 to `maxItems` items, each of which `fits`. */
+export function ListOf<T>(items: TSchema, fits: (one: T) => boolean, maxItems: number, texts: object) {
+  const check = (value: unknown) =>
+    Array.isArray(value) && value.length >= 1 && value.length <= maxItems && value.every(fits)
+  return checked<T[]>(check, { type: 'array', minItems: 1, maxItems, items, ...texts })
+}
+
 /** Whether a schema is that of an id that a client makes: it names nothing yet. */
 export const isOwnIdSchema = (schema: TSchema): boolean => checkOf(schema) === isOwnId
 

@@ -1,5 +1,4 @@
 import { beforeEach, expect, test } from 'bun:test'
-import { deliveryRow } from '../../modules/webhooks/deliveries.ts'
 import { newId } from '../../src/ids.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { beginTurns, type Turn } from '../../workers/webhooks/begin-turns.ts'
@@ -51,10 +50,9 @@ test('of two workers that begin the same turn at once one has it', async () => {
 test('nothing is noted of a delivery whose webhook was deleted meanwhile', async () => {
   const { begin, end } = openWorker()
   const turn = (await begin(id))!
-  const outcome = { status: 200, error: null, answer: '', retryAfterMs: null, durationMs: 1 }
-  const seqs = { firstSeq: 2, lastSeq: 2, events: 1, attempt: 1 }
-  const attempt = () =>
-    deliveryRow({ webhookId: id, id: newId(), deliveryId: turn.deliveryId, type: 'events', ...seqs }, outcome)
+  const outcome = { status: 200, error: null, answer: '', at: new Date().toISOString(), durationMs: 1 }
+  const seqs = { firstSeq: 2, lastSeq: 2, events: 1, attempt: 1, type: 'events' as const }
+  const attempt = () => ({ webhookId: id, id: newId(), deliveryId: turn.deliveryId, ...seqs, ...outcome })
   const noted = async () => (await sql`select from webhook_deliveries where webhook_id = ${id}`).length
   await end({ turn, attempt: attempt(), waitMs: 1 })
   expect(await noted()).toBe(1)

@@ -38,9 +38,9 @@ test('a job has as many slices as it needs, however few tries it has', async () 
 test('a job is parked as soon as its last try has failed', async () => {
   const id = newId()
   await sql()`insert into outbox (id, name, data, created_at) values (${id}, 'bad', '{}', now())`
-  const tried = async () => [(await begin(sql(), id, 2)).state, await fail(sql(), id, 2, new Error('no'))]
-  expect(await tried()).toEqual(['begun', false])
-  expect(await tried()).toEqual(['begun', true])
+  const tried = async () => [(await begin(sql(), id, 2))?.isParked, await fail(sql(), id, 2, new Error('no'))]
+  expect(await tried()).toEqual([false, false])
+  expect(await tried()).toEqual([false, true])
   await sql()`delete from outbox where id = ${id}`
 })
 

@@ -10,7 +10,6 @@ import { webhooks } from './webhooks.ts'
 const topics: Record<string, Topic> = { users, projects, jobs, webhooks, backup, restore }
 const notMigrated = ['42P01', '42703']
 
-/** The text to print, and the exit code. */
 export interface Said {
   code: number
   text: string

@@ -74,7 +74,6 @@ async function signOut({ sql }: Errand, email = ''): Promise<string> {
   return `${plain(known)} has no token any more`
 }
 
-/** As its own `DELETE /auth/me`: a job ends what it owned and belonged to. */
 async function remove({ sql }: Errand, email = ''): Promise<string> {
   const account = await change(sql, email, (account) => deleteAccount(sql, account, closingOf(account.id)))
   return `${plain(account.email)} is deleted; a worker ends its projects and memberships`
@@ -96,5 +95,5 @@ async function find(sql: Sql, email: string) {
 
 const hashed = (password: string) => openPasswords().hash(password, { address: 'local', account: 'admin' })
 
-/** 120 bits, as nobody chooses them. */
+/** 120 random bits. */
 const newPassword = () => randomBytes(15).toString('base64url')

@@ -1,11 +1,11 @@
 import type { webhooks } from '../../drizzle/schema/webhooks.ts'
+import type { Receiver } from '../../modules/webhooks/send.ts'
 import type { EventType } from '../../src/model/entities.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { inOrder } from '../../src/postgres/in-order.ts'
 
 type Stored = typeof webhooks.$inferSelect
-type Sent =
-  'id' | 'projectId' | 'revision' | 'url' | 'maxEvents' | 'secret' | 'formerSecret' | 'cursor' | 'failures'
+type Sent = keyof Receiver | 'revision' | 'maxEvents' | 'cursor' | 'failures'
 
 /** A delivery that a worker has begun: no other worker begins it until the lease is over. */
 export interface Turn extends Pick<Stored, Sent> {
@@ -30,8 +30,7 @@ export async function beginTurns(sql: Sql, workerId: string, ids: string[]): Pro
       delivery_id = coalesce(w.delivery_id, gen_random_uuid()), head = coalesce(w.head, due.version)
     from due where w.id = due.id
     returning w.id, w.project_id, w.revision, w.url, string_to_array(w.types, ' ') as types, w.max_events, w.secret,
-      w.cursor::float8 as cursor, w.failures, w.delivery_id, w.head::float8 as head,
-      case when w.former_until > now() then w.former_secret end as former_secret,
+      w.former_secret, w.former_until, w.cursor::float8 as cursor, w.failures, w.delivery_id, w.head::float8 as head,
       coalesce(extract(epoch from now() - w.failing_since) * 1000, 0)::float8 as failing_ms`
   return inOrder(ids, turns, ({ id }) => id)
 }

@@ -1,7 +1,5 @@
 import { openStretches } from '../../modules/events/pages.ts'
-import { deliveryRow } from '../../modules/webhooks/deliveries.ts'
-import { eventsMessage, send, UnreadableSecret } from '../../modules/webhooks/send.ts'
-import { newId } from '../../src/ids.ts'
+import { send, UnreadableSecret } from '../../modules/webhooks/send.ts'
 import type { Services } from '../../src/services.ts'
 import { Refusal } from '../../src/wire/refusals.ts'
 import { afterFailure } from './retries.ts'
@@ -16,16 +14,11 @@ export function openDeliver(services: Pick<Services, 'database' | 'oldestKept' |
     const { projectId, head: version, cursor: after, maxEvents: limit, types } = turn
     const { events, upTo } = await stretchAt({ projectId, version, after, limit, types })
     if (events.length === 0) return { turn, upTo }
-    const outcome = await send(services, turn, {
-      id: turn.deliveryId,
-      body: eventsMessage(projectId, events),
-      signal,
-    })
-    const { status, retryAfterMs } = outcome
+    const { deliveryId } = turn
     const failures = turn.failures + 1
-    const seqs = { firstSeq: events[0]!.seq, lastSeq: events.at(-1)!.seq, events: events.length }
-    const about = { webhookId: turn.id, id: newId(), deliveryId: turn.deliveryId, type: 'events' } as const
-    const row = deliveryRow({ ...about, ...seqs, attempt: failures }, outcome)
+    const message = { deliveryId, attempt: failures, events, signal }
+    const { row, retryAfterMs } = await send(services, turn, message)
+    const { status } = row
     if (status !== null && status >= 200 && status < 300) return { turn, upTo, attempt: row }
     return { turn, attempt: row, ...afterFailure({ ...turn, failures, status, retryAfterMs }) }
   }
