@@ -13,7 +13,6 @@ import { tokenList } from '../tokens/schema.ts'
 import { noAccount } from './commands.ts'
 import { type ServiceAccount, serviceAccountView } from './schema.ts'
 
-/** A page of service accounts, with one row more than the limit. A project never has many to sort. */
 const serviceAccountsOf = (sql: Sql, projectId: string, page: Page) => sql<ServiceAccount[]>`
   select u.id, u.name, m.project_id, m.id as member_id, m.role, u.created_at, m.event_id,
     (select c.id from users c where c.id = u.created_by) as created_by
@@ -31,10 +30,9 @@ export function serviceAccountReads({ database: { reads: sql }, findRole, serve 
       const asked = idPage(query, 50, 200)
       const seen = await requireSeen(findRole, caller, id)
       const etag = etagAt(seen, `.${seen.renaming}`)
-      const build = async () => {
-        const rows = await serviceAccountsOf(sql, seen.projectId, asked)
-        return pageOf(request, cut(rows, asked.limit), serviceAccountView.of, (row) => [row.id], etag)
-      }
+      const pageOfAccounts = (rows: ServiceAccount[]) =>
+        pageOf(request, cut(rows, asked.limit), serviceAccountView.of, (row) => [row.id], etag)
+      const build = () => serviceAccountsOf(sql, seen.projectId, asked).then(pageOfAccounts)
       return serve(request, pathOf(request), etag, build, seen.version)
     },
   }
@@ -43,11 +41,9 @@ export function serviceAccountReads({ database: { reads: sql }, findRole, serve 
     called: { id: 'listServiceAccountTokens', tag: 'ServiceAccounts' },
     refuses: [noAccount()],
     async read({ request, params: { accountId = '' } }, { projectId }) {
-      const found = isId(accountId)
-        ? await sql`select from members m join users u on u.id = m.user_id and u.project_id = m.project_id
-            where m.project_id = ${projectId} and m.user_id = ${accountId}`
-        : []
-      if (found.length === 0) throw noAccount()
+      const found = sql`select from members m join users u on u.id = m.user_id and u.project_id = m.project_id
+        where m.project_id = ${projectId} and m.user_id = ${accountId}`
+      if (!isId(accountId) || (await found).length === 0) throw noAccount()
       return shown(request, await tokensOf(sql, accountId))
     },
   })

@@ -4,11 +4,9 @@ import type { Services } from '../../src/services.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { eventView } from '../events/schema.ts'
 import type { ReadEvent } from '../events/views.ts'
+import { unreadable } from './commands.ts'
 import type { DeliveryRow } from './deliveries.ts'
 import type { Webhook } from './schema.ts'
-
-/** The secret was encrypted with another secret of the service. */
-export class UnreadableSecret extends Error {}
 
 type Means = Pick<Services, 'outbound' | 'sealing'>
 export type Receiver = Pick<Webhook, 'id' | 'projectId' | 'url' | 'secret' | 'formerSecret' | 'formerUntil'>
@@ -21,7 +19,7 @@ interface Message {
   signal?: AbortSignal
 }
 
-/** Signs events, and sends them. @throws UnreadableSecret, or the reason of `signal` */
+/** Signs events, and sends them. @throws Refusal 409 for a secret that cannot be read, or the reason of `signal` */
 export async function send(
   means: Means,
   receiver: Receiver,
@@ -51,7 +49,7 @@ function signed(
   body: string,
 ) {
   const current = sealing.open(secret)
-  if (current === null) throw new UnreadableSecret()
+  if (current === null) throw unreadable()
   const former = formerUntil && Date.parse(formerUntil) > nowMs() && sealing.open(formerSecret!)
   const secrets = former ? [current, former] : [current]
   const headers = signedHeaders(secrets, id, body, Math.floor(Date.now() / 1000))

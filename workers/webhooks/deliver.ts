@@ -1,5 +1,5 @@
 import { openStretches } from '../../modules/events/pages.ts'
-import { send, UnreadableSecret } from '../../modules/webhooks/send.ts'
+import { send } from '../../modules/webhooks/send.ts'
 import type { Services } from '../../src/services.ts'
 import { Refusal } from '../../src/wire/refusals.ts'
 import { afterFailure } from './retries.ts'
@@ -31,10 +31,10 @@ export function openDeliver(services: Pick<Services, 'database' | 'oldestKept' |
     })
 }
 
-/** Why no further attempt can succeed. */
+/** Why no further attempt can succeed: the secret cannot be read, or events are no longer kept. */
 function hopeless(error: unknown): string | undefined {
-  if (error instanceof UnreadableSecret) return 'The secret cannot be read any more: rotate it'
+  if (!(error instanceof Refusal)) return undefined
+  if (error.status === 409) return error.message
   // To continue with the events that are left would hide that others are lost.
-  if (error instanceof Refusal && error.status === 410) return `${error.message}: replay after one that is`
-  return undefined
+  return error.status === 410 ? `${error.message}: replay after one that is` : undefined
 }
