@@ -40,7 +40,7 @@ import { openMoments } from './log/moments.ts'
 import { openIdentity } from './identity/identity.ts'
 import { openGuards } from './http/guards.ts'
 import { openLimits } from './http/limits/limits.ts'
-import { openServe } from './reads/cached-bodies.ts'
+import { openServe } from './wire/answers.ts'
 import { openWithIdempotency } from './http/idempotency.ts'
 import { openOutbound } from './outbound/post.ts'
 

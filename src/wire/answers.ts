@@ -1,6 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
+import { LRUCache } from 'lru-cache'
+import { noHits } from '../metrics/counts.ts'
 import { gzipTag, plainTag } from './if-match.ts'
 import { forCallerAlone } from './refusals.ts'
 
@@ -99,6 +101,45 @@ export function notModified(request: Request, etag: string, version?: number): R
 }
 
 const tagsIn = (header: string): string[] => header.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
+
+/**
+ * Answers a read whose ETag was looked up for this very request: with 304, the cached body of that ETag, or a body that
+ * `build` makes, which may be newer than the ETag, never older, and has its own. `version` is the version of the project.
+ */
+export type Serve = (
+  request: Request,
+  key: string,
+  etag: string,
+  build: () => Promise<CachedBody>,
+  version?: number,
+) => Promise<Response>
+
+/** Caches at most `limitBytes` of bodies. No body is trusted by itself: the ETag decides. */
+export function openServe(limitBytes: number, counts = noHits()): Serve {
+  const bodies = new LRUCache<string, CachedBody>({
+    maxSize: Math.max(1, limitBytes),
+    sizeCalculation: weigh,
+  })
+  return async (request, key, etag, build, version) => {
+    const known = notModified(request, etag, version)
+    if (known) return known
+    const cached = bodies.get(key)
+    if (cached?.etag === etag) {
+      counts.hits++
+      return page(request, cached, version)
+    }
+    counts.misses++
+    const built = await build()
+    bodies.set(key, built)
+    return page(request, built, version)
+  }
+}
+
+/** Bytes: two a character, one more where it is compressed too, and about 200 of the map (measured). */
+const weigh = ({ body, link }: CachedBody, key: string): number =>
+  2 * (key.length + body.length + (link?.length ?? 0)) +
+  (body.length < gzipCharacters ? 0 : body.length) +
+  200
 
 /** 304 when the caller has this body, else the body. */
 export const tagged = (
