@@ -37,7 +37,6 @@ type Fields = Record<string, Field>
 const each = <F extends Fields, T>(fields: F, of: (one: Field) => T) =>
   Object.fromEntries(Object.entries(fields).map(([name, one]) => [name, of(one)])) as Record<keyof F, T>
 
-/** The optional properties of a request. */
 export const inputsOf = <F extends Fields>(fields: F) =>
   Type.Partial(Type.Object(each(fields, ({ input }) => input) as { [K in keyof F]: F[K]['input'] }))
     .properties
