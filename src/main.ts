@@ -41,8 +41,7 @@ async function main(command = 'start', ...words: string[]): Promise<void> {
   const quietly = isAdmin ? { ...given, logLevel: 'silent' } : given
   const { log, begin } = openFirstLines(command, quietly, led)
   const isRunByNpm = 'npm_lifecycle_event' in process.env
-  const { drainTimeoutMs } = given
-  const stopping = new Stopping({ log, drainTimeoutMs, isErrand, isRunByNpm, isLed: led })
+  const stopping = new Stopping({ ...given, log, isErrand, isRunByNpm, isLed: led })
   if (led) return follow(command, given, log, stopping)
   warnOfMisspelt(log, givenNames())
   const run = async () => {

@@ -22,12 +22,14 @@ function check(isRight: unknown, message: string): void {
   if (!isRight) throw new ConfigError(message)
 }
 
+const isWhole = (value: string, min: number, max: number) =>
+  /^\d+$/.test(value) && Number(value) >= min && Number(value) <= max
+
 export const text = (name: string, fallback: string) => setting(name, fallback, (value) => value)
 
 export const whole = (name: string, fallback: number, min: number, max: number) =>
   setting(name, fallback, (value) => {
-    const isWhole = /^\d+$/.test(value) && Number(value) >= min && Number(value) <= max
-    check(isWhole, `must be a whole number from ${min} to ${max}, not "${value}"`)
+    check(isWhole(value, min, max), `must be a whole number from ${min} to ${max}, not "${value}"`)
     return Number(value)
   })
 
@@ -36,8 +38,7 @@ export const concurrency = (name: string, fallback: number, max: number) =>
   setting(name, fallback, (value) => {
     const canShare = process.platform === 'linux'
     if (value === 'auto') return canShare ? Math.min(availableParallelism(), max) : 1
-    const isWhole = /^\d+$/.test(value) && Number(value) >= 1 && Number(value) <= max
-    check(isWhole, `must be auto or a whole number from 1 to ${max}, not "${value}"`)
+    check(isWhole(value, 1, max), `must be auto or a whole number from 1 to ${max}, not "${value}"`)
     check(
       canShare || Number(value) === 1,
       'must be 1 here: only Linux spreads the connections of a port over processes',

@@ -56,22 +56,19 @@ function begin(query: Query, { silence, limitMs, onStandby, counts }: Watching, 
   const { resolve, reject } = query
   const began = performance.now()
   let isOver = false
-  const end = () => {
-    isOver = true
+  const isFirstEnd = () => {
+    silence.over(wait)
+    if (isOver) return false
     counts.open--
     counts.seconds.addSince(began)
+    return (isOver = true)
   }
   counts.open++
   query.resolve = (rows) => {
-    silence.over(wait)
-    if (isOver) return
-    end()
-    resolve(whole(rows))
+    if (isFirstEnd()) resolve(whole(rows))
   }
   query.reject = (error) => {
-    silence.over(wait)
-    if (isOver) return
-    end()
+    if (!isFirstEnd()) return
     noteUnanswered(error)
     if (isStandby(error)) onStandby()
     if (again && isPassing(error)) rest().then(again).then(resolve, reject)

@@ -26,12 +26,9 @@ export function listen(
   } catch (error) {
     throw unusable(error, { host, port })
   }
-  const announce = async () => {
-    services.drain()
-    await sleep(drainDelayMs) // for balancers
-  }
   const close = async () => {
-    await (stopping.isReplaced ? handOver(app, drainDelayMs, services.log) : announce())
+    if (!stopping.isReplaced) services.drain()
+    await (stopping.isReplaced ? handOver(app, drainDelayMs, services.log) : sleep(drainDelayMs))
     services.followers.end() // they would hold their answers for too long
     const isAnswered = app.server?.stop().then(() => true)
     if (await within(drainTimeoutMs, isAnswered)) return

@@ -1,5 +1,4 @@
 import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
-import { UnauthenticatedPeer } from './rpc.ts'
 
 const scheme = 'docket'
 const maxSecrets = 8
@@ -20,17 +19,17 @@ export const newNonce = () => randomBytes(32).toString('base64url')
 export const authorizationOf = (keys: Buffer[], serverId: string, nonce: string) =>
   [scheme, nonce, ...keys.map((key) => prove(key, 'client', serverId, nonce))].join(' ')
 
-/** Returns the nonce, and the key that both sides know. @throws UnauthenticatedPeer when no proof is right */
+/** Returns the nonce, and the key that both sides know. @throws Error when no proof is right */
 export function authenticate(keys: Buffer[], serverId: string, authorization = ''): [string, Buffer] {
   const [name, nonce = '', ...proofs] = authorization.split(' ')
-  if (name !== scheme || !nonceFormat.test(nonce)) throw new UnauthenticatedPeer('no proof of this protocol')
+  if (name !== scheme || !nonceFormat.test(nonce)) throw new Error('no proof of this protocol')
   const shown = proofs.slice(0, maxSecrets)
   const isKnown = (key: Buffer) => {
     const right = prove(key, 'client', serverId, nonce)
     return shown.some((proof) => isEqual(proof, right))
   }
   const key = keys.find(isKnown)
-  if (!key) throw new UnauthenticatedPeer('knows no secret of this process, or means another process')
+  if (!key) throw new Error('knows no secret of this process, or means another process')
   return [nonce, key]
 }
 
@@ -39,11 +38,11 @@ export const welcomeOf = (key: Buffer, serverId: string, nonce: string, clock: n
   clock,
 })
 
-/** @throws UnauthenticatedPeer when the server is not the one that the client meant */
+/** @throws Error when the server is not the one that the client meant */
 export function verifyWelcome(keys: Buffer[], serverId: string, nonce: string, welcome: Welcome): void {
   const { proof, clock } = welcome
   const isRight = (key: Buffer) => isEqual(String(proof), prove(key, 'server', serverId, nonce, clock))
-  if (!keys.some(isRight)) throw new UnauthenticatedPeer('is not the process that was expected')
+  if (!keys.some(isRight)) throw new Error('is not the process that was expected')
 }
 
 /** The role keeps a proof from being sent back to its author. */

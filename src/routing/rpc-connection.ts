@@ -30,7 +30,6 @@ export class RpcConnection {
   )
   private readonly pending = new Map<number, Call>()
   private readonly nonce = newNonce()
-  private reason = 'the connection was closed'
   private nextId = 0
   private quietMs = 0
 
@@ -47,8 +46,8 @@ export class RpcConnection {
       perMessageDeflate: false,
     })
     this.socket.on('message', (data) => this.receive(String(data)))
-    this.socket.on('error', (error) => (this.reason = error.message))
-    this.socket.on('close', () => this.closed())
+    this.socket.on('error', ({ message }) => this.close(message))
+    this.socket.on('close', () => this.close('the connection was closed'))
   }
 
   call(payload: unknown, deadline: number): Promise<RpcResponse> {
@@ -79,17 +78,12 @@ export class RpcConnection {
   }
 
   close(reason: string): void {
-    this.reason = reason
-    this.socket.terminate()
-    this.closed()
-  }
-
-  private closed(): void {
     if (this.state === 'closed') return
-    this.onClose(this.reason)
+    this.onClose(reason)
     this.state = 'closed'
-    this.loseUnsent(this.reason)
-    for (const { reject } of this.pending.values()) reject(new ConnectionLost(true, this.reason))
+    this.socket.terminate()
+    this.loseUnsent(reason)
+    for (const { reject } of this.pending.values()) reject(new ConnectionLost(true, reason))
     this.pending.clear()
   }
 

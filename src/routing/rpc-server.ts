@@ -9,7 +9,7 @@ import { within } from '../within.ts'
 import { authenticate, deriveKeys, welcomeOf } from './handshake.ts'
 import { ownAddress } from './own-address.ts'
 import { goodbye, handshakeMs, type Log, type Peer, type RpcOptions, type Serve } from './rpc.ts'
-import { tickMs, UnauthenticatedPeer } from './rpc.ts'
+import { tickMs } from './rpc.ts'
 import { ServedConnection } from './rpc-served.ts'
 
 /** A right proof that was overheard is rejected. */
@@ -78,7 +78,7 @@ export class RpcServer {
   private upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     try {
       const [nonce, key] = authenticate(this.keys, this.id, request.headers.authorization)
-      if (this.nonces.has(nonce)) throw new UnauthenticatedPeer('repeats a proof')
+      if (this.nonces.has(nonce)) throw new Error('repeats a proof')
       this.nonces.set(nonce, true)
       if (this.isLeaving) return reject(socket, '503 Service Unavailable')
       this.sockets.handleUpgrade(request, socket, head, (client) => this.welcome(client, nonce, key))

@@ -56,8 +56,6 @@ export class ConnectionLost extends Error {
   }
 }
 
-export class UnauthenticatedPeer extends Error {}
-
 export interface RpcOptions {
   /** Client and server need one secret in common. */
   secrets: string[]
