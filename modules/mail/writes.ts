@@ -34,9 +34,6 @@ function mailIdIn(services: Services, token: string): string {
   return id
 }
 
-/** Without a sign-in, Idempotency-Keys are held by the mail or the address. */
-const keyOf = (scope: string) => ({ scope, account: scope })
-
 export const verify = (services: Services) =>
   accountCommand('email.verify', {
     ...called('verifyEmail'),
@@ -47,7 +44,7 @@ export const verify = (services: Services) =>
     begin(_: Stranger, { token }) {
       const id = mailIdIn(services, token)
       return {
-        ...keyOf(`mail:${id}`),
+        scope: `mail:${id}`,
         async execute(keep) {
           if (!(await verifyEmail(services.database.chores, id, keep()))) throw badMailToken()
         },
@@ -89,7 +86,7 @@ export const forgot = (services: Services) =>
       requireMail(services)
       const email = normalEmail(given)
       return {
-        ...keyOf(`forgot:${email}`),
+        scope: `forgot:${email}`,
         execute: (keep) => sendMail(services, email, mailJob('reset', { email }), keep),
       }
     },
@@ -98,7 +95,6 @@ export const forgot = (services: Services) =>
     refuses: [noMail(), tooLarge(openBodyBytes)],
   })
 
-/** @throws Refusal 429 */
 async function sendMail({ database, jobs, limits }: Services, email: string, job: OwedJob, keep: Keep<void>) {
   await limits.mail(email)
   const sql = database.chores
@@ -119,17 +115,17 @@ export const reset = (services: Services) =>
     begin({ address }: Stranger, { token, password }) {
       const { authenticate, database, newPasswords, passwords } = services
       const id = mailIdIn(services, token)
-      const key = keyOf(`mail:${id}`)
+      const scope = `mail:${id}`
       let userId: string | undefined
       return {
-        ...key,
+        scope,
         async admit() {
           newPasswords.require(password)
           userId = await holderOfReset(database.chores, id)
           if (userId === undefined) throw badMailToken()
         },
         async execute(keep) {
-          const passwordHash = await passwords.hash(password, { address, account: key.account })
+          const passwordHash = await passwords.hash(password, { address, account: scope })
           const isReset = await resetPassword(database.chores, id, passwordHash, keep())
           authenticate.changed(userId!)
           if (!isReset) throw badMailToken()

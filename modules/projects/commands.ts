@@ -1,31 +1,20 @@
-import { appeared } from '../../src/model/events.ts'
-import { command, inNewProject } from '../../src/commands/command.ts'
-import { isTaken } from '../../src/commands/decide.ts'
-import { deletion, update } from '../../src/commands/row-commands.ts'
-import { idTaken } from '../../src/wire/refusals.ts'
+import { inNewProject } from '../../src/commands/command.ts'
+import { creation, deletion, update } from '../../src/commands/row-commands.ts'
 import { optionalText } from '../../src/schema/text.ts'
 import { project } from './entity.ts'
-import { CreateProject, projectView, UpdateProject } from './schema.ts'
+import { CreateProject, UpdateProject } from './schema.ts'
 
-export const createProject = command('project.create', {
+export const createProject = creation(project, {
   about: 'The caller becomes its owner.',
   input: CreateProject,
   at: inNewProject,
   least: 'nobody',
   whom: (_, { userId }) => ({ by: 'id', key: userId }),
-  takesOwnId: true,
-  decide(state, known, { name, description }) {
-    if (state.version > 0 || isTaken(known, state.projectId)) throw idTaken()
-    const change = appeared(state, known, 'project.created', {
-      ...{ id: state.projectId, ownerId: known.caller.userId, createdAt: known.now },
-      ...{ name: name.trim(), description: optionalText(description) ?? null },
-    })
-    return { changes: [change], answer: change.after }
+  path: '/projects',
+  fields({ name, description }, { caller, now }) {
+    const texts = { name: name.trim(), description: optionalText(description) ?? null }
+    return { ownerId: caller.userId, createdAt: now, ...texts }
   },
-  shows: projectView,
-  status: 201,
-  refuses: [idTaken()],
-  madeAt: (id) => `/projects/${id}`,
 })
 
 export const updateProject = update(project, {

@@ -15,7 +15,7 @@ import { IdOf, Input } from '../schema/input.ts'
 
 interface RowCommand<Given> {
   about?: string
-  least: Role
+  least: Role | 'nobody'
   refuses?: Refusal[]
   whom?: Command<object & Given>['whom']
 }
@@ -38,7 +38,9 @@ export const creation = <E extends Entity, S extends TObject>(
     ...definition,
     takesOwnId: true,
     decide(state, known, input) {
-      const id = idFor(state, known, (input as { id?: string }).id)
+      const isProject = definition.at.kind === 'new'
+      if (isProject && state.version > 0) throw idTaken()
+      const id = idFor(state, known, isProject ? state.projectId : (input as { id?: string }).id)
       const row = { id, ...fields(input, known, state) }
       return changing<E>(appeared(state, known, typeOf(name, 'created'), row as never))
     },
@@ -50,6 +52,8 @@ export const creation = <E extends Entity, S extends TObject>(
 
 interface Update<E extends Entity, S extends TObject> extends RowCommand<Static<S>> {
   input: S
+  /** Of the command and its event, unless it is an update. */
+  verbs?: [command: string, event: string]
   /** The wanted fields; undefined keeps a field. @throws Refusal */
   fields(input: Static<S>, known: Known, row: Rows[E]): Partial<Fields<E>>
 }
@@ -57,9 +61,9 @@ interface Update<E extends Entity, S extends TObject> extends RowCommand<Static<
 /** The command that changes the fields of a row that are wanted otherwise. */
 export const update = <E extends Entity, S extends TObject>(
   { name, view }: Definition<E>,
-  { fields, ...definition }: Update<E, S>,
+  { fields, verbs: [verb, event] = ['update', 'updated'], ...definition }: Update<E, S>,
 ) =>
-  command<S, Rows[E]>(`${name}.update`, {
+  command<S, Rows[E]>(`${name}.${verb}`, {
     ...definition,
     at: atRow(name),
     decide(state, known, input) {
@@ -69,7 +73,7 @@ export const update = <E extends Entity, S extends TObject>(
       const others = differing<Partial<Fields<E>>>(row, wanted)
       if (!others) return { changes: [], answer: row }
       const at = 'updatedAt' in row ? { updatedAt: known.now } : {}
-      return changing<E>(updated(state, known, typeOf(name, 'updated'), row as never, { ...others, ...at }))
+      return changing<E>(updated(state, known, typeOf(name, event), row as never, { ...others, ...at }))
     },
     shows: view,
   })

@@ -11,13 +11,13 @@ const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 /** Half the cores: a storm of sign-ins leaves the other half to other requests. */
 const slots = Math.max(1, Math.floor(availableParallelism() / 2))
 /** At 25 ms a hash the last waiter of one address waits 2.5 s. */
-const waiting = { perAddress: 100, perAccount: 50, total: 1_000 }
+const bounds = { slots, perAddress: 100, perAccount: 50, total: 1_000 }
 
 export type Passwords = ReturnType<typeof openPasswords>
 
 /** Hashes on threads of the library, never on the event loop; bounded and in turns. */
 export function openPasswords({ hash, verify }: Pick<typeof argon2, 'hash' | 'verify'> = argon2) {
-  const queue = new FairQueue({ slots, ...waiting })
+  const queue = new FairQueue(bounds)
   const nobody = hash(crypto.randomUUID(), cost)
   return {
     hash: (password: string, by: Source) => queue.run(by, () => hash(password, cost)),
@@ -50,8 +50,7 @@ export function openNewPasswords({ passwordMinCharacters: min, passwordRejectCom
 
 /** In lower case, the most common first in the package. */
 function commonPasswords(): Set<string> {
-  const { dictionary } = createRequire(import.meta.url)(
-    '@zxcvbn-ts/language-common',
-  ) as typeof import('@zxcvbn-ts/language-common')
-  return new Set(dictionary['passwords-common'].slice(0, mostCommon))
+  const require = createRequire(import.meta.url)
+  const common: typeof import('@zxcvbn-ts/language-common') = require('@zxcvbn-ts/language-common')
+  return new Set(common.dictionary['passwords-common'].slice(0, mostCommon))
 }

@@ -15,7 +15,7 @@ export class Lanes {
   constructor(private readonly width: number) {}
 
   wait(id: string): void {
-    this.waiting[this.laneOf(id)].add(id)
+    this.waiting[this.slow.has(id) ? 'slow' : 'quick'].add(id)
   }
 
   next(): string[] {
@@ -38,20 +38,19 @@ export class Lanes {
   }
 
   leave(id: string): void {
-    this.under.quick.delete(id)
-    this.under.slow.delete(id)
+    for (const lane of Object.values(this.under)) lane.delete(id)
   }
 
   private nextIn(lane: 'quick' | 'slow', most: number): string[] {
-    const ids: string[] = []
-    for (const id of this.waiting[lane]) {
-      if (this.under[lane].size >= most) break
-      this.waiting[lane].delete(id)
-      this.under[lane].add(id)
-      ids.push(id)
+    const [waiting, under] = [this.waiting[lane], this.under[lane]]
+    const ids = waiting
+      .values()
+      .take(Math.max(0, most - under.size))
+      .toArray()
+    for (const id of ids) {
+      waiting.delete(id)
+      under.add(id)
     }
     return ids
   }
-
-  private laneOf = (id: string) => (this.slow.has(id) ? 'slow' : 'quick')
 }
