@@ -9,6 +9,7 @@ ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 DRAIN_DELAY_MS=5000 BUN_JSC_force
 WORKDIR /app
 COPY --from=packages /app/node_modules ./node_modules
 COPY package.json tsconfig.json bunfig.toml ./
+COPY docs ./docs
 COPY drizzle ./drizzle
 COPY src ./src
 COPY modules ./modules

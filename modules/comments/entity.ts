@@ -36,7 +36,7 @@ const byRestorer: Admit = (...given) => {
 
 export const comment = entity<'comment'>({
   name: 'comment',
-  about: 'What is said about a task.',
+  about: 'Remarks on a task, each edited by its author only.',
   table: comments,
   parent: 'task',
   load: 'by row',

@@ -53,7 +53,7 @@ export function projectHistory(services: Services): Query {
     input: ProjectHistoryQuery,
     shows: eventView,
     isList: true,
-    called: { id: 'listProjectHistory', tag: 'Events' },
+    called: { id: 'listProjectHistory', tag: 'History' },
     refuses: [notFound('Project')],
     async read({ request, caller, query, params: { id } }) {
       const wanted = readWanted(query)

@@ -7,6 +7,7 @@ import type { Services } from '../../src/services.ts'
 import { type CachedBody, pathOf, versionHeader } from '../../src/wire/answers.ts'
 import { notFound } from '../../src/wire/refusals.ts'
 import { asksForStream } from '../../src/wire/server-sent.ts'
+import { eventExamples } from './catalogue.ts'
 import { openFollow } from './follow.ts'
 import { openLongPoll } from './hold.ts'
 import { costOfLooking, eventsAt } from './pages.ts'
@@ -31,8 +32,8 @@ export function listEvents(services: Services): Query {
     about: about + streamed,
     input: EventsQuery,
     shows: eventView,
-    streams: streamedEvents,
     isList: true,
+    ...{ streams: streamedEvents, examples: eventExamples() },
     refuses: [ahead(), ahead(lastEventIdHeader), badLastEventId(), notFound('Project'), gone(17)],
     async read(reading) {
       const { request, caller, query } = reading

@@ -37,7 +37,7 @@ export function taskHistory(services: Services): Query {
     input: Input({ limit: Limit(50, 200), cursor: Cursor() }),
     shows: taskEventView,
     isList: true,
-    called: { id: 'listTaskHistory', tag: 'Events' },
+    called: { id: 'listTaskHistory', tag: 'History' },
     refuses: [notFound('Task')],
     async read({ request, caller, query, params: { id: taskId = '' } }) {
       const page = idPage(query, 50, 200)

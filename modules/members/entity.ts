@@ -25,7 +25,7 @@ const toRemove: Admit = (asking, event) => {
 
 export const member = entity<'member'>({
   name: 'member',
-  about: 'Who else is in a project, and in which role.',
+  about: 'The users of a project besides its owner, and their roles.',
   table: members,
   parent: 'project',
   load: 'with project',

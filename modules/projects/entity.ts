@@ -15,7 +15,7 @@ const gone = () => conflict('A deleted project does not come back')
 
 export const project = entity<'project'>({
   name: 'project',
-  about: 'What holds tasks. Who creates one owns it.',
+  about: 'Containers of tasks. The user who creates a project owns it.',
   table: projects,
   parent: null,
   load: 'with project',

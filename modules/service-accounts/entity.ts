@@ -28,7 +28,7 @@ const events = { created: notUndone, deleted: notUndone }
 
 export const serviceAccount = entity<'service_account'>({
   name: 'service_account',
-  about: 'Members that are programs: accounts of a project, which go with it.',
+  about: 'Members that are programs; they are deleted with their project.',
   table: users,
   parent: 'project',
   load: 'on demand',
@@ -40,7 +40,7 @@ export const serviceAccount = entity<'service_account'>({
 
 export const token = entity<'token'>({
   name: 'token',
-  about: 'API tokens: what programs send in the place of a sign-in.',
+  about: 'API tokens, which programs send instead of a sign-in token.',
   table: apiTokens,
   parent: 'service_account',
   load: 'on demand',

@@ -18,7 +18,7 @@ export const notMovedBack = () => conflict('A move between projects cannot be un
 
 export const task = entity<'task'>({
   name: 'task',
-  about: 'What is to be done in a project: with a status, a priority, a due date and somebody who does it.',
+  about: 'Work of a project, with a status, a priority, a due date and an assignee.',
   table: tasks,
   parent: 'project',
   load: 'by row',

@@ -23,7 +23,7 @@ declare module '../../src/model/entities.ts' {
 
 export const webhook = entity<'webhook'>({
   name: 'webhook',
-  about: 'Where the events of a project are posted to, for who does not ask.',
+  about: 'URLs that receive the events of a project.',
   table: webhooks,
   parent: 'project',
   load: 'on demand',

@@ -36,6 +36,8 @@ export interface Query {
   callers?: 'signedIn'
   /** The document's words for the answer, unless it is one of a kind or a page. */
   answers?: { description: string; schema?: TSchema }
+  /** Named examples of the answer, in place of one that the schema gives. */
+  examples?: Record<string, { value: unknown }>
   /** Pages of it, and not one. */
   isList?: boolean
   /** To who asks for it, or to all. */

@@ -2,6 +2,7 @@ import { Elysia } from 'elysia'
 import { countApplied } from '../../drizzle/apply.ts'
 import { knownMigrations } from '../../drizzle/migrate.ts'
 import { json } from '../wire/answers.ts'
+import { generalAnswer } from '../openapi/refusals.ts'
 import { within } from '../within.ts'
 import type { Database } from '../postgres/database.ts'
 
@@ -31,8 +32,36 @@ export function health({ database, redisStatus, isDraining }: Watched) {
     return json({ status, postgres, redis }, ready ? 200 : 503)
   }
 
-  return new Elysia({ prefix: '/health', detail: { hide: true } })
-    .get('/live', () => json({ status: 'ok' }))
-    .get('/ready', readiness)
-    .get('/', readiness)
+  return new Elysia({ prefix: '/health' })
+    .get('/live', () => json({ status: 'ok' }), liveness)
+    .get('/ready', readiness, readinessCheck)
+    .get('/', readiness, { detail: { hide: true } })
+}
+
+const answer = (description: string, example: object) => ({
+  description,
+  content: { 'application/json': { schema: { type: 'object' as const }, example } },
+})
+const common = { tags: ['Health'], security: [] }
+const failures = { 414: generalAnswer(414) }
+
+const liveness = {
+  detail: {
+    ...{ operationId: 'readLiveness', summary: 'Check that the process runs', ...common },
+    description: 'Answers as long as the process handles requests, whatever else fails.',
+    responses: { 200: answer('The process runs', { status: 'ok' }), ...failures },
+  },
+}
+
+const readinessCheck = {
+  detail: {
+    ...{ operationId: 'readReadiness', summary: 'Check that the service can serve', ...common },
+    description:
+      'Compares the migrations of Postgres with those of this release. Without Redis the service is ready, only slower.',
+    responses: {
+      200: answer('Ready', { status: 'ok', postgres: 'ok', redis: 'ok' }),
+      503: answer('Not ready, or draining', { status: 'unready', postgres: 'away', redis: 'ok' }),
+      ...failures,
+    },
+  },
 }

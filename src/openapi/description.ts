@@ -6,16 +6,19 @@ import { pageBytes } from '../reads/pages.ts'
 import { urlCharacters } from '../wire/refusals.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 
-/** The groups of operations: new entities come after tasks and their children. */
+/** The groups of operations, in the order of use: a new entity comes after the tasks and what belongs to them. */
 function tags(): { name: string; description: string }[] {
-  const first: Entity[] = ['token', 'project', 'member', 'service_account']
-  const others = model().names.filter((name) => !first.includes(name) && name !== 'webhook')
+  const last: Entity[] = ['member', 'webhook', 'token', 'service_account']
+  const first = model().names.filter((name) => !last.includes(name))
   const of = (name: Entity) => ({ name: `${titleOf(name)}s`, description: definitionOf(name).about })
   return [
-    { name: 'Authentication', description: 'Who calls: register, sign in and out, and the own account.' },
-    ...[...first, ...others].map(of),
-    { name: 'Events', description: 'What happened in a project, one after another and without a gap.' },
-    of('webhook'),
+    { name: 'Authentication', description: 'Register, sign in and out, and change the own account.' },
+    ...first.map(of),
+    of('member'),
+    { name: 'Events', description: 'The feed: every change of a project, in order and without gaps.' },
+    { name: 'History', description: 'Past changes, newest first, and undo.' },
+    ...[of('webhook'), of('token'), of('service_account')],
+    { name: 'Health', description: 'Whether the process runs, and whether it can serve.' },
   ]
 }
 
@@ -23,14 +26,7 @@ const securitySchemes = {
   bearer: {
     type: 'http',
     scheme: 'bearer',
-    bearerFormat: 'JWT',
-    description: 'The `access_token` that register and login answer',
-  },
-  apiToken: {
-    type: 'http',
-    scheme: 'bearer',
-    bearerFormat: 'dkt_…',
-    description: 'A token of `POST /tokens`, with the scope that the operation names',
+    description: 'The `access_token` of register or login, or an API token of `POST /tokens`',
   },
 }
 
@@ -39,6 +35,7 @@ const hours = (seconds: number): string =>
 const whole = (count: number): string => count.toLocaleString('en')
 
 const figuresOf = (config: Config): Record<string, string> => ({
+  guides: '/api/docs/guides',
   tokenLife: hours(config.jwtExpirationSeconds),
   keyLife: `${config.idempotencyHours} hours`,
   asOfEvents: whole(config.asOfEvents),

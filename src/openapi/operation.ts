@@ -45,7 +45,7 @@ export function operation({ id, tag, summary, body, query, open, scope, ...own }
       tags: [tag],
       summary,
       description: [own.description, open ? '' : token].filter(Boolean).join(' '),
-      security: open ? [] : (scope ? ['bearer', 'apiToken'] : ['bearer']).map((name) => ({ [name]: [] })),
+      security: open ? [] : [{ bearer: [] }],
       ...(scope && { 'x-scope': scope }),
       responses: {
         ...own.responses,

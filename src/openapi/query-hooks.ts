@@ -30,7 +30,7 @@ export function queryHooks(query: Query, summary: string) {
 }
 
 function answerOf(query: Query, kind: 'ask' | 'page' | 'read') {
-  const { streams, onlyStreams, isList, answers } = query
+  const { streams, onlyStreams, isList, answers, examples } = query
   const description = kind === 'ask' ? 'As it is now' : 'As it is now, or was as of then'
   const one = isList ? Type.Array(query.shows.schema) : query.shows.schema
   const schema = answers?.schema ?? one
@@ -41,7 +41,9 @@ function answerOf(query: Query, kind: 'ask' | 'page' | 'read') {
       ...(streams && { ...referredTo(['X-Accel-Buffering']), Vary: alsoByAccept }),
     },
     content: {
-      ...(!onlyStreams && { 'application/json': { schema, example: answerExample(schema) } }),
+      ...(!onlyStreams && {
+        'application/json': { schema, ...(examples ? { examples } : { example: answerExample(schema) }) },
+      }),
       ...(streams && { 'text/event-stream': streams }),
     },
   }

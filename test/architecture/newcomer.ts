@@ -58,7 +58,16 @@ export const newCommand: Edit[] = [
 ]
 
 export async function copyWith(folder: string, edits: Edit[]): Promise<void> {
-  for (const part of ['src', 'modules', 'workers', 'drizzle', 'test', 'package.json', 'tsconfig.json'])
+  for (const part of [
+    'src',
+    'modules',
+    'workers',
+    'drizzle',
+    'docs',
+    'test',
+    'package.json',
+    'tsconfig.json',
+  ])
     await cp(join(root, part), join(folder, part), { recursive: true })
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
   for (const { path, find, put } of edits) {

@@ -68,27 +68,33 @@ test('a limit is a whole number with bounds', () => {
   }
 })
 
-test('the introduction tells of all that holds everywhere, in figures that are those of this service', () => {
+test('the introduction has at most 25 lines, links to the guides, and shows the figures of this service', () => {
   const { description } = api.info
-  const headings = [...description.matchAll(/^## (.*)$/gm)].map(([, heading]) => heading)
-  expect(headings).toEqual([
-    'A token in two requests',
-    'Email addresses',
-    'Tokens for programs',
-    'Roles',
-    'Errors',
-    'Lists and pages',
-    'Following a project',
-    'Webhooks',
-    'The past',
-    'Doing a write once',
-    'Many writes in one',
-    'Undo',
-    'Conditions',
-    'Limits',
-  ])
+  expect(description.trim().split('\n').length).toBeLessThanOrEqual(25)
+  expect(description).toContain('(/api/docs/guides/feed)')
   expect(description).not.toMatch(/\{\w+\}/)
   expect(description).toContain('lives for 7 days')
+})
+
+test('the groups are in the order of use', () => {
+  expect(api.tags.map(({ name }) => name)).toEqual(
+    words(`Authentication Projects Tasks Subtasks Comments Members Events History Webhooks Tokens
+      ServiceAccounts Health`),
+  )
+})
+
+test('the document has an example of every event type, which fits the schema of events', () => {
+  const { content } = operationsOf(api).get('get /api/v1/projects/{id}/events')!.responses['200']!
+  const { schema, examples } = content!['application/json']! as {
+    schema: object
+    examples: Record<string, { value: object[] }>
+  }
+  expect(Object.keys(examples)).toEqual(api.components.schemas.EventType!.enum as string[])
+  for (const [type, { value }] of Object.entries(examples)) {
+    expect([type, differences(api, schema, value)]).toEqual([type, []])
+    const [event] = value as { before: object | null; after: object | null }[]
+    expect([type, event!.before]).not.toEqual([type, event!.after])
+  }
 })
 
 test('what a reader had last is a parameter where a stream goes on after it', () => {

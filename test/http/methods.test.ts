@@ -100,7 +100,7 @@ const links = {
   ready: '/health/ready',
 }
 
-test.each(['/', '/api', '/api/'])('%s leads to the docs, with links for programs', async (path) => {
+test.each(['/api', '/api/'])('%s leads to the docs, with links for programs', async (path) => {
   const answer = await service.fetch(path)
   expect([answer.status, answer.headers.get('location')]).toEqual([302, '/api/docs'])
   expect(answer.headers.get('content-type')).toBe('application/json')

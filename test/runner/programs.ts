@@ -18,6 +18,7 @@ export const peers: Program[] = [
   { names: ['haproxy'], package: 'haproxy' },
   { names: ['pgbouncer'], package: 'pgbouncer' },
   { names: ['promtool'], package: 'prometheus' },
+  { names: ['chromium'], package: 'chromium' },
 ]
 
 /**

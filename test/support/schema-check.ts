@@ -110,7 +110,8 @@ const known = new WeakMap<OpenApi, Map<string, Operation>>()
 export function operationsOf(api: OpenApi): Map<string, Operation> {
   const found = known.get(api)
   if (found) return found
-  const named = Object.entries(api.paths).flatMap(([path, methods]) =>
+  const paths = Object.entries(api.paths).filter(([path]) => path.startsWith('/api/v1/'))
+  const named = paths.flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, one]) => [`${method} ${path}`, wholeOperation(api, one)] as const),
   )
   const operations = new Map(named)

@@ -1,0 +1,43 @@
+import { answerExample } from '../../src/openapi/example.ts'
+import { model } from '../modules.ts'
+import { eventView } from './schema.ts'
+
+type Fields = Record<string, unknown>
+
+/** What an event of this type changes; `before` and `after` of an update show only these fields. */
+const changes: Record<string, [before: Fields, after: Fields]> = {
+  'project.updated': [{ name: 'Engine' }, { name: 'Analytical Engine' }],
+  'member.role_set': [{ role: 'VIEWER' }, { role: 'EDITOR' }],
+  'task.updated': [{ status: 'TODO' }, { status: 'DONE' }],
+  'subtask.updated': [{ title: 'Sharpen the pencil' }, { title: 'Sharpen both pencils' }],
+  'subtask.toggled': [{ completed: false }, { completed: true }],
+  'comment.updated': [{ text: 'In brass' }, { text: 'In brass, please' }],
+  'webhook.updated': [{ enabled: true }, { enabled: false, changed: ['enabled'] }],
+}
+
+const begins = ['created', 'invited', 'moved_in']
+const ends = ['deleted', 'removed', 'moved_out']
+
+/** Returns one example of each event type, by its name, in the order of the model. */
+export const eventExamples = (): Record<string, { value: object[] }> =>
+  Object.fromEntries(
+    model.all.flatMap(({ name, events, view }) =>
+      Object.keys(events).map((verb) => {
+        const type = `${name}.${verb}`
+        const row = answerExample(view.schema) as Fields
+        const [before, after] = sidesOf(type, verb, row)
+        const common = answerExample(eventView.schema) as Fields
+        const undone = Object.entries(common).filter(([field]) => field !== 'undoes')
+        return [type, { value: [{ ...Object.fromEntries(undone), type, entity: name, before, after }] }]
+      }),
+    ),
+  )
+
+function sidesOf(type: string, verb: string, row: Fields): [Fields | null, Fields | null] {
+  if (begins.includes(verb)) return [null, row]
+  if (ends.includes(verb)) return [row, null]
+  if (verb === 'unassigned') return [{ assigneeId: row.assigneeId }, { assigneeId: null }]
+  const [field = '', value] =
+    Object.entries(row).find(([, one]) => typeof one === 'string' && one !== row.id) ?? []
+  return changes[type] ?? [{ [field]: `${String(value)} (old)` }, { [field]: value }]
+}

@@ -1,0 +1,87 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { Elysia } from 'elysia'
+import { marked } from 'marked'
+import type { Config } from '../config.ts'
+import { gzipped, takesGzip } from '../wire/answers.ts'
+import packageJson from '../../package.json' with { type: 'json' }
+
+export const docsPath = '/api/docs'
+const guidesPath = `${docsPath}/guides`
+const guidesFolder = new URL('../../docs/', import.meta.url)
+const types = {
+  css: 'text/css; charset=utf-8',
+  html: 'text/html; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  png: 'image/png',
+}
+
+/** Scripts and styles only from here; Swagger UI sets style attributes and inlines its icons as data. */
+const policy =
+  "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'"
+
+const ownAssets = ['page.css', 'page.js', 'ids.js', 'home.js']
+const swaggerAssets = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png']
+/** The pages of `docs` that help to use the interface or to run the service. */
+const guides = readdirSync(guidesFolder)
+  .filter((name) => name.endsWith('.md'))
+  .map((name) => name.slice(0, -3))
+
+type Content = string | Uint8Array<ArrayBuffer>
+
+/** Responds from memory, compressed once. `read` is called by the first request. */
+export function fixed(read: () => Content, own: Record<string, string>) {
+  const headers = { ...own, 'x-content-type-options': 'nosniff', vary: 'Accept-Encoding' }
+  let plain: Content | undefined
+  let small: ReturnType<typeof gzipped> | undefined
+  return async (request: Request) => {
+    plain ??= read()
+    const body = takesGzip(request) ? await (small ??= gzipped(plain)) : plain
+    if (body.length >= plain.length) return new Response(plain, { headers })
+    return new Response(body, { headers: { ...headers, 'content-encoding': 'gzip' } })
+  }
+}
+
+/** The start page, the Swagger UI with its assets, and the guides: everything from this host, without a token. */
+export function pages({ metricsPort }: Config) {
+  const app = new Elysia({ detail: { hide: true } })
+  const add = (path: string, type: string, read: () => Content) => {
+    const send = fixed(read, {
+      'content-type': type,
+      'content-security-policy': policy,
+      'cache-control': 'public, max-age=3600',
+    })
+    app.get(path, ({ request }) => send(request))
+  }
+  add('/', types.html, () => home(metricsPort))
+  add(docsPath, types.html, () => own('swagger.html'))
+  for (const name of ownAssets) add(`${docsPath}/assets/${name}`, typeOf(name), () => own(name))
+  for (const name of swaggerAssets) add(`${docsPath}/assets/${name}`, typeOf(name), () => ofSwaggerUi(name))
+  for (const name of guides) add(`${guidesPath}/${name}`, types.html, () => guide(name))
+  return app
+}
+
+const typeOf = (name: string): string => types[name.split('.').at(-1) as keyof typeof types]
+
+const own = (name: string): string => readFileSync(new URL(`./pages/${name}`, import.meta.url), 'utf8')
+
+const ofSwaggerUi = (name: string) =>
+  readFileSync(createRequire(import.meta.url).resolve(`swagger-ui-dist/${name}`))
+
+function home(metricsPort: number): string {
+  const { description: summary, version } = packageJson
+  const metrics = metricsPort ? `<code>GET /metrics</code> on port ${metricsPort}` : 'off (METRICS_PORT)'
+  const links = guides.map((name) => `<a href="${guidesPath}/${name}">${name.replaceAll('-', ' ')}</a>`)
+  return filled(own('home.html'), { summary, version, metrics, guides: links.join(', ') })
+}
+
+/** A page of `docs` as HTML; its links to other pages lead to the guides. */
+function guide(name: string): string {
+  const text = readFileSync(new URL(`${name}.md`, guidesFolder), 'utf8')
+  const linked = text.replace(/\]\(([\w-]+)\.md(#[\w-]+)?\)/g, `](${guidesPath}/$1$2)`)
+  const content = marked.parse(linked, { async: false }).replaceAll('<pre>', '<pre tabindex="0">')
+  return filled(own('guide.html'), { title: name.replaceAll('-', ' '), content })
+}
+
+const filled = (page: string, values: Record<string, string>): string =>
+  page.replace(/\{(\w+)\}/g, (place, name: string) => values[name] ?? place)

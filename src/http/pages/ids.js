@@ -1,0 +1,54 @@
+// Remembers the ids that responses contain, and puts them into the examples of the document.
+
+/** The segments of a path after which a `{id}` stands, and the resource that the id belongs to. */
+const kinds = {
+  projects: 'project',
+  tasks: 'task',
+  subtasks: 'subtask',
+  comments: 'comment',
+  members: 'member',
+  webhooks: 'webhook',
+  'service-accounts': 'account',
+  tokens: 'token',
+}
+
+/** Returns the kind of the ids that a parameter of a path takes: `project` for `{id}` of `/projects/{id}`. */
+function kindOfParameter(path, name) {
+  const before = path.split('/')[path.split('/').indexOf(`{${name}}`) - 1]
+  return kinds[before] ?? kindOfField(name)
+}
+
+const kindOfField = (name) => (name === 'assigneeId' ? 'user' : /^(.+)Id$/.exec(name)?.[1])
+
+/** Returns the kind of the resources that a URL lists or creates: `subtask` for `/api/v1/tasks/01…/subtasks`. */
+function kindOfUrl(url) {
+  const segments = new URL(url, location.href).pathname.split('/').slice(3)
+  const last = segments.at(-1) === 'invite' ? segments.at(-2) : segments.at(-1)
+  return kinds[last]
+}
+
+const remembered = new Map()
+
+/** Remembers the ids in a response: those of what was created, or of the first row of a list. */
+function remember({ url, method, status, body }) {
+  if (body?.user?.id) remembered.set('user', body.user.id)
+  const kind = kindOfUrl(url)
+  if (!kind) return
+  const [first] = Array.isArray(body) ? body : []
+  if (status === 201 && body?.id) remembered.set(kind, body.id)
+  else if (first?.id && !remembered.has(kind)) remembered.set(kind, first.id)
+}
+
+/** Returns a body with the remembered ids in place of those of the example. */
+function withIds(body, operation = '') {
+  if (Array.isArray(body)) return body.map((one) => withIds(one, operation))
+  if (typeof body !== 'object' || body === null) return body
+  const own = body.op?.split('.')[0] ?? operation
+  const entries = Object.entries(body).map(([name, value]) => {
+    const kind = name === 'id' ? own : name === 'seq' ? 'seq' : kindOfField(name)
+    const isExample = typeof value === 'number' || /^[0-9a-f]{8}-/.test(value)
+    if (kind && isExample && remembered.has(kind)) return [name, remembered.get(kind)]
+    return [name, withIds(value, own)]
+  })
+  return Object.fromEntries(entries)
+}

@@ -1,0 +1,83 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { launch, type Page } from 'puppeteer-core'
+import { forFile } from '../support/service.ts'
+
+const stepTimeoutMs = 15_000
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** A page in Chromium, with everything that a visitor must never meet. */
+export interface Visit {
+  page: Page
+  /** Console errors, uncaught exceptions and requests to other hosts. */
+  faults: string[]
+}
+
+const browser = () =>
+  launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-dev-shm-usage'] })
+
+/** Opens an address in a browser of its own. */
+export async function visit(url: string, width: number, height: number): Promise<Visit> {
+  const page = await (await forFile(browser())).newPage()
+  page.setDefaultTimeout(stepTimeoutMs)
+  const faults: string[] = []
+  page.on('console', (message) => {
+    if (message.type() === 'error') faults.push(`console: ${message.text()}`)
+  })
+  page.on('pageerror', (error) => faults.push(`exception: ${String(error)}`))
+  page.on('request', (request) => {
+    const asked = request.url()
+    if (!asked.startsWith(`${new URL(url).origin}/`) && !/^(data|blob):/.test(asked))
+      faults.push(`request: ${asked}`)
+  })
+  await page.setViewport({ width, height })
+  await page.goto(url, { waitUntil: 'networkidle0' })
+  return { page, faults }
+}
+
+/** Returns the accessibility findings that are serious or critical, one line each. */
+export async function seriousFindings(page: Page): Promise<string[]> {
+  await page.evaluate(axe)
+  return page.evaluate(async () => {
+    const { axe } = globalThis as unknown as { axe: { run(): Promise<{ violations: Finding[] }> } }
+    interface Finding {
+      id: string
+      impact: string
+      nodes: { target: string[] }[]
+    }
+    const { violations } = await axe.run()
+    const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    return serious.map(
+      ({ id, nodes }) =>
+        `${id}: ${nodes
+          .map(({ target }) => target.join(' '))
+          .slice(0, 3)
+          .join(', ')}`,
+    )
+  })
+}
+
+/** Opens an operation if it is closed, executes it as prefilled, and returns the status and body of the response. */
+export async function execute(
+  { page }: Visit,
+  operationId: string,
+): Promise<{ status: number; body: string }> {
+  const block = `.opblock[id$="-${operationId}"]`
+  await page.waitForSelector(block)
+  const isOpen = await page.$eval(block, (one) => one.classList.contains('is-open'))
+  if (!isOpen) await click(page, `${block} .opblock-summary-control`)
+  await click(page, `${block} .btn.execute`)
+  const response = await page.waitForSelector(`${block} .live-responses-table .response .response-col_status`)
+  const status = Number.parseInt(await response!.evaluate((one) => one.textContent ?? ''), 10)
+  const body = await page.$eval(
+    `${block} .live-responses-table .highlight-code`,
+    (one) => one.textContent ?? '',
+  )
+  return { status, body }
+}
+
+async function click(page: Page, selector: string): Promise<void> {
+  const element = await page.waitForSelector(selector)
+  await element!.evaluate((one) => one.scrollIntoView({ block: 'center' }))
+  await element!.click()
+}

@@ -1,0 +1,70 @@
+import { expect, test } from 'bun:test'
+import { forFile, freshEnv, spawnService } from '../support/service.ts'
+import { execute, seriousFindings, visit } from './browser.ts'
+
+const { env } = await forFile(freshEnv())
+const { url } = await forFile(spawnService('start', env))
+const screens = [
+  ['1280 pixels wide', 1280, 800, 1],
+  ['390 pixels wide', 390, 844, 2],
+] as const
+
+test.each(screens)(
+  '%s: a new visitor registers, creates and undoes by clicks alone',
+  async (_, width, height) => {
+    const here = await visit(`${url}/api/docs`, width, height)
+    const steps = [
+      'register',
+      'createProject',
+      'createTask',
+      'createSubtask',
+      'createComment',
+      'undoProject',
+      'listTasks',
+      'getTask',
+    ]
+    const answers = []
+    for (const step of steps) answers.push([step, (await execute(here, step)).status])
+    const created = ['register', 'createProject', 'createTask', 'createSubtask', 'createComment']
+    expect(answers).toEqual(steps.map((step) => [step, created.includes(step) ? 201 : 200]))
+    expect(await here.page.$eval('#signed-in', (one) => one.textContent)).toContain('Signed in as ada-')
+    expect(here.faults).toEqual([])
+  },
+)
+
+test.each(screens)(
+  '%s: Authorize and the first operation are near the top',
+  async (_, width, height, most) => {
+    const { page, faults } = await visit(`${url}/api/docs`, width, height)
+    const bottomOf = (selector: string) => page.$eval(selector, (one) => one.getBoundingClientRect().bottom)
+    for (const selector of ['.btn.authorize', '.opblock'])
+      expect(await bottomOf(selector)).toBeLessThan(height * most)
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
+    expect(faults).toEqual([])
+  },
+)
+
+test.each(['/', '/api/docs', '/api/docs/guides/feed'])(
+  '%s has no serious accessibility finding',
+  async (path) => {
+    const { page, faults } = await visit(url + path, 1280, 800)
+    expect(await seriousFindings(page)).toEqual([])
+    expect(faults).toEqual([])
+  },
+)
+
+test('an open operation is at most two screens high before its responses are opened', async () => {
+  const { page } = await visit(`${url}/api/docs`, 1280, 800)
+  const ids = await page.$$eval('.opblock', (blocks) => blocks.map(({ id }) => id))
+  expect(ids.length).toBeGreaterThan(50)
+  const high: string[] = []
+  for (const id of ids) {
+    const control = await page.$(`[id="${id}"] .opblock-summary-control`)
+    await control!.evaluate((one) => (one as HTMLElement).click())
+    await page.waitForSelector(`[id="${id}"] details.responses`)
+    const height = await page.$eval(`[id="${id}"]`, (one) => one.getBoundingClientRect().height)
+    if (height > 1600) high.push(`${id}: ${height}`)
+    await control!.evaluate((one) => (one as HTMLElement).click())
+  }
+  expect(high).toEqual([])
+})
