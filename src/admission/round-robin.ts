@@ -12,7 +12,6 @@ export class RoundRobin<T> {
     return this.lines.size > (this.lines.has(accountId) ? 1 : 0)
   }
 
-  /** Removes and returns the next item; undefined when there is none. */
   next(): T | undefined {
     for (const [accountId, line] of this.lines) {
       this.lines.delete(accountId)

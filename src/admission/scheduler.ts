@@ -77,7 +77,6 @@ export class Turn {
  */
 export class Scheduler {
   private readonly lines = new Map<string, Line>()
-  /** Lines in which requests wait. */
   private readonly crowded = new Set<Line>()
   private isPumping = false
   private stuckTimer: ReturnType<typeof setInterval> | undefined

@@ -28,7 +28,6 @@ export function docs(config: Config) {
     .use(
       new Elysia()
         .onAfterHandle(({ request, response }) => {
-          // Built once: no route comes later.
           document ??= fixed(() => JSON.stringify(finished(response as OpenApiDocument, general)), {
             'content-type': 'application/json',
           })

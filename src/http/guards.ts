@@ -29,7 +29,6 @@ export const openGuards = (means: Means) => ({
 
 const kindOf = ({ method }: Request): Kind => (method === 'GET' || method === 'HEAD' ? 'reads' : 'writes')
 
-/** @throws Refusal 414 */
 function requireShort({ url }: Request): void {
   if (url.length > urlCharacters) throw tooLong()
 }

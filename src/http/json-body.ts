@@ -43,7 +43,6 @@ export const bodyReading = (limits: Limits) =>
 const isEmpty = ({ body, headers }: Request): boolean =>
   body === null || headers.get('content-length') === '0'
 
-/** @throws Refusal 415, 413, 408 or 400 */
 async function readBody(request: Request, { bodyBytes, bodyTimeoutMs }: Limits): Promise<unknown> {
   requireJson(request.headers)
   requireSmall(request, bodyBytes)
@@ -54,7 +53,6 @@ async function readBody(request: Request, { bodyBytes, bodyTimeoutMs }: Limits):
   return parsed(bytes)
 }
 
-/** @throws Refusal 415 */
 function requireJson(headers: Headers): void {
   const type = headers.get('content-type') ?? ''
   if (type === 'application/json' && !headers.has('content-encoding')) return
@@ -64,7 +62,6 @@ function requireJson(headers: Headers): void {
   if (!/^identity$/i.test(headers.get('content-encoding') ?? 'identity')) throw encoded()
 }
 
-/** @throws Refusal 413 */
 export function requireSmall({ headers }: Request, limitBytes: number): void {
   if (Number(headers.get('content-length')) > limitBytes) throw tooLarge(limitBytes)
 }
@@ -121,7 +118,6 @@ function endOfString(bytes: Uint8Array, start: number): number {
   return at
 }
 
-/** @throws Refusal 400 */
 function parsed(bytes: Uint8Array): unknown {
   let text: string
   try {

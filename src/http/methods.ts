@@ -3,7 +3,6 @@ import { Refusal } from '../wire/refusals.ts'
 
 export type Methods = ReturnType<typeof openMethods>
 
-/** The methods of each path, for requests without a route. */
 export function openMethods() {
   let routes: { pattern: RegExp; method: string }[] = []
   return {

@@ -75,7 +75,6 @@ export async function writeAccount<Needed, Input extends object, Row>(
   return answer(means, command, asked, input, { ...write, execute })
 }
 
-/** Writes by a command of a project. */
 export async function writeSecretly<Input extends object, Row>(
   means: SecretMeans,
   command: Command<Input, Row>,
@@ -138,7 +137,6 @@ function holderIn({ limits }: SecretMeans, { address, caller, claims }: Asked, w
   return { scope, account, address: who.address, guess }
 }
 
-/** The body of a reply with its secrets in it. */
 async function withSecrets(
   { tokens, sealing }: SecretMeans,
   { claims, sealed = {}, id, ...rest }: Secrets & { id?: string },

@@ -48,7 +48,6 @@ export const digestOf = (body: string, link: string | null = null): string =>
     .digest('base64url')
     .slice(0, 27)}"`
 
-/** A body without an ETag. */
 export const json = (body: unknown, status = 200): Response =>
   new Response(JSON.stringify(body), { status, headers: { ...typed, 'x-request-id': requestId() } })
 

@@ -9,7 +9,6 @@ export class Share {
   /** The rest of the whole budget, as last read. */
   rest = 1
   endsAt = 0
-  /** Requests that wait for the counter. */
   waiting = 0
   asking: Promise<void> | null = null
   /** The RateLimit header, and until when it is told as it is. */
@@ -28,7 +27,6 @@ const mostKeys = 50_000
 export class Budget {
   private readonly shares = new LRUCache<string, Share>({ max: mostKeys })
   readonly chunk: number
-  /** The same text in every response. */
   readonly policyText: string
 
   constructor(
@@ -55,11 +53,16 @@ export class Budget {
     share.left -= own
     share.toldUntil = 0
     if (own === count) return
-    const { points, msToEnd } = await this.counter.add(key, count - own)
+    const points = await this.count(key, share, count - own)
+    const before = points - (count - own) - 1 // without the one that it had taken
+    if (before >= this.policy.points) throw overdrawn(this.policy, share.endsAt - performance.now())
+  }
+
+  private async count(key: string, share: Share, count: number): Promise<number> {
+    const { points, msToEnd } = await this.counter.add(key, count)
     share.rest = Math.max(0, this.policy.points - points)
     share.endsAt = performance.now() + msToEnd
-    const before = points - (count - own) - 1 // without the one that it had taken
-    if (before >= this.policy.points) throw overdrawn(this.policy, msToEnd)
+    return points
   }
 
   private shareOf(key: string): Share {
@@ -92,10 +95,8 @@ export class Budget {
     await null // all who came in this tick are counted
     const asked = Math.max(this.chunk, share.waiting)
     try {
-      const { points, msToEnd } = await this.counter.add(key, asked)
-      share.rest = Math.max(0, this.policy.points - points)
+      const points = await this.count(key, share, asked)
       share.left = Math.max(0, Math.min(asked, asked + this.policy.points - points))
-      share.endsAt = performance.now() + msToEnd
     } finally {
       share.asking = null
     }
@@ -115,7 +116,6 @@ export class CallerBudget {
     return caller.token ? this.takeOfBoth(caller.userId, share) : share
   }
 
-  /** Takes one from the budget of a token alone. @throws Refusal 429 */
   takeOwn(holder: string): Share | Promise<Share> {
     return this.own.take(holder)
   }
@@ -152,7 +152,6 @@ export function tell(headers: Headers, share: Share): void {
   headers.set('ratelimit', share.told)
 }
 
-/** The budget is used up: says when the next one begins. */
 export function overdrawn(policy: Policy, msToEnd: number): Refusal {
   const seconds = wholeSeconds(msToEnd)
   return new Refusal(429, `Too many requests; ${tryAgainIn(seconds)}`, {

@@ -28,7 +28,6 @@ export interface Policy {
   seconds: number
 }
 
-/** The count of a key in the current window. */
 export interface Count {
   points: number
   msToEnd: number
@@ -47,7 +46,6 @@ export function openCounter(redis: RedisClient, prefix: string, { name, points, 
     return { points: consumedPoints, msToEnd: msBeforeNext > 0 ? msBeforeNext : seconds * 1000 }
   }
   return {
-    /** Adds to a key's count, and returns it. */
     add: (key: string, points: number): Promise<Count> =>
       ask(
         () => counts.penalty(key, points).then(countIn),

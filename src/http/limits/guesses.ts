@@ -4,7 +4,6 @@ import { delayed, overdrawn } from './budget.ts'
 import { type Counter, digestOf, type Policy } from './counter.ts'
 import type { openDelays } from './delays.ts'
 
-/** An attempt at the password of an account. */
 interface Attempt {
   address: string
   email: string
