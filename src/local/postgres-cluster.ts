@@ -67,14 +67,8 @@ async function findBinaries(): Promise<Record<'initdb' | 'postgres', string>> {
   }
 }
 
-async function initialise(
-  dir: string,
-  initdb: string,
-  runAs: RunAs,
-  passwordFile: string,
-  signal: AbortSignal,
-) {
-  const access = [`--username=${databaseName}`, '--auth=scram-sha-256', `--pwfile=${passwordFile}`]
+async function initialise(dir: string, initdb: string, runAs: RunAs, pwfile: string, signal: AbortSignal) {
+  const access = [`--username=${databaseName}`, '--auth=scram-sha-256', `--pwfile=${pwfile}`]
   // Independent of the locales of the system.
   const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
   const [program = '', ...args] = [...runAs.prefix, initdb, `--pgdata=${dir}`, ...access, ...locale]
@@ -85,5 +79,5 @@ async function initialise(
   const interrupt = () => void running.child.kill() // it removes its files
   signal.addEventListener('abort', interrupt)
   await running.finally(() => signal.removeEventListener('abort', interrupt))
-  await rename(passwordFile, join(dir, 'docket.password'))
+  await rename(pwfile, join(dir, 'docket.password'))
 }

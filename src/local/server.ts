@@ -37,11 +37,7 @@ export async function attach(server: Server, signal: AbortSignal): Promise<numbe
   throw new Error(`${server.name} runs but does not answer: ${problem}. ${tail}`)
 }
 
-export async function start(
-  server: Server,
-  launch: (port: number) => Launched,
-  signal: AbortSignal,
-): Promise<number> {
+export async function start(server: Server, launch: (port: number) => Launched, signal: AbortSignal) {
   for (let attempt = 1; attempt <= attempts; attempt++) {
     const port = await freePort()
     if (await accepts(server, launch(port), port, signal)) return port
@@ -52,12 +48,7 @@ export async function start(
 }
 
 /** False when a launched server has ended. Ends a server that does not answer in time. @throws the reason of `signal` */
-export async function accepts(
-  server: Server,
-  { pid, ended }: Launched,
-  port: number,
-  signal?: AbortSignal,
-): Promise<boolean> {
+export async function accepts(server: Server, { pid, ended }: Launched, port: number, signal?: AbortSignal) {
   const answers = () =>
     server.probe(port).then(
       () => true,

@@ -86,12 +86,7 @@ function isUnused(dir: string): boolean {
   return alone !== undefined
 }
 
-async function gated<T>(
-  dir: string,
-  timeoutMs: number,
-  work: () => Promise<T>,
-  signal?: AbortSignal,
-): Promise<T> {
+async function gated<T>(dir: string, timeoutMs: number, work: () => Promise<T>, signal?: AbortSignal) {
   const gate = await until(() => tryLock(join(dir, 'gate.lock'), 'exclusive'), timeoutMs, { signal })
   const what = `Another process has been starting or stopping the servers in ${dir} for ${timeoutMs} ms.`
   if (!gate) throw new Error(what)

@@ -16,11 +16,7 @@ export function byOrdinal<R extends { n: number }>(length: number, rows: R[]): (
  * message for every row, 64 keys take 2.8 instead of 4.3 µs a key here, and 9 instead of 12 in Postgres. Only for values
  * without spaces and commas: ids, numbers, roles.
  */
-export function readRows<V>(
-  length: number,
-  text: string | null,
-  read: (fields: string[], index: number) => V,
-): (V | undefined)[] {
+export function readRows<V>(length: number, text: string | null, read: (fields: string[], n: number) => V) {
   const values = new Array<V | undefined>(length)
   if (text === null) return values
   for (const row of text.split(',')) {

@@ -82,10 +82,7 @@ interface Said {
 }
 
 /** Prints the result, and returns the exit code. */
-export async function runOnDatabase(
-  config: Config,
-  work: (errand: { config: Config; sql: Sql }) => Promise<Said>,
-): Promise<number> {
+export function runOnDatabase(config: Config, work: (by: { config: Config; sql: Sql }) => Promise<Said>) {
   const database = openDatabase(config)
   return work({ config, sql: database.chores })
     .then(print, (error) => Promise.reject(explained(error)))

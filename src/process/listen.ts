@@ -14,15 +14,10 @@ const lingerMs = 1_500
 const arrivalMs = 200
 
 /** Opens the port and returns it. At the end accepted requests are answered, then the port closes. */
-export function listen(
-  app: AnyElysia,
-  services: Services,
-  stopping: Stopping,
-  receivedBytes: number,
-): number {
+export function listen(app: AnyElysia, services: Services, stopping: Stopping, maxBytes: number) {
   const { host, port, reusePort, drainDelayMs, drainTimeoutMs } = services.config
   try {
-    app.listen({ hostname: host, port, reusePort, maxRequestBodySize: receivedBytes, idleTimeout: 30 })
+    app.listen({ hostname: host, port, reusePort, maxRequestBodySize: maxBytes, idleTimeout: 30 })
   } catch (error) {
     throw unusable(error, { host, port })
   }
@@ -35,7 +30,7 @@ export function listen(
     services.log.warn('connections that were not done in time are cut')
     void app.server?.stop(true)
   }
-  stopping.closes('server', close, { withinMs: drainDelayMs + drainTimeoutMs + cutMs })
+  stopping.closes('server', close, drainDelayMs + drainTimeoutMs + cutMs)
   return app.server?.port ?? port
 }
 

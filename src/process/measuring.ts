@@ -20,11 +20,8 @@ export async function together(parts: Measure[]): Promise<Family[]> {
  * Serves GET /metrics in the format of Prometheus on a port of its own, if one is set. Concurrent requests share an answer.
  * @throws ConfigError when the port cannot be opened
  */
-export async function serveMetrics(
-  { metricsHost: host, metricsPort: port }: Config,
-  stopping: Stopping,
-  tell: () => Promise<Family[][]>,
-): Promise<void> {
+export async function serveMetrics(config: Config, stopping: Stopping, tell: () => Promise<Family[][]>) {
+  const { metricsHost: host, metricsPort: port } = config
   if (port === 0) return
   const { AggregatorRegistry } = await import('prom-client')
   const write = async () => AggregatorRegistry.aggregate(await tell()).metrics()

@@ -29,7 +29,7 @@ export async function withOwnServers(
       () => {},
     )
   }
-  stopping.closes('own servers', stop, { always: true, withinMs: stopMs })
+  stopping.closes('own servers', stop, stopMs, true)
   const servers = await stopping.unlessBegun(starting)
   const { withoutRedis: reason } = servers
   if (reason)

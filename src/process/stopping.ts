@@ -43,11 +43,7 @@ export class Stopping {
     process.on('unhandledRejection', (error) => this.unexpected(error))
   }
 
-  closes(
-    what: string,
-    close: () => Promise<void>,
-    { withinMs = this.options.drainTimeoutMs, always = false } = {},
-  ) {
+  closes(what: string, close: () => Promise<void>, withinMs = this.options.drainTimeoutMs, always = false) {
     this.closers.unshift({ what, close, withinMs, always })
   }
 

@@ -42,7 +42,7 @@ export class Supervisor {
   async start(): Promise<void> {
     const { config, log, stopping, onPort } = this.options
     if (!config.reusePort) await stopping.unlessBegun(requireFree(config))
-    stopping.closes('processes', () => this.stop(), { withinMs: this.endWithinMs + graceMs })
+    stopping.closes('processes', () => this.stop(), this.endWithinMs + graceMs)
     process.on('exit', () => this.all.forEach((one) => one.kill()))
     stopping.onHangUp(() => {
       log.info({ signal: 'SIGHUP' }, 'replacing the processes one after another')

@@ -2,12 +2,7 @@
  * The home of each shard by its id; empty without live processes. A shard keeps a live home; when `mayBalance`, one shard
  * moves. All processes compute the same.
  */
-export function place(
-  shards: number,
-  live: readonly string[],
-  current: readonly (string | undefined)[],
-  mayBalance: boolean,
-): string[] {
+export function place(shards: number, live: string[], current: (string | undefined)[], mayBalance: boolean) {
   const load = new Map([...new Set(live)].sort().map((id) => [id, 0]))
   if (load.size === 0) return []
   const add = (id: string, n: number) => load.set(id, load.get(id)! + n)

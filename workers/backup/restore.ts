@@ -19,12 +19,8 @@ const lockNotAvailable = '55P03'
  * @param replaces overwrites a database that is not empty
  * @throws Wrong; the database is unchanged then
  */
-export async function restoreBackup(
-  databaseUrl: string,
-  from: Readable,
-  { replaces }: { replaces: boolean },
-): Promise<void> {
-  const writer = await writerUrl(databaseUrl)
+export async function restoreBackup(url: string, from: Readable, { replaces }: { replaces: boolean }) {
+  const writer = await writerUrl(url)
   const unzipped = heard(createGunzip())
   from.on('error', (error) => unzipped.destroy(error)).pipe(unzipped)
   try {
