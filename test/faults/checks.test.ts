@@ -6,7 +6,7 @@ import { flawOf } from './check-answers.ts'
 import { digest } from './check-lists.ts'
 import { fact, honest, idOf, owner, project, read, taskOf, type Told, verdictOn, write } from './given.ts'
 
-function found(spoil: (told: Told) => void): string {
+function found(spoil: (told: Told) => unknown): string {
   const told = honest()
   spoil(told)
   return verdictOn(told)
@@ -19,39 +19,44 @@ test('an honest run is found to be one', () => {
   expect(found(reads)).toBe('')
 })
 
-test('an acknowledged write that is not in the history is lost', () => {
-  expect(found(({ evidence }) => void evidence.facts.pop())).toContain(
-    'key 4 /tasks {"title":"task 4"} is nowhere',
-  )
-})
-
-test('an acknowledged write whose row is gone is lost', () => {
-  expect(found(({ evidence }) => void evidence.rows.pop())).toContain(`task ${taskOf(4)} is lost`)
-})
-
-test('an acknowledged write that left no answer under its key is told', () => {
-  expect(found(({ evidence }) => void evidence.kept.delete('key 3'))).toContain(
-    'left no answer under its key',
-  )
-})
-
-test('a write that was made twice is doubled', () => {
-  const again = fact(5, idOf(50))
-  expect(found(({ evidence }) => void evidence.facts.push(again))).toContain("was done by nobody's request")
-})
-
-test('two writes that are told of one event are one too few', () => {
-  const spoil = ({ operations, evidence }: Told) => {
+const gone = { status: 404, text: 'Not Found', etag: null }
+const orphan = { id: idOf(70), eventId: idOf(71), taskId: taskOf(2) }
+/** What is found of a run in which something is so. */
+const spoilt: Record<string, (told: Told) => unknown> = {
+  'key 4 /tasks {"title":"task 4"} is nowhere in the history': ({ evidence }) => evidence.facts.pop(),
+  [`task ${taskOf(4)} is lost`]: ({ evidence }) => evidence.rows.pop(),
+  'left no answer under its key': ({ evidence }) => evidence.kept.delete('key 3'),
+  "was done by nobody's request": ({ evidence }) => evidence.facts.push(fact(5, idOf(50))),
+  'is the same event as task.create key 4': ({ operations, evidence }) => {
     operations.push({ ...write(fact(4)), key: 'another' })
     evidence.kept.set('another', evidence.kept.get('key 4')!)
-  }
-  expect(found(spoil)).toContain('is the same event as task.create key 4')
-})
-
-test('a write that stands otherwise than it was asked or answered is told', () => {
-  expect(found(({ operations }) => void (operations[2]!.body = { title: 'x' }))).toContain('left other title')
-  expect(found(({ operations }) => void (operations[2]!.text = '{}'))).toContain('was answered {}')
-})
+  },
+  'left other title': ({ operations }) => (operations[2]!.body = { title: 'x' }),
+  'was answered {}': ({ operations }) => (operations[2]!.text = '{}'),
+  'was refused with 404 and took effect': ({ operations }) => Object.assign(operations[3]!, gone),
+  // A read, and a list, miss an acknowledged write.
+  'was refused: Not Found': ({ operations }) => operations.push(read(3, 40, 45, gone)),
+  'version 3 stood at 35.0 ms': ({ operations }) => operations.push(listed(2, 40, 45)),
+  // A read shows what was asked only after it; versions go back; two events stand in the wrong order.
+  'version 4 stood at 25.0 ms': ({ operations }) => operations.push(read(4, 20, 25)),
+  'version 4 stood at 55.0 ms': ({ operations }) => {
+    Object.assign(operations[3]!, { status: 0, end: Infinity })
+    operations.push(read(4, 50, 55), listed(3, 60, 65))
+  },
+  'version 2 came only after 100.0 ms': ({ operations }) =>
+    Object.assign(operations[1]!, { start: 100, end: 105 }),
+  'never looked like': ({ operations }) => operations.push({ ...listed(3, 60, 65), text: digest('[]') }),
+  'a stranger': ({ operations }) => operations.push(read(3, 60, 65, { callerId: idOf(999) })),
+  'event 5 stands where 4 belongs': ({ evidence }) => (evidence.facts[3]!.seq = 5),
+  'task number 7 stands where 3 belongs': ({ evidence }) => (evidence.facts[3]!.after!.number = 7),
+  'is at version 3, its last event is 4': ({ evidence }) => (evidence.streams[0]!.version = 3),
+  'its history says that it is gone': ({ evidence }) =>
+    evidence.rows.push({ entity: 'subtask', row: orphan }),
+  'and not': ({ evidence: { rows } }) => (rows[2] = { entity: 'task', row: { ...rows[2]!.row, title: 'x' } }),
+}
+test.each(Object.entries(spoilt))('a spoilt run is found: %s', (finding, spoil) =>
+  expect(found(spoil)).toContain(finding),
+)
 
 test('a batch that stands by half, with other writes between or not as one, is told', () => {
   const together = ({ operations, evidence }: Told) => {
@@ -72,69 +77,11 @@ test('a batch that stands by half, with other writes between or not as one, is t
   expect(spoilt(({ evidence }) => void evidence.kept.delete('key 3'))).toContain('by nobody')
 })
 
-test('a refused write that took effect is told', () => {
-  const refused = { status: 404, etag: null, text: 'Not Found' }
-  const spoil = ({ operations }: Told) => void Object.assign(operations[3]!, refused)
-  expect(found(spoil)).toContain('was refused with 404 and took effect')
-})
-
 test('what nobody was told is resolved by the answer kept', () => {
   const told = honest()
   Object.assign(told.operations[3]!, { status: 0, end: Infinity, etag: null, text: '' })
   told.operations.push({ ...told.operations[3]!, key: 'never arrived' })
   expect(verdictOn(told)).toEqual({ violations: [], resolved: { applied: 1, notApplied: 1, late: 0 } })
-})
-
-test('a read that misses an acknowledged write is stale', () => {
-  const gone = { status: 404, text: 'Not Found', etag: null }
-  expect(found(({ operations }) => void operations.push(read(3, 40, 45, gone)))).toContain('was refused')
-  const list = listed(2, 40, 45)
-  expect(found(({ operations }) => void operations.push(list))).toContain('version 3 stood at 35.0 ms')
-})
-
-test('a read that shows what was asked only after it is from the future', () => {
-  expect(found(({ operations }) => void operations.push(read(4, 20, 25)))).toContain(
-    'version 4 stood at 25.0 ms',
-  )
-})
-
-test('versions that go back are told', () => {
-  const spoil = ({ operations }: Told) => {
-    Object.assign(operations[3]!, { status: 0, end: Infinity })
-    operations.push(read(4, 50, 55), listed(3, 60, 65))
-  }
-  expect(found(spoil)).toContain('version 4 stood at 55.0 ms')
-})
-
-test('two writes whose events stand in the wrong order are told', () => {
-  const spoil = ({ operations }: Told) => void Object.assign(operations[1]!, { start: 100, end: 105 })
-  expect(found(spoil)).toContain('version 2 came only after 100.0 ms')
-})
-
-test('a list of what never was is told, and a task shown to a stranger', () => {
-  const never = { ...listed(3, 60, 65), text: digest('[]') }
-  expect(found(({ operations }) => void operations.push(never))).toContain('never looked like')
-  const stranger = read(3, 60, 65, { callerId: idOf(999) })
-  expect(found(({ operations }) => void operations.push(stranger))).toContain('a stranger')
-})
-
-test('gaps in versions and in numbers are told', () => {
-  const skipping = found(({ evidence }) => void Object.assign(evidence.facts[3]!, { seq: 5 }))
-  expect(skipping).toContain('event 5 stands where 4 belongs')
-  const numbered = found(({ evidence }) => void (evidence.facts[3]!.after!.number = 7))
-  expect(numbered).toContain('task number 7 stands where 3 belongs')
-  const version = found(({ evidence }) => void (evidence.streams[0]!.version = 3))
-  expect(version).toContain('is at version 3, its last event is 4')
-})
-
-test('rows that the events do not leave are told', () => {
-  const orphan = { id: idOf(70), eventId: idOf(71), taskId: taskOf(2) }
-  const spoil = ({ evidence }: Told) => void evidence.rows.push({ entity: 'subtask', row: orphan })
-  expect(found(spoil)).toContain('its history says that it is gone')
-  const other = ({ evidence }: Told) => {
-    evidence.rows[2] = { entity: 'task', row: { ...evidence.rows[2]!.row, title: 'x' } }
-  }
-  expect(found(other)).toContain('and not')
 })
 
 test('what a cascade left behind is told', () => {
