@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'bun:test'
 import postgres from 'postgres'
 import { applyMissing, countApplied } from '../../drizzle/apply.ts'
-import { freshDatabase } from '../support/database.ts'
+import { freshDatabase, holding, untilBlocked } from '../support/database.ts'
 import { forFile } from '../support/service.ts'
 
 let before: number
@@ -36,36 +36,20 @@ test('an index that could not be made is made anew, and what came before it is n
 
 test('a table is written while its index is made', async () => {
   await sql`update plates set name = name || id`
-  const [held, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   // Keeps the index from being finished: it waits for all that had begun to write before.
-  const writing = sql.begin(async (tx) => {
-    await tx`insert into plates values (0, 'held')`
-    held.resolve()
-    await release.promise
-  })
-  await held.promise
+  const release = await holding(sql, (tx) => tx`insert into plates values (0, 'held')`)
   const made = applyMissing(sql, [later(index)])
-  const waits = () => sql`select from pg_stat_activity
-    where datname = current_database() and query like 'CREATE UNIQUE INDEX%' and wait_event_type = 'Lock'`
-  while ((await waits()).length === 0) await Bun.sleep(10)
+  await untilBlocked(sql, 1, 'CREATE UNIQUE INDEX%')
   await sql`insert into plates values (101, 'another')`
-  release.resolve()
-  await Promise.all([writing, made])
+  await Promise.all([release(), made])
   expect(await isValid()).toBe(true)
 })
 
 test('a change that cannot have its table is put off, with all of its migration', async () => {
   const one = later('CREATE TABLE "forks" ("id" int4);', 'ALTER TABLE "plates" ADD COLUMN "size" int4;')
-  const [held, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const reading = sql.begin(async (tx) => {
-    await tx`select from plates`
-    held.resolve()
-    await release.promise
-  })
-  await held.promise
+  const release = await holding(sql, (tx) => tx`select from plates`)
   await expect(applyMissing(sql, [one])).rejects.toMatchObject({ code: '55P03' })
-  release.resolve()
-  await reading
+  await release()
   await applyMissing(sql, [one])
   expect(await countApplied(sql)).toBe(before + 1)
 })

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import postgres from 'postgres'
+import { eventually } from '../races/pair.ts'
 
 const attempts = 50
 const retryMs = 100
@@ -45,3 +46,29 @@ function adminUrl(): string {
   if (!url) throw new Error('TEST_DATABASE_URL is not set: run the tests with `bun run test`.')
   return url
 }
+
+/** Begins a transaction that holds what `work` locks or writes. Returns what ends it. */
+export async function holding(
+  sql: postgres.Sql,
+  work: (tx: postgres.TransactionSql) => Promise<unknown>,
+): Promise<() => Promise<void>> {
+  const [held, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const ended = sql.begin(async (tx) => {
+    await work(tx)
+    held.resolve()
+    await release.promise
+  })
+  await Promise.race([held.promise, ended])
+  return async () => {
+    release.resolve()
+    await ended
+  }
+}
+
+/** Waits until so many statements wait for a lock. */
+export const untilBlocked = (sql: postgres.Sql, count = 1, like = '%') =>
+  eventually(`${count} to wait for a lock`, async () => {
+    const waiting = await sql`select from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock' and query like ${like}`
+    return waiting.length === count
+  })

@@ -6,6 +6,7 @@ import { faultsOf } from '../support/history.ts'
 import { forFile, openTestService } from '../support/service.ts'
 import { eventually } from '../races/pair.ts'
 import { furnish, owed, rowsWith } from './remains.ts'
+import { holding, untilBlocked } from '../support/database.ts'
 
 const sql = () => service.services.database.reads
 const settled = () => eventually('an empty outbox', async () => (await owed(sql())) === 0)
@@ -89,22 +90,14 @@ test('a cascade that waits for rows which another one deletes goes on with the r
   const taskId = newId()
   await sql()`insert into comments (id, task_id, author_id, text, created_at, updated_at, event_id)
     select uuidv7(), ${taskId}, ${ada.id}, 'Left', now(), now(), uuidv7() from generate_series(1, 10)`
-  const [reached, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const other = service.services.database.chores.begin(async (tx) => {
-    await tx`delete from comments where id in (
-      select id from comments where task_id = ${taskId} order by id limit 2)`
-    reached.resolve()
-    await release.promise
-  })
-  await reached.promise
+  const release = await holding(
+    service.services.database.chores,
+    (tx) => tx`delete from comments where id in (
+      select id from comments where task_id = ${taskId} order by id limit 2)`,
+  )
   const purge = purgeTask(sql(), { taskId }, { batchRows: 3, pauseMs: 0 })
-  await eventually('the cascade to wait', async () => {
-    const waiting = await sql()`select from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock'`
-    return waiting.length === 1
-  })
-  release.resolve()
-  await Promise.all([other, purge])
+  await untilBlocked(sql())
+  await Promise.all([release(), purge])
   expect(await rowsWith(sql(), [taskId])).toEqual({})
 })
 

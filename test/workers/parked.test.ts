@@ -11,6 +11,7 @@ import { eventually } from '../races/pair.ts'
 import { type Furnished, furnish, owed, rowsWith } from './remains.ts'
 import { notFound } from '../../src/wire/refusals.ts'
 import { reasonOf } from '../../workers/reason.ts'
+import { holding } from '../support/database.ts'
 
 const attempts = 3
 let service: TestService
@@ -146,13 +147,10 @@ test('work that nobody knows is parked; of what a database refused the values ar
 
 test('a job whose worker always dies is parked too, and its parking is told', async () => {
   await ada.delete(`/projects/${doomed.id}`)
-  const [locked, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const holds = service.services.database.commits.begin(async (tx) => {
-    await tx`lock table comments in access exclusive mode`
-    locked.resolve()
-    await release.promise
-  })
-  await locked.promise
+  const release = await holding(
+    service.services.database.commits,
+    (tx) => tx`lock table comments in access exclusive mode`,
+  )
   for (let n = 1; n <= attempts; n++) {
     const worker = await spawnService('worker', service.env)
     await eventually(`try ${n}`, async () => (await row())!.attempts === n)
@@ -166,8 +164,7 @@ test('a job whose worker always dies is parked too, and its parking is told', as
   expect(await worker.stop()).toBe(0)
   const lines = worker.output.map((line) => JSON.parse(line))
   expect(lines).toContainEqual(expect.objectContaining({ level: 50, id, job: 'purge-project' }))
-  release.resolve()
-  await holds
+  await release()
 })
 
 const refused = (code: string, message: string) =>

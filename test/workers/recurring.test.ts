@@ -9,6 +9,7 @@ import { openRecurring, type Place, recurringQueue, runStep, type Steps } from '
 import { type Person, register } from '../support/client.ts'
 import { openTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../races/pair.ts'
+import { holding } from '../support/database.ts'
 
 let service: TestService
 let ada: Person
@@ -57,17 +58,13 @@ test('a step that always fails stops no other', async () => {
 test('a step that waits stops no other', async () => {
   await open()
   await Promise.all([leaveKey(), leaveToken(), leaveStream()])
-  const [locked, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const holds = service.services.database.commits.begin(async (tx) => {
-    await tx`lock table streams in access exclusive mode`
-    locked.resolve()
-    await release.promise
-  })
-  await locked.promise
+  const release = await holding(
+    service.services.database.commits,
+    (tx) => tx`lock table streams in access exclusive mode`,
+  )
   service.startWorkers()
   await isCleared('revoked_tokens', 'idempotency_keys')
-  release.resolve()
-  await holds
+  await release()
 })
 
 test('a look over a table goes by key, asks once for what is left behind, and ends at the end', async () => {

@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test'
 import { purgeTask } from '../../workers/cascade.ts'
-import { eventually } from '../races/pair.ts'
 import { type Body, make, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { forFile, openTestService } from '../support/service.ts'
+import { holding, untilBlocked } from '../support/database.ts'
 
 const pace = { batchRows: 3, pauseMs: 0 }
 const service = await forFile(openTestService())
@@ -51,25 +51,16 @@ test('nor by a job from before jobs named the deletion', async () => {
 
 test('nor when the job found its rows before they came back, and waits for them', async () => {
   const { id, data, undo } = await deletedTask()
-  const [reached, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   // Holds the first comment, as a commit that brings them back does for a moment.
-  const holding = service.services.database.chores.begin(async (tx) => {
-    await tx`select from comments where task_id = ${id} order by id limit 1 for update`
-    reached.resolve()
-    await release.promise
-  })
-  await reached.promise
-  const waiting = async (n: number) => {
-    const found = await sql()`select from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock'`
-    return found.length === n
-  }
+  const release = await holding(
+    service.services.database.chores,
+    (tx) => tx`select from comments where task_id = ${id} order by id limit 1 for update`,
+  )
   const undone = undo()
-  await eventually('the undo to wait', () => waiting(1))
+  await untilBlocked(sql())
   const purged = purgeTask(service.services.database.chores, data, pace)
-  await eventually('the job to wait', () => waiting(2))
-  release.resolve()
-  await Promise.all([holding, undone, purged])
+  await untilBlocked(sql(), 2)
+  await Promise.all([release(), undone, purged])
   expect(await hanging(id)).toEqual(all)
   expect(await faultsOf(sql())).toEqual([])
 })
