@@ -1,6 +1,6 @@
 import '../../modules/modules.ts'
 import { expect, test } from 'bun:test'
-import { takeFrom, ProjectActor } from '../../src/actor/project-actor.ts'
+import { takeFrom } from '../../src/actor/project-actor.ts'
 import type { QueuedCommand } from '../../src/actor/queued-command.ts'
 import { newId } from '../../src/ids.ts'
 import { queuedCommand } from '../support/works.ts'
@@ -49,11 +49,4 @@ test('what needs the actor for itself is taken alone, and in its turn', () => {
   expect(takeFrom(queue, most)).toEqual([before])
   expect(takeFrom(queue, most)).toBe(alone)
   expect(takeFrom(queue, most)).toEqual([after])
-})
-
-test('a full mailbox refuses with 503', () => {
-  const config = { mailboxCommands: 1, commitEvents: most, actorCacheBytes: 0 }
-  const actor = new ProjectActor('a', {} as never, {} as never, { soon() {}, ended() {} }, config)
-  actor.post(posted())
-  expect(() => actor.post(posted())).toThrow('Too many writes wait for this project')
 })

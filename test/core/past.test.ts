@@ -9,6 +9,7 @@ import { forFile, openTestService } from '../support/service.ts'
 import { readEvents } from '../rules/history.ts'
 import { live, lives } from '../rules/random-life.ts'
 import { cases } from '../support/depth.ts'
+import { forgetAll } from '../rules/states.ts'
 
 const service = await forFile(openTestService())
 const people: Person[] = await Promise.all(
@@ -32,7 +33,7 @@ function hangingBefore(history: StoredEvent[]) {
 test('what hung on a task at any time is told by its events, also after it moved or was deleted', async () => {
   let compared = 0
   const property = fc.asyncProperty(lives(30), async (waves) => {
-    await sql()`truncate streams, events, outbox, projects, members, tasks, subtasks, comments`
+    await forgetAll(sql())
     await live(waves, [people, people])
     const events = (await readEvents(sql())).toSorted((a, b) => a.seq - b.seq)
     for (const history of Map.groupBy(events, ({ projectId }) => projectId).values()) {

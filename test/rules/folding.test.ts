@@ -20,6 +20,7 @@ import { leaveWork } from './unfinished-work.ts'
 import type { Step } from './verbs.ts'
 import { cases } from '../support/depth.ts'
 import { readRows } from '../support/stored-rows.ts'
+import { forgetAll } from './states.ts'
 
 /** Lives that are tried beyond the property's own, until every event type was seen. */
 const mostMoreLives = 200
@@ -50,10 +51,9 @@ const here = await Promise.all(['Ada', 'Bea', 'Cyd', 'Dan'].map((name) => regist
 const people: Person[][] = [here, here.map(({ id, email, token }) => ({ ...there.as(token), id, email }))]
 
 const sql = () => service.services.database.reads
-const forgetAll = () => sql()`truncate streams, events, outbox, projects, members, tasks, subtasks, comments`
 
 async function lived(waves: Step[][]): Promise<StoredEvent[]> {
-  await forgetAll()
+  await forgetAll(sql())
   await live(waves, people)
   const events = await readEvents(sql())
   for (const { type } of events) seen.add(type)

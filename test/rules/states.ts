@@ -51,3 +51,6 @@ export const hadLeft = (events: StoredEvent[], before: State): boolean =>
 /** What an event changed, also where one after it set it back. */
 export const fieldsOf = ({ entity, entityId, before, after }: StoredEvent): string[] =>
   before && after ? Object.keys(before).map((name) => `${entity} ${entityId} ${name}`) : []
+
+export const forgetAll = (sql: Sql) =>
+  sql`truncate streams, events, outbox, projects, members, tasks, subtasks, comments`

@@ -6,6 +6,7 @@ import type { Answer, Body } from '../support/client.ts'
 import { cases } from '../support/depth.ts'
 import { faultsOf } from '../support/history.ts'
 import { assertInTime } from './in-time.ts'
+import { forgetAll } from './states.ts'
 
 const scene = await openScene()
 
@@ -71,7 +72,7 @@ const withoutTimes = (all: Body[][]) => all.map((list) => list.map(({ updatedAt:
 test('an undo of several events is the same before and after workers remove rows, loses nothing, and can be undone', async () => {
   const lives = fc.array(step, { minLength: 8, maxLength: 20, size: 'max' })
   const property = fc.asyncProperty(lives, async (steps) => {
-    await scene.sql`truncate streams, events, outbox, projects, members, tasks, subtasks, comments`
+    await forgetAll(scene.sql)
     await scene.furnish()
     await scene.bothIn(scene.task.id)
     for (const step of steps) {

@@ -9,7 +9,7 @@ import { readEvents, readStreams } from './history.ts'
 import { assertInTime } from './in-time.ts'
 import { batchOf } from './random-batch.ts'
 import { beginLife, hadBySomebodyWhoLeft, lives, step } from './random-life.ts'
-import { difference, fieldsOf, hadLeft, nobodysAgain, reversed, stateOf } from './states.ts'
+import { difference, fieldsOf, hadLeft, nobodysAgain, reversed, stateOf, forgetAll } from './states.ts'
 import { cases } from '../support/depth.ts'
 
 const service = await forFile(openTestService())
@@ -20,7 +20,7 @@ const sql = () => service.services.database.reads
 const ada = () => people[0]!
 
 async function begin() {
-  await sql()`truncate streams, events, outbox, projects, members, tasks, subtasks, comments`
+  await forgetAll(sql())
   return beginLife([people, people])
 }
 

@@ -4,12 +4,10 @@ import { newId } from '../../src/ids.ts'
 import { make, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { forFile, openTestService } from '../support/service.ts'
-import { eventually } from '../races/pair.ts'
-import { furnish, owed, rowsWith } from './remains.ts'
+import { furnish, rowsWith, settled } from './remains.ts'
 import { holding, untilBlocked } from '../support/database.ts'
 
 const sql = () => service.services.database.reads
-const settled = () => eventually('an empty outbox', async () => (await owed(sql())) === 0)
 const service = await forFile(openTestService({ JOB_BATCH_ROWS: '7', JOB_PAUSE_MS: '1' }))
 service.startWorkers()
 const ada = await register(service.client)
@@ -20,7 +18,7 @@ test('of a deleted project no row remains in any table, and its neighbour keeps 
   expect(await rowsWith(sql(), doomed.ids)).toMatchObject({ tasks: 20, comments: 40, events: 81, streams: 1 })
   expect((await ada.delete(`/projects/${doomed.id}`)).status).toBe(200)
   expect((await ada.get(`/tasks/${doomed.taskIds[0]}`)).status).toBe(404)
-  await settled()
+  await settled(sql())
   expect(await rowsWith(sql(), doomed.ids)).toEqual({})
   expect(await rowsWith(sql(), kept.ids)).toEqual(neighbour)
   expect(await faultsOf(sql())).toEqual([])
@@ -34,7 +32,7 @@ test('a deleted project takes its members, and jobs that were owed to it, along'
   await ada.post(`/projects/${id}/members/invite`, { email: guest.email })
   await ada.delete(`/tasks/${taskIds[0]}`)
   await ada.delete(`/projects/${id}`)
-  await settled()
+  await settled(sql())
   expect(await rowsWith(sql(), [...ids, invited.body.id])).toEqual({})
 })
 
@@ -52,7 +50,7 @@ test('a deleted task takes its subtasks and comments along, and nothing else', a
   const [doomed, ...kept] = taskIds as [string, ...string[]]
   for (let n = 0; n < 20; n++) await make(ada, `/tasks/${doomed}/comments`, { text: `More ${n}` })
   await ada.delete(`/tasks/${doomed}`)
-  await settled()
+  await settled(sql())
   expect(await rowsWith(sql(), [doomed])).toEqual({ events: 25 })
   expect(await rowsWith(sql(), kept)).toMatchObject({ tasks: 2, subtasks: 2, comments: 4 })
   expect((await ada.get(`/projects/${id}`)).status).toBe(200)
@@ -64,7 +62,7 @@ test('a task that moved out is not touched by the end of its old project', async
   const [moved] = old.taskIds as [string]
   await ada.patch(`/tasks/${moved}`, { projectId: home.id })
   await ada.delete(`/projects/${old.id}`)
-  await settled()
+  await settled(sql())
   expect(await rowsWith(sql(), [moved])).toEqual({ tasks: 1, subtasks: 1, comments: 2, events: 1 })
   expect((await ada.get(`/tasks/${moved}/comments`)).body).toHaveLength(2)
 })
@@ -80,7 +78,7 @@ test('cascades run once more, alone or side by side, change nothing and harm nob
     purgeTask(sql(), { taskId: gone.taskIds[0]! }, pace),
   ]
   await Promise.all([...again(), ...again()])
-  await settled()
+  await settled(sql())
   await Promise.all(again())
   expect(await rowsWith(sql(), gone.ids)).toEqual({})
   expect(await rowsWith(sql(), kept.ids)).toEqual(neighbour)
@@ -123,7 +121,7 @@ test('a worker that froze in the removal of a project takes nothing of who has t
   const removal = purgeProject(slow, old.id, pace)
   await frozen.promise
   expect((await ada.delete(`/projects/${old.id}`)).status).toBe(200)
-  await settled()
+  await settled(sql())
   await sql()`delete from idempotency_keys where scope = 'ids'` // as the cleanup does some time later
   await make(bea, '/tasks', { id, title: 'New', projectId: other.id })
   await make(bea, `/tasks/${id}/comments`, { text: 'Precious' })

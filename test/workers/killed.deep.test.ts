@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { register } from '../support/client.ts'
 import { openTestService, type ServiceProcess, spawnService, forFile } from '../support/service.ts'
 import { eventually } from '../races/pair.ts'
-import { furnish, owed, rowsWith } from './remains.ts'
+import { furnish, owed, rowsWith, settled } from './remains.ts'
 
 let worker: ServiceProcess
 const sql = () => service.services.database.reads
@@ -22,7 +22,7 @@ test('a cascade whose worker is killed half-way is finished by the next one', as
   expect(half).toBeLessThan(40)
   expect(await owed(sql())).toBe(1)
   await start()
-  await eventually('an empty outbox', async () => (await owed(sql())) === 0)
+  await settled(sql())
   expect(await rowsWith(sql(), ids)).toEqual({})
 })
 
@@ -32,6 +32,6 @@ test('a worker that is told to stop finishes or gives back its job, and exits wi
   await eventually('a beginning', async () => ((await rowsWith(sql(), ids)).tasks ?? 0) < 20)
   expect(await worker.stop()).toBe(0)
   await start()
-  await eventually('an empty outbox', async () => (await owed(sql())) === 0)
+  await settled(sql())
   expect(await rowsWith(sql(), ids)).toEqual({})
 })

@@ -7,13 +7,17 @@ import { type Person, register } from '../support/client.ts'
 import { freshRedis } from '../support/redis.ts'
 import { forFile, openTestService, spawnService, type TestService } from '../support/service.ts'
 import { eventually } from '../races/pair.ts'
-import { type Furnished, furnish, owed, rowsWith } from './remains.ts'
+import { type Furnished, furnish, owed, rowsWith, settled } from './remains.ts'
 
 let service: TestService
 let ada: Person
 let doomed: Furnished
 const sql = () => service.services.database.reads
-const isOwed = async (n: number) => (await owed(sql())) === n
+const queued = (count = 1) =>
+  eventually(
+    'jobs in the queue',
+    async () => (await service.services.jobs.queue.getJobCountByTypes('wait')) === count,
+  )
 const redis = await forFile(freshRedis())
 beforeEach(async () => {
   service = await openTestService({ REDIS_URL: redis.url, JOB_PAUSE_MS: '0' })
@@ -29,14 +33,14 @@ async function flush(): Promise<void> {
 }
 
 async function gone(): Promise<void> {
-  await eventually('an empty outbox', () => isOwed(0))
+  await settled(sql())
   expect(await rowsWith(sql(), doomed.ids)).toEqual({})
 }
 
 test('a job that a crash left in the outbox, before it reached the queue, is done', async () => {
   const { queue } = service.services.jobs
   await ada.delete(`/projects/${doomed.id}`)
-  await eventually('the job in the queue', async () => (await queue.getJobCountByTypes('wait')) === 1)
+  await queued()
   await queue.obliterate({ force: true })
   service.startWorkers()
   await gone()
@@ -47,14 +51,14 @@ test('a queued job that is changed in Redis does what its outbox row says', asyn
   const { id: projectId } = doomed
   const task = doomed.taskIds[0]!
   await ada.delete(`/tasks/${task}`)
-  await eventually('the job in the queue', async () => (await queue.getJobCountByTypes('wait')) === 1)
+  await queued()
   const [{ id }] = (await sql()`select id from outbox`) as unknown as [{ id: string }]
   const client = new Redis(redis.url)
   const data = JSON.stringify({ outboxId: id, projectId, data: { projectId } })
   await client.hset(queue.toKey(id), { name: 'purge-project', data })
   client.disconnect()
   service.startWorkers()
-  await eventually('an empty outbox', () => isOwed(0))
+  await settled(sql())
   expect((await ada.get(`/projects/${projectId}/events`)).body).not.toEqual([])
   expect((await ada.get(`/tasks/${doomed.taskIds[1]}`)).status).toBe(200)
   expect(await rowsWith(sql(), [task])).toEqual({ events: 5 })
@@ -63,7 +67,7 @@ test('a queued job that is changed in Redis does what its outbox row says', asyn
 test('the queue holds nothing of a job but its id', async () => {
   const { queue } = service.services.jobs
   await ada.delete(`/projects/${doomed.id}`)
-  await eventually('the job in the queue', async () => (await queue.getJobCountByTypes('wait')) === 1)
+  await queued()
   const [job] = await queue.getJobs('wait')
   const [row] = await sql()<{ id: string }[]>`select id from outbox`
   expect([job!.id, job!.name, job!.data]).toEqual([row!.id, 'job', {} as never])
@@ -86,7 +90,7 @@ test('a job put into the outbox by hand is done', async () => {
   await sql()`insert into outbox (id, project_id, name, data, created_at)
     values (${newId()}, ${doomed.id}, 'purge-task', ${data}::text::jsonb, now() - interval '1 hour')`
   service.startWorkers()
-  await eventually('an empty outbox', () => isOwed(0))
+  await settled(sql())
   expect(await rowsWith(sql(), [taskId])).toEqual({ events: 4 })
 })
 
@@ -100,10 +104,9 @@ test('a job whose commit found Redis away is done when Redis is back', async () 
 })
 
 test('jobs that Redis lost after taking them are done', async () => {
-  const { queue } = service.services.jobs
   await ada.delete(`/tasks/${doomed.taskIds[0]}`)
   await ada.delete(`/projects/${doomed.id}`)
-  await eventually('the jobs in the queue', async () => (await queue.getJobCountByTypes('wait')) === 2)
+  await queued(2)
   await flush()
   service.startWorkers()
   await gone()
@@ -121,7 +124,7 @@ test('Redis flushed while jobs run loses none of them', async () => {
 test('the sweep hands over what the queue does not hold, and nothing twice', async () => {
   const { jobs } = service.services
   for (const taskId of doomed.taskIds) await ada.delete(`/tasks/${taskId}`)
-  await eventually('the jobs in the queue', async () => (await jobs.queue.getWaitingCount()) === 4)
+  await queued(4)
   const sweep = openSweep(sql(), jobs)
   expect(await sweep()).toBe(0)
   await flush()
@@ -157,7 +160,7 @@ test('a worker that was started while Redis was away works when it comes', async
 test('a job that finds the outbox away uses up no try, and is done when it is back', async () => {
   const { queue } = service.services.jobs
   await ada.delete(`/projects/${doomed.id}`)
-  await eventually('the job in the queue', async () => (await queue.getWaitingCount()) === 1)
+  await queued()
   await sql()`alter table outbox rename to away`
   service.startWorkers()
   await eventually('an empty queue', async () => (await queue.getJobCountByTypes()) === 0)

@@ -1,12 +1,11 @@
 import { beforeEach, expect, test } from 'bun:test'
 import { unassignTasks } from '../../modules/tasks/commands.ts'
 import { worker } from '../../workers/cascade.ts'
-import { eventually } from '../races/pair.ts'
 import { invite, make, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { done } from '../http/undo-scene.ts'
 import { openScene } from './member-scene.ts'
-import { owed } from './remains.ts'
+import { settled } from './remains.ts'
 
 type Scene = Awaited<ReturnType<typeof openScene>>
 let { guest, project, member, mine, unassign, assignees } = {} as Awaited<ReturnType<Scene['furnish']>>
@@ -129,10 +128,10 @@ test('a member comes back with all their tasks while the worker takes them', asy
   for (let round = 0; round < 5; round++) {
     done(await ada.post(`/projects/${project.id}/undo`, { seq: await removalSeq() }))
     expect(await assignees()).toEqual(mine.map(() => guest.id))
-    await eventually('an empty outbox', async () => (await owed(sql())) === 0)
+    await settled(sql())
     expect(await assignees()).toEqual(mine.map(() => guest.id))
     await ada.delete(`/projects/${project.id}/members/${member.id}`)
   }
-  await eventually('an empty outbox', async () => (await owed(sql())) === 0)
+  await settled(sql())
   expect(await faultsOf(sql())).toEqual([])
 })

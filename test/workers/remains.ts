@@ -1,4 +1,5 @@
 import type { Sql } from '../../src/postgres/database.ts'
+import { eventually } from '../races/pair.ts'
 import { make, type Person } from '../support/client.ts'
 
 /** A project with people, tasks, subtasks, comments and everybody's ids. */
@@ -43,3 +44,5 @@ export async function rowsWith(sql: Sql, ids: string[]): Promise<Record<string, 
 }
 
 export const owed = async (sql: Sql): Promise<number> => (await sql`select 1 from outbox`).length
+
+export const settled = (sql: Sql) => eventually('an empty outbox', async () => (await owed(sql)) === 0)

@@ -3,8 +3,7 @@ import { worker } from '../../workers/cascade.ts'
 import { invite, make } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { openScene } from './member-scene.ts'
-import { eventually } from '../races/pair.ts'
-import { owed } from './remains.ts'
+import { settled } from './remains.ts'
 
 type Scene = Awaited<ReturnType<typeof openScene>>
 let { guest, project, mine, remove, unassign, assignees } = {} as Awaited<ReturnType<Scene['furnish']>>
@@ -53,7 +52,7 @@ test('a removed member loses every task, through the history like any other writ
   await invite(ada, elsewhere.id, guest, 'EDITOR')
   const kept = await make(ada, '/tasks', { title: 'Kept', projectId: elsewhere.id, assigneeId: guest.id })
   expect((await remove()).status).toBe(200)
-  await eventually('an empty outbox', async () => (await owed(sql())) === 0)
+  await settled(sql())
   expect(await assignees()).toEqual(mine.map(() => null))
   expect(await unassigned()).toEqual(mine.map(() => ({ actorId: worker })) as never)
   expect((await ada.get(`/tasks/${kept.id}`)).body.assigneeId).toBe(guest.id)
