@@ -68,10 +68,7 @@ export class Actors {
   /** Takes no more commands, waits for the accepted ones, at most `timeoutMs`, and gives the leases back. */
   async close(timeoutMs: number): Promise<void> {
     this.isClosing = true
-    if (this.open.size > 0) {
-      const empty = new Promise<void>((resolve) => (this.emptied = resolve))
-      await within(timeoutMs, empty)
-    }
+    if (this.open.size > 0) await within(timeoutMs, new Promise<void>((resolve) => (this.emptied = resolve)))
     clearInterval(this.tidying)
     await this.leases.close()
   }

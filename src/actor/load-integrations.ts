@@ -25,13 +25,10 @@ export async function loadIntegrations(sql: Sql, state: State, needs: Needs[]): 
     creators.includes(createdBy ?? '') && !creators.includes(userId)
   const isCut = tokens.length >= maxTokens && tokens.filter(isLent).length >= maxTokens
   state.demanded = { links, isCut }
-  for (const row of webhooks) state.put('webhook', row.id, withCursor(row))
+  for (const row of webhooks) state.put('webhook', row.id, row)
   for (const row of accounts) state.put('service_account', row.id, row)
   for (const row of tokens) state.put('token', row.id, row)
 }
-
-/** The driver returns a bigint as text. */
-const withCursor = (row: StoredRows['webhook']) => ({ ...row, cursor: Number(row.cursor) })
 
 const idsOf = (wanted: WantedIntegrations[], name: 'accountId' | 'creator'): string[] =>
   wanted.flatMap(({ [name]: id }) => (id !== undefined && isId(id) ? id : []))
@@ -52,7 +49,7 @@ async function linksOf(sql: Sql, projectId: string, ids: string[]): Promise<Link
 function webhooksOf(sql: Sql, projectId: string, creators: string[], wanted: WantedIntegrations[]) {
   const needsAll = wanted.some(({ webhooks }) => webhooks)
   return sql<StoredRows['webhook'][]>`
-    select ${known(sql, definitionOf('webhook').table, 'w')},
+    select ${known(sql, definitionOf('webhook').table, 'w')}, w.cursor::float8 as cursor,
       exists (select from users where id = w.created_by) as has_creator from webhooks w
     where w.project_id = ${projectId} and (${needsAll} or w.created_by = any(${creators}::uuid[])) order by w.id`
 }

@@ -68,7 +68,8 @@ export function batchOf(commands: Command<never>[]) {
     }),
     needs: ({ operations }, found) => needsOf(kinds, operations, found),
     weight: ({ operations }) => operations.length,
-    cost: ({ operations }) => costOf(kinds, operations),
+    cost: ({ operations }) =>
+      operations.reduce((sum, one) => sum + (kinds.get(one.op)!.command.cost?.(one) ?? 1), 0),
     isExpensive: ({ operations }) => operations.some((one) => kinds.get(one.op)!.command.isExpensive?.(one)),
     invites: ({ operations }) => operations.filter(({ op }) => kinds.get(op)!.command.invites).length,
     keepsAnswer: true,
@@ -88,9 +89,6 @@ export function batchOf(commands: Command<never>[]) {
     ],
   })
 }
-
-const costOf = (kinds: Kinds, operations: Operation[]): number =>
-  operations.reduce((sum, one) => sum + (kinds.get(one.op)!.command.cost?.(one) ?? 1), 0)
 
 /** An operation cannot raise its caller's rights for those after it: what one of them takes, the caller needs now. */
 const authorizeEach = (kinds: Kinds, asking: Asking, operations: Operation[]): void =>

@@ -8,7 +8,7 @@ import type { Reply } from '../wire/answers.ts'
 import type { Command, Declared, Known } from './command.ts'
 import { authorize, otherProject, ownIdIn, takesRole } from './decide.ts'
 import { Execution } from './execution.ts'
-import type { LookedUp, LookUp } from './look-up.ts'
+import type { LookUp } from './look-up.ts'
 import type { RoutedCommand } from './request.ts'
 
 /**
@@ -34,14 +34,14 @@ interface Means {
  * nothing, and reaches neither the actor nor its lease.
  */
 export function openExecute({ actors, findRole, lookUp, limits, explain, log }: Means): Execute {
-  const warn = atMostEvery(warnEveryMs, (id: string) => log?.warn({ id }, aheadInLog))
+  const warn = atMostEvery(60_000, (id: string) => log?.warn({ id }, aheadInLog))
   async function prepare(command: Command, routed: RoutedCommand, deadline: number, isKnown: boolean) {
     if (!isKnown)
       await requireAuthorized(findRole, command, routed).catch((error: unknown) => {
         // A command that was sent again may be committed already: its actor looks for it in the log.
         if (!routed.again) throw error
       })
-    const lookedUp = looksUp(command, routed.input) ? await lookUp(command, routed) : nothing
+    const lookedUp = looksUp(command, routed.input) ? await lookUp(command, routed) : {}
     // The id of somebody else's project: that project's actor is not asked.
     if (command.at.kind === 'new' && lookedUp.found?.taken.length && !routed.again) throw idTaken()
     const queued = new Execution(command, routed, deadline, limits, lookedUp)
@@ -55,7 +55,7 @@ export function openExecute({ actors, findRole, lookUp, limits, explain, log }: 
     }
     const isKnown = isAuthorized(actors, command, routed)
     return isKnown && !looksUp(command, routed.input) && !command.needs
-      ? actors.run(new Execution(command, routed, deadline, limits, nothing))
+      ? actors.run(new Execution(command, routed, deadline, limits))
       : prepare(command, routed, deadline, isKnown)
   }
 }
@@ -75,11 +75,8 @@ export async function requireAuthorized(
   authorize(command, roles, caller, input, other || roles)
 }
 
-const warnEveryMs = 60_000
 const aheadInLog =
   'a command was rejected: the clock of the process that sent it is ahead of that of the database'
-
-const nothing: LookedUp = {}
 
 /** False for a command that needs nothing but its project: most of them. */
 const looksUp = (command: Command, input: object): boolean =>

@@ -46,7 +46,7 @@ export class Execution implements QueuedCommand<Reply>, Known {
     private readonly routed: RoutedCommand,
     readonly deadline: number,
     readonly limits: Known['limits'],
-    { person, found }: LookedUp,
+    { person, found }: LookedUp = {},
   ) {
     const { id, projectId, input, caller, ifMatch, guard } = routed
     this.id = id

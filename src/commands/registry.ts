@@ -21,8 +21,6 @@ const dispatchVersion = '2'
 
 const formOf = ({ input, scope }: Command): string =>
   createHash('sha256')
-    .update(dispatchVersion)
-    .update(scope)
-    .update(JSON.stringify(input))
+    .update(dispatchVersion + scope + JSON.stringify(input))
     .digest('base64url')
     .slice(0, 8)

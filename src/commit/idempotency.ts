@@ -15,11 +15,10 @@ export interface Guard {
   fingerprint: string
 }
 
-/** Whose answers are kept by the ids of orders, for whoever takes one over. */
 const orders = 'orders'
 
-/** Keeps an order's answer under its own id, with no key from the caller. */
-export const ownGuard = (orderId: string): Guard => ({ scope: orders, key: orderId, fingerprint: '' })
+/** Keeps a command's answer under the command's id, for the process that takes the command over. */
+export const ownGuard = (commandId: string): Guard => ({ scope: orders, key: commandId, fingerprint: '' })
 export const isOwn = ({ scope }: Guard): boolean => scope === orders
 
 /**
@@ -27,10 +26,8 @@ export const isOwn = ({ scope }: Guard): boolean => scope === orders
  * projects at once one gets it, whatever it is for. The claim outlives every command that was on its way meanwhile; commands
  * after it find the id in the log.
  */
-export const claimOf = (id: string): Kept => ({
-  ...{ scope: 'ids', key: id, fingerprint: '' },
-  ...{ status: 0, body: '', etag: null },
-})
+export const claimOf = (key: string): Kept => ({ ...claim, key })
+const claim = { scope: 'ids', fingerprint: '', status: 0, body: '', etag: null }
 
 /** A key with the answer it was given, committed together with what it did. */
 export type Kept = Guard & Reply
@@ -57,9 +54,7 @@ export const usedOtherwise = () => new Refusal(422, 'This Idempotency-Key was us
  * @throws Refusal 422 when the key was used for another request.
  */
 export function replay(kept: Kept, guard: Guard): Reply & { replayed?: true } {
-  if (kept.fingerprint !== guard.fingerprint) {
-    throw usedOtherwise()
-  }
+  if (kept.fingerprint !== guard.fingerprint) throw usedOtherwise()
   const { status, body, etag } = kept
   return { status, body, etag, ...(!isOwn(guard) && ({ replayed: true } as const)) }
 }

@@ -47,7 +47,7 @@ export class Leases {
     )
     // Whenever Redis comes, for the first time or again: until then nothing can be heard.
     subscriber.on('ready', () => void subscriber.subscribe(this.channels + this.me).catch(() => {}))
-    this.timer = setInterval(() => void this.tend(), config.leaseTtlMs / 4)
+    this.timer = setInterval(() => this.tend(), config.leaseTtlMs / 4)
   }
 
   get size(): number {
@@ -140,7 +140,7 @@ export class Leases {
   }
 
   /** Renews what is in use or lingers, lets go of what rested long enough. */
-  private async tend(): Promise<void> {
+  private tend(): void {
     const now = performance.now()
     const keep: string[] = []
     for (const [projectId, { restingSince }] of this.held) {
@@ -151,16 +151,13 @@ export class Leases {
     this.subscriber.ping().catch(() => {}) // a line that has gone silent is noticed by what it owes
     // A cluster has each in its own place.
     const step = this.redis.isCluster ? 1 : mostRenewed
-    const parts = Array.from({ length: Math.ceil(keep.length / step) }, (_, i) => i * step)
-    await Promise.all(parts.map((from) => this.renew(keep.slice(from, from + step))))
+    for (let from = 0; from < keep.length; from += step) void this.renew(keep.slice(from, from + step))
   }
 
   private async renew(projectIds: string[]): Promise<void> {
     const sent = performance.now()
-    const mine = await this.call<number[]>(
-      renewScript,
-      projectIds.map((id) => this.keys(id)[0]!),
-    )
+    const leases = projectIds.map((id) => this.keys(id)[0]!)
+    const mine = await this.call<number[]>(renewScript, leases)
     projectIds.forEach((id, i) => {
       const held = this.held.get(id)
       if (held && mine?.[i]) held.until = sent + this.config.leaseTtlMs
