@@ -62,16 +62,15 @@ export function batchOf(commands: Command<never>[]) {
     reads: (given) => ({ ...given, operations: readOperations(given.id, given.operations) }),
     authorize: (asking, { operations }) => authorizeEach(kinds, asking, operations),
     seeks: ({ operations }, caller) => ({
-      people: operations.map(({ op, ...own }) => kinds.get(op)!.command.whom?.(own, caller)),
+      people: operations.map(({ op, ...own }) => commandOf(kinds, { op }).whom?.(own, caller)),
       parts: partsOf(kinds, operations),
-      ownIds: operations.flatMap(({ op, ...own }) => ownIdIn(kinds.get(op)!.command, own) ?? []),
+      ownIds: operations.flatMap(({ op, ...own }) => ownIdIn(commandOf(kinds, { op }), own) ?? []),
     }),
     needs: ({ operations }, found) => needsOf(kinds, operations, found),
     weight: ({ operations }) => operations.length,
-    cost: ({ operations }) =>
-      operations.reduce((sum, one) => sum + (kinds.get(one.op)!.command.cost?.(one) ?? 1), 0),
-    isExpensive: ({ operations }) => operations.some((one) => kinds.get(one.op)!.command.isExpensive?.(one)),
-    invites: ({ operations }) => operations.filter(({ op }) => kinds.get(op)!.command.invites).length,
+    cost: ({ operations }) => sumOf(operations, (one) => commandOf(kinds, one).cost?.(one) ?? 1),
+    isExpensive: ({ operations }) => operations.some((one) => commandOf(kinds, one).isExpensive?.(one)),
+    invites: ({ operations }) => operations.filter((one) => commandOf(kinds, one).invites).length,
     keepsAnswer: true,
     decide(state, known, { ifVersion, operations, dryRun, return: wanted }: Static<typeof input>) {
       if (state.project) requireMatch(known, state.project)
@@ -90,10 +89,14 @@ export function batchOf(commands: Command<never>[]) {
   })
 }
 
+const sumOf = <T>(all: T[], of: (one: T) => number) => all.reduce((sum, one) => sum + of(one), 0)
+
+const commandOf = (kinds: Kinds, { op }: { op: string }): Command => kinds.get(op)!.command
+
 /** An operation cannot raise its caller's rights for those after it: what one of them takes, the caller needs now. */
 const authorizeEach = (kinds: Kinds, asking: Asking, operations: Operation[]): void =>
   void inTurn(operations, ({ op, ...input }) => {
-    const { least, scope, authorize } = kinds.get(op)!.command
+    const { least, scope, authorize } = commandOf(kinds, { op })
     requireRole(asking.role, least as Role, 'Project')
     requireScope(asking.caller, scope)
     authorize?.(asking, input)
@@ -102,7 +105,7 @@ const authorizeEach = (kinds: Kinds, asking: Asking, operations: Operation[]): v
 /** The rows that belong to tasks and are named by their ids. */
 const partsOf = (kinds: Kinds, operations: Operation[]) =>
   operations.flatMap(({ op, id }) => {
-    const { kind } = kinds.get(op)!.command.at
+    const { kind } = commandOf(kinds, { op }).at
     const isPart = kind !== 'new' && definitionOf(kind).parent === 'task' && isId(String(id))
     return isPart ? [{ kind, id: String(id) }] : []
   })
@@ -111,7 +114,7 @@ function needsOf(kinds: Kinds, operations: Operation[], found?: Found): Needs {
   const needs: Needs = { task: [] }
   const need = (kind: Entity, id: string) => (needs[kind] ??= []).push(id)
   for (const { op, ...input } of operations) {
-    const { at, needs: own } = kinds.get(op)!.command
+    const { at, needs: own } = commandOf(kinds, { op })
     const isRow = at.kind !== 'new' && at.kind !== 'project' && definitionOf(at.kind).parent === 'project'
     if (isRow && isId(String(input[at.key]))) need(at.kind, String(input[at.key]))
     for (const wanted of own?.(input, found)?.integrations ?? []) (needs.integrations ??= []).push(wanted)

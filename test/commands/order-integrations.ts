@@ -16,6 +16,6 @@ export async function orderIntegrations(order: Order, projectId: string, account
   const [createdAt, expiresAt] = [0, 1].map((days) => new Date(Date.now() + days * 86_400_000).toISOString())
   const token = { id: newId(), name: 'CI', scopes: ['read'], projects: null, createdAt, expiresAt }
   const ofAccount = { projectId, accountId }
-  await order('token.create', { ...ofAccount, ...token, digest: newId(), sealed: 'sealed' })
+  await order('token.create', { ...ofAccount, made: { ...token, digest: newId(), sealed: 'sealed' } })
   await order('token.delete', { ...ofAccount, tokenId: token.id })
 }
