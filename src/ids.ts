@@ -11,10 +11,7 @@ export const nilId = '00000000-0000-0000-0000-000000000000'
 let newest = nilId
 
 /** A place in the order of ids: a millisecond, and a count within it. */
-interface Tick {
-  ms: number
-  count: number
-}
+type Tick = { ms: number; count: number }
 
 const after = ({ ms, count }: Tick): Tick =>
   count < 0xfff ? { ms, count: count + 1 } : { ms: ms + 1, count: 0 }

@@ -77,10 +77,7 @@ export function openServices(config: Config, log: Log, domain: Domain, tracing?:
   }
 }
 
-export interface Domain {
-  commands: Command<never>[]
-  react: React
-}
+export type Domain = { commands: Command<never>[]; react: React }
 
 type Ground = ReturnType<typeof openGround>
 

@@ -1,12 +1,7 @@
 import { Database } from 'bun:sqlite'
 
-/** A lock between processes. A crash of its holder frees it. */
-export interface FileLock {
-  release(): void
-}
-
-/** Undefined when the lock is not free. */
-export function tryLock(path: string, mode: 'shared' | 'exclusive'): FileLock | undefined {
+/** A lock between processes, which a crash of its holder frees. Undefined when it is not free. */
+export function tryLock(path: string, mode: 'shared' | 'exclusive') {
   const database = new Database(path)
   try {
     database.run(mode === 'exclusive' ? 'begin exclusive' : 'begin')

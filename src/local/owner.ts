@@ -2,10 +2,7 @@ import { existsSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { run } from './process.ts'
 
-export interface User {
-  uid: number
-  gid: number
-}
+export type User = { uid: number; gid: number }
 
 /** Files that root makes in the data folder of another user belong to that user. */
 export async function giveToOwner(dataDir: string, ...paths: string[]): Promise<void> {

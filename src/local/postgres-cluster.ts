@@ -9,11 +9,7 @@ import { run, type Starting } from './process.ts'
 
 const initTimeoutMs = 120_000
 
-export interface Cluster {
-  dir: string
-  postgres: string
-  runAs: RunAs
-}
+export type Cluster = { dir: string; postgres: string; runAs: RunAs }
 
 export const databaseName = 'docket'
 

@@ -9,10 +9,7 @@ export const run = promisify(execFile)
 /** Reports what the own servers do; `takesLong` is for a user who waits. */
 export type Say = (message: string, takesLong?: boolean) => void
 
-export interface Starting {
-  log: Say
-  signal: AbortSignal
-}
+export type Starting = { log: Say; signal: AbortSignal }
 
 export interface Launch {
   command: string[]
@@ -22,10 +19,7 @@ export interface Launch {
   gid?: number
 }
 
-export interface Launched {
-  pid: number
-  ended(): string | undefined
-}
+export type Launched = { pid: number; ended(): string | undefined }
 
 /** Starts a server in a session of its own, so that Ctrl-C does not end it during the drain. */
 export function launch({ command, cwd, logFile, uid, gid }: Launch): Launched {

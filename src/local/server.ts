@@ -7,10 +7,7 @@ const attempts = 5
 // Long, because a server reads its log after a crash.
 const readyTimeoutMs = 120_000
 
-export interface Running {
-  pid: number
-  port: number
-}
+export type Running = { pid: number; port: number }
 
 /** A server with its data in one folder, and its log beside it. */
 export interface Server {

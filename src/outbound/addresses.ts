@@ -1,10 +1,7 @@
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
-export interface Reach {
-  allowHttp: boolean
-  allowPrivate: boolean
-}
+export type Reach = { allowHttp: boolean; allowPrivate: boolean }
 
 const own = ['loopback', 'private', 'uniqueLocal']
 /** Metadata services of clouds, outside of the link-local networks. */

@@ -6,11 +6,7 @@ import { unreached } from './errors.ts'
 import type { Silence } from './silence.ts'
 import { endingAtOnce, greetingAlone } from './workarounds.ts'
 
-export interface Target {
-  host: string[]
-  port: number[]
-  path?: string | false
-}
+export type Target = { host: string[]; port: number[]; path?: string | false }
 
 /** Of several servers the one that writes. */
 export interface Writer<S extends Target = Target> {

@@ -8,9 +8,7 @@ import { Silence } from './silence.ts'
 const patienceMs = 2_000
 const restMs = 50
 
-interface Server extends Target {
-  url: string
-}
+type Server = Target & { url: string }
 
 /** A URL for each server; `openWriter` reads what the URL wants of them. */
 export function serverUrls(databaseUrl: string): string[] {

@@ -10,10 +10,7 @@ const measuredWithinMs = 2_000
 export type Role = 'web' | 'worker'
 export type Env = Record<string, string | undefined>
 
-export interface Ending {
-  code: number | null
-  signal: string | null
-}
+export type Ending = { code: number | null; signal: string | null }
 
 export class Child {
   /** Undefined when the process ended before it was up. */

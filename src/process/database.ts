@@ -46,10 +46,7 @@ async function whenReached<T>(attempt: () => Promise<T>, log: Log): Promise<T> {
   }
 }
 
-interface Cause {
-  message?: string
-  code?: string
-}
+type Cause = { message?: string; code?: string }
 
 const causeOf = (error: unknown): Cause => ((error as { cause?: unknown }).cause ?? error) as Cause
 const reasonOf = (error: unknown): string => causeOf(error).message || causeOf(error).code || String(error)
@@ -76,10 +73,7 @@ export function explained(error: unknown): unknown {
   return new ConfigError(`DATABASE_URL cannot be used. ${which}: ${reasonOf(error)}. ${advice[code] ?? ''}`)
 }
 
-interface Said {
-  code: number
-  text: string
-}
+type Said = { code: number; text: string }
 
 /** Prints the result, and returns the exit code. */
 export function runOnDatabase(config: Config, work: (by: { config: Config; sql: Sql }) => Promise<Said>) {

@@ -8,14 +8,10 @@ export const ledWord = 'led'
 /** From the parent. `retire`: end in favour of another process that is up. */
 export type Order = 'stop' | 'retire' | 'measure'
 
-export interface Measured {
-  families: Family[]
-}
+export type Measured = { families: Family[] }
 
 /** From a child that is up; a worker has no port. */
-export interface Ready {
-  port?: number
-}
+export type Ready = { port?: number }
 
 export const isLed = (words: string[]): boolean => words[0] === ledWord && process.connected
 

@@ -4,10 +4,7 @@ const scheme = 'docket'
 const maxSecrets = 8
 const nonceFormat = /^[\w-]{43}$/
 
-export interface Welcome {
-  proof: string
-  clock: number
-}
+export type Welcome = { proof: string; clock: number }
 
 export function deriveKeys(secrets: string[]): Buffer[] {
   if (secrets.length === 0 || secrets.includes('')) throw new Error('A secret is missing')

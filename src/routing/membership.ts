@@ -8,10 +8,7 @@ import { assignScript, beatScript, readScript } from './membership-scripts.ts'
 import type { Peer } from './rpc.ts'
 
 /** The live processes, in order of their ids, and the id of the process that has each shard. */
-export interface Members {
-  peers: Map<string, Peer>
-  assigned: string[]
-}
+export type Members = { peers: Map<string, Peer>; assigned: string[] }
 
 const peerSchema = Type.Object({
   id: Type.String(),

@@ -7,11 +7,7 @@ import { type RpcResponse, type Serve, tickMs } from './rpc.ts'
 /** Clients send heartbeats more often. A client that is silent for so long, or reads no responses, is disconnected. */
 const maxQuietMs = 30_000
 
-interface Item {
-  head: string
-  body: string
-  bytes: number
-}
+type Item = { head: string; body: string; bytes: number }
 
 /** The server's side of one connection: responses of one turn of the event loop travel in one message. */
 export class ServedConnection {

@@ -23,11 +23,7 @@ export const handshakeMs = 2_000
 /** Upper limit for the ids, the deadline and the commas of one request or response. */
 export const envelopeBytes = 128
 
-export interface Peer {
-  id: string
-  host: string
-  port: number
-}
+export type Peer = { id: string; host: string; port: number }
 
 export interface RpcRequest {
   payload: unknown
