@@ -62,7 +62,9 @@ export class Turn {
   /** Takes as many places as a request with so many writes costs. Rejects with 429 when too many requests wait. */
   widen(writes: number): Turn | Promise<Turn> {
     const places = placesOf(writes)
-    return places > this.places ? this.scheduler.widen(this, places) : this
+    if (places <= this.places) return this
+    this.release()
+    return this.scheduler.admit(this, places)
   }
 
   /** The request is answered, or waits for something that costs nothing: others may go on. */
@@ -102,11 +104,6 @@ export class Scheduler {
     return performance.now() <= this.sharedUntil
   }
 
-  widen(turn: Turn, places: number): Turn | Promise<Turn> {
-    turn.release()
-    return this.admit(turn, places)
-  }
-
   leave(turn: Turn): void {
     if (turn.places === 0) return // it has ended
     const { line } = turn
@@ -116,7 +113,7 @@ export class Scheduler {
     else if (line.places === 0) this.lines.delete(line.accountId)
   }
 
-  private admit(turn: Turn, places: number): Turn | Promise<Turn> {
+  admit(turn: Turn, places: number): Turn | Promise<Turn> {
     const { line } = turn
     if (line.waiting.length > 0 || !this.hasRoom(line, places)) return this.wait(turn, places)
     turn.take(places)

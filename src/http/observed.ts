@@ -63,34 +63,24 @@ export class Observed {
 
   /** Before all else that routes do. Not `onRequest`: with it Bun's own routes are left for a slower way. */
   plugin(): Elysia {
+    const { config, log, tracing } = this.by
     const app = new Elysia({ name: 'observed' })
     if (!this.isTimed) return app
     app
       .onTransform({ as: 'global' }, (context) => {
+        const { request, route } = context // never the whole: then Elysia would parse everything
         ;(context as Known).began = performance.now()
-        this.begin({ request: context.request, route: context.route })
+        if (tracing) this.spans.set(request, beginSpan(tracing, request, route))
       })
-      .onAfterHandle({ as: 'global' }, ({ request, route, began, response }: Answered) => {
-        this.end({ request, route, began }, response instanceof Response ? response.status : 200)
-      })
-    if (this.by.config.logRequests)
-      app.onAfterHandle({ as: 'global' }, (answered: Answered) => {
+      .onAfterHandle({ as: 'global' }, (answered: Known & { response?: unknown }) => {
         const { request, route, began, params, query, body, caller, claims, response } = answered
-        if (!(response instanceof Response)) return
+        this.end({ request, route, began }, response instanceof Response ? response.status : 200)
+        if (!config.logRequests || !(response instanceof Response)) return
         const known = { request, route, began, params, query, body, caller, claims }
-        const { status, headers } = response
-        this.by.log.info(this.lineOf(known, status, headers.get('x-request-id')), 'answered')
+        const id = response.headers.get('x-request-id')
+        log.info(this.lineOf(known, response.status, id), 'answered')
       })
     return app
-  }
-
-  private begin({ request, route }: Known): void {
-    const { tracing } = this.by
-    if (!tracing) return
-    const { method, headers } = request
-    const attributes = { 'http.request.method': method, 'url.scheme': 'http' }
-    const parent = headers.get('traceparent')
-    this.spans.set(request, tracing.begin(`${method} ${route}`, 'SERVER', parent, attributes))
   }
 
   private lineOf({ request, route, began, ...known }: Known, status: number, requestId: string | null) {
@@ -103,8 +93,9 @@ export class Observed {
   }
 }
 
-interface Answered extends Known {
-  response?: unknown
+function beginSpan(tracing: Tracing, { method, headers }: Request, route: string): Span {
+  const attributes = { 'http.request.method': method, 'url.scheme': 'http' }
+  return tracing.begin(`${method} ${route}`, 'SERVER', headers.get('traceparent'), attributes)
 }
 
 /** The ids of caller and project, as far as the request itself names them. */

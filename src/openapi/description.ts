@@ -2,8 +2,6 @@ import { readFileSync } from 'node:fs'
 import type { Config } from '../config.ts'
 import type { Entity } from '../model/entities.ts'
 import { definitionOf, model, titleOf } from '../model/model.ts'
-import { pageBytes } from '../reads/pages.ts'
-import { urlCharacters } from '../wire/refusals.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 
 /** The groups of operations, in the order of use: a new entity comes after the tasks and what belongs to them. */
@@ -32,33 +30,14 @@ const securitySchemes = {
 
 const hours = (seconds: number): string =>
   seconds % 86_400 === 0 ? `${seconds / 86_400} days` : `${(seconds / 3_600).toFixed(1)} hours`
-const whole = (count: number): string => count.toLocaleString('en')
-
-const figuresOf = (config: Config): Record<string, string> => ({
-  guides: '/api/docs/guides',
-  tokenLife: hours(config.jwtExpirationSeconds),
-  keyLife: `${config.idempotencyHours} hours`,
-  asOfEvents: whole(config.asOfEvents),
-  bodyBytes: whole(config.bodyBytes),
-  pageBytes: whole(pageBytes),
-  urlCharacters: whole(urlCharacters),
-  projectMembers: whole(config.projectMembers),
-  reads: whole(config.readsPerMinute),
-  writes: whole(config.writesPerMinute),
-  passwordCharacters: whole(config.passwordMinCharacters),
-  commonPasswords: config.passwordRejectCommon ? ', and is none of the 10,000 most common ones' : '',
-  signIns: whole(config.signInsPerMinute),
-  mails: whole(config.mailsPerHour),
-  invitations: whole(config.invitationsPerHour),
-  failures: whole(config.signInFailures),
-  failureMinutes: String(config.signInFailureMinutes),
-})
-
 /** The document without its operations. */
 export function description(config: Config) {
-  const figures = figuresOf(config)
+  const values: Record<string, string> = {
+    guides: '/api/docs/guides',
+    tokenLife: hours(config.jwtExpirationSeconds),
+  }
   const text = readFileSync(new URL('./introduction.md', import.meta.url), 'utf8')
-  const introduction = text.replace(/\{(\w+)\}/g, (place, name: string) => figures[name] ?? place)
+  const introduction = text.replace(/\{(\w+)\}/g, (place, name: string) => values[name] ?? place)
   const { description: summary, license, version } = packageJson
   return {
     openapi: '3.1.0', // schemas here are JSON Schema: null is a type, examples are lists

@@ -61,8 +61,6 @@ describe('PASSWORD_MIN_CHARACTERS', () => {
       const change = { password: 'too short', currentPassword: '🪐'.repeat(10) }
       const answer = await client.as(body.access_token).patch('/auth/me', change)
       expectRefusal(answer, 400, 'password must be a password of 10 to 1024 characters')
-      const document = (await client.get('/../docs/json')).text
-      expect(document).toContain('A new password has at least 10 characters')
     }))
 
   test('is not asked of passwords that are there', async () => {
