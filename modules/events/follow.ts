@@ -6,35 +6,28 @@ import type { Services } from '../../src/services.ts'
 import { unavailable } from '../../src/wire/refusals.ts'
 import { beginning, type Chunks, encode, nothingNew, silentMs } from '../../src/wire/server-sent.ts'
 import { type Frames, openFrames, type Position } from './frames.ts'
-import { ahead, lastEventIdHeader } from './parameters.ts'
+import { ahead, type Asked, lastEventIdHeader } from './parameters.ts'
 
-/** After how many events that are not for it a stream is told its place. */
+/** After so many events of other types a stream is sent its place. */
 const mostUntold = 1_000
 
-/** Where a stream begins, and what it shows. */
-export interface Start {
-  seen: Seen
-  after: number
-  types: string[] | null
-}
-
-/** What a stream's reader may see, and the version up to which the reader certainly may see all. */
+/** A stream's reader: what the reader may see, up to which version certainly all, and where the reader is. */
 interface Sight {
   seen: Seen
   held: Made
+  position: Position
 }
 
-/** What a stream of one project sends. Whether its reader may see it is known before it is sent. */
+/** Streams the events of one project. Each is sent only after the rights of its reader were checked. */
 export function openFollow(services: Services) {
   const { followers } = services
   const framesAfter = openFrames(services)
   const stillSeen = openStillSeen(services)
 
-  return async function* follow(reading: Reading, start: Start, signal: AbortSignal): Chunks {
-    let { seen } = start
-    let position: Position = { seq: start.after, id: idAt(seen, start.after) }
+  return async function* follow(reading: Reading, first: Seen, asked: Asked, signal: AbortSignal): Chunks {
+    let [seen, held]: [Seen, Made] = [first, first]
+    let position: Position = { seq: asked.after, id: idAt(seen, asked.after) }
     const following = followers.follow([seen], signal)
-    let held: Made = seen
     const lag = followers.lags.begin(signal, following, position.seq)
     let [told, saidAt] = [position.seq, performance.now()]
     yield beginning(idOf(position.seq))
@@ -46,7 +39,7 @@ export function openFollow(services: Services) {
         ;({ seen, held } = await stillSeen(reading, { seen, held, position }, frames, following))
         position = frames.end
         const isLongUntold = position.seq - told > mostUntold
-        const chunk = shownOf(frames, start.types) ?? (isLongUntold ? nothingNew(idOf(position.seq)) : null)
+        const chunk = shownOf(frames, asked.types) ?? (isLongUntold ? nothingNew(idOf(position.seq)) : null)
         if (!chunk) continue
         yield chunk
       } else {
@@ -74,10 +67,10 @@ export function openFollow(services: Services) {
 export function openStillSeen(means: Pick<Services, 'authenticate' | 'findRole' | 'recent'>) {
   return async (
     reading: Reading,
-    { seen, held, position }: Sight & { position: Position },
+    { seen, held, position }: Sight,
     frames: Frames,
     following: Following,
-  ): Promise<Sight> => {
+  ): Promise<Omit<Sight, 'position'>> => {
     if (frames.end.seq === position.seq) {
       // Nothing was read: the stream may have been notified of events that are lost.
       following.forget(position.seq)

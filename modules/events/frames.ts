@@ -14,12 +14,11 @@ import type { ReadEvent } from './views.ts'
 
 /** Events that are encoded at once, at most. */
 const mostAtOnce = 100
-/** Frames cached for streams at the same position, in bytes, and how long. */
+/** Bytes of frames that are cached, and how long; the bytes that each takes beside its text. */
 const cachedBytes = 33_554_432
 const cachedMs = 2_000
-/** The bytes that frames take beside their text. */
 const ownBytes = 500
-/** Ranges read in one query, at most, the bytes of each, and of all. */
+/** Ranges read in one query, at most; the bytes of each, and of all. */
 const together = { keys: 20, slots: 2 }
 const bounds = { bytesOfOne: 262_144, bytes: pageBytes }
 
@@ -29,10 +28,9 @@ export interface Position {
   id?: string | undefined
 }
 
-/** Events as streams send them. */
+/** Events as streams send them: each, and all together. */
 export interface Frames {
   events: { type: string; text: string }[]
-  /** All of them. */
   bytes: Uint8Array<ArrayBuffer>
   end: Position
   /** The project as a caller may see it: read after the events, once for all streams of the caller. @throws Refusal 404 */

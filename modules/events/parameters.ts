@@ -8,7 +8,7 @@ import { model } from '../modules.ts'
 export const mostSeq = 999_999_999_999_999
 export const mostSeconds = 25
 
-// Numbers and lists as a URL writes them out; `readAsked` reads them. What a schema calls `default`, Elysia would fill in.
+// `readAsked` reads the texts of a URL. Elysia would fill in a `default`, so the schema has a `fallback`.
 const isCountTo = (value: unknown, { maximum }: { maximum: number }) =>
   isCount(value) && Number(value) <= maximum
 
@@ -48,13 +48,7 @@ export const EventsQuery = Input({
   types: EventTypes(),
 })
 
-/** What is asked of a feed: the events of some types, or of all, after one that is known. */
-export interface Asked {
-  after: number
-  limit: number
-  types: string[] | null
-  waitMs: number
-}
+export type Asked = ReturnType<typeof readAsked>
 
 export const lastEventIdHeader = 'Last-Event-ID'
 
@@ -62,7 +56,7 @@ export const ahead = (said = 'after') => badRequest(`${said} is ahead of the pro
 
 export const badLastEventId = () => badRequest(`${lastEventIdHeader} must be the seq of an event`)
 
-/** What a client had last when its stream was cut. @throws Refusal 400 */
+/** The last event that a client received before its stream was cut. @throws Refusal 400 */
 export function lastEventId({ headers }: Request): number | null {
   const said = headers.get(lastEventIdHeader)
   if (!said) return null
@@ -71,7 +65,7 @@ export function lastEventId({ headers }: Request): number | null {
 }
 
 /** @throws Refusal 400 */
-export const readAsked = ({ after, limit, types, wait }: Static<typeof EventsQuery>): Asked => ({
+export const readAsked = ({ after, limit, types, wait }: Static<typeof EventsQuery>) => ({
   after: Number(after ?? 0),
   limit: readLimit(limit, 100, 500),
   types: types?.split(',') ?? null,

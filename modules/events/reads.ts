@@ -49,9 +49,8 @@ export function listEvents(services: Services): Query {
       const mayBeGone = after < first.version && (isStream || config.historyDays > 0)
       if (mayBeGone) await requireKept(oldestKept, id, after)
       if (isStream) {
-        const start = { seen: first, after, types: asked.types }
         const more = { [versionHeader]: String(first.version) }
-        return stream(reading, (signal) => follow(reading, start, signal), more)
+        return stream(reading, (signal) => follow(reading, first, { ...asked, after }, signal), more)
       }
       const seen = asked.waitMs > 0 ? await hold(reading, first, asked) : first
       const etag = etagAt(seen, `.${seen.renaming}`)

@@ -18,9 +18,10 @@ export const eventColumns = (sql: Sql) => sql`
   coalesce(e.after, e.told -> 'after')::text as after`
 const bytesOf = (sql: Sql) => sql`coalesce(octet_length(before), 0) + coalesce(octet_length(after), 0)`
 
-const parsed = <R extends RowTexts>({ before, after, ...event }: R) => {
+function parsed(row: RowTexts): EventRow {
+  const { before, after } = row
   const bytes = Buffer.byteLength(before ?? '') + Buffer.byteLength(after ?? '')
-  return { ...event, before: rowIn(before), after: rowIn(after), bytes } as unknown as EventRow
+  return Object.assign(row, { before: rowIn(before), after: rowIn(after), bytes }) as unknown as EventRow
 }
 const rowIn = (text: string | null): unknown => (text === null ? null : JSON.parse(text))
 
@@ -28,11 +29,11 @@ const rowIn = (text: string | null): unknown => (text === null ? null : JSON.par
 export const isCutAt = (rows: EventRow[], limit: number): boolean =>
   rows.length >= limit || rows.reduce((sum, { bytes }) => sum + bytes, 0) >= pageBytes
 
-/** Events that a query finds, in its order, until they fill a page. */
+/** Reads the events that a query finds, in its order, until they fill a page. */
 export const readEvents = async (sql: Sql, found: SqlPart): Promise<EventRow[]> =>
   (await sql<RowTexts[]>`${untilFull(sql, found, bytesOf(sql))}`).map(parsed)
 
-/** Events of a project that follow one another, or those of some types among them. */
+/** Consecutive events of a project, or the events of some types among these. */
 export interface Range {
   projectId: string
   after: number
@@ -43,7 +44,7 @@ export interface Range {
   types?: string[] | null
 }
 
-/** An event of the range with the ordinal `n`. The first of a range with `afterId` names the event before it, if that is kept. */
+/** An event of the range with the ordinal `n`. The first event of a range with `afterId` names the event before it, if that is kept. */
 export type RangeRow = EventRow & { n: number; previousId: string | null }
 
 /** Limits of the bytes of one range, and of the events and bytes of all ranges together. */
@@ -78,7 +79,6 @@ export async function readRanges(sql: Sql, ranges: Range[], bounds: Bounds = {})
   return rows.map(parsed) as RangeRow[]
 }
 
-/** The events of each range in order. */
 export function byRange<R extends { n: number }>(ranges: Range[], rows: R[]): R[][] {
   const lists = Map.groupBy(rows, ({ n }) => n - 1)
   return ranges.map((_, n) => lists.get(n) ?? [])
@@ -86,22 +86,16 @@ export function byRange<R extends { n: number }>(ranges: Range[], rows: R[]): R[
 
 const namedIn = (events: StoredEvent[]) => [...new Set(events.flatMap(peopleIn))]
 
-/** Events with the accounts that they name, as they are called now. */
+/** Adds the accounts that events name, as they are called now. */
 export async function withPeople<E extends StoredEvent>(sql: Sql, events: E[]) {
   const people = await accountsOf(sql, namedIn(events))
-  return events.map((event): E & { people: People } => ({ ...event, people }))
+  return events.map((event) => Object.assign(event, { people }))
 }
 
-/** Accounts by their ids, without those that are deleted. */
 async function accountsOf(sql: Sql, ids: string[]): Promise<People> {
   if (ids.length === 0) return new Map()
   const users = await sql<User[]>`select id, name, email from users where id = any(${ids}::uuid[])`
   return new Map(users.map((user) => [user.id, user]))
-}
-
-/** An account as it was read; `user` is undefined if it was deleted. */
-interface Known extends Seen {
-  user: User | undefined
 }
 
 /**
@@ -109,11 +103,10 @@ interface Known extends Seen {
  * read it at each commit would cost as much as all else that a stream does.
  */
 export function openPeople(sql: Sql, { isBelieved }: Pick<Authenticate, 'isBelieved'>) {
-  const known = new LRUCache<string, Known>({ max: 10_000 })
-  const isFresh = (one: Known | undefined) => one !== undefined && isBelieved(one)
+  const known = new LRUCache<string, Seen & { user: User | undefined }>({ max: 10_000 })
   return async (events: StoredEvent[]): Promise<People> => {
     const ids = namedIn(events)
-    const unknown = ids.filter((id) => !isFresh(known.get(id)))
+    const unknown = ids.filter((id) => !known.has(id) || !isBelieved(known.get(id)!))
     const now = performance.now()
     const users = await accountsOf(sql, unknown)
     for (const userId of unknown) {

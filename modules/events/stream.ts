@@ -3,8 +3,8 @@ import type { Services } from '../../src/services.ts'
 import { type Chunks, sayingWhy, streamHeaders } from '../../src/wire/server-sent.ts'
 
 /**
- * Answers with a stream for as long as it is read. A chunk is only made when the one before has gone out, so who reads
- * slowly is behind and costs no memory; who takes nothing for as long as the server's `idleTimeout` is cut by it.
+ * Answers with a stream. A chunk is made only when the previous one was sent: a slow reader costs no memory, and the server's
+ * `idleTimeout` ends a reader that takes nothing.
  * @throws Refusal 429 or 503
  */
 export function openStream({ followers }: Pick<Services, 'followers'>) {
@@ -13,7 +13,7 @@ export function openStream({ followers }: Pick<Services, 'followers'>) {
     if (request.method === 'HEAD') return new Response(null, { headers: told })
     const leave = followers.acquire(caller.userId)
     const over = new AbortController()
-    // That nobody reads any more is told by one or the other, not always by both.
+    // A reader that leaves either cancels the stream or aborts the request, not always both.
     const { signal } = request
     const end = () => over.abort()
     over.signal.addEventListener('abort', leave, { once: true })

@@ -32,10 +32,7 @@ export const readAsOf = (text: string): number | string =>
 export const ahead = () => badRequest('asOf is ahead of the project: it has no such version')
 export const tooFarBack = (events: number) => badRequest(`asOf must be at most ${events} events back`)
 
-/**
- * The same request for one version of a project: an instant that the pages of a list are led on by would mean another one
- * later, and so would a version where the task has moved.
- */
+/** The same request for one version of one project: at the next page an instant, or a moved task, would mean another. */
 export function pinned(request: Pick<Request, 'url'>, { projectId, version }: Moment): { url: string } {
   const { pathname, searchParams } = parsedPath(request)
   searchParams.set('asOf', String(version))

@@ -1,19 +1,17 @@
 import type { ChildOfTask, Rows } from '../model/entities.ts'
 import { lengthOf, model } from '../model/model.ts'
 
-/** The children of a task, by their entities. */
 export type Children = { [E in ChildOfTask]: Rows[E][] }
 type Child = Rows[ChildOfTask]
 
-/** What goes with a task into another project, at most. */
+/** The children that move with a task, at most. */
 export const mostMoved = { rows: 5_000, characters: 4_000_000 }
-/** What of it one event carries; a longer text goes alone. */
+/** The children in one event, at most; a longer text goes alone. */
 const mostInEvent = { rows: 100, characters: 200_000 }
 
 export const noChildren = () =>
   Object.fromEntries(model().ofTask.map(({ name }) => [name, []])) as unknown as Children
 
-/** All children of a task, each with its entity. */
 export const eachOf = (children: Children): [ChildOfTask, Child][] =>
   model().ofTask.flatMap(({ name }) => children[name].map((row): [ChildOfTask, Child] => [name, row]))
 
@@ -23,7 +21,7 @@ export function isTooMuch(children: Children): boolean {
   return rows.length > mostMoved.rows || characters > mostMoved.characters
 }
 
-/** The same in parts that fit one event each, in their order; one that is empty where there is nothing. */
+/** The children in parts that fit one event each; one empty part if there are none. */
 export function inParts(children: Children): Children[] {
   const parts = [noChildren()]
   let [rows, characters] = [0, 0]

@@ -20,12 +20,9 @@ export class Overtaken extends Refusal {
   }
 }
 
-/** Events that are undone at once, at most. */
+/** Events that are undone at once, at most, and the rows that come or go with them. */
 export const mostUndone = 500
-/** Rows that come or go with them, at most. */
 export const mostAround = mostMoved.rows
-/** Characters in the texts of events and rows, at most. */
-export const mostCharacters = mostMoved.characters
 
 /**
  * Reads rows that have `characters`, in the order of their query, until they exceed the limits of an undo: Postgres ends the
@@ -34,13 +31,13 @@ export const mostCharacters = mostMoved.characters
 export async function readBounded<R extends object>(sql: Sql, rows: SqlPart, most = mostAround) {
   const some = sql`select * from (${rows}) r limit ${most + 1}`
   const read = await sql<(R & { characters: number })[]>`
-    ${untilFull(sql, some, sql`characters`, mostCharacters + 1)}`
+    ${untilFull(sql, some, sql`characters`, mostMoved.characters + 1)}`
   const sum = read.reduce((all, { characters }) => all + characters, 0)
-  return { rows: read as R[], isTooMuch: read.length > most || sum > mostCharacters }
+  return { rows: read as R[], isTooMuch: read.length > most || sum > mostMoved.characters }
 }
 
 export const tooMany = () => conflict(`At most ${mostUndone} events are undone at once`)
 export const tooMuch = () =>
   conflict(
-    `Too much would come or go: more than ${mostMoved.rows} rows, or ${mostMoved.characters} characters in them`,
+    `Too much would come or go: more than ${mostAround} rows, or ${mostMoved.characters} characters in them`,
   )
