@@ -9,7 +9,7 @@ import type { Creations, Departure } from './schema.ts'
 
 const maxEvents = 5_000
 
-const none: Creations = { webhooks: [], accounts: [], tokens: [] }
+const none: Creations = { webhooks: [], serviceAccounts: [], tokens: [] }
 
 export const tooMuchToRevoke = () =>
   conflict(
@@ -30,7 +30,7 @@ function creationsOf(state: ProjectState, userId: string, now: string): Creation
   }
   return {
     webhooks: state.all('webhook').filter(isCreated),
-    accounts: all.filter((account) => account.id !== userId && isCreated(account)),
+    serviceAccounts: all.filter((account) => account.id !== userId && isCreated(account)),
     tokens: state.all('token').filter((token) => isCreated(token) && token.expiresAt > now),
   }
 }
@@ -61,7 +61,7 @@ export function departure(state: ProjectState, known: Known, member: MemberRow, 
   const changes = own ? endAccount(state, known, own) : [removed(state, known, 'member.removed', member)]
   const isRevoked = revoke === 'true'
   if (isRevoked) {
-    if (created.accounts.some(({ id }) => id === known.caller.userId)) throw ownEnd()
+    if (created.serviceAccounts.some(({ id }) => id === known.caller.userId)) throw ownEnd()
     changes.push(...endAll(state, known, created))
     if (changes.length > maxEvents || state.demanded?.isCut) throw tooMuchToRevoke()
   }
@@ -70,11 +70,15 @@ export function departure(state: ProjectState, known: Known, member: MemberRow, 
   return { changes, isBatch: changes.length > 1, answer }
 }
 
-function endAll(state: ProjectState, known: Known, { webhooks, accounts, tokens }: Creations): Change[] {
-  const ended = new Set(accounts.map(({ id }) => id))
+function endAll(
+  state: ProjectState,
+  known: Known,
+  { webhooks, serviceAccounts, tokens }: Creations,
+): Change[] {
+  const ended = new Set(serviceAccounts.map(({ id }) => id))
   const others = tokens.filter(({ userId }) => !ended.has(userId)) // the tokens of an account end with it
   return [
-    ...accounts.flatMap((account) => endAccount(state, known, account)),
+    ...serviceAccounts.flatMap((account) => endAccount(state, known, account)),
     ...webhooks.map((row) => removed(state, known, 'webhook.deleted', toldOf('webhook', row))),
     ...others.map((row) => removed(state, known, 'token.deleted', toldOf('token', row))),
   ]

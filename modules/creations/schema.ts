@@ -1,5 +1,5 @@
 import { Flag } from '../../src/batch/dry-run.ts'
-import { type TSchema, Type } from '@sinclair/typebox'
+import { Type } from '@sinclair/typebox'
 import type { Rows, StoredRows } from '../../src/model/entities.ts'
 import { view } from '../../src/model/view.ts'
 import { Id, OrNull, sampleId, Timestamp } from '../../src/schema/answer.ts'
@@ -51,28 +51,24 @@ export const tokenSummary = view<Omit<Rows['token'], 'eventId'>>({
 /** The integrations that one account created, also through service accounts that it created. */
 export interface Creations {
   webhooks: StoredRows['webhook'][]
-  accounts: StoredRows['service_account'][]
+  serviceAccounts: StoredRows['service_account'][]
   tokens: StoredRows['token'][]
 }
 
-const some = (schema: TSchema) => Type.Array(schema, { maxItems: maxListed })
+const views = { webhooks: webhookSummary, serviceAccounts: serviceAccountSummary, tokens: tokenSummary }
+const listsOf = <T>(of: (name: keyof Creations) => T) =>
+  Object.fromEntries(Object.keys(views).map((name) => [name, of(name as keyof Creations)]))
+
 const Lists = named(
   'Creations',
   Type.Object(
-    {
-      webhooks: some(webhookSummary.schema),
-      serviceAccounts: some(serviceAccountSummary.schema),
-      tokens: some(tokenSummary.schema),
-    },
+    listsOf((name) => Type.Array(views[name].schema, { maxItems: maxListed })),
     { description: `The first ${maxListed} of each kind` },
   ),
 )
 
-const listsOf = ({ webhooks, accounts, tokens }: Creations) => ({
-  webhooks: webhooks.slice(0, maxListed).map((row) => webhookSummary.of(row)),
-  serviceAccounts: accounts.slice(0, maxListed).map((row) => serviceAccountSummary.of(row)),
-  tokens: tokens.slice(0, maxListed).map((row) => tokenSummary.of(row)),
-})
+const shownOf = (all: Creations) =>
+  listsOf((name) => all[name].slice(0, maxListed).map((row) => views[name].of(row as never)))
 
 /** The removal of a member, and what the member created. */
 export interface Departure {
@@ -89,7 +85,7 @@ export const departureView = view<Departure>({
     revoked: Lists,
   }),
   of: ({ message, stillWorking, revoked }) => {
-    return { message, stillWorking: listsOf(stillWorking), revoked: listsOf(revoked) }
+    return { message, stillWorking: shownOf(stillWorking), revoked: shownOf(revoked) }
   },
   untagged: true,
 })

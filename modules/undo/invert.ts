@@ -7,7 +7,6 @@ import { rowAfter, rowBefore } from '../../src/log/rows.ts'
 import { Overtaken } from '../../src/log/overtaken.ts'
 import { conflict } from '../../src/wire/refusals.ts'
 
-/** What an undo is decided on: the state so far, and what the log says. */
 export interface Undoing {
   trial: State
   known: Known

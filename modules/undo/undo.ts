@@ -34,7 +34,6 @@ export const undoProject = command('project.undo', {
     past: { batch, seqs, authorize: authorizeUndo },
   }),
   weight: ({ seqs }) => seqs?.length ?? 1,
-  // How many events a batch has is not known yet.
   cost: ({ batch, seqs }) => (batch === undefined ? (seqs?.length ?? 1) : 100),
   isExpensive: ({ batch, seqs = [] }) => batch !== undefined || seqs.length > manySeqs,
   whom: (_, { userId }) => ({ by: 'id', key: userId }),

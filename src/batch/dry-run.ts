@@ -1,7 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { OneOf } from '../schema/text.ts'
 
-/** A query parameter that is `true`, `false` or absent. */
 export const Flag = (name: string, about: string) => Type.Optional(OneOf(name, ['true', 'false'], about))
 
 export const DryRun = Flag(

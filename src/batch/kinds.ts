@@ -1,4 +1,5 @@
 import type { TObject } from '@sinclair/typebox'
+import type { TypeCheck } from '@sinclair/typebox/compiler'
 import type { Command } from '../commands/command.ts'
 import { isIdSchema } from '../schema/input.ts'
 import type { Entity } from '../model/entities.ts'
@@ -21,6 +22,8 @@ export interface Kind {
   ids: string[]
   projectKey?: string
   schema: TObject
+  /** Compiled when the first operation comes. */
+  check?: TypeCheck<TObject>
 }
 
 export type Kinds = ReadonlyMap<string, Kind>

@@ -51,7 +51,6 @@ function reference({ format: _, ...schema }: TSchema): TSchema {
 }
 const without = ({ format: _, ...schema }: TSchema) => schema
 
-/** Of the account, which is no field of the row. */
 const ofAccounts = ['authorRemoved']
 
 /** Fields as they were read: any value may be compared. */

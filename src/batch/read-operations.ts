@@ -1,4 +1,4 @@
-import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
+import { TypeCompiler } from '@sinclair/typebox/compiler'
 import type { TObject, TSchema } from '@sinclair/typebox'
 import { mapIds } from '../schema/input.ts'
 import { canonicalId } from '../ids.ts'
@@ -18,27 +18,12 @@ export const notHere = (key = 'projectId') =>
  * Holds each operation to its command's own schema, in the words in which the command alone is refused, and sees that
  * what it names by `#name` comes before it. @throws Refusal 400
  */
-export function openReadOperations(kinds: Kinds) {
-  const checks = new Map<Kind, TypeCheck<TObject>>()
-  const checkOf = (kind: Kind) => {
-    const check = checks.get(kind) ?? TypeCompiler.Compile(kind.schema)
-    checks.set(kind, check)
-    return check
-  }
-
-  function kindOf(given: unknown): Kind {
-    const { op } = (given ?? {}) as { op?: unknown }
-    const kind = typeof op === 'string' && kinds.get(op)
-    if (!kind) throw unknownOp(op, [...kinds.keys()])
-    const check = checkOf(kind)
-    if (!check.Check(given)) throw invalid(check.Errors(given))
-    return kind
-  }
-
-  return (projectId: string, given: unknown[]): Operation[] => {
+export const openReadOperations =
+  (kinds: Kinds) =>
+  (projectId: string, given: unknown[]): Operation[] => {
     const names = new Map<string, Kind>()
     return inTurn(given, (one) => {
-      const kind = kindOf(one)
+      const kind = kindOf(kinds, one)
       const operation = tidied(kind, one as Operation)
       requireKnown(kind, operation, names)
       placeIn(projectId, kind, operation, names)
@@ -46,6 +31,14 @@ export function openReadOperations(kinds: Kinds) {
       return operation
     })
   }
+
+function kindOf(kinds: Kinds, given: unknown): Kind {
+  const { op } = (given ?? {}) as { op?: unknown }
+  const kind = typeof op === 'string' && kinds.get(op)
+  if (!kind) throw unknownOp(op, [...kinds.keys()])
+  kind.check ??= TypeCompiler.Compile(kind.schema)
+  if (!kind.check.Check(given)) throw invalid(kind.check.Errors(given))
+  return kind
 }
 
 type Names = ReadonlyMap<string, Kind>

@@ -59,7 +59,6 @@ export function resultOf({ shows }: Command, id: string, answer: unknown, person
 export const tooLong = () =>
   badRequest(`return=full would answer more than ${mostWholeBytes} bytes: ask without it`)
 
-/** @throws Refusal 400 */
 export function requireShort(results: object[]): void {
   if (Buffer.byteLength(JSON.stringify(results)) > mostWholeBytes) throw tooLong()
 }

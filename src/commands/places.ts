@@ -89,7 +89,6 @@ function remember(known: Known, events: StoredEvent[]): void {
   }
 }
 
-/** Finds where rows of an entity are, many in one query. A task is its own task. */
 function openFind(sql: Sql, kind: Entity) {
   const { table, parent } = model().entities[kind]
   const from = sql(getTableName(table))

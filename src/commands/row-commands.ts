@@ -83,7 +83,6 @@ interface Deletion<E extends Entity> extends RowCommand<{ id: string }> {
   check?(row: Rows[E], known: Known, state: ProjectState): void
 }
 
-/** The command that deletes a row. */
 export const deletion = <E extends Entity>(
   { name, noun }: Definition<E>,
   { check, ...definition }: Deletion<E>,

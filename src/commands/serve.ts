@@ -19,7 +19,6 @@ interface Means {
   /** Accounts take turns here too: what another process forwards may be the flood of one. */
   scheduler: Scheduler
   isClosing(): boolean
-  /** How long a command may take, from when it was first sent. */
   ttlMs: number
   log: Log
   counts?: ReturnType<typeof noOrders>

@@ -6,18 +6,13 @@ import type { RedisClient } from '../redis/connections.ts'
 import { within } from '../within.ts'
 import { acquireScript, releaseScript, renewScript } from './lease-scripts.ts'
 
-/** Held by this process: until when, since when, whether in use now, and whether another process waits for it. */
 interface Held {
   until: number
   since: number
   restingSince: number | null
+  /** Another process waits for it. */
   wanted: boolean
 }
-
-type LeaseConfig = Pick<
-  Config,
-  'leaseTtlMs' | 'leaseSliceMs' | 'leaseLingerMs' | 'redisPrefix' | 'writeTimeoutMs'
->
 
 /** Leases that are renewed by one command. */
 const mostRenewed = 500
@@ -37,14 +32,11 @@ export class Leases {
   constructor(
     private readonly redis: RedisClient,
     private readonly subscriber: Redis,
-    private readonly config: LeaseConfig,
+    private readonly config: Config,
     private readonly counts = noLeases(),
   ) {
     this.channels = `${config.redisPrefix}:lease-channel:`
-    subscriber.on(
-      'message',
-      (channel, message) => void (channel === this.channels + this.me && this.hear(message)),
-    )
+    subscriber.on('message', (channel, message) => channel === this.channels + this.me && this.hear(message))
     // Whenever Redis comes, for the first time or again: until then nothing can be heard.
     subscriber.on('ready', () => void subscriber.subscribe(this.channels + this.me).catch(() => {}))
     this.timer = setInterval(() => this.tend(), config.leaseTtlMs / 4)
@@ -96,9 +88,8 @@ export class Leases {
   /** Says that nothing waits for the project here: the lease lingers, unless another process wants it. */
   rest(projectId: string): void {
     const mine = this.held.get(projectId)
-    if (!mine) return
-    if (mine.wanted) void this.release(projectId)
-    else mine.restingSince = performance.now()
+    if (mine?.wanted) void this.release(projectId)
+    else if (mine) mine.restingSince = performance.now()
   }
 
   async close(): Promise<void> {
@@ -170,7 +161,7 @@ export class Leases {
     return [`${this.config.redisPrefix}:lease:${name}`, `${this.config.redisPrefix}:lease-queue:${name}`]
   }
 
-  /** Runs a script; undefined when Redis is away, and then it is left alone for a moment. */
+  /** Runs a script; undefined when Redis is away, which is then not asked for half a second. */
   private async call<T>(script: string, keys: string[], projectId = ''): Promise<T | undefined> {
     try {
       const args = [this.me, this.config.leaseTtlMs, this.channels, projectId, this.redis.isCluster ? 1 : 0]

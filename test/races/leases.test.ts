@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from 'bun:test'
 import { Redis } from 'ioredis'
 import { Leases } from '../../src/lock/leases.ts'
+import { readConfig } from '../../src/config.ts'
 import { newId } from '../../src/ids.ts'
 import { openLog } from '../../src/log.ts'
 import { openRedis, openSubscriber } from '../../src/redis/connections.ts'
@@ -29,7 +30,8 @@ async function leasesOf({
   url = server.url,
 } = {}): Promise<Leases> {
   const [commands, subscriber] = [openRedis(url, log), openSubscriber(url, log)]
-  const config = { leaseTtlMs, leaseLingerMs, leaseSliceMs: 0, redisPrefix: prefix, writeTimeoutMs }
+  const times = { leaseTtlMs, leaseLingerMs, leaseSliceMs: 0, writeTimeoutMs }
+  const config = { ...readConfig({}), ...times, redisPrefix: prefix }
   const known = open.length
   const leases = new Leases(commands, subscriber, config)
   open.push(async () => {

@@ -104,7 +104,7 @@ describe('setting a role', () => {
 describe('removing a member', () => {
   const member = memberOf(editor, 'EDITOR')
   const left = fact('member.removed', 'member', member, null)
-  const none = { webhooks: [], accounts: [], tokens: [] }
+  const none = { webhooks: [], serviceAccounts: [], tokens: [] }
   const nothingCreated = { message: 'Member removed successfully', stillWorking: none, revoked: none }
 
   test('takes an admin', () => {
