@@ -3,6 +3,7 @@ import type { Caller } from './caller.ts'
 import { plan, settle } from './plan.ts'
 import { createProject } from './plan-projects.ts'
 import type { Random } from './random.ts'
+import { openClient, register } from '../support/client.ts'
 import { type User, World } from './world.ts'
 
 const registeredAtOnce = 4
@@ -15,10 +16,13 @@ export async function populate(
   random: Random,
   size: { users: number; projects: number },
 ): Promise<World> {
+  const client = openClient(url)
   const users: User[] = []
   while (users.length < size.users) {
-    const next = Array.from({ length: registeredAtOnce }, (_, i) => register(url, users.length + i))
-    users.push(...(await Promise.all(next)))
+    const next = Array.from({ length: registeredAtOnce }, (_, i) =>
+      register(client, `User ${users.length + i}`),
+    )
+    for (const { id, email, token } of await Promise.all(next)) users.push({ id, email, token: token! })
   }
   const world = new World(users)
   for (let n = 0; n < size.projects; n++) {
@@ -37,20 +41,4 @@ export async function populate(
     }
   }
   return world
-}
-
-async function register(url: string, n: number): Promise<User> {
-  const email = `user-${n}@example.com`
-  const response = await fetch(`${url}/api/v1/auth/register`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ name: `User ${n}`, email, password: 'a password of a user' }),
-  })
-  if (response.status !== 201)
-    throw new Error(`register answered ${response.status} ${await response.text()}`)
-  const { access_token: token, user } = (await response.json()) as {
-    access_token: string
-    user: { id: string }
-  }
-  return { id: user.id, email, token }
 }

@@ -1,5 +1,6 @@
 import type { Caller } from './caller.ts'
 import { outcomeOf } from './history.ts'
+import { aboutTask, type Plan, plan } from './plan.ts'
 import type { KnownProject, World } from './world.ts'
 
 const everyMs = 20
@@ -37,9 +38,11 @@ export class Probe {
   /** Writes to the spot of one web at any web. True when it was acknowledged in time. */
   async write({ project, taskId }: Spot, web: number, timeoutMs = patienceMs): Promise<boolean> {
     const body = { title: this.world.tag('probe') }
-    const about = { entity: 'task' as const, id: taskId, taskId }
-    const to = { method: 'PATCH' as const, path: `/tasks/${taskId}`, caller: project.owner, body, about }
-    const operation = await this.caller.perform({ kind: 'task.patch', ...to }, { web, tries: 1, timeoutMs })
+    const { owner } = project
+    const { request } = plan('task.patch', `PATCH /tasks/${taskId}`, owner, aboutTask({ id: taskId }), {
+      body,
+    })
+    const operation = await this.caller.perform(request, { web, tries: 1, timeoutMs })
     return outcomeOf(operation) === 'done'
   }
 
@@ -72,12 +75,11 @@ export class Probe {
   }
 
   private async touch(spot: Spot): Promise<boolean> {
-    const about = { entity: 'task' as const, id: spot.taskId, taskId: spot.taskId }
-    const read = { kind: 'task.get', method: 'GET' as const, path: `/tasks/${spot.taskId}`, about }
-    const once = { web: spot.web, tries: 1, timeoutMs: patienceMs }
+    const about = aboutTask({ id: spot.taskId })
+    const { request } = plan('task.get', `GET /tasks/${spot.taskId}`, spot.project.owner, about)
     const [wrote, seen] = await Promise.all([
       this.write(spot, spot.web),
-      this.caller.perform({ ...read, caller: spot.project.owner }, once),
+      this.caller.perform(request, { web: spot.web, tries: 1, timeoutMs: patienceMs }),
     ])
     return wrote && outcomeOf(seen) === 'done'
   }
@@ -105,13 +107,14 @@ export async function openProbe(caller: Caller, world: World): Promise<Probe> {
     Array.from({ length: caller.webs }, async (_, web) => {
       const owner = world.users[web % world.users.length]!
       const manner = { web, tries: 5, timeoutMs: 10_000 }
-      const make = async (kind: string, path: string, body: Record<string, unknown>, projectId?: string) => {
-        const about = { entity: projectId ? ('task' as const) : ('project' as const), id: '', projectId }
-        const request = { kind, method: 'POST' as const, path, caller: owner, body, about }
-        return (JSON.parse((await caller.perform(request, manner)).text) as { id: string }).id
-      }
-      const id = await make('project.create', '/projects', { name: world.tag('probed') })
-      const taskId = await make('task.create', '/tasks', { title: world.tag('probed'), projectId: id }, id)
+      const made = async ({ request }: Plan) =>
+        (JSON.parse((await caller.perform(request, manner)).text) as { id: string }).id
+      const name = { body: { name: world.tag('probed') } }
+      const about = { entity: 'project' as const, id: '' }
+      const id = await made(plan('project.create', 'POST /projects', owner, about, name))
+      const inProject = { entity: 'task' as const, id: '', projectId: id }
+      const task = { title: world.tag('probed'), projectId: id }
+      const taskId = await made(plan('task.create', 'POST /tasks', owner, inProject, { body: task }))
       return { web, taskId, project: { id, owner, lasts: true, members: [], tasks: [], recent: [] } }
     }),
   )
