@@ -21,63 +21,50 @@ const delivery = (came: number, seqs: number[], more: Partial<Received> = {}): R
 
 function found(received: Received[], more: Partial<Hook> = {}, feed = events): string {
   const hook: Hook = {
-    path: '/0',
-    project: place,
-    types: null,
-    known,
-    secrets: [],
-    replays: [],
-    isGone: false,
+    ...{ path: '/0', project: place, types: null, known, secrets: [], replays: [], isGone: false },
     ...more,
   }
   const sent: Sent = { hooks: [hook], received, feeds: new Map([[project, feed]]) }
   return checkDeliveries(sent, evidence).join('\n')
 }
 
-const all = [delivery(1, [2, 3]), delivery(3, [4, 5, 6])]
+const lost = { accepted: undefined }
+const all = [delivery(1, [2, 3]), delivery(3, [4, 5, 6])] as const
+const [, second] = all
+const replays = [{ after: 3, since: 4 }]
 
 test('all, in order, is right, and so is what comes again until it was accepted, or is asked for again', () => {
-  expect(found(all)).toBe('')
-  expect(
-    found([delivery(1, [2, 3], { accepted: undefined }), delivery(3, [2, 3]), delivery(5, [4, 5, 6])]),
-  ).toBe('')
-  const replays = [{ after: 3, since: 4 }]
+  expect(found([...all])).toBe('')
+  expect(found([delivery(1, [2, 3], lost), delivery(3, [2, 3]), delivery(5, [4, 5, 6])])).toBe('')
   expect(found([...all, delivery(5, [4, 5, 6])], { replays })).toBe('')
+  expect(found([all[0]], { isGone: true })).toBe('')
 })
 
-test('what never came, or was never accepted, is told', () => {
-  expect(found([all[0]!])).toContain('was never sent 4 and 2 more')
-  expect(found([all[0]!, delivery(3, [4, 5, 6], { accepted: undefined })])).toContain('was never sent 4')
-  expect(found([all[0]!], { isGone: true })).toBe('')
-})
-
-test('what comes before its turn is told', () => {
-  expect(found([delivery(1, [2, 3], { accepted: undefined }), delivery(3, [4, 5, 6])])).toContain(
-    'was sent 4 before it had 2',
-  )
-  expect(found([delivery(1, [2, 3], { accepted: 4 }), delivery(3, [4, 5, 6])])).toContain(
-    'was sent 4 before it had 2',
-  )
-  expect(found([delivery(1, [2, 4, 5, 6])])).toContain('no stretch of what it wants')
-  expect(found([delivery(1, [3, 2, 4, 5, 6])])).toContain('no stretch of what it wants')
-})
-
-test('what is not wanted, from before its time or not in the log is told', () => {
-  expect(found([delivery(1, [1, 2, 3]), all[1]!])).toContain('no stretch of what it wants')
-  expect(found(all, { types: ['task.deleted'] })).toContain('no stretch of what it wants')
-  expect(found([...all, delivery(5, [7], { events: ['x'] })])).toContain('was sent another event 7')
-  expect(found([delivery(1, [2, 3], { events: [events[1]!, 'x'] }), all[1]!])).toContain(
-    'was sent another event 3',
-  )
-})
-
-test('the same delivery with another body, a replay that was not heard, and another feed are told', () => {
-  expect(
-    found([delivery(1, [2], { id: 'delivery of 2,3' }), delivery(3, [2, 3]), delivery(5, [4, 5, 6])]),
-  ).toContain('again with another body')
-  expect(found(all, { replays: [{ after: 3, since: 4 }] })).toContain('was not sent again what comes after 3')
-  expect(found(all, {}, [...events.slice(0, 4), 'x', events[5]!])).toContain('shows another event 5')
-  expect(found(all, {}, events.slice(0, 5))).toContain('ends at 5 of 6 events')
+const otherOf3 = { events: [events[1]!, 'x'] }
+const spoilt: Record<string, Parameters<typeof found>[]> = {
+  'was never sent 4 and 2 more': [[[all[0]]]],
+  'was never sent 4': [[[all[0], delivery(3, [4, 5, 6], lost)]]],
+  'was sent 4 before it had 2': [
+    [[delivery(1, [2, 3], lost), second]],
+    [[delivery(1, [2, 3], { accepted: 4 }), second]],
+  ],
+  'no stretch of what it wants': [
+    [[delivery(1, [2, 4, 5, 6])]],
+    [[delivery(1, [3, 2, 4, 5, 6])]],
+    [[delivery(1, [1, 2, 3]), second]],
+    [[...all], { types: ['task.deleted'] }],
+  ],
+  'was sent another event 7': [[[...all, delivery(5, [7], { events: ['x'] })]]],
+  'was sent another event 3': [[[delivery(1, [2, 3], otherOf3), second]]],
+  'again with another body': [
+    [[delivery(1, [2], { id: 'delivery of 2,3' }), delivery(3, [2, 3]), delivery(5, [4, 5, 6])]],
+  ],
+  'was not sent again what comes after 3': [[[...all], { replays }]],
+  'shows another event 5': [[[...all], {}, [...events.slice(0, 4), 'x', events[5]!]]],
+  'ends at 5 of 6 events': [[[...all], {}, events.slice(0, 5)]],
+}
+test.each(Object.entries(spoilt))('of spoilt deliveries it is found: %s', (finding, runs) => {
+  for (const run of runs) expect(found(...run)).toContain(finding)
 })
 
 test('a signature by no secret of its webhook is told, once one is known, and what comes to another path', () => {

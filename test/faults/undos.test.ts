@@ -32,114 +32,91 @@ function answering({ evidence, operations }: Told): void {
   kept.get(key)!.body = body
 }
 
-test('undos that did what they say are found right', () => {
-  expect(found(changedBack())).toBe('')
-  expect(found(broughtBack())).toBe('')
-})
-
-test('an acknowledged undo that is not in the history is lost', () => {
-  expect(found(changedBack(), ({ evidence }) => evidence.facts.pop())).toContain('undo key 4')
-  expect(found(broughtBack(), ({ evidence }) => evidence.facts.pop())).toContain(
-    'which is not in the history',
-  )
-})
-
-test('an undo that nobody asked for, and one that was made twice, is told', () => {
-  const again = (told: Told) => {
-    const { type, before, after } = told.evidence.facts[3]!
-    happened(told, { type, before: { ...after! }, after: before, undoes: 3 })
+const again = (told: Told) => {
+  const { type, before, after } = told.evidence.facts[3]!
+  happened(told, { type, before: { ...after! }, after: before, undoes: 3 })
+}
+const passingOver = (told: Told, last: Fact) => {
+  last.before = { ...last.before!, title: 'later' }
+  answering(told)
+}
+const changing = (fields: Partial<Row>) => (told: Told, last: Fact) =>
+  leaving(told, last, { ...last.after!, ...fields })
+const withoutItsSubtask = (told: Told) => {
+  const { evidence, operations } = told
+  evidence.facts.pop()
+  evidence.rows.pop()
+  evidence.streams[0]!.version = 5
+  evidence.facts.at(-1)!.batch = null
+  operations.pop()
+  undid(told, { seq: 4 }, [evidence.facts.at(-1)!])
+}
+const naming = (seqs: number[]) => (told: Told) => void (told.operations.at(-1)!.body = { seqs })
+const byAStranger = (told: Told, last: Fact) => {
+  told.operations.at(-1)!.callerId = last.actorId = idOf(999)
+  answering(told)
+}
+const path = `/projects/${project}/undo`
+const about = { entity: 'project' as const, id: project, projectId: project }
+const dry = (undoes: number) => (told: Told, last: Fact) => {
+  const fact = { ...last, seq: 5, id: idOf(77), undoes }
+  const text = JSON.stringify({ version: 4, changes: [JSON.parse(shownFact(fact, new Map())) as object] })
+  undid(told, { seq: 4 }, [last], { path: `${path}?dryRun=true`, key: 'dry', text })
+}
+const refused = (message: string) => (told: Told) => {
+  const text = JSON.stringify({ statusCode: 409, message, error: 'Conflict' })
+  asked(told, { kind: 'undo', path, body: { seq: 4 }, text, status: 409, key: 'refused', about })
+  told.evidence.kept.delete('refused')
+}
+/** Somebody reads the newest page of the history, and is shown these events. */
+const page = (seqs: number[]) => (told: Told) => {
+  const { facts, people } = told.evidence
+  const text = `[${seqs.map((seq) => shownFact(facts[seq - 1]!, people)).join()}]`
+  const asking = {
+    kind: 'project.history',
+    path: `/projects/${project}/history`,
+    about,
+    text,
+    callerId: owner,
   }
-  expect(found(changedBack(), again)).toContain('takes back what nobody asked for')
-  expect(found(changedBack(), ({ evidence }) => evidence.kept.delete('key 4'))).toContain('left no answer')
+  told.operations.push({ ...read(2, 60, 65), ...asking })
+}
+
+test('undos, dry runs and histories that are as they say are found right', () => {
+  for (const right of [changedBack(), broughtBack()]) expect(found(right)).toBe('')
+  for (const more of [dry(4), page([4, 3, 2, 1])]) expect(found(changedBack(), more)).toBe('')
 })
 
-test('an undo that passes over what came since is told', () => {
-  const spoil = (told: Told, last: Fact) => {
-    last.before = { ...last.before!, title: 'later' }
-    answering(told)
-  }
-  expect(found(changedBack(), spoil)).toContain('and loses what came since in title')
-})
-
-test('an undo that leaves something else than was there before is told', () => {
-  const spoil = (told: Told, last: Fact) => leaving(told, last, { ...last.after!, title: 'another' })
-  expect(found(changedBack(), spoil)).toContain('and leaves another title')
-  const more = (told: Told, last: Fact) => leaving(told, last, { ...last.after!, status: 'DONE' })
-  expect(found(changedBack(), more)).toContain('and leaves another status')
-  const other = (told: Told, last: Fact) => leaving(told, last, { ...last.after!, title: 'another' })
-  expect(found(broughtBack(), other)).toContain('came back otherwise than it went')
-})
-
-test('what did not come back with its task is lost', () => {
-  const spoil = (told: Told) => {
-    const { evidence, operations } = told
-    evidence.facts.pop()
-    evidence.rows.pop()
-    evidence.streams[0]!.version = 5
-    evidence.facts.at(-1)!.batch = null
-    operations.pop()
-    undid(told, { seq: 4 }, [evidence.facts.at(-1)!])
-  }
-  expect(found(broughtBack(), spoil)).toContain(`lost ${step}, which hung on a task`)
-})
-
-test('an undo of more, or of less, than it names is told', () => {
-  const naming = (seqs: number[]) => (told: Told) => void (told.operations.at(-1)!.body = { seqs })
-  expect(found(changedBack(), naming([2, 3]))).toContain('left 2 as it was')
-  expect(found(changedBack(), naming([2]))).toContain('took 3 back, which it does not name')
-})
-
-test('an undo by who may not is told', () => {
-  const spoil = (told: Told, last: Fact) => {
-    told.operations.at(-1)!.callerId = last.actorId = idOf(999)
-    answering(told)
-  }
-  expect(found(changedBack(), spoil)).toContain('took 3 back for a stranger')
-})
-
-test('a dry run that took effect, or says what would not come of it, is told', () => {
-  const path = `/projects/${project}/undo?dryRun=true`
-  const effective = (told: Told) => void (told.operations.at(-1)!.path = path)
-  expect(found(changedBack(), effective)).toContain('was a dry run, and took effect')
-  const dry = (undoes: number) => (told: Told, last: Fact) => {
-    const fact = { ...last, seq: 5, id: idOf(77), undoes }
-    const changes = [JSON.parse(shownFact(fact, new Map())) as object]
-    undid(told, { seq: 4 }, [last], { path, key: 'dry', text: JSON.stringify({ version: 4, changes }) })
-  }
-  expect(found(changedBack(), dry(4))).toBe('')
-  expect(found(changedBack(), dry(2))).toContain('would take back otherwise')
-})
-
-test('an undo that is refused for what nobody changed is told', () => {
-  const refused = (message: string) => (told: Told) => {
-    const text = JSON.stringify({ statusCode: 409, message, error: 'Conflict' })
-    const about = { entity: 'project' as const, id: project, projectId: project }
-    const path = `/projects/${project}/undo`
-    asked(told, { kind: 'undo', path, body: { seq: 4 }, text, status: 409, key: 'refused', about })
-    told.evidence.kept.delete('refused')
-  }
-  const overtaken = 'Seq 4 cannot be undone: title changed since by seq'
-  expect(found(changedBack(), refused(`${overtaken} 5`))).toContain('was refused: ')
-  expect(found(changedBack(), refused('A move between projects cannot be undone: move it'))).toContain(
-    'was refused: ',
-  )
-})
-
-test('a newest page of a history that shows another one, or an old one, is told', () => {
-  const page = (seqs: number[]) => (told: Told) => {
-    const { facts, people } = told.evidence
-    const text = `[${seqs.map((seq) => shownFact(facts[seq - 1]!, people)).join()}]`
-    const about = { entity: 'project' as const, id: project, projectId: project }
-    const asking = {
-      kind: 'project.history',
-      path: `/projects/${project}/history`,
-      about,
-      text,
-      callerId: owner,
-    }
-    told.operations.push({ ...read(2, 60, 65), ...asking })
-  }
-  expect(found(changedBack(), page([4, 3, 2, 1]))).toBe('')
-  expect(found(changedBack(), page([4, 2, 1]))).toContain('shows')
-  expect(found(changedBack(), page([3, 2, 1]))).toContain('version 4 stood at 45.0 ms')
-})
+/** What is found where something is so of the undo of a change, or of a deletion. */
+const ofChange: Record<string, Parameters<typeof found>[1]> = {
+  'undo key 4': ({ evidence }) => evidence.facts.pop(),
+  'takes back what nobody asked for': again,
+  'left no answer': ({ evidence }) => evidence.kept.delete('key 4'),
+  'and loses what came since in title': passingOver,
+  'and leaves another title': changing({ title: 'another' }),
+  'and leaves another status': changing({ status: 'DONE' }),
+  'left 2 as it was': naming([2, 3]),
+  'took 3 back, which it does not name': naming([2]),
+  'took 3 back for a stranger': byAStranger,
+  'was a dry run, and took effect': ({ operations }) => (operations.at(-1)!.path += '?dryRun=true'),
+  'would take back otherwise': dry(2),
+  'was refused: {"statusCode":409,"message":"Seq 4': refused(
+    'Seq 4 cannot be undone: title changed since by seq 5',
+  ),
+  'was refused: {"statusCode":409,"message":"A move': refused(
+    'A move between projects cannot be undone: move it',
+  ),
+  shows: page([4, 2, 1]),
+  'version 4 stood at 45.0 ms': page([3, 2, 1]),
+}
+const ofDeletion: typeof ofChange = {
+  'which is not in the history': ({ evidence }) => evidence.facts.pop(),
+  'came back otherwise than it went': changing({ title: 'another' }),
+  [`lost ${step}, which hung on a task`]: withoutItsSubtask,
+}
+test.each(Object.entries(ofChange))('a spoilt undo of a change is found: %s', (finding, spoil) =>
+  expect(found(changedBack(), spoil)).toContain(finding),
+)
+test.each(Object.entries(ofDeletion))('a spoilt undo of a deletion is found: %s', (finding, spoil) =>
+  expect(found(broughtBack(), spoil)).toContain(finding),
+)
