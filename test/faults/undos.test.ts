@@ -91,6 +91,8 @@ test('undos, dry runs and histories that are as they say are found right', () =>
 const ofChange: Record<string, Parameters<typeof found>[1]> = {
   'undo key 4': ({ evidence }) => evidence.facts.pop(),
   'takes back what nobody asked for': again,
+  'and another build on the same row': (told, { type, before, after }) =>
+    happened(told, { type, before, after }),
   'left no answer': ({ evidence }) => evidence.kept.delete('key 4'),
   'and loses what came since in title': passingOver,
   'and leaves another title': changing({ title: 'another' }),
