@@ -1,4 +1,3 @@
-/** Drops calls that come sooner after the last one. */
 export function atMostEvery<T>(ms: number, pass: (about: T) => void): (about: T) => void {
   let passedAt = -Infinity
   return (about) => {

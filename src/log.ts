@@ -14,7 +14,6 @@ function openOutput(): pino.DestinationStream {
   return pretty({ ...fields, destination: 1 })
 }
 
-/** On standard output. Each line holds `base`. */
 export function openLog(level: string, base: { pid: number } | null = null, output = openOutput()): Log {
   return pino({ level, base, timestamp: pino.stdTimeFunctions.isoTime }, output)
 }

@@ -13,7 +13,6 @@ type Write = readonly [
 ]
 type Read = readonly [path: string, query: Query, summary: string]
 
-/** The routes of a module, and its entity. */
 export interface Module {
   entity?: { name: Entity }
   writes?: readonly Write[]

@@ -44,7 +44,6 @@ import { openServe } from './wire/answers.ts'
 import { openWithIdempotency } from './http/idempotency.ts'
 import { openOutbound } from './outbound/post.ts'
 
-/** Modules take what they need from here. */
 export type Services = ReturnType<typeof openServices>
 
 /** Opens everything. Redis may be away. */
@@ -67,7 +66,6 @@ export function openServices(config: Config, log: Log, domain: Domain, tracing?:
     guards: openGuards({ ...identity, limits, scheduler, config }),
     serve: openServe(config.bodyCacheBytes, counts.caches.bodies),
     redisStatus: (): string => redis.status,
-    /** From now on the process is not ready, and serves on until it is closed. */
     drain: () => void (draining = true),
     isDraining: () => draining,
     async close() {

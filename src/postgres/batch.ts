@@ -16,7 +16,6 @@ export interface BatchLimits<K> {
   /** Upper limit of the weights in one call; a heavier key goes alone. No call waits for a call with a heavy key. */
   weigh?: { limit: number; heavy?: number; of: (key: K) => number }
   slots: number
-  /** How long the oldest key waits for a call under way; 0 by default. */
   patienceMs?: number
   /** Rejects when too many wait, by default. If false, the caller bounds the queue. */
   refuses?: boolean
@@ -36,9 +35,8 @@ const mostWaiting = 10_000
 const longMs = 1_000
 
 /**
- * Joins single calls: keys that arrive while every slot is busy go together in the next call, so batches grow with load
- * and a lone caller never waits for a timer. `work` returns the values in the order of its keys; its error is the error of
- * all its keys, and after a long time without an answer also of the waiting keys, whose values would be late.
+ * Joins single calls: keys that arrive while every slot is busy go together in the next call. `work` returns the values in
+ * the order of its keys; an error after a long time without an answer is also that of the waiting keys.
  * @throws Refusal 503 when too many wait already.
  */
 export function batched<K, V>(limits: BatchLimits<K>, work: (keys: K[]) => Promise<V[]>) {
@@ -84,7 +82,6 @@ export function batched<K, V>(limits: BatchLimits<K>, work: (keys: K[]) => Promi
 
 const tooMany = () => unavailable('Too many requests wait')
 
-/** Ignores starts until the last one has fired. */
 function armed(start: (go: () => void, ms?: number) => unknown, go: () => void): (ms?: number) => void {
   let isArmed = false
   const fire = () => {

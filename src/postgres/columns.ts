@@ -8,7 +8,6 @@ export interface Column {
   name: string
   type: string
   hasDefault?: boolean
-  /** The default, where the table's definition has it as a value. */
   fallback?: unknown
 }
 

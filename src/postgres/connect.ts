@@ -8,7 +8,6 @@ import { endingAtOnce, greetingAlone } from './workarounds.ts'
 
 export type Target = { host: string[]; port: number[]; path?: string | false }
 
-/** Of several servers the one that writes. */
 export interface Writer<S extends Target = Target> {
   /** @throws the last error of the servers while none writes. */
   find(): Promise<S>
@@ -24,10 +23,7 @@ export const connectMs = 3_000
 const sslRequest = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
 const accepted = 0x53 // "S"
 
-/**
- * Opens connections for postgres.js. It does not survive a failure to make a socket, and its own TLS would bypass the
- * workarounds. So it always gets a socket, which speaks to Postgres or ends with an error.
- */
+/** postgres.js does not survive a failure to make a socket, and its own TLS would bypass the workarounds. */
 export function connecting(silence: Silence, tls: TlsMode, isPooled: boolean, writer?: Writer) {
   const open = new Set<Socket>()
   const reach = (target: Target) => (tls === 'disable' || target.path ? plain(target) : secured(target, tls))

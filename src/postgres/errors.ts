@@ -20,7 +20,6 @@ export const isAway = (error: unknown): boolean => !(error instanceof Refusal) &
 export const refusalIn = (error: unknown): Refusal | undefined =>
   error instanceof Refusal ? error : isAway(error) ? databaseAway() : undefined
 
-/** True when the server is a standby. */
 export const isStandby = (error: unknown): boolean =>
   error instanceof postgres.PostgresError && error.code === '25006'
 
@@ -34,7 +33,6 @@ const isDefect = (error: unknown): boolean =>
   error instanceof TypeError || error instanceof RangeError || defects.includes(errorCode(error))
 const defects = ['UNDEFINED_VALUE', 'MAX_PARAMETERS_EXCEEDED', 'NOT_TAGGED_CALL', 'UNSAFE_TRANSACTION']
 
-/** An error of a connection, or of the wait for one. */
 export function unreached(code: string, message: string, cause?: unknown): Error {
   const error = Object.assign(new Error(message, { cause }), { code })
   unanswered.add(error)

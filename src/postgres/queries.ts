@@ -12,11 +12,9 @@ interface Query extends PromiseLike<unknown[]> {
 
 interface Watching {
   silence: Silence
-  /** For a query with its wait for a connection. */
   limitMs: number
   /** A query that fails in passing is repeated once. */
   repeats: boolean
-  /** The server turned out to be a standby. */
   onStandby(): void
   counts: ReturnType<typeof noQueries>
 }
