@@ -35,6 +35,8 @@ export function description(config: Config) {
   const values: Record<string, string> = {
     guides: '/api/docs/guides',
     tokenLife: hours(config.jwtExpirationSeconds),
+    passwordCharacters: String(config.passwordMinCharacters),
+    commonPasswords: config.passwordRejectCommon ? ', and is none of the 10,000 most common ones' : '',
   }
   const text = readFileSync(new URL('./introduction.md', import.meta.url), 'utf8')
   const introduction = text.replace(/\{(\w+)\}/g, (place, name: string) => values[name] ?? place)

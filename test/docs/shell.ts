@@ -57,6 +57,16 @@ function run(shell: string, cwd: string, env: Record<string, string>): Promise<s
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (piece) => (printed += piece))
   return new Promise((resolve, reject) => {
     child.on('error', reject)
+    child.on('exit', () => killGroup(child.pid!))
     child.on('close', () => resolve(printed))
   })
+}
+
+/** Ends the background processes of a page. */
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch {
+    // None is left.
+  }
 }
