@@ -28,7 +28,6 @@ export interface Position {
   id?: string | undefined
 }
 
-/** Events as streams send them: each, and all together. */
 export interface Frames {
   events: { type: string; text: string }[]
   bytes: Uint8Array<ArrayBuffer>

@@ -9,7 +9,6 @@ import { ahead, type Asked } from './parameters.ts'
 /** What a held request waits for: news, in what was last looked at. */
 export interface Wait<S> {
   waitMs: number
-  /** Places of the account that it takes meanwhile. */
   seats?: number
   projectsIn(state: S): Moved[]
   hasNews(state: S): boolean | Promise<boolean>

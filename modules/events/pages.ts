@@ -10,7 +10,6 @@ export const lookedAt = 10_000
 /** Of them, at the cost of a plain read. */
 const eventsOfRead = 500
 
-/** The cost of reading through events, in plain reads. */
 export const costOfLooking = (events: number): number => 1 + Math.min(events, lookedAt) / eventsOfRead
 
 /** The events of a project after a seq up to a version: of some types, or all. */
@@ -22,7 +21,6 @@ export interface Place {
   types: string[] | null
 }
 
-/** Events in order, and the seq up to which no other event matches. */
 export interface Stretch {
   events: ReadEvent[]
   upTo: number

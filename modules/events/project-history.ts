@@ -44,7 +44,6 @@ const ProjectHistoryQuery = Input({
   cursor: Cursor(),
 })
 
-/** A project's log, newest first. */
 export function projectHistory(services: Services): Query {
   const { findRole, oldestKept, serve, spend } = services
   const tagOf = openTag(services)

@@ -21,7 +21,6 @@ const about = `In order, each once. Begin after 0, or after the Docket-Version o
 const streamed =
   ' With `Accept: text/event-stream` the same comes as server-sent events, for as long as it is read: `id` is the seq, `event` the type, `data` the event. It begins after `Last-Event-ID`, else after `after`, else now; an event of type `end` says why a stream ends.'
 
-/** A project's log, oldest first: a page, a held page, or a stream. */
 export function listEvents(services: Services): Query {
   const { config, findRole, oldestKept, serve } = services
   const hold = openLongPoll(services)

@@ -8,7 +8,6 @@ import { hasRoom, pageBytes, untilFull } from '../../src/reads/pages.ts'
 import type { User } from '../accounts/user.ts'
 import { type People, peopleIn } from './views.ts'
 
-/** An event as it is read, and the length of its rows. */
 export type EventRow = StoredEvent & { taskId: string | null; bytes: number }
 type RowTexts = Omit<EventRow, 'before' | 'after' | 'bytes'> & { before: string | null; after: string | null }
 
@@ -25,7 +24,6 @@ function parsed(row: RowTexts): EventRow {
 }
 const rowIn = (text: string | null): unknown => (text === null ? null : JSON.parse(text))
 
-/** Whether there may be more rows than were read. */
 export const isCutAt = (rows: EventRow[], limit: number): boolean =>
   rows.length >= limit || rows.reduce((sum, { bytes }) => sum + bytes, 0) >= pageBytes
 
@@ -33,7 +31,6 @@ export const isCutAt = (rows: EventRow[], limit: number): boolean =>
 export const readEvents = async (sql: Sql, found: SqlPart): Promise<EventRow[]> =>
   (await sql<RowTexts[]>`${untilFull(sql, found, bytesOf(sql))}`).map(parsed)
 
-/** Consecutive events of a project, or the events of some types among these. */
 export interface Range {
   projectId: string
   after: number
@@ -47,7 +44,6 @@ export interface Range {
 /** An event of the range with the ordinal `n`. The first event of a range with `afterId` names the event before it, if that is kept. */
 export type RangeRow = EventRow & { n: number; previousId: string | null }
 
-/** Limits of the bytes of one range, and of the events and bytes of all ranges together. */
 interface Bounds {
   bytesOfOne?: number
   events?: number

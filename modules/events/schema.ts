@@ -10,7 +10,6 @@ import { OneOf } from '../../src/schema/text.ts'
 import { model } from '../modules.ts'
 import { type ReadEvent, shownEvent } from './views.ts'
 
-/** Fields of events beside the row of an entity. */
 const besides: Partial<Record<Entity, TProperties>> = {
   task: Object.fromEntries(
     model.ofTask.map(({ plural, view }) => [

@@ -19,14 +19,12 @@ import { begins, openTag } from './project-history.ts'
 
 const about = `The task, its subtasks and comments, newest first, through moves between projects, and also after it was deleted. Who may read the project that it is in, or was in last, sees it; what happened in projects that they may not read is left out. ${begins}`
 
-/** An event of a task, which may have been in several projects. */
 const taskEventView = view<ReadEvent>({
   name: 'TaskEvent',
   schema: Type.Object({ projectId: Id('The project that counts it'), ...eventView.schema.properties }),
   of: (event) => ({ projectId: event.projectId, ...shownEvent(event) }),
 })
 
-/** A task's log, newest first. */
 export function taskHistory(services: Services): Query {
   const { findRole, serve, versions } = services
   const sql = services.database.reads

@@ -4,7 +4,6 @@ import { definitionOf, personIn } from '../../src/model/model.ts'
 import { arrivedWith, type Changed, rowAfter, rowBefore } from '../../src/log/rows.ts'
 import type { User } from '../accounts/user.ts'
 
-/** The accounts that events name, by their ids, as they are called now. */
 export type People = ReadonlyMap<string, User>
 
 export interface ReadEvent extends StoredEvent {
@@ -17,7 +16,6 @@ function shownRow(entity: Entity, row: Rows[Entity], people: People): object {
   return definitionOf(entity).view.of(row, user && { ...user, nameTag: '' })
 }
 
-/** The accounts whose names an event shows. */
 export function peopleIn(event: StoredEvent): string[] {
   const { entity, actorId } = event
   const row = event.before ? rowBefore(event) : rowAfter(event)

@@ -5,10 +5,8 @@ import { optionalText, parseInstant } from '../../src/schema/text.ts'
 import { badRequest } from '../../src/wire/refusals.ts'
 import { fields, type TaskInput } from './schema.ts'
 
-/** What callers set of a task. */
 export type Editable = Omit<TaskRow, 'id' | 'projectId' | 'number' | 'createdAt' | 'updatedAt' | 'eventId'>
 
-/** The fields of a new task that its request lacks. */
 export const blank: Omit<Editable, 'title'> = firstOf(fields)
 
 /** The fields of an input as they are stored; what is absent stays so. */

@@ -123,7 +123,6 @@ const isDue = (sql: Sql, { dueBefore, dueAfter }: TaskFilter) =>
         and ${dueKey(sql)} < ${dueBefore ?? 'infinity'}::text::timestamptz)`
     : sql`true`
 
-/** As its index says it. */
 const dueKey = (sql: Sql) => sql`coalesce(t.due_date, 'infinity')`
 
 function orderOf(sql: Sql, filter: TaskFilter, key: SqlPart) {

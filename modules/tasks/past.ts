@@ -29,7 +29,6 @@ export const asOfTask = () => ({
 })
 export const withoutAsOf = () => badRequest('projectId goes with asOf: it says whose version that is')
 
-/** Answers a task as it was. @throws Refusal 400, 404, 410 or 429 */
 export async function showThen(services: Services, reading: Reading): Promise<Response> {
   const { request, caller, params } = reading
   const moment = await momentOf(services, reading)
@@ -65,7 +64,6 @@ export async function momentOf(
 interface Place {
   taskId: string
   userId: string
-  /** A version, or an instant. */
   at: number | string
   /** The events of the task that are read for an instant, at most. */
   most: number

@@ -57,7 +57,6 @@ interface SeenTask extends Versioned {
   eventId: string
 }
 
-/** Finds tasks as their callers see them right now. */
 export const openSeenTasks = (sql: Sql, versions: Versions) =>
   openLookUp<SeenTask>(sql, versions, {
     joins: sql`join tasks t on t.id = q.id`,

@@ -31,17 +31,18 @@ export function openFollowers(
     standings.hear(moved)
   }
   const { look, lookSoon } = openLook(sql, waiting)
+  let round = 0
   const lookAtAll = async () => {
+    if (round++ % heardRounds > 0 && hints.areHeard) return
     await look(waiting.keys())
     await standings.lookAtAll()
   }
-  const stop = repeatedly(inRounds(hints, lookAtAll), askEveryMs, log)
+  const stop = repeatedly(lookAtAll, askEveryMs, log)
   const { followers: ofAll, followersPerCaller: ofAccount } = config
   let isEnded = false
   return {
     follow: openFollow(waiting, lookSoon, () => hints.listen(hear)),
     countOf: waiting.countOf,
-    /** Listens to all projects of a user: see Standing. */
     listen(userId: string, signal: AbortSignal) {
       hints.listen(hear)
       return standings.join(userId, signal)
@@ -49,7 +50,6 @@ export function openFollowers(
     ...openConcurrencyLimit({ what: 'requests that wait for events', ofAll, ofAccount }),
     lags: new Lags(),
     hasEnded: () => isEnded,
-    /** Ends all waits. */
     end(): void {
       isEnded = true
       void stop()
@@ -77,7 +77,6 @@ const openFollow =
     return following
   }
 
-/** Reads the versions of projects, and wakes their waiters. */
 function openLook(sql: Sql, waiting: Waiting) {
   async function look(ids: string[]): Promise<void> {
     for (let i = 0; i < ids.length; i += mostAsked) {
@@ -87,19 +86,9 @@ function openLook(sql: Sql, waiting: Waiting) {
       for (const moved of rows) waiting.see(moved)
     }
   }
-  const weigh = { limit: mostAsked, of: (ids: string[]) => ids.length }
-  const lookSoon = batched({ keys: mostAsked, weigh, slots: 1 }, async (asked: string[][]) => {
+  const lookSoon = batched({ keys: mostAsked, slots: 1 }, async (asked: string[][]) => {
     await look([...new Set(asked.flat())])
     return asked
   })
   return { look, lookSoon }
-}
-
-/** In every round while hints do not arrive, else in one of so many. */
-function inRounds(hints: Hints, look: () => Promise<void>): () => Promise<void> {
-  let round = 0
-  return async () => {
-    const isDue = round++ % heardRounds === 0
-    if (isDue || !hints.areHeard) await look()
-  }
 }

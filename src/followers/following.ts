@@ -1,6 +1,5 @@
 import type { Moved } from './hints.ts'
 
-/** Sets by key, without empty sets. */
 export class Groups<T> {
   protected readonly sets = new Map<string, Set<T>>()
 
@@ -22,13 +21,11 @@ export class Groups<T> {
   }
 }
 
-/** Waits for a project to move beyond a version. */
 interface Waiter {
   readonly beyond: number
   wake: (version?: number) => void
 }
 
-/** The waiters of each project. */
 export class Waiting extends Groups<Waiter> {
   /** Hints that come late name older versions. */
   hear({ projectId, version }: Moved): void {
@@ -51,7 +48,6 @@ export class Following implements Waiter {
   private resolve: ((version?: number) => void) | undefined
   private timer: ReturnType<typeof setTimeout> | undefined
 
-  /** `beyond` is the last version that the reader was notified of. */
   constructor(
     public beyond: number,
     private readonly leave = () => {},

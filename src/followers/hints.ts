@@ -9,16 +9,12 @@ export interface Moved {
   comers?: string[]
 }
 
-/**
- * What processes tell each other of projects that moved on, after each commit in one message. A hint may be lost, and
- * nobody waits for one to be sent: who follows a project asks for its version now and then.
- */
+/** Messages between processes about projects that moved on. A hint may be lost: followers also read versions now and then. */
 export class Hints {
   private pending = new Map<string, Moved>()
-  /** Begins what this process tells: here it was heard before it was sent. */
+  /** Begins the messages of this process, which has heard them before they are sent. */
   private readonly own = newId()
   private readonly hearers = new Set<(moved: Moved) => void>()
-  /** Whether what other processes tell arrives here. */
   areHeard = false
 
   constructor(
@@ -31,7 +27,7 @@ export class Hints {
     subscriber.on('close', () => (this.areHeard = false))
   }
 
-  /** From now on hints come here: not before, for most processes have no use for them. Gives the way to hear no more. */
+  /** Subscribes at the first call: most processes need no hints. Returns a function that ends the listening. */
   listen(hear: (moved: Moved) => void): () => void {
     const isFirst = this.hearers.size === 0
     this.hearers.add(hear)
@@ -39,7 +35,7 @@ export class Hints {
     return () => void this.hearers.delete(hear)
   }
 
-  /** Tells what was just committed, together with what else is in this turn of the loop. */
+  /** All that is committed in one turn of the loop is one message. */
   tell(heads: Moved[]): void {
     if (this.pending.size === 0) setImmediate(() => this.send())
     for (const { projectId, version, comers } of heads) {

@@ -27,7 +27,6 @@ class Lag {
   }
 }
 
-/** The streams that are open, and how far the last of them is behind. */
 export class Lags {
   private readonly all = new Set<Lag>()
 

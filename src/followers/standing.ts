@@ -1,6 +1,5 @@
 import { Following, type Groups } from './following.ts'
 
-/** Projects that one listener is told of, at most. */
 export const mostTold = 1_000
 
 /** Listed like a project, after all projects, where there are more than are told. */
@@ -82,7 +81,6 @@ export class Standing {
     for (const [projectId, version] of seen) this.see(projectId, version)
   }
 
-  /** What each read of all is compared with. */
   get list(): string {
     return [...this.versions]
       .map((one) => one.join(' '))
@@ -90,7 +88,6 @@ export class Standing {
       .join()
   }
 
-  /** One more listener: all is new to it. `onLast` is called when the last listener ends. */
   join(onLast = () => {}): Listener {
     const leave = () => {
       if (this.listeners.delete(listener) && this.listeners.size === 0) onLast()

@@ -7,11 +7,10 @@ import { Groups } from './following.ts'
 import type { Moved } from './hints.ts'
 import { type Listener, moreMark, mostTold, Standing } from './standing.ts'
 
-/** Projects of users that are looked at in one query, at most. */
+/** Pairs of a user and a project, and users, that are read in one query, at most. */
 const mostPairs = 1_000
-/** People whose projects are looked at in one query, at most. */
 const mostPeople = 50
-/** How often the projects are looked at that hints name: what comes meanwhile goes together. */
+/** How often projects are read of which hints came. */
 const lookEveryMs = 100
 
 /**

@@ -50,7 +50,6 @@ export function firstRows(
   return others.reduce((all, one) => sql`(${all} union all ${one})`, first!)
 }
 
-/** An entity's columns, as its events call them. */
 export function wordsOf(sql: Sql, entity: Entity) {
   const columns = columnsOf(definitionOf(entity).table)
   return {

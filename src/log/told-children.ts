@@ -12,7 +12,6 @@ import { since, wordsOf } from './rows-at.ts'
 /** Events of one deleted task that are read, at most. */
 const mostRead = 100_000
 
-/** A task just before an event, as parts of a query. */
 interface Before {
   projectId: SqlPart
   taskId: SqlPart
@@ -43,7 +42,6 @@ const atMoment = (sql: Sql, moment: Moment, taskId: string): Before => {
   return { projectId: sql`${moment.projectId}`, taskId: sql`${taskId}`, eventId: since(sql, moment) }
 }
 
-/** The children of one entity that a task had at a moment, to select from. */
 export function rowsTold(sql: Sql, entity: ChildOfTask, moment: Moment, taskId: string): SqlPart {
   const { fields, record } = wordsOf(sql, entity)
   const at = atMoment(sql, moment, taskId)

@@ -54,7 +54,7 @@ export async function requireSeen<S>(
   return seen
 }
 
-/** Looks ids up for many requests in one query. */
+/** Looks ids up for many requests in one query. A result is reused while its project has the same version. */
 export function openLookUp<S extends Versioned>(
   sql: Sql,
   versions: Versions,
@@ -63,49 +63,31 @@ export function openLookUp<S extends Versioned>(
   waits?: Distribution,
 ): LookUp<S> {
   // The parts of the text that are always the same are made once.
-  const seen = sql`${lastRenaming(sql)} as renaming,
+  const columnsSeen = sql`${lastRenaming(sql)} as renaming,
     string_agg(concat_ws(' ', q.n, p.id, s.version, s.last_event_id, ${columns}), ',') as seen`
   const inSight = sql`${joins} cross join lateral ${visibleProject(sql, projectId, sql`q.user_id`)} p
     join streams s on s.project_id = p.id`
   const look = batched({ keys: 500, slots: 2, waits }, async (pairs: Pair[]) => {
     const [row] = await sql<{ seen: string | null; renaming: string }[]>`
-      select ${seen} from ${pairsOf(sql, pairs)} ${inSight}`
+      select ${columnsSeen} from ${pairsOf(sql, pairs)} ${inSight}`
     const { renaming } = row!
     return readRows(pairs.length, row!.seen, ([projectId = '', version, lastEventId = '', ...fields]) =>
       make({ projectId, version: Number(version), lastEventId, renaming }, fields),
     )
   })
-  const find = whileUnchanged(versions, look, counts)
-  return (caller, id) => {
-    const found = find({ id, userId: caller.userId })
-    if (!caller.token?.projects) return found
-    return found.then((seen) => (seen && reaches(caller, seen.projectId) ? seen : undefined))
-  }
-}
-
-/**
- * Reuses a result while its project has the same version: every change in a project makes a new version. Reading the
- * version costs Postgres a third of a new look-up.
- */
-function whileUnchanged<S extends Versioned>(
-  versions: Versions,
-  look: (pair: Pair) => Promise<S | undefined>,
-  counts: Hits,
-) {
   const known = new LRUCache<string, S>({ max: cachedLookups })
-  return async (pair: Pair): Promise<S | undefined> => {
-    const name = pair.userId + pair.id
-    const last = known.get(name)
-    const before = last && versions.follow(last, pair.id)
-    if (before && before !== last) known.set(name, before)
-    if (before && (await versions.isCurrent(before))) {
-      counts.hits++
-      return before
+  return async (caller, id) => {
+    const { userId } = caller
+    const last = known.get(userId + id)
+    let seen = last && versions.follow(last, id)
+    // Reading the version costs Postgres a third of a new look-up.
+    if (seen && (await versions.isCurrent(seen))) counts.hits++
+    else {
+      counts.misses++
+      seen = await look({ id, userId })
     }
-    counts.misses++
-    const now = await look(pair)
-    if (now) known.set(name, now)
-    else known.delete(name)
-    return now
+    if (!seen) known.delete(userId + id)
+    else if (seen !== last) known.set(userId + id, seen)
+    return seen && reaches(caller, seen.projectId) ? seen : undefined
   }
 }

@@ -13,7 +13,6 @@ export const visibleProject = (sql: Sql, id: SqlPart, user: SqlPart) => sql`(
   from projects p left join members m on m.project_id = p.id and m.user_id = ${user}
   where p.id = ${id} and (p.owner_id = ${user} or m.id is not null))`
 
-/** To select from: pairs as `q`, with their ordinal `n`. */
 export const pairsOf = (sql: Sql, pairs: Pair[]) => sql`
   unnest(${pairs.map(({ id }) => id)}::uuid[], ${pairs.map(({ userId }) => userId)}::uuid[])
     with ordinality q(id, user_id, n)`
