@@ -8,7 +8,7 @@ import type { Sql, SqlPart } from '../src/postgres/database.ts'
 import { newId, nilId } from '../src/ids.ts'
 import { type Pace, perPage, untilFewer } from './pace.ts'
 import { unless } from './reason.ts'
-import { removeDeliveries } from './webhooks/expire-deliveries.ts'
+import { removeDeliveries } from './webhooks/upkeep.ts'
 
 /** The actor of the events that workers cause. */
 export const worker = nilId

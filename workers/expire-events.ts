@@ -17,7 +17,7 @@ export async function expireEvents(
 ): Promise<string | undefined> {
   const { old, last } = await lookForOld(sql, days, after)
   for (const projectId of old) {
-    await perPage(pace, 0, (removed) => removeOldest(sql, { projectId, days, removed, rows: pace.batchRows }))
+    await perPage(pace, 0, (removed) => removeOldest(sql, projectId, days, removed, pace.batchRows))
   }
   return last
 }
@@ -39,19 +39,11 @@ const isOld = (sql: Sql, days: number) => sql`e.at < now() - ${days}::int4 * int
 
 const isAhead = (sql: Sql) => sql`e.at > now()`
 
-interface Removal {
-  projectId: string
-  days: number
-  /** The last deleted seq: the dead rows up to it are not read again. */
-  removed: number
-  rows: number
-}
-
-/** Deletes the next events up to the first that stays. Returns the last seq when there may be more. */
-async function removeOldest(
-  sql: Sql,
-  { projectId, days, removed, rows }: Removal,
-): Promise<number | undefined> {
+/**
+ * Deletes the next `rows` events up to the first that stays. Returns the last seq when there may be more.
+ * @param removed the last deleted seq: the dead rows up to it are not read again
+ */
+async function removeOldest(sql: Sql, projectId: string, days: number, removed: number, rows: number) {
   const [row] = await sql<{ last: number | null }[]>`
     with next as materialized (
       select e.seq, s.version, ${isOld(sql, days)} as is_old, ${isAhead(sql)} as is_ahead from events e, streams s

@@ -16,10 +16,9 @@ import { openRecurring, type Place, recurringQueue, runStep, type Steps } from '
 import { openSweep } from './relay.ts'
 import { runJob, type Work } from './run-job.ts'
 import { repeatedly } from '../src/repeatedly.ts'
-import { expireDeliveries } from './webhooks/expire-deliveries.ts'
 import { openSendMail } from './mail/send-mail.ts'
 import { followForWebhooks } from './webhooks/follow.ts'
-import { resealSecrets } from './webhooks/reseal.ts'
+import { expireDeliveries, resealSecrets } from './webhooks/upkeep.ts'
 
 const lookRows = 5_000
 

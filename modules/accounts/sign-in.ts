@@ -3,13 +3,32 @@ import { openBodyBytes, tooLarge } from '../../src/http/json-body.ts'
 import { tooCommon } from '../../src/identity/passwords.ts'
 import { newId } from '../../src/ids.ts'
 import { mailJob } from '../../src/jobs/queue.ts'
-import { normalEmail } from '../../src/schema/text.ts'
+import { Body } from '../../src/schema/input.ts'
+import { named } from '../../src/schema/named.ts'
+import { Email, Name, normalEmail, Words } from '../../src/schema/text.ts'
 import type { Services } from '../../src/services.ts'
 import type { Registration } from '../../src/setting-values.ts'
 import { conflict, forbidden, unauthorized } from '../../src/wire/refusals.ts'
 import { type Account, accountByEmail, insertAccount, keepAnswer } from './queries.ts'
 import { signedInView } from './schema.ts'
-import { LoginBody, RegisterBody } from './user.ts'
+import { accountView, Password } from './user.ts'
+
+export const RegisterBody = named(
+  'Register',
+  Body({ name: Name(200, 'Ada Lovelace'), email: Email(), password: Password }, accountView.schema),
+)
+
+/** Any strings: one that fits no account is a wrong email or password. */
+const LoginBody = named(
+  'Login',
+  Body(
+    {
+      email: Words(1024, 'The email address registered', 'ada@example.com'),
+      password: Words(1024, 'The password', 'correct horse battery'),
+    },
+    accountView.schema,
+  ),
+)
 
 const registered = () => conflict('This email address is registered already')
 const closed = () => forbidden('Registration is closed: ask the operator of this service for an account')

@@ -1,8 +1,7 @@
 import { Input } from '../../src/schema/input.ts'
 import { adminQuery, type Query } from '../../src/commands/query.ts'
 import { isId } from '../../src/ids.ts'
-import type { Sql } from '../../src/postgres/database.ts'
-import { Cursor, cut, idPage, Limit, type Page, pageOf, startOf } from '../../src/reads/pages.ts'
+import { Cursor, cut, idPage, Limit, pageOf, startOf } from '../../src/reads/pages.ts'
 import { requireSeen } from '../../src/reads/lookups.ts'
 import { etagAt } from '../../src/reads/versions.ts'
 import type { Services } from '../../src/services.ts'
@@ -12,12 +11,6 @@ import { tokensOf } from '../tokens/queries.ts'
 import { tokenList } from '../tokens/schema.ts'
 import { noAccount } from './commands.ts'
 import { type ServiceAccount, serviceAccountView } from './schema.ts'
-
-const serviceAccountsOf = (sql: Sql, projectId: string, page: Page) => sql<ServiceAccount[]>`
-  select u.id, u.name, m.project_id, m.id as member_id, m.role, u.created_at, m.event_id,
-    (select c.id from users c where c.id = u.created_by) as created_by
-  from users u join members m on m.project_id = u.project_id and m.user_id = u.id
-  where u.project_id = ${projectId} and u.id > ${startOf(page)} order by u.id limit ${page.limit + 1}`
 
 export function serviceAccountReads({ database: { reads: sql }, findRole, serve }: Services) {
   const list: Query = {
@@ -30,9 +23,16 @@ export function serviceAccountReads({ database: { reads: sql }, findRole, serve 
       const asked = idPage(query, 50, 200)
       const seen = await requireSeen(findRole, caller, id)
       const etag = etagAt(seen, `.${seen.renaming}`)
-      const pageOfAccounts = (rows: ServiceAccount[]) =>
+      const shownIn = (rows: ServiceAccount[]) =>
         pageOf(request, cut(rows, asked.limit), serviceAccountView.of, (row) => [row.id], etag)
-      const build = () => serviceAccountsOf(sql, seen.projectId, asked).then(pageOfAccounts)
+      const build = () =>
+        sql<ServiceAccount[]>`
+          select u.id, u.name, m.project_id, m.id as member_id, m.role, u.created_at, m.event_id,
+            (select c.id from users c where c.id = u.created_by) as created_by
+          from users u join members m on m.project_id = u.project_id and m.user_id = u.id
+          where u.project_id = ${id} and u.id > ${startOf(asked)} order by u.id limit ${asked.limit + 1}`.then(
+          shownIn,
+        )
       return serve(request, pathOf(request), etag, build, seen.version)
     },
   }

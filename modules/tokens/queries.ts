@@ -3,8 +3,9 @@ import type { Scope } from '../../src/identity/rights.ts'
 import type { Claims } from '../../src/identity/tokens.ts'
 import { certainly } from '../../src/postgres/errors.ts'
 import type { Sql } from '../../src/postgres/database.ts'
+import { badToken } from '../../src/wire/refusals.ts'
 import { note } from '../accounts/queries.ts'
-import { type ApiToken, maxTokens, type NewToken } from './schema.ts'
+import { type ApiToken, full, maxTokens, type NewToken } from './schema.ts'
 
 type Row = Omit<ApiToken, 'scopes' | 'projects'> & { scopes: string; projects: string | null }
 
@@ -22,18 +23,18 @@ export async function tokensOf(sql: Sql, userId: string): Promise<ApiToken[]> {
   }))
 }
 
-/** `taken`: another token has just got the free slot. */
-type Made = 'made' | 'full' | 'taken' | 'gone'
-
-/** Stores a token and its answer, in a slot that is free or whose token has expired: there are never more tokens than slots. */
+/**
+ * Stores a token and its answer, in a slot that is free or whose token has expired: there are never more tokens than slots.
+ * @throws Refusal 401 when the account is gone, 409 without a slot
+ */
 export async function insertToken(
   sql: Sql,
   { userId, version }: Claims,
   token: NewToken,
   kept?: Kept,
-): Promise<Exclude<Made, 'taken'>> {
+): Promise<void> {
   const { id, digest, name, scopes, projects, expiresAt, createdBy, createdAt } = token
-  const insert = async (): Promise<Made> => {
+  const insert = async (): Promise<boolean> => {
     const [row] = await sql<{ isHeld: boolean; slot: number | null; id: string | null }[]>`
       with used as (select slot from api_tokens where user_id = ${userId} and version = ${version} and expires_at > now()),
       free as (select min(n)::int4 as slot from generate_series(1, ${maxTokens}::int4) n where n not in (select slot from used)),
@@ -47,14 +48,13 @@ export async function insertToken(
       noted as (${note(sql, kept)})
       select exists (select from users where id = ${userId} and token_version = ${version}) as is_held,
         (select slot from free) as slot, (select id from done) as id`
-    if (row!.id) return 'made'
-    return !row!.isHeld ? 'gone' : row!.slot === null ? 'full' : 'taken'
+    if (row!.id) return true
+    if (!row!.isHeld) throw badToken()
+    if (row!.slot === null) throw full()
+    return false // another token has just got the slot
   }
-  let made: Made = 'taken'
-  const isMade = async () => (made = await insert()) === 'made'
   const stands = () => sql`select from api_tokens where id = ${id}`
-  while (made === 'taken') if (await certainly(isMade, stands)) return 'made'
-  return made
+  while (!(await certainly(insert, stands)));
 }
 
 /** Ends a token; false when the account has no such one. */

@@ -46,19 +46,9 @@ const shown = {
 }
 const id = Id('The token, used in its path')
 
-/** An API token, but for the secret. */
-export interface ApiToken {
-  id: string
-  name: string
-  scopes: Scope[]
-  projects: string[] | null
-  expiresAt: string
-  createdBy: string | null
-  createdAt: string
-  lastUsedAt: string | null
-}
-
-const apiTokenView = view<ApiToken>({ name: 'ApiToken', schema: Type.Object({ id, ...shown }) })
+const schema = Type.Object({ id, ...shown })
+export type ApiToken = Static<typeof schema>
+const apiTokenView = view<ApiToken>({ name: 'ApiToken', schema })
 
 /** What the lists of tokens have in common. */
 export const tokenList = {
@@ -84,9 +74,7 @@ export const newTokenView = view<Omit<NewToken, 'digest'>>({
     }),
     ...shown,
   }),
-  of: ({ id, name, scopes, projects, expiresAt, createdBy, createdAt, lastUsedAt, sealed: token }) => {
-    return { id, sealed: { token }, name, scopes, projects, expiresAt, createdBy, createdAt, lastUsedAt }
-  },
+  of: ({ sealed: token, ...row }) => ({ sealed: { token }, ...apiTokenView.of(row) }),
   untagged: true,
 })
 

@@ -71,7 +71,7 @@ export const webhookView = view<Webhook>({
   tag: (_, row) => (row ? progressOf(row) : ''),
 })
 
-export const WebhookWithSecret = named(
+const WebhookWithSecret = named(
   'WebhookWithSecret',
   Type.Object({
     id,

@@ -11,15 +11,9 @@ import type { Webhook } from './schema.ts'
 type Means = Pick<Services, 'outbound' | 'sealing'>
 export type Receiver = Pick<Webhook, 'id' | 'projectId' | 'url' | 'secret' | 'formerSecret' | 'formerUntil'>
 
-interface Message {
-  deliveryId: string
-  attempt: number
-  /** None in a test. */
-  events: ReadEvent[]
-  signal?: AbortSignal
-}
+type Message = Pick<DeliveryRow, 'deliveryId' | 'attempt'> & { events: ReadEvent[]; signal?: AbortSignal }
 
-/** Signs events, and sends them. @throws Refusal 409 for a secret that cannot be read, or the reason of `signal` */
+/** Signs events, or none as a test, and sends them. @throws Refusal 409 for a secret that cannot be read, or the reason of `signal` */
 export async function send(
   means: Means,
   receiver: Receiver,
@@ -30,9 +24,8 @@ export async function send(
   const type: DeliveryRow['type'] = last ? 'events' : 'test'
   const data = { projectId, ...(!last && { webhookId }), events: events.map((event) => eventView.of(event)) }
   const body = JSON.stringify({ type, timestamp: last?.at ?? new Date().toISOString(), data })
-  const headers = signed(means, receiver, deliveryId, body)
-  const outcome = await means.outbound.post({ url, body, signal, headers })
-  const { status, error, answer, durationMs, retryAfterMs } = outcome
+  const request = { url, body, signal, headers: signed(means, receiver, deliveryId, body) }
+  const { status, error, answer, durationMs, retryAfterMs } = await means.outbound.post(request)
   const row: DeliveryRow = {
     ...{ webhookId, id: newId(), deliveryId, type, attempt, status, error, durationMs },
     ...{ firstSeq: first?.seq ?? null, lastSeq: last?.seq ?? null, events: events.length },

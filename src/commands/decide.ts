@@ -92,7 +92,7 @@ export function idFor(state: ProjectState, known: Known, own?: string): string {
 }
 
 /** Whether something in another project has an id, or had it. */
-export const isTaken = ({ found, claimed }: Known, id: string): boolean =>
+const isTaken = ({ found, claimed }: Known, id: string): boolean =>
   found?.taken.includes(id) === true || claimed?.includes(id) === true
 
 export const idIn = (input: object, key: string): string => String((input as Record<string, unknown>)[key])

@@ -59,13 +59,9 @@ export const scopeNeeded = (scope: Scope) => forbidden(`This needs an API token 
 export const boundToken = () => forbidden('This needs an API token that is not bound to projects')
 export const signInNeeded = () => forbidden('This needs a sign-in token, not an API token')
 
-/** A caller who signed in has all scopes. */
-export const hasScope = ({ token }: Caller, scope: Scope): boolean =>
-  token === undefined || scopeRank[token.scope] >= scopeRank[scope]
-
-/** @throws Refusal 403 */
-export function requireScope(caller: Caller, scope: Scope): void {
-  if (!hasScope(caller, scope)) throw scopeNeeded(scope)
+/** A caller who signed in has all scopes. @throws Refusal 403 */
+export function requireScope({ token }: Caller, scope: Scope): void {
+  if (token && scopeRank[token.scope] < scopeRank[scope]) throw scopeNeeded(scope)
 }
 
 /** For resources outside of projects. @throws Refusal 403 */

@@ -19,7 +19,7 @@ export const Id = (description: string) => Type.String({ format: 'uuid', descrip
 export const Count = (minimum: number, description: string, example: number) =>
   Type.Integer({ minimum, description, examples: [example] })
 /** What may be null in answers. */
-export const OrNull = (schema: TSchema, description: string, example: unknown = null) =>
+export const OrNull = <T extends TSchema>(schema: T, description: string, example: unknown = null) =>
   Type.Union([schema, Type.Null()], { description, examples: [example] })
 export const Timestamp = (description: string) =>
   Type.String({ format: 'date-time', description, examples: ['2027-01-15T09:30:00.000Z'] })

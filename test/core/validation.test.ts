@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { type TSchema, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
-import { RegisterBody } from '../../modules/accounts/user.ts'
+import { RegisterBody } from '../../modules/accounts/sign-in.ts'
 import { ListTasksQuery } from '../../modules/tasks/list-query.ts'
 import { CreateTask, taskView, UpdateTask } from '../../modules/tasks/schema.ts'
 import { Body } from '../../src/schema/input.ts'

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'bun:test'
-import { Known } from '../../workers/webhooks/known.ts'
+import { Known } from '../../workers/webhooks/follow.ts'
 import { Work } from '../../workers/webhooks/work.ts'
 import { eventsAt, openStretches, type Place, type Stretch } from '../../modules/events/pages.ts'
 import { shownEvent } from '../../modules/events/views.ts'

@@ -12,12 +12,7 @@ export const projects: Topic = {
   delete: ['<id>', 'a project for good, with everything inside, as its owner', remove],
 }
 
-interface Row {
-  id: string
-  name: string
-  version: number
-  email: string | null
-}
+type Row = { id: string; name: string; version: number; email: string | null }
 
 async function list({ sql }: Errand, email = ''): Promise<string> {
   const rows = await sql<Row[]>`

@@ -9,7 +9,7 @@ import {
   replaceAccount,
   revokeTokens,
 } from '../../modules/accounts/queries.ts'
-import { RegisterBody } from '../../modules/accounts/user.ts'
+import { RegisterBody } from '../../modules/accounts/sign-in.ts'
 import { newId } from '../../src/ids.ts'
 import { openPasswords } from '../../src/identity/passwords.ts'
 import type { Sql } from '../../src/postgres/database.ts'
