@@ -12,8 +12,8 @@ import { tokenList } from '../tokens/schema.ts'
 import { noAccount } from './commands.ts'
 import { type ServiceAccount, serviceAccountView } from './schema.ts'
 
-export function serviceAccountReads({ database: { reads: sql }, findRole, serve }: Services) {
-  const list: Query = {
+export const serviceAccountReads = ({ database: { reads: sql }, findRole, serve }: Services) => ({
+  list: {
     about: 'Oldest first. They are among the members too.',
     input: Input({ limit: Limit(50, 200), cursor: Cursor() }),
     shows: serviceAccountView,
@@ -35,8 +35,8 @@ export function serviceAccountReads({ database: { reads: sql }, findRole, serve 
         )
       return serve(request, pathOf(request), etag, build, seen.version)
     },
-  }
-  const tokens = adminQuery(findRole, {
+  } satisfies Query,
+  tokens: adminQuery(findRole, {
     ...tokenList,
     called: { id: 'listServiceAccountTokens', tag: 'ServiceAccounts' },
     refuses: [noAccount()],
@@ -46,6 +46,5 @@ export function serviceAccountReads({ database: { reads: sql }, findRole, serve 
       if (!isId(accountId) || (await found).length === 0) throw noAccount()
       return shown(request, await tokensOf(sql, accountId))
     },
-  })
-  return { list, tokens }
-}
+  }),
+})

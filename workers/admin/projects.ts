@@ -26,12 +26,11 @@ async function list({ sql }: Errand, email = ''): Promise<string> {
 type Project = Row & { ownerId: string; createdAt: string } & Record<string, unknown>
 
 /** Of the rows of each entity in project `p`, but for accounts and their tokens. */
-const counts = model.all.flatMap(({ table, plural, parent, name }) => {
+const counts = model.all.flatMap(({ table, plural, parent, isCutLater }) => {
   const rows = getTableName(table)
-  if (parent === 'task')
-    return `(select count(*)::int4 from tasks t join ${rows} c on c.task_id = t.id where t.project_id = p.id) as ${plural}`
-  const isCounted = parent === 'project' && name !== 'service_account'
-  return isCounted ? `(select count(*)::int4 from ${rows} where project_id = p.id) as ${plural}` : []
+  const from = parent === 'task' ? `tasks t join ${rows} c on c.task_id = t.id` : `${rows} t`
+  const isCounted = parent === 'task' || (parent === 'project' && !isCutLater)
+  return isCounted ? `(select count(*)::int4 from ${from} where t.project_id = p.id) as ${plural}` : []
 })
 
 async function show({ sql }: Errand, id = ''): Promise<string> {
