@@ -11,6 +11,8 @@ const sharedMs = 2_000
 const mostWaitingPlaces = 5_000
 /** When no request of an account has ended for so long, those in progress wait for a fault, and hold up no others. */
 const stuckMs = 250
+/** Lines below which no idle one is dropped. */
+const fewestLines = 10_000
 /** Writes of a batch that cost as much event-loop time as one request by itself. */
 const writesOfRequest = 32
 /** Bytes of a body that cost as much as one write. */
@@ -34,7 +36,7 @@ interface Line {
   waitingPlaces: number
   /** Grows when the places of stuck requests are given to others: then the places that they took no longer count. */
   round: number
-  /** When a request ended last, on the clock of performance.now(). */
+  /** When a request ended last while others waited, on the clock of performance.now(). */
   endedAt: number
 }
 
@@ -82,6 +84,7 @@ export class Scheduler {
   private readonly crowded = new Set<Line>()
   private isPumping = false
   private stuckTimer: ReturnType<typeof setInterval> | undefined
+  private sweepAt = fewestLines
   private lastAccountId = ''
   private sharedUntil = -Infinity
 
@@ -91,12 +94,19 @@ export class Scheduler {
       if (this.lastAccountId !== '') this.sharedUntil = performance.now() + sharedMs
       this.lastAccountId = accountId
     }
-    let line = this.lines.get(accountId)
-    if (!line) {
-      line = { accountId, places: 0, waiting: [], waitingPlaces: 0, round: 0, endedAt: 0 }
-      this.lines.set(accountId, line)
+    return this.admit(new Turn(this, this.lines.get(accountId) ?? this.open(accountId)), placesOf(writes))
+  }
+
+  /** Lines stay, because most accounts send another request soon: idle ones are dropped when there are many. */
+  private open(accountId: string): Line {
+    if (this.lines.size >= this.sweepAt) {
+      for (const [id, { places, waiting }] of this.lines)
+        if (places === 0 && waiting.length === 0) this.lines.delete(id)
+      this.sweepAt = Math.max(fewestLines, 2 * this.lines.size)
     }
-    return this.admit(new Turn(this, line), placesOf(writes))
+    const line: Line = { accountId, places: 0, waiting: [], waitingPlaces: 0, round: 0, endedAt: 0 }
+    this.lines.set(accountId, line)
+    return line
   }
 
   /** Whether several accounts have sent requests lately. */
@@ -107,10 +117,10 @@ export class Scheduler {
   leave(turn: Turn): void {
     if (turn.places === 0) return // it has ended
     const { line } = turn
-    line.endedAt = performance.now()
     turn.release()
-    if (line.waiting.length > 0) this.pumpSoon()
-    else if (line.places === 0) this.lines.delete(line.accountId)
+    if (line.waiting.length === 0) return
+    line.endedAt = performance.now()
+    this.pumpSoon()
   }
 
   admit(turn: Turn, places: number): Turn | Promise<Turn> {

@@ -120,3 +120,12 @@ test('requests that wait for a fault to pass give their places to others of thei
   await nextTurn()
   expect(admitted('ada')).toBe(32) // those that gave their places up give up no others
 })
+
+test('keeps few lines of accounts without requests, and every line of one with a request', async () => {
+  const scheduler = new Scheduler()
+  const busy = await scheduler.enter('busy')
+  for (let n = 0; n < 35_000; n++) (await scheduler.enter(`account-${n}`)).end()
+  const lines = Reflect.get(scheduler, 'lines') as Map<string, unknown>
+  expect(lines.size).toBeLessThanOrEqual(10_000)
+  expect(lines.get('busy')).toBe(busy.line)
+})
