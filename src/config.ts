@@ -24,7 +24,6 @@ const settings = {
   metricsHost: kind.text('METRICS_HOST', '127.0.0.1'),
   drainDelayMs: kind.whole('DRAIN_DELAY_MS', 0, 0, 600_000),
   drainTimeoutMs: kind.whole('DRAIN_TIMEOUT_MS', 10_000, 100, 600_000),
-
   registration: kind.registration('REGISTRATION'),
   rateLimit: kind.isOn('RATE_LIMIT', 'on'),
   readsPerMinute: kind.whole('READS_PER_MINUTE', 6_000_000, 1, 1_000_000_000),
@@ -46,13 +45,11 @@ const settings = {
   expensiveRequestsPerAccount: kind.whole('EXPENSIVE_REQUESTS_PER_ACCOUNT', 4, 1, 1_000),
   asOfEvents: kind.whole('AS_OF_EVENTS', 10_000, 1, 1_000_000),
   idempotencyHours: kind.whole('IDEMPOTENCY_HOURS', 24, 1, 8_760),
-
   databasePooler: kind.oneOf('DATABASE_POOLER', 'off', poolers),
   readConnections: kind.whole('READ_CONNECTIONS', 4, 1, 100),
   readTimeoutMs: kind.whole('READ_TIMEOUT_MS', 10_000, 100, 600_000),
   choreConnections: kind.whole('CHORE_CONNECTIONS', 4, 1, 100),
   choreTimeoutMs: kind.whole('CHORE_TIMEOUT_MS', 5_000, 100, 600_000),
-
   commitSlots: kind.whole('COMMIT_SLOTS', 3, 1, 32),
   commitEvents: kind.whole('COMMIT_EVENTS', 512, 1, 10_000),
   commitShapes: kind.whole('COMMIT_SHAPES', 64, 0, 1_000),
@@ -71,7 +68,6 @@ const settings = {
   homeHost: kind.text('HOME_HOST', '127.0.0.1'),
   homePort: kind.whole('HOME_PORT', 0, 0, 65535),
   projectMembers: kind.whole('PROJECT_MEMBERS', 1_000, 1, 10_000),
-
   historyDays: kind.whole('HISTORY_DAYS', 0, 0, 36_500),
   jobConcurrency: kind.whole('JOB_CONCURRENCY', 4, 1, 100),
   jobBatchRows: kind.whole('JOB_BATCH_ROWS', 500, 1, 10_000),
@@ -79,12 +75,10 @@ const settings = {
   jobSliceMs: kind.whole('JOB_SLICE_MS', 1_000, 10, 600_000),
   jobAttempts: kind.whole('JOB_ATTEMPTS', 8, 1, 20),
   sweepEveryMs: kind.whole('SWEEP_EVERY_MS', 2_000, 50, 600_000),
-
   webhookAllowHttp: kind.isOn('WEBHOOK_ALLOW_HTTP', 'off'),
   webhookAllowPrivate: kind.isOn('WEBHOOK_ALLOW_PRIVATE', 'off'),
   webhookConcurrency: kind.whole('WEBHOOK_CONCURRENCY', 100, 1, 10_000),
   projectWebhooks: kind.whole('PROJECT_WEBHOOKS', 100, 1, 1_000),
-
   smtpUrl: kind.url('SMTP_URL', ['smtp:', 'smtps:']),
   mailFrom: kind.mailbox('MAIL_FROM', 'Docket <docket@localhost>'),
   publicUrl: kind.url('PUBLIC_URL', ['http:', 'https:']),

@@ -51,10 +51,8 @@ async function attempt(way: RunAs, dir: string, initdb: string): Promise<string 
   const script = 'test -w "$0" && exec "$1" --show --pgdata="$0"'
   const [program = '', ...args] = [...way.prefix, '/bin/sh', '-c', script, dir, initdb]
   const options = { uid: way.uid, gid: way.gid, cwd: '/' }
-  return run(program, args, options).then(
-    () => undefined,
-    (error: Error) => error.message,
-  )
+  const failed = run(program, args, options).then(() => undefined)
+  return failed.catch(({ message }: Error) => message)
 }
 
 async function explain(user: User | undefined, dir: string, initdb: string, reason: string): Promise<string> {

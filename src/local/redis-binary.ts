@@ -56,11 +56,10 @@ function rightsFor(manager: string): string[] | undefined {
 async function execute([program = '', ...args]: string[], signal?: AbortSignal): Promise<string | undefined> {
   signal?.throwIfAborted()
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
-  const done = run(program, args, { env, timeout: stepTimeoutMs, maxBuffer: 64 * 1024 * 1024 }).then(
-    () => undefined,
-    (error: Error & { stderr?: string }) =>
-      (error.stderr?.trim() || error.message).split('\n').slice(-3).join(' '),
-  )
+  const lastLines = ({ stderr, message }: Error & { stderr?: string }) =>
+    (stderr?.trim() || message).split('\n').slice(-3).join(' ')
+  const running = run(program, args, { env, timeout: stepTimeoutMs, maxBuffer: 64 * 1024 * 1024 })
+  const done = running.then(() => undefined, lastLines)
   const { promise: givenUp, reject } = Promise.withResolvers<never>()
   signal?.addEventListener('abort', () => reject(signal.reason), { once: true })
   return Promise.race([done, givenUp])

@@ -46,12 +46,11 @@ export async function start(server: Server, launch: (port: number) => Launched, 
 
 /** False when a launched server has ended. Ends a server that does not answer in time. @throws the reason of `signal` */
 export async function accepts(server: Server, { pid, ended }: Launched, port: number, signal?: AbortSignal) {
-  const answers = () =>
-    server.probe(port).then(
-      () => true,
-      () => undefined,
-    )
-  const ask = () => (ended() ? false : answers())
+  const answers = async () => {
+    await server.probe(port)
+    return true
+  }
+  const ask = () => (ended() ? false : answers().catch(() => undefined))
   const accepted = await until(ask, readyTimeoutMs, { signal }).catch(() => undefined)
   // At once, because it has accepted nothing.
   if (accepted === undefined) await end(pid, server.dir, 'SIGQUIT')

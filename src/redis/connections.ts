@@ -61,18 +61,14 @@ function toAnyOf(url: string, options: RedisOptions): Redis {
   return redis
 }
 
-/** Their connecting fails, which is not logged. */
-const left = new WeakSet<RedisClient>()
-
 export function disconnect(redis: RedisClient): void {
-  left.add(redis)
+  redis.removeAllListeners('error').on('error', () => {}) // a connection that is being made fails now
   redis.disconnect()
 }
 
 function watch<R extends RedisClient>(redis: R, log: Log): R {
   let away = false
   redis.on('error', (error: Error) => {
-    if (left.has(redis)) return
     if (!away) log.warn({ reason: error.message }, 'redis is away; going on without it')
     away = true
   })
