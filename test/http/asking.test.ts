@@ -28,6 +28,17 @@ test('a query parameter given twice is refused by its name, wherever it is given
   expect((await ada.get(`/tasks?status=TODO&&priority=MEDIUM&projectId=${project.id}&`)).body).toHaveLength(1)
 })
 
+test('a route without parameters rejects all of them with 400, naming the first', async () => {
+  const answers = await Promise.all([
+    ada.get('/auth/me?a%62=1&c=2'),
+    ada.post('/tasks?ab', { title: 'T', projectId: project.id }),
+    ada.patch(`/tasks/${task.id}?ab=1`, { title: 'U' }),
+    ada.delete(`/tasks/${task.id}?ab=`),
+    client.post('/auth/login?ab=1', {}),
+  ])
+  for (const answer of answers) expectRefusal(answer, 400, 'ab is not known here')
+})
+
 test('an id in upper case is the same id, in paths, queries and bodies', async () => {
   const up = (text: string) => text.toUpperCase()
   expect((await ada.get(`/projects/${up(project.id)}`)).body).toEqual(project)
