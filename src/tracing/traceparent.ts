@@ -1,5 +1,5 @@
 /** A place in a trace, as W3C Trace Context writes it in the header `traceparent`. */
-export interface TraceContext {
+interface TraceContext {
   traceId: string
   spanId: string
   traceFlags: number

@@ -16,21 +16,20 @@ type Check = () => Promise<boolean>
 /** Runs a check of a password, and returns its result. @throws Refusal 429 after too many wrong passwords */
 export type Guess = (attempt: Attempt, isRight: Check) => Promise<boolean>
 
-interface Means {
-  /** Wrong passwords of an account and an address. */
-  failures: Counter
-  policy: Policy
-  /** Right ones. */
-  signedIn: Counter
-  /** Wrong passwords of an account, from all addresses. */
-  delays: ReturnType<typeof openDelays>
-}
+/** How long an address is known from which an account signed in. */
+const knownSeconds = 30 * 86_400
 
 /**
  * Counts wrong passwords per account and address together, one after another, and then rejects the address. Over all
  * addresses it only delays: an address from which the account signed in is exempt, so nobody elsewhere can lock it out.
  */
-export function openGuesses({ failures, policy, signedIn, delays }: Means): Guess {
+export function openGuesses(
+  counterOf: (policy: Policy) => Counter,
+  delays: ReturnType<typeof openDelays>,
+  policy: Policy,
+): Guess {
+  const failures = counterOf(policy)
+  const signedIn = counterOf({ name: 'signed-in', points: 1, seconds: knownSeconds })
   const oneByOne = openKeyedMutex()
   return ({ address, email }, isRight) => {
     const [pair, account] = [digestOf(`${address}\n${email}`), digestOf(email)]

@@ -9,8 +9,6 @@ import { type Guess, logged, openGuesses } from './guesses.ts'
 
 /** All API tokens of an account have as much as this many: one that runs wild leaves room for others, and many are no way around. */
 const accountTokens = 4
-/** How long an address is known from which an account signed in. */
-const knownSeconds = 30 * 86_400
 
 export interface Limits {
   /** Undefined when the limits of callers are off: then they cost nothing. */
@@ -64,13 +62,10 @@ export function openLimits(redis: RedisClient, config: Config, log: Log): Limits
 }
 
 function guessOf(counter: OpenCounter, redis: RedisClient, config: Config): Guess {
-  const seconds = config.signInFailureMinutes * 60
-  const policy = { name: 'sign-in-failures', points: config.signInFailures, seconds }
-  return openGuesses({
-    ...{ policy, failures: counter(policy) },
-    signedIn: counter({ name: 'signed-in', points: 1, seconds: knownSeconds }),
-    delays: openDelays(redis, config.redisPrefix, { free: policy.points, windowMs: seconds * 1000 }),
-  })
+  const { redisPrefix, signInFailures: points, signInFailureMinutes } = config
+  const seconds = signInFailureMinutes * 60
+  const delays = openDelays(redis, redisPrefix, { free: points, windowMs: seconds * 1000 })
+  return openGuesses(counter, delays, { name: 'sign-in-failures', points, seconds })
 }
 
 /** Counts what a key uses in an hour. @throws Refusal 429 when this is more than the policy allows */
