@@ -148,7 +148,7 @@ function openActors(ground: Ground, react: React): Actors {
     versions: ground.versions,
     commit: openCommit(database.commits, { slots, events, shapes, timeoutMs }, counts.commits),
     findKept: ground.findKept,
-    readPast: openReadPast({ sql: database.reads, ...ground }),
+    readPast: openReadPast(database.reads, ground.oldestKept, ground.findPerson),
     react,
     counts: counts.caches.states,
     onCommitted(unit: Unit) {

@@ -10,7 +10,7 @@ import { ahead, type Asked } from './parameters.ts'
 export interface Wait<S> {
   waitMs: number
   seats?: number
-  projectsIn(state: S): Moved[]
+  projects: Moved[]
   hasNews(state: S): boolean | Promise<boolean>
   look(caller: Caller): Promise<S>
 }
@@ -22,21 +22,23 @@ export interface Wait<S> {
 export const openHold =
   ({ authenticate, followers }: Pick<Services, 'authenticate' | 'followers'>) =>
   async <S>({ request, caller, turn }: Reading, first: S, wait: Wait<S>): Promise<S> => {
-    if (await wait.hasNews(first)) return first
     const until = performance.now() + wait.waitMs
+    if (await wait.hasNews(first)) return first
     const leave = followers.acquire(caller.userId, wait.seats)
+    const following = followers.follow(wait.projects, request.signal)
+    let known = following.beyond
     turn.end()
     try {
       for (let state = first; ;) {
         const leftMs = until - performance.now()
         if (leftMs <= 0 || followers.hasEnded() || request.signal.aborted) return state
-        const following = followers.follow(wait.projectsIn(state), request.signal)
-        await following.moved(following.beyond, leftMs)
-        following.end()
+        await following.moved(known, leftMs)
+        known = following.beyond // versions that are heard of while looking are newer
         state = await wait.look(await authenticate.caller(request))
         if (await wait.hasNews(state)) return state
       }
     } finally {
+      following.end()
       leave()
     }
   }
@@ -54,7 +56,7 @@ export function openLongPoll(
     let quietUpTo = after
     return hold(reading, first, {
       waitMs,
-      projectsIn: (seen) => [seen],
+      projects: [first],
       async hasNews({ projectId, version }) {
         if (!types || version - after > lookedAt) return version > after
         const place = { projectId, version, after: quietUpTo, types, limit: 1 }

@@ -44,18 +44,16 @@ export interface Range {
 /** An event of the range with the ordinal `n`. The first event of a range with `afterId` names the event before it, if that is kept. */
 export type RangeRow = EventRow & { n: number; previousId: string | null }
 
-interface Bounds {
-  bytesOfOne?: number
-  events?: number
-  bytes?: number
-}
-
 /**
  * Reads ranges in one query, each without a gap. If not all have room, the first event of each range goes before the
  * second of any, and chance decides between ranges.
+ * @param bounds the bytes of one range; the events and bytes of all ranges together
  */
-export async function readRanges(sql: Sql, ranges: Range[], bounds: Bounds = {}): Promise<RangeRow[]> {
-  const { bytesOfOne = pageBytes, events = null, bytes = Number.MAX_SAFE_INTEGER } = bounds
+export async function readRanges(
+  sql: Sql,
+  ranges: Range[],
+  { bytesOfOne = pageBytes, events = 0, bytes = Number.MAX_SAFE_INTEGER } = {},
+): Promise<RangeRow[]> {
   const asked = ranges.map(({ projectId, after, afterId, upTo, limit, types }) => ({
     ...{ project_id: projectId, after, after_id: afterId, up_to: upTo, most: limit, types },
   }))
@@ -71,7 +69,7 @@ export async function readRanges(sql: Sql, ranges: Range[], bounds: Bounds = {})
         as (project_id uuid, after bigint, after_id uuid, up_to bigint, most int4, types text[])) with ordinality
         as q(project_id, after, after_id, up_to, most, types, n)
       cross join lateral (${untilFull(sql, found, bytesOf(sql), bytesOfOne)}) e
-      order by e.seq - q.after, random() limit ${events}) e) e where fits`
+      order by e.seq - q.after, random() limit nullif(${events}::int4, 0)) e) e where fits`
   return rows.map(parsed) as RangeRow[]
 }
 

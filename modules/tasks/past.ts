@@ -55,25 +55,21 @@ export async function momentOf(
   if (!isId(id)) return undefined
   const at = readAsOf(asOf)
   const cost = typeof at === 'string' ? costOfPlace : 1
-  const place = { taskId: id, userId: caller.userId, at, most: moments.most }
-  const projectId = given ?? (await spend(caller, cost, (sql) => placeOf(sql, place)))
+  const find = (sql: Sql) => placeOf(sql, { taskId: id, userId: caller.userId, at, most: moments.most })
+  const projectId = given ?? (await spend(caller, cost, find))
   const seen = projectId && isId(projectId) ? await findRole(caller, projectId) : undefined
   return seen && moments.find(seen, asOf)
-}
-
-interface Place {
-  taskId: string
-  userId: string
-  at: number | string
-  /** The events of the task that are read for an instant, at most. */
-  most: number
 }
 
 /**
  * The project that a task is in or was in last, or at an instant was in then. Null for a user who can see no project of
  * the task: no event is read for them.
+ * @param about `at` is a version or an instant; for an instant at most `most` events of the task are read
  */
-async function placeOf(sql: Sql, { taskId, userId, at, most }: Place): Promise<string | null> {
+async function placeOf(
+  sql: Sql,
+  { taskId, userId, at, most }: { taskId: string; userId: string; at: number | string; most: number },
+): Promise<string | null> {
   const now = sql`(select project_id from tasks where id = ${taskId})`
   const last = sql`(select project_id from events where task_id = ${taskId} order by id desc limit 1)`
   const then = sql`(select project_id from

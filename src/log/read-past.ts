@@ -14,17 +14,11 @@ import { childrenOf } from './told-children.ts'
 /** Characters of a row as JSON that its names and ids may take; the limit is on its texts. */
 const plainCharacters = 1_000
 
-interface Means {
-  sql: Sql
-  oldestKept: OldestKept
-  findPerson: FindPerson
-}
-
 /**
  * Opens the way to what a command asks of the log. The events come first, then the rights that they take, and only then
  * what became of their rows. A plain change of one row costs the event and its people, no more.
  */
-export function openReadPast({ sql, oldestKept, findPerson }: Means): ReadPast {
+export function openReadPast(sql: Sql, oldestKept: OldestKept, findPerson: FindPerson): ReadPast {
   const person = (key: string) => findPerson({ by: 'id', key })
 
   /** @throws Refusal 409, 410 */
