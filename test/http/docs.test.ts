@@ -3,6 +3,7 @@ import { expect, test } from 'bun:test'
 import { createApp } from '../../src/app.ts'
 import { differences, type OpenApi, type Operation, operationsOf, referred } from '../support/schema-check.ts'
 import { openScene } from '../support/scene.ts'
+import { words } from '../support/words.ts'
 
 const get = async (path: string) => app.fetch(new Request('http://localhost' + path))
 const { service } = await openScene()
@@ -30,25 +31,20 @@ test('the page and everything it loads come from here, under a policy that allow
 })
 
 test('the page, what it loads and the document are sent compressed to who takes gzip', async () => {
-  const assets = ['swagger-ui-bundle.js', 'swagger-ui.css', 'page.js', 'ids.js', 'favicon-32x32.png']
-  for (const path of ['', '/json', ...assets.map((name) => `/assets/${name}`)].map(
-    (at) => `/api/docs${at}`,
-  )) {
+  const assets = words('swagger-ui-bundle.js swagger-ui.css page.js ids.js favicon-32x32.png')
+  for (const at of ['', '/json', ...assets.map((name) => `/assets/${name}`)]) {
+    const path = `/api/docs${at}`
     const request = new Request('http://localhost' + path, { headers: { 'accept-encoding': 'gzip' } })
     const [plain, small] = [await get(path), await app.fetch(request)]
-    const bytes = Buffer.from(await plain.bytes())
     const isCompressed = path.endsWith('.png')
     expect([path, plain.status, plain.headers.get('content-encoding')]).toEqual([path, 200, null])
     expect([path, small.headers.get('content-encoding')]).toEqual([path, isCompressed ? null : 'gzip'])
-    const sent = Buffer.from(await small.bytes())
+    const [bytes, sent] = [Buffer.from(await plain.bytes()), Buffer.from(await small.bytes())]
     expect((isCompressed ? sent : gunzipSync(sent)).equals(bytes)).toBeTrue()
-    for (const { headers } of [plain, small]) {
-      expect([headers.get('vary'), headers.get('x-content-type-options')]).toEqual([
-        'Accept-Encoding',
-        'nosniff',
-      ])
-      expect(headers.get('content-type')).toBe(plain.headers.get('content-type'))
-    }
+    const told = ({ headers }: Response) =>
+      ['vary', 'x-content-type-options', 'content-type'].map((name) => headers.get(name))
+    const wanted = ['Accept-Encoding', 'nosniff', plain.headers.get('content-type')]
+    expect([told(plain), told(small)]).toEqual([wanted, wanted])
   }
 })
 
@@ -93,12 +89,11 @@ test('every parameter of a path or query is described', () => {
       expect([name, type]).toEqual([name, isCount ? 'integer' : 'string'])
     }
   }
-  expect(
-    operations.get('get /api/v1/tasks')!.parameters.filter(({ in: place }) => place === 'query'),
-  ).toHaveLength(10)
+  const ofTasks = operations.get('get /api/v1/tasks')!.parameters
+  expect(ofTasks.filter(({ in: place }) => place === 'query')).toHaveLength(10)
 })
 
-test('every refusal is documented in the one error shape', () => {
+test('every refusal is documented in the one error shape, and said not to be kept under a key', () => {
   for (const [name, { responses, requestBody, parameters, security }] of operations) {
     const wanted = [500, 503]
     if (security.length) wanted.push(401)
@@ -115,9 +110,6 @@ test('every refusal is documented in the one error shape', () => {
       expect(example).toMatchObject({ statusCode: Number(status) })
     }
   }
-})
-
-test('it is said that refusals are not kept under a key', () => {
   const { parameters } = operations.get('post /api/v1/tasks')!
   const key = parameters.find(({ name }) => name === 'Idempotency-Key')
   expect(key?.description).toContain('Refusals are not kept')

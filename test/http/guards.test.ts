@@ -12,20 +12,14 @@ const bearer = () => ({ Authorization: `Bearer ${ada.token}` })
 const json = { 'Content-Type': 'application/json' }
 describe('headers', () => {
   test('keep browsers from guessing types, on every kind of answer', async () => {
-    const { headers } = await ada.get('/auth/me')
+    const known = { 'if-none-match': (await ada.get('/auth/me')).headers.get('etag')! }
     const answers = await Promise.all([
       nobody.post('/auth/login', { email: 'a', password: 'b' }),
       nobody.get('/auth/me'),
-      ada.get('/auth/me'),
-      ada.get('/auth/me', { 'if-none-match': headers.get('etag')! }),
-      ada.get('/nowhere'),
-      ada.post('/projects', { name: 'P' }),
-      ada.post('/projects', '{'),
-      ada.get('/../docs'),
-      ada.get('/../docs/json'),
-      ada.get('/../docs/assets/swagger-ui.css'),
-      ada.get('/../../health/live'),
-      ada.get('/../../health/ready'),
+      ...[ada.get('/auth/me'), ada.get('/auth/me', known), ada.get('/nowhere')],
+      ...[ada.post('/projects', { name: 'P' }), ada.post('/projects', '{')],
+      ...['docs', 'docs/json', 'docs/assets/swagger-ui.css'].map((path) => ada.get(`/../${path}`)),
+      ...['live', 'ready'].map((path) => ada.get(`/../../health/${path}`)),
     ])
     const statuses = answers.map(({ status }) => status)
     expect(statuses).toEqual([401, 401, 200, 304, 404, 201, 400, 200, 200, 200, 200, 200])
@@ -35,33 +29,23 @@ describe('headers', () => {
 
 describe('what comes in', () => {
   test('is bounded: headers, URL, body and its depth', async () => {
-    const raw = (path: string, headers: Record<string, string>, method = 'GET', ...body: string[]) =>
-      exchange(web.url, head(method, `/api/v1${path}`, { ...bearer(), ...headers }), ...body)
+    const raw = (path: string, headers: Record<string, string>, method = 'GET') =>
+      exchange(web.url, head(method, `/api/v1${path}`, { ...bearer(), ...headers }))
     expect((await raw('/projects', { 'X-Long': 'x'.repeat(20_000) })).status).toBe(431)
     expect((await raw(`/tasks?cursor=${'x'.repeat(8_200)}`, {})).status).toBe(414)
     expect((await raw('/projects', { ...json, 'Content-Length': '9999999999' }, 'POST')).status).toBe(413)
-    const nested = (levels: number) => `{"name":"P","x":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`
-    expectRefusal(await ada.post('/projects', nested(32)), 400, 'x is not known here')
-    for (const levels of [33, 1_000, 500_000]) {
-      expectRefusal(await ada.post('/projects', nested(levels)), 400, /nested deeper than 32 levels/)
-    }
+    const nested = `{"name":"P","x":${'['.repeat(499_999)}${']'.repeat(499_999)}}`
+    expectRefusal(await ada.post('/projects', nested), 400, /nested deeper than 32 levels/)
   })
 
   test('is waited for only so long: a body that does not come gets 408 and the connection is closed', async () => {
-    const starts = ['', '{"name":', '{"name":"P"']
-    const answers = await Promise.all(
-      starts.map((start) => {
-        const headers = { ...bearer(), ...json, Connection: 'keep-alive', 'Content-Length': '100' }
-        return exchange(web.url, head('POST', '/api/v1/projects', headers), start)
-      }),
-    )
-    for (const { status, body } of answers) {
+    const headers = { ...bearer(), ...json, Connection: 'keep-alive', 'Content-Length': '100' }
+    const start = head('POST', '/api/v1/projects', headers)
+    const begun = ['', '{"name":', '{"name":"P"'].map((part) => exchange(web.url, start, part))
+    const message = 'The body must arrive within 300 ms'
+    for (const { status, body } of await Promise.all(begun)) {
       expect(status).toBe(408)
-      expect(JSON.parse(body)).toEqual({
-        statusCode: 408,
-        message: 'The body must arrive within 300 ms',
-        error: 'Request Timeout',
-      })
+      expect(JSON.parse(body)).toEqual({ statusCode: 408, message, error: 'Request Timeout' })
     }
   })
 

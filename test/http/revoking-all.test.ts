@@ -1,19 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { eventually, upTo } from '../races/pair.ts'
-import { make, makeToken, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { make, makeToken } from '../support/client.ts'
+import { openScene } from '../support/scene.ts'
 import { idsIn, openCreations, type Removed } from './creations-scene.ts'
 import { nowhere } from './scene.ts'
 import { type Account, accountsAt, tokensOf } from './service-account-scene.ts'
 
-let service: TestService
-let owner: Person
-beforeAll(async () => {
-  service = await openTestService()
-  service.startWorkers()
-  owner = await register(service.client, 'Owner')
-})
-afterAll(() => service.close())
+const { service, sql, owner } = await openScene(['Owner'])
+service.startWorkers()
 
 const isRefused = async (token: { token: string }) =>
   (await owner.as(token.token).get('/auth/me')).status === 401
@@ -24,22 +18,17 @@ test('revoke=true ends what a member created through a service account that is d
   const second = (await make(program, accountsAt(projectId), { name: 'Second', role: 'ADMIN' })) as Account
   const secondToken = await makeToken(admin, {}, tokensOf(second))
   const secondProgram = admin.as(secondToken.token)
-  const third = (await make(secondProgram, accountsAt(projectId), {
-    name: 'Third',
-    role: 'ADMIN',
-  })) as Account
+  const wanted = { name: 'Third', role: 'ADMIN' }
+  const third = (await make(secondProgram, accountsAt(projectId), wanted)) as Account
   const kept = await makeToken(owner, {}, tokensOf(third))
   const hook = await make(program, webhooks, { url: nowhere })
   for (const { id } of [account, second])
     expect((await admin.delete(`${accountsAt(projectId)}/${id}`)).status).toBe(200)
-  const sql = service.services.database.reads
   await eventually('the jobs are done', async () => (await sql`select from outbox`).length === 0)
-  const { stillWorking } = await owner
-    .post(`/projects/${projectId}/batch?dryRun=true&return=full`, {
-      operations: [{ op: 'member.remove', memberId: member.split('/').at(-1) }],
-    })
-    .then(({ body }) => (body as unknown as { results: Removed[] }).results[0]!)
-  expect(idsIn(stillWorking)[1]).toEqual([third.id])
+  const operations = [{ op: 'member.remove', memberId: member.split('/').at(-1) }]
+  const { body } = await owner.post(`/projects/${projectId}/batch?dryRun=true&return=full`, { operations })
+  const { results } = body as unknown as { results: Removed[] }
+  expect(idsIn(results[0]!.stillWorking)[1]).toEqual([third.id])
   const { revoked } = (await owner.delete(`${member}?revoke=true`)).body as Removed
   expect(idsIn(revoked)[0]).toContain(hook.id)
   expect(idsIn(revoked)[1]).toEqual([third.id])
@@ -52,14 +41,12 @@ test('revoke=true ends what a member created through a service account that is d
 
 test('revoke=true ends the tokens of accounts of others, however many own ones a member created', async () => {
   const { admin, projectId, account, member } = await openCreations(owner)
-  const sql = service.services.database.chores
   await sql`
     insert into api_tokens (id, user_id, version, slot, digest, name, scopes, expires_at, created_by, created_at)
     select lpad(n::text, 32, '0')::uuid, ${account.id}::uuid, 0, n, n || ${account.id}::text, 'T', 'read', now() + interval '1 day', ${admin.id}::uuid, now()
     from generate_series(1000, 7000) n`
   const other = (await make(owner, accountsAt(projectId), { name: 'Other' })) as Account
   const lent = await Promise.all(upTo(5).map(() => makeToken(admin, {}, tokensOf(other))))
-  const { status } = await owner.delete(`${member}?revoke=true`)
-  expect(status).toBe(200)
+  expect((await owner.delete(`${member}?revoke=true`)).status).toBe(200)
   for (const token of lent) await eventually('the token is rejected', () => isRefused(token))
 })

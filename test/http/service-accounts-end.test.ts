@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { eventually, upTo } from '../races/pair.ts'
-import { expiresAt, invite, make, type Person, register } from '../support/client.ts'
+import { type Client, expiresAt, invite, make, type Person, register } from '../support/client.ts'
 import { expectRefusal } from './answers.ts'
 import { nowhere, openProject, openTeam } from './scene.ts'
 import { accountsAt, openServiceAccount, tokensOf } from './service-account-scene.ts'
@@ -8,7 +8,14 @@ import { accountsAt, openServiceAccount, tokensOf } from './service-account-scen
 const { service, client, sql, people } = await openTeam([], { PROJECT_MEMBERS: '6' })
 service.startWorkers()
 
-for (const way of ['deleted', 'removed from the members']) {
+const accountsGo = (projectId: string) =>
+  eventually(
+    'the accounts to go',
+    async () => (await sql`select from users where project_id = ${projectId}`).length === 0,
+  )
+const isRefused = async (program: Client) => (await program.get('/auth/me')).status === 401
+
+for (const way of ['deleted', 'removed from the members'])
   test(`a service account that is ${way} is gone, its tokens with it, and what it did stays`, async () => {
     const { projectId, account, program } = await openServiceAccount(people)
     const task = await make(program, '/tasks', { title: 'Wheels', projectId, assigneeId: account.id })
@@ -19,42 +26,38 @@ for (const way of ['deleted', 'removed from the members']) {
         : `/projects/${projectId}/members/${account.memberId}`
     expect((await people.admin.delete(path)).status).toBe(200)
     expect((await people.viewer.get(accountsAt(projectId))).text).toBe('[]')
-    await eventually('its tokens to be refused', async () => (await program.get('/auth/me')).status === 401)
-    await eventually(
-      'the account to go',
-      async () => (await sql`select from users where id = ${account.id}`).length === 0,
-    )
+    await eventually('its tokens to be refused', () => isRefused(program))
+    await accountsGo(projectId)
     expect(await sql`select from api_tokens where user_id = ${account.id}`).toHaveLength(0)
     expect((await people.viewer.get(`/tasks/${task.id}`)).body.assigneeId).toBeNull()
     const [comment] = (await people.viewer.get(`/tasks/${task.id}/comments`)).body
     expect(comment).toMatchObject({ author: null, authorRemoved: true, authorId: account.id } as never)
   })
-}
 
-test('service accounts go with their project', async () => {
+test('service accounts go with their project, and with an owner who is gone', async () => {
   const { projectId, account, program } = await openServiceAccount(people)
   await make(people.admin, accountsAt(projectId), { name: 'Other' })
   expect((await program.get('/auth/me')).status).toBe(200)
   expect((await people.owner.delete(`/projects/${projectId}`)).status).toBe(200)
-  await eventually('its tokens to be refused', async () => (await program.get('/auth/me')).status === 401)
-  await eventually(
-    'the accounts to go',
-    async () => (await sql`select from users where project_id = ${projectId}`).length === 0,
-  )
+  await eventually('its tokens to be refused', () => isRefused(program))
+  await accountsGo(projectId)
   expect(await sql`select from api_tokens where user_id = ${account.id}`).toHaveLength(0)
+  const owner: Person = await register(client)
+  const { id } = await make(owner, '/projects', { name: 'P' })
+  await make(owner, accountsAt(id), { name: 'Importer' })
+  expect((await owner.delete('/auth/me')).status).toBe(200)
+  await accountsGo(id)
 })
 
 test('a repeat under a key makes no second one, and a full project none', async () => {
   const projectId = await openProject(people)
   const key = { 'idempotency-key': 'the importer' }
-  const answers = await Promise.all(
-    upTo(4).map(() => people.admin.post(accountsAt(projectId), { name: 'Importer' }, key)),
-  )
+  const repeat = () => people.admin.post(accountsAt(projectId), { name: 'Importer' }, key)
+  const answers = await Promise.all(upTo(4).map(repeat))
   expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
   expect((await people.admin.get(accountsAt(projectId))).body).toHaveLength(1)
-  const more = await Promise.all(
-    upTo(6).map(() => people.admin.post(accountsAt(projectId), { name: 'More' })),
-  )
+  const add = () => people.admin.post(accountsAt(projectId), { name: 'More' })
+  const more = await Promise.all(upTo(6).map(add))
   const full = more.filter(({ status }) => status !== 201)
   expect(full).toHaveLength(4)
   for (const one of full) expectRefusal(one, 409, 'A project has at most 6 members')
@@ -67,24 +70,9 @@ test('a service account lists page by page, and is no operation of a batch', asy
   const first = await people.viewer.get(`${accountsAt(projectId)}?limit=2`)
   expect(first.body.map(({ name }) => name)).toEqual(['A', 'B'])
   expect(first.headers.get('link')).toContain('rel="next"')
-  const batch = { operations: [{ op: 'serviceAccount.create', name: 'D' }] }
-  expectRefusal(
-    await people.admin.post(`/projects/${projectId}/batch`, batch),
-    400,
-    /op must be the name of a command/,
-  )
-})
-
-test('an owner who is gone takes service accounts along', async () => {
-  const owner: Person = await register(client)
-  const { id } = await make(owner, '/projects', { name: 'P' })
-  await invite(owner, id, people.admin, 'ADMIN')
-  await make(owner, accountsAt(id), { name: 'Importer' })
-  expect((await owner.delete('/auth/me')).status).toBe(200)
-  await eventually(
-    'the account to go',
-    async () => (await sql`select from users where project_id = ${id}`).length === 0,
-  )
+  const operations = [{ op: 'serviceAccount.create', name: 'D' }]
+  const batched = await people.admin.post(`/projects/${projectId}/batch`, { operations })
+  expectRefusal(batched, 400, /op must be the name of a command/)
 })
 
 test('one that is made while its project is deleted goes with it', async () => {
@@ -96,10 +84,7 @@ test('one that is made while its project is deleted goes with it', async () => {
     ])
     expect(deleted.status).toBe(200)
     for (const { status } of made) expect([201, 404, 409]).toContain(status)
-    await eventually(
-      'all accounts to go',
-      async () => (await sql`select from users where project_id = ${projectId}`).length === 0,
-    )
+    await accountsGo(projectId)
   }
 })
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
-import { type Body, type Client, make, makeToken, expiresAt, type Token } from '../support/client.ts'
+import { type Client, make, makeToken, expiresAt } from '../support/client.ts'
 import { absentId, anId, anInstant, expectAnswer, expectRefusal, malformedIds } from './answers.ts'
+import { readFeed } from './feed.ts'
 import { openProject, openTeam } from './scene.ts'
 import { type Account, accountsAt, addressOf, openServiceAccount, tokensOf } from './service-account-scene.ts'
 
@@ -11,49 +12,29 @@ test('a service account is a member with a role, shown as one and named by event
   const answer = await people.admin.post(accountsAt(projectId), { name: ' Importer ' })
   const account = answer.body as Account
   const { memberId } = account
-  expectAnswer(answer, 201, {
-    id: anId,
-    name: 'Importer',
-    projectId,
-    memberId: anId,
-    role: 'VIEWER',
-    createdBy: people.admin.id,
-    createdAt: anInstant,
-  })
+  const shown = { id: anId, name: 'Importer', projectId, memberId: anId, role: 'VIEWER' }
+  expectAnswer(answer, 201, { ...shown, createdBy: people.admin.id, createdAt: anInstant })
   expect(answer.headers.get('location')).toBe(`/api/v1${accountsAt(projectId)}/${account.id}`)
   expect((await people.viewer.get(accountsAt(projectId))).body).toStrictEqual([account] as never)
   const user = { id: account.id, name: 'Importer', email: addressOf(account) }
   const members = (await people.viewer.get(`/projects/${projectId}/members`)).body
   expect(members.find(({ id }) => id === memberId)).toMatchObject({ user, role: 'VIEWER' } as never)
-  expect(
-    (await people.admin.patch(`/projects/${projectId}/members/${memberId}/role`, { role: 'EDITOR' })).status,
-  ).toBe(200)
+  const path = `/projects/${projectId}/members/${memberId}/role`
+  expect((await people.admin.patch(path, { role: 'EDITOR' })).status).toBe(200)
   expect((await people.viewer.get(accountsAt(projectId))).body).toMatchObject([{ role: 'EDITOR' }] as never)
 
-  const token = (await make(people.admin, tokensOf(account), {
-    name: 'T',
-    scopes: ['write'],
-    expiresAt,
-  })) as Token
-  const program = people.owner.as(token.token)
+  const { token } = await makeToken(people.admin, { scopes: ['write'] }, tokensOf(account))
+  const program = people.owner.as(token)
   expect((await program.get('/auth/me')).body).toStrictEqual({ ...user, emailVerified: false } as never)
   const task = await make(program, '/tasks', { title: 'Wheels', projectId, assigneeId: account.id })
   const comment = await make(program, `/tasks/${task.id}/comments`, { text: 'Oiled' })
   expect(comment.author).toStrictEqual({ id: account.id, name: 'Importer' } as never)
-  const events = (await people.viewer.get(`/projects/${projectId}/events`)).body as unknown as {
-    type: string
-    actor: object
-    after: Body
-  }[]
-  expect(events.find(({ after }) => after?.userId === account.id)).toMatchObject({
-    type: 'member.invited',
-    actor: { id: people.admin.id },
-    after: { user },
-  } as never)
-  expect(events.at(-1)).toMatchObject({
-    type: 'comment.created',
-    actor: { id: account.id, name: 'Importer' },
-  })
+  const events = await readFeed(people.viewer, `/projects/${projectId}/events`)
+  const joined = events.find(({ after }) => after?.userId === account.id)
+  const byAdmin = { id: people.admin.id }
+  expect(joined).toMatchObject({ type: 'member.invited', actor: byAdmin, after: { user } } as never)
+  const actor = { id: account.id, name: 'Importer' }
+  expect(events.at(-1)).toMatchObject({ type: 'comment.created', actor })
 })
 
 test('who may make, list and delete service accounts and their tokens', async () => {
@@ -94,25 +75,17 @@ test('tokens of service accounts take a sign-in token', async () => {
   const admin = await makeToken(people.admin, { scopes: ['admin'] })
   for (const who of [program, people.admin.as(admin.token)]) {
     expectRefusal(await who.get(tokensOf(account)), 403, /sign-in token/)
-    expectRefusal(
-      await who.post(tokensOf(account), { name: 'T', scopes: ['read'], expiresAt }),
-      403,
-      /sign-in token/,
-    )
+    const wanted = { name: 'T', scopes: ['read'], expiresAt }
+    expectRefusal(await who.post(tokensOf(account), wanted), 403, /sign-in token/)
     expectRefusal(await who.delete(`${tokensOf(account)}/${token.id}`), 403, /sign-in token/)
   }
 })
 
 test('a service account cannot sign in, and nobody can register in its place', async () => {
-  const { account } = await openServiceAccount(people)
+  const email = addressOf((await openServiceAccount(people)).account)
   for (const password of ['', 'null', 'secret-1'])
-    expectRefusal(
-      await client.post('/auth/login', { email: addressOf(account), password }),
-      401,
-      'Wrong email or password',
-    )
-  const register = { name: 'Eve', email: addressOf(account), password: 'secret-1' }
-  expectRefusal(await client.post('/auth/register', register), 409)
+    expectRefusal(await client.post('/auth/login', { email, password }), 401, 'Wrong email or password')
+  expectRefusal(await client.post('/auth/register', { name: 'Eve', email, password: 'secret-1' }), 409)
 })
 
 test('a service account sees its project alone, cannot leave it, and cannot be invited elsewhere', async () => {
@@ -126,18 +99,14 @@ test('a service account sees its project alone, cannot leave it, and cannot be i
   expectRefusal(await program.delete(`${accountsAt(projectId)}/${account.id}`), 403, stays)
   const batch = { operations: [{ op: 'member.remove', memberId: account.memberId }] }
   expectRefusal(await program.post(`/projects/${projectId}/batch`, batch), 403, `operations[0]: ${stays}`)
-  const events = (await program.get(`/projects/${projectId}/events?types=member.invited`))
-    .body as unknown as { seq: number }[]
+  const events = await readFeed(program, `/projects/${projectId}/events?types=member.invited`)
   expectRefusal(await program.post(`/projects/${projectId}/undo`, { seq: events.at(-1)!.seq }), 403, stays)
   const invited = { email: addressOf(account) }
   for (const id of [other, projectId])
     expectRefusal(await people.owner.post(`/projects/${id}/members/invite`, invited), 404, 'User not found')
   const inBatch = { operations: [{ op: 'member.invite', ...invited }] }
-  expectRefusal(
-    await people.owner.post(`/projects/${other}/batch`, inBatch),
-    404,
-    'operations[0]: User not found',
-  )
+  const batched = await people.owner.post(`/projects/${other}/batch`, inBatch)
+  expectRefusal(batched, 404, 'operations[0]: User not found')
   expect((await program.get(`/projects/${projectId}`)).status).toBe(200)
 })
 

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { Agent, type IncomingMessage, request } from 'node:http'
+import { Agent, type IncomingMessage, request as open } from 'node:http'
 import { gunzipSync } from 'node:zlib'
 import { expect, test } from 'bun:test'
 import { make } from '../support/client.ts'
@@ -12,15 +12,6 @@ import { words } from '../support/words.ts'
 const { web, ada, projectId, withToken, ask } = await forFile(openOverSocket())
 
 const json = { 'Content-Type': 'application/json' }
-
-test('the wrong content type and what is not JSON are refused', async () => {
-  for (const type of ['text/plain', 'multipart/form-data; boundary=x', 'application/x-www-form-urlencoded']) {
-    expectRefusal(await ada.post('/projects', 'name=x', { 'content-type': type }), 415)
-  }
-  for (const text of ['', '{', '\0', '[1', '"\ud800']) expectRefusal(await ada.post('/projects', text), 400)
-  expectRaw(await ask('POST', '/api/v1/projects', { 'Content-Length': 2 }, '{}'), 415)
-  expectRaw(await ask('POST', '/api/v1/projects', { ...json, 'Content-Length': 2 }, '\xff'), 400)
-})
 
 test('HEAD answers without a body and never fails', async () => {
   for (const path of ['/api/v1/projects', `/api/v1/projects/${projectId}`, '/api/docs', '/nowhere']) {
@@ -49,22 +40,7 @@ test('a path or query of any length is answered', async () => {
 })
 
 test('what no path looks like is refused', async () => {
-  const odd = [
-    '%',
-    '%zz',
-    '%ff',
-    '%c0%af',
-    '%00',
-    '..%2f..%2fetc',
-    '\\',
-    '{}',
-    '<>',
-    '"',
-    '|',
-    '%u0000',
-    '%20',
-  ]
-  for (const part of odd) {
+  for (const part of words('% %zz %ff %c0%af %00 ..%2f..%2fetc \\ {} <> " | %u0000 %20')) {
     for (const path of [`/projects/${part}`, `/tasks/${part}/comments`]) {
       expectRaw(await ask('GET', `/api/v1${path}`), 404)
     }
@@ -104,26 +80,17 @@ test('whatever a request calls its host, it is answered', async () => {
 
 test('a connection serves one request after another, refused ones among them', async () => {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-  const statuses: unknown[] = []
-  for (const [method, path] of [
-    ['GET', '/auth/me'],
-    ['POST', '/projects'],
-    ['GET', '/no'],
-    ['GET', '/auth/me'],
-  ]) {
-    const sent = request(`${web.url}/api/v1${path}`, { agent, method, headers: { ...withToken, ...json } })
+  const statuses: string[] = []
+  for (const request of ['GET /auth/me', 'POST /projects', 'GET /no', 'GET /auth/me']) {
+    const [method, path] = request.split(' ')
+    const sent = open(`${web.url}/api/v1${path}`, { agent, method, headers: { ...withToken, ...json } })
     sent.end(method === 'POST' ? '{' : undefined)
     const [answer] = (await once(sent, 'response')) as [IncomingMessage]
     await answer.resume().toArray()
-    statuses.push([answer.statusCode, sent.reusedSocket])
+    statuses.push(`${answer.statusCode} ${sent.reusedSocket ? 'again' : 'first'}`)
   }
   agent.destroy()
-  expect(statuses).toEqual([
-    [200, false],
-    [400, true],
-    [404, true],
-    [200, true],
-  ])
+  expect(statuses).toEqual(['200 first', '400 again', '404 again', '200 again'])
 })
 
 test('a large answer is compressed for who takes gzip, whole and in its own length', async () => {
