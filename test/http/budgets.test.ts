@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { tally, upTo, openPair } from '../races/pair.ts'
-import { make, register, withToken, invite, type Person } from '../support/client.ts'
+import { invite, make, makeToken, type Person, register, withToken } from '../support/client.ts'
 import { within } from '../support/service.ts'
 import { expectRefusal, leftOf, statusesOf } from './answers.ts'
 
@@ -91,10 +91,7 @@ test('all tokens of an account share its invitations, in all processes', async (
   await using pair = await openPair({ INVITATIONS_PER_HOUR: '6' })
   const { atA, atB } = pair
   const { id } = await make(atA, '/projects', { name: 'P' })
-  const expiresAt = new Date(Date.now() + 86_400_000).toISOString()
-  const { token } = (await make(atA, '/tokens', { name: 'T', scopes: ['admin'], expiresAt })) as never as {
-    token: string
-  }
+  const { token } = await makeToken(atA)
   const callers = [atA, atB, atA.as(token), atB.as(token)]
   const answers = await Promise.all(upTo(20).map((n) => inviting(callers[n % 4]!, id, 'nobody@example.com')))
   expect(statusesOf(answers)).toEqual({ 404: 6, 429: 14 })

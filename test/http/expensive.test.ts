@@ -46,7 +46,7 @@ test('of each expensive operation an account has four in progress, and others ar
 test('an undo of a batch or of more than 10 events is expensive, also for a caller who is then rejected', async () => {
   const shared = await projectWith(ada, 20)
   await invite(ada, shared, bob)
-  for (const wanted of [{ batch: 2 }, { seqs: upTo(11).map((n) => n + 3) }]) {
+  for (const wanted of [{ batch: 2 }, { seqs: upTo(13).slice(2) }]) {
     const answers = await Promise.all(upTo(10).map(() => bob.post(`/projects/${shared}/undo`, wanted)))
     expect(statusesOf(answers)).toEqual({ 403: 4, 429: 6 })
   }

@@ -23,8 +23,7 @@ for (let i = 0; i < rows; i++) {
 }
 const paths = [
   `/projects/${projectId}/members?`,
-  `/tasks/${task.id}/subtasks?`,
-  `/tasks/${task.id}/comments?`,
+  ...['subtasks', 'comments'].map((one) => `/tasks/${task.id}/${one}?`),
 ]
 for (const sort of sorts) paths.push(`/tasks?projectId=${projectId}&sort=${sort}&`, `/tasks?sort=${sort}&`)
 /** Every list of the service: its path and the most rows in a page. */
@@ -40,13 +39,8 @@ test('following the links shows every row once, in the order of the whole list',
     for (const limit of [1, 2, 3, rows - 1, rows, rows + 1]) {
       const pages = await walk(ada, `${path}limit=${limit}`)
       expect(pages.flat()).toEqual(whole)
-      expect(
-        pages
-          .map(({ length }) => length)
-          .slice(0, -1)
-          .every((length) => length === limit),
-      ).toBeTrue()
-      expect(pages).toHaveLength(Math.ceil(rows / limit))
+      const lengths = pages.map(({ length }) => length)
+      expect(lengths.slice(0, -1)).toEqual(Array(Math.ceil(rows / limit) - 1).fill(limit))
     }
   }
 })

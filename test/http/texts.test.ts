@@ -10,10 +10,7 @@ const { id: taskId } = await make(ada, '/tasks', { title: 'T', projectId })
 const { id: subtaskId } = await make(ada, `/tasks/${taskId}/subtasks`, { title: 'S' })
 const { id: commentId } = await make(ada, `/tasks/${taskId}/comments`, { text: 'C' })
 
-interface Texts {
-  right: [sent: string, stored: string][]
-  wrong: unknown[]
-}
+type Texts = { right: [sent: string, stored: string][]; wrong: unknown[] }
 const names = (most: number): Texts => ({ right: rightTexts(most), wrong: wrongNames(most) })
 const lines: Texts = { right: rightLines(20_000), wrong: wrongTexts(20_000) }
 const isNotBlank = (text: unknown) => text !== null && !/^\s*$/.test(String(text))
