@@ -1,4 +1,5 @@
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
+import { openLineTo } from '../support/line.ts'
 
 // What Postgres sends last in answer to a commit: ready for the next query, and no transaction open.
 const committed = Buffer.from('Z\0\0\0\x05I', 'latin1')
@@ -19,7 +20,9 @@ type Meddle = (...request: Request) => boolean
 
 export async function openProxy(databaseUrl: string): Promise<Proxy> {
   let meddle: Meddle = () => false
-  const line = await openLine(databaseUrl, (...request) => meddle(...request))
+  const line = await openLineTo(databaseUrl, {
+    takes: (chunk, to, { client, server }) => to === server && meddle(chunk, client, server),
+  })
   const once = (mark: string, work: (...request: Request) => void) => {
     meddle = (...request) => {
       if (!request[0].includes(mark)) return false
@@ -39,31 +42,6 @@ export async function openProxy(databaseUrl: string): Promise<Proxy> {
       service.destroy()
     },
   }
-}
-
-async function openLine(databaseUrl: string, meddle: Meddle) {
-  const url = new URL(databaseUrl)
-  const { port, hostname } = url
-  const sockets = new Set<Socket>()
-  const server = createServer((service) => {
-    const postgres = connect(Number(port), hostname)
-    for (const socket of [service, postgres]) {
-      sockets.add(socket)
-      socket.on('error', () => {})
-      socket.setNoDelay(true)
-    }
-    service.on('data', (chunk: Buffer) => void (meddle(chunk, service, postgres) || postgres.write(chunk)))
-    postgres.on('data', (chunk) => service.write(chunk))
-    service.on('close', () => postgres.end())
-    postgres.on('close', () => service.destroy())
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  url.host = `127.0.0.1:${(server.address() as AddressInfo).port}`
-  const close = () => {
-    server.close()
-    for (const socket of sockets) socket.destroy()
-  }
-  return { url: url.href, close }
 }
 
 function holdBy(once: (work: (...request: Request) => void) => void) {

@@ -1,4 +1,5 @@
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
+import { openLine as openPlainLine } from '../support/line.ts'
 
 type Way = 'asks' | 'answers'
 
@@ -15,24 +16,16 @@ export interface Line {
 }
 
 export async function openLine(toPort: number): Promise<Line> {
-  const sockets = new Set<Socket>()
   const meddlers: Partial<Record<Way, (chunk: Buffer, to: Socket) => void>> = {}
-  const forward = (from: Socket, to: Socket, way: Way) => {
-    sockets.add(from)
-    from.setNoDelay(true)
-    from.on('error', () => {})
-    from.on('data', (chunk: Buffer) => (meddlers[way] ? meddlers[way](chunk, to) : to.write(chunk)))
-    from.on('close', () => to.destroy())
-  }
-  const server = createServer((asker) => {
-    const server = connect(toPort, '127.0.0.1')
-    forward(asker, server, 'asks')
-    forward(server, asker, 'answers')
+  const { port, cut, close } = await openPlainLine(toPort, {
+    takes(chunk, to, { server }) {
+      const meddler = meddlers[to === server ? 'asks' : 'answers']
+      meddler?.(chunk, to)
+      return meddler !== undefined
+    },
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const cutAll = () => sockets.forEach((socket) => socket.destroy())
   return {
-    port: (server.address() as AddressInfo).port,
+    ...{ port, close },
     cutAfter: (bytes, way) =>
       new Promise((resolve) => {
         let left = bytes
@@ -43,7 +36,7 @@ export async function openLine(toPort: number): Promise<Line> {
           delete meddlers[way]
           // What was let through arrives before the end does.
           to.end(part, () => {
-            cutAll()
+            cut()
             resolve()
           })
         }
@@ -68,10 +61,6 @@ export async function openLine(toPort: number): Promise<Line> {
         for (let at = 0; at < chunk.length; at += bytes) to.write(chunk.subarray(at, at + bytes))
       }
       meddlers.asks = meddlers.answers = crumbs
-    },
-    close() {
-      server.close()
-      cutAll()
     },
   }
 }
