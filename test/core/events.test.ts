@@ -4,12 +4,11 @@ import { createTask } from '../../modules/tasks/commands.ts'
 import type { QueuedCommand } from '../../src/actor/queued-command.ts'
 import { decide } from '../../src/commands/decide.ts'
 import { type Body, make, register } from '../support/client.ts'
-import { forFile, openTestService } from '../support/service.ts'
 import { queuedCommand } from '../support/works.ts'
+import { openScene } from '../support/scene.ts'
 
 let [project, other]: Body[] = []
-const service = await forFile(openTestService())
-const ada = await register(service.client)
+const { service, ada } = await openScene(['Ada'])
 project = await make(ada, '/projects', { name: 'Engine' })
 other = await make(ada, '/projects', { name: 'Mill' })
 

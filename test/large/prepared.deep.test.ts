@@ -7,13 +7,12 @@ import { openShapes, parametersOf } from '../../src/commit/statement.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { writeCursor } from '../../src/reads/pages.ts'
 import { type Body, invite, make, register } from '../support/client.ts'
-import { forFile, openTestService } from '../support/service.ts'
+import { openScene } from '../support/scene.ts'
 
 /** What a connection may keep, whatever it is asked. */
 const mostMiB = 50
 // One connection each, so that all of it comes together.
-const service = await forFile(openTestService({ READ_CONNECTIONS: '1', COMMIT_SLOTS: '1' }))
-const ada = await register(service.client)
+const { service, ada } = await openScene(['Ada'], { READ_CONNECTIONS: '1', COMMIT_SLOTS: '1' })
 const project = await make(ada, '/projects', { name: 'Walked' })
 
 /** Private memory of the one backend of a pool; where the system does not tell, what Postgres says of it. */

@@ -1,14 +1,13 @@
 import { expect, test } from 'bun:test'
 import { webhookFamilies } from '../../workers/webhooks/families.ts'
-import { make, register } from '../support/client.ts'
-import { forFile, openTestService } from '../support/service.ts'
+import { make } from '../support/client.ts'
 import { AggregatorRegistry } from 'prom-client'
 import { createApp } from '../../src/app.ts'
 import { serviceFamilies } from '../../src/process/families.ts'
 import { eventually, upTo } from '../races/pair.ts'
+import { openScene } from '../support/scene.ts'
 
-const service = await forFile(openTestService())
-const ada = await register(service.client)
+const { service, ada } = await openScene(['Ada'])
 
 async function told() {
   const families = await webhookFamilies(service.services.database.chores)

@@ -1,10 +1,9 @@
 import { expect, test } from 'bun:test'
-import { type Answer, make, register } from '../support/client.ts'
-import { forFile, openTestService } from '../support/service.ts'
+import { type Answer, make } from '../support/client.ts'
+import { openScene } from '../support/scene.ts'
 
 // A read that the lock holds up goes on for far longer than its caller waits.
-const service = await forFile(openTestService({ WRITE_TIMEOUT_MS: '1000', READ_TIMEOUT_MS: '60000' }))
-const ada = await register(service.client)
+const { service, ada } = await openScene(['Ada'], { WRITE_TIMEOUT_MS: '1000', READ_TIMEOUT_MS: '60000' })
 const project = await make(ada, '/projects', { name: 'P' })
 
 /** Asks while nothing can be read from the comments, and then writes to the project, still without comments. */

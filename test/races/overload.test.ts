@@ -1,13 +1,16 @@
 import { expect, test } from 'bun:test'
 import postgres from 'postgres'
-import { type Answer, make, register } from '../support/client.ts'
+import { type Answer, make } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { forFile, openTestService } from '../support/service.ts'
+import { forFile } from '../support/service.ts'
 import { eventually, tally, upTo, makeProjects, statuses } from './pair.ts'
+import { openScene } from '../support/scene.ts'
 
 const mailbox = 5
-const service = await forFile(openTestService({ MAILBOX_COMMANDS: String(mailbox), WAITING_COMMANDS: '40' }))
-const ada = await register(service.client)
+const { service, ada } = await openScene(['Ada'], {
+  MAILBOX_COMMANDS: String(mailbox),
+  WAITING_COMMANDS: '40',
+})
 const admin: postgres.Sql = await forFile(postgres(service.env.DATABASE_URL!, { max: 2, onnotice: () => {} }))
 
 /** Keeps commits of the projects waiting in the database while `work` goes on. */

@@ -5,14 +5,13 @@ import type { Context } from '../../src/log/rule.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import { decide } from '../../src/commands/decide.ts'
 import type { QueuedCommand } from '../../src/actor/queued-command.ts'
-import { make, register } from '../support/client.ts'
+import { make } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { forFile, openTestService } from '../support/service.ts'
 import { queuedCommand } from '../support/works.ts'
 import { upTo, makeProjects } from './pair.ts'
+import { openScene } from '../support/scene.ts'
 
-const service = await forFile(openTestService())
-const ada = await register(service.client)
+const { service, ada } = await openScene(['Ada'])
 
 const create = (state: ProjectState, context: Context, title: string) => {
   const input = { projectId: state.projectId, title, priority: 'LOW' } as const

@@ -1,9 +1,8 @@
 import { expect, test } from 'bun:test'
-import { make, register } from '../support/client.ts'
-import { forFile, openTestService } from '../support/service.ts'
+import { make } from '../support/client.ts'
+import { openScene } from '../support/scene.ts'
 
-const service = await forFile(openTestService({ LOCK_TIMEOUT_MS: '200', WRITE_TIMEOUT_MS: '2000' }))
-const ada = await register(service.client)
+const { service, ada } = await openScene(['Ada'], { LOCK_TIMEOUT_MS: '200', WRITE_TIMEOUT_MS: '2000' })
 
 async function whileBusy(pool: 'reads' | 'chores', work: () => Promise<void>): Promise<void> {
   const { config, database } = service.services

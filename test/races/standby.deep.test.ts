@@ -2,11 +2,11 @@ import { expect, test } from 'bun:test'
 import postgres from 'postgres'
 import { make, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { forFile, openTestService } from '../support/service.ts'
+import { forFile } from '../support/service.ts'
 import { upTo, statuses } from './pair.ts'
+import { openScene } from '../support/scene.ts'
 
-const service = await forFile(openTestService())
-const ada = await register(service.client)
+const { service, ada } = await openScene(['Ada'])
 const admin: postgres.Sql = await forFile(postgres(service.env.DATABASE_URL!, { max: 1, onnotice: () => {} }))
 
 /** New connections find a server that only reads, or one that writes. */

@@ -3,10 +3,9 @@ import { newId } from '../../src/ids.ts'
 import { readAdmin, type Said } from '../../workers/admin/admin.ts'
 import { eventually } from '../races/pair.ts'
 import { make, register } from '../support/client.ts'
-import { forFile, openTestService } from '../support/service.ts'
+import { openScene } from '../support/scene.ts'
 
-const service = await forFile(openTestService())
-const ada = await register(service.client)
+const { service, ada } = await openScene(['Ada'])
 
 async function admin(...words: string[]) {
   const work = readAdmin(words)

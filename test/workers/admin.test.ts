@@ -4,10 +4,9 @@ import { readAdmin } from '../../workers/admin/admin.ts'
 import { eventually } from '../races/pair.ts'
 import { run } from '../processes/launch.ts'
 import { make, register } from '../support/client.ts'
-import { forFile, openTestService } from '../support/service.ts'
+import { openScene } from '../support/scene.ts'
 
-const service = await forFile(openTestService())
-const ada = await register(service.client, 'Ada')
+const { service, ada } = await openScene(['Ada'])
 // Names from before control characters were rejected.
 await service.services.database.chores`update users set name = ${'Ada\u001b[31m'} where id = ${ada.id}`
 

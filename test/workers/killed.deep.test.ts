@@ -1,14 +1,13 @@
 import { expect, test } from 'bun:test'
-import { register } from '../support/client.ts'
-import { openTestService, type ServiceProcess, spawnService, forFile } from '../support/service.ts'
+import { type ServiceProcess, spawnService, forFile } from '../support/service.ts'
 import { eventually } from '../races/pair.ts'
 import { furnish, owed, rowsWith, settled } from './remains.ts'
+import { openScene } from '../support/scene.ts'
 
 let worker: ServiceProcess
 const sql = () => service.services.database.reads
 const start = async () => (worker = await forFile(spawnService('worker', service.env)))
-const service = await forFile(openTestService({ JOB_BATCH_ROWS: '3', JOB_PAUSE_MS: '30' }))
-const ada = await register(service.client)
+const { service, ada } = await openScene(['Ada'], { JOB_BATCH_ROWS: '3', JOB_PAUSE_MS: '30' })
 
 test('a cascade whose worker is killed half-way is finished by the next one', async () => {
   const { id, ids } = await furnish(ada, 40)

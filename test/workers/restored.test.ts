@@ -1,13 +1,12 @@
 import { expect, test } from 'bun:test'
 import { purgeTask } from '../../workers/cascade.ts'
-import { type Body, make, register } from '../support/client.ts'
+import { type Body, make } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { forFile, openTestService } from '../support/service.ts'
 import { holding, untilBlocked } from '../support/database.ts'
+import { openScene } from '../support/scene.ts'
 
 const pace = { batchRows: 3, pauseMs: 0 }
-const service = await forFile(openTestService())
-const ada = await register(service.client)
+const { service, ada } = await openScene(['Ada'])
 const sql = () => service.services.database.reads
 
 /** A task with eight comments and a subtask, deleted; the job that is owed for it, and its undo. */
