@@ -1,10 +1,10 @@
-import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { beforeEach, expect, test } from 'bun:test'
 import { execFile } from 'node:child_process'
-import { chmod, copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import packageJson from '../../package.json' with { type: 'json' }
 import { upTo } from '../races/pair.ts'
+import { newFolder, openForEach } from '../support/service.ts'
 
 const pinned = packageJson.devDependencies.bun
 
@@ -13,9 +13,10 @@ const installing = `mkdir -p node_modules/.bin
 printf '#!/bin/sh\\necho "pinned $*" >>calls\\n' >node_modules/.bin/bun
 chmod +x node_modules/.bin/bun`
 
+const forEach = openForEach()
 let dir: string
 beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'docket bun '))
+  dir = await newFolder('docket bun ', forEach)
   await mkdir(join(dir, 'src/local'), { recursive: true })
   await copyFile(new URL('../../src/local/bun.sh', import.meta.url), join(dir, 'src/local/bun.sh'))
   await writeFile(join(dir, 'package.json'), JSON.stringify(packageJson, null, 2))
@@ -23,7 +24,6 @@ beforeEach(async () => {
   await program('bun', 'echo "another $*" >>calls')
   await program('npx', `echo "npx $*" >>calls\n${installing}`)
 })
-afterEach(() => rm(dir, { recursive: true, force: true }))
 
 async function program(name: string, script: string): Promise<void> {
   await mkdir(join(dir, 'path'), { recursive: true })

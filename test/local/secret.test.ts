@@ -1,12 +1,12 @@
-import { afterEach, beforeEach, expect, test } from 'bun:test'
-import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { beforeEach, expect, test } from 'bun:test'
+import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { localSecret } from '../../src/local/secret.ts'
+import { newFolder, openForEach } from '../support/service.ts'
 
+const forEach = openForEach()
 let dataDir: string
-beforeEach(async () => void (dataDir = await mkdtemp(join(tmpdir(), 'docket-secret-'))))
-afterEach(() => rm(dataDir, { recursive: true, force: true }))
+beforeEach(async () => void (dataDir = await newFolder('docket-secret-', forEach)))
 
 test('the secret of a data folder is made once and kept for this user only', async () => {
   const secret = await localSecret(dataDir)

@@ -1,29 +1,20 @@
-import { afterEach, beforeEach, expect, test } from 'bun:test'
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { beforeEach, expect, test } from 'bun:test'
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import postgres from 'postgres'
 import { type Local, startLocal } from '../../src/local/start.ts'
 import { until } from '../../src/local/wait.ts'
+import { newFolder, openForEach } from '../support/service.ts'
 
 const goneWithinMs = 30_000
 
+const forEach = openForEach()
 let dataDir: string
-let open: Local[]
-beforeEach(async () => {
-  dataDir = await mkdtemp(join(tmpdir(), "docket's local "))
-  open = []
-})
-afterEach(async () => {
-  for (const local of open) await local.stop()
-  await rm(dataDir, { recursive: true, force: true, maxRetries: 3 })
-})
+beforeEach(async () => void (dataDir = await newFolder("docket's local ", forEach)))
 
 async function start(servers = { postgres: true, redis: true }): Promise<Local> {
-  const local = await startLocal({ dataDir, ...servers, log: () => {} })
-  open.push(local)
-  return local
+  return forEach(startLocal({ dataDir, ...servers, log: () => {} }))
 }
 
 async function query<T>(local: Local, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {

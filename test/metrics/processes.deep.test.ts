@@ -1,30 +1,25 @@
-import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { beforeEach, expect, test } from 'bun:test'
 import { freePort } from '../../src/local/port.ts'
 import { run } from '../processes/launch.ts'
-import { type Several, spawnSeveral } from '../processes/several.ts'
+import { spawnSeveral } from '../processes/several.ts'
 import { eventually } from '../races/pair.ts'
-import { freshEnv } from '../support/service.ts'
+import { freshEnv, openForEach } from '../support/service.ts'
 import { promtool } from './promtool.ts'
 import { scrape } from './scrape.ts'
 import { alerts, targets } from './watched.ts'
 
+const forEach = openForEach()
 let fresh: Awaited<ReturnType<typeof freshEnv>>
-let several: Several | undefined
 let port: number
 beforeEach(async () => {
   port = await freePort()
-  fresh = await freshEnv({ METRICS_PORT: String(port) })
-})
-afterEach(async () => {
-  await several?.stop('SIGKILL')
-  await several?.gone()
-  await fresh.drop()
+  fresh = await forEach(freshEnv({ METRICS_PORT: String(port) }))
 })
 
 const start = (process: string) => `docket_process_start_time_seconds{process="${process}"}`
 
 test('several processes tell under one address, each under its name, also who takes the place of another', async () => {
-  several = await spawnSeveral('start', fresh.env)
+  const several = await forEach(spawnSeveral('start', fresh.env))
   const before = await scrape(port)
   for (const process of ['parent', 'web-1', 'web-2', 'worker-1'])
     expect([process, before.of(start(process))! > 1e9]).toEqual([process, true])

@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { createServer as createTlsServer } from 'node:https'
 import { createServer, type Socket } from 'node:net'
 import type { AddressInfo, Server } from 'node:net'
@@ -6,18 +6,12 @@ import type { TLSSocket } from 'node:tls'
 import { openDestinations } from '../../src/outbound/destination.ts'
 import type { Lookup } from '../../src/outbound/lookup.ts'
 import { openPost } from '../../src/outbound/post.ts'
-import { openReceiver, type Receiver } from '../webhooks/receiver.ts'
+import { openReceiver } from '../webhooks/receiver.ts'
 import { testCertificate } from '../support/tls-front.ts'
+import { openForEach } from '../support/service.ts'
 
-const closers: (() => unknown)[] = []
-afterEach(async () => {
-  for (const close of closers.splice(0)) await close()
-})
-const receiver = async (...given: Parameters<typeof openReceiver>): Promise<Receiver> => {
-  const opened = await openReceiver(...given)
-  closers.push(() => opened.close())
-  return opened
-}
+const forEach = openForEach()
+const receiver = (...given: Parameters<typeof openReceiver>) => forEach(openReceiver(...given))
 const lenient = { allowHttp: true, allowPrivate: true }
 const post = (reach = lenient, look?: Lookup, timeoutMs = 2_000) =>
   openPost(openDestinations(reach, look), { timeoutMs })
@@ -142,7 +136,7 @@ test('over TLS the certificate is held to the name, and the name is told first',
     response.end('ok')
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  closers.push(() => server.close())
+  await forEach({ close: () => void server.close() })
   const { port } = server.address() as AddressInfo
   const look: Lookup = async () => [{ address: '127.0.0.1' }]
   const untrusted = await post(lenient, look)(parcel(`https://localhost:${port}/`))
@@ -168,7 +162,7 @@ test('a kept connection that was closed meanwhile is no failure of the receiver'
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  closers.push(() => server.close())
+  await forEach({ close: () => void server.close() })
   const send = post()
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
   for (const _ of [1, 2, 3]) expect((await send(parcel(url))).status).toBe(200)
@@ -185,7 +179,7 @@ test('of answers before the answer only some are listened to', async () => {
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  closers.push(() => server.close())
+  await forEach({ close: () => void server.close() })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
   const after = async (count: number) => {
     interim = count

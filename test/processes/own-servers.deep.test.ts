@@ -1,17 +1,16 @@
-import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { beforeEach, expect, test } from 'bun:test'
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdtemp, readdir, readFile, realpath, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { worksIn } from '../../src/local/process.ts'
 import { eventually } from '../races/pair.ts'
-import { runtimeOptions } from '../support/service.ts'
+import { runtimeOptions, newFolder, openForEach } from '../support/service.ts'
 import { begin } from './launch.ts'
 
+const forEach = openForEach()
 let dataDir: string
-beforeEach(async () => void (dataDir = await realpath(await mkdtemp(join(tmpdir(), 'docket-own-')))))
-afterEach(() => rm(dataDir, { recursive: true, force: true, maxRetries: 3 }))
+beforeEach(async () => void (dataDir = await newFolder('docket-own-', forEach)))
 
 const start = (env = {}) =>
   begin('start', { DATA_DIR: dataDir, HOST: '127.0.0.1', PORT: '0', DRAIN_DELAY_MS: '600000', ...env })

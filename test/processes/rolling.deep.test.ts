@@ -1,28 +1,22 @@
-import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { beforeEach, expect, test } from 'bun:test'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import postgres from 'postgres'
 import { upTo } from '../races/pair.ts'
 import { make, openClient, register } from '../support/client.ts'
-import { freshEnv } from '../support/service.ts'
-import { patienceMs, type Several, spawnSeveral } from './several.ts'
+import { freshEnv, openForEach } from '../support/service.ts'
+import { patienceMs, spawnSeveral } from './several.ts'
 import { askWithoutEnd, requestOf } from './strict-client.ts'
 
+const forEach = openForEach()
 let env: Record<string, string>
-let drop: () => Promise<void>
-let several: Several | undefined
-beforeEach(async () => void ({ env, drop } = await freshEnv()))
-afterEach(async () => {
-  await several?.stop('SIGKILL')
-  await several?.gone()
-  await drop()
-})
+beforeEach(async () => void ({ env } = await forEach(freshEnv())))
 
 test(
   'SIGHUP replaces one after another, and not one request fails under load',
   async () => {
-    several = await spawnSeveral('start', env)
+    const several = await forEach(spawnSeveral('start', env))
     const before = several.pids()
     const ada = await register(openClient(several.url))
     const { id: projectId } = await make(ada, '/projects', { name: 'Rolled' })
@@ -58,7 +52,9 @@ test(
   'what does not come up replaces nobody: the others go on, and a later SIGHUP finds them',
   async () => {
     const BREAK_FILE = join(tmpdir(), `docket-broken-${crypto.randomUUID()}`)
-    several = await spawnSeveral('web', { ...env, BREAK_FILE }, ['--preload', `${import.meta.dir}/broken.ts`])
+    const several = await forEach(
+      spawnSeveral('web', { ...env, BREAK_FILE }, ['--preload', `${import.meta.dir}/broken.ts`]),
+    )
     const before = several.pids()
     await Bun.write(BREAK_FILE, '')
     several.signal('SIGHUP')

@@ -1,29 +1,20 @@
-import { afterEach, beforeEach, expect, test } from 'bun:test'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { beforeEach, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import postgres from 'postgres'
 import { worksIn } from '../../src/local/process.ts'
 import { eventually, upTo, statuses } from '../races/pair.ts'
 import { make, openClient, register } from '../support/client.ts'
-import { freshEnv, spawnService } from '../support/service.ts'
+import { freshEnv, spawnService, openForEach, newFolder } from '../support/service.ts'
 import { run } from './launch.ts'
 import { isAlive, type Several, spawnSeveral } from './several.ts'
 import { askWithoutEnd } from './strict-client.ts'
 
+const forEach = openForEach()
 let env: Record<string, string>
-let drop: () => Promise<void>
-let several: Several | undefined
 let dataDir: string
 beforeEach(async () => {
-  ;({ env, drop } = await freshEnv())
-  dataDir = await mkdtemp(join(tmpdir(), 'docket-several-'))
-})
-afterEach(async () => {
-  await several?.stop('SIGKILL')
-  await several?.gone()
-  await rm(dataDir, { recursive: true, force: true, maxRetries: 3 })
-  await drop()
+  ;({ env } = await forEach(freshEnv()))
+  dataDir = await newFolder('docket-several-', forEach)
 })
 
 const alive = () => 'GET /health/live HTTP/1.1\r\nHost: docket.test\r\n\r\n'
@@ -31,7 +22,7 @@ const broken = () => ({ BREAK_FILE: join(dataDir, 'broken') })
 const breakable = ['--preload', `${import.meta.dir}/broken.ts`]
 
 test('all of them serve on one port, beside one worker, and the parent says so once', async () => {
-  several = await spawnSeveral('start', { ...env, LOG_REQUESTS: 'on', WEB_CONCURRENCY: '3' })
+  const several = await forEach(spawnSeveral('start', { ...env, LOG_REQUESTS: 'on', WEB_CONCURRENCY: '3' }))
   const { lines, url } = several
   const said = (msg: string) => lines().filter((line) => line.msg === msg)
   const { web, worker } = several.pids()
@@ -47,7 +38,7 @@ test('all of them serve on one port, beside one worker, and the parent says so o
 })
 
 test('one that is killed is replaced, and the others serve meanwhile', async () => {
-  several = await spawnSeveral('web', env)
+  const several = await forEach(spawnSeveral('web', env))
   const [killed, other] = several.pids().web
   process.kill(killed!, 'SIGKILL')
   await eventually('it is gone', () => !isAlive(killed!))
@@ -61,13 +52,13 @@ test('one that is killed is replaced, and the others serve meanwhile', async () 
 })
 
 test('when they end at once, time and again, all ends, and says so', async () => {
-  several = await spawnSeveral('web', { ...env, ...broken() }, breakable)
+  const several = await forEach(spawnSeveral('web', { ...env, ...broken() }, breakable))
   await Bun.write(broken().BREAK_FILE, '')
   process.kill(several.pids().web[1]!, 'SIGKILL')
   expect(await several.exited).toBe(1)
   await several.gone()
   await eventually('it has said so', () =>
-    several!.output.includes('The web process ended at once, 6 times in a row'),
+    several.output.includes('The web process ended at once, 6 times in a row'),
   )
 })
 
@@ -88,7 +79,7 @@ test('what the first one has to say at the start is said once, and ends it', asy
 })
 
 test('a port that others share is taken all the same', async () => {
-  several = await spawnSeveral('web', env)
+  const several = await forEach(spawnSeveral('web', env))
   const PORT = new URL(several.url).port
   const { code, output } = await run('web', { ...env, PORT, WEB_CONCURRENCY: '2' })
   expect([code, output.trim()]).toEqual([1, expect.stringMatching(new RegExp(`^PORT ${PORT} is taken .*$`))])
@@ -100,17 +91,17 @@ test.each([
   ['to the parent', () => []],
   ['to all of them, as from a terminal', (one: Several) => one.pids().web],
 ])('SIGTERM %s: what was accepted is answered', async (_, others) => {
-  several = await spawnSeveral('web', { ...env, DRAIN_DELAY_MS: '1000' })
+  const several = await forEach(spawnSeveral('web', { ...env, DRAIN_DELAY_MS: '1000' }))
   const admin = postgres(env.DATABASE_URL!, { max: 1 })
   const ada = await register(openClient(several.url))
   const { id: projectId } = await make(ada, '/projects', { name: 'Drained' })
   const sent = await admin.begin(async (sql) => {
     await sql`select 1 from streams where project_id = ${projectId} for update`
     const sent = upTo(20).map((n) => ada.post('/tasks', { title: `Task ${n}`, projectId }))
-    several!.signal('SIGTERM')
-    await several!.said('stopping')
-    for (const pid of others(several!)) process.kill(pid, 'SIGTERM')
-    await eventually('the port is closed', () => isClosed(several!.url))
+    several.signal('SIGTERM')
+    await several.said('stopping')
+    for (const pid of others(several)) process.kill(pid, 'SIGTERM')
+    await eventually('the port is closed', () => isClosed(several.url))
     return sent
   })
   expect(statuses(await Promise.all(sent))).toEqual({ 201: 20 })
@@ -120,7 +111,7 @@ test.each([
 })
 
 test('a second SIGTERM ends all at once', async () => {
-  several = await spawnSeveral('web', { ...env, DRAIN_DELAY_MS: '600000' })
+  const several = await forEach(spawnSeveral('web', { ...env, DRAIN_DELAY_MS: '600000' }))
   several.signal('SIGTERM')
   await several.said('stopping')
   expect(await several.stop()).toBe(143)
@@ -129,7 +120,7 @@ test('a second SIGTERM ends all at once', async () => {
 
 test('when the parent is killed, its processes end, and the next start has the data', async () => {
   const own = { DATA_DIR: dataDir, HOST: '127.0.0.1', PORT: '0' }
-  several = await spawnSeveral('start', own)
+  const several = await forEach(spawnSeveral('start', own))
   const ada = await register(openClient(several.url))
   expect(await several.stop('SIGKILL')).toBe(null)
   await several.gone()

@@ -34,16 +34,19 @@ export async function spawnSeveral(
     return { web, worker }
   }
   pids()
+  const gone = () => eventually('all are gone', () => [service.pid, ...seen].every((pid) => !isAlive(pid)))
   return {
-    ...service,
-    pids,
-    lines,
+    ...{ ...service, pids, lines, gone },
+    async close() {
+      await service.close()
+      await gone()
+      return null
+    },
     async said(what) {
       const find = () => lines().find(({ msg }) => msg === what)
       if (!(await until(find, patienceMs, { everyMs: 10 }))) throw new Error(`It never said: ${what}`)
       return find()
     },
-    gone: () => eventually('all are gone', () => [service.pid, ...seen].every((pid) => !isAlive(pid))),
   }
 }
 

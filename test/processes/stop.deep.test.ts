@@ -1,28 +1,23 @@
-import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { beforeEach, expect, test } from 'bun:test'
 import { connect } from 'node:net'
 import { eventually } from '../races/pair.ts'
 import { make, openClient, register } from '../support/client.ts'
 import { freshRedis, type FreshRedis } from '../support/redis.ts'
-import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
+import { freshEnv, type ServiceProcess, spawnService, openForEach } from '../support/service.ts'
 import { readiness } from './launch.ts'
 
 const commands = ['start', 'web', 'worker'] as const
 const hour = String(600_000)
 
+const forEach = openForEach()
 let env: Record<string, string>
-let drop: () => Promise<void>
 let redis: FreshRedis
-let started: ServiceProcess | undefined
 beforeEach(async () => {
-  redis = await freshRedis()
-  ;({ env, drop } = await freshEnv({ REDIS_URL: redis.url }))
+  redis = await forEach(freshRedis())
+  ;({ env } = await forEach(freshEnv({ REDIS_URL: redis.url })))
 })
-afterEach(async () => {
-  await started?.stop('SIGKILL')
-  await Promise.all([redis.stop(), drop()])
-})
-const spawn = async (command: (typeof commands)[number], over = {}) =>
-  (started = await spawnService(command, { ...env, ...over }))
+const spawn = (command: (typeof commands)[number], over = {}) =>
+  forEach(spawnService(command, { ...env, ...over }))
 
 const said = (process: ServiceProcess, what: string) =>
   eventually(what, () => process.output.some((line) => line.includes(what)))

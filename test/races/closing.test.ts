@@ -1,19 +1,19 @@
-import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { beforeEach, expect, test } from 'bun:test'
 import { Refusal } from '../../src/wire/refusals.ts'
 import { type Body, make, type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { openTestService, type TestService, openForEach } from '../support/service.ts'
 import { eventually, upTo } from './pair.ts'
 import { holding, untilBlocked } from '../support/database.ts'
 
+const forEach = openForEach()
 let service: TestService
 let ada: Person
 let project: Body
 beforeEach(async () => {
-  service = await openTestService()
+  service = await forEach(openTestService())
   ada = await register(service.client)
   project = await make(ada, '/projects', { name: 'Closing' })
 })
-afterEach(() => service.close())
 
 const add = (title: string) =>
   service.services.run({

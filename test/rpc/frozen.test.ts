@@ -1,10 +1,11 @@
-import { afterEach, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { RpcClient } from '../../src/routing/rpc-client.ts'
 import { type Peer } from '../../src/routing/rpc.ts'
 import { echo, limits, listeningLog, openPair, reply, soon, until, lossOf } from './pair.ts'
+import { openForEach } from '../support/service.ts'
 
 interface Line {
   port?: number
@@ -19,15 +20,12 @@ interface Process {
   lines: Line[]
 }
 
-const opened: (() => Promise<void> | void)[] = []
-afterEach(async () => {
-  for (const close of opened.splice(0)) await close()
-})
+const forEach = openForEach()
 
 function start(...args: string[]): Process {
   const script = join(import.meta.dirname, 'process.ts')
   const child = spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
-  opened.push(() => void child.kill('SIGKILL'))
+  void forEach({ close: () => void child.kill('SIGKILL') })
   const lines: Line[] = []
   createInterface({ input: child.stdout! }).on('line', (line) => lines.push(JSON.parse(line)))
   return { child, lines }
@@ -37,8 +35,7 @@ function start(...args: string[]): Process {
 async function startHome(): Promise<Process & { client: RpcClient; peer: Peer; served(): Line[] }> {
   const home = start('home')
   await until(() => home.lines.length > 0)
-  const client = new RpcClient(limits, listeningLog())
-  opened.push(() => client.close())
+  const client = await forEach(new RpcClient(limits, listeningLog()))
   const peer = { id: 'home-1', host: '127.0.0.1', port: home.lines[0]!.port! }
   expect(await client.call(peer, 'first', soon())).toEqual(reply('"first"'))
   return { ...home, client, peer, served: () => home.lines.filter(({ payload }) => payload !== undefined) }
@@ -79,8 +76,7 @@ test('gives up a frozen server before the deadline, and uses it again when it re
 })
 
 test('keeps its connections after it was frozen itself', async () => {
-  const pair = await openPair((asks) => void setTimeout(() => echo(asks), 50))
-  opened.push(() => pair.close())
+  const pair = await forEach(openPair((asks) => void setTimeout(() => echo(asks), 50)))
   const { child, lines } = start('asker', String(pair.peer.port))
   const answered = () => lines.findLast((line) => line.answered !== undefined)?.answered ?? 0
   await until(() => answered() > 100)

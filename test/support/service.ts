@@ -3,7 +3,7 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { afterAll } from 'bun:test'
+import { afterAll, afterEach } from 'bun:test'
 import { createApp } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
 import { openLog } from '../../src/log.ts'
@@ -96,21 +96,32 @@ const opened: Opened[] = []
 /** Opens something for all tests of a file; the last one that was opened is closed first. */
 export async function forFile<T extends Opened>(opening: T | Promise<T>): Promise<T> {
   const one = await opening
-  if (opened.push(one) === 1) afterAll(closeAll)
+  if (opened.push(one) === 1) afterAll(() => closeAll(opened))
   return one
 }
 
-async function closeAll(): Promise<void> {
-  for (let one = opened.pop(); one; one = opened.pop()) {
+/** Returns what opens something for one test of the file. */
+export function openForEach() {
+  const all: Opened[] = []
+  afterEach(() => closeAll(all))
+  return async <T extends Opened>(opening: T | Promise<T>): Promise<T> => {
+    const one = await opening
+    all.push(one)
+    return one
+  }
+}
+
+async function closeAll(all: Opened[]): Promise<void> {
+  for (let one = all.pop(); one; one = all.pop()) {
     const ways = one as Partial<Record<Ending, () => unknown>>
     await ways[endings.find((ending) => ways[ending])!]!()
   }
 }
 
-/** An empty folder, removed after all tests of a file. */
-export async function newFolder(name = 'docket-test-'): Promise<string> {
+/** An empty folder, removed after all tests of a file, or as `open` says. */
+export async function newFolder(name = 'docket-test-', open = forFile): Promise<string> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), name)))
-  await forFile({ close: () => rm(folder, { recursive: true, force: true, maxRetries: 5 }) })
+  await open({ close: () => rm(folder, { recursive: true, force: true, maxRetries: 5 }) })
   return folder
 }
 

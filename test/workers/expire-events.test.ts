@@ -1,20 +1,20 @@
-import { afterEach, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { expireEvents } from '../../workers/expire-events.ts'
 import { SliceOver } from '../../workers/pace.ts'
 import { make, type Person, register } from '../support/client.ts'
-import { openTestService, spawnService, type TestService } from '../support/service.ts'
+import { openTestService, spawnService, type TestService, openForEach } from '../support/service.ts'
 import { type FeedEvent, readFeed } from '../http/feed.ts'
 import { nextOf } from '../http/walk.ts'
 import { eventually, upTo } from '../races/pair.ts'
 
+const forEach = openForEach()
 let service: TestService
 let ada: Person
 const sql = () => service.services.database.chores
 const open = async (overrides: Record<string, string> = {}) => {
-  service = await openTestService(overrides)
+  service = await forEach(openTestService(overrides))
   ada = await register(service.client)
 }
-afterEach(() => service.close())
 
 const days = 30
 const pace = { batchRows: 10, pauseMs: 0 }

@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { Worker } from 'bullmq'
 import { newId, nilId } from '../../src/ids.ts'
 import type { Sql } from '../../src/postgres/database.ts'
@@ -7,18 +7,18 @@ import { openBlocking } from '../../src/redis/connections.ts'
 import { leftMembers, leftOwners, leftStreams, lookAfter } from '../../workers/left-behind.ts'
 import { openRecurring, type Place, recurringQueue, runStep, type Steps } from '../../workers/recurring.ts'
 import { type Person, register } from '../support/client.ts'
-import { openTestService, type TestService } from '../support/service.ts'
+import { openTestService, type TestService, openForEach } from '../support/service.ts'
 import { eventually } from '../races/pair.ts'
 import { holding } from '../support/database.ts'
 
+const forEach = openForEach()
 let service: TestService
 let ada: Person
 const sql = () => service.services.database.reads
 const open = async (overrides: Record<string, string> = {}) => {
-  service = await openTestService(overrides)
+  service = await forEach(openTestService(overrides))
   ada = await register(service.client)
 }
-afterEach(() => service.close())
 
 const leaveKey = () => sql()`
   insert into idempotency_keys (scope, key, fingerprint, status, body, created_at)
