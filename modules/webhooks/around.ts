@@ -21,19 +21,15 @@ export function aroundWebhooks({ oldestKept, outbound, sealing, webhookHints }: 
     return { url: destination.href }
   }
 
+  const creation = async (input: { url: string }) => ({ ...(await checked(input)), ...newSealed() })
+  const replay = (input: { projectId: string; after: number }) =>
+    requireKept(oldestKept, input.projectId, input.after)
+
   return {
-    creating: {
-      prepare: async (input: { url: string }) => ({ ...(await checked(input)), ...newSealed() }),
-      after,
-    },
+    creating: { prepare: creation, after },
     updating: { prepare: checked, after },
     rotating: { prepare: async () => newSealed(), after },
-    replaying: {
-      async prepare(input: { projectId: string; after: number }) {
-        await requireKept(oldestKept, input.projectId, input.after)
-      },
-      after,
-    },
+    replaying: { prepare: replay, after },
     deleting: { after },
   }
 }

@@ -50,9 +50,8 @@ const shown = {
 }
 const id = Id('The webhook, used in its paths')
 
-type Stored = StoredRows['webhook']
 export type Webhook = Omit<
-  Stored,
+  StoredRows['webhook'],
   'slot' | 'deliveryId' | 'head' | 'failingSince' | 'leaseBy' | 'leaseUntil' | 'eventId'
 >
 
@@ -71,21 +70,14 @@ export const webhookView = view<Webhook>({
   tag: (_, row) => (row ? progressOf(row) : ''),
 })
 
-const WebhookWithSecret = named(
-  'WebhookWithSecret',
-  Type.Object({
-    id,
-    secret: Type.String({
-      description: 'What deliveries are signed with; shown only now',
-      examples: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo='],
-    }),
-    ...shown,
-  }),
-)
+const secret = Type.String({
+  description: 'What deliveries are signed with; shown only now',
+  examples: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo='],
+})
 
 export const sealedWebhookView = view<Webhook>({
   name: 'WebhookWithSecret',
-  schema: WebhookWithSecret,
+  schema: Type.Object({ id, secret, ...shown }),
   of: (row) => ({ sealed: { secret: row.secret }, ...webhookView.of(row) }),
   tag: webhookView.tag,
 })
@@ -97,13 +89,12 @@ const settings = {
   maxEvents: Type.Optional(MaxEvents),
   enabled: Type.Optional(Enabled),
 }
-const Sealed = Type.String()
 const changed = { url: Type.Optional(Url), ...settings }
 
-export const CreateWebhook = Input({ ...ofProject, url: Url, ...settings, secret: Sealed })
+export const CreateWebhook = Input({ ...ofProject, url: Url, ...settings, secret: Type.String() })
 export const UpdateWebhook = Input({ ...ofWebhook, ...changed })
-export const UpdateWebhookBody = named('UpdateWebhook', Body(changed, WebhookWithSecret))
-export const RotateWebhook = Input({ ...ofWebhook, secret: Sealed })
+export const UpdateWebhookBody = named('UpdateWebhook', Body(changed, sealedWebhookView.schema))
+export const RotateWebhook = Input({ ...ofWebhook, secret: Type.String() })
 export const WebhookId = Input(ofWebhook)
 export const ReplayWebhook = Input({
   ...ofWebhook,
