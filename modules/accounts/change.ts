@@ -15,10 +15,10 @@ export const etagOfMe = (account: Account): string => digestOf(JSON.stringify(ac
  */
 export async function withMe<T>(
   { database }: Services,
-  { claims, request }: { claims: Claims; request: Request },
+  { claims, request }: { claims: Claims; request?: Request },
   write: (account: Account) => Promise<T | null>,
 ): Promise<T> {
-  const ifMatch = request.headers.get('if-match') ?? undefined
+  const ifMatch = request?.headers.get('if-match') ?? undefined
   for (;;) {
     const account = await accountById(database.chores, claims.userId)
     if (account?.tokenVersion !== claims.version) throw badToken()

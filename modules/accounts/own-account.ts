@@ -2,10 +2,9 @@ import { accountCommand, type Signed } from '../../src/commands/command.ts'
 import { Input } from '../../src/schema/input.ts'
 import { tooCommon } from '../../src/identity/passwords.ts'
 import type { Services } from '../../src/services.ts'
-import { badToken } from '../../src/wire/refusals.ts'
 import { changedAccount, etagOfMe, passwordMissing, withMe, wrongPassword } from './change.ts'
 import { confirm, unconfirmed } from './confirm.ts'
-import { closingOf, deleteAccount, replaceAccount, revokeToken, revokeTokens } from './queries.ts'
+import { closingOf, deleteAccount, replaceAccount, revokeToken } from './queries.ts'
 import { changedMeView, DeleteMeBody, UpdateMeBody } from './schema.ts'
 
 const called = (id: string) => ({ called: { id, tag: 'Authentication' } })
@@ -69,16 +68,18 @@ export const signOut = ({ database }: Services) =>
     does: 'add',
   })
 
-export const signOutEverywhere = ({ database }: Services) =>
+export const signOutEverywhere = (services: Services) =>
   accountCommand('me.logout_all', {
     ...called('logoutAll'),
     about: 'Every token of the caller, API tokens too, is refused from now on, everywhere within a second.',
     input: Input({}),
     endsTokens: true,
     begin: ({ claims }: Signed) => ({
-      async execute(keep) {
-        if (!(await revokeTokens(database.chores, claims, keep()))) throw badToken()
-      },
+      execute: (keep) =>
+        withMe(services, { claims }, async (before) => {
+          const after = { ...before, tokenVersion: before.tokenVersion + 1 }
+          if (!(await replaceAccount(services.database.chores, before, after, keep()))) return null
+        }),
     }),
     says: 'Signed out everywhere successfully',
     done: 'Signed out',

@@ -47,7 +47,7 @@ export async function insertAccount(
   return certainly(insert, () => sql`select from users where id = ${id}`)
 }
 
-/** False when the account is no longer as `before`. */
+/** Another token version ends all tokens. False when the account is no longer as `before`. */
 export async function replaceAccount(
   sql: Sql,
   before: Account,
@@ -67,12 +67,9 @@ export async function replaceAccount(
 }
 
 /** The job that deletes an account's projects and memberships. */
-export const closingOf = (userId: string): OwedJob => ({
-  id: newId(),
-  projectId: null,
-  name: 'close-account',
-  data: { userId },
-})
+export const closingOf = (userId: string): OwedJob => {
+  return { id: newId(), projectId: null, name: 'close-account', data: { userId } }
+}
 
 /** False when the account has changed. */
 export async function deleteAccount(sql: Sql, account: Account, closing: OwedJob, kept?: Kept) {
@@ -92,29 +89,12 @@ export async function keepAnswer(sql: Sql, kept?: Kept): Promise<void> {
 }
 
 export async function revokeToken(sql: Sql, { tokenId, expiresAt }: Claims, kept?: Kept): Promise<void> {
-  const until = new Date(expiresAt * 1000).toISOString()
   await patiently(
     () => sql`
       with done as (select),
-      revoked as (insert into revoked_tokens (jti, expires_at) values (${tokenId}, ${until}) on conflict do nothing)
+      revoked as (insert into revoked_tokens (jti, expires_at) values (${tokenId}, to_timestamp(${expiresAt}::float8)) on conflict do nothing)
       ${note(sql, kept)}`,
   )
-}
-
-/** Revokes all tokens of the account; false when they are revoked already. */
-export async function revokeTokens(
-  sql: Sql,
-  { userId, version }: Pick<Claims, 'userId' | 'version'>,
-  kept?: Kept,
-): Promise<boolean> {
-  const revoke = () => sql`
-    with done as (update users set token_version = token_version + 1
-      where id = ${userId} and token_version = ${version} returning id),
-    ended as (${endTokens(sql, sql`${version + 1}::int4`)}),
-    noted as (${note(sql, kept)})
-    select id from done`
-  const isRevoked = () => sql`select from users where id = ${userId} and token_version = ${version + 1}`
-  return certainly(revoke, isRevoked)
 }
 
 const isStill = (sql: Sql, { id, name, passwordHash, tokenVersion, emailVerified }: Account) => sql`

@@ -7,7 +7,6 @@ import {
   deleteAccount,
   insertAccount,
   replaceAccount,
-  revokeTokens,
 } from '../../modules/accounts/queries.ts'
 import { RegisterBody } from '../../modules/accounts/sign-in.ts'
 import { newId } from '../../src/ids.ts'
@@ -68,8 +67,8 @@ async function verify({ sql }: Errand, email = ''): Promise<string> {
 }
 
 async function signOut({ sql }: Errand, email = ''): Promise<string> {
-  const { email: known } = await change(sql, email, ({ id: userId, tokenVersion: version }) =>
-    revokeTokens(sql, { userId, version }),
+  const { email: known } = await change(sql, email, (before) =>
+    replaceAccount(sql, before, { ...before, tokenVersion: before.tokenVersion + 1 }),
   )
   return `${plain(known)} has no token any more`
 }
