@@ -3,23 +3,20 @@ import { resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 
 /** The names of the variables of this process, and of those from the `.env` files that Bun has read. */
-export function givenNames(): { inFiles: string[]; inEnvironment: string[] } {
+export function givenNames() {
   const inEnvironment = Object.keys(process.env)
-  return { inEnvironment, inFiles: namesInFiles().filter((name) => inEnvironment.includes(name)) }
-}
-
-function namesInFiles(): string[] {
-  if (process.execArgv.includes('--no-env-file')) return []
   const mode = process.env.NODE_ENV || 'development'
   const files = ['.env', `.env.${mode}`, '.env.local', `.env.${mode}.local`]
-  return [...new Set(files.flatMap((file) => Object.keys(parseEnv(textOf(file)))))]
+  const isRead = !process.execArgv.includes('--no-env-file')
+  const names = new Set(isRead ? files.flatMap(namesIn) : [])
+  return { inEnvironment, inFiles: inEnvironment.filter((name) => names.has(name)) }
 }
 
-function textOf(file: string): string {
+function namesIn(file: string): string[] {
   try {
-    return readFileSync(file, 'utf8')
+    return Object.keys(parseEnv(readFileSync(file, 'utf8')))
   } catch {
-    return '' // it does not exist, or belongs to somebody else
+    return [] // it does not exist, or is closed to this user
   }
 }
 
