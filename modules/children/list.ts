@@ -80,8 +80,8 @@ async function listThen<E extends Entity>(
   page: Page,
 ): Promise<Response | undefined> {
   const { moments } = services
-  const { request, caller, params } = reading
-  const { id: parentId = '' } = params
+  const { request, caller } = reading
+  const { id: parentId = '' } = reading.params
   const moment = await momentOf(services, reading, entity.parent === 'task' ? undefined : parentId)
   if (!moment) return undefined
   const about = { moment, parentId, page }

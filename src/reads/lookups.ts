@@ -29,7 +29,7 @@ export const openFindRole = (sql: Sql, versions: Versions, counts?: Hits, waits?
   return openLookUp(sql, versions, kind, counts, waits)
 }
 
-/** What is looked up by an id, and with it the project that it leads to. */
+/** A look-up by an id, and the project that the id leads to. */
 interface Kind<S extends Versioned> {
   /** Joins from the id `q.id` to the id of a project. */
   joins: SqlPart
