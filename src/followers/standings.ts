@@ -104,8 +104,8 @@ async function lookAtStandings(sql: Sql, standings: Standing[]): Promise<void> {
         from (${projectsOf(sql, sql`q.user_id`)}) one) mine) found
     where encode(sha256(coalesce(found.list, '')::bytea), 'hex') <> q.digest`
   for (const { n, list } of rows) {
-    const seen = list?.split(',').map((one) => one.split(' ') as [string, string]) ?? []
-    standings[n - 1]!.seeAll(seen.map(([projectId, version]) => [projectId, Number(version)]))
+    const seen = list?.split(',').map((one) => one.split(' ')) ?? []
+    standings[n - 1]!.seeAll(seen.map(([projectId = '', version]) => [projectId, Number(version)]))
   }
 }
 
