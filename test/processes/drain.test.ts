@@ -1,30 +1,26 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { Redis } from 'ioredis'
 import postgres from 'postgres'
 import { eventually, upTo, statuses } from '../races/pair.ts'
 import { type Answer, type Body, make, openClient, type Person, register } from '../support/client.ts'
 import { freshRedis, type FreshRedis } from '../support/redis.ts'
-import { freshEnv, type ServiceProcess, spawnService } from '../support/service.ts'
+import { freshEnv, type ServiceProcess, spawnService, openForEach } from '../support/service.ts'
 import { idleConnection } from './launch.ts'
 
 const accepted = 20
+const forEach = openForEach()
 let env: Record<string, string>
 let web: ServiceProcess
 let admin: postgres.Sql
 let ada: Person
 let project: Body
-let drop: () => Promise<void>
 async function begin(overrides: Record<string, string> = {}): Promise<void> {
-  ;({ env, drop } = await freshEnv({ WAITING_COMMANDS: String(accepted), ...overrides }))
-  web = await spawnService('web', env)
-  admin = postgres(env.DATABASE_URL!, { max: 2, onnotice: () => {} })
+  ;({ env } = await forEach(freshEnv({ WAITING_COMMANDS: String(accepted), ...overrides })))
+  web = await forEach(spawnService('web', env))
+  admin = await forEach(postgres(env.DATABASE_URL!, { max: 2, onnotice: () => {} }))
   ada = await register(openClient(web.url))
   project = await make(ada, '/projects', { name: 'Drained' })
 }
-afterEach(async () => {
-  await Promise.all([web.stop('SIGKILL'), admin.end({ timeout: 1 })])
-  await drop()
-})
 
 async function stopMidway(): Promise<{ answers: Answer[]; code: number | null }> {
   const { id: projectId } = project

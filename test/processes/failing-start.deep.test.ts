@@ -1,11 +1,9 @@
 import { expect, test } from 'bun:test'
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { type AddressInfo, connect, createServer, type Server } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { freePort } from '../../src/local/port.ts'
 import { eventually } from '../races/pair.ts'
-import { forFile, freshEnv, spawnService, testSecret } from '../support/service.ts'
+import { forFile, freshEnv, spawnService, testSecret, newFolder } from '../support/service.ts'
 import { begin, emptyDatabase, readiness, run } from './launch.ts'
 import postgres from 'postgres'
 import { newId } from '../../src/ids.ts'
@@ -34,7 +32,7 @@ async function listening(server: Server): Promise<number> {
 test('a PORT that is taken is named before a server is started for it', async () => {
   const other = createServer()
   const port = String(await listening(other))
-  const dataDir = await mkdtemp(join(tmpdir(), 'docket taken '))
+  const dataDir = await newFolder('docket taken ')
   const own = { HOST: '127.0.0.1', PORT: port, DATA_DIR: dataDir, LOG_LEVEL: 'warn' }
   expectOneLine(await run('start', own), `PORT ${port} is taken`)
   const metrics = { ...own, PORT: '0', METRICS_PORT: port }
@@ -44,7 +42,6 @@ test('a PORT that is taken is named before a server is started for it', async ()
   expect(await readdir(dataDir)).toEqual([])
   expectOneLine(await run('web', { ...env, PORT: port }), `PORT ${port} is taken`)
   expectOneLine(await run('worker', { ...env, METRICS_PORT: port }), `METRICS_PORT ${port} is taken`)
-  await rm(dataDir, { recursive: true, force: true })
   other.close()
 })
 
@@ -82,7 +79,7 @@ test.each(['web', 'worker'] as const)(
   '%s with a Redis of its own leaves a given database as it is',
   async (command) => {
     const database = await emptyDatabase()
-    const dataDir = await mkdtemp(join(tmpdir(), 'docket-redis-'))
+    const dataDir = await newFolder()
     const given: Record<string, string> = { ...env, DATABASE_URL: database.url, DATA_DIR: dataDir }
     const { REDIS_URL: _, ...without } = given
     const service = await spawnService(command, without)
@@ -91,7 +88,7 @@ test.each(['web', 'worker'] as const)(
       expect(await readiness(service.url)).toMatchObject({ status: 503, body: { postgres: 'not migrated' } })
     expect(await service.stop()).toBe(0)
     expect((await run('jobs', without)).output).toContain('not migrated')
-    await Promise.all([database.drop(), rm(dataDir, { recursive: true, force: true })])
+    await database.drop()
   },
 )
 
@@ -168,10 +165,9 @@ test('jobs says that a database is not migrated', async () => {
 })
 
 test('without DATABASE_URL jobs asks the Postgres of DATA_DIR', async () => {
-  const dir = await mkdtemp(join(tmpdir(), 'docket-jobs-'))
+  const dir = await newFolder()
   expect(await run('jobs', { DATA_DIR: dir })).toEqual({
     code: 0,
     output: '0 jobs parked, 0 waiting or under way\n',
   })
-  await rm(dir, { recursive: true, force: true })
 })

@@ -1,12 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { withConnections } from '../../drizzle/migrate.ts'
 import { readConfig } from '../../src/config.ts'
 import { readAdmin } from '../../workers/admin/admin.ts'
 import { emptyDatabase } from '../processes/launch.ts'
 import { make, register } from '../support/client.ts'
-import { openTestService } from '../support/service.ts'
+import { forFile, newFolder, openTestService } from '../support/service.ts'
 
 /** Texts that COPY must escape, or that look like the end of its rows. */
 const texts = [
@@ -23,10 +21,9 @@ export type BackupScene = Awaited<ReturnType<typeof openBackupScene>>
 
 /** A service with something of each kind, other databases, and files for backups. */
 export async function openBackupScene() {
-  const dir = await mkdtemp(join(tmpdir(), 'docket-backup-'))
-  const service = await openTestService()
+  const dir = await newFolder()
+  const service = await forFile(openTestService())
   const ada = await register(service.client)
-  const databases: Awaited<ReturnType<typeof emptyDatabase>>[] = []
   const { id: projectId } = await make(ada, '/projects', { name: 'Kept', description: texts[0] })
   const project = `/projects/${projectId}`
   const guest = await register(service.client)
@@ -48,9 +45,7 @@ export async function openBackupScene() {
     newFile: () => join(dir, crypto.randomUUID()),
 
     async fresh(): Promise<string> {
-      const database = await emptyDatabase()
-      databases.push(database)
-      return database.url
+      return (await forFile(emptyDatabase())).url
     },
 
     async admin(databaseUrl: string, ...words: string[]) {
@@ -66,12 +61,6 @@ export async function openBackupScene() {
       const caller = other.client.as(ada.token)
       const answers = await Promise.all(paths.map((path) => caller.get(path)))
       return answers.map(({ status, text, headers }, at) => [paths[at], status, headers.get('etag'), text])
-    },
-
-    async close() {
-      await service.close()
-      await Promise.all(databases.map((database) => database.drop()))
-      await rm(dir, { recursive: true })
     },
   }
 }

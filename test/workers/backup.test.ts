@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { migrate, withConnections, isMigrated, knownMigrations } from '../../drizzle/migrate.ts'
 import { make, register } from '../support/client.ts'
-import { forFile, openTestService, type TestService } from '../support/service.ts'
+import { openTestService, type TestService } from '../support/service.ts'
 import { openBackupScene } from './backup-scene.ts'
 import { applyMissing } from '../../drizzle/apply.ts'
 import { tablesOf } from '../../workers/backup/format.ts'
 
 let file: string
-const scene = await forFile(openBackupScene())
+const scene = await openBackupScene()
 beforeEach(() => void (file = scene.newFile()))
 
 test('a service on a restored database answers the same, byte for byte', async () => {
