@@ -20,8 +20,6 @@ export function newApiToken(): string {
   return `dkt_${secret}${sumOf(secret)}`
 }
 
-export const isLikeApiToken = (token: string): boolean => token.startsWith('dkt_')
-
 export const isApiToken = (token: string): boolean =>
   form.test(token) && token.slice(-sumDigits) === sumOf(token.slice(4, -sumDigits))
 

@@ -6,14 +6,8 @@ export interface Source {
   account: string
 }
 
-interface Bounds {
-  /** Work in progress at once. */
-  slots: number
-  /** Waiters of one address, of one account, and of all. */
-  perAddress: number
-  perAccount: number
-  total: number
-}
+/** The slots for work in progress, and the waiters of one address, of one account, and of all. */
+type Bounds = Record<'slots' | 'perAddress' | 'perAccount' | 'total', number>
 
 interface Waiter extends Source {
   /** The account at its address. */

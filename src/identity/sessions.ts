@@ -2,7 +2,6 @@ import { LRUCache } from 'lru-cache'
 import type { Sql } from '../postgres/database.ts'
 import type { Counts } from '../metrics/counts.ts'
 import { badToken, noToken } from '../wire/refusals.ts'
-import { isLikeApiToken } from './api-tokens.ts'
 import { type Caller, signInNeeded } from './rights.ts'
 import { openTokenSessions, type TokenSession } from './token-sessions.ts'
 import type { Tokens } from './tokens.ts'
@@ -89,7 +88,7 @@ export class Authenticate {
   }
 
   private async verify(token: string): Promise<AnySession> {
-    if (isLikeApiToken(token)) return this.apiTokens.begin(token)
+    if (token.startsWith('dkt_')) return this.apiTokens.begin(token)
     const claims = /^[\w-]+\.[\w-]+\.[\w-]+$/.test(token) ? await this.tokens.verify(token) : null
     if (!claims) throw badToken()
     const session = { ...claims, caller: { userId: claims.userId }, ...notYetSeen }

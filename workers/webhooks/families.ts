@@ -2,6 +2,7 @@ import { by, type Family, gauge, lagFamilies } from '../../src/metrics/family.ts
 import type { Sql } from '../../src/postgres/database.ts'
 
 const mostCounted = 10_000
+const help = `Webhooks, counted up to ${mostCounted}; failing ones are tried again.`
 
 type Row = Record<'enabled' | 'failing' | 'disabled' | 'events' | 'seconds', number>
 
@@ -21,11 +22,7 @@ export async function webhookFamilies(sql: Sql): Promise<Family[]> {
     from looked`
   const { events, seconds, ...states } = row!
   return [
-    gauge(
-      'webhooks',
-      `Webhooks, counted up to ${mostCounted}; failing ones are tried again.`,
-      by('state', states),
-    ),
+    gauge('webhooks', help, by('state', states)),
     ...lagFamilies('webhook', events, Math.max(0, seconds)),
   ]
 }
