@@ -23,9 +23,8 @@ test('every example fits its schema', () => {
       count += 1
       if (!fits(example)) found.push(`${at}: ${ajv.errorsText(fits.errors)}`)
     }
-    for (const [key, one] of Object.entries(value)) {
+    for (const [key, one] of Object.entries(value))
       look(one, `${at}/${encodeURIComponent(key.replaceAll('~', '~0').replaceAll('/', '~1'))}`)
-    }
   }
   look(api, '')
   expect(found).toEqual([])

@@ -1,11 +1,15 @@
 import { expect, test } from 'bun:test'
 import Ajv from 'ajv/dist/2020'
 import { absentId } from '../http/answers.ts'
+import { make, type Person } from '../support/client.ts'
 import { callsOf, type OpenApi, type Schema } from '../support/schema-check.ts'
 import { openScene } from '../support/scene.ts'
 
 const { client, ada } = await openScene(['Ada'])
 const api = (await client.get('/../docs/json')).body as unknown as OpenApi
+
+/** Of an error message. */
+const mostCharacters = 110
 
 const isText = ({ maxLength, format }: Schema) =>
   maxLength !== undefined && format !== 'email' && format !== 'uri'
@@ -41,7 +45,7 @@ test('a text is taken where the document says that it fits, at each of its bound
 
 test('no name or title of any operation takes a control or bidirectional-override character', async () => {
   let rejected = 0
-  for (const { name, method, path, fields, body: example } of callsOf(api)) {
+  for (const { name, method, path, fields, body: example } of callsOf(api))
     for (const field of ['name', 'title'].filter((one) => fields[one] && !fields[one].readOnly)) {
       const at = path.replace(/\{\w+\}/g, absentId)
       const { status, body } = await ada.call(method, at, { ...example, [field]: 'Plate\u202e\u0007' })
@@ -50,6 +54,41 @@ test('no name or title of any operation takes a control or bidirectional-overrid
       expect([name, status, body.message]).toEqual([name, 400, expect.stringMatching(wanted)])
       rejected += 1
     }
-  }
   expect(rejected).toBeGreaterThan(9)
+})
+
+/** Paths that end what the test needs. */
+const ending = /logout/
+
+test('an error message says what a field must be, and explains nothing', async () => {
+  const { id } = await make(ada, '/projects', { name: 'P' })
+  const messages = new Map<string, string>()
+  const note = ({ status, body }: Awaited<ReturnType<Person['get']>>, of: string) => {
+    if (status === 400) for (const part of body.message.split('; ')) messages.set(part, of)
+  }
+  for (const { name, operation, method, path, fields } of callsOf(api)) {
+    if (method === 'DELETE' || ending.test(path)) continue
+    const at = path.replace(/\{\w+\}/g, id)
+    const body = method === 'GET' ? undefined : {}
+    for (const one of operation.parameters.filter(({ in: place }) => place === 'query'))
+      note(await ada.call(method, `${at}?${one.name}=%21`, body), name)
+    for (const one of Object.keys(fields)) note(await ada.call(method, at, { [one]: { x: 1 } }), name)
+  }
+  const told = [...messages.keys()]
+  expect(told.length).toBeGreaterThan(40)
+  expect(told.filter((message) => message.length > mostCharacters || /must be .*: /.test(message))).toEqual(
+    [],
+  )
+  const wanted = { asOf: 1, types: 2, type: 1, operations: 1, dryRun: 1 }
+  for (const [said, count] of Object.entries(wanted))
+    expect(told.filter((message) => message.startsWith(`${said} must be `))).toHaveLength(count)
+})
+
+test('an operation of a batch with an unknown name is told the nearest', async () => {
+  const { id } = await make(ada, '/projects', { name: 'P' })
+  const send = async (op: unknown) =>
+    (await ada.post(`/projects/${id}/batch`, { operations: [{ op }] })).body.message
+  const message = 'operations[0]: op must be the name of a command'
+  expect(await send('task.creat')).toBe(`${message}; did you mean task.create?`)
+  expect(await send('sing')).toBe(message)
 })

@@ -2,8 +2,12 @@ import { expect, test } from 'bun:test'
 import { type OpenApi, operationsOf, differences, referred } from '../support/schema-check.ts'
 import { openDocument } from './open-document.ts'
 import { words } from '../support/words.ts'
+import { createConfig, lintFromString } from '@redocly/openapi-core'
+import spectral from '@stoplight/spectral-core'
+import { oas } from '@stoplight/spectral-rulesets'
 
-const api: OpenApi & { info: { description: string } } = JSON.parse(await openDocument())
+const text = await openDocument()
+const api: OpenApi & { info: { description: string } } = JSON.parse(text)
 
 test('operations are called by what they do', () => {
   const ids = [...operationsOf(api).values()].map(({ operationId }) => operationId)
@@ -138,4 +142,22 @@ test('every list says in which order it is, that of tasks also where due dates f
   const { description } = operations.get('get /api/v1/tasks')!
   expect(description).toMatch(/filtered by due date in order of that/)
   expect(description).toMatch(/neither .* is inside/i)
+})
+
+/** The contract has subtasks and comments both below a task and beside one: `/tasks/{id}/comments`, `/tasks/comments/{id}`. */
+const givenByContract = ['no-ambiguous-paths']
+
+test("Redocly's recommended rules find nothing but paths that the contract gives", async () => {
+  const config = await createConfig({ extends: ['recommended'] })
+  const problems = await lintFromString({ source: text, absoluteRef: 'openapi.json', config })
+  const found = problems.filter(({ ruleId }) => !givenByContract.includes(ruleId))
+  expect(found.map(({ ruleId, message }) => `${ruleId}: ${message}`)).toEqual([])
+  for (const { message } of problems) expect(message).toMatch(/tasks\/(subtasks|comments)\/\{id\}/)
+})
+
+test("Spectral's recommended rules find nothing", async () => {
+  const linter = new spectral.Spectral()
+  linter.setRuleset({ extends: [[oas, 'recommended']] } as never)
+  const found = await linter.run(JSON.parse(text))
+  expect(found.map(({ code, message, path }) => `${code}: ${message} at ${path.join('.')}`)).toEqual([])
 })

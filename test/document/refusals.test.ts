@@ -72,9 +72,8 @@ const { id } = await make(people.owner, `/projects/${things.projectId}/service-a
   name: 'Importer',
 })
 const accountId = id
-for (const one of [people.owner, people.editor]) {
+for (const one of [people.owner, people.editor])
   await one.post('/projects', { name: 'Engine' }, { 'idempotency-key': 'used' })
-}
 
 function bodyOf({ requestBody, operationId }: Operation): Record<string, unknown> | undefined {
   const example = requestBody?.content?.['application/json']?.example as Record<string, unknown> | undefined

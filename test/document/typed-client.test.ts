@@ -41,7 +41,6 @@ test('a typed client made of the document compiles as it is meant to be used', (
 })
 
 test('a misspelt field, value, parameter or path does not compile', () => {
-  for (const [i, code] of wrong.entries()) {
+  for (const [i, code] of wrong.entries())
     expect([code, said.get(join(folder, `wrong-${i}.ts`))?.length]).toEqual([code, 1])
-  }
 })

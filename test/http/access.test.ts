@@ -44,9 +44,8 @@ test('a stranger is refused alike whatever is in the body or missing from it', a
 })
 
 test.each(endpoints)('$does: absent and malformed ids are not found', async (endpoint) => {
-  for (const id of [absentId, ...malformedIds]) {
+  for (const id of [absentId, ...malformedIds])
     expectRefusal(await call(people.owner, endpoint, everywhere(id)), 404, `${endpoint.names} not found`)
-  }
 })
 
 test('every refused write has left no trace', async () => {
@@ -63,9 +62,8 @@ test('every refused write has left no trace', async () => {
 test('what is in a deleted project is absent at once, for its owner too', async () => {
   const things = await furnish(people, guest)
   expect((await people.owner.delete(`/projects/${things.projectId}`)).status).toBe(200)
-  for (const endpoint of endpoints) {
+  for (const endpoint of endpoints)
     expectRefusal(await call(people.owner, endpoint, things), 404, `${endpoint.names} not found`)
-  }
 })
 
 test('what hangs on a deleted task is absent at once, but for its history', async () => {

@@ -101,9 +101,8 @@ test('tokens are made, seen and ended by who signed in alone', async () => {
 test("another's token is not there", async () => {
   const { id, token } = await made(ada)
   const eve = await register(client)
-  for (const absent of [id, absentId, ...malformedIds]) {
+  for (const absent of [id, absentId, ...malformedIds])
     expectRefusal(await eve.delete(`/tokens/${absent}`), 404, 'Token not found')
-  }
   expect(await listed(eve)).toEqual([])
   expect((await ada.as(token).get('/auth/me')).status).toBe(200)
 })

@@ -151,8 +151,7 @@ test('a password is 6 to 1024 characters and kept as it is', async () => {
 })
 
 test('a refusal names every field that is wrong', async () => {
-  const answer = await enrol({ name: '', email: 'ada', password: '1' })
-  expectRefusal(answer, 400, /name .*email .*password /)
+  expectRefusal(await enrol({ name: '', email: 'ada', password: '1' }), 400, /name .*email .*password /)
   expectRefusal(await enrol({}), 400, /name is required.*email is required.*password is required/)
 })
 

@@ -51,12 +51,10 @@ test('what is not JSON, or not an object, is refused', async () => {
       '{"a":1}{"b":2}',
       '\0',
       '{"name":"\n"}',
-    ]) {
+    ])
       expectRefusal(await ada.call(method, path, text), 400, 'The body must be valid JSON')
-    }
-    for (const text of ['null', '[]', '[{}]', '"text"', '1', 'true']) {
+    for (const text of ['null', '[]', '[{}]', '"text"', '1', 'true'])
       expectRefusal(await ada.call(method, path, text), 400, 'The body must be a JSON object')
-    }
   }
 })
 
@@ -68,15 +66,13 @@ test('a body may have 1 MiB, before sign-in 16 KiB, and not a byte more', async 
     const text = filler.repeat(Math.floor(free / width)) + 'x'.repeat(free % width)
     return JSON.stringify({ ...body, [ignored]: text })
   }
-  for (const { method, path, body } of writes) {
-    for (const filler of ['x', 'é', '漢', '😀']) {
+  for (const { method, path, body } of writes)
+    for (const filler of ['x', 'é', '漢', '😀'])
       expectRefusal(
         await ada.call(method, path, padded(path, body, mostBytes(path) + 1, filler)),
         413,
         `The body must be at most ${mostBytes(path)} bytes`,
       )
-    }
-  }
   for (const { method, path, body } of writes) {
     const answer = await ada.call(method, path, padded(path, body, mostBytes(path), '漢'))
     expect([path, answer.status]).toEqual([path, method === 'POST' && path !== '/auth/login' ? 201 : 200])
@@ -86,7 +82,7 @@ test('a body may have 1 MiB, before sign-in 16 KiB, and not a byte more', async 
 test('a body may be nested 32 levels deep, whatever else is wrong with it', async () => {
   const nested = (levels: number, end: string) =>
     `{"name":${'['.repeat(levels - 1)}"]}\\""${']'.repeat(levels - 1)}${end}`
-  for (const { method, path } of writes) {
+  for (const { method, path } of writes)
     for (const end of ['}', '', ']]']) {
       const answer = await ada.call(method, path, nested(33, end))
       expectRefusal(answer, 400, 'The body must not be nested deeper than 32 levels')
@@ -96,7 +92,6 @@ test('a body may be nested 32 levels deep, whatever else is wrong with it', asyn
         end === '}' ? /^(?!The body)/ : /valid JSON/,
       )
     }
-  }
 })
 
 test('a body in another charset or a coding of its own is refused', async () => {
@@ -118,12 +113,10 @@ test('what is not UTF-8 is refused, and never stored as something else', async (
   const name = (...bytes: number[]) =>
     Buffer.from([...Buffer.from('{"name":"'), ...bytes, ...Buffer.from('"}')])
   const send = (body: Buffer) => ada.post('/projects', body)
-  for (const bytes of [[0xff], [0xe9], [0xc0, 0xaf], [0xf0, 0x9f, 0x98], [0xed, 0xa0, 0x80], [0xc3]]) {
+  for (const bytes of [[0xff], [0xe9], [0xc0, 0xaf], [0xf0, 0x9f, 0x98], [0xed, 0xa0, 0x80], [0xc3]])
     expectRefusal(await send(name(...bytes)), 400, 'The body must be valid UTF-8')
-  }
-  for (const text of ['\ufffd', 'é', '😀', '\ufeff']) {
+  for (const text of ['\ufffd', 'é', '😀', '\ufeff'])
     expect((await send(name(...Buffer.from(text + 'x')))).body.name).toBe((text + 'x').trim())
-  }
   const marked = Buffer.concat([Buffer.from('\ufeff'), name(0x61)])
   expect((await send(marked)).body.name).toBe('a')
 })
@@ -134,19 +127,16 @@ test('a content type may have parameters and any case', async () => {
     'application/json;Charset="UTF-8"',
     'Application/JSON',
     'application/json;',
-  ]) {
+  ])
     expect((await ada.post('/projects', { name: 'P' }, { 'content-type': type })).status).toBe(201)
-  }
 })
 
 test('every answer carries an id of its own', async () => {
   const seen = new Set<string | null>()
-  for (const { method, path, body } of writes) {
+  for (const { method, path, body } of writes)
     for (const sent of [body, {}]) seen.add((await ada.call(method, path, sent)).headers.get('x-request-id'))
-  }
-  for (const path of ['/projects', '/tasks', '/auth/me', '/nowhere']) {
+  for (const path of ['/projects', '/tasks', '/auth/me', '/nowhere'])
     seen.add((await ada.get(path)).headers.get('x-request-id'))
-  }
   expect(seen.has(null)).toBeFalse()
   expect(seen.size).toBe(2 * writes.length + 4)
 })

@@ -57,8 +57,7 @@ test('lists show only its projects, page by page, and say when nothing has chang
   expect((await some.get('/projects', known)).status).toBe(200)
   for (const query of ['', '?sort=dueDate', '?sort=-createdAt&limit=200', '?status=TODO']) {
     const pages = await walk(some, `/tasks${query}`)
-    const seen = new Set(pages.flat().map(({ projectId }) => projectId))
-    expect([...seen].sort()).toEqual(projects)
+    expect([...new Set(pages.flat().map(({ projectId }) => projectId))].sort()).toEqual(projects)
   }
   expectRefusal(await some.get(`/tasks?projectId=${other.projectId}`), 404, 'Project not found')
   expect((await some.get(`/tasks?projectId=${mine.projectId}`)).body).toHaveLength(1)

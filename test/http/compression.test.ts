@@ -33,9 +33,8 @@ test('a large answer is compressed for who takes gzip, and the same otherwise', 
       expect(small.bytes.length).toBeLessThan(plain.bytes.length / 5)
       for (const { headers } of [plain, small])
         expect(headers.get('vary')).toBe('Authorization, Accept-Encoding')
-      for (const name of ['content-type', 'link', 'cache-control', 'x-content-type-options']) {
+      for (const name of ['content-type', 'link', 'cache-control', 'x-content-type-options'])
         expect(small.headers.get(name)).toBe(plain.headers.get(name))
-      }
     }
   }
 })

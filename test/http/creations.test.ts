@@ -52,8 +52,7 @@ test('every change of a webhook, service account or token is an event of the pro
     ['member.removed', 'owner', undefined],
     ['webhook.deleted', 'owner', undefined],
   ])
-  const history = await owner.get(`/projects/${projectId}/history?entity=webhook`)
-  expect(history.body).toHaveLength(6)
+  expect((await owner.get(`/projects/${projectId}/history?entity=webhook`)).body).toHaveLength(6)
   const ofToken = await events('&types=token.created,token.deleted')
   expect(ofToken.map(({ entityId }) => entityId)).toEqual([token.id, token.id])
 })

@@ -10,12 +10,11 @@ export function followByEventSource(at: string, token: string, projectId: string
   })
   const seen: FeedEvent[] = []
   let [wanted, reached] = [0, () => {}]
-  for (const type of model.eventTypes) {
+  for (const type of model.eventTypes)
     source.addEventListener(type, ({ data }) => {
       seen.push(JSON.parse(data))
       if (seen.length >= wanted) reached()
     })
-  }
   const until = (count: number) =>
     new Promise<void>((resolve) => {
       ;[wanted, reached] = [count, resolve]

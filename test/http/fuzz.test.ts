@@ -102,9 +102,8 @@ test('every operation answers each hostile body, and each hostile text in each o
       expectSound(name, await inTime(owner.call(method.toUpperCase(), filled(path, [...ids]), body)))
     for (const body of hostileBodies) await send(body)
     const right = rightFor(operation, things)
-    for (const field of Object.keys(right)) {
+    for (const field of Object.keys(right))
       for (const text of hostileTexts) await send(JSON.stringify({ ...right, [field]: text }))
-    }
   }
 })
 

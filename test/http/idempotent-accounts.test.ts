@@ -36,9 +36,8 @@ test('registrations at once under one key make one account and get one answer', 
 test('another body under the key is refused, and the key of another address is another', async () => {
   const ada = account()
   await a.post('/auth/register', ada, key)
-  for (const other of [{ password: 'secret-2' }, { name: 'Eve' }, { id: 'x' }]) {
+  for (const other of [{ password: 'secret-2' }, { name: 'Eve' }, { id: 'x' }])
     expectRefusal(await b.post('/auth/register', { ...ada, ...other }, key), 422, used)
-  }
   expectRefusal(await b.post('/auth/login', { email: ada.email, password }, key), 422, used)
   expectRefusal(await b.post('/auth/register', ada), 409)
   expectRefusal(await b.post('/auth/register', ada, { 'idempotency-key': 'new' }), 409)
@@ -51,9 +50,8 @@ test('what is kept holds neither password, nor token, nor a fast digest of eithe
   const rows = await pair.sql`select * from idempotency_keys where scope = ${`email:${ada.email}`}`
   expect(rows).toHaveLength(1)
   expect(rows[0]!.fingerprint).toStartWith('$argon2id$')
-  for (const secret of [password, body.access_token, body.access_token.split('.')[2]!]) {
+  for (const secret of [password, body.access_token, body.access_token.split('.')[2]!])
     expect(JSON.stringify(rows)).not.toContain(secret)
-  }
 })
 
 test('a bad key is refused before anything is done, and a refused registration is not kept', async () => {

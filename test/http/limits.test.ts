@@ -66,9 +66,8 @@ describe('reads and writes', () => {
         expect([answer.status, answer.headers.get('ratelimit')]).toEqual([200, null])
         expect(answer.headers.get('x-content-type-options')).toBe('nosniff')
       }
-      for (const _ of upTo(3)) {
+      for (const _ of upTo(3))
         expectRefusal(await client.post('/auth/login', { email: ada.email, password: 'wrong' }), 401)
-      }
     }))
 
   test('begin anew when their window ends', async () => {
@@ -96,9 +95,8 @@ describe('signing in', () => {
   test('is limited per address, with registering', () =>
     within({ ...proxied, SIGN_INS_PER_MINUTE: '3' }, async ({ client }) => {
       const { email } = await register(client)
-      for (const password of ['secret-1', 'wrong']) {
+      for (const password of ['secret-1', 'wrong'])
         expect(leftOf(await login(client, email, password))).toBeWithin(1, 3)
-      }
       const account = { name: 'A', email: 'a@example.com', password: 'secret-1' }
       expect((await client.post('/auth/register', account, from('10.0.0.1'))).status).toBe(201)
       expectLimited(await login(client, email, 'secret-1'), 'sign-ins', 3, 60)

@@ -86,9 +86,8 @@ test('the log and errors hold no secret, token, password or what was sent', asyn
   secrets.push(careful.token!, careful.token!.split('.')[2]!, JWT_SECRET!, new URL(DATABASE_URL!).password)
   const all = [...told, ...web.output].join('\n')
   for (const secret of secrets) expect([secret, all.includes(secret)]).toEqual([secret, false])
-  for (const inside of ['postgres', 'select', 'hidden', '/src/', 'constraint']) {
+  for (const inside of ['postgres', 'select', 'hidden', '/src/', 'constraint'])
     expect([inside, told.join('\n').toLowerCase().includes(inside)]).toEqual([inside, false])
-  }
 })
 
 test('the log has one line for a request that failed by our doing', async () => {

@@ -45,9 +45,8 @@ for (const [what, createOf] of Object.entries(creates)) {
     const comment = await make(ada, `/tasks/${other.id}/comments`, { text: 'C' })
     const grace = await register(ada.as())
     const member = await invite(ada, elsewhere.id, grace)
-    for (const { id } of [elsewhere, other, subtask, comment, grace, member]) {
+    for (const { id } of [elsewhere, other, subtask, comment, grace, member])
       expectRefusal(await ada.post(...createOf(id)), 409, taken)
-    }
   })
 
   test(`a ${what} takes no id but a UUIDv7`, async () => {
@@ -123,9 +122,7 @@ test('what had an id keeps it when it is gone, and all that hung on it', async (
   task = await make(ada, '/tasks', { title: 'T', projectId: project.id })
   for (const { id } of [subtask, comment, gone, other])
     for (const createOf of Object.values(creates))
-      for (const who of [ada, atB]) {
-        expectRefusal(await who.post(...createOf(id)), 409, taken)
-      }
+      for (const who of [ada, atB]) expectRefusal(await who.post(...createOf(id)), 409, taken)
 })
 
 test('things of two kinds never take the same id, by one request or by several at once', async () => {
@@ -136,9 +133,7 @@ test('things of two kinds never take the same id, by one request or by several a
   ]
   const operations = given(newId())
   for (const one of operations)
-    for (const other of operations) {
-      expectRefusal(await batch([one, other]), 409, `operations[1]: ${taken}`)
-    }
+    for (const other of operations) expectRefusal(await batch([one, other]), 409, `operations[1]: ${taken}`)
   for (const _ of upTo(10)) {
     const id = newId()
     const all = Object.entries(creates).filter(([what]) => what !== 'project')
@@ -157,8 +152,7 @@ test('where things of two kinds have one id all the same, each of them is writte
     { op: 'task.update', id, title: 'Written' },
   ])
   expect(answer.status).toBe(200)
-  const members = (await ada.get(`/projects/${project.id}/members`)).body as unknown
-  expect(members).toEqual([])
+  expect((await ada.get(`/projects/${project.id}/members`)).body as unknown).toEqual([])
   expect((await grace.get(`/projects/${project.id}`)).status).toBe(404)
   expect((await ada.get(`/tasks/${id}`)).body.title).toBe('Written')
 })

@@ -60,9 +60,8 @@ test('a body without end is cut off, and none is kept in memory', async () => {
   for (const { status } of await Promise.all([
     ask('POST', '/api/v1/projects', chunked, ...endless),
     ask('POST', '/api/v1/projects', { ...json, 'Content-Length': 48 * mebi }, ...endless),
-  ])) {
+  ]))
     expect([0, 413]).toContain(status)
-  }
   const before = peakMib(web.pid)
   // All that is sent here are 240 MiB.
   const large = 'x'.repeat(30 * mebi)

@@ -11,16 +11,14 @@ const first = (await make(ada, '/projects', { name: 'First' })).id
 const second = (await make(ada, '/projects', { name: 'Second' })).id
 await invite(ada, first, bob, 'EDITOR')
 let n = 0
-for (const status of ['TODO', 'IN_PROGRESS', 'DONE']) {
-  for (const priority of ['LOW', 'MEDIUM', 'HIGH']) {
+for (const status of ['TODO', 'IN_PROGRESS', 'DONE'])
+  for (const priority of ['LOW', 'MEDIUM', 'HIGH'])
     for (const dueDate of dues) {
       const projectId = n++ % 2 ? second : first
       const assigneeId = [null, ada.id, bob.id][n % 3]
       const free = projectId === second && assigneeId === bob.id ? null : assigneeId
       await make(ada, '/tasks', { title: `T${n}`, projectId, status, priority, dueDate, assigneeId: free })
     }
-  }
-}
 const all: Body[] = (await walk(ada, '/tasks?limit=200')).flat()
 const others = await make(bob, '/projects', { name: "Bob's own" })
 await make(bob, '/tasks', { title: 'Hidden from Ada', projectId: others.id, assigneeId: bob.id })
@@ -65,16 +63,14 @@ test('pages with fewer rows than there are projects go through all of them, in e
     const projectId = projects[(n * n) % 5]!.id // some in several projects, none in the last
     await make(carl, '/tasks', { title: `T${n}`, projectId, dueDate, priority: n % 3 ? 'LOW' : 'HIGH' })
   }
-  for (const sort of ['createdAt', '-createdAt', 'dueDate', '-dueDate']) {
+  for (const sort of ['createdAt', '-createdAt', 'dueDate', '-dueDate'])
     for (const filter of ['', '&priority=LOW', '&dueAfter=2027-01-14']) {
       const path = `/tasks?sort=${sort}${filter}`
       const whole = (await carl.get(path)).body
       expect(whole.length).toBeGreaterThan(8)
-      for (const limit of [1, 2, 4]) {
+      for (const limit of [1, 2, 4])
         expect((await walk(carl, `${path}&limit=${limit}`)).flat()).toEqual(whole)
-      }
     }
-  }
 })
 
 test('each filter lets through exactly what it says', async () => {
@@ -82,15 +78,13 @@ test('each filter lets through exactly what it says', async () => {
 })
 
 test('filters combine, in every sort', async () => {
-  for (const [a, one] of filters.entries()) {
+  for (const [a, one] of filters.entries())
     for (const other of filters.slice(a + 1)) {
       const [[query, fits], [otherQuery, otherFits]] = [one(), other()]
       if (query.split('=')[0] === otherQuery.split('=')[0]) continue
-      for (const sort of ['createdAt', '-createdAt', 'dueDate', '-dueDate']) {
+      for (const sort of ['createdAt', '-createdAt', 'dueDate', '-dueDate'])
         await expectExactly(`${query}&${otherQuery}&sort=${sort}`, (task) => fits(task) && otherFits(task))
-      }
     }
-  }
   const query = `projectId=${first}&status=TODO&priority=LOW&assigneeId=me&dueBefore=2028-01-01`
   const { body } = await ada.get(`/tasks?${query}`)
   const fits = all.filter((t) => t.projectId === first && t.status === 'TODO' && t.priority === 'LOW')
@@ -133,9 +127,8 @@ test('a filter that means nothing is refused', async () => {
 
 test('a project the caller is not in is not found, and nobody assigned is nothing', async () => {
   const stranger = await register(client)
-  for (const id of ['', absentId, ...malformedIds]) {
+  for (const id of ['', absentId, ...malformedIds])
     expectRefusal(await ada.get(`/tasks?projectId=${id}`), 404, 'Project not found')
-  }
   expectRefusal(await stranger.get(`/tasks?projectId=${first}`), 404, 'Project not found')
   expectAnswer(await ada.get(`/tasks?assigneeId=${absentId}`), 200, [])
 })
