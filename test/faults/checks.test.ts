@@ -21,7 +21,7 @@ test('an honest run is found to be one', () => {
 
 const gone = { status: 404, text: 'Not Found', etag: null }
 const orphan = { id: idOf(70), eventId: idOf(71), taskId: taskOf(2) }
-/** What is found of a run in which something is so. */
+/** Each finding, and a change of an honest run that leads to it. */
 const spoilt: Record<string, (told: Told) => unknown> = {
   'key 4 /tasks {"title":"task 4"} is nowhere in the history': ({ evidence }) => evidence.facts.pop(),
   [`task ${taskOf(4)} is lost`]: ({ evidence }) => evidence.rows.pop(),

@@ -87,7 +87,7 @@ test('undos, dry runs and histories that are as they say are found right', () =>
   for (const more of [dry(4), page([4, 3, 2, 1])]) expect(found(changedBack(), more)).toBe('')
 })
 
-/** What is found where something is so of the undo of a change, or of a deletion. */
+/** Each finding, and a change of a run with an undo that leads to it. */
 const ofChange: Record<string, Parameters<typeof found>[1]> = {
   'undo key 4': ({ evidence }) => evidence.facts.pop(),
   'takes back what nobody asked for': again,

@@ -17,7 +17,7 @@ export interface Stored {
   streams: { projectId: string; version: number | null; lastNumber: number | null }[]
 }
 
-/** What is wrong with the history of the projects that still exist, in words; nothing if all is well. */
+/** Returns the faults in the history of the projects that still exist, in words. */
 export async function faultsOf(sql: Sql): Promise<string[]> {
   const streams = await sql<Stored['streams'][number][]>`
     select p.id as project_id, s.version::float8 as version, s.last_number
@@ -131,7 +131,7 @@ function departureOf(arrival: Fact, facts: Fact[]): Fact | undefined {
   return latestOf(before)
 }
 
-/** Where the events of each project, read by themselves, do not give its rows. */
+/** Returns the rows that differ from what the events of their own project alone give. */
 export function faultsAlone({ events, rows }: Omit<Stored, 'streams'>): string[] {
   const histories = [...Map.groupBy(inOrder(events), ({ projectId }) => projectId).values()]
   const own = new Map(histories.flatMap(rowsOf))
