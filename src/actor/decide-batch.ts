@@ -5,7 +5,7 @@ import type { React } from '../log/rule.ts'
 import type { Change, StoredEvent } from '../model/events.ts'
 import type { Reply } from '../wire/answers.ts'
 import { outcomeUnknown, Refusal } from '../wire/refusals.ts'
-import type { Prepared } from './prepare.ts'
+import { logOf, type Prepared, stateOf } from './prepare.ts'
 import type { QueuedCommand } from './queued-command.ts'
 import { evolve, type State } from './state.ts'
 
@@ -65,7 +65,7 @@ function decideNew(deciding: Deciding, command: QueuedCommand): unknown {
   if (past) past.decided = unit.events
   if (ownIds) command.claimed = ownIds.filter((id) => deciding.kept?.has(nameOf(claimOf(id))))
   const source = stateOf(states, command.projectId)
-  const target = command.otherProjectId ? stateOf(states, command.otherProjectId) : source
+  const target = logOf(states, command)
   const { changes, answer, isBatch } = command.decide(clock, source, target)
   const batch = isBatch ? source.version + 1 : undefined
   for (const change of changes) {
@@ -117,6 +117,3 @@ const headOf = ({ projectId, version, lastNumber, lastEventId }: State): Head =>
   lastNumber,
   lastEventId,
 })
-
-const stateOf = (states: State[], projectId: string): State =>
-  states.length === 1 ? states[0]! : states.find((state) => state.projectId === projectId)!

@@ -62,9 +62,8 @@ export async function prepare(asks: Asks, holders: Holder[], batch: QueuedComman
 function isAuthorized(states: State[], command: QueuedCommand): boolean {
   command.rejection = command.past = undefined
   if (!command.needs) return true
-  const stateOf = (id: string) => states.find(({ projectId }) => projectId === id)!
   try {
-    command.authorize(stateOf(command.projectId), stateOf(command.otherProjectId ?? command.projectId))
+    command.authorize(stateOf(states, command.projectId), logOf(states, command))
   } catch (error) {
     reject(command, error)
   }
@@ -81,7 +80,7 @@ function reject(command: QueuedCommand, error: unknown): void {
 async function readPast({ readPast, loader }: Asks, states: State[], command: QueuedCommand): Promise<void> {
   const { caller, projectId, deadline, needs } = command
   if (!needs?.past || command.rejection) return
-  const state = states.find((one) => one.projectId === projectId)!
+  const state = stateOf(states, projectId)
   const at = { projectId, version: state.version, caller, role: state.roleOf(caller.userId) }
   try {
     const past = await beforeDeadline(deadline, readPast(at, needs.past))
@@ -162,5 +161,8 @@ export function isSuspect(states: State[], command: QueuedCommand): boolean {
 }
 
 /** The state of the project that gets the command's first event: the target of a move. */
-const logOf = (states: State[], { projectId, otherProjectId = projectId }: QueuedCommand): State =>
-  states.length === 1 ? states[0]! : states.find((state) => state.projectId === otherProjectId)!
+export const logOf = (states: State[], { projectId, otherProjectId = projectId }: QueuedCommand): State =>
+  stateOf(states, otherProjectId)
+
+export const stateOf = (states: State[], projectId: string): State =>
+  states.length === 1 ? states[0]! : states.find((state) => state.projectId === projectId)!
