@@ -65,10 +65,8 @@ test('a limit is a whole number with bounds', () => {
   for (const [name, schema] of limits) {
     const own: Record<string, number[]> = { projects: [1_000, 1_000], events: [500, 100] }
     const [most, unlessTold] = own[name.split('/').at(-1)!] ?? [200, 50]
-    expect([name, schema]).toEqual([
-      name,
-      { type: 'integer', minimum: 1, maximum: most, default: unlessTold },
-    ])
+    const wanted = { type: 'integer', minimum: 1, maximum: most, default: unlessTold }
+    expect([name, schema]).toEqual([name, wanted])
   }
 })
 

@@ -148,13 +148,8 @@ const wrongs: Record<number, (path: string, operation: Operation) => Wrong | und
 /** The id of one that is there already, of what the operation creates. */
 function ownIdOf(operationId: string): string | undefined {
   const { projectId, taskId, subtaskId, commentId } = things
-  const ids = {
-    createProject: projectId,
-    createTask: taskId,
-    createSubtask: subtaskId,
-    createComment: commentId,
-  }
-  return (ids as Record<string, string>)[operationId]
+  const ids: Record<string, string> = { createProject: projectId, createTask: taskId }
+  return { ...ids, createSubtask: subtaskId, createComment: commentId }[operationId]
 }
 
 const notAsWas = ({ taskId: id }: Things) => {

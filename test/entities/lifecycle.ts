@@ -51,11 +51,8 @@ describe.each(kinds)('$entity', ({ entity, list, one, body, parent }: Kind) => {
     expect((await ada.delete(one(row.id))).status).toBe(404)
     expect(await rowsAt(list(place))).toEqual([])
     const events = await feed(place.projectId)
-    expect(events.map(({ type }) => type)).toEqual([
-      `${entity}.created`,
-      `${entity}.updated`,
-      `${entity}.deleted`,
-    ])
+    const types = ['created', 'updated', 'deleted'].map((verb) => `${entity}.${verb}`)
+    expect(events.map(({ type }) => type)).toEqual(types)
     expect(events[1]).toMatchObject({ before: { name: 'Plan' }, after: { name: 'Sketch' } })
     expect(await faultsOf(sql)).toEqual([])
   })
@@ -100,12 +97,8 @@ describe.each(kinds)('$entity', ({ entity, list, one, body, parent }: Kind) => {
       ['deleted', 'updated', 'created'].map((verb) => `${entity}.${verb}`),
     )
     const then = async (version: number) => names(`${list(place)}?asOf=${version}`)
-    expect([await then(2), await then(3), await then(4), await then(5)]).toEqual([
-      [],
-      ['Plan'],
-      ['Sketch'],
-      [],
-    ])
+    const found = [await then(2), await then(3), await then(4), await then(5)]
+    expect(found).toEqual([[], ['Plan'], ['Sketch'], []])
   })
 
   test('goes with its project, row by row', async () => {

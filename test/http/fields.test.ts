@@ -97,10 +97,7 @@ test('the document says which fields a body takes, which it ignores, and that it
     const body = one.requestBody?.content?.['application/json']?.schema
     if (body) {
       const { $ref = '' } = body
-      expect([name, referred(api, $ref)]).toEqual([
-        name,
-        expect.objectContaining({ additionalProperties: false }),
-      ])
+      expect([name, referred(api, $ref)]).toMatchObject([name, { additionalProperties: false }])
     }
   }
 })

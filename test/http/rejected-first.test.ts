@@ -8,7 +8,7 @@ import { type Answer, invite, make, type Person, register } from '../support/cli
 import { freshDatabase } from '../support/database.ts'
 import { forFile, openTestService } from '../support/service.ts'
 import { endpoints } from './endpoints.ts'
-import { furnish, openTeam } from './scene.ts'
+import { furnish, nowhere, openProject, openTeam } from './scene.ts'
 
 const database = await freshDatabase()
 await forFile({ close: database.drop })
@@ -149,6 +149,27 @@ test('an undo of many removals reads no more rows than may come back, for its ow
     expect((await owner.post(`/projects/${id}/undo?dryRun=true`, { seqs })).status).toBe(409),
   )
   expect(cost.rows).toBeLessThan(3 * mostMoved.rows)
+})
+
+test('a removal that is rejected reads only roles, alone and in a batch', async () => {
+  const { owner, admin, viewer } = people
+  const id = await openProject(people)
+  for (const _ of upTo(60)) await make(admin, `/projects/${id}/webhooks`, { url: nowhere })
+  const { body } = await owner.get(`/projects/${id}/members`)
+  const memberId = body.find(({ userId }) => userId === admin.id)!.id
+  const member = `/projects/${id}/members/${memberId}`
+  const operations = [{ op: 'member.remove', memberId }]
+  const asks: ((who: Person) => Promise<Answer>)[] = [
+    (who) => who.delete(member),
+    (who) => who.delete(`${member}?revoke=true`),
+    (who) => who.post(`/projects/${id}/batch?dryRun=true`, { operations }),
+  ]
+  for (const ask of asks) {
+    const cost = await costOf(async () => expect((await ask(viewer)).status).toBe(403))
+    expect(cost.rows).toBeLessThan(20)
+  }
+  const allowed = await costOf(async () => expect((await asks.at(-1)!(owner)).status).toBe(200))
+  expect(allowed.rows).toBeGreaterThan(60)
 })
 
 test('a stranger to every project of a task reads nothing of its events for an instant in the past', async () => {

@@ -129,10 +129,8 @@ test('what is not there, not said or not possible is refused in words', async ()
   }
   const exactlyOne = 'Say exactly one of seq, batch and seqs'
   await expectAll([{}, { seq: 1, batch: 1 }, { seq: 1, seqs: [1] }], 400, exactlyOne)
-  await expectAll(
-    [{ seq: 0 }, { seq: '2' }, { seq: 1.5 }, { seqs: [] }, { seqs: [1, 1] }, { seqs: ['1'] }],
-    400,
-  )
+  await expectAll([{ seq: 0 }, { seq: '2' }, { seq: 1.5 }], 400)
+  await expectAll([{ seqs: [] }, { seqs: [1, 1] }, { seqs: ['1'] }], 400)
   await expectAll([{ seq: 99 }, { seqs: [2, 99] }], 404, 'Event 99 not found')
   await expectAll([{ batch: 2 }], 404, 'Batch 2 not found')
   await expectAll([{ seq: 1 }], 409, "A project's creation cannot be undone: delete the project")
