@@ -24,11 +24,13 @@ export interface Shape {
 
 const parts = { add, put, set, cut }
 
+let known: string[] | undefined
+
 /** All writes that a batch may contain, in the order of the statement. */
 const allWrites = () =>
-  Object.keys(parts).flatMap((how) =>
+  (known ??= Object.keys(parts).flatMap((how) =>
     (how === 'put' ? model().ofTask : model().all).map(({ name }) => `${how} ${name}`).sort(),
-  )
+  ))
 
 export function shapeOf(units: Unit[], { heads, facts, jobs, kept }: Batch): Shape {
   const writes = new Set(facts.map(({ how, entity }) => how && `${how} ${entity}`))
