@@ -2,15 +2,16 @@ import { expect, test } from 'bun:test'
 import { invite, make, register } from '../support/client.ts'
 import { type OpenApi, operationsOf, referred } from '../support/schema-check.ts'
 import { absentId, expectRefusal } from './answers.ts'
+import { rightLines, rightTexts, wrongNames, wrongTexts } from './texts.ts'
 import { openScene } from '../support/scene.ts'
 
 const { client, ada } = await openScene(['Ada'])
 const projectId = (await make(ada, '/projects', { name: 'P' })).id
 const taskId = (await make(ada, '/tasks', { title: 'T', projectId })).id
+const { id: subtaskId } = await make(ada, `/tasks/${taskId}/subtasks`, { title: 'S' })
+const { id: commentId } = await make(ada, `/tasks/${taskId}/comments`, { text: 'C' })
 
 test('a field that a resource does not have is refused with the one that was meant, and nothing is done', async () => {
-  const { id: subtaskId } = await make(ada, `/tasks/${taskId}/subtasks`, { title: 'S' })
-  const { id: commentId } = await make(ada, `/tasks/${taskId}/comments`, { text: 'C' })
   const guest = await register(client)
   const { id: memberId } = await invite(ada, projectId, guest)
   const account = { name: 'A', email: 'fields@example.com', password: 'secret-1' }
@@ -121,4 +122,37 @@ test('a parameter that an operation does not know is refused wherever it is give
 test('what probes and browsers add to the pages around the API is passed over', async () => {
   for (const path of ['/health/live', '/health/ready', '/api/docs', '/api/docs/json'])
     expect([path, (await client.get(`/../..${path}?unknown=1`)).status]).toEqual([path, 200])
+})
+
+type Texts = { right: [sent: string, stored: string][]; wrong: unknown[] }
+const names = (most: number): Texts => ({ right: rightTexts(most), wrong: wrongNames(most) })
+const lines: Texts = { right: rightLines(20_000), wrong: wrongTexts(20_000) }
+const isNotBlank = (text: unknown) => text !== null && !/^\s*$/.test(String(text))
+const optional: Texts = { ...lines, wrong: lines.wrong.filter(isNotBlank) }
+
+/** Each text of a resource: how it is created, with the other fields that takes, and how it is changed. */
+const texts: [what: string, field: string, Texts, create: string, change: string, others?: object][] = [
+  ['project', 'name', names(200), '/projects', `/projects/${projectId}`],
+  ['project', 'description', optional, '/projects', `/projects/${projectId}`, { name: 'P' }],
+  ['task', 'title', names(500), '/tasks', `/tasks/${taskId}`, { projectId }],
+  ['task', 'description', optional, '/tasks', `/tasks/${taskId}`, { title: 'T', projectId }],
+  ['subtask', 'title', names(500), `/tasks/${taskId}/subtasks`, `/tasks/subtasks/${subtaskId}`],
+  ['comment', 'text', lines, `/tasks/${taskId}/comments`, `/tasks/comments/${commentId}`],
+]
+
+test.each(texts)('%s: %s is stored trimmed, and what it cannot be is refused', async (...one) => {
+  const [, field, { right, wrong }, create, change, others] = one
+  for (const [sent, stored] of right) {
+    expect(await make(ada, create, { ...others, [field]: sent })).toMatchObject({ [field]: stored })
+    expect((await ada.patch(change, { [field]: sent })).body).toMatchObject({ [field]: stored })
+  }
+  for (const text of wrong) {
+    const named = new RegExp(`^${field} must be`)
+    expectRefusal(await ada.post(create, { ...others, [field]: text }), 400, named)
+    expectRefusal(await ada.patch(change, { [field]: text }), 400, named)
+  }
+  const required = one[2] === optional ? 201 : 400
+  const without = await ada.post(create, others ?? {})
+  expect(without.status).toBe(required)
+  if (required === 400) expectRefusal(without, 400, new RegExp(`^${field} is required`))
 })

@@ -3,6 +3,7 @@ import { delaysMs } from '../../src/http/limits/delays.ts'
 import { eventually, upTo } from '../races/pair.ts'
 import { type Answer, type Client, type Person, register } from '../support/client.ts'
 import { freshRedis } from '../support/redis.ts'
+import { openScene } from '../support/scene.ts'
 import { openTestService, type TestService } from '../support/service.ts'
 import { expectRefusal, statusesOf } from './answers.ts'
 
@@ -109,4 +110,38 @@ test('a failed sign-in is logged with its address and account, and nothing that 
 test('each delay is longer than the one before, and none longer than a minute', () => {
   expect(delaysMs.toSorted((a, b) => a - b)).toEqual(delaysMs)
   expect([new Set(delaysMs).size, delaysMs.at(-1)]).toEqual([delaysMs.length, 60_000])
+})
+
+const { service: unhurried, client, ada } = await openScene(['Ada'], { TRUST_PROXY: 'on' })
+
+/** Sends all, and counts how many of them are answered before `last`, which is sent after them. */
+async function aheadOf(others: Promise<Answer>[], last: () => Promise<Answer>) {
+  let ahead = 0
+  for (const one of others) void one.then(() => ahead++)
+  const answer = await last()
+  return { answer, ahead, all: await Promise.all(others) }
+}
+
+test('logins of invented addresses do not keep a login at another address waiting', async () => {
+  const flood = upTo(99).map((n) => login(client, `invented-${n}@example.com`, 'guess', '10.0.0.1'))
+  const { answer, ahead, all } = await aheadOf(flood, () => login(client, ada.email, 'secret-1', '10.0.0.2'))
+  expect(answer.status).toBe(200)
+  expect(ahead).toBeLessThan(50)
+  expect(all.every(({ status }) => status === 401)).toBeTrue()
+})
+
+test('more of one address than may wait are told when to come again, and others are let in', async () => {
+  const flood = upTo(300).map((n) => login(client, `many-${n}@example.com`, 'guess', '10.0.1.1'))
+  const { answer, all } = await aheadOf(flood, () => login(client, ada.email, 'secret-1', '10.0.1.2'))
+  expect(answer.status).toBe(200)
+  const rejected = all.filter(({ status }) => status === 429)
+  expect(all.every(({ status }) => status === 401 || status === 429)).toBeTrue()
+  for (const { headers, body } of rejected) {
+    expect(headers.get('retry-after')).toBe('1')
+    expect(body.message).toBe('Too many sign-ins from this address wait; try again in 1 second')
+  }
+})
+
+test('an address may sign in less often by default than one core hashes passwords', () => {
+  expect(unhurried.services.config.signInsPerMinute).toBe(2_400)
 })

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { type IncomingMessage, request } from 'node:http'
 import { expect, test } from 'bun:test'
 import { openClient } from '../support/client.ts'
-import { expectRefusal } from './answers.ts'
+import { expectRefusal, statusesOf } from './answers.ts'
 import { openOverSocket } from './over-socket.ts'
 import { chunk, exchange, expectRaw, head } from './raw.ts'
 import { forFile } from '../support/service.ts'
@@ -12,6 +12,7 @@ const { web, ada, projectId, withToken, ask } = await forFile(openOverSocket())
 
 const mebi = 1_048_576
 const json = { 'Content-Type': 'application/json' }
+const chunked = { ...json, 'Transfer-Encoding': 'chunked' }
 
 test('whoever sends a body too large gets to the refusal, and the connection serves on', async () => {
   for (const mib of [2, 8, 30]) {
@@ -21,13 +22,8 @@ test('whoever sends a body too large gets to the refusal, and the connection ser
       [{ 'Content-Length': large.length }, large],
       [{ 'Transfer-Encoding': 'chunked' }, chunk(large) + chunk('')],
     ] as const) {
-      const first = head('POST', '/api/v1/projects', {
-        ...withToken,
-        ...json,
-        ...told,
-        Connection: 'keep-alive',
-      })
-      const answer = await exchange(web.url, first, body, next)
+      const headers = { ...withToken, ...json, ...told, Connection: 'keep-alive' }
+      const answer = await exchange(web.url, head('POST', '/api/v1/projects', headers), body, next)
       expectRaw(answer, 413)
       expect(answer.body).toContain('HTTP/1.1 200 OK')
     }
@@ -56,7 +52,6 @@ test('whoever sends a body too large where none may be is told that', async () =
 
 test('a body without end is cut off, and none is kept in memory', async () => {
   const endless = Array.from({ length: 48 }, () => chunk('x'.repeat(mebi)))
-  const chunked = { ...json, 'Transfer-Encoding': 'chunked' }
   for (const { status } of await Promise.all([
     ask('POST', '/api/v1/projects', chunked, ...endless),
     ask('POST', '/api/v1/projects', { ...json, 'Content-Length': 48 * mebi }, ...endless),
@@ -66,13 +61,12 @@ test('a body without end is cut off, and none is kept in memory', async () => {
   // All that is sent here are 240 MiB.
   const large = 'x'.repeat(30 * mebi)
   const answers = await Promise.all(Array.from({ length: 8 }, () => ada.post('/projects', large)))
-  expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 413))
+  expect(statusesOf(answers)).toEqual({ 413: 8 })
   expect(peakMib(web.pid) - before).toBeLessThan(64)
 })
 
 test('a body that comes in crumbs is not kept as crumbs', async () => {
   const before = peakMib(web.pid)
-  const chunked = { ...json, 'Transfer-Encoding': 'chunked' }
   const crumbs = chunk('x').repeat(mebi)
   const sent = Array.from({ length: 4 }, () => ask('POST', '/api/v1/projects', chunked, crumbs, chunk('')))
   for (const answer of await Promise.all(sent)) expectRaw(answer, 400)
@@ -97,14 +91,12 @@ function peakMib(pid: number): number {
 }
 
 test('a body that comes in pieces is one body', async () => {
-  const chunked = { ...json, 'Transfer-Encoding': 'chunked' }
   const pieces = ['{"title":', '"In pieces","projectId"', `:"${projectId}"}`]
   const answer = await ask('POST', '/api/v1/tasks', chunked, ...pieces.map(chunk), chunk(''))
   expect([answer.status, answer.body]).toEqual([201, expect.stringContaining('"title":"In pieces"')])
 })
 
 test("a body that breaks off is the sender's fault and not an error of ours", async () => {
-  const chunked = { ...json, 'Transfer-Encoding': 'chunked' }
   await ask('POST', '/api/v1/projects', chunked, 'no chunk\r\n')
   await ask('POST', '/api/v1/projects', chunked, chunk('x'.repeat(3 * 1_048_576)))
   expect(web.output.filter((line) => line.includes('"level":50'))).toEqual([])
