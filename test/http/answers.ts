@@ -9,7 +9,6 @@ const utcMs = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
 export const anId: unknown = expect.stringMatching(uuid7)
 export const anInstant: unknown = expect.stringMatching(utcMs)
-/** An id that nothing has. */
 export const absentId = '0199abcd-0000-7000-8000-00000000cafe'
 /** What no id looks like; each is safe inside a path. */
 export const malformedIds = [
@@ -42,13 +41,11 @@ export async function said(who: Client, path: string): Promise<string> {
   return `${status} ${body.message}`
 }
 
-/** Holds an answer to a status and exactly this body. */
 export function expectAnswer({ status, body }: Answer, wanted: number, exactly: unknown) {
   expect(body).toStrictEqual(exactly as never)
   expect(status).toBe(wanted)
 }
 
-/** How many facts the history of a project holds. */
 export async function eventsOf({ services }: TestService, projectId: string): Promise<number> {
   const sql = services.database.reads
   const [row] = await sql<{ n: number }[]>`
@@ -56,10 +53,8 @@ export async function eventsOf({ services }: TestService, projectId: string): Pr
   return row?.n ?? 0
 }
 
-/** How many answers have each status. */
 export const statusesOf = (answers: Answer[]) => tally(answers.map(({ status }) => status))
 
-/** What is left of a budget. */
 export const leftOf = ({ headers }: Answer) =>
   Number(/^"[\w-]+";r=(\d+);t=\d+$/.exec(headers.get('ratelimit')!)?.[1])
 

@@ -6,7 +6,6 @@ interface Done {
   results: (Body & { etag: string | null })[]
 }
 
-/** What a batch that was done answered. */
 export const doneIn = ({ status, body, text }: Answer): Done => {
   expect([status, text]).toEqual([200, text])
   return body as unknown as Done

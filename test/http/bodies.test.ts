@@ -12,7 +12,6 @@ const { client, ada } = await openScene(['Ada'])
 const people = { ...(await openPeople(client)), owner: ada, editor: ada }
 const things = await furnish({ ...people, editor: await register(client) }, await register(client))
 const password = 'secret-1'
-/** Operations that read a body, each with one that it takes. */
 const writes: { method: string; path: string; body: object }[] = [
   { method: 'POST', path: '/auth/register', body: { name: 'A', email: 'a@example.com', password } },
   { method: 'POST', path: '/auth/login', body: { email: ada.email, password } },

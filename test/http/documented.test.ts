@@ -8,7 +8,6 @@ import { exampleFor, furnishOwn } from './own-things.ts'
 import { furnish, openTeam, pathAt } from './scene.ts'
 import { words } from '../support/words.ts'
 
-/** Operations that succeeded and that refused. */
 const seen = new Set<string>()
 const { client, people, guest } = await openTeam(['Guest'])
 const api = (await client.get('/../docs/json')).body as unknown as OpenApi

@@ -1,7 +1,6 @@
 import type { Body, Client } from '../support/client.ts'
 import { nextOf } from './walk.ts'
 
-/** An event as a client reads it. */
 export interface FeedEvent {
   seq: number
   id: string
@@ -16,7 +15,6 @@ export interface FeedEvent {
   after: Record<string, unknown> | null
 }
 
-/** All events that a path leads to, page by page. */
 export async function readFeed(client: Client, path: string): Promise<FeedEvent[]> {
   const events: FeedEvent[] = []
   for (let next: string | undefined = path; next;) {

@@ -11,7 +11,6 @@ const { ada, grace } = await openScene(['Ada', 'Grace'])
 const byId = (things: Iterable<object>) =>
   [...things].sort((a, b) => ((a as Body).id < (b as Body).id ? -1 : 1))
 
-/** What the lists of a project say. */
 async function listed(projectId: string): Promise<Record<string, object[]>> {
   const all = async (path: string) => (await walk(ada, path)).flat()
   const tasks = await all(`/tasks?projectId=${projectId}`)

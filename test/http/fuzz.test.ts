@@ -21,7 +21,6 @@ setDefaultTimeout(120_000)
 const { client, people, guest } = await openTeam(['Guest'])
 const api = (await client.get('/../docs/json')).body as unknown as OpenApi
 
-/** The answer, or a failure when there is none in time. */
 async function inTime(answer: Promise<Answer>): Promise<Answer> {
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(() => late.reject(new Error(`no answer in ${patienceMs} ms`)), patienceMs)
@@ -38,7 +37,6 @@ function expectSound(name: string, answer: Answer) {
   expect(answer.body.message.length).toBeLessThan(1_000)
 }
 
-/** Fills a path's parameters. */
 const filled = (path: string, ids: string[]) =>
   path.replace('/api/v1', '').replace(/\{\w+\}/g, () => ids.shift() ?? absentId)
 
@@ -79,7 +77,6 @@ const rightFor = ({ requestBody }: Operation, { projectId }: Things): object => 
   return Object.fromEntries(taken.map(([name, { examples = [] }]) => [name, given[name] ?? examples[0]]))
 }
 
-/** The ids that belong in a path. */
 const ownIds = (things: Things, path: string): string[] =>
   [...path.matchAll(/(\w+)s\/\{\w+\}/g)].map(([, kind]) => things[`${kind}Id` as keyof Things])
 

@@ -15,7 +15,6 @@ const openProject = async () => (await make(ada, '/projects', { name: 'Engine' }
 const historyOf = (projectId: string, query = '') => `/projects/${projectId}/history${query}`
 const read = (projectId: string, query = '') => readFeed(ada, historyOf(projectId, query))
 const seqsOf = async (projectId: string, query = '') => (await read(projectId, query)).map(({ seq }) => seq)
-/** From one number down to another. */
 const down = (from: number, to: number) =>
   upTo(from)
     .slice(to - 1)

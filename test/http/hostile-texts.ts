@@ -17,7 +17,6 @@ export const hostileTexts = [
 
 const nested = (depth: number, open: string, close: string) => open.repeat(depth) + close.repeat(depth)
 
-/** Bodies as they are sent: none is what an operation takes. */
 export const hostileBodies = [
   ...words(
     'null true 0 -0 1e999 "text" [] [{}] {} { } [[ {" NaN undefined <a/> /**/{} {"a":NaN} {"a":undefined}',

@@ -60,7 +60,6 @@ const anOddBody = {
   'x-http-method-override': fc.constant('DELETE'),
 }
 
-/** Headers of a request, most of them fit to get past the guards. */
 export const someHeaders = fc.oneof(
   { weight: 4, arbitrary: fc.constant({}) },
   { weight: 1, arbitrary: fc.record(anOddBody, { requiredKeys: [] }) },

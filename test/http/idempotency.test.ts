@@ -23,7 +23,6 @@ const guest = await register(ada.as())
 const task = async () => (await make(ada, '/tasks', { title: 'T', projectId: await project() })).id
 const project = async () => (await make(ada, '/projects', { name: 'P' })).id
 
-/** Every write, each on fresh things. */
 const writes: Record<string, () => Promise<Write>> = {
   'create a project': async () => ({ who: ada, method: 'POST', path: '/projects', body: { name: 'P' } }),
   'move a task': async () => {

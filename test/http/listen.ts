@@ -8,7 +8,6 @@ export interface Message {
   retry?: string
 }
 
-/** Reads a stream, message by message. */
 export async function listen(
   who: Person,
   at: { url: string },

@@ -10,7 +10,6 @@ import { openScene } from '../support/scene.ts'
 const rows = 60
 /** The longest texts there are: of one byte a unit, of two, of three, of pairs, and of what JSON writes in six. */
 const texts = ['x', 'é', '字', '🪐', '\u0001'].map((unit) => unit.repeat(20_000 / unit.length))
-/** The longest row as JSON. */
 const mostRowBytes = 6 * 20_000 + 2_000
 const { service, ada } = await openScene(['Ada'])
 const project = await make(ada, '/projects', { name: 'Small' })

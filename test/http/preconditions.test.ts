@@ -23,7 +23,6 @@ const kinds: [what: string, path: string, change: (n: number) => object, below?:
   ['account', '/auth/me', (n) => ({ name: `A ${n}` })],
 ]
 
-/** A fresh thing, and who changes it. */
 async function prepare([what, template, change, below = '']: (typeof kinds)[number]) {
   const path = pathAt(template, await furnish(people, guest))
   const others: Record<string, Person> = { comment: people.editor, account: await register(ada.as()) }
@@ -33,7 +32,6 @@ type Thing = Awaited<ReturnType<typeof prepare>>
 
 const patch = ({ who, at, change }: Thing, n: number, ifMatch?: string, base = pair.a.url) =>
   who.at(base).patch(at, change(n), ifMatch === undefined ? {} : { 'if-match': ifMatch })
-/** Changes the thing and gives the ETag it has from then on. */
 async function touched(thing: Thing, n: number): Promise<string> {
   const { status, headers } = await patch(thing, n)
   expect(status).toBe(200)

@@ -42,10 +42,8 @@ export function head(method: string, path: string, headers: Record<string, strin
   return `${method} ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`
 }
 
-/** One chunk of a body sent with `Transfer-Encoding: chunked`. */
 export const chunk = (bytes: string): string => `${Buffer.byteLength(bytes).toString(16)}\r\n${bytes}\r\n`
 
-/** Holds a raw answer to a status and the error shape. */
 export function expectRaw({ status, body }: RawAnswer, wanted: number) {
   expect([status, body.slice(0, 300)]).toEqual([
     wanted,

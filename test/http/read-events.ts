@@ -3,7 +3,6 @@ import type { Answer } from '../support/client.ts'
 import type { FeedEvent } from './feed.ts'
 
 export type Event = FeedEvent & { projectId: string }
-/** What a read of many feeds answers. */
 export interface Read {
   events: Event[]
   after: Record<string, number>

@@ -19,12 +19,10 @@ const { id: ownTask } = await make(people.stranger, '/tasks', { title: 'Own', pr
 const idle = await forFile(openTestService(service.env))
 const load = () => idle.services.actors.load()
 
-/** Somebody at the idle process. */
 const atIdle = (who: Person): Person => ({ ...who, ...idle.client.as(who.token) })
 
 type Ask = [does: string, (who: Person) => Promise<Answer>]
 
-/** Every kind of write on somebody else's project. */
 function writes(): Ask[] {
   const { projectId, memberId, subtaskId } = things
   const project = `/projects/${projectId}`

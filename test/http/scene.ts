@@ -32,7 +32,6 @@ export async function openTeam<Name extends string = never>(
   return { ...scene, people, ...people }
 }
 
-/** A project with an admin, an editor and a viewer in it. */
 export async function openProject(
   { owner, admin, editor, viewer }: People,
   name = 'Engine',

@@ -12,7 +12,6 @@ let looks = 0
 let comparisons = 0
 const service = await forFile(openTestService())
 const { services } = service
-/** The queries that modules sent. */
 const texts: string[] = []
 services.database.reads = new Proxy<Sql>(services.database.reads, {
   apply(target, self, args: [TemplateStringsArray | string, ...unknown[]]) {
@@ -70,7 +69,6 @@ test('what this process committed is not read back, and nobody is asked for who 
   expect(names).toBeLessThan(2)
 })
 
-/** A project with two tasks and another member. */
 async function furnish() {
   const grace = await register(service.client)
   const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })

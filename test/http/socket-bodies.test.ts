@@ -74,7 +74,6 @@ test('a body that comes in crumbs is not kept as crumbs', async () => {
   expect(peakMib(web.pid) - before).toBeLessThan(220)
 })
 
-/** What node:http makes of it. */
 async function posted(body: string): Promise<unknown[]> {
   const sent = request(`${web.url}/api/v1/projects`, { method: 'POST', headers: { ...withToken, ...json } })
   sent.end(body)

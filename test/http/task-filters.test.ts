@@ -33,7 +33,6 @@ async function expectExactly(query: string, fits: Fits, who: Person = ada) {
   expect(idsOf(pages.flat())).toEqual(idsOf(all.filter(fits)))
 }
 
-/** Each filter with what it lets through. */
 const filters: [query: string, Fits][] = [
   [`projectId=${first}`, (task) => task.projectId === first],
   [`projectId=${second}`, (task) => task.projectId === second],

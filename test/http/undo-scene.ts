@@ -7,7 +7,6 @@ export interface Undone {
   changes: (Body & { seq: number; type: string; undoes: number; batch: number | null })[]
 }
 
-/** What an undo that was done answered. */
 export const done = ({ status, body, text }: Answer): Undone => {
   expect([status, text]).toEqual([200, text])
   return body as unknown as Undone
@@ -27,7 +26,6 @@ export async function openScene() {
       scene.task = await make(ada, '/tasks', { title: 'T', projectId: scene.project.id })
       return { project: scene.project, task: scene.task }
     },
-    /** Adds a subtask and a comment. */
     async bothIn(taskId: string) {
       await make(ada, `/tasks/${taskId}/subtasks`, { title: 'S' })
       await make(ada, `/tasks/${taskId}/comments`, { text: 'C' })

@@ -33,7 +33,6 @@ export const forgetting = (client: Client, email: string) => client.post('/auth/
 export const resetting = (client: Client, token: string, password: string) =>
   client.post('/auth/password/reset', { token, password })
 
-/** Registers somebody and verifies their address. */
 export async function verified({ client, server }: MailScene, name?: string): Promise<Person> {
   const person = await register(client, name)
   const { status } = await verifying(client, (await server.mail(person.email)).token)
@@ -41,7 +40,6 @@ export async function verified({ client, server }: MailScene, name?: string): Pr
   return person
 }
 
-/** Asks for a password reset and gives the token of the mail. */
 export async function resetToken({ client, server }: MailScene, { email }: Person): Promise<string> {
   const before = server.to(email).length
   await forgetting(client, email)

@@ -23,13 +23,11 @@ export async function openScene(overrides: Record<string, string> = {}, manners?
   const path = (id: string) => `/projects/${projectId}/webhooks/${id}`
   return closing({
     path,
-    /** The webhook as it is now. */
     state: async (id: string) => (await ada.get(path(id))).body as Hook,
     ...{ service, ada, receiver, projectId },
     /** Makes a webhook of the project, at a path of the receiver. */
     hook: async (over: object = {}, at = '/') =>
       (await make(ada, `/projects/${projectId}/webhooks`, { url: receiver.url + at, ...over })) as Hook,
-    /** Creates so many tasks, one after another. */
     async work(count: number) {
       for (let n = 0; n < count; n++) await make(ada, '/tasks', { title: `T${n}`, projectId })
     },
