@@ -1,6 +1,5 @@
 import { getTableName } from 'drizzle-orm'
 import type { PgTable } from 'drizzle-orm/pg-core'
-import { LRUCache } from 'lru-cache'
 import { isOfLaterEntity } from '../../drizzle/schema/log.ts'
 import { counted, noHits } from '../metrics/counts.ts'
 import type { Entity } from '../model/entities.ts'
@@ -26,16 +25,19 @@ export interface Part {
   id: string
 }
 
-type Known = Record<Entity, LRUCache<string, Place>>
+type Known = Record<Entity, Recalled>
 
 export type Places = ReturnType<typeof openPlaces>
+
+/** Places of one entity that are kept at least; twice as many at most. */
+const mostYoung = 50_000
 
 /** Not found, or forbidden: in the project that a thing moved to, its caller may have another role. */
 const mayBeElsewhere = new Set([403, 404])
 
 /** Finds the project of what a path names by its id alone. Remembers, for the actor notices when a place is old. */
 export function openPlaces(sql: Sql, counts = noHits()) {
-  const known = each(() => new LRUCache<string, Place>({ max: 100_000 }))
+  const known = each(() => new Recalled())
   const find = each((kind) => openFind(sql, kind))
   const findTaken = openFindTaken(sql)
   const recall = (kind: Entity, id: string) => counted(counts, known[kind].get(id))
@@ -77,6 +79,26 @@ export function openPlaces(sql: Sql, counts = noHits()) {
 
 const each = <T>(make: (kind: Entity) => T) =>
   Object.fromEntries(model().names.map((kind) => [kind, make(kind)])) as Record<Entity, T>
+
+/** Places of one entity in two generations: an LRU cache would cost each create 3,000 instructions more. */
+class Recalled {
+  private young = new Map<string, Place>()
+  private old = new Map<string, Place>()
+
+  get(id: string): Place | undefined {
+    return this.young.get(id) ?? this.old.get(id)
+  }
+
+  set(id: string, place: Place): void {
+    if (this.young.size >= mostYoung) [this.old, this.young] = [this.young, new Map()]
+    this.young.set(id, place)
+  }
+
+  delete(id: string): void {
+    this.young.delete(id)
+    this.old.delete(id)
+  }
+}
 
 /** Remembers where new tasks and their children are: clients write many of them again soon. */
 function remember(known: Known, events: StoredEvent[]): void {
