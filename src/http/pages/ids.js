@@ -14,8 +14,9 @@ const kinds = {
 
 /** Returns the kind of the ids that a parameter of a path takes: `project` for `{id}` of `/projects/{id}`. */
 function kindOfParameter(path, name) {
-  const before = path.split('/')[path.split('/').indexOf(`{${name}}`) - 1]
-  return kinds[before] ?? kindOfField(name)
+  const segments = path.split('/')
+  const before = segments[segments.indexOf(`{${name}}`) - 1]
+  return name === 'tokenId' ? 'accountToken' : (kinds[before] ?? kindOfField(name))
 }
 
 const kindOfField = (name) => (name === 'assigneeId' ? 'user' : /^(.+)Id$/.exec(name)?.[1])
@@ -24,6 +25,7 @@ const kindOfField = (name) => (name === 'assigneeId' ? 'user' : /^(.+)Id$/.exec(
 function kindOfUrl(url) {
   const segments = new URL(url, location.href).pathname.split('/').slice(3)
   const last = segments.at(-1) === 'invite' ? segments.at(-2) : segments.at(-1)
+  if (last === 'tokens' && segments.includes('service-accounts')) return 'accountToken'
   return kinds[last]
 }
 
