@@ -40,16 +40,22 @@ const settings = {
   bodyCacheBytes: kind.whole('BODY_CACHE_BYTES', 67_108_864, 0, 17_179_869_184),
   bodyBytes: kind.whole('BODY_BYTES', 1_048_576, 1_024, 16_777_216),
   bodyTimeoutMs: kind.whole('BODY_TIMEOUT_MS', 15_000, 10, 600_000),
-  followers: kind.whole('FOLLOWERS', 20_000, 1, 1_000_000),
-  followersPerCaller: kind.whole('FOLLOWERS_PER_CALLER', 10_000, 1, 1_000_000),
+  subscribers: kind.renamed('FOLLOWERS', kind.whole('SUBSCRIBERS', 20_000, 1, 1_000_000)),
+  subscribersPerAccount: kind.renamed(
+    'FOLLOWERS_PER_CALLER',
+    kind.whole('SUBSCRIBERS_PER_ACCOUNT', 10_000, 1, 1_000_000),
+  ),
   expensiveRequestsPerAccount: kind.whole('EXPENSIVE_REQUESTS_PER_ACCOUNT', 4, 1, 1_000),
   asOfEvents: kind.whole('AS_OF_EVENTS', 10_000, 1, 1_000_000),
   idempotencyHours: kind.whole('IDEMPOTENCY_HOURS', 24, 1, 8_760),
   databasePooler: kind.oneOf('DATABASE_POOLER', 'off', poolers),
   readConnections: kind.whole('READ_CONNECTIONS', 4, 1, 100),
   readTimeoutMs: kind.whole('READ_TIMEOUT_MS', 10_000, 100, 600_000),
-  choreConnections: kind.whole('CHORE_CONNECTIONS', 4, 1, 100),
-  choreTimeoutMs: kind.whole('CHORE_TIMEOUT_MS', 5_000, 100, 600_000),
+  backgroundConnections: kind.renamed('CHORE_CONNECTIONS', kind.whole('BACKGROUND_CONNECTIONS', 4, 1, 100)),
+  backgroundTimeoutMs: kind.renamed(
+    'CHORE_TIMEOUT_MS',
+    kind.whole('BACKGROUND_TIMEOUT_MS', 5_000, 100, 600_000),
+  ),
   commitSlots: kind.whole('COMMIT_SLOTS', 3, 1, 32),
   commitEvents: kind.whole('COMMIT_EVENTS', 512, 1, 10_000),
   commitShapes: kind.whole('COMMIT_SHAPES', 64, 0, 1_000),
@@ -64,7 +70,7 @@ const settings = {
   leaseTtlMs: kind.whole('LEASE_TTL_MS', 2_000, 100, 60_000),
   leaseSliceMs: kind.whole('LEASE_SLICE_MS', 15, 0, 10_000),
   leaseLingerMs: kind.whole('LEASE_LINGER_MS', 5_000, 0, 600_000),
-  writeHomes: kind.whole('WRITE_HOMES', 1, 0, 64),
+  writeShards: kind.renamed('WRITE_HOMES', kind.whole('WRITE_SHARDS', 1, 0, 64)),
   homeHost: kind.text('HOME_HOST', '127.0.0.1'),
   homePort: kind.whole('HOME_PORT', 0, 0, 65535),
   projectMembers: kind.whole('PROJECT_MEMBERS', 1_000, 1, 10_000),
@@ -90,9 +96,9 @@ export type Config = { [K in keyof typeof settings]: ReturnType<(typeof settings
 /** @throws ConfigError naming each variable that cannot be used. */
 export function readConfig(env: Record<string, string | undefined>): Config {
   const problems: string[] = []
-  const entries = Object.entries(settings).map(([key, { name, fallback, read }]) => {
+  const entries = Object.entries(settings).map(([key, { name, before = '', fallback, read }]) => {
     try {
-      return [key, read(env[name]?.trim() || fallback)]
+      return [key, read(env[name]?.trim() || env[before]?.trim() || fallback)]
     } catch (error) {
       problems.push(`${name} ${(error as ConfigError).message}`)
       return []
@@ -103,6 +109,10 @@ export function readConfig(env: Record<string, string | undefined>): Config {
 }
 
 export const settingNames = (): string[] => Object.values(settings).map(({ name }) => name)
+
+/** The settings that were renamed, by their names in the release before. */
+export const renamedSettings = (): Map<string, string> =>
+  new Map(Object.values(settings).flatMap(({ name, before }) => (before ? [[before, name]] : [])))
 
 /** @throws ConfigError when production leaves out what all its processes must share. */
 export function requireForProduction({ production, databaseUrl, jwtSecret, redisUrl }: Config): void {

@@ -12,7 +12,7 @@ import type { Log } from './log.ts'
 import { withOwnServers } from './process/own-servers.ts'
 import { examineWhenReached, migrateWhenReached, print, runOnDatabase } from './process/database.ts'
 import { jobFamilies } from './jobs/families.ts'
-import { openFirstLines, warnOfMisspelt } from './process/first-lines.ts'
+import { openFirstLines, warnOfNames } from './process/first-lines.ts'
 import { isLed, obeyParent, tellParent } from './process/led.ts'
 import { serviceFamilies } from './process/families.ts'
 import { listen } from './process/listen.ts'
@@ -43,7 +43,7 @@ async function main(command = 'start', ...words: string[]): Promise<void> {
   const isRunByNpm = 'npm_lifecycle_event' in process.env
   const stopping = new Stopping({ ...given, log, isErrand, isRunByNpm, isLed: led })
   if (led) return follow(command, given, log, stopping)
-  warnOfMisspelt(log, givenNames())
+  warnOfNames(log, givenNames())
   const run = async () => {
     if (!isErrand) await requireFreePorts(command, given)
     const work = isAdmin && readAdmin(command === 'jobs' ? [command, ...words] : words)
@@ -112,10 +112,10 @@ async function serve(command: string, config: Config, log: Log, stopping: Stoppi
   if (config.metricsPort > 0) parts.push(openProcessFamilies(), () => serviceFamilies(services))
   if (command !== 'web') {
     stopping.closes('workers', startWorkers(services))
-    const { chores } = services.database
+    const { background } = services.database
     parts.push(
-      () => jobFamilies(chores),
-      () => webhookFamilies(chores),
+      () => jobFamilies(background),
+      () => webhookFamilies(background),
     )
   }
   if (command === 'worker') return undefined

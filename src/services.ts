@@ -15,8 +15,8 @@ import type { Unit } from './commit/unit.ts'
 import { openFindKept } from './commit/idempotency.ts'
 import { movedBy, Recent } from './commit/recent.ts'
 import type { Config } from './config.ts'
-import { Hints } from './followers/hints.ts'
-import { openFollowers } from './followers/followers.ts'
+import { Hints } from './subscriptions/hints.ts'
+import { openSubscriptions } from './subscriptions/subscriptions.ts'
 import { Leases } from './lock/leases.ts'
 import { openFindLanded } from './actor/landed.ts'
 import { openLoader } from './actor/load.ts'
@@ -49,7 +49,7 @@ export type Services = ReturnType<typeof openServices>
 /** Opens everything. Redis may be away. */
 export function openServices(config: Config, log: Log, domain: Domain, tracing?: Tracing) {
   const writing = openWriting(config, log, domain, tracing)
-  const { counts, database, findKept, followers, oldestKept, redis, scheduler } = writing
+  const { counts, database, findKept, subscriptions, oldestKept, redis, scheduler } = writing
   const identity = openIdentity(config, database, counts)
   const limits = openLimits(redis, config, log)
   const expensive = new Expensive(config.expensiveRequestsPerAccount, scheduler)
@@ -69,7 +69,7 @@ export function openServices(config: Config, log: Log, domain: Domain, tracing?:
     drain: () => void (draining = true),
     isDraining: () => draining,
     async close() {
-      followers.end()
+      subscriptions.end()
       await writing.close()
     },
   }
@@ -123,14 +123,14 @@ function openGround(config: Config, log: Log) {
   const hints = new Hints(redis, subscriber, `${config.redisPrefix}:versions`)
   const steps = new OwnSteps((entity) => model().targets.has(entity as Entity))
   const versions = openVersions(database.reads, steps, counts.readWaits.versions)
-  const followers = openFollowers(database.reads, hints, config, log)
+  const subscriptions = openSubscriptions(database.reads, hints, config, log)
   return {
-    ...{ config, log, counts, database, redis, subscriber, hints, versions, followers, steps },
-    clock: openSharedClock(database.chores, log),
+    ...{ config, log, counts, database, redis, subscriber, hints, versions, subscriptions, steps },
+    clock: openSharedClock(database.background, log),
     jobs: openJobs(config, log),
     webhookHints: new Hints(redis, subscriber, `${config.redisPrefix}:webhooks`),
     scheduler: new Scheduler(),
-    recent: new Recent((projectId) => followers.countOf(projectId) > 0),
+    recent: new Recent((projectId) => subscriptions.countOf(projectId) > 0),
     findKept: openFindKept(database.reads),
     findPerson: openFindPerson(database.reads, config.smtpUrl !== ''),
     findRole: openFindRole(database.reads, versions, counts.caches.roles, counts.readWaits.roles),

@@ -8,6 +8,8 @@ export class ConfigError extends Error {}
 export interface Setting<T> {
   name: string
   fallback: string
+  /** The name in the release before, which this release still accepts. */
+  before?: string
   /** @throws ConfigError that says what the value must be, without the name of the variable */
   read(value: string): T
 }
@@ -17,6 +19,8 @@ export const setting = <T>(
   fallback: string | number,
   read: Setting<T>['read'],
 ): Setting<T> => ({ name, fallback: String(fallback), read })
+
+export const renamed = <T>(before: string, one: Setting<T>): Setting<T> => ({ ...one, before })
 
 function check(isRight: unknown, message: string): void {
   if (!isRight) throw new ConfigError(message)

@@ -25,7 +25,7 @@ const lookRows = 5_000
 /** Starts the worker side of a process. Returns how to stop it: jobs in progress are finished or given back. */
 export function startWorkers(services: Services): () => Promise<void> {
   const { config, log, jobs } = services
-  const sql = services.database.chores
+  const sql = services.database.background
   let isStopping = false
   const begin = () => beginSlice(config, () => isStopping)
 
@@ -71,7 +71,7 @@ const habits = {
 
 const workOf = (services: Services): Record<JobName, Work[string]> => {
   const { run } = services
-  const sql = services.database.chores
+  const sql = services.database.background
   return {
     'purge-project': ({ projectId = '' }, pace) => purgeProject(sql, projectId, pace),
     'purge-task': (data, pace) => purgeTask(sql, data, pace),
@@ -82,7 +82,7 @@ const workOf = (services: Services): Record<JobName, Work[string]> => {
   }
 }
 
-function stepsOf({ config, database: { chores: sql }, sealing }: Services): Steps {
+function stepsOf({ config, database: { background: sql }, sealing }: Services): Steps {
   const look =
     (search: Search): Steps[string] =>
     async (_, after = nilId) =>

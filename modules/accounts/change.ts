@@ -20,7 +20,7 @@ export async function withMe<T>(
 ): Promise<T> {
   const ifMatch = request?.headers.get('if-match') ?? undefined
   for (;;) {
-    const account = await accountById(database.chores, claims.userId)
+    const account = await accountById(database.background, claims.userId)
     if (account?.tokenVersion !== claims.version) throw badToken()
     requireEtag(ifMatch, etagOfMe(account))
     const written = await write(account)

@@ -26,13 +26,13 @@ export async function confirm(
   { claims, address }: { claims: Claims; address: string },
   password?: string,
 ): Promise<void> {
-  const { chores } = services.database
+  const { background } = services.database
   if (password === undefined) {
     const { issuedAt = -Infinity } = claims
-    if ((await clockOf(chores)) - issuedAt >= recentMinutes * 60) throw passwordNeeded()
+    if ((await clockOf(background)) - issuedAt >= recentMinutes * 60) throw passwordNeeded()
     return
   }
-  const account = await accountById(chores, claims.userId)
+  const account = await accountById(background, claims.userId)
   if (!account) throw badToken()
   await requirePassword(services, { account, address, password }, notThePassword())
 }

@@ -23,7 +23,7 @@ export const updateMe = (services: Services) =>
           const isNew = after.tokenVersion !== before.tokenVersion
           const claims = isNew ? await services.tokens.issue(after.id, after.tokenVersion) : undefined
           const row = { ...after, claims, eventId: etagOfMe(after).slice(1, -1) }
-          return (await replaceAccount(services.database.chores, before, after, keep(row))) ? row : null
+          return (await replaceAccount(services.database.background, before, after, keep(row))) ? row : null
         }),
     }),
     shows: changedMeView,
@@ -44,7 +44,7 @@ export const deleteMe = (services: Services) =>
       execute: (keep) =>
         withMe(services, me, async (account) => {
           const closing = closingOf(account.id)
-          if (!(await deleteAccount(services.database.chores, account, closing, keep()))) return null
+          if (!(await deleteAccount(services.database.background, account, closing, keep()))) return null
           void services.jobs.handOver([closing])
         }),
     }),
@@ -61,7 +61,7 @@ export const signOut = ({ database }: Services) =>
     endsTokens: true,
     begin: ({ claims }: Signed) => ({
       said: { token: claims.tokenId },
-      execute: (keep) => revokeToken(database.chores, claims, keep()),
+      execute: (keep) => revokeToken(database.background, claims, keep()),
     }),
     says: 'Signed out successfully',
     done: 'Signed out',
@@ -78,7 +78,7 @@ export const signOutEverywhere = (services: Services) =>
       execute: (keep) =>
         withMe(services, { claims }, async (before) => {
           const after = { ...before, tokenVersion: before.tokenVersion + 1 }
-          if (!(await replaceAccount(services.database.chores, before, after, keep()))) return null
+          if (!(await replaceAccount(services.database.background, before, after, keep()))) return null
         }),
     }),
     says: 'Signed out everywhere successfully',

@@ -68,7 +68,7 @@ export const register = (services: Services) =>
         account: email,
         async admit() {
           newPasswords.require(password)
-          if (await accountByEmail(database.chores, email)) throw registered()
+          if (await accountByEmail(database.background, email)) throw registered()
         },
         async execute(keep) {
           const passwordHash = await passwords.hash(password, { address, account: email })
@@ -76,7 +76,8 @@ export const register = (services: Services) =>
           const account = { ...named, passwordHash, tokenVersion: 0, emailVerified: false }
           const row = { account, claims: await tokens.issue(account.id, 0) }
           const owed = await verificationFor(services, account)
-          if (!(await insertAccount(database.chores, account, { kept: keep(row), owed }))) throw registered()
+          if (!(await insertAccount(database.background, account, { kept: keep(row), owed })))
+            throw registered()
           if (owed) void jobs.handOver([owed])
           return row
         },
@@ -102,7 +103,7 @@ export const login = ({ database, limits, passwords, tokens }: Services) =>
         scope: `email:${email}`,
         account: email,
         async admit() {
-          account = await accountByEmail(database.chores, email)
+          account = await accountByEmail(database.background, email)
           const isRight = () => passwords.matches(password, account?.passwordHash, by)
           const who = { address, email, accountId: account?.id }
           if (!(await limits.guess(who, isRight)) || !account) throw wrong()
@@ -110,7 +111,7 @@ export const login = ({ database, limits, passwords, tokens }: Services) =>
         async execute(keep) {
           const { id, tokenVersion } = account!
           const row = { account: account!, claims: await tokens.issue(id, tokenVersion) }
-          await keepAnswer(database.chores, keep(row))
+          await keepAnswer(database.background, keep(row))
           return row
         },
       }

@@ -1,6 +1,6 @@
 import type { Made } from '../../src/commit/recent.ts'
 import type { Reading } from '../../src/commands/query.ts'
-import type { Following } from '../../src/followers/following.ts'
+import type { Following } from '../../src/subscriptions/following.ts'
 import { requireSeen, type Seen } from '../../src/reads/lookups.ts'
 import type { Services } from '../../src/services.ts'
 import { unavailable } from '../../src/wire/refusals.ts'
@@ -20,20 +20,20 @@ interface Sight {
 
 /** Streams the events of one project. Each is sent only after the rights of its reader were checked. */
 export function openFollow(services: Services) {
-  const { followers } = services
+  const { subscriptions } = services
   const framesAfter = openFrames(services)
   const stillSeen = openStillSeen(services)
 
   return async function* follow(reading: Reading, first: Seen, asked: Asked, signal: AbortSignal): Chunks {
     let [seen, held]: [Seen, Made] = [first, first]
     let position: Position = { seq: asked.after, id: idAt(seen, asked.after) }
-    const following = followers.follow([seen], signal)
-    const lag = followers.lags.begin(signal, following, position.seq)
+    const following = subscriptions.follow([seen], signal)
+    const lag = subscriptions.lags.begin(signal, following, position.seq)
     let [told, saidAt] = [position.seq, performance.now()]
     yield beginning(idOf(position.seq))
     while (!signal.aborted) {
       lag.at(position.seq, seen.version) // what was yielded is taken by now
-      if (followers.hasEnded()) throw unavailable('This process ends')
+      if (subscriptions.hasEnded()) throw unavailable('This process ends')
       if (position.seq < seen.version) {
         const frames = await framesAfter(seen, position)
         ;({ seen, held } = await stillSeen(reading, { seen, held, position }, frames, following))

@@ -60,7 +60,7 @@ export function openFrames(services: Services) {
     fetchMethod: (_key, _stale, { context: { seen, position } }) => read(seen, position),
   })
   return async (seen: Seen, position: Position): Promise<Frames> => {
-    if (services.followers.countOf(seen.projectId) < 2) return read(seen, position)
+    if (services.subscriptions.countOf(seen.projectId) < 2) return read(seen, position)
     // With the event's id: after a failover the event at this seq may differ.
     const key = `${seen.projectId} ${position.seq} ${position.id}`
     const frames = (await cached.fetch(key, { context: { seen, position } }))!

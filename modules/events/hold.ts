@@ -1,5 +1,5 @@
 import type { Reading } from '../../src/commands/query.ts'
-import type { Moved } from '../../src/followers/hints.ts'
+import type { Moved } from '../../src/subscriptions/hints.ts'
 import type { Caller } from '../../src/identity/rights.ts'
 import { requireSeen, type Seen } from '../../src/reads/lookups.ts'
 import type { Services } from '../../src/services.ts'
@@ -20,18 +20,18 @@ export interface Wait<S> {
  * @throws Refusal 401, 429 or 503
  */
 export const openHold =
-  ({ authenticate, followers }: Pick<Services, 'authenticate' | 'followers'>) =>
+  ({ authenticate, subscriptions }: Pick<Services, 'authenticate' | 'subscriptions'>) =>
   async <S>({ request, caller, turn }: Reading, first: S, wait: Wait<S>): Promise<S> => {
     const until = performance.now() + wait.waitMs
     if (await wait.hasNews(first)) return first
-    const leave = followers.acquire(caller.userId, wait.seats)
-    const following = followers.follow(wait.projects, request.signal)
+    const leave = subscriptions.acquire(caller.userId, wait.seats)
+    const following = subscriptions.follow(wait.projects, request.signal)
     let known = following.beyond
     turn.end()
     try {
       for (let state = first; ;) {
         const leftMs = until - performance.now()
-        if (leftMs <= 0 || followers.hasEnded() || request.signal.aborted) return state
+        if (leftMs <= 0 || subscriptions.hasEnded() || request.signal.aborted) return state
         await following.moved(known, leftMs)
         known = following.beyond // versions that are heard of while looking are newer
         state = await wait.look(await authenticate.caller(request))
@@ -48,7 +48,7 @@ export const openHold =
  * @throws Refusal 400, 401, 404, 410, 429 or 503
  */
 export function openLongPoll(
-  services: Pick<Services, 'authenticate' | 'findRole' | 'followers' | 'oldestKept' | 'spend'>,
+  services: Pick<Services, 'authenticate' | 'findRole' | 'subscriptions' | 'oldestKept' | 'spend'>,
 ) {
   const { findRole, oldestKept, spend } = services
   const hold = openHold(services)

@@ -7,11 +7,11 @@ import { type Chunks, sayingWhy, streamHeaders } from '../../src/wire/server-sen
  * `idleTimeout` ends a reader that takes nothing.
  * @throws Refusal 429 or 503
  */
-export function openStream({ followers }: Pick<Services, 'followers'>) {
+export function openStream({ subscriptions }: Pick<Services, 'subscriptions'>) {
   return ({ request, caller }: Reading, chunksOf: (signal: AbortSignal) => Chunks, more = {}): Response => {
     const told = { ...streamHeaders(), ...more }
     if (request.method === 'HEAD') return new Response(null, { headers: told })
-    const leave = followers.acquire(caller.userId)
+    const leave = subscriptions.acquire(caller.userId)
     const over = new AbortController()
     // A reader that leaves either cancels the stream or aborts the request, not always both.
     const { signal } = request

@@ -1,5 +1,5 @@
 import type { Query, Reading } from '../../src/commands/query.ts'
-import { moreMark, mostTold, type State } from '../../src/followers/standing.ts'
+import { moreMark, mostTold, type State } from '../../src/subscriptions/standing.ts'
 import { reaches } from '../../src/identity/rights.ts'
 import type { Services } from '../../src/services.ts'
 import { unavailable } from '../../src/wire/refusals.ts'
@@ -23,15 +23,15 @@ export function followProjects(services: Services): Query {
 }
 
 async function* overview(
-  { authenticate, followers }: Services,
+  { authenticate, subscriptions }: Services,
   { request, caller }: Reading,
   signal: AbortSignal,
 ): Chunks {
-  const listener = await followers.listen(caller.userId, signal)
+  const listener = await subscriptions.listen(caller.userId, signal)
   yield beginning()
   let saidAt = performance.now()
   while (!signal.aborted) {
-    if (followers.hasEnded()) throw unavailable('This process ends')
+    if (subscriptions.hasEnded()) throw unavailable('This process ends')
     const leftMs = saidAt + silentMs - performance.now()
     if (leftMs > 0) await listener.news(leftMs)
     const now = await authenticate.caller(request)

@@ -46,7 +46,7 @@ export const verify = (services: Services) =>
       return {
         scope: `mail:${id}`,
         async execute(keep) {
-          if (!(await verifyEmail(services.database.chores, id, keep()))) throw badMailToken()
+          if (!(await verifyEmail(services.database.background, id, keep()))) throw badMailToken()
         },
       }
     },
@@ -62,7 +62,7 @@ export const resend = (services: Services) =>
     begin: ({ claims }: Signed) => ({
       async execute(keep) {
         requireMail(services)
-        const account = await accountById(services.database.chores, claims.userId)
+        const account = await accountById(services.database.background, claims.userId)
         if (!account) throw badToken()
         if (account.emailVerified) throw isVerified()
         await sendMail(services, account.email, mailJob('verify', { userId: account.id }), keep)
@@ -97,7 +97,7 @@ export const forgot = (services: Services) =>
 
 async function sendMail({ database, jobs, limits }: Services, email: string, job: OwedJob, keep: Keep<void>) {
   await limits.mail(email)
-  const sql = database.chores
+  const sql = database.background
   const insert = () => sql`
     with done as (select), owed as (${owe(sql, job)}), noted as (${note(sql, keep())})
     select`
@@ -121,12 +121,12 @@ export const reset = (services: Services) =>
         scope,
         async admit() {
           newPasswords.require(password)
-          userId = await holderOfReset(database.chores, id)
+          userId = await holderOfReset(database.background, id)
           if (userId === undefined) throw badMailToken()
         },
         async execute(keep) {
           const passwordHash = await passwords.hash(password, { address, account: scope })
-          const isReset = await resetPassword(database.chores, id, passwordHash, keep())
+          const isReset = await resetPassword(database.background, id, passwordHash, keep())
           authenticate.changed(userId!)
           if (!isReset) throw badMailToken()
         },

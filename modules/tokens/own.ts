@@ -29,7 +29,7 @@ export const createOwnToken = (services: Services) =>
       admit: () => confirm(services, { claims, address }, wanted.password),
       async execute(keep) {
         const token = await newToken(services, claims.userId, wanted)
-        await insertToken(services.database.chores, claims, token, keep(token))
+        await insertToken(services.database.background, claims, token, keep(token))
         return token
       },
     }),
@@ -45,7 +45,7 @@ export const deleteOwnToken = ({ database }: Services) =>
     input: Input({ id: IdOf('token') }),
     begin: ({ claims }: Signed, { id }) => ({
       async execute(keep) {
-        if (!isId(id) || !(await deleteToken(database.chores, claims.userId, id, keep()))) throw noToken()
+        if (!isId(id) || !(await deleteToken(database.background, claims.userId, id, keep()))) throw noToken()
       },
     }),
     says: 'Token deleted successfully',
@@ -67,7 +67,7 @@ export async function newToken(
   createdBy: string,
   { name, scopes, projects, ...wanted }: WantedToken,
 ): Promise<NewToken> {
-  const now = new Date((await clockOf(database.chores)) * 1000)
+  const now = new Date((await clockOf(database.background)) * 1000)
   const inAYear = new Date(now)
   inAYear.setUTCFullYear(now.getUTCFullYear() + 1)
   const expiresAt = parseInstant(wanted.expiresAt)!

@@ -12,7 +12,7 @@ import { send } from './send.ts'
 
 /** Sends a test here and not in a worker: the caller waits for the answer. */
 export function testWebhook(services: Services) {
-  const sql = services.database.chores
+  const sql = services.database.background
   const limit = openConcurrencyLimit({ what: 'tests of webhooks', ofAll: 20, ofAccount: 4 })
   return accountCommand('webhook.test', {
     about:

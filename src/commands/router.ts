@@ -150,7 +150,7 @@ export function openRouter(means: Means): Router {
       counts,
     ),
     async join(asHome) {
-      if (config.writeHomes === 0) return // every process executes what it is sent
+      if (config.writeShards === 0) return // every process executes what it is sent
       const client = new RpcClient(options, log)
       const serve = openServe({ ...means, ttlMs: config.writeTimeoutMs })
       const server = asHome ? new RpcServer(crypto.randomUUID(), options, serve, log) : undefined

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { MemberRow, ProjectRow } from '../../drizzle/rows.ts'
-import type { Moved } from '../followers/hints.ts'
+import type { Moved } from '../subscriptions/hints.ts'
 import type { StoredEvent } from '../model/events.ts'
 import { lengthOf } from '../model/model.ts'
 import type { Versioned } from '../reads/versions.ts'

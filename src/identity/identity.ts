@@ -11,10 +11,10 @@ import { Authenticate } from './sessions.ts'
 import { openTokens } from './tokens.ts'
 import { openNoteUse } from './token-sessions.ts'
 
-export function openIdentity(config: Config, { chores, reads }: Database, counts: Counts) {
+export function openIdentity(config: Config, { background, reads }: Database, counts: Counts) {
   const secrets = secretsIn(config.jwtSecret)
-  const tokens = openTokens(secrets, config.jwtExpirationSeconds, () => clockOf(chores))
-  const authenticate = new Authenticate(reads, tokens, openNoteUse(chores), counts)
+  const tokens = openTokens(secrets, config.jwtExpirationSeconds, () => clockOf(background))
+  const authenticate = new Authenticate(reads, tokens, openNoteUse(background), counts)
   const keys = { tokens, mailTokens: openMailTokens(secrets), sealing: openSealing(secrets) }
   const passwords = openPasswords()
   const fingerprints = openFingerprints(secrets, passwords)

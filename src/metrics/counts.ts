@@ -38,7 +38,7 @@ export const openCounts = () => ({
   commits: noCommits(),
   leases: noLeases(),
   orders: noOrders(),
-  queries: { reads: noQueries(), commits: noQueries(), chores: noQueries() },
+  queries: { reads: noQueries(), commits: noQueries(), background: noQueries() },
   /** How long the oldest of a batch of reads waited for those before it. */
   readWaits: { roles: new Distribution(), versions: new Distribution(), sessions: new Distribution() },
   caches: { bodies: noHits(), places: noHits(), roles: noHits(), sessions: noHits(), states: noHits() },

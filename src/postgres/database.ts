@@ -16,7 +16,7 @@ export interface Database {
   /** Short writes by an index, above all the group commit: no slow list delays them. */
   commits: Sql
   /** What no read waits for: accounts, the outbox, cascades, cleanup. */
-  chores: Sql
+  background: Sql
   close(): Promise<void>
 }
 
@@ -42,13 +42,13 @@ export function openDatabase(config: Config, counts?: Counts['queries']): Databa
     settings: { ...byIndex, lock_timeout: `${config.lockTimeoutMs}ms` },
     counts: counts?.commits,
   })
-  const chores = open({
-    connections: config.choreConnections,
-    statementMs: config.choreTimeoutMs,
+  const background = open({
+    connections: config.backgroundConnections,
+    statementMs: config.backgroundTimeoutMs,
     settings: byCase,
-    counts: counts?.chores,
+    counts: counts?.background,
   })
-  const pools = { reads, expensive, commits, chores }
+  const pools = { reads, expensive, commits, background }
   return {
     ...pools,
     // Everything is answered by now. postgres.js would wait for connections that broke and were not used since.
@@ -73,5 +73,5 @@ const byIndex = {
   enable_incremental_sort: 'off',
 }
 
-/** Chores are few, and read from one row to a whole table: each is planned anew. */
+/** Background statements are few, and read from one row to a whole table: each is planned anew. */
 const byCase = { plan_cache_mode: 'force_custom_plan' }

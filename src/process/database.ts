@@ -78,7 +78,7 @@ type Said = { code: number; text: string }
 /** Prints the result, and returns the exit code. */
 export function runOnDatabase(config: Config, work: (by: { config: Config; sql: Sql }) => Promise<Said>) {
   const database = openDatabase(config)
-  return work({ config, sql: database.chores })
+  return work({ config, sql: database.background })
     .then(print, (error) => Promise.reject(explained(error)))
     .finally(() => database.close())
 }

@@ -2,12 +2,12 @@ import { countedFamilies } from '../metrics/families.ts'
 import { by, type Family, gauge, lagFamilies } from '../metrics/family.ts'
 import type { Services } from '../services.ts'
 
-export function serviceFamilies({ actors, config, counts, followers }: Services): Family[] {
+export function serviceFamilies({ actors, config, counts, subscriptions }: Services): Family[] {
   const { known, waiting, deepest, stateBytes, leases } = actors.load()
-  const open = followers.inProgress()
-  const { streams, events, seconds } = followers.lags.worst()
-  const { readConnections: reads, commitSlots: commits, choreConnections: chores } = config
-  const pools = by('pool', { reads, commits, chores })
+  const open = subscriptions.inProgress()
+  const { streams, events, seconds } = subscriptions.lags.worst()
+  const { readConnections: reads, commitSlots: commits, backgroundConnections: background } = config
+  const pools = by('pool', { reads, commits, background })
   return [
     ...countedFamilies(counts),
     gauge('postgres_connections', 'Connections that a pool may have.', pools),

@@ -1,5 +1,5 @@
 import process from 'node:process'
-import { type Config, settingNames } from '../config.ts'
+import { type Config, renamedSettings, settingNames } from '../config.ts'
 import { type Log, openLog, openPatientLog } from '../log.ts'
 import { misspelt, type Names } from '../schema/misspelt.ts'
 import { urlsOf } from './port.ts'
@@ -19,7 +19,15 @@ export function openFirstLines(command: string, { host, logLevel }: Config, isLe
   }
 }
 
-export function warnOfMisspelt(log: Log, given: Omit<Names, 'known'>): void {
-  for (const { name: variable, meant } of misspelt({ known: settingNames(), ...given }))
+/** Warns of variables that look like settings but are not, and of settings under the name of the release before. */
+export function warnOfNames(log: Log, given: Omit<Names, 'known'>): void {
+  const renamed = renamedSettings()
+  for (const { name: variable, meant } of misspelt({
+    known: [...settingNames(), ...renamed.keys()],
+    ...given,
+  }))
     log.warn({ variable }, `this variable is no setting${meant ? `; did you mean ${meant}?` : ''}`)
+  for (const [variable, name] of renamed)
+    if (given.inFiles.includes(variable) || given.inEnvironment.includes(variable))
+      log.warn({ variable }, `this setting is called ${name} now; the next release ignores the old name`)
 }

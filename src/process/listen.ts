@@ -24,7 +24,7 @@ export function listen(app: AnyElysia, services: Services, stopping: Stopping, m
   const close = async () => {
     if (!stopping.isReplaced) services.drain()
     await (stopping.isReplaced ? handOver(app, drainDelayMs, services.log) : sleep(drainDelayMs))
-    services.followers.end() // they would hold their answers for too long
+    services.subscriptions.end() // they would hold their answers for too long
     const isAnswered = app.server?.stop().then(() => true)
     if (await within(drainTimeoutMs, isAnswered)) return
     services.log.warn('connections that were not done in time are cut')

@@ -36,12 +36,12 @@ export class Homes {
   /** Joins at once. Without `me` this process is no home, such as a worker. */
   constructor(
     redis: RedisClient,
-    config: Pick<Config, 'redisUrl' | 'redisPrefix' | 'writeHomes'>,
+    config: Pick<Config, 'redisUrl' | 'redisPrefix' | 'writeShards'>,
     private readonly me: Peer | undefined,
     private readonly log: Log,
     private readonly pace = usualPace,
   ) {
-    this.shards = config.writeHomes
+    this.shards = config.writeShards
     this.membership = new Membership(redis, config, log, () => this.wake())
     void this.follow()
   }

@@ -27,7 +27,7 @@ export class Membership {
   /** @param onChange is called when something may have changed; notifications may be lost */
   constructor(
     private readonly redis: RedisClient,
-    config: Pick<Config, 'redisUrl' | 'redisPrefix' | 'writeHomes'>,
+    config: Pick<Config, 'redisUrl' | 'redisPrefix' | 'writeShards'>,
     log: Log,
     onChange: () => void,
   ) {
@@ -37,7 +37,7 @@ export class Membership {
     this.channel = `${name}:channel`
     this.living = `${name}:living`
     // Processes with another number of shards have another assignment.
-    this.assignment = `${name}:of-${config.writeHomes}`
+    this.assignment = `${name}:of-${config.writeShards}`
     this.subscriber = openSubscriber(config.redisUrl, log)
     redis.on('ready', onChange)
     this.subscriber.on('message', onChange)

@@ -12,7 +12,7 @@ const places = [
     src/within.ts src/repeatedly.ts src/at-most-every.ts src/metrics src/tracing`),
   ...words(`
     src/wire src/schema src/redis src/postgres src/jobs src/identity src/admission src/outbound
-    src/reads src/followers`),
+    src/reads src/subscriptions`),
   ...words(`
     src/model src/log src/commit src/lock src/routing src/actor src/commands src/batch src/openapi
     src/http src/services.ts src/module.ts`),

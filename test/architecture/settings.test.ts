@@ -27,3 +27,8 @@ test('what .env.example shows is the default, but for addresses', () => {
   for (const [, name, value] of shown.filter(([, one]) => !own.includes(one!)))
     expect([name, readConfig({ [name!]: value })]).toEqual([name, readConfig({})])
 })
+
+test('a setting that was renamed is read under its old name too, and under the new one first', () => {
+  expect(readConfig({ WRITE_HOMES: '3' }).writeShards).toBe(3)
+  expect(readConfig({ WRITE_HOMES: '3', WRITE_SHARDS: '4' }).writeShards).toBe(4)
+})

@@ -12,7 +12,7 @@ const { service, ada } = await openScene(['Ada'])
 project = await make(ada, '/projects', { name: 'Engine' })
 other = await make(ada, '/projects', { name: 'Mill' })
 
-const sql = () => service.services.database.chores
+const sql = () => service.services.database.background
 const tasksOf = () => sql()<{ type: string; taskId: string | null }[]>`
   select type, task_id from events where project_id in (${project!.id}, ${other!.id}) order by id`
 

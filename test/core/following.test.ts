@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { setImmediate } from 'node:timers/promises'
-import { openFollowers } from '../../src/followers/followers.ts'
-import { Following, Waiting } from '../../src/followers/following.ts'
+import { openSubscriptions } from '../../src/subscriptions/subscriptions.ts'
+import { Following, Waiting } from '../../src/subscriptions/following.ts'
 import { openLog } from '../../src/log.ts'
 import { openStillSeen } from '../../modules/events/follow.ts'
 
@@ -101,17 +101,17 @@ test('the version is read as soon as somebody waits or follows, for it may have 
   const asked: string[][] = []
   const sql = (_: unknown, ids: string[]) => Promise.resolve((asked.push(ids), []))
   const hints = { listen: () => {}, areHeard: true }
-  const seats = { followers: 10, followersPerCaller: 10 }
-  const followers = openFollowers(sql as never, hints as never, seats, openLog('silent'))
+  const seats = { subscribers: 10, subscribersPerAccount: 10 }
+  const subscriptions = openSubscriptions(sql as never, hints as never, seats, openLog('silent'))
   const over = new AbortController()
-  const news = followers.follow([{ projectId: 'p', version: 3 }], over.signal).moved(3, longMs)
+  const news = subscriptions.follow([{ projectId: 'p', version: 3 }], over.signal).moved(3, longMs)
   for (let turn = 0; turn < 3; turn++) await setImmediate()
   expect(asked).toEqual([['p']])
-  followers.follow([{ projectId: 'q', version: 3 }], over.signal)
+  subscriptions.follow([{ projectId: 'q', version: 3 }], over.signal)
   for (let turn = 0; turn < 3; turn++) await setImmediate()
   expect(asked).toEqual([['p'], ['q']])
   over.abort()
-  followers.end()
+  subscriptions.end()
   expect(await news).toBeUndefined()
 })
 

@@ -27,7 +27,7 @@ async function createKnown({ id: projectId }: Body): Promise<Body> {
 }
 
 const migration = readFileSync(new URL('../../drizzle/migrations/0004_lineage.sql', import.meta.url), 'utf8')
-const sql = () => service.services.database.chores
+const sql = () => service.services.database.background
 
 test('projects from before versions named their events are given the event of their version', async () => {
   await sql()`alter table streams drop column last_event_id`
@@ -79,7 +79,7 @@ test('so does a move into a project with a lost event', async () => {
 })
 
 test('a command is found wherever its first event is in the log, which is read in pages', async () => {
-  const { chores: sql } = service.services.database
+  const { background: sql } = service.services.database
   const [projectId, ids] = [newId(), Array.from({ length: 2_100 }, () => newId())]
   await sql`
     insert into events (project_id, seq, id, type, entity, entity_id, actor_id, at)

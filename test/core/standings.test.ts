@@ -1,13 +1,13 @@
 import { Redis } from 'ioredis'
 import { expect, test } from 'bun:test'
-import { moreMark, mostTold, Standing } from '../../src/followers/standing.ts'
-import { Groups } from '../../src/followers/following.ts'
-import { Standings } from '../../src/followers/standings.ts'
+import { moreMark, mostTold, Standing } from '../../src/subscriptions/standing.ts'
+import { Groups } from '../../src/subscriptions/following.ts'
+import { Standings } from '../../src/subscriptions/standings.ts'
 import { eventually } from '../races/pair.ts'
 import { invite, make, register } from '../support/client.ts'
 import { forFile, openTestService } from '../support/service.ts'
 import { EventEmitter } from 'node:events'
-import { Hints, type Moved } from '../../src/followers/hints.ts'
+import { Hints, type Moved } from '../../src/subscriptions/hints.ts'
 import { newId } from '../../src/ids.ts'
 
 const service = await forFile(openTestService())

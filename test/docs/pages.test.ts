@@ -62,3 +62,12 @@ test('a page that shows something else than its blocks print is found', () => {
   expect(difference('{"title":"Draw"}', '{"title":"Oil"}')).toContain('printed')
   expect(difference('one\ntwo', 'one…')).toContain('printed')
 })
+
+test('a page names only paths of the project that exist', () => {
+  const top = /`((?:src|modules|workers|drizzle|test|docs|ops|bench)\/[\w./-]+)`/g
+  const named = [...pages(), 'CONTRIBUTING.md'].flatMap((page) =>
+    [...read(page).text.matchAll(top)].map(([, path]) => ({ page, path: path! })),
+  )
+  expect(named.length).toBeGreaterThan(20)
+  expect(named.filter(({ path }) => !existsSync(join(root, path)))).toEqual([])
+})

@@ -41,7 +41,7 @@ export async function openStand(
   const env = serviceEnv(postgres.urls, redis.url)
   const preload = withComparison ? undefined : join(import.meta.dirname, 'without-comparison.ts')
   // Without the comparison all shall go wrong that can: then each process sees another home for every project.
-  const homes = (n: number) => (withComparison ? undefined : { WRITE_HOMES: String(n + 1) })
+  const homes = (n: number) => (withComparison ? undefined : { WRITE_SHARDS: String(n + 1) })
   const web = async (name: string, n: number) => {
     const own = { ...env, ...homes(n), PORT: String(await freePort()) }
     return new ServiceProcess(name, { command: 'web', preload, env: own })

@@ -9,7 +9,7 @@ import { listen, take } from './listen.ts'
 // The server takes a connection for idle after 30 s, and looks every few seconds.
 const silenceMs = 36_000
 setDefaultTimeout(4 * silenceMs)
-const env = await freshEnv({ FOLLOWERS_PER_CALLER: '3' })
+const env = await freshEnv({ SUBSCRIBERS_PER_ACCOUNT: '3' })
 const web = await spawnService('web', env.env)
 afterAll(async () => {
   await web.stop()

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'bun:test'
 import { eventually, upTo } from '../races/pair.ts'
-import { mostTold } from '../../src/followers/standing.ts'
+import { mostTold } from '../../src/subscriptions/standing.ts'
 import { make, register } from '../support/client.ts'
 import { listenIn, type Message, messagesOf, streamIn, take } from './listen.ts'
 import { openScene } from '../support/scene.ts'

@@ -111,7 +111,7 @@ test('an API token hears of the projects that it reaches, and reads the events o
 })
 
 test('who leaves makes room for another, and HEAD takes none', async () => {
-  await using own = await openOwnWeb({ FOLLOWERS_PER_CALLER: '1' })
+  await using own = await openOwnWeb({ SUBSCRIBERS_PER_ACCOUNT: '1' })
   const { web, ada: bea } = own
   for (let i = 0; i < 3; i++) expect((await bea.call('HEAD', '/events')).status).toBe(200)
   const first = await listen(bea, web, '/events')

@@ -15,7 +15,7 @@ test('closed registration rejects with 403, and an operator still makes accounts
     const create = readAdmin(['users', 'create', 'ada@example.com', 'Ada'])
     const { text } = await (create as Exclude<typeof create, { code: number }>)({
       config: service.services.config,
-      sql: service.services.database.chores,
+      sql: service.services.database.background,
     })
     const password = / password (\S{20})/.exec(text)![1]!
     const { status } = await service.client.post('/auth/login', { email: 'ada@example.com', password })

@@ -74,7 +74,7 @@ test('a stream ends when its reader may see it no more, or is signed out, and sa
 })
 
 test('who leaves makes room for another', async () => {
-  await using own = await openOwnWeb({ FOLLOWERS_PER_CALLER: '3' })
+  await using own = await openOwnWeb({ SUBSCRIBERS_PER_ACCOUNT: '3' })
   const { web, ada: bea } = own
   const path = `/projects/${(await make(bea, '/projects', { name: 'Engine' })).id}/events`
   for (let round = 0; round < 3; round++) {
@@ -119,6 +119,8 @@ test('a process that ends ends its streams first, and they come back one after a
   const waiting = paths.map((_, n) =>
     n ? bea.get(`${paths[1]}?after=1&wait=25`) : bea.post('/events/read', { after: { [id]: 1 }, wait: 25 }),
   )
+  // When later requests are answered, those that wait have arrived.
+  await Promise.all(waiting.map(() => bea.get('/auth/me')))
   const ends = streams.map(({ messages }) => take(messages, 9))
   const stopped = web.stop()
   const last = (await Promise.all(ends)).map((messages) => messages.at(-1))

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { setImmediate } from 'node:timers/promises'
 import { openHold, openLongPoll } from '../../modules/events/hold.ts'
-import { Following } from '../../src/followers/following.ts'
+import { Following } from '../../src/subscriptions/following.ts'
 import { Scheduler } from '../../src/admission/scheduler.ts'
 import {
   type Answer,
@@ -91,7 +91,7 @@ test('who waits for some types is answered at the first wake-up after such an ev
     return undefined
   }
   const follow = () => ({ moved, end() {} }) as never
-  const hold = openLongPoll({ ...services, followers: { ...services.followers, follow } })
+  const hold = openLongPoll({ ...services, subscriptions: { ...services.subscriptions, follow } })
   const first = (await services.findRole(caller, projectId))!
   const asked = { after: 0, limit: 10, types: ['comment.created'], waitMs: 60_000 }
   const turn = new Scheduler().enter(caller.userId)
@@ -101,8 +101,8 @@ test('who waits for some types is answered at the first wake-up after such an ev
 
 test('a held request looks again for what was committed while it looked', async () => {
   const following = new Following(1)
-  const followers = { acquire: () => () => {}, follow: () => following, hasEnded: () => false }
-  const hold = openHold({ authenticate: { caller: () => null }, followers } as never)
+  const subscriptions = { acquire: () => () => {}, follow: () => following, hasEnded: () => false }
+  const hold = openHold({ authenticate: { caller: () => null }, subscriptions } as never)
   let looks = 0
   const look = async () => {
     if (++looks === 1) following.wake(3)
@@ -142,7 +142,7 @@ test('a wait has bounds', async () => {
 })
 
 test('an account has so many places with all its tokens', async () => {
-  await using small = await openTestService({ FOLLOWERS_PER_CALLER: '2' })
+  await using small = await openTestService({ SUBSCRIBERS_PER_ACCOUNT: '2' })
   const [owner, other] = [await register(small.client), await register(small.client)]
   const id = await openProject(owner)
   await invite(owner, id, other)
@@ -152,12 +152,12 @@ test('an account has so many places with all its tokens', async () => {
   const message = 'Too many requests that wait for events of this account are in progress'
   expectRefusal(await three!.get(path), 429, message)
   waiting.push(await held(other, path, small))
-  small.services.followers.end()
+  small.services.subscriptions.end()
   for (const { answer } of waiting) expect((await answer).text).toBe('[]')
 })
 
 test('so many wait and no more, and all are answered when the service ends', async () => {
-  await using small = await openTestService({ FOLLOWERS: '2', FOLLOWERS_PER_CALLER: '1' })
+  await using small = await openTestService({ SUBSCRIBERS: '2', SUBSCRIBERS_PER_ACCOUNT: '1' })
   const people = [await register(small.client), await register(small.client), await register(small.client)]
   const [first, second, third] = people as [Person, Person, Person]
   const id = await openProject(first)
@@ -168,7 +168,7 @@ test('so many wait and no more, and all are answered when the service ends', asy
   expect([again.status, again.headers.get('retry-after')]).toEqual([429, '1'])
   const other = await held(second, path, small)
   expect((await third.get(path)).status).toBe(503)
-  small.services.followers.end()
+  small.services.subscriptions.end()
   for (const { answer } of [one, other]) expect((await answer).text).toBe('[]')
   expect((await third.get(path)).text).toBe('[]')
 })
@@ -183,7 +183,7 @@ test('an answer that has nothing to tell is held until there is something in any
 })
 
 test('who waits for many projects takes a seat for each hundred of them', async () => {
-  await using small = await openTestService({ FOLLOWERS_PER_CALLER: '1' })
+  await using small = await openTestService({ SUBSCRIBERS_PER_ACCOUNT: '1' })
   const bea = await register(small.client)
   const ids: string[] = []
   for (let i = 0; i < 101; i++) ids.push(await openProject(bea))

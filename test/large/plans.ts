@@ -49,9 +49,9 @@ export function explained(databaseUrl: string): string {
 
 export async function openExplained() {
   const { url } = await forFile(freshDatabase())
-  const env = { DATABASE_URL: explained(url), CHORE_TIMEOUT_MS: '600000' }
+  const env = { DATABASE_URL: explained(url), BACKGROUND_TIMEOUT_MS: '600000' }
   const service = await forFile(openTestService(env))
-  return { service, sql: service.services.database.chores, owner: await register(service.client) }
+  return { service, sql: service.services.database.background, owner: await register(service.client) }
 }
 
 export const costOfGet = (who: Person, path: string): Promise<Cost> =>

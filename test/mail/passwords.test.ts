@@ -80,7 +80,7 @@ test('known, unverified and unknown addresses get the same answer after the same
   const [known, unverified] = [await register(idle.client), await register(idle.client)]
   await idle.sql`delete from outbox`
   await idle.sql`update users set email_verified_at = now() where id = ${known.id}`
-  const { seconds } = idle.service.services.counts.queries.chores
+  const { seconds } = idle.service.services.counts.queries.background
   const queries = () => seconds.counts.reduce((sum, count) => sum + count, 0)
   const asked = async (email: string) => {
     const before = queries()

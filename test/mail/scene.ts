@@ -20,7 +20,7 @@ export async function openMailScene(
   const service = await openTestService({ SMTP_URL: server.url, ...env })
   if (!isIdle) service.startWorkers()
   return closing({
-    ...{ service, server, client: service.client, sql: service.services.database.chores },
+    ...{ service, server, client: service.client, sql: service.services.database.background },
     async close() {
       await service.close()
       await server.close()

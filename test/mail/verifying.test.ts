@@ -123,7 +123,7 @@ test('without SMTP_URL every route that needs mail answers 409 and says so, and 
     await resetting(without.client, token, 'secret-2'),
   ])
     expectRefusal(answer, 409, 'This service sends no mail: its operator has not set SMTP_URL')
-  expect(await without.services.database.chores`select from outbox`).toHaveLength(0)
+  expect(await without.services.database.background`select from outbox`).toHaveLength(0)
   const { id } = await make(ada, '/projects', { name: 'P' })
   expect((await invite(ada, id, grace)).userId as unknown).toBe(grace.id)
   const { body } = await grace.get('/auth/me')

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { AggregatorRegistry } from 'prom-client'
-import { Lags } from '../../src/followers/lags.ts'
+import { Lags } from '../../src/subscriptions/lags.ts'
 import { Distribution } from '../../src/metrics/distribution.ts'
 import { counter, gauge, histogram, ofProcess } from '../../src/metrics/family.ts'
 import { Requests } from '../../src/metrics/requests.ts'

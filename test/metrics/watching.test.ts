@@ -14,8 +14,8 @@ const told = new Map<string, string[]>()
 const service = await forFile(openTestService({ METRICS_PORT: '1' }))
 await service.client.get('/auth/me')
 const { services } = service
-const { chores } = services.database
-const jobs = [...(await jobFamilies(chores)), ...(await webhookFamilies(chores))]
+const { background } = services.database
+const jobs = [...(await jobFamilies(background)), ...(await webhookFamilies(background))]
 for (const { name, type, values } of [...openProcessFamilies()(), ...serviceFamilies(services), ...jobs]) {
   const labels = [...new Set(values.flatMap(({ labels }) => Object.keys(labels)))]
   const names = type === 'histogram' ? ['_bucket', '_sum', '_count'].map((end) => name + end) : [name]

@@ -10,7 +10,7 @@ import { openScene } from '../support/scene.ts'
 const { service, ada } = await openScene(['Ada'])
 
 async function told() {
-  const families = await webhookFamilies(service.services.database.chores)
+  const families = await webhookFamilies(service.services.database.background)
   return Object.fromEntries(
     families.flatMap(({ name, values }) =>
       values.map(({ labels, value }) => [[name, ...Object.values(labels)].join(' '), value]),
@@ -28,7 +28,7 @@ test('webhooks show by how they are, and how far the last one is behind unless i
     make(ada, `/projects/${projectId}/webhooks`, { url: `http://127.0.0.1:9/${path}` })
   const [, failing, ended] = [await hook('a'), await hook('b'), await hook('c')]
   for (const title of ['One', 'Two']) await make(ada, '/tasks', { title, projectId })
-  const { chores: sql } = service.services.database
+  const { background: sql } = service.services.database
   await sql`update webhooks set failures = 3, cursor = 0 where id = ${failing!.id}`
   await sql`update webhooks set disabled_at = now(), cursor = 0 where id = ${ended!.id}`
   await sql`update events set at = now() - interval '90 s' where project_id = ${projectId} and seq = 3`

@@ -14,7 +14,7 @@ const dir = await newFolder()
 const postgres = await forFile(openPostgres(dir))
 await migrate(postgres.url)
 // One connection of each kind: what it was asked before, it is asked again.
-const few = { READ_CONNECTIONS: '1', CHORE_CONNECTIONS: '1', COMMIT_SLOTS: '1' }
+const few = { READ_CONNECTIONS: '1', BACKGROUND_CONNECTIONS: '1', COMMIT_SLOTS: '1' }
 const pair = await forFile(openPair({ DATABASE_URL: postgres.url, ...few }))
 await forFile(spawnService('worker', pair.env))
 

@@ -44,7 +44,7 @@ test.each(['start', 'web', 'worker', 'migrate'])('%s warns of what is misspelt i
   const database = await emptyDatabase()
   await writeFile(
     join(dir, '.env'),
-    `WRITE_TIMEOUT=2\nLOG_LEVEL=warn\nDATABASE_URL=${database.url}\nPORT=70000`,
+    `WRITE_TIMEOUT=2\nWRITE_HOMES=2\nLOG_LEVEL=warn\nDATABASE_URL=${database.url}\nPORT=70000`,
   )
   const main = new URL('../../src/main.ts', import.meta.url).pathname
   const env = { PATH: process.env.PATH, REDIS_URL: process.env.TEST_REDIS_URL, PORT: '0', HOST: '127.0.0.1' }
@@ -57,14 +57,19 @@ test.each(['start', 'web', 'worker', 'migrate'])('%s warns of what is misspelt i
   let output = ''
   for await (const chunk of child.stdout) {
     output += new TextDecoder().decode(chunk)
-    if (output.includes('\n')) child.kill()
+    if (output.split('\n').length > 2) child.kill()
   }
   await child.exited
-  const [first] = output.split('\n')
+  const [first, second] = output.split('\n')
   expect(JSON.parse(first!)).toMatchObject({
     level: 40,
     variable: 'WRITE_TIMEOUT',
     msg: 'this variable is no setting; did you mean WRITE_TIMEOUT_MS?',
+  })
+  expect(JSON.parse(second!)).toMatchObject({
+    level: 40,
+    variable: 'WRITE_HOMES',
+    msg: 'this setting is called WRITE_SHARDS now; the next release ignores the old name',
   })
   await database.drop()
 })

@@ -8,7 +8,7 @@ const project = await make(ada, '/projects', { name: 'P' })
 
 /** Asks while nothing can be read from the comments, and then writes to the project, still without comments. */
 async function whileLocked(ask: () => Promise<Answer>): Promise<Answer[]> {
-  const locking = await service.services.database.chores.reserve()
+  const locking = await service.services.database.background.reserve()
   try {
     await locking`begin`
     await locking`lock table comments in access exclusive mode`

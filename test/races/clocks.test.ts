@@ -8,7 +8,7 @@ import { at, openPair, upTo } from './pair.ts'
 const hour = 3_600_000
 let project: Body
 // One process with the right clock, one that corrects a wrong one: their times differ by what an answer takes.
-const pair = await forFile(openPair({ WRITE_HOMES: '0' }, clockShiftedBy(-2 * hour)))
+const pair = await forFile(openPair({ WRITE_SHARDS: '0' }, clockShiftedBy(-2 * hour)))
 const turns: Person[] = upTo(3).flatMap(() => [pair.atA, pair.atB])
 beforeEach(async () => void (project = await make(pair.atA, '/projects', { name: 'Timely' })))
 

@@ -26,7 +26,7 @@ const add = (title: string) =>
 test('commands that wait when the service closes are done before anything they need is closed', async () => {
   const { database } = service.services
   const release = await holding(
-    database.chores,
+    database.background,
     (tx) => tx`select 1 from streams where project_id = ${project.id} for update`,
   )
   const first = add('Under way')

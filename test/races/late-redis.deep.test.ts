@@ -14,7 +14,7 @@ const pair = await forFile(
     REDIS_URL: redis.url,
     LEASE_TTL_MS: '60000',
     LEASE_LINGER_MS: '60000',
-    WRITE_HOMES: '0',
+    WRITE_SHARDS: '0',
   }),
 )
 const worker = await forFile(spawnService('worker', pair.env))

@@ -6,7 +6,7 @@ import { requireKept, startLoad } from './load.ts'
 import { openWebs, upTo } from './pair.ts'
 import { openProxy } from './proxy.ts'
 
-const { env } = await forFile(freshEnv({ LEASE_TTL_MS: '200', LEASE_SLICE_MS: '5', WRITE_HOMES: '0' }))
+const { env } = await forFile(freshEnv({ LEASE_TTL_MS: '200', LEASE_SLICE_MS: '5', WRITE_SHARDS: '0' }))
 // A reaches Postgres through a line that can keep a request back. Without homes, each writes what it is asked.
 const proxy = await forFile(openProxy(env.DATABASE_URL!))
 const { webs, people, sql } = await forFile(openWebs([{ DATABASE_URL: proxy.url }, {}], env))

@@ -4,9 +4,9 @@ import { openScene } from '../support/scene.ts'
 
 const { service, ada } = await openScene(['Ada'], { LOCK_TIMEOUT_MS: '200', WRITE_TIMEOUT_MS: '2000' })
 
-async function whileBusy(pool: 'reads' | 'chores', work: () => Promise<void>): Promise<void> {
+async function whileBusy(pool: 'reads' | 'background', work: () => Promise<void>): Promise<void> {
   const { config, database } = service.services
-  const count = pool === 'reads' ? config.readConnections : config.choreConnections
+  const count = pool === 'reads' ? config.readConnections : config.backgroundConnections
   const lock = database.commits.begin(async (tx) => {
     await tx`select pg_advisory_xact_lock(1)`
     const sql = database[pool]
@@ -24,7 +24,7 @@ test('who signs in waits for no read', () =>
   }))
 
 test('a read, and a write, wait for no job', () =>
-  whileBusy('chores', async () => {
+  whileBusy('background', async () => {
     const { id } = await make(ada, '/projects', { name: 'Meanwhile' })
     expect((await ada.get(`/projects/${id}`)).status).toBe(200)
   }))
@@ -34,7 +34,7 @@ test('a project whose row somebody keeps locked is answered 503, and holds nobod
     await make(ada, '/projects', { name: 'Locked' }),
     await make(ada, '/projects', { name: 'Free' }),
   ]
-  await service.services.database.chores.begin(async (tx) => {
+  await service.services.database.background.begin(async (tx) => {
     await tx`select from streams where project_id = ${locked.id} for update`
     const waiting = ada.post('/tasks', { projectId: locked.id, title: 'Waits' })
     await make(ada, '/tasks', { projectId: free.id, title: 'Passes' })

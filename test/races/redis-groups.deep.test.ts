@@ -9,7 +9,7 @@ import { eventually, openPair, type Pair, upTo, deleteWhole } from './pair.ts'
 import { unnoticedBy } from './load.ts'
 
 /** A lease that is not handed over is not to be had in the time that a write may take. */
-const byLeases = { LEASE_TTL_MS: '60000', LEASE_LINGER_MS: '60000', WRITE_HOMES: '0' }
+const byLeases = { LEASE_TTL_MS: '60000', LEASE_LINGER_MS: '60000', WRITE_SHARDS: '0' }
 
 const groups = [
   { kind: 'sentinels', openGroup: openRedisSentinels, isSecured: false },

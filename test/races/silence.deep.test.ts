@@ -12,7 +12,7 @@ const limits = {
   READ_TIMEOUT_MS: String(readMs),
   WRITE_TIMEOUT_MS: String(writeMs),
   COMMIT_TIMEOUT_MS: '1500',
-  CHORE_TIMEOUT_MS: '1500',
+  BACKGROUND_TIMEOUT_MS: '1500',
   DRAIN_TIMEOUT_MS: '3000',
 }
 const { env } = await forFile(freshEnv(limits))

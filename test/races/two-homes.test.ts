@@ -5,7 +5,7 @@ import { requireKept, startLoad } from './load.ts'
 import { makeProjects, openWebs, upTo } from './pair.ts'
 
 // Each kind keeps homes of its own: for every project two processes at least believe to be its home.
-const homes = ['1', '2', '8'].map((n) => ({ WRITE_HOMES: n }))
+const homes = ['1', '2', '8'].map((n) => ({ WRITE_SHARDS: n }))
 const { people, sql } = await forFile(openWebs(homes))
 
 function startMoves(tasks: Body[], projectIds: [string, string]) {

@@ -23,7 +23,7 @@ export class Circle {
 
   /** Three with five shards between them, where they would not be if they had come today. */
   async settle(): Promise<string[]> {
-    this.env = { REDIS_URL: this.redis.url, REDIS_PREFIX: `run${++this.runs}`, WRITE_HOMES: shards }
+    this.env = { REDIS_URL: this.redis.url, REDIS_PREFIX: `run${++this.runs}`, WRITE_SHARDS: shards }
     for (const id of ['p', 'q', 'r', 's']) await this.join(id)
     await this.leave('p')
     await this.join('t')

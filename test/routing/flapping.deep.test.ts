@@ -39,7 +39,7 @@ function watch(goneAt: Map<string, number>, clock: { now: number }) {
 
 test('where processes come, leave and die all the time no shard is lost, nor has two homes for long', async () => {
   const { url, prefix } = sharedRedisPrefix()
-  const env = { REDIS_URL: url, REDIS_PREFIX: prefix, WRITE_HOMES: '8' }
+  const env = { REDIS_URL: url, REDIS_PREFIX: prefix, WRITE_SHARDS: '8' }
   let born = 0
   const join = async () => {
     const member = openMember(env, `process ${++born}`)

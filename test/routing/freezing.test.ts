@@ -15,7 +15,7 @@ const allAt = (id: string) =>
     .join()
 
 const { url, prefix } = sharedRedisPrefix()
-const env: Record<string, string> = { REDIS_URL: url, REDIS_PREFIX: prefix, WRITE_HOMES: '4' }
+const env: Record<string, string> = { REDIS_URL: url, REDIS_PREFIX: prefix, WRITE_SHARDS: '4' }
 const script = new URL('./member-process.ts', import.meta.url).pathname
 const args = [...runtimeOptions, script, 'frozen', JSON.stringify(env)]
 const frozen = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })

@@ -10,7 +10,7 @@ afterEach(() => open.splice(0).forEach((member) => member.close()))
 
 function cluster(shards = 4, pace = usualPace) {
   const { url, prefix } = sharedRedisPrefix()
-  const env = { REDIS_URL: url, REDIS_PREFIX: prefix, WRITE_HOMES: String(shards) }
+  const env = { REDIS_URL: url, REDIS_PREFIX: prefix, WRITE_SHARDS: String(shards) }
   const join = (id?: string, more: Record<string, string> = {}) => {
     const member = openMember({ ...env, ...more }, id, pace)
     open.push(member)
@@ -135,7 +135,7 @@ test('processes that count shards differently agree with their own kind, and tak
   const { join } = cluster(2)
   const old = ['a', 'b'].map((id) => join(id))
   await agreed(old)
-  const young = ['c', 'd'].map((id) => join(id, { WRITE_HOMES: '4' }))
+  const young = ['c', 'd'].map((id) => join(id, { WRITE_SHARDS: '4' }))
   const [ofTwo, ofFour] = [await agreed(old, [...old, ...young]), await agreed(young, [...old, ...young])]
   expect([ofTwo.length, ofFour.length]).toEqual([2, 4])
   await Promise.all(old.map((member) => member.leave()))

@@ -25,7 +25,7 @@ export function openMember(env: Env, id?: string, pace?: Pace): Member {
   const redis = openRedis(config.redisUrl, log)
   const me = id === undefined ? undefined : { id, host: '127.0.0.1', port: 1 }
   const homes = new Homes(redis, config, me, log, pace)
-  const projects = onePerShard(config.writeHomes)
+  const projects = onePerShard(config.writeShards)
   return {
     id: id ?? 'worker',
     view: (lost = []) =>

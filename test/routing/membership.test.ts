@@ -82,7 +82,7 @@ test('what is no assignment of this version is replaced', async () => {
 
 test('of two assignments that were made from the same one the first is taken', async () => {
   const log = openLog('silent')
-  const config = { redisUrl: circle.redis.url, redisPrefix: 'assigning', writeHomes: 2 }
+  const config = { redisUrl: circle.redis.url, redisPrefix: 'assigning', writeShards: 2 }
   const redis = openRedis(config.redisUrl, log)
   await eventually('Redis', () => redis.status === 'ready')
   const [one, other] = [1, 2].map(() => new Membership(redis, config, log, () => {})) as [

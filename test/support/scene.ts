@@ -18,5 +18,10 @@ export async function openScene<Name extends string = never>(
   const { client, services } = service
   const people: Record<string, Person> = {}
   for (const name of names) people[name.toLowerCase()] = await register(client, name)
-  return { service, client, sql: services.database.chores, ...(people as Record<Uncapitalize<Name>, Person>) }
+  return {
+    service,
+    client,
+    sql: services.database.background,
+    ...(people as Record<Uncapitalize<Name>, Person>),
+  }
 }

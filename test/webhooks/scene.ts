@@ -19,7 +19,7 @@ export async function openScene(overrides: Record<string, string> = {}, manners?
   const [ada, receiver] = [await register(service.client), await openReceiver(manners)]
   const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
   service.startWorkers()
-  const sql = service.services.database.chores
+  const sql = service.services.database.background
   const path = (id: string) => `/projects/${projectId}/webhooks/${id}`
   return closing({
     path,

@@ -29,7 +29,7 @@ test('a webhook that was woken once is sent all that there is, delivery by deliv
 })
 
 test('a webhook that is gone is no longer known after a look at all', async () => {
-  const known = new Known(service.services.database.chores)
+  const known = new Known(service.services.database.background)
   const [kept, removed] = [await hook(), await hook()]
   await known.lookAt([projectId])
   expect([...known.of(projectId)].sort()).toEqual([kept.id, removed.id].sort())

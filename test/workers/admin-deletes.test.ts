@@ -11,7 +11,7 @@ async function admin(...words: string[]) {
   const work = readAdmin(words)
   const { config, database } = service.services
   // Such a command needs no secret.
-  const errand = { config: { ...config, jwtSecret: '' }, sql: database.chores }
+  const errand = { config: { ...config, jwtSecret: '' }, sql: database.background }
   return typeof work === 'function' ? work(errand) : work
 }
 const signIn = (email: string, password: string) => service.client.post('/auth/login', { email, password })

@@ -8,12 +8,12 @@ import { openScene } from '../support/scene.ts'
 
 const { service, ada } = await openScene(['Ada'])
 // Names from before control characters were rejected.
-await service.services.database.chores`update users set name = ${'Ada\u001b[31m'} where id = ${ada.id}`
+await service.services.database.background`update users set name = ${'Ada\u001b[31m'} where id = ${ada.id}`
 
 async function admin(...words: string[]) {
   const work = readAdmin(words)
   return typeof work === 'function'
-    ? work({ config: service.services.config, sql: service.services.database.chores })
+    ? work({ config: service.services.config, sql: service.services.database.background })
     : work
 }
 const signIn = (email: string, password: string) => service.client.post('/auth/login', { email, password })
@@ -46,7 +46,7 @@ test('an address that an operator verifies counts as verified, and so does that 
   const someone = await register(service.client)
   const isVerified = async (email: string) =>
     service.services.database
-      .chores`select email_verified_at is not null as is from users where email = ${email}`
+      .background`select email_verified_at is not null as is from users where email = ${email}`
   const [no, yes] = [[{ is: false }], [{ is: true }]] as never[]
   expect(await isVerified(someone.email)).toEqual(no!)
   const said = { code: 0, text: `${someone.email} is verified` }
@@ -70,7 +70,8 @@ test('who is signed out by an operator has no token any more', async () => {
 
 test('accounts and projects are found, with what they are and hold', async () => {
   const { id: projectId } = await make(ada, '/projects', { name: 'Line feed' })
-  await service.services.database.chores`update projects set name = ${'Line\nfeed'} where id = ${projectId}`
+  await service.services.database
+    .background`update projects set name = ${'Line\nfeed'} where id = ${projectId}`
   const task = await make(ada, '/tasks', { title: 'T', projectId })
   await make(ada, `/tasks/${task.id}/comments`, { text: 'C' })
   expect((await admin('users', 'list', ada.email)).text).toBe(`${ada.id}  ${ada.email}  Ada [31m  owns 1`)
@@ -98,7 +99,7 @@ test('an address that an earlier release took says nothing to the terminal', asy
   const mallory = await register(service.client)
   const { id: projectId } = await make(mallory, '/projects', { name: 'P' })
   const email = `\u001b]0;m\u0007${mallory.email}`
-  await service.services.database.chores`update users set email = ${email} where id = ${mallory.id}`
+  await service.services.database.background`update users set email = ${email} where id = ${mallory.id}`
   const said = [await admin('users', 'list', mallory.email), await admin('projects', 'list', email)]
   said.push(await admin('projects', 'show', projectId), await admin('users', 'sign-out', email))
   for (const { code, text } of said) {

@@ -89,7 +89,7 @@ test('a cascade that waits for rows which another one deletes goes on with the r
   await sql()`insert into comments (id, task_id, author_id, text, created_at, updated_at, event_id)
     select uuidv7(), ${taskId}, ${ada.id}, 'Left', now(), now(), uuidv7() from generate_series(1, 10)`
   const release = await holding(
-    service.services.database.chores,
+    service.services.database.background,
     (tx) => tx`delete from comments where id in (
       select id from comments where task_id = ${taskId} order by id limit 2)`,
   )

@@ -10,7 +10,7 @@ import { eventually, upTo } from '../races/pair.ts'
 const forEach = openForEach()
 let service: TestService
 let ada: Person
-const sql = () => service.services.database.chores
+const sql = () => service.services.database.background
 const open = async (overrides: Record<string, string> = {}) => {
   service = await forEach(openTestService(overrides))
   ada = await register(service.client)

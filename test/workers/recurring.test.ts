@@ -116,9 +116,9 @@ test('a step goes on where it stopped, and begins anew when Redis has lost its p
 })
 
 test('a look over large tables reads by key what it looks at', async () => {
-  await open({ CHORE_TIMEOUT_MS: '60000' })
-  const { chores } = service.services.database
-  await chores`with p as (insert into projects (id, owner_id, name, created_at, event_id)
+  await open({ BACKGROUND_TIMEOUT_MS: '60000' })
+  const { background } = service.services.database
+  await background`with p as (insert into projects (id, owner_id, name, created_at, event_id)
       select gen_random_uuid(), gen_random_uuid(), 'P', now(), gen_random_uuid() from generate_series(1, 50000)
       returning id, owner_id),
     s as (insert into streams (project_id, version, last_number) select id, 1, 0 from p),
@@ -126,9 +126,9 @@ test('a look over large tables reads by key what it looks at', async () => {
       select owner_id, 'U', owner_id::text, '', now() from p)
     insert into members (id, project_id, user_id, role, created_at, event_id)
       select gen_random_uuid(), id, owner_id, 'VIEWER', now(), gen_random_uuid() from p`
-  await chores`analyze users, projects, streams, members`
+  await background`analyze users, projects, streams, members`
   for (const search of [leftStreams, leftOwners, leftMembers]) {
-    await chores.begin(async (tx) => {
+    await background.begin(async (tx) => {
       const { last } = await lookAfter(tx as unknown as Sql, search, nilId, 5_000)
       expect(last).toBeDefined()
       const [scanned] = await tx`select sum(seq_tup_read)::int4 as rows from pg_stat_xact_user_tables`

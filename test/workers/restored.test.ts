@@ -52,12 +52,12 @@ test('nor when the job found its rows before they came back, and waits for them'
   const { id, data, undo } = await deletedTask()
   // Holds the first comment, as a commit that brings them back does for a moment.
   const release = await holding(
-    service.services.database.chores,
+    service.services.database.background,
     (tx) => tx`select from comments where task_id = ${id} order by id limit 1 for update`,
   )
   const undone = undo()
   await untilBlocked(sql())
-  const purged = purgeTask(service.services.database.chores, data, pace)
+  const purged = purgeTask(service.services.database.background, data, pace)
   await untilBlocked(sql(), 2)
   await Promise.all([release(), undone, purged])
   expect(await hanging(id)).toEqual(all)
@@ -69,7 +69,7 @@ test('jobs and undos of many tasks at once leave all of them whole', async () =>
   await Promise.all(
     tasks.flatMap(({ data, undo }) => [
       undo(),
-      purgeTask(service.services.database.chores, data, pace),
+      purgeTask(service.services.database.background, data, pace),
       purgeTask(sql(), data, pace),
     ]),
   )

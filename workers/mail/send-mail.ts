@@ -13,7 +13,7 @@ const connectTimeoutMs = 10_000
  * Opens the job that sends one mail: run again, with the same token. It drops a mail without an account or whose token has
  * expired, and one that the mail server rejects for good, with a log line.
  */
-export function openSendMail({ config, database: { chores: sql }, log, mailTokens }: Services) {
+export function openSendMail({ config, database: { background: sql }, log, mailTokens }: Services) {
   const { smtpUrl, mailFrom, publicUrl } = config
   const transport = smtpUrl
     ? createTransport({

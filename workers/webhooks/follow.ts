@@ -13,7 +13,7 @@ const renewEveryMs = 750
 /** Delivers to all webhooks: woken by hints, which may be lost, and by a search each second. Returns how to stop. */
 export function followForWebhooks(services: Services): () => Promise<void> {
   const { config, database, hints, log, webhookHints } = services
-  const known = new Known(database.chores)
+  const known = new Known(database.background)
   const work = new Work(services)
   const lookSoon = batched({ keys: 500, slots: 1 }, async (ids: string[]) => {
     work.wake(await known.lookAt(ids))

@@ -15,13 +15,13 @@ const mostAsked = 1_000
 const askEveryMs = 500
 const heardRounds = 4
 
-export type Followers = ReturnType<typeof openFollowers>
+export type Subscriptions = ReturnType<typeof openSubscriptions>
 
 /** Notifies readers of projects that move on: by hints, and by reading the versions now and then. */
-export function openFollowers(
+export function openSubscriptions(
   sql: Sql,
   hints: Hints,
-  config: Pick<Config, 'followers' | 'followersPerCaller'>,
+  config: Pick<Config, 'subscribers' | 'subscribersPerAccount'>,
   log: Log,
 ) {
   const waiting = new Waiting()
@@ -38,7 +38,7 @@ export function openFollowers(
     await standings.lookAtAll()
   }
   const stop = repeatedly(lookAtAll, askEveryMs, log)
-  const { followers: ofAll, followersPerCaller: ofAccount } = config
+  const { subscribers: ofAll, subscribersPerAccount: ofAccount } = config
   let isEnded = false
   return {
     follow: openFollow(waiting, lookSoon, () => hints.listen(hear)),
