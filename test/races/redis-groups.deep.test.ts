@@ -57,9 +57,12 @@ for (const { kind, openGroup, isSecured } of groups) {
         return (await has('*:lease:*')) && (await has('*:limit:*')) && (await has('*-jobs*'))
       })
       const held = pair.atB.get(`/projects/${id}/events?after=2&wait=20`)
-      const heard = () => everywhere('PUBSUB', 'NUMSUB', `${pair.env.REDIS_PREFIX}:versions`)
+      const heard = async () => {
+        const counts = await everywhere('PUBSUB', 'NUMSUB', `${pair.env.REDIS_PREFIX}:versions`)
+        return counts.filter((count) => /^\d+$/.test(count)).reduce((sum, count) => sum + Number(count), 0)
+      }
       const tooEarly = held.then(({ status, text }) => Promise.reject(new Error(`${status} ${text}`)))
-      const subscribed = eventually('hints', async () => (await heard()).some((count) => count === '1'))
+      const subscribed = eventually('hints for the worker and the request', async () => (await heard()) === 2)
       await Promise.race([subscribed, tooEarly])
       await make(pair.atA, '/tasks', { projectId: id, title: 'Second' })
       expect((await held).body).toHaveLength(1)
