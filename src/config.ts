@@ -97,10 +97,11 @@ export type Config = { [K in keyof typeof settings]: ReturnType<(typeof settings
 export function readConfig(env: Record<string, string | undefined>): Config {
   const problems: string[] = []
   const entries = Object.entries(settings).map(([key, { name, before = '', fallback, read }]) => {
+    const given = [name, before].find((one) => env[one]?.trim()) ?? name
     try {
-      return [key, read(env[name]?.trim() || env[before]?.trim() || fallback)]
+      return [key, read(env[given]?.trim() || fallback)]
     } catch (error) {
-      problems.push(`${name} ${(error as ConfigError).message}`)
+      problems.push(`${given} ${(error as ConfigError).message}`)
       return []
     }
   })
@@ -113,6 +114,12 @@ export const settingNames = (): string[] => Object.values(settings).map(({ name 
 /** The settings that were renamed, by their names in the release before. */
 export const renamedSettings = (): Map<string, string> =>
   new Map(Object.values(settings).flatMap(({ name, before }) => (before ? [[before, name]] : [])))
+
+/** An environment with the values of old names under the new ones too. */
+export function underNewNames(env: Record<string, string | undefined>): Record<string, string | undefined> {
+  const old = [...renamedSettings()].filter(([before, name]) => env[before]?.trim() && !env[name]?.trim())
+  return { ...env, ...Object.fromEntries(old.map(([before, name]) => [name, env[before]])) }
+}
 
 /** @throws ConfigError when production leaves out what all its processes must share. */
 export function requireForProduction({ production, databaseUrl, jwtSecret, redisUrl }: Config): void {

@@ -19,7 +19,7 @@ import { listen } from './process/listen.ts'
 import { type Measure, serveMetrics, together } from './process/measuring.ts'
 import { requireFreePorts, urlsOf } from './process/port.ts'
 import { inOneLine, Stopping } from './process/stopping.ts'
-import { sharedPools, Supervisor } from './process/supervisor.ts'
+import { childEnvs, Supervisor } from './process/supervisor.ts'
 import { openProcessFamilies } from './metrics/process-families.ts'
 import { ofProcess } from './metrics/family.ts'
 import { openServices } from './services.ts'
@@ -86,13 +86,7 @@ async function lead(
   stopping: Stopping,
   onPort: (port: number) => void,
 ): Promise<void> {
-  const { databaseUrl: DATABASE_URL, redisUrl: REDIS_URL, jwtSecret: JWT_SECRET } = config
-  const alone = { WEB_CONCURRENCY: '1', REUSE_PORT: 'on', HOME_PORT: '0' }
-  const shared = { DATABASE_URL, REDIS_URL, JWT_SECRET, ...alone }
-  const env = {
-    web: { ...sharedPools(config), ...process.env, ...shared },
-    worker: { ...process.env, ...shared },
-  }
+  const env = childEnvs(config, process.env)
   const supervisor = new Supervisor({ config, log, stopping, env, hasWorker: command === 'start', onPort })
   const own = openProcessFamilies()
   await serveMetrics(config, stopping, async () => [

@@ -1,5 +1,5 @@
 import process from 'node:process'
-import type { Config } from '../config.ts'
+import { type Config, underNewNames } from '../config.ts'
 import type { Log } from '../log.ts'
 import { type Family, ofProcess } from '../metrics/family.ts'
 import { Child, type Ending, type Env, type Role } from './child.ts'
@@ -112,6 +112,14 @@ export class Supervisor {
     }
     log.info(this.pids(), 'all processes are replaced')
   }
+}
+
+/** The environments of children: the parent's with the servers that it has started. */
+export function childEnvs(config: Config, given: Env): Record<Role, Env> {
+  const { databaseUrl: DATABASE_URL, redisUrl: REDIS_URL, jwtSecret: JWT_SECRET } = config
+  const alone = { WEB_CONCURRENCY: '1', REUSE_PORT: 'on', HOME_PORT: '0' }
+  const worker = { ...underNewNames(given), DATABASE_URL, REDIS_URL, JWT_SECRET, ...alone }
+  return { web: { ...sharedPools(config), ...worker }, worker }
 }
 
 /** Six processes with full pools, a worker and a successor have 88 connections. Postgres accepts 100 by default. */

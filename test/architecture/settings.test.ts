@@ -32,3 +32,8 @@ test('a setting that was renamed is read under its old name too, and under the n
   expect(readConfig({ WRITE_HOMES: '3' }).writeShards).toBe(3)
   expect(readConfig({ WRITE_HOMES: '3', WRITE_SHARDS: '4' }).writeShards).toBe(4)
 })
+
+test('what is wrong with a setting is told under the name that it was given by', () => {
+  expect(() => readConfig({ WRITE_HOMES: '65' })).toThrow('WRITE_HOMES must be a whole number')
+  expect(() => readConfig({ WRITE_HOMES: '1', WRITE_SHARDS: '65' })).toThrow('WRITE_SHARDS must be')
+})

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { readConfig, requireForProduction, settingNames } from '../../src/config.ts'
 import { ConfigError } from '../../src/setting-values.ts'
-import { sharedPools } from '../../src/process/supervisor.ts'
+import { childEnvs, sharedPools } from '../../src/process/supervisor.ts'
 import { upTo } from '../races/pair.ts'
 
 /** The variables that take any text. */
@@ -180,3 +180,15 @@ test('up to 24 processes, a worker and a successor leave room in a Postgres that
 test('each process has at least one of a kind', () => {
   for (const processes of upTo(64)) expect(Math.min(...connections(processes))).toBeGreaterThan(0)
 })
+
+test.each(['CHORE_CONNECTIONS', 'BACKGROUND_CONNECTIONS'])(
+  'web processes of many have what %s says, and not their share of it',
+  (name) => {
+    const env = { [name]: '8', WEB_CONCURRENCY: '12' }
+    const { web, worker } = childEnvs(readConfig(env), env)
+    expect([readConfig(web), readConfig(worker)]).toMatchObject([
+      { backgroundConnections: 8, readConnections: 2, webConcurrency: 1 },
+      { backgroundConnections: 8, readConnections: 4, webConcurrency: 1 },
+    ])
+  },
+)
