@@ -58,7 +58,8 @@ export class Standing {
     if (this.isEnded) return // a read that was in progress would keep it for good
     const known = this.versions.get(projectId)
     if (known === version) return
-    const isBeyond = known === undefined && this.versions.size >= mostTold
+    const told = this.versions.size - (this.versions.has(moreMark) ? 1 : 0)
+    const isBeyond = known === undefined && told >= mostTold
     if (isBeyond && projectId !== moreMark) return this.see(moreMark, 1)
     if (version === undefined) {
       this.versions.delete(projectId)

@@ -6,9 +6,6 @@ import { Standings } from '../../src/subscriptions/standings.ts'
 import { eventually } from '../races/pair.ts'
 import { invite, make, register } from '../support/client.ts'
 import { forFile, openTestService } from '../support/service.ts'
-import { EventEmitter } from 'node:events'
-import { Hints, type Moved } from '../../src/subscriptions/hints.ts'
-import { newId } from '../../src/ids.ts'
 
 const service = await forFile(openTestService())
 
@@ -61,6 +58,21 @@ test('that there are more than are told is news, once until it is so again', () 
   expect(standing.join().take()).not.toContainEqual(more)
   standing.seeAll(andMore)
   expect(listener.take()).toEqual([more])
+})
+
+test('when a project goes and there are still more, the next one is told in its place', () => {
+  const standing = new Standing('somebody', new Groups<Standing>())
+  const listener = standing.join()
+  standing.seeAll([...listOf(mostTold), [moreMark, 1]])
+  listener.take()
+  standing.see(idOf(7), undefined)
+  const first = listOf(mostTold + 1).filter(([id]) => id !== idOf(7))
+  standing.seeAll([...first, [moreMark, 1]])
+  expect(listener.take()).toEqual([
+    { projectId: idOf(7), version: null },
+    { projectId: idOf(mostTold + 1), version: 1 },
+  ])
+  expect(standing.list).toBe([...first.map((one) => one.join(' ')), `${moreMark} 1`].join())
 })
 
 test('who left while their projects were being looked at is kept nowhere', () => {
@@ -129,66 +141,4 @@ test('a hint names who comes into a project, and nobody else', async () => {
   await ada.delete(`/projects/${id}/members/${member.id}`)
   expect(await next()).toBe(`${id} 4`)
   redis.disconnect()
-})
-
-/** Processes on one channel, each with what it heard. */
-function open(count: number) {
-  const subscribers = Array.from({ length: count }, () =>
-    Object.assign(new EventEmitter(), { status: 'ready', subscribe: async () => 1 }),
-  )
-  const sent: string[] = []
-  const publish = async (channel: string, message: string) => {
-    sent.push(message)
-    for (const one of subscribers) one.emit('message', channel, message)
-  }
-  const redis = { status: 'ready', publish } as unknown as Redis
-  const processes = subscribers.map((subscriber) => {
-    const hints = new Hints(redis, subscriber as unknown as Redis, 'versions')
-    const heard: Moved[] = []
-    hints.listen((moved) => void heard.push(moved))
-    return { hints, heard }
-  })
-  return { subscribers, processes, sent, tellAll: (message: string) => publish('versions', message) }
-}
-
-const [projectId, elsewhere, userId] = [newId(), newId(), newId()]
-const turn = () => new Promise((resolve) => setImmediate(resolve))
-
-test('what is told is heard once in every process, also in the one that tells it', async () => {
-  const { processes, sent } = open(2)
-  processes[0]!.hints.tell([{ projectId, version: 3, comers: [userId] }])
-  processes[0]!.hints.tell([
-    { projectId, version: 4 },
-    { projectId: elsewhere, version: 1 },
-  ])
-  await turn()
-  expect(sent).toHaveLength(1)
-  for (const { heard } of processes) {
-    expect(heard.map(({ projectId, version }) => [projectId, version])).toEqual([
-      [projectId, 4],
-      [elsewhere, 1],
-    ])
-    expect(heard[0]!.comers).toEqual([userId])
-  }
-})
-
-test('what says nothing of who tells it is heard as well: so told the release before', async () => {
-  const { processes, tellAll } = open(1)
-  await tellAll(`${projectId} 7,${elsewhere} 2 ${userId}`)
-  expect(processes[0]!.heard).toEqual([
-    { projectId, version: 7, comers: [] },
-    { projectId: elsewhere, version: 2, comers: [userId] },
-  ])
-})
-
-test('hints are known to be missed from the end of the connection until it is subscribed again', async () => {
-  const { subscribers, processes } = open(1)
-  const { hints } = processes[0]!
-  await turn()
-  expect(hints.areHeard).toBeTrue()
-  subscribers[0]!.emit('close')
-  expect(hints.areHeard).toBeFalse()
-  subscribers[0]!.emit('ready')
-  await turn()
-  expect(hints.areHeard).toBeTrue()
 })

@@ -1,0 +1,67 @@
+import { expect, test } from 'bun:test'
+import { EventEmitter } from 'node:events'
+import type { Redis } from 'ioredis'
+import { newId } from '../../src/ids.ts'
+import { Hints, type Moved } from '../../src/subscriptions/hints.ts'
+
+/** Processes on one channel, each with what it heard. */
+function open(count: number) {
+  const subscribers = Array.from({ length: count }, () =>
+    Object.assign(new EventEmitter(), { status: 'ready', subscribe: async () => 1 }),
+  )
+  const sent: string[] = []
+  const publish = async (channel: string, message: string) => {
+    sent.push(message)
+    for (const one of subscribers) one.emit('message', channel, message)
+  }
+  const redis = { status: 'ready', publish } as unknown as Redis
+  const processes = subscribers.map((subscriber) => {
+    const hints = new Hints(redis, subscriber as unknown as Redis, 'versions')
+    const heard: Moved[] = []
+    hints.listen((moved) => void heard.push(moved))
+    return { hints, heard }
+  })
+  return { subscribers, processes, sent, tellAll: (message: string) => publish('versions', message) }
+}
+
+const [projectId, elsewhere, userId] = [newId(), newId(), newId()]
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+test('what is told is heard once in every process, also in the one that tells it', async () => {
+  const { processes, sent } = open(2)
+  processes[0]!.hints.tell([{ projectId, version: 3, comers: [userId] }])
+  processes[0]!.hints.tell([
+    { projectId, version: 4 },
+    { projectId: elsewhere, version: 1 },
+  ])
+  await turn()
+  expect(sent).toHaveLength(1)
+  for (const { heard } of processes) {
+    expect(heard.map(({ projectId, version }) => [projectId, version])).toEqual([
+      [projectId, 4],
+      [elsewhere, 1],
+    ])
+    expect(heard[0]!.comers).toEqual([userId])
+  }
+})
+
+test('what says nothing of who tells it is heard as well: so told the release before', async () => {
+  const { processes, tellAll } = open(1)
+  await tellAll(`${projectId} 7,${elsewhere} 2 ${userId}`)
+  expect(processes[0]!.heard).toEqual([
+    { projectId, version: 7, comers: [] },
+    { projectId: elsewhere, version: 2, comers: [userId] },
+  ])
+})
+
+test('hints are known to be missed from the end of the connection until it is subscribed again', async () => {
+  const { subscribers, processes } = open(1)
+  const { hints } = processes[0]!
+  await turn()
+  expect(hints.areHeard).toBeTrue()
+  subscribers[0]!.emit('close')
+  expect(hints.areHeard).toBeFalse()
+  subscribers[0]!.emit('ready')
+  await turn()
+  expect(hints.areHeard).toBeTrue()
+})
