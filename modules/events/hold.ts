@@ -10,7 +10,8 @@ import { ahead, type Asked } from './parameters.ts'
 export interface Wait<S> {
   waitMs: number
   seats?: number
-  projects: Moved[]
+  /** The projects to follow, each at its version in what was last looked at. */
+  projectsOf(state: S): Moved[]
   hasNews(state: S): boolean | Promise<boolean>
   look(caller: Caller): Promise<S>
 }
@@ -25,15 +26,15 @@ export const openHold =
     const until = performance.now() + wait.waitMs
     if (await wait.hasNews(first)) return first
     const leave = subscriptions.acquire(caller.userId, wait.seats)
-    const following = subscriptions.follow(wait.projects, request.signal)
-    let known = following.beyond
+    const following = subscriptions.follow(wait.projectsOf(first), request.signal)
     turn.end()
     try {
       for (let state = first; ;) {
         const leftMs = until - performance.now()
         if (leftMs <= 0 || subscriptions.hasEnded() || request.signal.aborted) return state
+        const known = wait.projectsOf(state)[0]?.version ?? 0
         await following.moved(known, leftMs)
-        known = following.beyond // versions that are heard of while looking are newer
+        following.forget(known) // a version that was heard of may be lost after a failover, and be made again
         state = await wait.look(await authenticate.caller(request))
         if (await wait.hasNews(state)) return state
       }
@@ -56,7 +57,7 @@ export function openLongPoll(
     let quietUpTo = after
     return hold(reading, first, {
       waitMs,
-      projects: [first],
+      projectsOf: (seen) => [seen],
       async hasNews({ projectId, version }) {
         if (!types || version - after > lookedAt) return version > after
         const place = { projectId, version, after: quietUpTo, types, limit: 1 }

@@ -42,7 +42,8 @@ export function readManyEvents(services: Services): Query {
     })
     if (typeof first === 'string') return first
     const seats = Math.max(1, Math.ceil(first.places.length / projectsPerSeat))
-    const standing = await hold(reading, first, { waitMs, seats, projects: first.places, hasNews, look })
+    const projectsOf = ({ places }: Standing) => places
+    const standing = await hold(reading, first, { waitMs, seats, projectsOf, hasNews, look })
     return spend(reading.caller, 1, (sql) => show(sql, standing, limit))
   }
 

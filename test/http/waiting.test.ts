@@ -1,7 +1,5 @@
 import { expect, test } from 'bun:test'
-import { setImmediate } from 'node:timers/promises'
-import { openHold, openLongPoll } from '../../modules/events/hold.ts'
-import { Following } from '../../src/subscriptions/following.ts'
+import { openLongPoll } from '../../modules/events/hold.ts'
 import { Scheduler } from '../../src/admission/scheduler.ts'
 import {
   type Answer,
@@ -90,30 +88,13 @@ test('who waits for some types is answered at the first wake-up after such an ev
     else await make(ada, `/tasks/${id}/comments`, { text: 'Oil it' })
     return undefined
   }
-  const follow = () => ({ moved, end() {} }) as never
+  const follow = () => ({ moved, forget() {}, end() {} }) as never
   const hold = openLongPoll({ ...services, subscriptions: { ...services.subscriptions, follow } })
   const first = (await services.findRole(caller, projectId))!
   const asked = { after: 0, limit: 10, types: ['comment.created'], waitMs: 60_000 }
   const turn = new Scheduler().enter(caller.userId)
   const reading = { request, caller, params: {}, query: {}, turn: await turn }
   expect(await hold(reading as never, first, asked)).toMatchObject({ version: 4 })
-})
-
-test('a held request looks again for what was committed while it looked', async () => {
-  const following = new Following(1)
-  const subscriptions = { acquire: () => () => {}, follow: () => following, hasEnded: () => false }
-  const hold = openHold({ authenticate: { caller: () => null }, subscriptions } as never)
-  let looks = 0
-  const look = async () => {
-    if (++looks === 1) following.wake(3)
-    return looks
-  }
-  const hasNews = (state: number) => state > 1
-  const reading = { request: new Request('http://localhost'), caller: { userId: ada.id }, turn: { end() {} } }
-  const answer = hold(reading as never, 0, { waitMs: 60_000, projects: [], hasNews, look })
-  await setImmediate()
-  following.wake(2)
-  expect(await answer).toBe(2)
 })
 
 test('who has lost the right to see a project is told so instead', async () => {

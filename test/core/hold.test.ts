@@ -1,0 +1,52 @@
+import { expect, test } from 'bun:test'
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
+import { openHold } from '../../modules/events/hold.ts'
+import { newId } from '../../src/ids.ts'
+import { Following, Waiting } from '../../src/subscriptions/following.ts'
+import type { Moved } from '../../src/subscriptions/hints.ts'
+
+const projectId = newId()
+
+/** Holds a request for a project at version 1 until `look` finds a later version. */
+function holdAt1(look: (waiting: Waiting) => number) {
+  const waiting = new Waiting()
+  const follow = ([{ projectId, version }]: [Moved]) => {
+    const following = new Following(version)
+    waiting.add(projectId, following)
+    return following
+  }
+  const subscriptions = { acquire: () => () => {}, follow, hasEnded: () => false }
+  const hold = openHold({ authenticate: { caller: () => null }, subscriptions } as never)
+  const reading = { request: new Request('http://localhost'), caller: {}, turn: { end() {} } }
+  const wait = {
+    waitMs: 2_000,
+    projectsOf: (version: number) => [{ projectId, version }],
+    hasNews: (version: number) => version > 1,
+    look: async () => look(waiting),
+  }
+  const tell = (version: number) => waiting.hear({ projectId, version })
+  return { answer: hold(reading as never, 1, wait), tell }
+}
+
+test('a held request looks again for what was committed while it looked', async () => {
+  let looks = 0
+  const { answer, tell } = holdAt1((waiting) => {
+    if (++looks === 1) waiting.hear({ projectId, version: 3 })
+    return looks
+  })
+  await setImmediate()
+  tell(2)
+  expect(await answer).toBe(2)
+})
+
+test('a held request hears of a version that was lost in a failover and then made again', async () => {
+  let committed = 1
+  const { answer, tell } = holdAt1(() => committed)
+  await setImmediate()
+  tell(2) // which is lost
+  await setImmediate()
+  committed = 2
+  tell(2)
+  const late = sleep(1_000, 'too late')
+  expect(await Promise.race([answer, late])).toBe(2)
+})
