@@ -116,7 +116,6 @@ export const rotateWebhook = command('webhook.rotate', {
   input: RotateWebhook,
   prepared: ['secret'],
   done: 'Done',
-  does: 'add',
   decide(state, known, { webhookId, secret }) {
     const row = webhookIn(state, known, webhookId)
     const formerUntil = new Date(Date.parse(known.now) + formerMs).toISOString()

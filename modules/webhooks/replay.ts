@@ -8,7 +8,6 @@ export const replayWebhook = command('webhook.replay', {
   ...ofAdmins,
   about: 'It goes on after the event `after`, be that before or behind where it is.',
   input: ReplayWebhook,
-  does: 'add',
   decide(state, known, { webhookId, after }) {
     if (after > state.version) throw ahead()
     const row = webhookIn(state, known, webhookId)
