@@ -24,7 +24,13 @@ const sslRequest = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
 const accepted = 0x53 // "S"
 
 /** postgres.js does not survive a failure to make a socket, and its own TLS would bypass the workarounds. */
-export function connecting(silence: Silence, tls: TlsMode, isPooled: boolean, writer?: Writer) {
+export function connecting(
+  silence: Silence,
+  quietMs: number,
+  tls: TlsMode,
+  isPooled: boolean,
+  writer?: Writer,
+) {
   const open = new Set<Socket>()
   const reach = (target: Target) => (tls === 'disable' || target.path ? plain(target) : secured(target, tls))
   const reachWriter = (writes: Writer) =>
@@ -36,7 +42,7 @@ export function connecting(silence: Silence, tls: TlsMode, isPooled: boolean, wr
     async connect(target: Target): Promise<Socket> {
       const socket = await (writer ? reachWriter(writer) : reach(target))
       endingAtOnce(socket)
-      silence.watch(socket)
+      silence.watch(socket, quietMs)
       greetingAlone(socket, isPooled)
       open.add(socket)
       return socket.once('close', () => open.delete(socket))

@@ -20,11 +20,13 @@ export interface Pool {
 
 /** Postgres cancels a long statement by itself. This is added for its answer, and for the wait for a connection. */
 const graceMs = 700
+/** A connection that is quiet for so much longer than a statement may take is silent. */
+const quietMs = 300
 
 export function openPool(pool: Pool): postgres.Sql {
   const { url, writer, silence, pooler, statementMs, repeats = false, counts = noQueries() } = pool
   const isPooled = pooler !== 'off'
-  const sockets = connecting(silence, tlsModeOf(url), isPooled, writer)
+  const sockets = connecting(silence, statementMs + quietMs, tlsModeOf(url), isPooled, writer)
   const sql = postgres(url, {
     max: pool.connections,
     connect_timeout: connectMs / 1_000,

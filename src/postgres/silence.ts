@@ -9,13 +9,15 @@ export interface Wait {
   late(error: Error): void
 }
 
+type Quiet = { quietMs: number; limitMs: number; isAnswered: boolean }
+
 /**
  * Ends queries that take too long, and silent connections: a lost route or a vanished host closes no connection, and
  * postgres.js waits for ever (porsager/postgres#1089). Time counts in ticks, so time in which this process was frozen
  * does not count.
  */
 export class Silence {
-  private readonly quietMs = new Map<Socket, number>()
+  private readonly watched = new Map<Socket, Quiet>()
   private readonly waits = new Set<Wait>()
   private readonly timer = setInterval(() => this.tick(), tickMs)
 
@@ -23,10 +25,21 @@ export class Silence {
     this.timer.unref()
   }
 
-  watch(socket: Socket): void {
-    this.quietMs.set(socket, 0)
-    socket.on('data', () => this.quietMs.set(socket, 0))
-    socket.on('close', () => this.quietMs.delete(socket))
+  /** @param limitMs longer than Postgres may work on a statement: it is counted from the first one after an answer */
+  watch(socket: Socket, limitMs: number): void {
+    const quiet = { quietMs: 0, limitMs, isAnswered: false }
+    this.watched.set(socket, quiet)
+    const begin = (isAnswered: boolean) => {
+      quiet.quietMs = 0
+      quiet.isAnswered = isAnswered
+    }
+    const write = socket.write.bind(socket) as (...all: unknown[]) => boolean
+    socket.write = (...all: unknown[]) => {
+      if (quiet.isAnswered) begin(false)
+      return write(...all)
+    }
+    socket.on('data', () => begin(true))
+    socket.on('close', () => this.watched.delete(socket))
   }
 
   begin(wait: Wait): void {
@@ -39,26 +52,26 @@ export class Silence {
 
   close(): void {
     clearInterval(this.timer)
-    for (const socket of this.quietMs.keys()) socket.destroy()
+    for (const socket of this.watched.keys()) socket.destroy()
   }
 
   private tick(): void {
-    for (const [socket, ms] of this.quietMs) this.quietMs.set(socket, ms + tickMs)
+    for (const quiet of this.watched.values()) quiet.quietMs += tickMs
     for (const wait of this.waits) {
       wait.waitedMs += tickMs
       if (wait.waitedMs < wait.limitMs) continue
       this.waits.delete(wait)
       // First, so that a repeated query gets a fresh connection.
-      this.endQuiet((wait.limitMs * 3) / 4)
+      this.endQuiet()
       wait.late(unreached('QUERY_TIMEOUT', 'Postgres did not answer in time'))
     }
   }
 
-  /** Also ends idle connections, which costs nothing. Postgres itself cancels a statement before it is silent for so long. */
-  private endQuiet(silentMs: number): void {
-    for (const [socket, quietMs] of this.quietMs) {
-      if (quietMs < silentMs) continue
-      this.quietMs.delete(socket)
+  /** Also ends idle connections, which costs nothing; no statement that Postgres may still work on, in any pool. */
+  private endQuiet(): void {
+    for (const [socket, { quietMs, limitMs }] of this.watched) {
+      if (quietMs < limitMs) continue
+      this.watched.delete(socket)
       socket.destroy(unreached('CONNECTION_SILENT', 'Postgres went silent'))
     }
   }

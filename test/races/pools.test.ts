@@ -2,7 +2,14 @@ import { expect, test } from 'bun:test'
 import { make } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
 
-const { service, ada } = await openScene(['Ada'], { LOCK_TIMEOUT_MS: '200', WRITE_TIMEOUT_MS: '2000' })
+const { service, ada } = await openScene(['Ada'], {
+  ...{
+    LOCK_TIMEOUT_MS: '200',
+    WRITE_TIMEOUT_MS: '2000',
+    BACKGROUND_TIMEOUT_MS: '500',
+    COMMIT_TIMEOUT_MS: '2200',
+  },
+})
 
 async function whileBusy(pool: 'reads' | 'background', work: () => Promise<void>): Promise<void> {
   const { config, database } = service.services
@@ -44,4 +51,13 @@ test('a project whose row somebody keeps locked is answered 503, and holds nobod
   // Nobody knows what became of the one that waited: it has the number before, or none.
   const { number } = await make(ada, '/tasks', { projectId: locked.id, title: 'Passes' })
   expect((await ada.get(`/tasks?projectId=${locked.id}`)).body).toHaveLength(number)
+})
+
+test('a query that waits too long in one pool ends no statement of another', async () => {
+  const { background, commits } = service.services.database
+  await Bun.sleep(2_600) // connections are quiet for longer than a statement may take
+  const waiting = Array.from({ length: 40 }, () => background`select pg_sleep(0.4)`.execute())
+  const outcomes = Promise.allSettled(waiting)
+  expect(await commits`select pg_sleep(2)`).toHaveLength(1)
+  expect((await outcomes).some(({ status }) => status === 'rejected')).toBe(true)
 })
