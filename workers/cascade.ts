@@ -31,11 +31,9 @@ export async function purgeProject(sql: Sql, projectId: string, pace: Pace): Pro
     await sql`delete from tasks where id = any(${ids}::uuid[]) and project_id = ${projectId}`
     return ids.at(-1)
   })
-  await removeDeliveries(
-    sql,
-    sql`webhook_id in (select id from webhooks where project_id = ${projectId})`,
-    pace,
-  )
+  const webhooks = await sql<{ id: string }[]>`select id from webhooks where project_id = ${projectId}`
+  // Not by a join, which reads all of their deliveries for each page.
+  await removeDeliveries(sql, sql`webhook_id = any(${webhooks.map(({ id }) => id)}::uuid[])`, pace)
   for (const { name, table, parent, isCutLater } of model.all)
     if (parent === 'project' && !isCutLater && name !== 'task')
       await purgeRows(sql, table, sql`project_id = ${projectId}`, pace)

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { beforeEach, expect, setSystemTime, test } from 'bun:test'
+import { purgeProject } from '../../workers/cascade.ts'
 import { openSealing } from '../../src/identity/sealed.ts'
 import { expireDeliveries, resealSecrets } from '../../workers/webhooks/upkeep.ts'
 import { nowhere } from '../http/scene.ts'
@@ -62,6 +63,24 @@ test('no statement removes more than it may', async () => {
   await expireDeliveries(sql, pace)
   const counts = await sql<{ rows: number }[]>`select rows from statements`
   expect(counts.map(({ rows }) => rows)).toEqual([7, 7, 6])
+})
+
+test('the end of a project reads few deliveries beside those that it removes', async () => {
+  for (const { id } of [await hook(), await hook(), await hook()]) await deliver(id, 3_000, 1)
+  const { id } = await hook()
+  await deliver(id, 3_000, 1)
+  const gone = randomUUID()
+  await sql`update webhooks set project_id = ${gone} where id = ${id}`
+  await sql`analyze webhooks, webhook_deliveries`
+  await sql.begin(async (tx) => {
+    // As in a large table.
+    for (const way of ['seqscan', 'hashjoin', 'mergejoin']) await tx.unsafe(`set local enable_${way} = off`)
+    await purgeProject(tx as unknown as typeof sql, gone, { batchRows: 100, pauseMs: 0 })
+    const [read] = await tx`select (idx_tup_fetch + seq_tup_read)::int4 as rows
+      from pg_stat_xact_user_tables where relname = 'webhook_deliveries'`
+    expect(read!.rows).toBeLessThan(3 * 3_000)
+  })
+  expect(await kept()).not.toHaveProperty(id)
 })
 
 test('the secret of the service can be changed: what it sealed is sealed anew, and signs as before', async () => {
