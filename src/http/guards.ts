@@ -29,7 +29,7 @@ export const openGuards = (means: Means) => ({
 
 const kindOf = ({ method }: Request): Kind => (method === 'GET' || method === 'HEAD' ? 'reads' : 'writes')
 
-function requireShort({ url }: Request): void {
+export function requireShort({ url }: Request): void {
   if (url.length > urlCharacters) throw tooLong()
 }
 

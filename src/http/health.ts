@@ -4,6 +4,7 @@ import { knownMigrations } from '../../drizzle/migrate.ts'
 import { json } from '../wire/answers.ts'
 import { generalAnswer } from '../openapi/refusals.ts'
 import { within } from '../within.ts'
+import { requireShort } from './guards.ts'
 import type { Database } from '../postgres/database.ts'
 
 const patienceMs = 2_000
@@ -33,6 +34,9 @@ export function health({ database, redisStatus, isDraining }: Watched) {
   }
 
   return new Elysia({ prefix: '/health' })
+    .onTransform(({ request }) => {
+      requireShort(request)
+    })
     .get('/live', () => json({ status: 'ok' }), liveness)
     .get('/ready', readiness, readinessCheck)
     .get('/', readiness, { detail: { hide: true } })

@@ -119,6 +119,11 @@ test('a parameter that an operation does not know is refused wherever it is give
   }
 })
 
+test('a check of health rejects a URL that is too long, as is documented', async () => {
+  for (const check of ['live', 'ready'])
+    expect((await client.get(`/../../health/${check}?x=${'x'.repeat(8_192)}`)).status).toBe(414)
+})
+
 test('what probes and browsers add to the pages around the API is passed over', async () => {
   for (const path of ['/health/live', '/health/ready', '/api/docs', '/api/docs/json'])
     expect([path, (await client.get(`/../..${path}?unknown=1`)).status]).toEqual([path, 200])
