@@ -36,7 +36,7 @@ interface Line {
   waitingPlaces: number
   /** Grows when the places of stuck requests are given to others: then the places that they took no longer count. */
   round: number
-  /** When a request ended last while others waited, on the clock of performance.now(). */
+  /** When a request ended last while others waited, or the last one in progress, on the clock of performance.now(). */
   endedAt: number
 }
 
@@ -90,11 +90,16 @@ export class Scheduler {
 
   /** Admits a request: at once, unless too many of the same account are in progress. Rejects with 429 when too many wait. */
   enter(accountId: string, writes = 1): Turn | Promise<Turn> {
-    if (accountId !== this.lastAccountId) {
-      if (this.lastAccountId !== '') this.sharedUntil = performance.now() + sharedMs
-      this.lastAccountId = accountId
-    }
+    if (accountId !== this.lastAccountId) this.changeTo(accountId)
     return this.admit(new Turn(this, this.lines.get(accountId) ?? this.open(accountId)), placesOf(writes))
+  }
+
+  /** The process is shared only if the account before has a request in progress, or had one lately. */
+  private changeTo(accountId: string): void {
+    const before = this.lines.get(this.lastAccountId)
+    const now = performance.now()
+    if (before && (before.places > 0 || now - before.endedAt <= sharedMs)) this.sharedUntil = now + sharedMs
+    this.lastAccountId = accountId
   }
 
   /** Lines stay, because most accounts send another request soon: idle ones are dropped when there are many. */
@@ -118,9 +123,9 @@ export class Scheduler {
     if (turn.places === 0) return // it has ended
     const { line } = turn
     turn.release()
-    if (line.waiting.length === 0) return
+    if (line.waiting.length === 0 && line.places > 0) return
     line.endedAt = performance.now()
-    this.pumpSoon()
+    if (line.waiting.length > 0) this.pumpSoon()
   }
 
   admit(turn: Turn, places: number): Turn | Promise<Turn> {

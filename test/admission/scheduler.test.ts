@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { expect, test } from 'bun:test'
+import { expect, spyOn, test } from 'bun:test'
 import { Scheduler, tooManyOfOne, type Turn, writesIn } from '../../src/admission/scheduler.ts'
 
 /** Requests of accounts, each with its turn once it is admitted. */
@@ -30,6 +30,22 @@ test('beside another account it has few in progress, and the other is admitted a
   send('ada', 1_000)
   send('bob', 1)
   expect([admitted('ada'), admitted('bob')]).toEqual([16, 2])
+})
+
+test('two seconds after the last request of another account it is alone again', () => {
+  const now = spyOn(performance, 'now').mockReturnValue(1_000)
+  for (const [afterMs, most] of [
+    [2_000, 16],
+    [2_001, 1_000],
+  ] as const) {
+    const { send, admitted, turns } = openRequests()
+    send('bob', 1)
+    turns.bob![0]!.end()
+    now.mockReturnValue(performance.now() + afterMs)
+    send('ada', 1_000)
+    expect([afterMs, admitted('ada')]).toEqual([afterMs, most])
+  }
+  now.mockRestore()
 })
 
 test('what waits is admitted in order as others end, in the next turn of the event loop', async () => {
