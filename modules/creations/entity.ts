@@ -4,7 +4,7 @@ import { conflict } from '../../src/wire/refusals.ts'
 export const notUndone = () =>
   conflict('Changes of webhooks, service accounts and tokens cannot be undone: make the change again')
 
-/** The first slot that no row has. Where each row has another, there are never more rows than slots. */
+/** Returns the lowest unused slot. Slots are unique, so there are never more rows than slots. */
 export function freeSlot(rows: { slot: number }[]): number {
   const used = new Set(rows.map(({ slot }) => slot))
   let slot = 1

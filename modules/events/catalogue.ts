@@ -4,7 +4,7 @@ import { eventView } from './schema.ts'
 
 type Fields = Record<string, unknown>
 
-/** What an event of this type changes; `before` and `after` of an update show only these fields. */
+/** The changed fields in `before` and `after`, by the type of an update. */
 const changes: Record<string, [before: Fields, after: Fields]> = {
   'project.updated': [{ name: 'Engine' }, { name: 'Analytical Engine' }],
   'member.role_set': [{ role: 'VIEWER' }, { role: 'EDITOR' }],
@@ -19,25 +19,29 @@ const begins = ['created', 'invited', 'moved_in']
 const ends = ['deleted', 'removed', 'moved_out']
 
 /** Returns one example of each event type, by its name, in the order of the model. */
-export const eventExamples = (): Record<string, { value: object[] }> =>
-  Object.fromEntries(
-    model.all.flatMap(({ name, events, view }) =>
-      Object.keys(events).map((verb) => {
+export function eventExamples(): Record<string, { value: object[] }> {
+  const { undoes: _, ...common } = answerExample(eventView.schema) as Fields
+  return Object.fromEntries(
+    model.all.flatMap(({ name, events, view }) => {
+      const row = answerExample(view.schema) as Fields
+      return Object.keys(events).map((verb) => {
         const type = `${name}.${verb}`
-        const row = answerExample(view.schema) as Fields
         const [before, after] = sidesOf(type, verb, row)
-        const common = answerExample(eventView.schema) as Fields
-        const undone = Object.entries(common).filter(([field]) => field !== 'undoes')
-        return [type, { value: [{ ...Object.fromEntries(undone), type, entity: name, before, after }] }]
-      }),
-    ),
+        return [type, { value: [{ ...common, type, entity: name, before, after }] }]
+      })
+    }),
   )
+}
 
 function sidesOf(type: string, verb: string, row: Fields): [Fields | null, Fields | null] {
   if (begins.includes(verb)) return [null, row]
   if (ends.includes(verb)) return [row, null]
   if (verb === 'unassigned') return [{ assigneeId: row.assigneeId }, { assigneeId: null }]
+  return changes[type] ?? anyChange(row)
+}
+
+function anyChange(row: Fields): [Fields, Fields] {
   const [field = '', value] =
     Object.entries(row).find(([, one]) => typeof one === 'string' && one !== row.id) ?? []
-  return changes[type] ?? [{ [field]: `${String(value)} (old)` }, { [field]: value }]
+  return [{ [field]: `${String(value)} (old)` }, { [field]: value }]
 }

@@ -6,7 +6,7 @@ import type { Services } from '../../src/services.ts'
 import { costOfLooking, eventsAt, lookedAt } from './pages.ts'
 import { ahead, type Asked } from './parameters.ts'
 
-/** What a held request waits for: news, in what was last looked at. */
+/** How a held request reads its state, and recognizes news in it. */
 export interface Wait<S> {
   waitMs: number
   seats?: number
@@ -34,7 +34,7 @@ export const openHold =
         if (leftMs <= 0 || subscriptions.hasEnded() || request.signal.aborted) return state
         const known = wait.projectsOf(state)[0]?.version ?? 0
         await following.moved(known, leftMs)
-        following.forget(known) // a version that was heard of may be lost after a failover, and be made again
+        following.forget(known) // after a failover the same version may be made again
         state = await wait.look(await authenticate.caller(request))
         if (await wait.hasNews(state)) return state
       }
@@ -45,7 +45,7 @@ export const openHold =
   }
 
 /**
- * Holds a read of one feed until there are events for it. Returns what the reader may see by then.
+ * Holds a read of one feed until there are events for it. Returns what the caller may see then.
  * @throws Refusal 400, 401, 404, 410, 429 or 503
  */
 export function openLongPoll(

@@ -50,7 +50,7 @@ const schema = Type.Object({ id, ...shown })
 export type ApiToken = Static<typeof schema>
 const apiTokenView = view<ApiToken>({ name: 'ApiToken', schema })
 
-/** What the lists of tokens have in common. */
+/** The common part of the lists of tokens. */
 export const tokenList = {
   about: 'Those that hold, the oldest first, without their secrets.',
   callers: 'signedIn',

@@ -16,7 +16,7 @@ export interface Transactor extends Asks {
   commit: Commit
   react: React
   counts?: Hits
-  /** Called with each unit that was just committed. What it does may be lost: the database has it. */
+  /** Called with each unit that was just committed. Its effects may be lost, because the database holds the unit. */
   onCommitted(unit: Unit): void
 }
 

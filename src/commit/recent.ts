@@ -31,7 +31,7 @@ const freshMs = 500
 /** Of one project, and of all together. */
 const mostEvents = 500
 const mostBytes = 16_777_216
-/** What is returned at once, but for a single event that is longer. */
+/** At most so many bytes are returned at once; a single longer event is returned alone. */
 const bytesAtOnce = 262_144
 
 /**

@@ -15,7 +15,7 @@ interface Watched {
   isDraining(): boolean
 }
 
-/** For whoever watches the process: alive, and ready to serve. */
+/** The checks of an orchestrator or load balancer: the process runs, and it can serve. */
 export function health({ database, redisStatus, isDraining }: Watched) {
   const expected = knownMigrations().length
 
@@ -47,13 +47,13 @@ const answer = (description: string, example: object) => ({
   content: { 'application/json': { schema: { type: 'object' as const }, example } },
 })
 const common = { tags: ['Health'], security: [] }
-const failures = { 414: generalAnswer(414) }
+const tooLong = { 414: generalAnswer(414) }
 
 const liveness = {
   detail: {
     ...{ operationId: 'readLiveness', summary: 'Check that the process runs', ...common },
     description: 'Answers as long as the process handles requests, whatever else fails.',
-    responses: { 200: answer('The process runs', { status: 'ok' }), ...failures },
+    responses: { 200: answer('The process runs', { status: 'ok' }), ...tooLong },
   },
 }
 
@@ -65,7 +65,7 @@ const readinessCheck = {
     responses: {
       200: answer('Ready', { status: 'ok', postgres: 'ok', redis: 'ok' }),
       503: answer('Not ready, or draining', { status: 'unready', postgres: 'away', redis: 'ok' }),
-      ...failures,
+      ...tooLong,
     },
   },
 }

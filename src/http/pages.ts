@@ -3,11 +3,11 @@ import { createRequire } from 'node:module'
 import { Elysia } from 'elysia'
 import { marked } from 'marked'
 import type { Config } from '../config.ts'
+import { filled, guidesPath } from '../openapi/description.ts'
 import { gzipped, takesGzip } from '../wire/answers.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 
 export const docsPath = '/api/docs'
-const guidesPath = `${docsPath}/guides`
 const guidesFolder = new URL('../../docs/', import.meta.url)
 const types = {
   css: 'text/css; charset=utf-8',
@@ -22,10 +22,12 @@ const policy =
 
 const ownAssets = ['page.css', 'page.js', 'ids.js', 'home.js']
 const swaggerAssets = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png']
-/** The pages of `docs` that help to use the interface or to run the service. */
-const guides = readdirSync(guidesFolder)
-  .filter((name) => name.endsWith('.md'))
-  .map((name) => name.slice(0, -3))
+
+/** The names of the pages in `docs`. */
+const guideNames = (): string[] =>
+  readdirSync(guidesFolder)
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => name.slice(0, -3))
 
 type Content = string | Uint8Array<ArrayBuffer>
 
@@ -53,7 +55,8 @@ export function pages({ metricsPort }: Config) {
     })
     app.get(path, ({ request }) => send(request))
   }
-  add('/', types.html, () => home(metricsPort))
+  const guides = guideNames()
+  add('/', types.html, () => home(metricsPort, guides))
   add(docsPath, types.html, () => own('swagger.html'))
   for (const name of ownAssets) add(`${docsPath}/assets/${name}`, typeOf(name), () => own(name))
   for (const name of swaggerAssets) add(`${docsPath}/assets/${name}`, typeOf(name), () => ofSwaggerUi(name))
@@ -68,7 +71,7 @@ const own = (name: string): string => readFileSync(new URL(`./pages/${name}`, im
 const ofSwaggerUi = (name: string) =>
   readFileSync(createRequire(import.meta.url).resolve(`swagger-ui-dist/${name}`))
 
-function home(metricsPort: number): string {
+function home(metricsPort: number, guides: string[]): string {
   const { description: summary, version } = packageJson
   const metrics = metricsPort ? `<code>GET /metrics</code> on port ${metricsPort}` : 'off (METRICS_PORT)'
   const links = guides.map((name) => `<a href="${guidesPath}/${name}">${name.replaceAll('-', ' ')}</a>`)
@@ -82,6 +85,3 @@ function guide(name: string): string {
   const content = marked.parse(linked, { async: false }).replaceAll('<pre>', '<pre tabindex="0">')
   return filled(own('guide.html'), { title: name.replaceAll('-', ' '), content })
 }
-
-const filled = (page: string, values: Record<string, string>): string =>
-  page.replace(/\{(\w+)\}/g, (place, name: string) => values[name] ?? place)

@@ -23,5 +23,5 @@ export function newApiToken(): string {
 export const isApiToken = (token: string): boolean =>
   form.test(token) && token.slice(-sumDigits) === sumOf(token.slice(4, -sumDigits))
 
-/** What is stored of a token: its entropy makes a fast digest as good as a slow one. */
+/** Returns the stored form of a token. A token is random, so a fast digest suffices. */
 export const digestOfToken = (token: string): string => createHash('sha256').update(token).digest('hex')

@@ -15,7 +15,7 @@ export interface TokenSession extends Seen {
   notedAt: number
 }
 
-/** Reads API tokens. `onUse` is called with the ids of those in use. */
+/** Reads API tokens. `onUse` is called with the id of each token that is used. */
 export function openTokenSessions(sql: Sql, onUse: (tokenId: string) => void) {
   const find = openFind(sql)
   return {

@@ -8,7 +8,7 @@ import type { Claims } from './tokens.ts'
 /** How long the database's answer is believed: a revoked token is rejected everywhere within this time. */
 const believedMs = 500
 
-/** What was read of an account. By performance.now(): when it was read last, and how long that is believed. */
+/** An account as it was read last, with the times of the read and of its expiry on the clock of performance.now(). */
 export interface Seen {
   caller: Caller
   seenAt: number

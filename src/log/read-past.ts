@@ -54,7 +54,7 @@ const nothingMore: Omit<Past, 'events' | 'people'> = {
 }
 
 /**
- * Reads the events that a command asks for, the latest first. What moved with a task is not read: no move is undone.
+ * Reads the events that a command asks for, the latest first. The children of a moved task are not read, because no move is undone.
  * @throws Refusal 404, 409, 410
  */
 async function eventsOf(

@@ -4,6 +4,12 @@ import type { Entity } from '../model/entities.ts'
 import { definitionOf, model, titleOf } from '../model/model.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 
+export const guidesPath = '/api/docs/guides'
+
+/** Puts values into the places of a text: `{version}`. */
+export const filled = (text: string, values: Record<string, string>): string =>
+  text.replace(/\{(\w+)\}/g, (place, name: string) => values[name] ?? place)
+
 /** The groups of operations, in the order of use: a new entity comes after the tasks and what belongs to them. */
 function tags(): { name: string; description: string }[] {
   const last: Entity[] = ['member', 'webhook', 'token', 'service_account']
@@ -30,23 +36,23 @@ const securitySchemes = {
 
 const hours = (seconds: number): string =>
   seconds % 86_400 === 0 ? `${seconds / 86_400} days` : `${(seconds / 3_600).toFixed(1)} hours`
+
 /** The document without its operations. */
 export function description(config: Config) {
-  const values: Record<string, string> = {
-    guides: '/api/docs/guides',
+  const values = {
+    guides: guidesPath,
     tokenLife: hours(config.jwtExpirationSeconds),
     passwordCharacters: String(config.passwordMinCharacters),
     commonPasswords: config.passwordRejectCommon ? ', and is none of the 10,000 most common ones' : '',
   }
   const text = readFileSync(new URL('./introduction.md', import.meta.url), 'utf8')
-  const introduction = text.replace(/\{(\w+)\}/g, (place, name: string) => values[name] ?? place)
   const { description: summary, license, version } = packageJson
   return {
     openapi: '3.1.0', // schemas here are JSON Schema: null is a type, examples are lists
     info: {
       title: 'Docket',
       summary,
-      description: introduction,
+      description: filled(text, values),
       version,
       contact: { name: 'Whoever runs this service' },
       license: { name: license, identifier: license },

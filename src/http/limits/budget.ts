@@ -110,7 +110,7 @@ export class CallerBudget {
     private readonly ofAccount: Budget,
   ) {}
 
-  /** Takes one, and returns the share whose rest the caller is told. @throws Refusal 429 */
+  /** Takes one, and returns the share that the `RateLimit` header reports. @throws Refusal 429 */
   take(caller: Caller): Share | Promise<Share> {
     const share = this.own.take(holderOf(caller))
     return caller.token ? this.takeOfBoth(caller.userId, share) : share

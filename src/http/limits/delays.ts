@@ -40,7 +40,7 @@ export function openDelays(redis: RedisClient, prefix: string, { free, windowMs 
   const keyOf = (account: string) => `${prefix}:limit:wrong-passwords:${account}`
   const bounds = [free, windowMs, ...delaysMs].map(String)
   return {
-    /** Ms to wait before the next attempt; 0 when this one is admitted, as one that `isExempt` always is. */
+    /** Returns the ms to wait before the next attempt; 0 admits this attempt. An exempt attempt is always admitted. */
     begin: (account: string, isExempt: boolean): Promise<number> =>
       ask(
         async () => Number(await redis.eval(beginScript, 1, keyOf(account), isExempt ? '1' : '0', ...bounds)),
