@@ -11,8 +11,8 @@ import { openNaming } from './commands/naming.ts'
 import { openReadPast } from './log/read-past.ts'
 import { Actors } from './actor/actors.ts'
 import { openCommit } from './commit/commit.ts'
-import type { Unit } from './commit/unit.ts'
-import { openFindKept } from './commit/idempotency.ts'
+import type { CommitUnit } from './commit/unit.ts'
+import { openFindRecord } from './commit/idempotency.ts'
 import { movedBy, Recent } from './commit/recent.ts'
 import type { Config } from './config.ts'
 import { Hints } from './subscriptions/hints.ts'
@@ -40,7 +40,7 @@ import { openMoments } from './log/moments.ts'
 import { openIdentity } from './identity/identity.ts'
 import { openGuards } from './http/guards.ts'
 import { openLimits } from './http/limits/limits.ts'
-import { openServe } from './wire/answers.ts'
+import { openServe } from './responses/reply.ts'
 import { openWithIdempotency } from './http/idempotency.ts'
 import { openOutbound } from './outbound/post.ts'
 
@@ -131,7 +131,7 @@ function openGround(config: Config, log: Log) {
     webhookHints: new Hints(redis, subscriber, `${config.redisPrefix}:webhooks`),
     scheduler: new Scheduler(),
     recent: new Recent((projectId) => subscriptions.countOf(projectId) > 0),
-    findKept: openFindKept(database.reads),
+    findKept: openFindRecord(database.reads),
     findPerson: openFindPerson(database.reads, config.smtpUrl !== ''),
     findRole: openFindRole(database.reads, versions, counts.caches.roles, counts.readWaits.roles),
     oldestKept: openOldestKept(database.reads),
@@ -151,7 +151,7 @@ function openActors(ground: Ground, react: React): Actors {
     readPast: openReadPast(database.reads, ground.oldestKept, ground.findPerson),
     react,
     counts: counts.caches.states,
-    onCommitted(unit: Unit) {
+    onCommitted(unit: CommitUnit) {
       ground.places.add(unit.events)
       recent.add(unit)
       steps.add(unit)

@@ -1,5 +1,5 @@
 import { errorCode } from '../src/postgres/errors.ts'
-import { type ErrorStatus, Refusal } from '../src/wire/refusals.ts'
+import { type ErrorStatus, HttpError } from '../src/responses/errors.ts'
 
 const maxCharacters = 500
 
@@ -14,5 +14,5 @@ export function reasonOf(error: unknown): string {
 
 /** Ignores the rejection that says that nothing is left to do. */
 export const unless = (status: ErrorStatus) => (error: unknown) => {
-  if (!(error instanceof Refusal) || error.status !== status) throw error
+  if (!(error instanceof HttpError) || error.status !== status) throw error
 }

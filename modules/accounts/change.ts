@@ -1,17 +1,17 @@
 import type { Claims } from '../../src/identity/tokens.ts'
-import { requireEtag } from '../../src/wire/if-match.ts'
-import { badRequest, badToken, forbidden } from '../../src/wire/refusals.ts'
+import { requireEtag } from '../../src/responses/if-match.ts'
+import { badRequest, badToken, forbidden } from '../../src/responses/errors.ts'
 import type { Services } from '../../src/services.ts'
 import { requirePassword } from './confirm.ts'
 import { type Account, accountById } from './queries.ts'
 import { accountView } from './user.ts'
-import { digestOf } from '../../src/wire/answers.ts'
+import { digestOf } from '../../src/responses/reply.ts'
 
 export const etagOfMe = (account: Account): string => digestOf(JSON.stringify(accountView.of(account)))
 
 /**
  * Reads the caller's account and returns the result of `write`; repeats both while that is null: the account has changed.
- * @throws Refusal 401 when the account is gone or the token revoked, and 412, so of writers with one If-Match one succeeds
+ * @throws HttpError 401 when the account is gone or the token revoked, and 412, so of writers with one If-Match one succeeds
  */
 export async function withMe<T>(
   { database }: Services,
@@ -32,7 +32,7 @@ export const passwordMissing = () =>
   badRequest('currentPassword is required: the password until now, to set another')
 export const wrongPassword = () => forbidden('The current password is wrong')
 
-/** Another password ends every token. @throws Refusal 400, 403 and 429 for the passwords */
+/** Another password ends every token. @throws HttpError 400, 403 and 429 for the passwords */
 export async function changedAccount(
   services: Services,
   address: string,

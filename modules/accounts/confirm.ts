@@ -2,7 +2,7 @@ import type { Claims } from '../../src/identity/tokens.ts'
 import { clockOf } from '../../src/postgres/clock.ts'
 import { Secret } from '../../src/schema/text.ts'
 import type { Services } from '../../src/services.ts'
-import { badToken, forbidden, type Refusal } from '../../src/wire/refusals.ts'
+import { badToken, forbidden, type HttpError } from '../../src/responses/errors.ts'
 import { type Account, accountById } from './queries.ts'
 
 /** A sign-in this young needs no password: a stolen token is rarely that young. */
@@ -19,7 +19,7 @@ export const ConfirmingPassword = Secret(0, 1024, about, 'correct horse battery'
 /**
  * Requires the password of the caller's account, or a recent sign-in by the database's clock, for writes that cannot be
  * undone or that outlive the token. A password that is given must be right in any case.
- * @throws Refusal 403, or 429 as for a sign-in
+ * @throws HttpError 403, or 429 as for a sign-in
  */
 export async function confirm(
   services: Services,
@@ -37,11 +37,11 @@ export async function confirm(
   await requirePassword(services, { account, address, password }, notThePassword())
 }
 
-/** Checks a password under the limits of a sign-in. @throws Refusal 429, and `wrong` */
+/** Checks a password under the limits of a sign-in. @throws HttpError 429, and `wrong` */
 export async function requirePassword(
   { limits, passwords }: Services,
   { account, address, password }: { account: Account; address: string; password: string },
-  wrong: Refusal,
+  wrong: HttpError,
 ): Promise<void> {
   const { id: accountId, email, passwordHash } = account
   await limits.enter(address)

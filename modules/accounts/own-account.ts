@@ -26,9 +26,9 @@ export const updateMe = (services: Services) =>
           return (await replaceAccount(services.database.background, before, after, keep(row))) ? row : null
         }),
     }),
-    shows: changedMeView,
+    view: changedMeView,
     done: 'The caller as they are now',
-    refuses: [passwordMissing(), tooCommon(), wrongPassword()],
+    errors: [passwordMissing(), tooCommon(), wrongPassword()],
   })
 
 export const deleteMe = (services: Services) =>
@@ -48,9 +48,9 @@ export const deleteMe = (services: Services) =>
           void services.jobs.handOver([closing])
         }),
     }),
-    says: 'Account deleted successfully',
+    message: 'Account deleted successfully',
     done: 'Deleted',
-    refuses: unconfirmed,
+    errors: unconfirmed,
   })
 
 export const signOut = ({ database }: Services) =>
@@ -63,7 +63,7 @@ export const signOut = ({ database }: Services) =>
       said: { token: claims.tokenId },
       execute: (keep) => revokeToken(database.background, claims, keep()),
     }),
-    says: 'Signed out successfully',
+    message: 'Signed out successfully',
     done: 'Signed out',
     does: 'add',
   })
@@ -81,7 +81,7 @@ export const signOutEverywhere = (services: Services) =>
           if (!(await replaceAccount(services.database.background, before, after, keep()))) return null
         }),
     }),
-    says: 'Signed out everywhere successfully',
+    message: 'Signed out everywhere successfully',
     done: 'Signed out',
     does: 'add',
   })

@@ -1,4 +1,4 @@
-import type { Kept } from '../../src/commit/idempotency.ts'
+import type { IdempotencyRecord } from '../../src/commit/idempotency.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { newId } from '../../src/ids.ts'
 import { certainly, patiently } from '../../src/postgres/errors.ts'
@@ -34,7 +34,7 @@ export async function accountById(sql: Sql, id: string): Promise<Account | undef
 export async function insertAccount(
   sql: Sql,
   account: Account,
-  { kept, owed }: { kept?: Kept; owed?: OwedJob } = {},
+  { kept, owed }: { kept?: IdempotencyRecord; owed?: OwedJob } = {},
 ): Promise<boolean> {
   const { id, name, email, passwordHash, tokenVersion, emailVerified } = account
   const insert = () => sql`
@@ -52,7 +52,7 @@ export async function replaceAccount(
   sql: Sql,
   before: Account,
   after: Account,
-  kept?: Kept,
+  kept?: IdempotencyRecord,
 ): Promise<boolean> {
   const renamedBy = after.name === before.name ? null : newId()
   const replace = () => sql`
@@ -72,7 +72,7 @@ export const closingOf = (userId: string): OwedJob => {
 }
 
 /** False when the account has changed. */
-export async function deleteAccount(sql: Sql, account: Account, closing: OwedJob, kept?: Kept) {
+export async function deleteAccount(sql: Sql, account: Account, closing: OwedJob, kept?: IdempotencyRecord) {
   const remove = () => sql`
     with done as (delete from users where ${isStill(sql, account)} returning id),
     told as (${tellRenaming(sql, newId())}),
@@ -84,11 +84,15 @@ export async function deleteAccount(sql: Sql, account: Account, closing: OwedJob
   return certainly(remove, () => sql`select where not exists (select from users where id = ${account.id})`)
 }
 
-export async function keepAnswer(sql: Sql, kept?: Kept): Promise<void> {
+export async function keepAnswer(sql: Sql, kept?: IdempotencyRecord): Promise<void> {
   if (kept) await patiently(() => sql`with done as (select) ${note(sql, kept)}`)
 }
 
-export async function revokeToken(sql: Sql, { tokenId, expiresAt }: Claims, kept?: Kept): Promise<void> {
+export async function revokeToken(
+  sql: Sql,
+  { tokenId, expiresAt }: Claims,
+  kept?: IdempotencyRecord,
+): Promise<void> {
   await patiently(
     () => sql`
       with done as (select),
@@ -112,7 +116,7 @@ export const endTokens = (sql: Sql, version: SqlPart) => sql`
   delete from api_tokens t using done where t.user_id = done.id and t.version < ${version}`
 
 /** Stores the answer under its Idempotency-Key. */
-export function note(sql: Sql, kept?: Kept) {
+export function note(sql: Sql, kept?: IdempotencyRecord) {
   if (!kept) return sql`select`
   const { scope, key, fingerprint, status, body, etag } = kept
   return sql`insert into idempotency_keys (scope, key, fingerprint, status, body, etag, created_at)

@@ -2,12 +2,12 @@ import { Elysia } from 'elysia'
 import type { Query } from '../../src/commands/query.ts'
 import type { Http } from '../../src/http/http.ts'
 import type { Services } from '../../src/services.ts'
-import { badToken } from '../../src/wire/refusals.ts'
+import { badToken } from '../../src/responses/errors.ts'
 import { deleteMe, signOut, signOutEverywhere, updateMe } from './own-account.ts'
 import { accountById } from './queries.ts'
 import { login, register } from './sign-in.ts'
 import { accountView } from './user.ts'
-import { shown } from '../../src/wire/answers.ts'
+import { shown } from '../../src/responses/reply.ts'
 
 export function accountRoutes({ ask, claimed, guarded, signIn, write }: Http, services: Services) {
   const open = new Elysia()
@@ -27,7 +27,7 @@ export function accountRoutes({ ask, claimed, guarded, signIn, write }: Http, se
 const getMe = ({ database }: Services): Query => ({
   called: { id: 'getMe', tag: 'Authentication' },
   about: 'The account that the token is of.',
-  shows: accountView,
+  view: accountView,
   answers: { description: 'The caller' },
   async read({ request, caller }) {
     const account = await accountById(database.reads, caller.userId)

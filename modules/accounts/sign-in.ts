@@ -8,7 +8,7 @@ import { named } from '../../src/schema/named.ts'
 import { Email, Name, normalEmail, Words } from '../../src/schema/text.ts'
 import type { Services } from '../../src/services.ts'
 import type { Registration } from '../../src/setting-values.ts'
-import { conflict, forbidden, unauthorized } from '../../src/wire/refusals.ts'
+import { conflict, forbidden, unauthorized } from '../../src/responses/errors.ts'
 import { type Account, accountByEmail, insertAccount, keepAnswer } from './queries.ts'
 import { signedInView } from './schema.ts'
 import { accountView, Password } from './user.ts'
@@ -39,10 +39,10 @@ const ofStranger = (id: string) =>
     called: { id, tag: 'Authentication' },
     about: 'An Idempotency-Key holds for the email address.',
     callers: 'anyone',
-    shows: signedInView,
+    view: signedInView,
   }) as const
 
-/** @throws Refusal 403 */
+/** @throws HttpError 403 */
 function requireOpen(registration: Registration, email: string): void {
   if (registration === 'open') return
   if (registration === 'closed') throw closed()
@@ -85,8 +85,8 @@ export const register = (services: Services) =>
     },
     status: 201,
     done: 'Registered and signed in',
-    madeAt: () => '/auth/me',
-    refuses: [tooCommon(), closed(), registered(), tooLarge(openBodyBytes)],
+    location: () => '/auth/me',
+    errors: [tooCommon(), closed(), registered(), tooLarge(openBodyBytes)],
   })
 
 const wrong = () => unauthorized('Wrong email or password')
@@ -118,5 +118,5 @@ export const login = ({ database, limits, passwords, tokens }: Services) =>
     },
     done: 'Signed in',
     does: 'add',
-    refuses: [wrong(), tooLarge(openBodyBytes)],
+    errors: [wrong(), tooLarge(openBodyBytes)],
   })

@@ -24,8 +24,8 @@ import {
 import { etagAt, type Versioned } from '../../src/reads/versions.ts'
 import { Input } from '../../src/schema/input.ts'
 import type { Services } from '../../src/services.ts'
-import { digested, pathOf } from '../../src/wire/answers.ts'
-import { notFound } from '../../src/wire/refusals.ts'
+import { digested, pathOf } from '../../src/responses/reply.ts'
+import { notFound } from '../../src/responses/errors.ts'
 import { asOfTask, momentOf, taskThen, withoutAsOf } from '../tasks/past.ts'
 
 /**
@@ -45,9 +45,9 @@ export function childList<E extends Entity>(
   return {
     about,
     input: Input({ limit: Limit(50, 200), cursor: Cursor(), ...pastOf }),
-    shows: entity.view,
+    view: entity.view,
     isList: true,
-    refuses: [...(isOfTask ? [withoutAsOf()] : []), ...services.moments.refuses, notFound(noun)],
+    errors: [...(isOfTask ? [withoutAsOf()] : []), ...services.moments.errors, notFound(noun)],
     async read(reading) {
       const { caller, params, query } = reading
       const page = idPage(query, 50, 200)
@@ -129,7 +129,7 @@ function openChildPage<E extends Entity>(sql: Sql, entity: Definition<E>, moment
   }
 }
 
-/** A page of children as they were at a moment; undefined if there was no such parent. @throws Refusal 410 */
+/** A page of children as they were at a moment; undefined if there was no such parent. @throws HttpError 410 */
 async function childPageThen<E extends Entity>(
   { oldestKept }: Services,
   sql: Sql,

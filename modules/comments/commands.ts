@@ -10,9 +10,9 @@ const author = (_: object, { userId }: Caller): Whom => ({ by: 'id', key: userId
 export const createComment = creation(comment, {
   about: 'The caller is its author.',
   input: CreateComment,
-  at: ofTask('taskId'),
-  least: 'EDITOR',
-  whom: author,
+  target: ofTask('taskId'),
+  role: 'EDITOR',
+  person: author,
   path: '/tasks/comments',
   fields: ({ taskId, text }, { caller, now }) => {
     return { taskId, authorId: caller.userId, createdAt: now, updatedAt: now, text: text.trim() }
@@ -22,20 +22,20 @@ export const createComment = creation(comment, {
 export const updateComment = update(comment, {
   about: 'Only its author may.',
   input: UpdateComment,
-  least: 'VIEWER',
-  whom: author,
+  role: 'VIEWER',
+  person: author,
   fields({ text }, { caller }, { authorId }) {
     if (authorId !== caller.userId) throw notAuthor()
     return { text: text.trim() }
   },
-  refuses: [notAuthor()],
+  errors: [notAuthor()],
 })
 
 export const deleteComment = deletion(comment, {
   about: 'Its author may, and an admin of the project (with the scope admin, of an API token).',
-  least: 'VIEWER',
+  role: 'VIEWER',
   check({ authorId }, { caller }, state) {
     if (authorId !== caller.userId) requireAdmin(state.roleOf(caller.userId), caller)
   },
-  refuses: [neitherAuthorNorAdmin()],
+  errors: [neitherAuthorNorAdmin()],
 })

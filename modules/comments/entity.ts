@@ -3,7 +3,7 @@ import { comments } from '../../drizzle/schema/comments.ts'
 import { type Asking, type Caller, requireScope, type Role, suffices } from '../../src/identity/rights.ts'
 import { type Admit, entity, toRestore } from '../../src/model/definition.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
-import { forbidden } from '../../src/wire/refusals.ts'
+import { forbidden } from '../../src/responses/errors.ts'
 import { commentView } from './schema.ts'
 
 declare module '../../src/model/entities.ts' {
@@ -15,7 +15,7 @@ declare module '../../src/model/entities.ts' {
 export const notAuthor = () => forbidden('Only its author may edit a comment')
 export const neitherAuthorNorAdmin = () => forbidden('Only its author or an admin may delete a comment')
 
-/** For somebody else's comment. @throws Refusal 403 */
+/** For somebody else's comment. @throws HttpError 403 */
 export function requireAdmin(role: Role | null, caller: Caller): void {
   if (!role || !suffices(role, 'ADMIN')) throw neitherAuthorNorAdmin()
   requireScope(caller, 'admin')

@@ -1,10 +1,10 @@
 import type { MemberRow } from '../../drizzle/rows.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
-import type { Known } from '../../src/commands/command.ts'
+import type { RuleContext } from '../../src/commands/command.ts'
 import type { StoredRows } from '../../src/model/entities.ts'
-import { type Change, removed } from '../../src/model/events.ts'
+import { type EventDraft, removed } from '../../src/model/events.ts'
 import { toldOf } from '../../src/log/rows.ts'
-import { conflict, forbidden } from '../../src/wire/refusals.ts'
+import { conflict, forbidden } from '../../src/responses/errors.ts'
 import type { Creations, Departure } from './schema.ts'
 
 const maxEvents = 5_000
@@ -44,7 +44,7 @@ const revocationWrites = 100
 export const removing = {
   cost: ({ revoke }: Removal) => (revoke === 'true' ? revocationWrites : 1),
   isExpensive: ({ revoke }: Removal) => revoke === 'true',
-  keepsAnswer: true,
+  storesReply: true,
 } as const
 
 interface Wish extends Removal {
@@ -53,9 +53,14 @@ interface Wish extends Removal {
 
 /**
  * Removes a member, with the service account that it may be. With `revoke`, what the member created ends too.
- * @throws Refusal 403, 409
+ * @throws HttpError 403, 409
  */
-export function departure(state: ProjectState, known: Known, member: MemberRow, { revoke, message }: Wish) {
+export function departure(
+  state: ProjectState,
+  known: RuleContext,
+  member: MemberRow,
+  { revoke, message }: Wish,
+) {
   const created = creationsOf(state, member.userId, known.now)
   const own = state.row('service_account', member.userId)
   const changes = own ? endAccount(state, known, own) : [removed(state, known, 'member.removed', member)]
@@ -72,9 +77,9 @@ export function departure(state: ProjectState, known: Known, member: MemberRow, 
 
 function endAll(
   state: ProjectState,
-  known: Known,
+  known: RuleContext,
   { webhooks, serviceAccounts, tokens }: Creations,
-): Change[] {
+): EventDraft[] {
   const ended = new Set(serviceAccounts.map(({ id }) => id))
   const others = tokens.filter(({ userId }) => !ended.has(userId)) // the tokens of an account end with it
   return [
@@ -84,7 +89,11 @@ function endAll(
   ]
 }
 
-function endAccount(state: ProjectState, known: Known, row: StoredRows['service_account']): Change[] {
+function endAccount(
+  state: ProjectState,
+  known: RuleContext,
+  row: StoredRows['service_account'],
+): EventDraft[] {
   const member = state.memberOf(row.id)
   return [
     removed(state, known, 'service_account.deleted', toldOf('service_account', row)),

@@ -1,5 +1,5 @@
 import type { View } from '../../src/model/view.ts'
-import { conflict } from '../../src/wire/refusals.ts'
+import { conflict } from '../../src/responses/errors.ts'
 
 export const notUndone = () =>
   conflict('Changes of webhooks, service accounts and tokens cannot be undone: make the change again')

@@ -3,8 +3,14 @@ import type { Reading } from '../../src/commands/query.ts'
 import type { Following } from '../../src/subscriptions/following.ts'
 import { requireSeen, type Seen } from '../../src/reads/lookups.ts'
 import type { Services } from '../../src/services.ts'
-import { unavailable } from '../../src/wire/refusals.ts'
-import { beginning, type Chunks, encode, nothingNew, silentMs } from '../../src/wire/server-sent.ts'
+import { unavailable } from '../../src/responses/errors.ts'
+import {
+  beginning,
+  type Chunks,
+  encode,
+  nothingNew,
+  silentMs,
+} from '../../src/responses/server-sent-events.ts'
 import { type Frames, openFrames, type Position } from './frames.ts'
 import { ahead, type Asked, lastEventIdHeader } from './parameters.ts'
 
@@ -62,7 +68,7 @@ export function openFollow(services: Services) {
 /**
  * Checks that a reader may see what was read for them. Roles are read again unless all changes since the last check were
  * committed by this process just now, and none changed a role.
- * @throws Refusal 400, 401 or 404
+ * @throws HttpError 400, 401 or 404
  */
 export function openStillSeen(means: Pick<Services, 'authenticate' | 'findRole' | 'recent'>) {
   return async (
@@ -89,7 +95,7 @@ export function openStillSeen(means: Pick<Services, 'authenticate' | 'findRole' 
 
 /**
  * Checks token and role of a reader who waited, and that the reader's events were not lost in a failover or a restore.
- * @throws Refusal 400, 401 or 404
+ * @throws HttpError 400, 401 or 404
  */
 async function reauthorize(
   { authenticate, findRole }: Pick<Services, 'authenticate' | 'findRole'>,

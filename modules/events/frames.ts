@@ -6,7 +6,7 @@ import { requireKept } from '../../src/reads/kept.ts'
 import { pageBytes } from '../../src/reads/pages.ts'
 import { requireSeen, type Seen } from '../../src/reads/lookups.ts'
 import type { Services } from '../../src/services.ts'
-import { encode } from '../../src/wire/server-sent.ts'
+import { encode } from '../../src/responses/server-sent-events.ts'
 import { ahead, lastEventIdHeader } from './parameters.ts'
 import { byRange, openPeople, type Range, type RangeRow, readRanges } from './rows.ts'
 import { eventView } from './schema.ts'
@@ -32,7 +32,7 @@ export interface Frames {
   events: { type: string; text: string }[]
   bytes: Uint8Array<ArrayBuffer>
   end: Position
-  /** The project as a caller may see it: read after the events, once for all streams of the caller. @throws Refusal 404 */
+  /** The project as a caller may see it: read after the events, once for all streams of the caller. @throws HttpError 404 */
   seenBy(caller: Caller): Promise<Seen>
 }
 
@@ -72,7 +72,7 @@ export function openFrames(services: Services) {
 /**
  * Reads the next events of projects for many streams in one query. Events that this process has just committed are not
  * read again. Empty if the events were lost with a failed primary, or if other ranges filled the query.
- * @throws Refusal 400 if another event came before them than was known, 410
+ * @throws HttpError 400 if another event came before them than was known, 410
  */
 function openNext({ authenticate, database: { reads: sql }, oldestKept, recent }: Services) {
   const peopleOf = openPeople(sql, authenticate)

@@ -18,7 +18,7 @@ export interface Wait<S> {
 
 /**
  * Holds a request until there is news for it, or its time is up. The caller is authenticated again at each wake-up.
- * @throws Refusal 401, 429 or 503
+ * @throws HttpError 401, 429 or 503
  */
 export const openHold =
   ({ authenticate, subscriptions }: Pick<Services, 'authenticate' | 'subscriptions'>) =>
@@ -46,7 +46,7 @@ export const openHold =
 
 /**
  * Holds a read of one feed until there are events for it. Returns what the caller may see then.
- * @throws Refusal 400, 401, 404, 410, 429 or 503
+ * @throws HttpError 400, 401, 404, 410, 429 or 503
  */
 export function openLongPoll(
   services: Pick<Services, 'authenticate' | 'findRole' | 'subscriptions' | 'oldestKept' | 'spend'>,

@@ -38,7 +38,7 @@ async function rowsOf(sql: Sql, places: Place[]) {
 
 type Rows = (ReadEvent & RangeRow)[]
 
-/** @throws Refusal 410 if some events after `after` are no longer kept */
+/** @throws HttpError 410 if some events after `after` are no longer kept */
 async function stretchAt(oldestKept: OldestKept, place: Place, read: (place: Place) => Promise<Rows>) {
   const { projectId, after, version, limit } = place
   if (after >= version) return { events: [], upTo: version }
@@ -47,7 +47,7 @@ async function stretchAt(oldestKept: OldestKept, place: Place, read: (place: Pla
   return { events, upTo: isCutAt(events, limit) ? events.at(-1)!.seq : rangeOf(place).upTo }
 }
 
-/** @throws Refusal 410 */
+/** @throws HttpError 410 */
 export const eventsAt = (sql: Sql, oldestKept: OldestKept, place: Place): Promise<Stretch> =>
   stretchAt(oldestKept, place, async () => (await rowsOf(sql, [place]))[0]!)
 
@@ -59,7 +59,7 @@ function weightOf(place: Place): number {
 /** Places read in one query, at most, and the events that are read through for them. */
 const together = { keys: 50, slots: 2, weigh: { limit: 2_000, of: weightOf } }
 
-/** The same for many readers in one query: each gets what it would get alone. @throws Refusal 410 */
+/** The same for many readers in one query: each gets what it would get alone. @throws HttpError 410 */
 export function openStretches({ database, oldestKept }: Pick<Services, 'database' | 'oldestKept'>) {
   const read = batched(together, (places: Place[]) => rowsOf(database.reads, places))
   return (place: Place): Promise<Stretch> => stretchAt(oldestKept, place, read)

@@ -2,7 +2,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { checked, Input } from '../../src/schema/input.ts'
 import { Limit, readLimit } from '../../src/reads/pages.ts'
 import { isCount } from '../../src/schema/text.ts'
-import { badRequest } from '../../src/wire/refusals.ts'
+import { badRequest } from '../../src/responses/errors.ts'
 import { model } from '../modules.ts'
 
 export const mostSeq = 999_999_999_999_999
@@ -56,7 +56,7 @@ export const ahead = (said = 'after') => badRequest(`${said} is ahead of the pro
 
 export const badLastEventId = () => badRequest(`${lastEventIdHeader} must be the seq of an event`)
 
-/** The last event that a client received before its stream was cut. @throws Refusal 400 */
+/** The last event that a client received before its stream was cut. @throws HttpError 400 */
 export function lastEventId({ headers }: Request): number | null {
   const said = headers.get(lastEventIdHeader)
   if (!said) return null
@@ -64,7 +64,7 @@ export function lastEventId({ headers }: Request): number | null {
   return Number(said)
 }
 
-/** @throws Refusal 400 */
+/** @throws HttpError 400 */
 export const readAsked = ({ after, limit, types, wait }: Static<typeof EventsQuery>) => ({
   after: Number(after ?? 0),
   limit: readLimit(limit, 100, 500),

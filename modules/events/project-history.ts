@@ -11,8 +11,8 @@ import { etagAt } from '../../src/reads/versions.ts'
 import { checked, Input } from '../../src/schema/input.ts'
 import { Instant, isCount, parseInstant } from '../../src/schema/text.ts'
 import type { Services } from '../../src/services.ts'
-import { digestOf, pathOf } from '../../src/wire/answers.ts'
-import { notFound } from '../../src/wire/refusals.ts'
+import { digestOf, pathOf } from '../../src/responses/reply.ts'
+import { notFound } from '../../src/responses/errors.ts'
 import { costOfLooking, lookedAt } from './pages.ts'
 import { EventTypes } from './parameters.ts'
 import { eventColumns, isCutAt, readEvents, withPeople } from './rows.ts'
@@ -50,10 +50,10 @@ export function projectHistory(services: Services): Query {
   return {
     about,
     input: ProjectHistoryQuery,
-    shows: eventView,
+    view: eventView,
     isList: true,
     called: { id: 'listProjectHistory', tag: 'History' },
-    refuses: [notFound('Project')],
+    errors: [notFound('Project')],
     async read({ request, caller, query, params: { id } }) {
       const wanted = readWanted(query)
       const seen = await requireSeen(findRole, caller, id)
@@ -80,7 +80,7 @@ export const openTag =
 
 type Wanted = ReturnType<typeof readWanted>
 
-/** @throws Refusal 400 */
+/** @throws HttpError 400 */
 function readWanted({ entity, type, actor, from, to, limit, cursor }: Static<typeof ProjectHistoryQuery>) {
   const isKind = entity !== undefined && isEntity(entity)
   const [before = null] = cursor === undefined ? [] : readCursor(cursor, [isCount])

@@ -4,9 +4,9 @@ import { nextLink, textsOf } from '../../src/reads/pages.ts'
 import { requireSeen, type Seen } from '../../src/reads/lookups.ts'
 import { etagAt } from '../../src/reads/versions.ts'
 import type { Services } from '../../src/services.ts'
-import { type CachedBody, pathOf, versionHeader } from '../../src/wire/answers.ts'
-import { notFound } from '../../src/wire/refusals.ts'
-import { asksForStream } from '../../src/wire/server-sent.ts'
+import { type CachedBody, pathOf, versionHeader } from '../../src/responses/reply.ts'
+import { notFound } from '../../src/responses/errors.ts'
+import { asksForStream } from '../../src/responses/server-sent-events.ts'
 import { eventExamples } from './catalogue.ts'
 import { openFollow } from './follow.ts'
 import { openLongPoll } from './hold.ts'
@@ -30,10 +30,10 @@ export function listEvents(services: Services): Query {
   return {
     about: about + streamed,
     input: EventsQuery,
-    shows: eventView,
+    view: eventView,
     isList: true,
     ...{ streams: streamedEvents, examples: eventExamples() },
-    refuses: [ahead(), ahead(lastEventIdHeader), badLastEventId(), notFound('Project'), gone(17)],
+    errors: [ahead(), ahead(lastEventIdHeader), badLastEventId(), notFound('Project'), gone(17)],
     async read(reading) {
       const { request, caller, query } = reading
       const { id = '' } = reading.params

@@ -1,11 +1,11 @@
 import type { Reading } from '../../src/commands/query.ts'
 import type { Services } from '../../src/services.ts'
-import { type Chunks, sayingWhy, streamHeaders } from '../../src/wire/server-sent.ts'
+import { type Chunks, sayingWhy, streamHeaders } from '../../src/responses/server-sent-events.ts'
 
 /**
  * Answers with a stream. A chunk is made only when the previous one was sent: a slow reader costs no memory, and the server's
  * `idleTimeout` ends a reader that takes nothing.
- * @throws Refusal 429 or 503
+ * @throws HttpError 429 or 503
  */
 export function openStream({ subscriptions }: Pick<Services, 'subscriptions'>) {
   return ({ request, caller }: Reading, chunksOf: (signal: AbortSignal) => Chunks, more = {}): Response => {

@@ -9,8 +9,8 @@ import { etagAt, type Versioned, type Versions } from '../../src/reads/versions.
 import { Id } from '../../src/schema/answer.ts'
 import { Input } from '../../src/schema/input.ts'
 import type { Services } from '../../src/services.ts'
-import { pathOf } from '../../src/wire/answers.ts'
-import { notFound } from '../../src/wire/refusals.ts'
+import { pathOf } from '../../src/responses/reply.ts'
+import { notFound } from '../../src/responses/errors.ts'
 import { lookedAt } from './pages.ts'
 import { eventColumns, isCutAt, readEvents, withPeople } from './rows.ts'
 import { eventView } from './schema.ts'
@@ -33,10 +33,10 @@ export function taskHistory(services: Services): Query {
   return {
     about,
     input: Input({ limit: Limit(50, 200), cursor: Cursor() }),
-    shows: taskEventView,
+    view: taskEventView,
     isList: true,
     called: { id: 'listTaskHistory', tag: 'History' },
-    refuses: [notFound('Task')],
+    errors: [notFound('Task')],
     async read({ request, caller, query, params: { id: taskId = '' } }) {
       const page = idPage(query, 50, 200)
       const trail = await requireSeen(seeTrail, caller, taskId, 'Task')

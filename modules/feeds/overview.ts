@@ -2,8 +2,14 @@ import type { Query, Reading } from '../../src/commands/query.ts'
 import { moreMark, mostTold, type State } from '../../src/subscriptions/standing.ts'
 import { reaches } from '../../src/identity/rights.ts'
 import type { Services } from '../../src/services.ts'
-import { unavailable } from '../../src/wire/refusals.ts'
-import { beginning, type Chunks, encode, nothingNew, silentMs } from '../../src/wire/server-sent.ts'
+import { unavailable } from '../../src/responses/errors.ts'
+import {
+  beginning,
+  type Chunks,
+  encode,
+  nothingNew,
+  silentMs,
+} from '../../src/responses/server-sent-events.ts'
 import { openStream } from '../events/stream.ts'
 import { manyEventsView, streamedVersions } from './schema.ts'
 
@@ -15,7 +21,7 @@ export function followProjects(services: Services): Query {
   return {
     about,
     called: { id: 'followProjects', tag: 'Events' },
-    shows: manyEventsView,
+    view: manyEventsView,
     streams: streamedVersions,
     onlyStreams: true,
     read: async (reading) => stream(reading, (signal) => overview(services, reading, signal)),

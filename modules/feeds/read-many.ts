@@ -7,7 +7,7 @@ import { gone, requireKept } from '../../src/reads/kept.ts'
 import { pageBytes, textsOf } from '../../src/reads/pages.ts'
 import { sampleId } from '../../src/schema/answer.ts'
 import type { Services } from '../../src/services.ts'
-import { page } from '../../src/wire/answers.ts'
+import { page } from '../../src/responses/reply.ts'
 import { openHold } from '../events/hold.ts'
 import { byRange, readRanges, withPeople } from '../events/rows.ts'
 import { type ReadEvent, shownEvent } from '../events/views.ts'
@@ -51,8 +51,8 @@ export function readManyEvents(services: Services): Query {
     about,
     called: { id: 'readEvents', tag: 'Events' },
     body: ReadMany,
-    shows: manyEventsView,
-    refuses: [aheadIn(sampleId), gone(17, sampleId)],
+    view: manyEventsView,
+    errors: [aheadIn(sampleId), gone(17, sampleId)],
     async read(reading) {
       const asked = reading.body as Static<typeof ReadMany>
       const { limit = 100, wait = 0 } = asked
@@ -62,7 +62,7 @@ export function readManyEvents(services: Services): Query {
   }
 }
 
-/** @throws Refusal 410 */
+/** @throws HttpError 410 */
 const openShow =
   ({ oldestKept }: Services) =>
   async (sql: Sql, { places, gone }: Standing, limit: number): Promise<string> => {
@@ -81,7 +81,7 @@ const openShow =
     return bodyOf(places, await withPeople(sql, rows), gone)
   }
 
-/** @throws Refusal 400 */
+/** @throws HttpError 400 */
 async function standingOf(
   { findRole }: Pick<Services, 'findRole'>,
   caller: Caller,

@@ -5,7 +5,7 @@ import { view } from '../../src/model/view.ts'
 import { Id, sampleId } from '../../src/schema/answer.ts'
 import { checked, Input } from '../../src/schema/input.ts'
 import { named } from '../../src/schema/named.ts'
-import { badRequest } from '../../src/wire/refusals.ts'
+import { badRequest } from '../../src/responses/errors.ts'
 import { mostSeconds, mostSeq } from '../events/parameters.ts'
 import { eventView } from '../events/schema.ts'
 
@@ -50,7 +50,7 @@ export const ReadMany = named(
   }),
 )
 
-/** The seqs after which a read of many feeds begins, by project. @throws Refusal 400 for a project given twice */
+/** The seqs after which a read of many feeds begins, by project. @throws HttpError 400 for a project given twice */
 export function readPositions({ after }: Static<typeof ReadMany>): Map<string, number> {
   const seqs = new Map<string, number>()
   for (const [id, seq] of Object.entries(after)) {

@@ -1,4 +1,4 @@
-import type { Kept } from '../../src/commit/idempotency.ts'
+import type { IdempotencyRecord } from '../../src/commit/idempotency.ts'
 import type { Purpose } from '../../src/jobs/queue.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { certainly, patiently } from '../../src/postgres/errors.ts'
@@ -10,7 +10,7 @@ const isGood = (sql: Sql, id: string, purpose: Purpose) => sql`
     and u.id = t.user_id and u.email = t.email and (t.purpose = 'verify' or u.token_version = t.version)`
 
 /** False when the token is not good. */
-export async function verifyEmail(sql: Sql, id: string, kept?: Kept): Promise<boolean> {
+export async function verifyEmail(sql: Sql, id: string, kept?: IdempotencyRecord): Promise<boolean> {
   const verify = () => sql`
     with token as (update mail_tokens t set used_at = now() from users u
       where ${isGood(sql, id, 'verify')} returning t.user_id, t.email),
@@ -33,7 +33,7 @@ export async function resetPassword(
   sql: Sql,
   id: string,
   passwordHash: string,
-  kept?: Kept,
+  kept?: IdempotencyRecord,
 ): Promise<boolean> {
   const reset = () => sql`
     with token as (update mail_tokens t set used_at = now() from users u

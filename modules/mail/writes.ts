@@ -1,4 +1,4 @@
-import { accountCommand, type Keep, type Signed, type Stranger } from '../../src/commands/command.ts'
+import { accountCommand, type ToRecord, type Signed, type Stranger } from '../../src/commands/command.ts'
 import { Input } from '../../src/schema/input.ts'
 import { openBodyBytes, tooLarge } from '../../src/http/json-body.ts'
 import { tooCommon } from '../../src/identity/passwords.ts'
@@ -6,7 +6,7 @@ import { mailJob, type OwedJob, owe } from '../../src/jobs/queue.ts'
 import { certainly } from '../../src/postgres/errors.ts'
 import { Email, normalEmail, Words } from '../../src/schema/text.ts'
 import type { Services } from '../../src/services.ts'
-import { badRequest, badToken, conflict } from '../../src/wire/refusals.ts'
+import { badRequest, badToken, conflict } from '../../src/responses/errors.ts'
 import { accountById, note } from '../accounts/queries.ts'
 import { Password } from '../accounts/user.ts'
 import { holderOfReset, resetPassword, verifyEmail } from './queries.ts'
@@ -21,12 +21,12 @@ const Token = Words(1024, 'The token of the mail', 'AZorPE1ef2CKmwwdLj9KWzN2p0kY
 const called = (id: string) => ({ called: { id, tag: 'Authentication' } })
 const open = { callers: 'anyone', done: 'Done', does: 'add' } as const
 
-/** @throws Refusal 409 */
+/** @throws HttpError 409 */
 function requireMail({ config }: Services): void {
   if (!config.smtpUrl) throw noMail()
 }
 
-/** @throws Refusal 409 without mail, 400 for a forged token */
+/** @throws HttpError 409 without mail, 400 for a forged token */
 function mailIdIn(services: Services, token: string): string {
   requireMail(services)
   const id = services.mailTokens.idIn(token)
@@ -50,8 +50,8 @@ export const verify = (services: Services) =>
         },
       }
     },
-    says: 'Email address verified successfully',
-    refuses: [badMailToken(), noMail(), tooLarge(openBodyBytes)],
+    message: 'Email address verified successfully',
+    errors: [badMailToken(), noMail(), tooLarge(openBodyBytes)],
   })
 
 export const resend = (services: Services) =>
@@ -68,10 +68,10 @@ export const resend = (services: Services) =>
         await sendMail(services, account.email, mailJob('verify', { userId: account.id }), keep)
       },
     }),
-    says: 'A mail is on its way',
+    message: 'A mail is on its way',
     status: 202,
     does: 'add',
-    refuses: [noMail(), isVerified()],
+    errors: [noMail(), isVerified()],
   })
 
 /** Owes a mail for any address: neither the answer nor its time tells whether the address has an account. */
@@ -90,12 +90,17 @@ export const forgot = (services: Services) =>
         execute: (keep) => sendMail(services, email, mailJob('reset', { email }), keep),
       }
     },
-    says: 'A mail is on its way if this address is verified',
+    message: 'A mail is on its way if this address is verified',
     status: 202,
-    refuses: [noMail(), tooLarge(openBodyBytes)],
+    errors: [noMail(), tooLarge(openBodyBytes)],
   })
 
-async function sendMail({ database, jobs, limits }: Services, email: string, job: OwedJob, keep: Keep<void>) {
+async function sendMail(
+  { database, jobs, limits }: Services,
+  email: string,
+  job: OwedJob,
+  keep: ToRecord<void>,
+) {
   await limits.mail(email)
   const sql = database.background
   const insert = () => sql`
@@ -132,6 +137,6 @@ export const reset = (services: Services) =>
         },
       }
     },
-    says: 'Password set successfully',
-    refuses: [badMailToken(), tooCommon(), noMail(), tooLarge(openBodyBytes)],
+    message: 'Password set successfully',
+    errors: [badMailToken(), tooCommon(), noMail(), tooLarge(openBodyBytes)],
   })

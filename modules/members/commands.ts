@@ -1,9 +1,9 @@
 import { appeared, updated } from '../../src/model/events.ts'
-import { requireMatch } from '../../src/wire/if-match.ts'
+import { requireMatch } from '../../src/responses/if-match.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
-import { command, inProject, type Known } from '../../src/commands/command.ts'
+import { command, inProject, type RuleContext } from '../../src/commands/command.ts'
 import { type MemberRole, requireRole, roleNeeded } from '../../src/identity/rights.ts'
-import { conflict, notFound } from '../../src/wire/refusals.ts'
+import { conflict, notFound } from '../../src/responses/errors.ts'
 import { normalEmail } from '../../src/schema/text.ts'
 import { departure, ownEnd, removing, tooMuchToRevoke } from '../creations/creations.ts'
 import { departureView } from '../creations/schema.ts'
@@ -15,8 +15,8 @@ const unverified = () =>
   conflict('The user has not verified this email address: ask them to open the mail that they were sent')
 const ownsProject = () => conflict('This user owns the project')
 
-/** @throws Refusal 409 */
-export function joined(state: ProjectState, known: Known, userId: string, role: MemberRole) {
+/** @throws HttpError 409 */
+export function joined(state: ProjectState, known: RuleContext, userId: string, role: MemberRole) {
   const { projectMembers } = known.limits
   if (state.memberCount >= projectMembers) throw conflict(`A project has at most ${projectMembers} members`)
   const { projectId } = state
@@ -27,9 +27,9 @@ export function joined(state: ProjectState, known: Known, userId: string, role: 
 export const inviteMember = command('member.invite', {
   about: 'The user must have an account, and is a member at once: a VIEWER unless told.',
   input: InviteMember,
-  at: inProject(),
-  least: 'ADMIN',
-  whom: ({ email }) => ({ by: 'email', key: normalEmail(email) }),
+  target: inProject(),
+  role: 'ADMIN',
+  person: ({ email }) => ({ by: 'email', key: normalEmail(email) }),
   invites: () => 1,
   decide(state, known, { role = 'VIEWER' }) {
     if (!known.person || known.person.serves) throw notFound('User')
@@ -40,18 +40,18 @@ export const inviteMember = command('member.invite', {
     const change = joined(state, known, userId, role)
     return { changes: [change], answer: change.after }
   },
-  shows: memberView,
+  view: memberView,
   status: 201,
-  madeAt: (id, { projectId }) => `/projects/${projectId}/members/${id}`,
-  refuses: [isMember(), ownsProject(), unverified(), notFound('User')],
+  location: (id, { projectId }) => `/projects/${projectId}/members/${id}`,
+  errors: [isMember(), ownsProject(), unverified(), notFound('User')],
 })
 
 export const setRole = command('member.set_role', {
   about: 'In force for the very next request.',
   input: SetRole,
-  at: inProject(),
-  least: 'ADMIN',
-  whom: ({ memberId }) => ({ by: 'member', key: memberId }),
+  target: inProject(),
+  role: 'ADMIN',
+  person: ({ memberId }) => ({ by: 'member', key: memberId }),
   decide(state, known, { memberId, role }) {
     const member = state.row('member', memberId)
     if (!member) throw notFound('Member')
@@ -60,8 +60,8 @@ export const setRole = command('member.set_role', {
     const change = updated(state, known, 'member.role_set', member, { role })
     return { changes: [change], answer: change.after }
   },
-  shows: memberView,
-  refuses: [notFound('Member')],
+  view: memberView,
+  errors: [notFound('Member')],
 })
 
 export const removeMember = command('member.remove', {
@@ -69,14 +69,14 @@ export const removeMember = command('member.remove', {
     'An admin removes anyone, everyone may leave. Tasks assigned to the user become unassigned. The answer lists the webhooks, service accounts and tokens that the member created and that still work; `revoke=true` ends them in the same commit, and takes the role ADMIN.',
   input: RemoveMember,
   inQuery: ['revoke'],
-  at: inProject(),
-  least: 'VIEWER',
+  target: inProject(),
+  role: 'VIEWER',
   scope: 'admin',
   authorize({ caller, role, memberId: own }, { memberId, revoke }) {
     if (revoke === 'true' || (own !== undefined && own !== memberId)) requireRole(role, 'ADMIN', 'Project')
     if (own === memberId) requireFree(caller)
   },
-  needs: ({ memberId, revoke }) => ({ integrations: [{ creator: memberId, revokes: revoke === 'true' }] }),
+  preload: ({ memberId, revoke }) => ({ integrations: [{ creator: memberId, revokes: revoke === 'true' }] }),
   ...removing,
   decide(state, known, { memberId, revoke }) {
     const member = state.row('member', memberId)
@@ -84,6 +84,6 @@ export const removeMember = command('member.remove', {
     requireMatch(known, member)
     return departure(state, known, member, { revoke, message: 'Member removed successfully' })
   },
-  shows: departureView,
-  refuses: [roleNeeded('ADMIN'), staying(), ownEnd(), notFound('Member'), tooMuchToRevoke()],
+  view: departureView,
+  errors: [roleNeeded('ADMIN'), staying(), ownEnd(), notFound('Member'), tooMuchToRevoke()],
 })

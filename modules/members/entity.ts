@@ -2,7 +2,7 @@ import type { MemberRow } from '../../drizzle/rows.ts'
 import { members } from '../../drizzle/schema/members.ts'
 import type { Caller } from '../../src/identity/rights.ts'
 import { type Admit, byAdmin, entity } from '../../src/model/definition.ts'
-import { forbidden } from '../../src/wire/refusals.ts'
+import { forbidden } from '../../src/responses/errors.ts'
 import { memberView } from './schema.ts'
 
 declare module '../../src/model/entities.ts' {
@@ -13,7 +13,7 @@ declare module '../../src/model/entities.ts' {
 
 export const staying = () => forbidden('A service account cannot leave its project')
 
-/** @throws Refusal 403 */
+/** @throws HttpError 403 */
 export function requireFree({ token }: Caller): void {
   if (token?.isService) throw staying()
 }

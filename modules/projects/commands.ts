@@ -7,9 +7,9 @@ import { CreateProject, UpdateProject } from './schema.ts'
 export const createProject = creation(project, {
   about: 'The caller becomes its owner.',
   input: CreateProject,
-  at: inNewProject,
-  least: 'nobody',
-  whom: (_, { userId }) => ({ by: 'id', key: userId }),
+  target: inNewProject,
+  role: 'nobody',
+  person: (_, { userId }) => ({ by: 'id', key: userId }),
   path: '/projects',
   fields({ name, description }, { caller, now }) {
     const texts = { name: name.trim(), description: optionalText(description) ?? null }
@@ -20,13 +20,13 @@ export const createProject = creation(project, {
 export const updateProject = update(project, {
   about: 'Absent fields stay, null clears the description.',
   input: UpdateProject,
-  least: 'ADMIN',
-  whom: ({ id }) => ({ by: 'owner', key: id }),
+  role: 'ADMIN',
+  person: ({ id }) => ({ by: 'owner', key: id }),
   fields: ({ name, description }) => ({ name: name?.trim(), description: optionalText(description) }),
 })
 
 /** Takes constant time: without the project nothing of it is visible, and a worker deletes its rows. */
 export const deleteProject = deletion(project, {
   about: 'At once and for good, with everything inside. Only the owner may.',
-  least: 'OWNER',
+  role: 'OWNER',
 })

@@ -1,7 +1,7 @@
 import type { ProjectRow } from '../../drizzle/rows.ts'
 import { projects } from '../../drizzle/schema/projects.ts'
 import { byAdmin, entity } from '../../src/model/definition.ts'
-import { conflict } from '../../src/wire/refusals.ts'
+import { conflict } from '../../src/responses/errors.ts'
 import { projectView } from './schema.ts'
 
 declare module '../../src/model/entities.ts' {

@@ -1,7 +1,7 @@
-import { notFound } from '../../src/wire/refusals.ts'
+import { notFound } from '../../src/responses/errors.ts'
 import { AsOfParameter, type Moment } from '../../src/log/as-of.ts'
 import { Cursor, Limit, idPage, pageOf } from '../../src/reads/pages.ts'
-import { etagOf, notModified, page, pathOf, tagged } from '../../src/wire/answers.ts'
+import { etagOf, notModified, page, pathOf, tagged } from '../../src/responses/reply.ts'
 import { Input } from '../../src/schema/input.ts'
 import type { Query, Reading } from '../../src/commands/query.ts'
 import { requireSeen } from '../../src/reads/lookups.ts'
@@ -23,7 +23,7 @@ function openList({ database: { reads: sql }, serve }: Services): Query {
   return {
     about: 'Those the caller owns or is a member of, oldest first.',
     input: Input({ limit: Limit(1_000, 1_000), cursor: Cursor() }),
-    shows: projectView,
+    view: projectView,
     isList: true,
     async read({ request, caller, query }) {
       const { userId, token } = caller
@@ -49,8 +49,8 @@ function openGet(services: Services): Query {
   return {
     about: 'With its owner, as they are called now.',
     input: Input({ asOf: AsOfParameter() }),
-    refuses: [...moments.refuses, notFound('Project')],
-    shows: projectView,
+    errors: [...moments.errors, notFound('Project')],
+    view: projectView,
     async read({ request, caller, params: { id = '' }, query: { asOf } }) {
       const seen = await requireSeen(see, caller, id)
       if (asOf !== undefined) return showThen(services, { request, caller }, await moments.find(seen, asOf))

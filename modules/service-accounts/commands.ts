@@ -1,7 +1,7 @@
-import { requireMatch } from '../../src/wire/if-match.ts'
+import { requireMatch } from '../../src/responses/if-match.ts'
 import { command, inProject } from '../../src/commands/command.ts'
 import { appeared } from '../../src/model/events.ts'
-import { notFound } from '../../src/wire/refusals.ts'
+import { notFound } from '../../src/responses/errors.ts'
 import { departure, ownEnd, removing, tooMuchToRevoke } from '../creations/creations.ts'
 import { departureView } from '../creations/schema.ts'
 import { joined } from '../members/commands.ts'
@@ -17,9 +17,9 @@ export const createServiceAccount = command('serviceAccount.create', {
   about:
     'For a program: an account that cannot sign in, and a member like others, a VIEWER unless told. It sees its project alone, can neither leave it nor be invited elsewhere, and goes with it.',
   input: CreateServiceAccount,
-  at: inProject(),
-  least: 'ADMIN',
-  keepsAnswer: true,
+  target: inProject(),
+  role: 'ADMIN',
+  storesReply: true,
   decide(state, known, { name, role = 'VIEWER' }) {
     const { projectId } = state
     const id = known.newId()
@@ -33,9 +33,9 @@ export const createServiceAccount = command('serviceAccount.create', {
     const answer = { ...account, memberId, role, eventId }
     return { changes: [{ ...created, untold: { tokenVersion: 0 } }, change], isBatch: true, answer }
   },
-  shows: serviceAccountView,
+  view: serviceAccountView,
   status: 201,
-  madeAt: (id, { projectId }) => `/projects/${projectId}/service-accounts/${id}`,
+  location: (id, { projectId }) => `/projects/${projectId}/service-accounts/${id}`,
 })
 
 export const deleteServiceAccount = command('serviceAccount.delete', {
@@ -43,9 +43,9 @@ export const deleteServiceAccount = command('serviceAccount.delete', {
     'With its tokens. What it did stays, by an account that is gone; its tasks become unassigned. The answer lists what the service account created and that still works; `revoke=true` ends it in the same commit.',
   input: DeleteServiceAccount,
   inQuery: ['revoke'],
-  at: inProject(),
-  least: 'ADMIN',
-  needs: ({ accountId, revoke }) => ({
+  target: inProject(),
+  role: 'ADMIN',
+  preload: ({ accountId, revoke }) => ({
     integrations: [{ accountId, creator: accountId, revokes: revoke === 'true' }],
   }),
   ...removing,
@@ -56,8 +56,8 @@ export const deleteServiceAccount = command('serviceAccount.delete', {
     requireMatch(known, member)
     return departure(state, known, member, { revoke, message: 'Service account deleted successfully' })
   },
-  shows: departureView,
-  refuses: [noAccount(), staying(), ownEnd(), tooMuchToRevoke()],
+  view: departureView,
+  errors: [noAccount(), staying(), ownEnd(), tooMuchToRevoke()],
 })
 
 export const serviceAccountCommands = [createServiceAccount, deleteServiceAccount]

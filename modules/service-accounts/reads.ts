@@ -5,8 +5,8 @@ import { Cursor, cut, idPage, Limit, pageOf, startOf } from '../../src/reads/pag
 import { requireSeen } from '../../src/reads/lookups.ts'
 import { etagAt } from '../../src/reads/versions.ts'
 import type { Services } from '../../src/services.ts'
-import { pathOf, shown } from '../../src/wire/answers.ts'
-import { notFound } from '../../src/wire/refusals.ts'
+import { pathOf, shown } from '../../src/responses/reply.ts'
+import { notFound } from '../../src/responses/errors.ts'
 import { tokensOf } from '../tokens/queries.ts'
 import { tokenList } from '../tokens/schema.ts'
 import { noAccount } from './commands.ts'
@@ -16,9 +16,9 @@ export const serviceAccountReads = ({ database: { reads: sql }, findRole, serve 
   list: {
     about: 'Oldest first. They are among the members too.',
     input: Input({ limit: Limit(50, 200), cursor: Cursor() }),
-    shows: serviceAccountView,
+    view: serviceAccountView,
     isList: true,
-    refuses: [notFound('Project')],
+    errors: [notFound('Project')],
     async read({ request, caller, query, params: { id = '' } }) {
       const asked = idPage(query, 50, 200)
       const seen = await requireSeen(findRole, caller, id)
@@ -39,7 +39,7 @@ export const serviceAccountReads = ({ database: { reads: sql }, findRole, serve 
   tokens: adminQuery(findRole, {
     ...tokenList,
     called: { id: 'listServiceAccountTokens', tag: 'ServiceAccounts' },
-    refuses: [noAccount()],
+    errors: [noAccount()],
     async read({ request, params: { accountId = '' } }, { projectId }) {
       const found = sql`select from members m join users u on u.id = m.user_id and u.project_id = m.project_id
         where m.project_id = ${projectId} and m.user_id = ${accountId}`

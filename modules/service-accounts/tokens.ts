@@ -20,15 +20,15 @@ import { noAccount } from './commands.ts'
 import { CreateToken, DeleteToken } from './schema.ts'
 
 const ofAdmins = {
-  at: inProject(),
-  least: 'ADMIN',
+  target: inProject(),
+  role: 'ADMIN',
   callers: 'signedIn',
   isSecret: true,
-  needs: ({ accountId }: { accountId: string }) => ({ integrations: [{ accountId }] }),
+  preload: ({ accountId }: { accountId: string }) => ({ integrations: [{ accountId }] }),
 } as const
 const called = (id: string) => ({ called: { id, tag: 'ServiceAccounts' } })
 
-/** @throws Refusal 404 */
+/** @throws HttpError 404 */
 function accountIn(state: ProjectState, accountId: string) {
   const account = state.row('service_account', accountId)
   if (!account) throw noAccount()
@@ -42,7 +42,7 @@ export const createToken = command('token.create', {
     'As `POST /tokens`, for the service account; the password is that of the caller. It reaches its project alone.',
   input: CreateToken,
   body: CreateTokenBody,
-  keepsAnswer: true,
+  storesReply: true,
   prepared: ['made'],
   decide(state, known, { accountId, made: { digest, sealed, ...token } }) {
     const { tokenVersion: version } = accountIn(state, accountId)
@@ -54,11 +54,11 @@ export const createToken = command('token.create', {
     const change = appeared(state, known, 'token.created', { ...told, ...texts })
     return { changes: [{ ...change, untold: { version, slot, digest } }], answer: { ...token, sealed } }
   },
-  shows: newTokenView,
+  view: newTokenView,
   status: 201,
-  madeAt: (id, { projectId, accountId }) =>
+  location: (id, { projectId, accountId }) =>
     `/projects/${projectId}/service-accounts/${accountId}/tokens/${id}`,
-  refuses: [...unconfirmed, full(), badExpiry(), noAccount()],
+  errors: [...unconfirmed, full(), badExpiry(), noAccount()],
 })
 
 export const deleteToken = command('token.delete', {
@@ -73,10 +73,10 @@ export const deleteToken = command('token.delete', {
     if (token?.userId !== accountId) throw noToken()
     return { changes: [removed(state, known, 'token.deleted', toldOf('token', token))], answer: undefined }
   },
-  says: 'Token deleted successfully',
+  message: 'Token deleted successfully',
   done: 'Ended',
   does: 'add',
-  refuses: [noToken(), noAccount()],
+  errors: [noToken(), noAccount()],
 })
 
 /** Rules cannot make tokens, or check passwords. */

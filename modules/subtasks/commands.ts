@@ -6,8 +6,8 @@ import { CreateSubtask, SubtaskId, UpdateSubtask } from './schema.ts'
 export const createSubtask = creation(subtask, {
   about: 'Not completed at first.',
   input: CreateSubtask,
-  at: ofTask('taskId'),
-  least: 'EDITOR',
+  target: ofTask('taskId'),
+  role: 'EDITOR',
   path: '/tasks/subtasks',
   fields: ({ taskId, title }, { now }) => ({ taskId, title: title.trim(), completed: false, createdAt: now }),
 })
@@ -15,7 +15,7 @@ export const createSubtask = creation(subtask, {
 export const updateSubtask = update(subtask, {
   about: 'Absent fields stay.',
   input: UpdateSubtask,
-  least: 'EDITOR',
+  role: 'EDITOR',
   fields: ({ title, completed }) => ({ title: title?.trim(), completed }),
 })
 
@@ -23,8 +23,8 @@ export const toggleSubtask = update(subtask, {
   verbs: ['toggle', 'toggled'],
   about: 'Not safe to retry; PATCH the subtask with `completed` is.',
   input: SubtaskId,
-  least: 'EDITOR',
+  role: 'EDITOR',
   fields: (_, __, { completed }) => ({ completed: !completed }),
 })
 
-export const deleteSubtask = deletion(subtask, { least: 'EDITOR' })
+export const deleteSubtask = deletion(subtask, { role: 'EDITOR' })

@@ -1,10 +1,10 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
 import { appeared, differing, updated } from '../../src/model/events.ts'
-import { requireMatch } from '../../src/wire/if-match.ts'
+import { requireMatch } from '../../src/responses/if-match.ts'
 import { command, inProject, ofTask } from '../../src/commands/command.ts'
 import { idFor } from '../../src/commands/decide.ts'
 import { deletion } from '../../src/commands/row-commands.ts'
-import { conflict, idTaken } from '../../src/wire/refusals.ts'
+import { conflict, idTaken } from '../../src/responses/errors.ts'
 import { task } from './entity.ts'
 import { blank, type Editable, fieldsOf, notAssignable, requireAssignable } from './fields.ts'
 import { move, tooMuchToMove } from './move.ts'
@@ -13,8 +13,8 @@ import { CreateTask, taskView, UnassignTasks, UpdateTask } from './schema.ts'
 export const createTask = command('task.create', {
   about: 'Its status is TODO and its priority MEDIUM unless told. It takes the next number in its project.',
   input: CreateTask,
-  at: inProject(),
-  least: 'EDITOR',
+  target: inProject(),
+  role: 'EDITOR',
   takesOwnId: true,
   decide(state, known, { id, title, projectId, ...input }) {
     requireAssignable(state, input.assigneeId)
@@ -30,19 +30,19 @@ export const createTask = command('task.create', {
     })
     return { changes: [change], answer: change.after }
   },
-  shows: taskView,
-  refuses: [notAssignable(), idTaken()],
+  view: taskView,
+  errors: [notAssignable(), idTaken()],
   status: 201,
-  madeAt: (id) => `/tasks/${id}`,
+  location: (id) => `/tasks/${id}`,
 })
 
 export const updateTask = command('task.update', {
   about:
     'Absent fields stay, null clears an optional one. Another projectId moves the task there, where it takes the next number and the role EDITOR as well, with its subtasks and comments; 409 when those are too many.',
   input: UpdateTask,
-  at: ofTask(),
-  least: 'EDITOR',
-  into: ({ projectId }) => projectId,
+  target: ofTask(),
+  role: 'EDITOR',
+  destination: ({ projectId }) => projectId,
   decide(state, known, { id, projectId: _, ...input }, target) {
     const task = state.present('task', id)
     const wanted = fieldsOf(input)
@@ -54,18 +54,18 @@ export const updateTask = command('task.update', {
     const change = updated(state, known, 'task.updated', task, { ...fields, updatedAt: known.now })
     return { changes: [change], answer: change.after }
   },
-  shows: taskView,
-  refuses: [notAssignable(), tooMuchToMove()],
+  view: taskView,
+  errors: [notAssignable(), tooMuchToMove()],
 })
 
-export const deleteTask = deletion(task, { about: 'With its subtasks and comments.', least: 'EDITOR' })
+export const deleteTask = deletion(task, { about: 'With its subtasks and comments.', role: 'EDITOR' })
 
 /** After a member went: takes their tasks from them, unless they came back. */
 export const unassignTasks = command('task.unassign', {
   input: UnassignTasks,
-  at: inProject(),
-  least: 'nobody',
-  needs: ({ ids }) => ({ task: ids }),
+  target: inProject(),
+  role: 'nobody',
+  preload: ({ ids }) => ({ task: ids }),
   decide(state, known, { ids, userId }) {
     if (!state.project || state.roleOf(userId)) throw conflict('They are a member again, or all is gone')
     const tasks = ids.map((id) => state.row('task', id))
@@ -76,5 +76,5 @@ export const unassignTasks = command('task.unassign', {
     const changes = theirs.map((task) => updated(state, known, 'task.unassigned', task, fields))
     return { changes, answer: undefined }
   },
-  says: 'Tasks unassigned',
+  message: 'Tasks unassigned',
 })

@@ -2,7 +2,7 @@ import type { TaskRow } from '../../drizzle/rows.ts'
 import { tasks } from '../../drizzle/schema/tasks.ts'
 import { byEditor, entity, plainEvents } from '../../src/model/definition.ts'
 import { referencesIn } from '../../src/model/fields.ts'
-import { conflict } from '../../src/wire/refusals.ts'
+import { conflict } from '../../src/responses/errors.ts'
 import { fields, taskView } from './schema.ts'
 
 declare module '../../src/model/entities.ts' {

@@ -2,7 +2,7 @@ import type { TaskRow } from '../../drizzle/rows.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import { firstOf } from '../../src/model/fields.ts'
 import { optionalText, parseInstant } from '../../src/schema/text.ts'
-import { badRequest } from '../../src/wire/refusals.ts'
+import { badRequest } from '../../src/responses/errors.ts'
 import { fields, type TaskInput } from './schema.ts'
 
 export type Editable = Omit<TaskRow, 'id' | 'projectId' | 'number' | 'createdAt' | 'updatedAt' | 'eventId'>
@@ -22,7 +22,7 @@ export function fieldsOf(input: Partial<Omit<TaskInput, 'id' | 'projectId'>>): P
 
 export const notAssignable = () => badRequest('assigneeId must be the owner or a member of the project')
 
-/** @throws Refusal 400 */
+/** @throws HttpError 400 */
 export function requireAssignable(state: ProjectState, userId: string | null | undefined): void {
   if (typeof userId === 'string' && !state.roleOf(userId)) throw notAssignable()
 }

@@ -2,7 +2,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { IdOf, Input } from '../../src/schema/input.ts'
 import { AsOfParameter } from '../../src/log/as-of.ts'
 import type { Caller } from '../../src/identity/rights.ts'
-import { badRequest } from '../../src/wire/refusals.ts'
+import { badRequest } from '../../src/responses/errors.ts'
 import { canonicalId, isId } from '../../src/ids.ts'
 import { Cursor, isIdPart, Limit, readCursor, readLimit } from '../../src/reads/pages.ts'
 import { Instant, OneOf, parseInstant } from '../../src/schema/text.ts'
@@ -30,7 +30,7 @@ export const badAssignee = () => badRequest('assigneeId must be the id of a user
 
 export type TaskFilter = ReturnType<typeof readTaskFilter>
 
-/** Sorted by due date when filtered by it, by creation otherwise. @throws Refusal 400 */
+/** Sorted by due date when filtered by it, by creation otherwise. @throws HttpError 400 */
 export function readTaskFilter(query: Static<typeof ListTasksQuery>, { userId, token }: Caller) {
   const { status, priority } = query
   const projectId = query.projectId && canonicalId(query.projectId)

@@ -1,18 +1,18 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
-import type { Known } from '../../src/commands/command.ts'
+import type { RuleContext } from '../../src/commands/command.ts'
 import { inParts, isTooMuch, mostMoved } from '../../src/log/children.ts'
 import { carrying } from '../../src/log/rows.ts'
 import { appeared, removed, updated } from '../../src/model/events.ts'
 import { movedReferences } from '../../src/model/references.ts'
-import { conflict } from '../../src/wire/refusals.ts'
+import { conflict } from '../../src/responses/errors.ts'
 import { type Editable, requireAssignable } from './fields.ts'
 
 /** The task gets the next number of the target project, and loses an assignee who is not a member there. */
 export function move(
   source: ProjectState,
   target: ProjectState,
-  known: Known,
+  known: RuleContext,
   task: TaskRow,
   wanted: Partial<Editable>,
 ) {

@@ -9,8 +9,8 @@ import { unprepared } from '../../src/postgres/queries.ts'
 import { visibleProject } from '../../src/reads/visible.ts'
 import { IdOf } from '../../src/schema/input.ts'
 import type { Services } from '../../src/services.ts'
-import { etagOf, tagged } from '../../src/wire/answers.ts'
-import { badRequest, notFound } from '../../src/wire/refusals.ts'
+import { etagOf, tagged } from '../../src/responses/reply.ts'
+import { badRequest, notFound } from '../../src/responses/errors.ts'
 import { taskView } from './schema.ts'
 
 /** In plain reads: by an instant, many events of the task may be read. */
@@ -42,7 +42,7 @@ export async function showThen(services: Services, reading: Reading): Promise<Re
 /**
  * The moment that `asOf` names, of a project that the caller is in today: undefined if there is none. Unless a project is
  * given, it is the one that the task is in or was in last, or at an instant was in then.
- * @throws Refusal 400
+ * @throws HttpError 400
  */
 export async function momentOf(
   { findRole, moments, spend }: Services,

@@ -12,8 +12,8 @@ import { etagAt, type Versioned, type Versions } from '../../src/reads/versions.
 import { type Pair, pairsOf, visibleProject } from '../../src/reads/visible.ts'
 import { Input } from '../../src/schema/input.ts'
 import type { Services } from '../../src/services.ts'
-import { digested, etagOf, page, pathOf } from '../../src/wire/answers.ts'
-import { notFound } from '../../src/wire/refusals.ts'
+import { digested, etagOf, page, pathOf } from '../../src/responses/reply.ts'
+import { notFound } from '../../src/responses/errors.ts'
 import { badAssignee, ListTasksQuery, ofOneProject, readTaskFilter } from './list-query.ts'
 import { listTasks, lookedAt } from './list.ts'
 import { asOfTask, showThen, withoutAsOf } from './past.ts'
@@ -23,9 +23,9 @@ export function taskList({ database, findRole, moments, serve }: Services): Quer
   return {
     about: `Of one project, or across the caller's. Oldest first; filtered by due date in order of that, unless \`sort\` is given. Neither \`dueBefore\` nor \`dueAfter\` itself is inside. Without a due date: last by dueDate, first by -dueDate. Sorted by creation and filtered by due date, a page looks at ${lookedAt} tasks of a project at most: it may show fewer than \`limit\`, and the Link header leads on.`,
     input: ListTasksQuery,
-    shows: taskView,
+    view: taskView,
     isList: true,
-    refuses: [badAssignee(), ofOneProject(), ...moments.refuses, notFound('Project')],
+    errors: [badAssignee(), ofOneProject(), ...moments.errors, notFound('Project')],
     async read({ request, caller, query }) {
       const filter = readTaskFilter(query, caller)
       const { projectId, sort } = filter
@@ -72,8 +72,8 @@ export function getTask(services: Services, seeTask: LookUp<SeenTask>): Query {
   return {
     about: 'Its subtasks and comments are lists of their own.',
     input: Input(asOfTask()),
-    refuses: [withoutAsOf(), ...moments.refuses, notFound('Task')],
-    shows: taskView,
+    errors: [withoutAsOf(), ...moments.errors, notFound('Task')],
+    view: taskView,
     async read(reading) {
       const { request, caller, params, query } = reading
       if (query.asOf !== undefined || query.projectId !== undefined) return showThen(services, reading)

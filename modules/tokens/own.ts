@@ -6,7 +6,7 @@ import { canonicalId, isId, newId } from '../../src/ids.ts'
 import { clockOf } from '../../src/postgres/clock.ts'
 import { parseInstant } from '../../src/schema/text.ts'
 import type { Services } from '../../src/services.ts'
-import { shown } from '../../src/wire/answers.ts'
+import { shown } from '../../src/responses/reply.ts'
 import { confirm, unconfirmed } from '../accounts/confirm.ts'
 import { deleteToken, insertToken, tokensOf } from './queries.ts'
 import {
@@ -33,10 +33,10 @@ export const createOwnToken = (services: Services) =>
         return token
       },
     }),
-    shows: newTokenView,
+    view: newTokenView,
     status: 201,
-    madeAt: (id) => `/tokens/${id}`,
-    refuses: [...unconfirmed, full(), badExpiry()],
+    location: (id) => `/tokens/${id}`,
+    errors: [...unconfirmed, full(), badExpiry()],
   })
 
 export const deleteOwnToken = ({ database }: Services) =>
@@ -48,11 +48,11 @@ export const deleteOwnToken = ({ database }: Services) =>
         if (!isId(id) || !(await deleteToken(database.background, claims.userId, id, keep()))) throw noToken()
       },
     }),
-    says: 'Token deleted successfully',
+    message: 'Token deleted successfully',
     status: 204,
     done: 'Ended',
     does: 'add',
-    refuses: [noToken()],
+    errors: [noToken()],
   })
 
 export const listOwnTokens = ({ database }: Services): Query => ({
@@ -61,7 +61,7 @@ export const listOwnTokens = ({ database }: Services): Query => ({
   read: async ({ request, caller }) => shown(request, await tokensOf(database.reads, caller.userId)),
 })
 
-/** A new token as it is stored. @throws Refusal 400 unless it ends within a year from now, by the database's clock */
+/** A new token as it is stored. @throws HttpError 400 unless it ends within a year from now, by the database's clock */
 export async function newToken(
   { database, sealing }: Services,
   createdBy: string,

@@ -1,9 +1,9 @@
-import type { Kept } from '../../src/commit/idempotency.ts'
+import type { IdempotencyRecord } from '../../src/commit/idempotency.ts'
 import type { Scope } from '../../src/identity/rights.ts'
 import type { Claims } from '../../src/identity/tokens.ts'
 import { certainly } from '../../src/postgres/errors.ts'
 import type { Sql } from '../../src/postgres/database.ts'
-import { badToken } from '../../src/wire/refusals.ts'
+import { badToken } from '../../src/responses/errors.ts'
 import { note } from '../accounts/queries.ts'
 import { type ApiToken, full, maxTokens, type NewToken } from './schema.ts'
 
@@ -25,13 +25,13 @@ export async function tokensOf(sql: Sql, userId: string): Promise<ApiToken[]> {
 
 /**
  * Stores a token and its answer, in a slot that is free or whose token has expired: there are never more tokens than slots.
- * @throws Refusal 401 when the account is gone, 409 without a slot
+ * @throws HttpError 401 when the account is gone, 409 without a slot
  */
 export async function insertToken(
   sql: Sql,
   { userId, version }: Claims,
   token: NewToken,
-  kept?: Kept,
+  kept?: IdempotencyRecord,
 ): Promise<void> {
   const { id, digest, name, scopes, projects, expiresAt, createdBy, createdAt } = token
   const insert = async (): Promise<boolean> => {
@@ -58,7 +58,12 @@ export async function insertToken(
 }
 
 /** Ends a token; false when the account has no such one. */
-export async function deleteToken(sql: Sql, userId: string, id: string, kept?: Kept): Promise<boolean> {
+export async function deleteToken(
+  sql: Sql,
+  userId: string,
+  id: string,
+  kept?: IdempotencyRecord,
+): Promise<boolean> {
   const remove = () => sql`
     with done as (delete from api_tokens where id = ${id} and user_id = ${userId} returning id),
     noted as (${note(sql, kept)})

@@ -7,7 +7,7 @@ import { canonicalId, isId } from '../../src/ids.ts'
 import { Id, OrNull, sampleId, Timestamp } from '../../src/schema/answer.ts'
 import { named } from '../../src/schema/named.ts'
 import { Instant, Name, Nullable, OneOf } from '../../src/schema/text.ts'
-import { badRequest, conflict, notFound } from '../../src/wire/refusals.ts'
+import { badRequest, conflict, notFound } from '../../src/responses/errors.ts'
 import { CreatedBy } from '../creations/schema.ts'
 
 /** Of one account. */
@@ -54,7 +54,7 @@ const apiTokenView = view<ApiToken>({ name: 'ApiToken', schema })
 export const tokenList = {
   about: 'Those that hold, the oldest first, without their secrets.',
   callers: 'signedIn',
-  shows: apiTokenView,
+  view: apiTokenView,
   answers: { schema: Type.Array(apiTokenView.schema), description: 'All of them' },
 } as const
 

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
-import type { Known } from '../../src/commands/command.ts'
+import type { RuleContext } from '../../src/commands/command.ts'
 import { view } from '../../src/model/view.ts'
-import type { Change } from '../../src/model/events.ts'
+import type { EventDraft } from '../../src/model/events.ts'
 import { taskOf } from '../../src/log/rows.ts'
 import type { Past } from '../../src/log/past.ts'
 import { textsOf } from '../../src/reads/pages.ts'
@@ -37,7 +37,12 @@ export const undoneView = view<Undone>({
 })
 
 /** As the feed will show them: by somebody, after a version. */
-export function shownOf(all: Change[], version: number, { caller, now, person }: Known, { people }: Past) {
+export function shownOf(
+  all: EventDraft[],
+  version: number,
+  { caller, now, person }: RuleContext,
+  { people }: Past,
+) {
   const batch = all.length > 1 ? version + 1 : null
   const known = person ? new Map([...people, [person.id, person]]) : people
   return all.map((change, n): ReadEvent => {

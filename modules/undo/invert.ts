@@ -1,15 +1,15 @@
 import type { State } from '../../src/actor/state.ts'
-import type { Known } from '../../src/commands/command.ts'
-import { type Change, isSame, removed, updated } from '../../src/model/events.ts'
+import type { RuleContext } from '../../src/commands/command.ts'
+import { type EventDraft, isSame, removed, updated } from '../../src/model/events.ts'
 import type { EventType } from '../../src/model/entities.ts'
 import type { LoggedEvent, ToldPast } from '../../src/log/past.ts'
 import { rowAfter, rowBefore } from '../../src/log/rows.ts'
 import { Overtaken } from '../../src/log/overtaken.ts'
-import { conflict } from '../../src/wire/refusals.ts'
+import { conflict } from '../../src/responses/errors.ts'
 
 export interface Undoing {
   trial: State
-  known: Known
+  known: RuleContext
   past: ToldPast
 }
 
@@ -28,8 +28,8 @@ export const overtaken = (event: LoggedEvent, fields: string[], { past }: Undoin
 export const notEnded = () =>
   conflict('The invitation of a service account cannot be undone: delete the service account')
 
-/** Sets back what an event changed, or takes away what it made. @throws Refusal 409 where that is another since */
-export function invert(by: EventType, event: LoggedEvent, undoing: Undoing): Change {
+/** Sets back what an event changed, or takes away what it made. @throws HttpError 409 where that is another since */
+export function invert(by: EventType, event: LoggedEvent, undoing: Undoing): EventDraft {
   const { trial, known, past } = undoing
   const row = rowNow(trial, event)
   const [was, left] = [rowBefore(event) as Row | null, rowAfter(event) as unknown as Row]

@@ -1,14 +1,14 @@
 import { evolve } from '../../src/actor/state.ts'
 import { inTurn, requireNotBack } from '../../src/batch/in-turn.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
-import type { Known } from '../../src/commands/command.ts'
-import type { Change } from '../../src/model/events.ts'
+import type { RuleContext } from '../../src/commands/command.ts'
+import type { EventDraft } from '../../src/model/events.ts'
 import type { EventType } from '../../src/model/entities.ts'
 import type { LoggedEvent } from '../../src/log/past.ts'
 import type { Asking } from '../../src/identity/rights.ts'
 import { undoOf } from '../../src/model/model.ts'
 import { Overtaken } from '../../src/log/overtaken.ts'
-import { conflict } from '../../src/wire/refusals.ts'
+import { conflict } from '../../src/responses/errors.ts'
 import { comeBack } from './come-back.ts'
 import { invert, type Undoing } from './invert.ts'
 import { strangersTasks } from './strangers.ts'
@@ -16,15 +16,15 @@ import { strangersTasks } from './strangers.ts'
 export const notAtOnce = () =>
   conflict('Who is removed does not come back as another member in one undo: undo one, and then the other')
 
-/** Decides what takes events back, the latest first, each on what those before it leave. Pure. @throws Refusal */
-export function takeBack(state: ProjectState, known: Known, past: Undoing['past']): Change[] {
+/** Decides what takes events back, the latest first, each on what those before it leave. Pure. @throws HttpError */
+export function takeBack(state: ProjectState, known: RuleContext, past: Undoing['past']): EventDraft[] {
   const { events } = past
   const trial = state.fork()
   const undoing = { trial, known, past }
   const { caller } = known
   const by = authorizeUndo({ caller, role: state.roleOf(caller.userId) }, events)
-  const changes: Change[] = []
-  const put = (seq: number, change: Change) => {
+  const changes: EventDraft[] = []
+  const put = (seq: number, change: EventDraft) => {
     evolve(trial, change)
     changes.push({ ...change, undoes: seq })
   }
@@ -41,7 +41,7 @@ export function takeBack(state: ProjectState, known: Known, past: Undoing['past'
 /**
  * Checks that the caller may undo each of the events, and returns the types of their inverses by seq. Takes no more than the
  * events, so that it comes before anything else is loaded.
- * @throws Refusal 403, 409
+ * @throws HttpError 403, 409
  */
 export function authorizeUndo(asking: Asking, events: LoggedEvent[]): Map<number, EventType> {
   return new Map(

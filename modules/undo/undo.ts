@@ -1,9 +1,9 @@
-import { requireMatch } from '../../src/wire/if-match.ts'
+import { requireMatch } from '../../src/responses/if-match.ts'
 import { command, inProject } from '../../src/commands/command.ts'
 import { roleNeeded } from '../../src/identity/rights.ts'
 import { gone } from '../../src/reads/kept.ts'
 import { mostUndone, tooMany, tooMuch } from '../../src/log/overtaken.ts'
-import { badRequest, notFound } from '../../src/wire/refusals.ts'
+import { badRequest, notFound } from '../../src/responses/errors.ts'
 import { shownOf, undoneView } from './answer.ts'
 import { neverBegun } from '../projects/entity.ts'
 import { notMovedBack } from '../tasks/entity.ts'
@@ -23,21 +23,21 @@ export const undoProject = command('project.undo', {
   about,
   input: UndoProject,
   inQuery: ['dryRun'],
-  at: inProject('id'),
-  least: 'VIEWER',
-  reads(given) {
+  target: inProject('id'),
+  role: 'VIEWER',
+  complete(given) {
     const said = [given.seq, given.batch, given.seqs].filter((one) => one !== undefined)
     if (said.length !== 1) throw oneOfThree()
     return given
   },
-  needs: ({ seq, batch, seqs = seq === undefined ? undefined : [seq] }) => ({
+  preload: ({ seq, batch, seqs = seq === undefined ? undefined : [seq] }) => ({
     past: { batch, seqs, authorize: authorizeUndo },
   }),
   weight: ({ seqs }) => seqs?.length ?? 1,
   cost: ({ batch, seqs }) => (batch === undefined ? (seqs?.length ?? 1) : 100),
   isExpensive: ({ batch, seqs = [] }) => batch !== undefined || seqs.length > manySeqs,
-  whom: (_, { userId }) => ({ by: 'id', key: userId }),
-  keepsAnswer: true,
+  person: (_, { userId }) => ({ by: 'id', key: userId }),
+  storesReply: true,
   decide(state, known, { dryRun }) {
     if (state.project) requireMatch(known, state.project)
     const { past } = known
@@ -47,8 +47,8 @@ export const undoProject = command('project.undo', {
     if (dryRun === 'true') return { changes: [], answer: { version: state.version, changes } }
     return { changes: all, isBatch: all.length > 1, answer: { version: changes.at(-1)!.seq, changes } }
   },
-  shows: undoneView,
-  refuses: [
+  view: undoneView,
+  errors: [
     ...[oneOfThree(), roleNeeded('EDITOR'), roleNeeded('ADMIN'), neverBegun(), notMovedBack()],
     ...[notAssignable(), tooMany(), tooMuch(), notFound('Event 42'), gone(17)],
   ],

@@ -12,7 +12,7 @@ export function aroundWebhooks({ oldestKept, outbound, sealing, webhookHints }: 
   const after = ({ projectId }: { projectId: string }) => webhookHints.tell([{ projectId, version: 0 }])
   const newSealed = () => ({ secret: sealing.seal(newSecret()) })
 
-  /** @throws Refusal 400 for a forbidden URL */
+  /** @throws HttpError 400 for a forbidden URL */
   async function checked({ url }: { url?: string }) {
     if (url === undefined) return {}
     const destination = await outbound.destinations.check(url, resolveMs).catch((error: unknown) => {

@@ -1,10 +1,10 @@
 import type { ProjectState } from '../../src/actor/state.ts'
-import { command, inProject, type Known } from '../../src/commands/command.ts'
+import { command, inProject, type RuleContext } from '../../src/commands/command.ts'
 import { toldOf } from '../../src/log/rows.ts'
 import type { StoredRows } from '../../src/model/entities.ts'
 import { appeared, differing, removed, updated } from '../../src/model/events.ts'
-import { requireMatch } from '../../src/wire/if-match.ts'
-import { badRequest, conflict, notFound } from '../../src/wire/refusals.ts'
+import { requireMatch } from '../../src/responses/if-match.ts'
+import { badRequest, conflict, notFound } from '../../src/responses/errors.ts'
 import { freeSlot } from '../creations/entity.ts'
 import {
   CreateWebhook,
@@ -26,7 +26,13 @@ export const unreadable = () => conflict('The secret cannot be read any more: ro
 export const badUrl = (wants: string) => badRequest(`url ${wants}`)
 
 const needs = () => ({ integrations: [{ webhooks: true as const }] })
-export const ofAdmins = { at: inProject(), least: 'ADMIN', needs, keepsAnswer: true, isSecret: true } as const
+export const ofAdmins = {
+  target: inProject(),
+  role: 'ADMIN',
+  needs,
+  storesReply: true,
+  isSecret: true,
+} as const
 
 const textOf = (types: string[] | null) => types && [...new Set(types)].join(' ')
 /** How long the previous secret signs too. */
@@ -37,21 +43,27 @@ export const anew = { deliveryId: null, head: null }
 /** Delivers at once, and forgets failures. */
 export const atOnce = { failures: 0, failingSince: null, nextAt: null }
 
-/** @throws Refusal 404, and 412 for another If-Match */
-export function webhookIn(state: ProjectState, known: Known, webhookId: string): Row {
+/** @throws HttpError 404, and 412 for another If-Match */
+export function webhookIn(state: ProjectState, known: RuleContext, webhookId: string): Row {
   const row = state.row('webhook', webhookId)
   if (!row) throw noWebhook()
   requireMatch(known, answered(known, row))
   return row
 }
 
-function answered({ caller }: Known, row: Row): Webhook & { eventId: string } {
+function answered({ caller }: RuleContext, row: Row): Webhook & { eventId: string } {
   const isThere = row.hasCreator || row.createdBy === caller.userId
   return { ...row, createdBy: isThere ? row.createdBy : null, eventId: `${row.id}-${row.revision}` }
 }
 
 /** @param changed the names of the changed fields in the API */
-export function change(state: ProjectState, known: Known, row: Row, fields: Partial<Row>, changed: string[]) {
+export function change(
+  state: ProjectState,
+  known: RuleContext,
+  row: Row,
+  fields: Partial<Row>,
+  changed: string[],
+) {
   const next = { ...row, ...fields, revision: row.revision + 1 }
   const event = updated(state, known, 'webhook.updated', toldOf('webhook', row), toldOf('webhook', next))
   const after = { ...event.after, changed }
@@ -79,10 +91,10 @@ export const createWebhook = command('webhook.create', {
     const { eventId: _, ...untold } = row
     return { changes: [{ ...created, untold }], answer: answered(known, row) }
   },
-  shows: sealedWebhookView,
+  view: sealedWebhookView,
   status: 201,
-  madeAt: (id, { projectId }) => `/projects/${projectId}/webhooks/${id}`,
-  refuses: [badUrl('must begin with https://'), full(100)],
+  location: (id, { projectId }) => `/projects/${projectId}/webhooks/${id}`,
+  errors: [badUrl('must begin with https://'), full(100)],
 })
 
 export const updateWebhook = command('webhook.update', {
@@ -106,8 +118,8 @@ export const updateWebhook = command('webhook.update', {
     }
     return change(state, known, row, fields, changed)
   },
-  shows: webhookView,
-  refuses: [badUrl('must begin with https://'), noWebhook()],
+  view: webhookView,
+  errors: [badUrl('must begin with https://'), noWebhook()],
 })
 
 export const rotateWebhook = command('webhook.rotate', {
@@ -121,13 +133,13 @@ export const rotateWebhook = command('webhook.rotate', {
     const formerUntil = new Date(Date.parse(known.now) + formerMs).toISOString()
     return change(state, known, row, { secret, formerSecret: row.secret, formerUntil }, ['secret'])
   },
-  shows: sealedWebhookView,
-  refuses: [noWebhook()],
+  view: sealedWebhookView,
+  errors: [noWebhook()],
 })
 
 export const deleteWebhook = command('webhook.delete', {
   ...ofAdmins,
-  keepsAnswer: false,
+  storesReply: false,
   about: 'Nothing more is sent, and what it was sent is forgotten.',
   input: WebhookId,
   done: 'Deleted',
@@ -136,16 +148,16 @@ export const deleteWebhook = command('webhook.delete', {
     const event = removed(state, known, 'webhook.deleted', toldOf('webhook', row))
     return { changes: [event], answer: undefined }
   },
-  says: 'Webhook deleted successfully',
-  refuses: [noWebhook()],
+  message: 'Webhook deleted successfully',
+  errors: [noWebhook()],
 })
 
 /** The service gives up, unless somebody changed the webhook since the attempt that failed. */
 export const disableWebhook = command('webhook.disable', {
   input: DisableWebhook,
-  at: inProject(),
-  least: 'nobody',
-  needs,
+  target: inProject(),
+  role: 'nobody',
+  preload: needs,
   decide(state, known, { webhookId, revision, reason }) {
     const row = state.row('webhook', webhookId)
     const isCurrent = row?.disabledAt === null && row.revision === (revision ?? row.revision)
@@ -153,7 +165,7 @@ export const disableWebhook = command('webhook.disable', {
     const fields = { disabledAt: known.now, disabledReason: reason, nextAt: null }
     return { ...change(state, known, row, fields, ['enabled']), answer: undefined }
   },
-  says: 'Webhook disabled',
+  message: 'Webhook disabled',
 })
 
 export const webhookCommands = [createWebhook, updateWebhook, rotateWebhook, deleteWebhook, disableWebhook]

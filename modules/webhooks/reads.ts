@@ -5,7 +5,7 @@ import type { Sql } from '../../src/postgres/database.ts'
 import { Cursor, cut, idPage, Limit, pageOf } from '../../src/reads/pages.ts'
 import { Input } from '../../src/schema/input.ts'
 import type { Services } from '../../src/services.ts'
-import { digested, etagOf, tagged } from '../../src/wire/answers.ts'
+import { digested, etagOf, tagged } from '../../src/responses/reply.ts'
 import { deliveriesOf, deliveryView } from './deliveries.ts'
 import { noWebhook } from './commands.ts'
 import { type Webhook, webhookView } from './schema.ts'
@@ -18,7 +18,7 @@ const columns = (sql: Sql) => sql`
 const webhooksOf = (sql: Sql, projectId: string) => sql<Webhook[]>`
   select ${columns(sql)} from webhooks where project_id = ${projectId} order by slot`
 
-/** @throws Refusal 404 */
+/** @throws HttpError 404 */
 export async function webhookAt(
   sql: Sql,
   { id = '', webhookId = '' }: Record<string, string>,
@@ -50,7 +50,7 @@ const openList = ({ database: { reads: sql }, findRole }: Services) =>
   adminQuery(findRole, {
     about: "All of the project's, the oldest first.",
     ...paged,
-    shows: webhookView,
+    view: webhookView,
     scope: 'admin',
     async read({ request, query }, { projectId, version }) {
       const { limit, cursor } = idPage(query, 50, 200)
@@ -63,9 +63,9 @@ const openList = ({ database: { reads: sql }, findRole }: Services) =>
 const openGet = ({ database: { reads: sql }, findRole }: Services) =>
   adminQuery(findRole, {
     about: 'Its `cursor` is how far it has got.',
-    shows: webhookView,
+    view: webhookView,
     scope: 'admin',
-    refuses: [noWebhook()],
+    errors: [noWebhook()],
     async read({ request, params }, { version }) {
       const webhook = await webhookAt(sql, params)
       const body = JSON.stringify(webhookView.of(webhook))
@@ -82,10 +82,10 @@ const openDeliveries = ({ database: { reads: sql }, findRole }: Services) =>
   adminQuery(findRole, {
     about: 'What was sent and what came back, each attempt for itself, the newest first, for 30 days.',
     ...paged,
-    shows: deliveryView,
+    view: deliveryView,
     called: { id: 'listWebhookDeliveries', tag: 'Webhooks' },
     scope: 'admin',
-    refuses: [noWebhook()],
+    errors: [noWebhook()],
     async read({ request, query, params }, { version }) {
       const { limit, cursor } = idPage(query, 50, 200)
       const webhook = await webhookAt(sql, params)

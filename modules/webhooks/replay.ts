@@ -13,6 +13,6 @@ export const replayWebhook = command('webhook.replay', {
     const row = webhookIn(state, known, webhookId)
     return change(state, known, row, { cursor: after, ...anew, ...atOnce }, ['cursor'])
   },
-  shows: webhookView,
-  refuses: [ahead(), gone(17), noWebhook()],
+  view: webhookView,
+  errors: [ahead(), gone(17), noWebhook()],
 })

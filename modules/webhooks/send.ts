@@ -13,7 +13,7 @@ export type Receiver = Pick<Webhook, 'id' | 'projectId' | 'url' | 'secret' | 'fo
 
 type Message = Pick<DeliveryRow, 'deliveryId' | 'attempt'> & { events: ReadEvent[]; signal?: AbortSignal }
 
-/** Signs events, or none as a test, and sends them. @throws Refusal 409 for a secret that cannot be read, or the reason of `signal` */
+/** Signs events, or none as a test, and sends them. @throws HttpError 409 for a secret that cannot be read, or the reason of `signal` */
 export async function send(
   means: Means,
   receiver: Receiver,

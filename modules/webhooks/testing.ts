@@ -18,8 +18,8 @@ export function testWebhook(services: Services) {
     about:
       'At once, whether it is enabled or not: `{"type": "test", "timestamp": …, "data": {"projectId": …, "webhookId": …, "events": []}}`. The answer says what came back; so do the deliveries.',
     input: WebhookId,
-    at: inProject(),
-    least: 'ADMIN',
+    target: inProject(),
+    role: 'ADMIN',
     scope: 'admin',
     callers: undefined,
     begin: ({ caller }: { caller: { userId: string } }, { projectId, webhookId }) => ({
@@ -42,9 +42,9 @@ export function testWebhook(services: Services) {
         }
       },
     }),
-    shows: { ...deliveryView, untagged: true },
+    view: { ...deliveryView, untagged: true },
     done: 'Sent: what came back',
     does: 'add',
-    refuses: [unreadable(), noWebhook()],
+    errors: [unreadable(), noWebhook()],
   })
 }

@@ -1,6 +1,6 @@
 import type { Config } from '../config.ts'
 import { within } from '../within.ts'
-import { tooLate, unavailable } from '../wire/refusals.ts'
+import { tooLate, unavailable } from '../responses/errors.ts'
 import { Clock, isId, nilId } from '../ids.ts'
 import type { QueuedCommand } from './queued-command.ts'
 import type { Leases } from '../lock/leases.ts'
@@ -32,7 +32,7 @@ export class Actors {
 
   /**
    * Runs a command and returns its answer once it is durable.
-   * @throws Refusal the rule's, or 503 when too many commands wait or the deadline passes.
+   * @throws HttpError the rule's, or 503 when too many commands wait or the deadline passes.
    */
   run<T>(command: QueuedCommand<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {

@@ -1,17 +1,17 @@
-import type { Head, Unit } from '../commit/unit.ts'
-import { claimOf, isOwn, type Kept, nameOf, replay } from '../commit/idempotency.ts'
+import type { CommitHead, CommitUnit } from '../commit/unit.ts'
+import { claimOf, isOwn, type IdempotencyRecord, nameOf, replay } from '../commit/idempotency.ts'
 import { Clock, newId } from '../ids.ts'
 import type { React } from '../log/rule.ts'
-import type { Change, StoredEvent } from '../model/events.ts'
-import type { Reply } from '../wire/answers.ts'
-import { outcomeUnknown, Refusal } from '../wire/refusals.ts'
+import type { EventDraft, StoredEvent } from '../model/events.ts'
+import type { Reply } from '../responses/reply.ts'
+import { outcomeUnknown, HttpError } from '../responses/errors.ts'
 import { logOf, type Prepared, stateOf } from './prepare.ts'
 import type { QueuedCommand } from './queued-command.ts'
 import { evolve, type State } from './state.ts'
 
 interface Deciding extends Prepared {
   clock: Clock
-  unit: Unit
+  unit: CommitUnit
 }
 
 /**
@@ -19,8 +19,8 @@ interface Deciding extends Prepared {
  * trace for the next one. The states run ahead of the database from here on: a commit that fails makes them out of date,
  * with all that was decided on them. So they are not forked for each batch.
  */
-export function decideBatch({ states, kept, batch }: Prepared, react: React): Unit {
-  const unit: Unit = { heads: states.map(headOf), events: [], jobs: [], kept: [] }
+export function decideBatch({ states, kept, batch }: Prepared, react: React): CommitUnit {
+  const unit: CommitUnit = { heads: states.map(headOf), events: [], jobs: [], kept: [] }
   const last = unit.heads.reduce((id, { lastEventId }) => (id > lastEventId ? id : lastEventId), '')
   const deciding: Deciding = { states, kept, batch, clock: new Clock(last), unit }
   for (const command of batch) decideOne(deciding, command)
@@ -53,7 +53,7 @@ function decideOne(deciding: Deciding, command: QueuedCommand): void {
   } catch (error) {
     command.isRejected = true
     // A retried command may still be committed by its first copy.
-    command.outcome = command.again && error instanceof Refusal ? outcomeUnknown() : error
+    command.outcome = command.again && error instanceof HttpError ? outcomeUnknown() : error
   }
 }
 
@@ -80,7 +80,7 @@ function decideNew(deciding: Deciding, command: QueuedCommand): unknown {
   return answer
 }
 
-function keep(deciding: Deciding, kept: Kept): void {
+function keep(deciding: Deciding, kept: IdempotencyRecord): void {
   deciding.kept ??= new Map()
   deciding.kept.set(nameOf(kept), kept)
   deciding.unit.kept.push(kept)
@@ -88,7 +88,7 @@ function keep(deciding: Deciding, kept: Kept): void {
 
 /** Written out: to spread a change costs several times as much, for every event. */
 const eventOf = (
-  change: Change,
+  change: EventDraft,
   seq: number,
   actorId: string,
   at: string,
@@ -109,7 +109,7 @@ const eventOf = (
   batch,
 })
 
-const headOf = ({ projectId, version, lastNumber, lastEventId }: State): Head => ({
+const headOf = ({ projectId, version, lastNumber, lastEventId }: State): CommitHead => ({
   projectId,
   expected: version,
   expectedEventId: lastEventId,

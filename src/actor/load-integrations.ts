@@ -3,7 +3,7 @@ import { definitionOf } from '../model/model.ts'
 import { isId } from '../ids.ts'
 import { known } from '../postgres/columns.ts'
 import type { Sql, SqlPart } from '../postgres/database.ts'
-import type { Link, Needs, WantedIntegrations } from './needs.ts'
+import type { Link, Preload, WantedIntegrations } from './preload.ts'
 import type { State } from './state.ts'
 
 /** Tokens that are loaded at once where they end: one more than one command may end. */
@@ -11,7 +11,7 @@ const maxTokens = 5_001
 /** Tokens that are loaded at once where the answer only lists them, or where they end with their account. */
 const maxListed = 100
 
-export async function loadIntegrations(sql: Sql, state: State, needs: Needs[]): Promise<void> {
+export async function loadIntegrations(sql: Sql, state: State, needs: Preload[]): Promise<void> {
   const wanted = needs.flatMap((named) => named.integrations ?? [])
   if (wanted.length === 0) return
   const { projectId } = state

@@ -9,7 +9,7 @@ import { columnsOf, known } from '../postgres/columns.ts'
 import type { Sql } from '../postgres/database.ts'
 import { inOrder } from '../postgres/in-order.ts'
 import { loadIntegrations } from './load-integrations.ts'
-import type { Needs } from './needs.ts'
+import type { Preload } from './preload.ts'
 import { State } from './state.ts'
 
 const limits = { keys: 500, slots: 2 }
@@ -55,7 +55,7 @@ export function openLoader(sql: Sql) {
     },
 
     /** Puts the rows that the commands name, and the state does not know yet, into it; an absent one as null. */
-    async rows(state: State, needs: Needs[]): Promise<void> {
+    async rows(state: State, needs: Preload[]): Promise<void> {
       const missing = missingFrom(state, needs)
       const found = await Promise.all(missing.map(({ entity, id }) => find[entity](id)))
       missing.forEach(({ entity, id }, i) => state.put(entity, id, found[i] ?? null))
@@ -88,11 +88,11 @@ function contents(): string {
   return `jsonb_build_object(${lists.flat().join(', ')})`
 }
 
-const leavingFrom = (state: State, needs: Needs[]): string | undefined =>
+const leavingFrom = (state: State, needs: Preload[]): string | undefined =>
   needs.find(({ leaving = '' }) => state.row('task', leaving)?.projectId === state.projectId)?.leaving
 
 /** Each once, by kind and id: things of two kinds may have one id. */
-function missingFrom(state: State, needs: Needs[]) {
+function missingFrom(state: State, needs: Preload[]) {
   return model().byRow.flatMap((entity) => {
     const ids = needs.flatMap((named) => named[entity] ?? [])
     return [...new Set(ids)].flatMap((id) => (state.knows(entity, id) ? [] : { entity, id }))

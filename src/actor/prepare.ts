@@ -1,18 +1,25 @@
-import { claimOf, type FindKept, type Guard, isOwn, type Kept, nameOf } from '../commit/idempotency.ts'
+import {
+  claimOf,
+  type FindRecord,
+  type IdempotencyKey,
+  isOwn,
+  type IdempotencyRecord,
+  nameOf,
+} from '../commit/idempotency.ts'
 import { isAhead, isMadeAfter } from '../ids.ts'
 import type { Past, ReadPast } from '../log/past.ts'
-import { outcomeUnknown, Refusal, tooLate } from '../wire/refusals.ts'
+import { outcomeUnknown, HttpError, tooLate } from '../responses/errors.ts'
 import { within } from '../within.ts'
 import type { FindLanded } from './landed.ts'
 import type { Loader } from './load.ts'
-import type { Needs } from './needs.ts'
+import type { Preload } from './preload.ts'
 import type { QueuedCommand } from './queued-command.ts'
 import type { State } from './state.ts'
 
 export interface Asks {
   loader: Loader
   findLanded: FindLanded
-  findKept: FindKept
+  findKept: FindRecord
   readPast: ReadPast
 }
 
@@ -27,7 +34,7 @@ export interface Prepared {
   /** The commands still to be decided: not those that are already committed. */
   batch: QueuedCommand[]
   /** The replies that the batch's Idempotency-Keys got before, and the claimed ids, by their names. */
-  kept?: Map<string, Kept>
+  kept?: Map<string, IdempotencyRecord>
 }
 
 /** True when nothing must be loaded before these commands are decided. */
@@ -72,7 +79,7 @@ function isAuthorized(states: State[], command: QueuedCommand): boolean {
 
 /** Keeps the error until the version of the batch has proved current. @throws all but Refusals */
 function reject(command: QueuedCommand, error: unknown): void {
-  if (!(error instanceof Refusal)) throw error
+  if (!(error instanceof HttpError)) throw error
   command.rejection = error
 }
 
@@ -91,17 +98,17 @@ async function readPast({ readPast, loader }: Asks, states: State[], command: Qu
   }
 }
 
-/** @throws Refusal 503 when the deadline passes: what is still under way is not waited for */
+/** @throws HttpError 503 when the deadline passes: what is still under way is not waited for */
 async function beforeDeadline<T extends object>(deadline: number, work: Promise<T>): Promise<T> {
   const done = await within(deadline - performance.now(), work)
   if (done === undefined) throw tooLate()
   return done
 }
 
-function neededBy({ events, taken }: Past): Needs {
+function neededBy({ events, taken }: Past): Preload {
   const task = events.flatMap(({ taskId }) => taskId ?? [])
   const theirs = [...taken.values()].flat().map(({ entityId }) => entityId)
-  const needs: Needs = { task: [...task, ...theirs] }
+  const needs: Preload = { task: [...task, ...theirs] }
   for (const { entity, entityId } of events) if (entity !== 'task') (needs[entity] ??= []).push(entityId)
   return needs
 }
@@ -115,8 +122,12 @@ async function loadRows(loader: Loader, states: State[], batch: QueuedCommand[])
 }
 
 /** What the batch's Idempotency-Keys were answered before, and which ids of clients are claimed. */
-async function findKept(find: FindKept, states: State[], batch: QueuedCommand[]): Promise<Map<string, Kept>> {
-  const guards = batch.flatMap((command): Guard[] => {
+async function findKept(
+  find: FindRecord,
+  states: State[],
+  batch: QueuedCommand[],
+): Promise<Map<string, IdempotencyRecord>> {
+  const guards = batch.flatMap((command): IdempotencyKey[] => {
     const claims = command.ownIds?.map(claimOf) ?? []
     return [...claims, keyToFind(states, command) ?? []].flat()
   })
@@ -146,7 +157,7 @@ async function withoutLanded(
 }
 
 /** The key whose reply must be looked up: the command's own key only when the command may be in the log. */
-const keyToFind = (states: State[], command: QueuedCommand): Guard | undefined =>
+const keyToFind = (states: State[], command: QueuedCommand): IdempotencyKey | undefined =>
   command.guard && isOwn(command.guard) && !isSuspect(states, command) ? undefined : command.guard
 
 /**

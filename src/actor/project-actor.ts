@@ -1,7 +1,7 @@
 import type { Config } from '../config.ts'
 import type { Leases } from '../lock/leases.ts'
 import { isOverloaded } from '../postgres/batch.ts'
-import { unavailable } from '../wire/refusals.ts'
+import { unavailable } from '../responses/errors.ts'
 import type { Holder } from './prepare.ts'
 import type { QueuedCommand } from './queued-command.ts'
 import type { State } from './state.ts'
@@ -54,7 +54,7 @@ export class ProjectActor implements Holder {
     return this.state?.bytes ?? 0
   }
 
-  /** @throws Refusal 503 when the queue is full, or so slow that an answer would come too late. */
+  /** @throws HttpError 503 when the queue is full, or so slow that an answer would come too late. */
   post(item: QueuedCommand | Exclusive): void {
     const { queue, config } = this
     if (queue.length >= config.mailboxCommands || isOverloaded(queue)) throw full()

@@ -1,11 +1,11 @@
 import type { Clock } from '../ids.ts'
-import type { Guard } from '../commit/idempotency.ts'
+import type { IdempotencyKey } from '../commit/idempotency.ts'
 import type { Caller } from '../identity/rights.ts'
 import type { ToldPast } from '../log/past.ts'
 import type { Decision } from '../log/rule.ts'
 import type { StoredEvent } from '../model/events.ts'
-import type { Refusal } from '../wire/refusals.ts'
-import type { Needs } from './needs.ts'
+import type { HttpError } from '../responses/errors.ts'
+import type { Preload } from './preload.ts'
 import type { ProjectState } from './state.ts'
 
 /** A command in the mailbox of its project, with the promise that its caller waits for. */
@@ -18,8 +18,8 @@ export interface QueuedCommand<T = unknown> {
   /** A second project written in the same commit: the target of a move. */
   readonly otherProjectId?: string
   readonly caller: Caller
-  readonly needs?: Needs
-  readonly guard?: Guard
+  readonly needs?: Preload
+  readonly guard?: IdempotencyKey
   /** Made by the client for new things: claimed with the commit. */
   readonly ownIds?: string[]
   /** The number of writes, if more than one. */
@@ -30,9 +30,9 @@ export interface QueuedCommand<T = unknown> {
   readonly deadline: number
   /** Whether `recall` can answer: false where the reply is kept under an Idempotency-Key instead. */
   readonly isRecallable: boolean
-  /** Checks role and scope, before the rows in `needs` are loaded. @throws Refusal 404 for a stranger, 403 */
+  /** Checks role and scope, before the rows in `needs` are loaded. @throws HttpError 404 for a stranger, 403 */
   authorize(state: ProjectState, other: ProjectState): void
-  /** Pure. `other` is the second project's state, if one was named. @throws Refusal to change nothing */
+  /** Pure. `other` is the second project's state, if one was named. @throws HttpError to change nothing */
   decide(clock: Clock, state: ProjectState, other: ProjectState): Decision<T>
   /** The answer once more, from the command's first event in the log. */
   recall(event: StoredEvent, state: ProjectState): T
@@ -41,7 +41,7 @@ export interface QueuedCommand<T = unknown> {
   /** Ids of `ownIds` that something else got meanwhile. */
   claimed?: string[]
   /** The error of a command that is rejected before its rule. */
-  rejection?: Refusal
+  rejection?: HttpError
   outcome?: unknown
   isRejected?: boolean
   since: number

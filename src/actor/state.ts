@@ -5,10 +5,10 @@ import { type Children, eachOf } from '../log/children.ts'
 import { rowAfter } from '../log/rows.ts'
 import { parentKeys } from '../model/definition.ts'
 import type { Entity, StoredRows } from '../model/entities.ts'
-import type { Change } from '../model/events.ts'
+import type { EventDraft } from '../model/events.ts'
 import { definitionOf, lengthOf, model } from '../model/model.ts'
-import { notFound } from '../wire/refusals.ts'
-import type { Demanded, Needs } from './needs.ts'
+import { notFound } from '../responses/errors.ts'
+import type { Demanded, Preload } from './preload.ts'
 import { Overlay } from './overlay.ts'
 
 type Row = { id: string }
@@ -80,7 +80,7 @@ export class State {
     return (this.rowsOf(entity).get(id) ?? undefined) as StoredRows[E] | undefined
   }
 
-  /** A row that must be here. @throws Refusal 404 */
+  /** A row that must be here. @throws HttpError 404 */
   present<E extends Entity>(entity: E, id: string): StoredRows[E] {
     const row = this.row(entity, id)
     if (!row) throw notFound(definitionOf(entity).noun)
@@ -96,7 +96,7 @@ export class State {
     return (this.rows[entity] ??= new Overlay(this.below?.rowsOf(entity)))
   }
 
-  knowsAll(needs: Needs | undefined): boolean {
+  knowsAll(needs: Preload | undefined): boolean {
     if (!needs) return true
     if (needs.leaving || needs.past || needs.integrations) return false // loaded each time
     return model().byRow.every((entity) => needs[entity]?.every((id) => this.knows(entity, id)) ?? true)
@@ -172,7 +172,7 @@ export class State {
  * Applies one change: the state takes the next version, and the row as the change leaves it. Modifies the given state and
  * returns it. The only way a state changes.
  */
-export function evolve(state: State, change: Change): State {
+export function evolve(state: State, change: EventDraft): State {
   const { type, entity, entityId, untold } = change
   state.version++
   state.lastEventId = change.id

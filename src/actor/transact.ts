@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Commit, Outcome } from '../commit/commit.ts'
-import type { Unit } from '../commit/unit.ts'
+import type { CommitUnit } from '../commit/unit.ts'
 import type { React } from '../log/rule.ts'
 import type { Hits } from '../metrics/counts.ts'
 import { isPassing } from '../postgres/errors.ts'
 import type { Versions } from '../reads/versions.ts'
-import { tooLate } from '../wire/refusals.ts'
+import { tooLate } from '../responses/errors.ts'
 import { decideBatch, settle } from './decide-batch.ts'
 import { type Asks, type Holder, isWarm, type Prepared, prepare } from './prepare.ts'
 import type { QueuedCommand } from './queued-command.ts'
@@ -17,7 +17,7 @@ export interface Transactor extends Asks {
   react: React
   counts?: Hits
   /** Called with each unit that was just committed. Its effects may be lost, because the database holds the unit. */
-  onCommitted(unit: Unit): void
+  onCommitted(unit: CommitUnit): void
 }
 
 /**

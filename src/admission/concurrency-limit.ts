@@ -1,4 +1,4 @@
-import { Refusal, unavailable } from '../wire/refusals.ts'
+import { HttpError, unavailable } from '../responses/errors.ts'
 
 interface Bounds {
   /** The bounded operations, as messages name them: "Too many … are in progress". */
@@ -13,7 +13,7 @@ export function openConcurrencyLimit({ what, ofAll, ofAccount }: Bounds) {
   let all = 0
 
   return {
-    /** Counts as in progress until the returned function is called. @throws Refusal 429 or 503 */
+    /** Counts as in progress until the returned function is called. @throws HttpError 429 or 503 */
     acquire(accountId: string, count = 1): () => void {
       const own = acquired.get(accountId) ?? 0
       if (own + count > ofAccount) throw tooManyOfAccount(what)
@@ -33,4 +33,4 @@ export function openConcurrencyLimit({ what, ofAll, ofAccount }: Bounds) {
 
 const tooMany = (what: string) => unavailable(`Too many ${what} are in progress here`)
 const tooManyOfAccount = (what: string) =>
-  new Refusal(429, `Too many ${what} of this account are in progress`, { 'retry-after': '1' })
+  new HttpError(429, `Too many ${what} of this account are in progress`, { 'retry-after': '1' })

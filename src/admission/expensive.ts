@@ -1,4 +1,4 @@
-import { unavailable } from '../wire/refusals.ts'
+import { unavailable } from '../responses/errors.ts'
 import { openConcurrencyLimit } from './concurrency-limit.ts'
 import { RoundRobin } from './round-robin.ts'
 import type { Scheduler } from './scheduler.ts'
@@ -33,7 +33,7 @@ export class Expensive {
     this.limit = openConcurrencyLimit({ what: 'expensive requests', ofAll, ofAccount })
   }
 
-  /** @throws Refusal 429 when too many of the account are in progress, 503 */
+  /** @throws HttpError 429 when too many of the account are in progress, 503 */
   async run<T>(accountId: string, work: () => PromiseLike<T>): Promise<T> {
     const release = this.limit.acquire(accountId)
     try {

@@ -1,5 +1,5 @@
 import { isOverloaded } from '../postgres/batch.ts'
-import { Refusal, unavailable } from '../wire/refusals.ts'
+import { HttpError, unavailable } from '../responses/errors.ts'
 
 /** Requests of one account in progress at once, while other accounts send requests too. */
 const sharedRequests = 16
@@ -19,7 +19,7 @@ const writesOfRequest = 32
 const bytesOfWrite = 128
 
 export const tooManyOfOne = () =>
-  new Refusal(429, 'Too many requests of this account wait', { 'retry-after': '1' })
+  new HttpError(429, 'Too many requests of this account wait', { 'retry-after': '1' })
 
 /** The cost of reading a request, in writes. */
 export const writesIn = ({ headers }: Request): number =>

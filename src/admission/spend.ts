@@ -18,7 +18,7 @@ interface Means {
  * Runs a read that costs as much as many plain ones: takes them from the caller's budget. An expensive read waits for its
  * turn, and has a connection of its own, so that no plain read waits behind it.
  * @param cost in plain reads
- * @throws Refusal 429 when the budget is used up or too many expensive reads of the account are in progress, 503
+ * @throws HttpError 429 when the budget is used up or too many expensive reads of the account are in progress, 503
  */
 export const openSpend =
   ({ database, expensive, budget }: Means) =>

@@ -1,16 +1,16 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { isId } from '../ids.ts'
-import { changed, requireMatch } from '../wire/if-match.ts'
+import { changed, requireMatch } from '../responses/if-match.ts'
 import { type Command, command, inProject } from '../commands/command.ts'
 import { ownIdIn } from '../commands/decide.ts'
 import { IdOf, Input } from '../schema/input.ts'
-import type { Found } from '../commands/request.ts'
-import type { Needs } from '../actor/needs.ts'
+import type { LookupResults } from '../commands/request.ts'
+import type { Preload } from '../actor/preload.ts'
 import type { Entity } from '../model/entities.ts'
 import { definitionOf } from '../model/model.ts'
 import { type Asking, requireRole, requireScope, type Role, roleNeeded } from '../identity/rights.ts'
 import { OneOf } from '../schema/text.ts'
-import { Refusal } from '../wire/refusals.ts'
+import { HttpError } from '../responses/errors.ts'
 import { DryRun } from './dry-run.ts'
 import { backAgain, decideOperations, notAsWas } from './decide-operations.ts'
 import { inTurn, ofOperation } from './in-turn.ts'
@@ -24,7 +24,7 @@ committed as one. Each is a command by its name, with its own input, path ids in
 name, and \`#name\` stands for that id in operations after it. The first that is refused refuses all, with its own
 status, and says which it is. Each takes the role that it takes alone. Nothing moves between projects here.`
 
-const versionMoved = () => new Refusal(412, 'The project has another version than ifVersion')
+const versionMoved = () => new HttpError(412, 'The project has another version than ifVersion')
 
 const BatchInput = (kinds: Kinds) =>
   Input({
@@ -52,26 +52,26 @@ export function batchOf(commands: Command<never>[]) {
   const kinds = kindsOf(commands)
   const readOperations = openReadOperations(kinds)
   const input = BatchInput(kinds)
-  const views = new Set([...kinds.values()].flatMap(({ command: { shows } }) => shows?.schema ?? []))
+  const views = new Set([...kinds.values()].flatMap(({ command: { view: shows } }) => shows?.schema ?? []))
   return command('project.batch', {
     about: about.replaceAll('\n', ' '),
     input,
     inQuery: ['dryRun', 'return'],
-    at: inProject('id'),
-    least: 'VIEWER',
-    reads: (given) => ({ ...given, operations: readOperations(given.id, given.operations) }),
+    target: inProject('id'),
+    role: 'VIEWER',
+    complete: (given) => ({ ...given, operations: readOperations(given.id, given.operations) }),
     authorize: (asking, { operations }) => authorizeEach(kinds, asking, operations),
-    seeks: ({ operations }, caller) => ({
-      people: operations.map(({ op, ...own }) => commandOf(kinds, { op }).whom?.(own, caller)),
+    lookups: ({ operations }, caller) => ({
+      people: operations.map(({ op, ...own }) => commandOf(kinds, { op }).person?.(own, caller)),
       parts: partsOf(kinds, operations),
       ownIds: operations.flatMap(({ op, ...own }) => ownIdIn(commandOf(kinds, { op }), own) ?? []),
     }),
-    needs: ({ operations }, found) => needsOf(kinds, operations, found),
+    preload: ({ operations }, found) => needsOf(kinds, operations, found),
     weight: ({ operations }) => operations.length,
     cost: ({ operations }) => sumOf(operations, (one) => commandOf(kinds, one).cost?.(one) ?? 1),
     isExpensive: ({ operations }) => operations.some((one) => commandOf(kinds, one).isExpensive?.(one)),
     invites: ({ operations }) => operations.filter((one) => commandOf(kinds, one).invites).length,
-    keepsAnswer: true,
+    storesReply: true,
     decide(state, known, { ifVersion, operations, dryRun, return: wanted }: Static<typeof input>) {
       if (state.project) requireMatch(known, state.project)
       if (ifVersion !== undefined && ifVersion !== state.version) throw versionMoved()
@@ -81,8 +81,8 @@ export function batchOf(commands: Command<never>[]) {
       if (dryRun === 'true') return { changes: [], answer: { version: state.version, results } }
       return { changes, isBatch: true, answer: { version, results } }
     },
-    shows: batchViewOf([...views]),
-    refuses: [
+    view: batchViewOf([...views]),
+    errors: [
       ...[notHere(), tooLong(), ofOperation(0, roleNeeded('EDITOR')), ofOperation(0, notAsWas(['status']))],
       ...[ofOperation(1, backAgain()), changed(), versionMoved()],
     ],
@@ -96,8 +96,8 @@ const commandOf = (kinds: Kinds, { op }: { op: string }): Command => kinds.get(o
 /** An operation cannot raise its caller's rights for those after it: what one of them takes, the caller needs now. */
 const authorizeEach = (kinds: Kinds, asking: Asking, operations: Operation[]): void =>
   void inTurn(operations, ({ op, ...input }) => {
-    const { least, scope, authorize } = commandOf(kinds, { op })
-    requireRole(asking.role, least as Role, 'Project')
+    const { role, scope, authorize } = commandOf(kinds, { op })
+    requireRole(asking.role, role as Role, 'Project')
     requireScope(asking.caller, scope)
     authorize?.(asking, input)
   })
@@ -105,16 +105,16 @@ const authorizeEach = (kinds: Kinds, asking: Asking, operations: Operation[]): v
 /** The rows that belong to tasks and are named by their ids. */
 const partsOf = (kinds: Kinds, operations: Operation[]) =>
   operations.flatMap(({ op, id }) => {
-    const { kind } = commandOf(kinds, { op }).at
+    const { kind } = commandOf(kinds, { op }).target
     const isPart = kind !== 'new' && definitionOf(kind).parent === 'task' && isId(String(id))
     return isPart ? [{ kind, id: String(id) }] : []
   })
 
-function needsOf(kinds: Kinds, operations: Operation[], found?: Found): Needs {
-  const needs: Needs = { task: [] }
+function needsOf(kinds: Kinds, operations: Operation[], found?: LookupResults): Preload {
+  const needs: Preload = { task: [] }
   const need = (kind: Entity, id: string) => (needs[kind] ??= []).push(id)
   for (const { op, ...input } of operations) {
-    const { at, needs: own } = commandOf(kinds, { op })
+    const { target: at, preload: own } = commandOf(kinds, { op })
     const isRow = at.kind !== 'new' && at.kind !== 'project' && definitionOf(at.kind).parent === 'project'
     if (isRow && isId(String(input[at.key]))) need(at.kind, String(input[at.key]))
     for (const wanted of own?.(input, found)?.integrations ?? []) (needs.integrations ??= []).push(wanted)

@@ -1,12 +1,12 @@
 import { evolve } from '../actor/state.ts'
 import type { ProjectState } from '../actor/state.ts'
-import type { Known } from '../commands/command.ts'
+import type { RuleContext } from '../commands/command.ts'
 import { mapIds } from '../schema/input.ts'
 import { decide } from '../commands/decide.ts'
 import type { Person } from '../reads/people.ts'
-import { type Change, isSame } from '../model/events.ts'
+import { type EventDraft, isSame } from '../model/events.ts'
 import { visible } from '../model/references.ts'
-import { conflict } from '../wire/refusals.ts'
+import { conflict } from '../responses/errors.ts'
 import { inTurn, requireNotBack } from './in-turn.ts'
 import { type Kinds, type Operation, subjectOf } from './kinds.ts'
 import { isReference } from './read-operations.ts'
@@ -21,17 +21,17 @@ interface Named {
 export const notAsWas = (fields: string[]) => conflict(`Not as in was: ${fields.join(', ')}`)
 export const backAgain = () => conflict('Who is removed in a batch cannot be invited again in it')
 
-/** Decides operations one after another, each on what those before it leave. Pure. @throws Refusal the first one's */
+/** Decides operations one after another, each on what those before it leave. Pure. @throws HttpError the first one's */
 export function decideOperations(
   kinds: Kinds,
   state: ProjectState,
-  known: Known,
+  known: RuleContext,
   { operations, whole }: { operations: Operation[]; whole: boolean },
 ) {
   const trial = state.fork()
   const names = new Map<string, Named>()
   const gone = new Map<string, string>()
-  const changes: Change[] = []
+  const changes: EventDraft[] = []
   const results = inTurn(operations, ({ op, as, was, ifMatch, ...given }, n) => {
     const kind = kinds.get(op)!
     const input = { ...given }
@@ -54,7 +54,7 @@ export function decideOperations(
 }
 
 /** Written out, because the methods of `known` are not its own. */
-const knownTo = (known: Known, person?: Person, ifMatch?: string): Known => ({
+const knownTo = (known: RuleContext, person?: Person, ifMatch?: string): RuleContext => ({
   caller: known.caller,
   now: known.now,
   newId: () => known.newId(),
@@ -70,7 +70,7 @@ const knownTo = (known: Known, person?: Person, ifMatch?: string): Known => ({
 const namedBy = (names: ReadonlyMap<string, Named>, reference: unknown): Named | undefined =>
   isReference(reference) ? names.get(reference.slice(1)) : undefined
 
-/** Conflicts by field: what others changed meanwhile does no harm where nobody compares it. @throws Refusal 409 */
+/** Conflicts by field: what others changed meanwhile does no harm where nobody compares it. @throws HttpError 409 */
 function requireAsWas(row: object | undefined, was: Record<string, unknown> = {}): void {
   const now = (row ?? {}) as Record<string, unknown>
   const others = Object.keys(was).filter((name) => !isSame(now[name], was[name]))

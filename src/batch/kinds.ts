@@ -30,18 +30,18 @@ export type Kinds = ReadonlyMap<string, Kind>
 
 /** What is done to rows inside one project: not what makes or ends it, nor integrations, nor the service's own work. */
 const isInside = (command: Command<never>): boolean =>
-  command.at.kind !== 'new' &&
-  !['OWNER', 'nobody'].includes(command.least) &&
+  command.target.kind !== 'new' &&
+  !['OWNER', 'nobody'].includes(command.role) &&
   (model().entities[nounOf(command)]?.load ?? 'on demand') !== 'on demand'
 
 const nounOf = ({ noun }: Command<never>) => noun as Entity
 
 export function kindsOf(commands: Command<never>[]): Kinds {
   const views = new Map(
-    commands.flatMap((one) => (one.shows && !one.shows.untagged ? [[nounOf(one), one.shows as View]] : [])),
+    commands.flatMap((one) => (one.view && !one.view.untagged ? [[nounOf(one), one.view as View]] : [])),
   )
   const kinds = commands.filter(isInside).map((command): [string, Kind] => {
-    const { at, into, input, name } = command
+    const { target: at, destination: into, input, name } = command
     const noun = nounOf(command)
     const ids = Object.keys(input.properties).filter((key) => isIdSchema(input.properties[key]!))
     const projectKey = at.kind === 'project' ? at.key : into && 'projectId'

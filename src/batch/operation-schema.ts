@@ -19,7 +19,7 @@ const besides = {
 
 /** A command's input as one of many: its name, all that it takes alone, and conditions of its own. */
 export function operationSchema(
-  { name, input, shows, madeAt }: Command<never>,
+  { name, input, view: shows, location }: Command<never>,
   view: View,
   projectKey?: string,
 ) {
@@ -32,7 +32,7 @@ export function operationSchema(
   const op = { type: 'string', enum: [name], description: name, examples: [name] }
   const all = {
     ...{ op: checked<string>(isName, op), as: besides.as },
-    ...(!madeAt && { ifMatch: besides.ifMatch, was: wasSchema(view) }),
+    ...(!location && { ifMatch: besides.ifMatch, was: wasSchema(view) }),
     ...Object.fromEntries(fields),
   }
   return named(`${camel(name)}Operation`, shows ? Body(all, view.schema) : Body(all, Type.Object({})))

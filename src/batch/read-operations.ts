@@ -5,7 +5,7 @@ import { canonicalId } from '../ids.ts'
 import { parseInstant } from '../schema/text.ts'
 import { nearest } from '../schema/nearest.ts'
 import { invalid } from '../schema/validation.ts'
-import { badRequest } from '../wire/refusals.ts'
+import { badRequest } from '../responses/errors.ts'
 import { inTurn } from './in-turn.ts'
 import type { Kind, Kinds, Operation } from './kinds.ts'
 
@@ -16,7 +16,7 @@ export const notHere = (key = 'projectId') =>
 
 /**
  * Holds each operation to its command's own schema, in the words in which the command alone is refused, and sees that
- * what it names by `#name` comes before it. @throws Refusal 400
+ * what it names by `#name` comes before it. @throws HttpError 400
  */
 export const openReadOperations =
   (kinds: Kinds) =>
@@ -86,7 +86,7 @@ function placeIn(projectId: string, { command, projectKey }: Kind, operation: Op
   const said = operation[projectKey] ?? projectId
   const isNamed = isReference(said) && names.get(said.slice(1))?.noun === 'project'
   if (!isNamed && said !== projectId) throw notHere(projectKey)
-  if (command.at.kind === 'project') operation[projectKey] = projectId
+  if (command.target.kind === 'project') operation[projectKey] = projectId
   else delete operation[projectKey]
 }
 

@@ -4,8 +4,8 @@ import type { Person } from '../reads/people.ts'
 import { type View, view } from '../model/view.ts'
 import { Id } from '../schema/answer.ts'
 import { named } from '../schema/named.ts'
-import { etagOf } from '../wire/answers.ts'
-import { badRequest } from '../wire/refusals.ts'
+import { etagOf } from '../responses/reply.ts'
+import { badRequest } from '../responses/errors.ts'
 
 /** Whole resources may be far larger than what was sent to change them, and an answer travels in one frame. */
 export const mostWholeBytes = 500_000
@@ -48,7 +48,13 @@ interface Row {
 }
 
 /** What one operation came to; of what is gone only its id. */
-export function resultOf({ shows }: Command, id: string, answer: unknown, person?: Person, whole = false) {
+export function resultOf(
+  { view: shows }: Command,
+  id: string,
+  answer: unknown,
+  person?: Person,
+  whole = false,
+) {
   if (!shows) return { id, etag: null }
   if (whole) return shows.of(answer, person)
   if (shows.untagged) return { id, etag: null }

@@ -1,29 +1,29 @@
 import type { Static, TObject } from '@sinclair/typebox'
-import type { Kept } from '../commit/idempotency.ts'
+import type { IdempotencyRecord } from '../commit/idempotency.ts'
 import type { Context, Decision } from '../log/rule.ts'
-import type { Needs } from '../actor/needs.ts'
+import type { Preload } from '../actor/preload.ts'
 import type { ProjectState } from '../actor/state.ts'
 import { type Asking, type Caller, type Role, type Scope, scopeOfWrite } from '../identity/rights.ts'
 import type { Session } from '../identity/validity.ts'
 import type { Entity } from '../model/entities.ts'
-import type { Refusal } from '../wire/refusals.ts'
-import type { Found, Sought } from './request.ts'
+import type { HttpError } from '../responses/errors.ts'
+import type { LookupResults, Lookups } from './request.ts'
 import type { Person, Whom } from '../reads/people.ts'
 import type { View } from '../model/view.ts'
 
 /** Where a command runs: in a new project, or in the one that a field of its input names, or holds just now. */
-export type At = { kind: 'new' } | { kind: Entity; key: string }
+export type Target = { kind: 'new' } | { kind: Entity; key: string }
 
-export const inNewProject: At = { kind: 'new' }
-export const inProject = (key = 'projectId'): At => ({ kind: 'project', key })
-export const ofTask = (key = 'id'): At => ({ kind: 'task', key })
-export const atRow = (kind: Entity): At => ({ kind, key: 'id' })
+export const inNewProject: Target = { kind: 'new' }
+export const inProject = (key = 'projectId'): Target => ({ kind: 'project', key })
+export const ofTask = (key = 'id'): Target => ({ kind: 'task', key })
+export const atRow = (kind: Entity): Target => ({ kind, key: 'id' })
 export const ofAccount = { kind: 'account' } as const
 
 /** What a rule may know beside the state. */
-export interface Known extends Context {
+export interface RuleContext extends Context {
   person?: Person
-  found?: Found
+  found?: LookupResults
   limits: { projectMembers: number; projectWebhooks: number }
 }
 
@@ -42,9 +42,9 @@ export interface Declared<Input extends object = object, Row = unknown> {
   inQuery?: string[]
   /** The fields of the input that the route's `prepare` makes. */
   prepared?: string[]
-  at: At | typeof ofAccount
+  target: Target | typeof ofAccount
   /** The role it takes, held before the rule is asked; `nobody` is for the service's own work. */
-  least: Role | 'nobody'
+  role: Role | 'nobody'
   /** The scope that an API token needs for it: that of the role, unless told. */
   scope: Scope
   callers?: 'signedIn' | 'anyone'
@@ -53,21 +53,21 @@ export interface Declared<Input extends object = object, Row = unknown> {
   /** Its tokens may have ended when its answer is sent again. */
   endsTokens?: boolean
   /** The project that a thing moves to, if the input says so. */
-  into?(input: Input): string | undefined
-  /** Holds the input to what its schema does not say, and completes it. @throws Refusal 400 */
-  reads?(input: Input): object
-  /** Rights that the input takes beside role and scope, checked with them. @throws Refusal 403 */
+  destination?(input: Input): string | undefined
+  /** Holds the input to what its schema does not say, and completes it. @throws HttpError 400 */
+  complete?(input: Input): object
+  /** Rights that the input takes beside role and scope, checked with them. @throws HttpError 403 */
   authorize?(asking: Asking, input: Input): void
   /** The answer: the view of a row, or a message. */
-  shows?: View<Row>
-  says?: string
+  view?: View<Row>
+  message?: string
   status: 200 | 201 | 202 | 204
   /** The document's words for the answer, and `add` for a write that takes no If-Match, unless the status gives them. */
   done?: string
   does?: 'add'
-  madeAt?(id: string, input: Input): string
+  location?(id: string, input: Input): string
   /** What its rule refuses beside what every command may: for the document. */
-  refuses?: Refusal[]
+  errors?: HttpError[]
 }
 
 /**
@@ -75,11 +75,11 @@ export interface Declared<Input extends object = object, Row = unknown> {
  * route, the document, the workers, and whatever else runs commands by name.
  */
 export interface Command<Input extends object = object, Row = unknown> extends Declared<Input, Row> {
-  at: At
+  target: Target
   /** What has to be looked up before it is known what to load. */
-  seeks?(input: Input, caller: Caller): Sought
+  lookups?(input: Input, caller: Caller): Lookups
   /** Rows to load beside the one it runs at. */
-  needs?(input: Input, found?: Found): Needs
+  preload?(input: Input, found?: LookupResults): Preload
   /** Its input's `id` is that of what it makes, where the client gives one. */
   takesOwnId?: boolean
   /** How many writes it is, where it is more than one: a commit holds so many. */
@@ -91,13 +91,13 @@ export interface Command<Input extends object = object, Row = unknown> extends D
   /** Whether few of an account may be in progress at once: it takes long however little it writes. */
   isExpensive?(input: Input): boolean
   /** Its answer is kept with its commit: its first event does not say all of it. */
-  keepsAnswer?: boolean
+  storesReply?: boolean
   /** The entity that it is about, or what else its name begins with. */
   noun: string
   /** Whose account the rule or the answer asks for. */
-  whom?(input: Input, caller: Caller): Whom
-  /** Throws a Refusal to change nothing. `other` is the state that the thing moves to: this one, if it stays. */
-  decide(state: ProjectState, known: Known, input: Input, other: ProjectState): Decision<Row>
+  person?(input: Input, caller: Caller): Whom
+  /** Throws an HttpError to change nothing. `other` is the state that the thing moves to: this one, if it stays. */
+  decide(state: ProjectState, known: RuleContext, input: Input, other: ProjectState): Decision<Row>
 }
 
 type Definition<S extends TObject, Row> = Omit<
@@ -116,7 +116,7 @@ export const command = <S extends TObject, Row>(
   name,
   noun: name.slice(0, name.indexOf('.')),
   status: 200,
-  scope: scopeOfWrite(definition.least),
+  scope: scopeOfWrite(definition.role),
   ...definition,
 })
 
@@ -132,7 +132,7 @@ export interface Signed extends Stranger {
 }
 
 /** A row's answer under the request's Idempotency-Key, for the statement that writes the row; undefined without a key. */
-export type Keep<Row> = (row?: Row) => Kept | undefined
+export type ToRecord<Row> = (row?: Row) => IdempotencyRecord | undefined
 
 /** One request to write, which its Idempotency-Key may prove to be a repeat. */
 export interface AccountWrite<Row> {
@@ -144,7 +144,7 @@ export interface AccountWrite<Row> {
   /** Rejects a request that is no repeat. */
   admit?(): Promise<void>
   /** Writes, in one statement with the record of the Idempotency-Key. */
-  execute(keep: Keep<Row>): Promise<Row>
+  execute(keep: ToRecord<Row>): Promise<Row>
 }
 
 /** A write outside of projects' logs: a statement executes it, and no actor. */
@@ -162,8 +162,8 @@ type AccountDefinition<Asked, S extends TObject, Row> = Omit<
 > & { input: S } & Partial<Pick<Declared, keyof typeof defaults>>
 
 const defaults = {
-  at: ofAccount,
-  least: 'nobody',
+  target: ofAccount,
+  role: 'nobody',
   scope: 'write',
   status: 200,
   callers: 'signedIn',

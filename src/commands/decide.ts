@@ -12,19 +12,19 @@ import {
 import type { Entity } from '../model/entities.ts'
 import { definitionOf, model } from '../model/model.ts'
 import { visible, withReferences } from '../model/references.ts'
-import { idTaken, notFound } from '../wire/refusals.ts'
-import type { Command, Declared, Known } from './command.ts'
+import { idTaken, notFound } from '../responses/errors.ts'
+import type { Command, Declared, RuleContext } from './command.ts'
 
-export const nounAt = (at: Exclude<Command['at'], { kind: 'new' }>): string => definitionOf(at.kind).noun
+export const nounAt = (at: Exclude<Command['target'], { kind: 'new' }>): string => definitionOf(at.kind).noun
 
 /**
  * What comes of a command in a project: its rule's facts and answer. Pure.
- * @throws Refusal 404 for who may not see what it runs at, 403 for who, or whose token, may not do it, and what the rule refuses
+ * @throws HttpError 404 for who may not see what it runs at, 403 for who, or whose token, may not do it, and what the rule refuses
  */
 export function decide<Input extends object, Row>(
   command: Command<Input, Row>,
   state: ProjectState,
-  known: Known,
+  known: RuleContext,
   input: Input,
   other: ProjectState = state,
 ): Decision<Row> {
@@ -39,17 +39,17 @@ export function decide<Input extends object, Row>(
 
 /** The project beside its own that a command writes: the one that a task moves to. */
 export function otherProject(command: Declared, projectId: string, input: object): string | undefined {
-  const otherId = command.into?.(input)
+  const otherId = command.destination?.(input)
   return otherId === projectId ? undefined : otherId
 }
 
 /** False for what makes a project, and for the service's own work. */
-export const takesRole = ({ at, least }: Declared): boolean => at.kind !== 'new' && least !== 'nobody'
+export const takesRole = ({ target: at, role }: Declared): boolean => at.kind !== 'new' && role !== 'nobody'
 
 /**
  * Checks role and scope in the project that a command runs in, and in the one that it moves something to. Takes no more than
  * the roles of both, so that it comes before anything is looked up, loaded or locked.
- * @throws Refusal 404 for a stranger, 403
+ * @throws HttpError 404 for a stranger, 403
  */
 export function authorize(
   command: Declared,
@@ -58,18 +58,19 @@ export function authorize(
   input: object,
   other = roles,
 ): void {
-  const { at, least, scope } = command
-  if (at.kind === 'new') requireUnbound(caller)
-  if (at.kind === 'new' || at.kind === 'account' || least === 'nobody') return requireScope(caller, scope)
+  const { target, role: minimum, scope } = command
+  if (target.kind === 'new') requireUnbound(caller)
+  if (target.kind === 'new' || target.kind === 'account' || minimum === 'nobody')
+    return requireScope(caller, scope)
   const role = reaches(caller, roles.projectId) ? roles.roleOf(caller.userId) : null
-  requireRole(role, least, nounAt(at))
+  requireRole(role, minimum, nounAt(target))
   requireScope(caller, scope)
   command.authorize?.({ caller, role, memberId: roles.memberOf?.(caller.userId)?.id }, input)
-  if (other !== roles) requireRole(roleIn(other, caller), least, 'Project')
+  if (other !== roles) requireRole(roleIn(other, caller), minimum, 'Project')
 }
 
-/** @throws Refusal 404 for a thing that is not in this project */
-function requireHere({ at }: Command, state: ProjectState, input: object): void {
+/** @throws HttpError 404 for a thing that is not in this project */
+function requireHere({ target: at }: Command, state: ProjectState, input: object): void {
   if (at.kind === 'new' || at.kind === 'project') return
   if (projectOf(state, at.kind, idIn(input, at.key)) !== state.projectId) throw notFound(nounAt(at))
 }
@@ -84,15 +85,15 @@ function projectOf(state: ProjectState, entity: Entity, id: string): string | un
 export const ownIdIn = ({ takesOwnId }: Command<never>, input: object): string | undefined =>
   takesOwnId ? (input as { id?: string }).id : undefined
 
-/** The id of what is created: the client's own, if nothing has it, else a new one. @throws Refusal 409 */
-export function idFor(state: ProjectState, known: Known, own?: string): string {
+/** The id of what is created: the client's own, if nothing has it, else a new one. @throws HttpError 409 */
+export function idFor(state: ProjectState, known: RuleContext, own?: string): string {
   if (own === undefined) return known.newId()
   if (state.has(own) || isTaken(known, own)) throw idTaken()
   return own
 }
 
 /** Whether something in another project has an id, or had it. */
-const isTaken = ({ found, claimed }: Known, id: string): boolean =>
+const isTaken = ({ found, claimed }: RuleContext, id: string): boolean =>
   found?.taken.includes(id) === true || claimed?.includes(id) === true
 
 export const idIn = (input: object, key: string): string => String((input as Record<string, unknown>)[key])

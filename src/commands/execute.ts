@@ -3,9 +3,9 @@ import { atMostEvery } from '../at-most-every.ts'
 import { isAhead, isId } from '../ids.ts'
 import type { Log } from '../log.ts'
 import type { FindRole } from '../reads/lookups.ts'
-import { idTaken, unavailable } from '../wire/refusals.ts'
-import type { Reply } from '../wire/answers.ts'
-import type { Command, Declared, Known } from './command.ts'
+import { idTaken, unavailable } from '../responses/errors.ts'
+import type { Reply } from '../responses/reply.ts'
+import type { Command, Declared, RuleContext } from './command.ts'
 import { authorize, otherProject, ownIdIn, takesRole } from './decide.ts'
 import { Execution } from './execution.ts'
 import type { LookUp } from './look-up.ts'
@@ -15,7 +15,7 @@ import type { RoutedCommand } from './request.ts'
  * Executes a command in this process, and returns its reply once it is durable. Every event of a project sorts after
  * the command that it came of: one command of a clock that is ahead would put all later ones ahead too.
  * @param deadline when to give up, on the clock of performance.now()
- * @throws Refusal the rule's, 503
+ * @throws HttpError the rule's, 503
  */
 export type Execute = (command: Command, routed: RoutedCommand, deadline: number) => Promise<Reply>
 
@@ -23,7 +23,7 @@ interface Means {
   actors: Actors
   findRole: FindRole
   lookUp: LookUp
-  limits: Known['limits']
+  limits: RuleContext['limits']
   /** Completes the error of a command that reads the log. */
   explain?: (error: unknown) => Promise<never>
   log?: Log
@@ -43,7 +43,7 @@ export function openExecute({ actors, findRole, lookUp, limits, explain, log }: 
       })
     const lookedUp = looksUp(command, routed.input) ? await lookUp(command, routed) : {}
     // The id of somebody else's project: that project's actor is not asked.
-    if (command.at.kind === 'new' && lookedUp.found?.taken.length && !routed.again) throw idTaken()
+    if (command.target.kind === 'new' && lookedUp.found?.taken.length && !routed.again) throw idTaken()
     const queued = new Execution(command, routed, deadline, limits, lookedUp)
     return queued.needs?.past && explain ? actors.run(queued).catch(explain) : actors.run(queued)
   }
@@ -54,13 +54,13 @@ export function openExecute({ actors, findRole, lookUp, limits, explain, log }: 
       return Promise.reject(unavailable('The clock of a process was ahead: send the write again'))
     }
     const isKnown = isAuthorized(actors, command, routed)
-    return isKnown && !looksUp(command, routed.input) && !command.needs
+    return isKnown && !looksUp(command, routed.input) && !command.preload
       ? actors.run(new Execution(command, routed, deadline, limits))
       : prepare(command, routed, deadline, isKnown)
   }
 }
 
-/** By the roles in the database, in one query. @throws Refusal 404 for a stranger, 403 */
+/** By the roles in the database, in one query. @throws HttpError 404 for a stranger, 403 */
 export async function requireAuthorized(
   findRole: FindRole,
   command: Declared,
@@ -80,7 +80,7 @@ const aheadInLog =
 
 /** False for a command that needs nothing but its project: most of them. */
 const looksUp = (command: Command, input: object): boolean =>
-  command.whom !== undefined || command.seeks !== undefined || ownIdIn(command, input) !== undefined
+  command.person !== undefined || command.lookups !== undefined || ownIdIn(command, input) !== undefined
 
 /** By the roles in memory, at no cost. They may be out of date: only "true" counts, and the actor checks again. */
 function isAuthorized(

@@ -1,38 +1,38 @@
 import type { QueuedCommand } from '../actor/queued-command.ts'
-import type { Needs } from '../actor/needs.ts'
+import type { Preload } from '../actor/preload.ts'
 import type { ProjectState } from '../actor/state.ts'
-import { type Guard, ownGuard } from '../commit/idempotency.ts'
+import { type IdempotencyKey, ownKey } from '../commit/idempotency.ts'
 import type { Clock } from '../ids.ts'
 import type { ToldPast } from '../log/past.ts'
 import type { Decision } from '../log/rule.ts'
 import type { StoredEvent } from '../model/events.ts'
 import { visible } from '../model/references.ts'
 import type { Person } from '../reads/people.ts'
-import { etagOf, type Reply } from '../wire/answers.ts'
-import type { Refusal } from '../wire/refusals.ts'
-import type { Command, Declared, Known } from './command.ts'
+import { etagOf, type Reply } from '../responses/reply.ts'
+import type { HttpError } from '../responses/errors.ts'
+import type { Command, Declared, RuleContext } from './command.ts'
 import { authorize, decide, idIn, otherProject } from './decide.ts'
 import type { LookedUp } from './look-up.ts'
-import type { Found, RoutedCommand } from './request.ts'
+import type { LookupResults, RoutedCommand } from './request.ts'
 
 /** A routed command with its look-ups, in the mailbox of its project. It is also what its rule knows beside the state. */
-export class Execution implements QueuedCommand<Reply>, Known {
+export class Execution implements QueuedCommand<Reply>, RuleContext {
   readonly id: string
   readonly projectId: string
   readonly otherProjectId: string | undefined
   readonly caller: RoutedCommand['caller']
-  readonly needs: Needs | undefined
+  readonly needs: Preload | undefined
   readonly ifMatch: string | undefined
-  readonly guard: Guard | undefined
+  readonly guard: IdempotencyKey | undefined
   readonly ownIds: string[] | undefined
   readonly weight: number | undefined
   readonly opens: boolean
   readonly isRecallable: boolean
   readonly person: Person | undefined
-  readonly found: Found | undefined
+  readonly found: LookupResults | undefined
   past: ToldPast | undefined
   claimed: string[] | undefined
-  rejection: Refusal | undefined
+  rejection: HttpError | undefined
   outcome: unknown
   isRejected = false
   since = 0
@@ -45,21 +45,21 @@ export class Execution implements QueuedCommand<Reply>, Known {
     private readonly command: Command,
     private readonly routed: RoutedCommand,
     readonly deadline: number,
-    readonly limits: Known['limits'],
+    readonly limits: RuleContext['limits'],
     { person, found }: LookedUp = {},
   ) {
     const { id, projectId, input, caller, ifMatch, guard } = routed
     this.id = id
     this.projectId = projectId
-    this.otherProjectId = command.into?.(input)
+    this.otherProjectId = command.destination?.(input)
     this.caller = caller
     this.needs = needsOf(command, routed, found)
     this.ifMatch = ifMatch
-    this.guard = guard ?? (command.keepsAnswer ? ownGuard(id) : undefined)
+    this.guard = guard ?? (command.storesReply ? ownKey(id) : undefined)
     this.ownIds = found?.ownIds?.length ? found.ownIds : undefined
     this.weight = command.weight?.(input)
-    this.opens = command.at.kind === 'new'
-    this.isRecallable = !command.keepsAnswer
+    this.opens = command.target.kind === 'new'
+    this.isRecallable = !command.storesReply
     this.person = person
     this.found = found
   }
@@ -103,19 +103,19 @@ export class Execution implements QueuedCommand<Reply>, Known {
 
 const unanswered = (): void => {}
 
-function needsOf(command: Command, { projectId, taskId, input }: RoutedCommand, found?: Found) {
-  const { at, needs } = command
+function needsOf(command: Command, { projectId, taskId, input }: RoutedCommand, found?: LookupResults) {
+  const { target: at, preload: needs } = command
   if (at.kind === 'new') return undefined
   if (at.kind === 'project') return needs?.(input, found)
   const leaves = otherProject(command, projectId, input) !== undefined
-  const own: Needs = { task: taskId ? [taskId] : [], leaving: leaves ? taskId : undefined }
+  const own: Preload = { task: taskId ? [taskId] : [], leaving: leaves ? taskId : undefined }
   if (at.kind !== 'task') own[at.kind] = [idIn(input, at.key)]
   return own
 }
 
 /** What a command answers, from what its rule decided: the row's view and ETag, its message, or else the bare answer. */
 export function replyOf<Row>(
-  { status, shows, says }: Declared<never, Row>,
+  { status, view: shows, message: says }: Declared<never, Row>,
   answer: unknown,
   person?: Person,
 ): Reply {

@@ -8,7 +8,7 @@ import { model } from '../model/model.ts'
 import { batched } from '../postgres/batch.ts'
 import type { Sql } from '../postgres/database.ts'
 import { inOrder } from '../postgres/in-order.ts'
-import { notFound, Refusal } from '../wire/refusals.ts'
+import { notFound, HttpError } from '../responses/errors.ts'
 import { isId } from '../ids.ts'
 
 /** Where something is: the actor to ask, and the task it hangs on. */
@@ -54,7 +54,7 @@ export function openPlaces(sql: Sql, counts = noHits()) {
 
     /**
      * Runs `work` at the thing's place, and again when it proves to have moved meanwhile.
-     * @throws Refusal 404 naming `what`
+     * @throws HttpError 404 naming `what`
      */
     async at<T>(kind: Entity, id: string, what: string, work: (place: Place) => Promise<T>): Promise<T> {
       if (!isId(id)) throw notFound(what)
@@ -65,7 +65,7 @@ export function openPlaces(sql: Sql, counts = noHits()) {
         try {
           return await work(place)
         } catch (error) {
-          if (!(error instanceof Refusal) || !mayBeElsewhere.has(error.status)) throw error
+          if (!(error instanceof HttpError) || !mayBeElsewhere.has(error.status)) throw error
           known[kind].delete(id)
           const now = await find[kind](id)
           if (now?.projectId === place.projectId && now.number === place.number) throw error

@@ -2,7 +2,7 @@ import type { TObject, TSchema } from '@sinclair/typebox'
 import type { Turn } from '../admission/scheduler.ts'
 import { type Caller, requireRole, roleNeeded, type Scope } from '../identity/rights.ts'
 import { type FindRole, requireSeen, type Seen } from '../reads/lookups.ts'
-import { notFound, type Refusal } from '../wire/refusals.ts'
+import { notFound, type HttpError } from '../responses/errors.ts'
 import type { View } from '../model/view.ts'
 
 export interface Reading {
@@ -29,7 +29,7 @@ export interface Query {
   input?: TObject
   /** What a read that is a POST takes: it has no ETag then. */
   body?: TObject
-  shows: View<never>
+  view: View<never>
   /** Its name and place in the document, where another read shows the same. */
   called?: { id: string; tag: string }
   /** Without it, every token with the scope. */
@@ -44,7 +44,7 @@ export interface Query {
   streams?: Streamed
   onlyStreams?: boolean
   /** What it refuses in words of its own, for the document. */
-  refuses?: Refusal[]
+  errors?: HttpError[]
   read(asked: Reading): Promise<Response>
 }
 
@@ -56,7 +56,7 @@ interface AdminQuery extends Omit<Query, 'read'> {
 export const adminQuery = (findRole: FindRole, { read, ...query }: AdminQuery): Query => ({
   ...query,
   about: `${query.about} Takes the role ADMIN.`,
-  refuses: [roleNeeded('ADMIN'), ...(query.refuses ?? []), notFound('Project')],
+  errors: [roleNeeded('ADMIN'), ...(query.errors ?? []), notFound('Project')],
   async read(asked) {
     const seen = await requireSeen(findRole, asked.caller, asked.params.id ?? '')
     requireRole(seen.role, 'ADMIN', 'Project')

@@ -1,4 +1,4 @@
-import type { Guard } from '../commit/idempotency.ts'
+import type { IdempotencyKey } from '../commit/idempotency.ts'
 import type { Caller } from '../identity/rights.ts'
 import type { Person, Whom } from '../reads/people.ts'
 import type { Part } from './places.ts'
@@ -9,20 +9,20 @@ export interface CommandRequest {
   input: object
   caller: Caller
   ifMatch?: string
-  guard?: Guard
+  guard?: IdempotencyKey
   /** The caller's request as a place in a trace, where traces are made. */
   traceparent?: string
 }
 
 /** What a command has looked up once its caller is authorized: people, and the tasks that parts hang on. */
-export interface Sought {
+export interface Lookups {
   people: (Whom | undefined)[]
   parts: Part[]
   ownIds: string[]
 }
 
 /** What was found of it, in the same order; null for what there is not. */
-export interface Found {
+export interface LookupResults {
   people: (Person | null)[]
   taskIds: (string | null)[]
   ownIds?: string[]

@@ -9,8 +9,8 @@ import { RpcClient } from '../routing/rpc-client.ts'
 import { RpcServer } from '../routing/rpc-server.ts'
 import { ConnectionLost, type Peer } from '../routing/rpc.ts'
 import { secretsIn } from '../setting-values.ts'
-import type { Reply } from '../wire/answers.ts'
-import { notFound, outcomeUnknown, Refusal } from '../wire/refusals.ts'
+import type { Reply } from '../responses/reply.ts'
+import { notFound, outcomeUnknown, HttpError } from '../responses/errors.ts'
 import type { Command } from './command.ts'
 import { idIn, nounAt, ownIdIn } from './decide.ts'
 import type { Execute } from './execute.ts'
@@ -21,7 +21,7 @@ import { openServe } from './serve.ts'
 
 /**
  * Runs a command by its name at the home of its project, and returns its reply once it is durable.
- * @throws Refusal the rule's, 404 when the target does not exist, 503
+ * @throws HttpError the rule's, 404 when the target does not exist, 503
  */
 export type Run = (request: CommandRequest) => Promise<Reply>
 
@@ -37,8 +37,8 @@ export function openRun({ registry, places, route, timeoutMs }: RunMeans): Run {
     const known = registry.get(name)
     if (!known) return Promise.reject(new Error(`There is no command ${name}`))
     const { command, form } = known
-    const { at } = command
-    const into = command.into?.(input)
+    const { target: at } = command
+    const into = command.destination?.(input)
     if (into !== undefined && !isId(into)) return Promise.reject(notFound('Project'))
     const deadline = performance.now() + timeoutMs
     const send = (projectId: string, taskId?: string) => {
@@ -95,7 +95,7 @@ export function openRoute(
     try {
       const answer = await call(home, routed, deadline)
       if (answer.kind === 'reply') return answer
-      if (answer.kind === 'refusal') throw new Refusal(answer.status, answer.message, answer.headers)
+      if (answer.kind === 'refusal') throw new HttpError(answer.status, answer.message, answer.headers)
       if (answer.kind === 'failed') throw new Error(`${routed.name} failed at its home`)
       return execute(command, routed, deadline)
     } catch (error) {

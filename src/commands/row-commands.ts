@@ -1,13 +1,13 @@
 import type { Static, TObject } from '@sinclair/typebox'
-import { requireMatch } from '../wire/if-match.ts'
+import { requireMatch } from '../responses/if-match.ts'
 import type { ProjectState } from '../actor/state.ts'
 import type { Role } from '../identity/rights.ts'
 import type { Decision } from '../log/rule.ts'
 import type { Definition } from '../model/definition.ts'
 import type { Entity, EventType, Rows } from '../model/entities.ts'
-import { appeared, type Change, differing, removed, updated } from '../model/events.ts'
-import { idTaken, type Refusal } from '../wire/refusals.ts'
-import { type At, atRow, command, type Command, type Known } from './command.ts'
+import { appeared, type EventDraft, differing, removed, updated } from '../model/events.ts'
+import { idTaken, type HttpError } from '../responses/errors.ts'
+import { type Target, atRow, command, type Command, type RuleContext } from './command.ts'
 import { idFor } from './decide.ts'
 import { IdOf, Input } from '../schema/input.ts'
 
@@ -15,47 +15,47 @@ import { IdOf, Input } from '../schema/input.ts'
 
 interface RowCommand<Given> {
   about?: string
-  least: Role | 'nobody'
-  refuses?: Refusal[]
-  whom?: Command<object & Given>['whom']
+  role: Role | 'nobody'
+  errors?: HttpError[]
+  person?: Command<object & Given>['person']
 }
 
 type Fields<E extends Entity> = Omit<Rows[E], 'id' | 'eventId'>
 
 interface Creation<E extends Entity, S extends TObject> extends RowCommand<Static<S>> {
   input: S
-  at: At
+  target: Target
   path: string
-  fields(input: Static<S>, known: Known, state: ProjectState): Fields<E>
+  fields(input: Static<S>, known: RuleContext, state: ProjectState): Fields<E>
 }
 
 /** The command that creates a row. Its input has an optional `id`, that of the client. */
 export const creation = <E extends Entity, S extends TObject>(
   { name, view }: Definition<E>,
-  { fields, path, refuses = [], ...definition }: Creation<E, S>,
+  { fields, path, errors = [], ...definition }: Creation<E, S>,
 ) =>
   command<S, Rows[E]>(`${name}.create`, {
     ...definition,
     takesOwnId: true,
     decide(state, known, input) {
-      const isProject = definition.at.kind === 'new'
+      const isProject = definition.target.kind === 'new'
       if (isProject && state.version > 0) throw idTaken()
       const id = idFor(state, known, isProject ? state.projectId : (input as { id?: string }).id)
       const row = { id, ...fields(input, known, state) }
       return changing<E>(appeared(state, known, typeOf(name, 'created'), row as never))
     },
-    shows: view,
+    view,
     status: 201,
-    refuses: [...refuses, idTaken()],
-    madeAt: (id) => `${path}/${id}`,
+    errors: [...errors, idTaken()],
+    location: (id) => `${path}/${id}`,
   })
 
 interface Update<E extends Entity, S extends TObject> extends RowCommand<Static<S>> {
   input: S
   /** Of the command and its event, unless it is an update. */
   verbs?: [command: string, event: string]
-  /** The wanted fields; undefined keeps a field. @throws Refusal */
-  fields(input: Static<S>, known: Known, row: Rows[E]): Partial<Fields<E>>
+  /** The wanted fields; undefined keeps a field. @throws HttpError */
+  fields(input: Static<S>, known: RuleContext, row: Rows[E]): Partial<Fields<E>>
 }
 
 /** The command that changes the fields of a row that are wanted otherwise. */
@@ -65,22 +65,22 @@ export const update = <E extends Entity, S extends TObject>(
 ) =>
   command<S, Rows[E]>(`${name}.${verb}`, {
     ...definition,
-    at: atRow(name),
+    target: atRow(name),
     decide(state, known, input) {
       const row = state.present(name, (input as { id: string }).id) as Rows[E]
       const wanted = fields(input, known, row)
       requireMatch(known, row)
       const others = differing<Partial<Fields<E>>>(row, wanted)
       if (!others) return { changes: [], answer: row }
-      const at = 'updatedAt' in row ? { updatedAt: known.now } : {}
-      return changing<E>(updated(state, known, typeOf(name, event), row as never, { ...others, ...at }))
+      const stamp = 'updatedAt' in row ? { updatedAt: known.now } : {}
+      return changing<E>(updated(state, known, typeOf(name, event), row as never, { ...others, ...stamp }))
     },
-    shows: view,
+    view,
   })
 
 interface Deletion<E extends Entity> extends RowCommand<{ id: string }> {
-  /** @throws Refusal when the caller may not delete this row */
-  check?(row: Rows[E], known: Known, state: ProjectState): void
+  /** @throws HttpError when the caller may not delete this row */
+  check?(row: Rows[E], known: RuleContext, state: ProjectState): void
 }
 
 export const deletion = <E extends Entity>(
@@ -90,20 +90,20 @@ export const deletion = <E extends Entity>(
   command(`${name}.delete`, {
     ...definition,
     input: Input({ id: IdOf(name) }),
-    at: atRow(name),
+    target: atRow(name),
     decide(state, known, { id }) {
       const row = state.present(name, id) as Rows[E]
       check?.(row, known, state)
       requireMatch(known, row)
       const change = removed(state, known, typeOf(name, 'deleted'), row as never)
-      return { changes: [change as Change], answer: undefined }
+      return { changes: [change as EventDraft], answer: undefined }
     },
-    says: `${noun} deleted successfully`,
+    message: `${noun} deleted successfully`,
   })
 
 const typeOf = (entity: Entity, verb: string) => `${entity}.${verb}` as EventType
 
 const changing = <E extends Entity>(change: { after: object }): Decision<Rows[E]> => ({
-  changes: [change as Change],
+  changes: [change as EventDraft],
   answer: change.after as Rows[E],
 })

@@ -5,9 +5,9 @@ import { batched } from '../postgres/batch.ts'
 import type { Sql } from '../postgres/database.ts'
 import { errorCode, isPassing } from '../postgres/errors.ts'
 import { model } from '../model/model.ts'
-import { idTaken } from '../wire/refusals.ts'
+import { idTaken } from '../responses/errors.ts'
 import { type Choose, openShapes, parametersOf, shapeOf } from './statement.ts'
-import { batchOf, type Unit } from './unit.ts'
+import { batchOf, type CommitUnit } from './unit.ts'
 
 /**
  * `won`: durable. `lost`: a version had moved on, nothing written. `unknown`: there was no answer that says which,
@@ -15,7 +15,7 @@ import { batchOf, type Unit } from './unit.ts'
  */
 export type Outcome = 'won' | 'lost' | 'unknown' | Error
 
-export type Commit = (unit: Unit) => Promise<Outcome>
+export type Commit = (unit: CommitUnit) => Promise<Outcome>
 
 interface CommitLimits {
   slots: number
@@ -33,12 +33,12 @@ const heavyEvents = 100
 export function openCommit(sql: Sql, limits: CommitLimits, counts = noCommits()): Commit {
   const write = openWrite(sql, openShapes(limits.shapes))
   // A unit carries at most one mailbox batch, so the events of a commit are bounded too.
-  const weigh = { limit: limits.events, heavy: heavyEvents, of: (unit: Unit) => unit.events.length }
+  const weigh = { limit: limits.events, heavy: heavyEvents, of: (unit: CommitUnit) => unit.events.length }
   // At the end of the pass in which actors decide, all that they decided goes together.
   const soon = queueMicrotask
   const { events: keys, slots } = limits
   const { waitSeconds: waits } = counts
-  return batched({ keys, slots, weigh, soon, patienceMs, waits }, async (units: Unit[]) => {
+  return batched({ keys, slots, weigh, soon, patienceMs, waits }, async (units: CommitUnit[]) => {
     const began = performance.now()
     const outcomes = await inTime(limits.timeoutMs, units, writeAll(write, units))
     counts.seconds.addSince(began)
@@ -48,17 +48,17 @@ export function openCommit(sql: Sql, limits: CommitLimits, counts = noCommits())
   })
 }
 
-const unknown = (units: Unit[]) => units.map((): Outcome => 'unknown')
+const unknown = (units: CommitUnit[]) => units.map((): Outcome => 'unknown')
 
 /** A silent connection must not hold its callers: when the time is up the outcome is unknown. */
-function inTime(ms: number, units: Unit[], written: Promise<Outcome[]>): Promise<Outcome[]> {
+function inTime(ms: number, units: CommitUnit[], written: Promise<Outcome[]>): Promise<Outcome[]> {
   const { promise: late, resolve } = Promise.withResolvers<Outcome[]>()
   const timer = setTimeout(() => resolve(unknown(units)), ms)
   return Promise.race([written, late]).finally(() => clearTimeout(timer))
 }
 
 /** Tries all together; when the database refuses the batch, each alone, so that one bad unit fails alone. */
-async function writeAll(write: Write, units: Unit[]): Promise<Outcome[]> {
+async function writeAll(write: Write, units: CommitUnit[]): Promise<Outcome[]> {
   try {
     return await write(units)
   } catch (error) {
@@ -81,7 +81,7 @@ const isIdTaken = (error: unknown): boolean =>
   (errorCode(error) === '23502' && (error as PostgresError).column_name === 'task_id')
 const isPrimaryKey = (name = '') => model().all.some(({ table }) => name === `${getTableName(table)}_pkey`)
 
-type Write = (units: Unit[]) => Promise<Outcome[]>
+type Write = (units: CommitUnit[]) => Promise<Outcome[]>
 
 const openWrite =
   (sql: Sql, choose: Choose): Write =>

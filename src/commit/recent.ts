@@ -4,7 +4,7 @@ import type { Moved } from '../subscriptions/hints.ts'
 import type { StoredEvent } from '../model/events.ts'
 import { lengthOf } from '../model/model.ts'
 import type { Versioned } from '../reads/versions.ts'
-import type { Unit } from './unit.ts'
+import type { CommitUnit } from './unit.ts'
 
 /** The last events that were committed of one project, without a gap. */
 interface Tail {
@@ -49,7 +49,7 @@ export class Recent {
     this.tails = new LRUCache({ maxSize: mostBytes, ...fresh })
   }
 
-  add({ heads, events }: Pick<Unit, 'heads' | 'events'>): void {
+  add({ heads, events }: Pick<CommitUnit, 'heads' | 'events'>): void {
     for (const { projectId, expected, expectedEventId } of heads) {
       const own = heads.length > 1 ? events.filter((event) => event.projectId === projectId) : events
       if (this.isFollowed(projectId) && own.every(isPlain))
@@ -113,7 +113,7 @@ const weigh = ({ entity, before, after }: StoredEvent): number =>
   2_000 + 2 * (lengthOf(entity, before ?? {}) + lengthOf(entity, after ?? {}))
 
 /** The projects that a commit moved, and the users whom it brought into them: it makes projects visible to those. */
-export function movedBy({ heads, events }: Pick<Unit, 'heads' | 'events'>): Moved[] {
+export function movedBy({ heads, events }: Pick<CommitUnit, 'heads' | 'events'>): Moved[] {
   const coming = events.filter(bringsSomebody)
   if (coming.length === 0) return heads
   return heads.map(({ projectId, version }) => {

@@ -8,7 +8,7 @@ import { model } from '../model/model.ts'
 import { type Column, columnsOf } from '../postgres/columns.ts'
 import { keysOf, listsOf, namesOf, rowsFrom } from './lists.ts'
 import { add, cut, put, set } from './projection.ts'
-import { type Batch, hasUntold, type How, type Unit } from './unit.ts'
+import { type Batch, hasUntold, type RowWrite, type CommitUnit } from './unit.ts'
 
 /** What a batch contains beside the versions: the statement touches only these tables. */
 export interface Shape {
@@ -32,7 +32,7 @@ const allWrites = () =>
     (how === 'put' ? model().ofTask : model().all).map(({ name }) => `${how} ${name}`).sort(),
   ))
 
-export function shapeOf(units: Unit[], { heads, facts, jobs, kept }: Batch): Shape {
+export function shapeOf(units: CommitUnit[], { heads, facts, jobs, kept }: Batch): Shape {
   const writes = new Set(facts.map(({ how, entity }) => how && `${how} ${entity}`))
   return {
     joint: heads.length > units.length,
@@ -130,7 +130,7 @@ function commitStatement(shape: Shape): string {
     `fact as materialized (${rowsOfWinners(shape, 'facts')})`,
     log(untold),
     ...(untold ? [`untold as materialized (${rowsOfWinners(shape, 'untold')})`] : []),
-    ...writes.map((one) => parts[one.slice(0, 3) as How](one.slice(4) as never)),
+    ...writes.map((one) => parts[one.slice(0, 3) as RowWrite](one.slice(4) as never)),
     ...(jobs ? [insert('posted', outbox, rowsOfWinners(shape, 'jobs'))] : []),
     ...(kept ? [insert('noted', idempotencyKeys, rowsOfWinners(shape, 'kept'))] : []),
   ]

@@ -2,10 +2,10 @@ import type { OwedJob } from '../jobs/queue.ts'
 import type { Entity } from '../model/entities.ts'
 import type { StoredEvent } from '../model/events.ts'
 import { definitionOf } from '../model/model.ts'
-import type { Kept } from './idempotency.ts'
+import type { IdempotencyRecord } from './idempotency.ts'
 
 /** A project as it was decided on, and as it is then. */
-export interface Head {
+export interface CommitHead {
   projectId: string
   expected: number
   expectedEventId: string
@@ -15,18 +15,18 @@ export interface Head {
 }
 
 /** What one actor (two, for a move) wants committed: all of it or nothing. */
-export interface Unit {
-  heads: Head[]
+export interface CommitUnit {
+  heads: CommitHead[]
   events: StoredEvent[]
   jobs: OwedJob[]
-  kept: Kept[]
+  kept: IdempotencyRecord[]
 }
 
 /** How an event writes its row: inserts it, also over one that may still stand, updates it, or deletes it. */
-export type How = 'add' | 'put' | 'set' | 'cut'
+export type RowWrite = 'add' | 'put' | 'set' | 'cut'
 
 /** An event with the number of its unit. Only a row's last event writes the row; one that came and went leaves no trace. */
-export type Fact = StoredEvent & { unit: number; how: How | null }
+export type CommitEvent = StoredEvent & { unit: number; how: RowWrite | null }
 
 interface Untold {
   unit: number
@@ -36,22 +36,22 @@ interface Untold {
 
 /** The rows that the commit of some units writes, each with its unit's number. */
 export interface Batch {
-  heads: Head[]
-  facts: Fact[]
+  heads: CommitHead[]
+  facts: CommitEvent[]
   untold: Untold[]
   jobs: object[]
   kept: object[]
 }
 
 /** Sets the number of the unit on the unit's own objects: to copy each would cost more than all else here. */
-export function batchOf(units: Unit[]): Batch {
+export function batchOf(units: CommitUnit[]): Batch {
   const batch: Batch = { heads: [], facts: [], untold: [], jobs: [], kept: [] }
   for (const [unit, { heads, events, jobs, kept }] of units.entries()) {
     number(heads, unit, batch.heads)
     number(events, unit, batch.facts)
     number(jobs, unit, batch.jobs)
     number(kept, unit, batch.kept)
-    settleHow(events as Fact[])
+    settleHow(events as CommitEvent[])
     for (const { untold, entityId } of events)
       if (untold) addUntold(batch, { unit, entityId, fields: untold })
   }
@@ -65,10 +65,10 @@ function number(rows: object[], unit: number, into: object[]): void {
   }
 }
 
-function settleHow(facts: Fact[]): void {
+function settleHow(facts: CommitEvent[]): void {
   if (facts.length === 1) return void (facts[0]!.how = howOf(facts[0]!, facts[0]!))
-  const first = new Map<string, Fact>()
-  const last = new Map<string, Fact>()
+  const first = new Map<string, CommitEvent>()
+  const last = new Map<string, CommitEvent>()
   for (const fact of facts) {
     const row = rowOf(fact)
     if (!first.has(row)) first.set(row, fact)
@@ -82,7 +82,7 @@ function settleHow(facts: Fact[]): void {
 const rowOf = ({ entity, entityId }: StoredEvent): string => entity + entityId
 
 /** How a row is written, of which these are the first and the last event. */
-function howOf({ before, entity, undoes }: StoredEvent, { after }: StoredEvent): How | null {
+function howOf({ before, entity, undoes }: StoredEvent, { after }: StoredEvent): RowWrite | null {
   // The children of a task that was deleted and restored may still stand, until a worker removes them.
   const mayStand = !before && undoes != null && definitionOf(entity).parent === 'task'
   if (after) return mayStand ? 'put' : before ? 'set' : 'add'

@@ -3,8 +3,8 @@ import { Elysia } from 'elysia'
 import type { Config } from '../config.ts'
 import { description } from '../openapi/description.ts'
 import { finished, type OpenApiDocument } from '../openapi/document.ts'
-import { typed } from '../wire/answers.ts'
-import { generalRefusals } from './general-refusals.ts'
+import { typed } from '../responses/reply.ts'
+import { generalRefusals } from './general-errors.ts'
 import { docsPath as path, fixed, pages } from './pages.ts'
 
 const links = { docs: path, openapi: `${path}/json`, live: '/health/live', ready: '/health/ready' }

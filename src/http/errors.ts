@@ -1,11 +1,11 @@
 import { Elysia, ValidationError } from 'elysia'
 import { isAway, refusalIn } from '../postgres/errors.ts'
-import { badRequest, errorResponse, type Refusal, unexpected } from '../wire/refusals.ts'
+import { badRequest, errorResponse, type HttpError, unexpected } from '../responses/errors.ts'
 import type { Rejections } from '../admission/rejections.ts'
 import type { Turn } from '../admission/scheduler.ts'
 import { type Share, tell } from './limits/budget.ts'
-import { pathnameOf, requestId } from '../wire/answers.ts'
-import { asksForStream, endedStream } from '../wire/server-sent.ts'
+import { pathnameOf, requestId } from '../responses/reply.ts'
+import { asksForStream, endedStream } from '../responses/server-sent-events.ts'
 import { invalid } from '../schema/validation.ts'
 import type { Methods } from './methods.ts'
 import type { Known, Observed } from './observed.ts'
@@ -45,7 +45,7 @@ interface Failed extends Known {
 const mayStream = (request: Request): boolean =>
   request.method === 'GET' && pathnameOf(request).endsWith('/events')
 
-function refusalOf(error: unknown, code: unknown): Refusal {
+function refusalOf(error: unknown, code: unknown): HttpError {
   const refusal = refusalIn(error)
   if (refusal) return refusal
   if (error instanceof ValidationError && 'Errors' in error.validator) {

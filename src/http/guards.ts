@@ -3,7 +3,7 @@ import { type Scheduler, type Turn, writesIn } from '../admission/scheduler.ts'
 import type { Config } from '../config.ts'
 import type { Authenticate } from '../identity/sessions.ts'
 import { canonicalId } from '../ids.ts'
-import { givenTwice, tooLong, unknownParameter, urlCharacters } from '../wire/refusals.ts'
+import { givenTwice, tooLong, unknownParameter, urlCharacters } from '../responses/errors.ts'
 import { bodyReading, openBodyBytes, requireSmall } from './json-body.ts'
 import { addressOf } from './limits/address.ts'
 import { type Share, tell } from './limits/budget.ts'
@@ -33,7 +33,7 @@ export function requireShort({ url }: Request): void {
   if (url.length > urlCharacters) throw tooLong()
 }
 
-/** @throws Refusal 400 naming a parameter that is given twice */
+/** @throws HttpError 400 naming a parameter that is given twice */
 function requireSingle({ url }: Request): void {
   const start = url.indexOf('?')
   if (start < 0 || !url.includes('&', start)) return
@@ -44,14 +44,14 @@ function requireSingle({ url }: Request): void {
   }
 }
 
-/** A hook, for routes without parameters: Elysia awaits one that returns a call. @throws Refusal 400 naming the first */
+/** A hook, for routes without parameters: Elysia awaits one that returns a call. @throws HttpError 400 naming the first */
 export function requireNone({ request: { url } }: { request: Request }): void {
   const start = url.indexOf('?')
   if (start >= 0)
     for (const name of new URLSearchParams(url.slice(start)).keys()) throw unknownParameter(name)
 }
 
-/** A request as its route is to see it. @throws Refusal 400 */
+/** A request as its route is to see it. @throws HttpError 400 */
 function tidy(request: Request, params: Record<string, string | undefined>): void {
   requireSingle(request)
   for (const name in params) params[name] = canonicalId(params[name] ?? '')

@@ -8,7 +8,7 @@ import { commandHooks } from '../openapi/command-hooks.ts'
 import { queryHooks } from '../openapi/query-hooks.ts'
 import { canonicalId } from '../ids.ts'
 import { isIdSchema, mapIds } from '../schema/input.ts'
-import { send } from '../wire/answers.ts'
+import { send } from '../responses/reply.ts'
 import { type Guards, requireNone } from './guards.ts'
 import { readGuard } from './idempotency.ts'
 import type { Observed } from './observed.ts'
@@ -82,7 +82,7 @@ function readInput<Input extends object, Row>(path: string, command: Declared<In
     for (const key of ids) if (input[key]) input[key] = mapIds(input[key], canonicalId)
     for (const [name, key] of given) input[key] = params[name]
     for (const key of inQuery) if (query[key] !== undefined) input[key] = query[key]
-    return (command.reads?.(input as Input) ?? input) as Input
+    return (command.complete?.(input as Input) ?? input) as Input
   }
 }
 
@@ -105,7 +105,7 @@ function handlerOf<Needed>(answer: (asked: Needed) => Promise<Response>) {
 function openRunOpenly<Input extends object, Row>(means: Means, command: Command<Input, Row>) {
   const { expensive, limits, run, withIdempotency } = means
   const { traceparentOf } = means.observed
-  const { name, invites, madeAt, weight, cost = weight, isExpensive } = command
+  const { name, invites, location, weight, cost = weight, isExpensive } = command
 
   async function go({ request, caller, body = null }: AskedByCaller, input: Input): Promise<Response> {
     const isKeyed = request.headers.has('idempotency-key')
@@ -113,7 +113,7 @@ function openRunOpenly<Input extends object, Row>(means: Means, command: Command
     const ifMatch = request.headers.get('if-match') ?? undefined
     const order = { name, input, caller, ifMatch, guard, traceparent: traceparentOf?.(request) }
     const reply = guard ? await withIdempotency(guard, () => run(order)) : await run(order)
-    return send(reply, madeAt && ((id) => madeAt(id, input)))
+    return send(reply, location && ((id) => location(id, input)))
   }
 
   return (asked: AskedByCaller, input: Input): Promise<Response> => {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { type FindKept, type Guard, replay } from '../commit/idempotency.ts'
-import { parsedPath, type Reply } from '../wire/answers.ts'
-import { badKey, Refusal } from '../wire/refusals.ts'
+import { type FindRecord, type IdempotencyKey, replay } from '../commit/idempotency.ts'
+import { parsedPath, type Reply } from '../responses/reply.ts'
+import { badKey, HttpError } from '../responses/errors.ts'
 
 /** Errors of a repeat whose first request took away its own rights, its target or its id. */
 const mayBeRepeat = new Set([403, 404, 409])
@@ -11,12 +11,12 @@ export type WithIdempotency = ReturnType<typeof openWithIdempotency>
 /**
  * Runs a write once under an Idempotency-Key, and returns its reply to each repeat. The commit does the work of a key once.
  * The first look-up finds the reply even when the target was deleted since; the second one finds that of a faster request
- * with the same key. `isSame` compares a digest with a stored fingerprint that is not the digest itself. @throws Refusal 422
+ * with the same key. `isSame` compares a digest with a stored fingerprint that is not the digest itself. @throws HttpError 422
  */
 export const openWithIdempotency =
-  (findKept: FindKept) =>
+  (findKept: FindRecord) =>
   async (
-    guard: Guard,
+    guard: IdempotencyKey,
     work: () => Promise<Reply>,
     isSame?: (digest: string, stored: string) => Promise<boolean>,
   ): Promise<Reply & { replayed?: true }> => {
@@ -30,15 +30,15 @@ export const openWithIdempotency =
       return await work()
     } catch (error) {
       // A write with a secret may also have ended the token that it came with, or taken the one in its body.
-      const mayRepeat = isSame || (error instanceof Refusal && mayBeRepeat.has(error.status))
+      const mayRepeat = isSame || (error instanceof HttpError && mayBeRepeat.has(error.status))
       const done = mayRepeat && (await repeated())
       if (done) return done
       throw error
     }
   }
 
-/** Reads `Idempotency-Key`, quoted or bare. @throws Refusal 400 */
-export function readGuard(request: Request, scope: string, body: unknown): Guard | undefined {
+/** Reads `Idempotency-Key`, quoted or bare. @throws HttpError 400 */
+export function readGuard(request: Request, scope: string, body: unknown): IdempotencyKey | undefined {
   const header = request.headers.get('idempotency-key')
   if (header === null) return undefined
   const key = /^"(.*)"$/.exec(header.trim())?.[1]?.replace(/\\(["\\])/g, '$1') ?? header.trim()

@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia'
 import type { Config } from '../config.ts'
-import { badRequest, Refusal } from '../wire/refusals.ts'
+import { badRequest, HttpError } from '../responses/errors.ts'
 
 /** Before sign-in: more than any body there needs. */
 export const openBodyBytes = 16_384
@@ -14,14 +14,14 @@ export const mostReceivedBytes = 33_554_432
 /** Drops a byte order mark. What is not UTF-8 is rejected, because a guess would store something else. */
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-export const notJson = () => new Refusal(415, 'The body must be sent with Content-Type: application/json')
-export const notUtf8 = () => new Refusal(415, 'The body must be sent in UTF-8')
+export const notJson = () => new HttpError(415, 'The body must be sent with Content-Type: application/json')
+export const notUtf8 = () => new HttpError(415, 'The body must be sent in UTF-8')
 export const encoded = () =>
-  new Refusal(415, 'The body must be sent without a Content-Encoding', { 'accept-encoding': 'identity' })
+  new HttpError(415, 'The body must be sent without a Content-Encoding', { 'accept-encoding': 'identity' })
 export const tooLarge = (limitBytes: number) =>
-  new Refusal(413, `The body must be at most ${limitBytes} bytes`)
+  new HttpError(413, `The body must be at most ${limitBytes} bytes`)
 export const tooSlow = (timeoutMs: number) =>
-  new Refusal(408, `The body must arrive within ${timeoutMs} ms`, { connection: 'close' })
+  new HttpError(408, `The body must arrive within ${timeoutMs} ms`, { connection: 'close' })
 
 type Limits = Pick<Config, 'bodyBytes' | 'bodyTimeoutMs'>
 
@@ -97,7 +97,7 @@ const [openList, closeList, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d]
 /**
  * Checks the bytes of a JSON text before it is parsed: to parse lists of lists, and to walk through them, takes a hundred
  * times as long as this one pass. Every key and element follows a comma or an opening bracket outside of strings.
- * @throws Refusal 400
+ * @throws HttpError 400
  */
 function requireBounded(bytes: Uint8Array): void {
   let [levels, parts] = [0, 0]
@@ -144,7 +144,7 @@ function inTime<T>(bytes: Promise<T>, timeoutMs: number): Promise<T> {
       (error: unknown) => {
         clearTimeout(timer)
         // Whatever breaks off a body is the sender's doing.
-        reject(error instanceof Refusal ? error : badRequest('The body could not be read to its end'))
+        reject(error instanceof HttpError ? error : badRequest('The body could not be read to its end'))
       },
     )
   })

@@ -1,5 +1,5 @@
-import { pathnameOf, requestId, untyped } from '../wire/answers.ts'
-import { Refusal } from '../wire/refusals.ts'
+import { pathnameOf, requestId, untyped } from '../responses/reply.ts'
+import { HttpError } from '../responses/errors.ts'
 
 export type Methods = ReturnType<typeof openMethods>
 
@@ -11,10 +11,10 @@ export function openMethods() {
     },
 
     /** The answer to OPTIONS, or the error of a request without a route. */
-    answer(request: Request): Response | Refusal {
+    answer(request: Request): Response | HttpError {
       const path = pathnameOf(request)
       const found = new Set(routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))
-      if (found.size === 0) return new Refusal(404, 'There is nothing at this path')
+      if (found.size === 0) return new HttpError(404, 'There is nothing at this path')
       if (found.has('GET')) found.add('HEAD')
       const allow = order.filter((method) => found.has(method) || method === 'OPTIONS').join(', ')
       if (request.method === 'OPTIONS') {
@@ -22,7 +22,7 @@ export function openMethods() {
         return new Response(null, { status: 204, headers })
       }
       const method = request.method.slice(0, 20)
-      return new Refusal(405, `${method} is not allowed at this path, which takes ${allow}`, { allow })
+      return new HttpError(405, `${method} is not allowed at this path, which takes ${allow}`, { allow })
     },
   }
 }

@@ -4,7 +4,7 @@ import { Elysia } from 'elysia'
 import { marked } from 'marked'
 import type { Config } from '../config.ts'
 import { filled, guidesPath } from '../openapi/description.ts'
-import { gzipped, takesGzip } from '../wire/answers.ts'
+import { gzipped, takesGzip } from '../responses/reply.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 
 export const docsPath = '/api/docs'

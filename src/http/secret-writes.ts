@@ -3,7 +3,7 @@ import { takesRole } from '../commands/decide.ts'
 import { requireAuthorized } from '../commands/execute.ts'
 import { replyOf } from '../commands/execution.ts'
 import type { Run } from '../commands/router.ts'
-import type { Guard } from '../commit/idempotency.ts'
+import type { IdempotencyKey } from '../commit/idempotency.ts'
 import { type Caller, holderOf } from '../identity/rights.ts'
 import type { Fingerprints } from '../identity/fingerprints.ts'
 import type { Sealing } from '../identity/sealed.ts'
@@ -11,8 +11,8 @@ import type { Authenticate } from '../identity/sessions.ts'
 import type { Claims, Tokens } from '../identity/tokens.ts'
 import type { Session } from '../identity/validity.ts'
 import type { FindRole } from '../reads/lookups.ts'
-import { conflict } from '../wire/refusals.ts'
-import { type Reply, send } from '../wire/answers.ts'
+import { conflict } from '../responses/errors.ts'
+import { type Reply, send } from '../responses/reply.ts'
 import { readGuard, type WithIdempotency } from './idempotency.ts'
 import type { Limits } from './limits/limits.ts'
 
@@ -40,7 +40,7 @@ export interface Asked {
 
 /** What a route does around a command of a project. */
 export interface Around<Input> {
-  /** The fields of the input that the service makes. @throws Refusal for what no rule can decide */
+  /** The fields of the input that the service makes. @throws HttpError for what no rule can decide */
   prepare?(input: Input, asked: Asked): Promise<Partial<Input> | void>
   /** After the response, also after that to a retry. */
   after?(input: Input): void
@@ -54,7 +54,7 @@ interface Secrets {
   sealed?: Record<string, string>
 }
 
-type Write = Omit<AccountWrite<never>, 'execute'> & { execute(guard?: Guard): Promise<Reply> }
+type Write = Omit<AccountWrite<never>, 'execute'> & { execute(guard?: IdempotencyKey): Promise<Reply> }
 
 /** Writes by a command that a statement executes. The caller's tokens are checked again after it. */
 export async function writeAccount<Needed, Input extends object, Row>(
@@ -64,7 +64,7 @@ export async function writeAccount<Needed, Input extends object, Row>(
   input: Input,
 ): Promise<Response> {
   const write = command.begin(asked, input)
-  const execute = async (guard?: Guard) => {
+  const execute = async (guard?: IdempotencyKey) => {
     try {
       const row = await write.execute((row) => guard && { ...guard, ...replyOf(command, row) })
       return replyOf(command, row)
@@ -121,9 +121,9 @@ async function answer<Input extends object>(
   }
   const isSame = (digest: string, stored: string) => fingerprints.isSame(digest, stored, by)
   const reply = await (guard ? withIdempotency(guard, work, isSame) : work())
-  const { madeAt } = command
+  const { location } = command
   const complete = await withSecrets(means, JSON.parse(reply.body))
-  const response = send({ ...reply, body: complete }, madeAt && ((id) => madeAt(id, input)))
+  const response = send({ ...reply, body: complete }, location && ((id) => location(id, input)))
   response.headers.set('cache-control', 'no-store')
   return response
 }

@@ -1,4 +1,4 @@
-import { tooMany, unavailable } from '../wire/refusals.ts'
+import { tooMany, unavailable } from '../responses/errors.ts'
 
 /** Where work comes from: both take turns, and each may have a bounded number of waiters. */
 export interface Source {
@@ -33,7 +33,7 @@ export class FairQueue {
     return this.waiters.length
   }
 
-  /** @throws Refusal 429 when too much of the address or the account waits, 503 when too much waits */
+  /** @throws HttpError 429 when too much of the address or the account waits, 503 when too much waits */
   async run<T>(source: Source, work: () => Promise<T>): Promise<T> {
     if (this.busy < this.bounds.slots) this.busy++
     else await this.turn(source)

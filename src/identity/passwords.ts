@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os'
 import * as argon2 from '@node-rs/argon2'
 import type { Config } from '../config.ts'
 import { hasLength } from '../schema/text.ts'
-import { badRequest } from '../wire/refusals.ts'
+import { badRequest } from '../responses/errors.ts'
 import { FairQueue, type Source } from './fair-queue.ts'
 
 /** OWASP's first recommendation for argon2id: 19 MiB, 2 passes, 1 lane. */
@@ -40,7 +40,7 @@ export const tooCommon = () =>
 export function openNewPasswords({ passwordMinCharacters: min, passwordRejectCommon }: Config) {
   const common = passwordRejectCommon ? commonPasswords() : undefined
   return {
-    /** @throws Refusal 400 */
+    /** @throws HttpError 400 */
     require(password: string): void {
       if (!hasLength(password, { minLength: min, maxLength: maxCharacters })) throw tooShort(min)
       if (common?.has(password.toLowerCase())) throw tooCommon()

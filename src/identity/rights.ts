@@ -1,17 +1,21 @@
-import { forbidden, notFound } from '../wire/refusals.ts'
+import { forbidden, notFound } from '../responses/errors.ts'
 
 export const roles = ['VIEWER', 'EDITOR', 'ADMIN'] as const
 export type MemberRole = (typeof roles)[number]
 export type Role = MemberRole | 'OWNER'
 const roleRank: Record<Role, number> = { VIEWER: 1, EDITOR: 2, ADMIN: 3, OWNER: 4 }
 
-export const suffices = (role: Role, least: Role): boolean => roleRank[role] >= roleRank[least]
-export const roleNeeded = (least: Role) => forbidden(`This needs the role ${least} in the project`)
+export const suffices = (role: Role, minimum: Role): boolean => roleRank[role] >= roleRank[minimum]
+export const roleNeeded = (minimum: Role) => forbidden(`This needs the role ${minimum} in the project`)
 
-/** @throws Refusal 404 without a role, as if the resource `noun` did not exist, and 403 when the role does not suffice */
-export function requireRole(role: Role | null | undefined, least: Role, noun: string): asserts role is Role {
+/** @throws HttpError 404 without a role, as if the resource `noun` did not exist, and 403 when the role does not suffice */
+export function requireRole(
+  role: Role | null | undefined,
+  minimum: Role,
+  noun: string,
+): asserts role is Role {
   if (!role) throw notFound(noun)
-  if (!suffices(role, least)) throw roleNeeded(least)
+  if (!suffices(role, minimum)) throw roleNeeded(minimum)
 }
 
 /** Plain data, because it is sent with commands; one object for all requests of a session. */
@@ -52,19 +56,19 @@ export interface TokenRights {
 export const highest = (some: Scope[]): Scope => some.reduce((a, b) => (scopeRank[b] > scopeRank[a] ? b : a))
 
 /** The scope of a write, unless its definition states another. */
-export const scopeOfWrite = (least: Role | 'nobody'): Scope =>
-  least === 'ADMIN' || least === 'OWNER' ? 'admin' : 'write'
+export const scopeOfWrite = (minimum: Role | 'nobody'): Scope =>
+  minimum === 'ADMIN' || minimum === 'OWNER' ? 'admin' : 'write'
 
 export const scopeNeeded = (scope: Scope) => forbidden(`This needs an API token with the scope ${scope}`)
 export const boundToken = () => forbidden('This needs an API token that is not bound to projects')
 export const signInNeeded = () => forbidden('This needs a sign-in token, not an API token')
 
-/** A caller who signed in has all scopes. @throws Refusal 403 */
+/** A caller who signed in has all scopes. @throws HttpError 403 */
 export function requireScope({ token }: Caller, scope: Scope): void {
   if (token && scopeRank[token.scope] < scopeRank[scope]) throw scopeNeeded(scope)
 }
 
-/** For resources outside of projects. @throws Refusal 403 */
+/** For resources outside of projects. @throws HttpError 403 */
 export function requireUnbound({ token }: Caller): void {
   if (token?.projects) throw boundToken()
 }

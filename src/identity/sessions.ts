@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Sql } from '../postgres/database.ts'
 import type { Counts } from '../metrics/counts.ts'
-import { badToken, noToken } from '../wire/refusals.ts'
+import { badToken, noToken } from '../responses/errors.ts'
 import { type Caller, signInNeeded } from './rights.ts'
 import { openTokenSessions, type TokenSession } from './token-sessions.ts'
 import type { Tokens } from './tokens.ts'
@@ -29,7 +29,7 @@ export class Authenticate {
     this.counts = caches.sessions
   }
 
-  /** The caller of a request: at once if its token was seen to hold just now, as most were. @throws Refusal 401 */
+  /** The caller of a request: at once if its token was seen to hold just now, as most were. @throws HttpError 401 */
   caller(request: Request): Caller | Promise<Caller> {
     const token = tokenOf(request)
     const session = this.sessions.get(token)
@@ -43,7 +43,7 @@ export class Authenticate {
 
   /**
    * The sign-in token of a request, verified; it may be revoked or expired.
-   * @throws Refusal 401, or 403 for an API token
+   * @throws HttpError 401, or 403 for an API token
    */
   async session(request: Request): Promise<Session> {
     const token = tokenOf(request)
@@ -57,7 +57,7 @@ export class Authenticate {
   readonly isBelieved = ({ seenAt, believedUntil, caller }: Seen): boolean =>
     performance.now() < believedUntil && seenAt > (this.changedAt.get(caller.userId) ?? 0)
 
-  /** @throws Refusal 401 for a token that has expired or was revoked, or whose account is deleted */
+  /** @throws HttpError 401 for a token that has expired or was revoked, or whose account is deleted */
   async require(session: AnySession): Promise<void> {
     if (this.isBelieved(session)) return
     const now = performance.now()
@@ -68,7 +68,7 @@ export class Authenticate {
     believe(session, now, leftMs)
   }
 
-  /** False for a revoked token. @throws Refusal 401 for one that has expired */
+  /** False for a revoked token. @throws HttpError 401 for one that has expired */
   async holdsInTime(session: Session): Promise<boolean> {
     const { leftMs, isHeld } = await this.readValidity(session)
     if (!(leftMs > 0)) throw badToken()
@@ -99,7 +99,7 @@ export class Authenticate {
 
 const isOfToken = (session: AnySession): session is TokenSession => 'digest' in session
 
-/** The bearer token of a request; empty for another scheme. @throws Refusal 401 without a header */
+/** The bearer token of a request; empty for another scheme. @throws HttpError 401 without a header */
 function tokenOf({ headers }: Request): string {
   const header = headers.get('authorization')
   if (!header) throw noToken()

@@ -1,7 +1,7 @@
 import { batched } from '../postgres/batch.ts'
 import type { Sql } from '../postgres/database.ts'
 import { byOrdinal } from '../postgres/in-order.ts'
-import { badToken } from '../wire/refusals.ts'
+import { badToken } from '../responses/errors.ts'
 import { digestOfToken, isApiToken } from './api-tokens.ts'
 import { type Caller, highest, type Scope } from './rights.ts'
 import { notYetSeen, type Seen, type Validity } from './validity.ts'
@@ -19,7 +19,7 @@ export interface TokenSession extends Seen {
 export function openTokenSessions(sql: Sql, onUse: (tokenId: string) => void) {
   const find = openFind(sql)
   return {
-    /** @throws Refusal 401 for a token that was never made here, without a query */
+    /** @throws HttpError 401 for a token that was never made here, without a query */
     begin(token: string): TokenSession {
       if (!isApiToken(token)) throw badToken()
       return { digest: digestOfToken(token), caller: nobody, notedAt: -Infinity, ...notYetSeen }

@@ -11,7 +11,7 @@ import type { LoggedEvent, Past, Unassigned } from './past.ts'
 /**
  * Returns the children that tasks have when their creation is undone, without those that came back with them. Children of
  * a deleted task are read from the log: whether a worker has removed their rows yet makes no difference.
- * @throws Refusal 409 if they are too many for one undo
+ * @throws HttpError 409 if they are too many for one undo
  */
 export async function hangingOn(
   sql: Sql,
@@ -108,7 +108,7 @@ export async function goneSince(
 
 /**
  * Reads how tasks were taken from members after they were removed, the latest first.
- * @throws Refusal 409 if they are too many for one undo
+ * @throws HttpError 409 if they are too many for one undo
  */
 export async function takenFrom(sql: Sql, removals: LoggedEvent[]): Promise<Past['taken']> {
   if (removals.length === 0) return new Map()

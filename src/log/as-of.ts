@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import { checked } from '../schema/input.ts'
 import { isCount, parseInstant } from '../schema/text.ts'
-import { badRequest } from '../wire/refusals.ts'
-import { parsedPath } from '../wire/answers.ts'
+import { badRequest } from '../responses/errors.ts'
+import { parsedPath } from '../responses/reply.ts'
 
 /** A project at one of its versions. */
 export interface Moment {

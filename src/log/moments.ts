@@ -12,7 +12,7 @@ const eventsOfRead = 25
 
 /** Finds moments of projects that the caller was just seen to be in, and reads them. */
 export function openMoments(sql: Sql, oldestKept: OldestKept, spend: Spend, { asOfEvents: most }: Config) {
-  /** 0 when the project did not exist yet: its row tells, also where events have expired. @throws Refusal 410 */
+  /** 0 when the project did not exist yet: its row tells, also where events have expired. @throws HttpError 410 */
   async function versionAt(now: Versioned, instant: string): Promise<number> {
     const version = await seqAt(sql, now, instant)
     const oldest = (await oldestKept(now.projectId)) ?? 1
@@ -26,8 +26,8 @@ export function openMoments(sql: Sql, oldestKept: OldestKept, spend: Spend, { as
     /** Events that one may look back over, at most. */
     most,
     /** The errors of a moment, for the document. */
-    refuses: [ahead(), tooFarBack(most), gone(17)],
-    /** The moment that is meant; undefined when the project did not exist then. @throws Refusal 400, 410 */
+    errors: [ahead(), tooFarBack(most), gone(17)],
+    /** The moment that is meant; undefined when the project did not exist then. @throws HttpError 400, 410 */
     async find(seen: Versioned, text: string): Promise<Moment | undefined> {
       const { projectId, version: now } = seen
       const asOf = readAsOf(text)
@@ -37,7 +37,7 @@ export function openMoments(sql: Sql, oldestKept: OldestKept, spend: Spend, { as
       if (version < now - most) throw tooFarBack(most)
       return { projectId, version, now }
     },
-    /** Reads the past where all later events are kept. @throws Refusal 410, or 429 by its cost */
+    /** Reads the past where all later events are kept. @throws HttpError 410, or 429 by its cost */
     async read<T>(caller: Caller, { projectId, version, now }: Moment, work: (sql: Sql) => PromiseLike<T>) {
       const found = await spend(caller, 1 + (now - version) / eventsOfRead, work)
       await requireKept(oldestKept, projectId, version)

@@ -1,11 +1,11 @@
 import type { Sql, SqlPart } from '../postgres/database.ts'
 import { untilFull } from '../reads/pages.ts'
-import { conflict, Refusal } from '../wire/refusals.ts'
+import { conflict, HttpError } from '../responses/errors.ts'
 import { mostMoved } from './children.ts'
 import type { LoggedEvent } from './past.ts'
 
 /** Later events changed what an event did: the error names their seqs. */
-export class Overtaken extends Refusal {
+export class Overtaken extends HttpError {
   constructor(
     readonly event: LoggedEvent,
     /** The changed fields; none for the whole row. */

@@ -8,7 +8,7 @@ import type { Person } from '../reads/people.ts'
 export interface AskedOfLog {
   seqs?: number[]
   batch?: number
-  /** Checks the caller's rights by the events, before anything else is loaded for them. @throws Refusal 403, 409 */
+  /** Checks the caller's rights by the events, before anything else is loaded for them. @throws HttpError 403, 409 */
   authorize(asking: Asking, events: LoggedEvent[]): void
 }
 
@@ -42,7 +42,7 @@ export interface ReadingPast extends Asking {
   version: number
 }
 
-/** @throws Refusal 403, 404, 409, 410, 503 */
+/** @throws HttpError 403, 404, 409, 410, 503 */
 export type ReadPast = (at: ReadingPast, asked: AskedOfLog) => Promise<Past>
 
 export type ToldPast = Past & { decided: readonly StoredEvent[] }

@@ -4,7 +4,7 @@ import type { Sql } from '../postgres/database.ts'
 import { eventFields } from '../postgres/columns.ts'
 import { gone, type OldestKept } from '../reads/kept.ts'
 import type { FindPerson } from '../reads/people.ts'
-import { notFound } from '../wire/refusals.ts'
+import { notFound } from '../responses/errors.ts'
 import { goneSince, hangingOn, returnsOtherwise, takenFrom } from './around.ts'
 import { eachOf } from './children.ts'
 import { mostAround, mostUndone, readBounded, tooMany, tooMuch } from './overtaken.ts'
@@ -21,7 +21,7 @@ const plainCharacters = 1_000
 export function openReadPast(sql: Sql, oldestKept: OldestKept, findPerson: FindPerson): ReadPast {
   const person = (key: string) => findPerson({ by: 'id', key })
 
-  /** @throws Refusal 409, 410 */
+  /** @throws HttpError 409, 410 */
   async function around(events: LoggedEvent[]): Promise<Omit<Past, 'people'>> {
     if (events.every(({ before, after }) => before && after)) return { events, ...nothingMore }
     const of = (type: string) => events.filter((event) => event.type === type)
@@ -55,7 +55,7 @@ const nothingMore: Omit<Past, 'events' | 'people'> = {
 
 /**
  * Reads the events that a command asks for, the latest first. The children of a moved task are not read, because no move is undone.
- * @throws Refusal 404, 409, 410
+ * @throws HttpError 404, 409, 410
  */
 async function eventsOf(
   sql: Sql,

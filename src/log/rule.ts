@@ -1,6 +1,6 @@
 import type { Caller } from '../identity/rights.ts'
 import type { OwedJob } from '../jobs/queue.ts'
-import type { Change, StoredEvent } from '../model/events.ts'
+import type { EventDraft, StoredEvent } from '../model/events.ts'
 import type { ToldPast } from './past.ts'
 
 /** What a rule knows beside the state. Time and ids are passed in, so that rules stay pure. */
@@ -19,7 +19,7 @@ export interface Context {
 
 /** The events that a rule wants committed, none when nothing changes, and the caller's answer. */
 export interface Decision<T> {
-  changes: Change[]
+  changes: EventDraft[]
   answer: T
   /** Many commands decided the events: the history shows that these belong together. */
   isBatch?: boolean

@@ -63,7 +63,7 @@ type Told = { seq: number; isTold: boolean } & (
 
 /**
  * Reads the children that deleted tasks had, by the seq of each deletion; `forgotten` if the log no longer tells.
- * @throws Refusal 409 if they are too many for one undo
+ * @throws HttpError 409 if they are too many for one undo
  */
 export async function childrenOf(
   sql: Sql,

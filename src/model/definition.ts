@@ -1,15 +1,15 @@
 import type { PgTable } from 'drizzle-orm/pg-core'
 import { type Asking, requireRole, requireScope, type Role, scopeOfWrite } from '../identity/rights.ts'
-import type { Refusal } from '../wire/refusals.ts'
+import type { HttpError } from '../responses/errors.ts'
 import type { Entities, Entity, Rows } from './entities.ts'
 import type { StoredEvent } from './events.ts'
 import type { View } from './view.ts'
 
-/** Checks that the caller may undo an event. @throws Refusal 403 */
+/** Checks that the caller may undo an event. @throws HttpError 403 */
 export type Admit = (asking: Asking, event: StoredEvent) => void
 
 /** The verb of the inverse of an event, with the rights that it takes; or the error that rejects every undo. */
-export type Undo<Verb extends string = string> = { by: Verb; admit: Admit } | (() => Refusal)
+export type Undo<Verb extends string = string> = { by: Verb; admit: Admit } | (() => HttpError)
 
 /** The entity that a field refers to, and its ids after a move to another project: of the rows with the same `by`, or none. */
 export interface Reference {

@@ -5,7 +5,7 @@ import type { Entity, EventType, Rows } from './entities.ts'
  * One fact, as a rule decides it: what happened to which row. `after` is the row as it is then; `before` is the row that is
  * gone, or what it had in the fields that have changed. Events from before this hold all fields: see rows.ts.
  */
-export interface Change<E extends Entity = Entity> {
+export interface EventDraft<E extends Entity = Entity> {
   id: string
   projectId: string
   type: EventType
@@ -20,7 +20,7 @@ export interface Change<E extends Entity = Entity> {
 }
 
 /** A fact at its place in a project's history. */
-export type StoredEvent = Change & { seq: number; actorId: string; at: string; batch?: number | null }
+export type StoredEvent = EventDraft & { seq: number; actorId: string; at: string; batch?: number | null }
 
 type Fields<E extends Entity> = Omit<Rows[E], 'eventId'>
 type Place = { readonly projectId: string }
@@ -44,7 +44,7 @@ export function appeared<T extends EventType>(
   ids: Ids,
   type: T,
   fields: Fields<EntityOf<T>>,
-): Change<EntityOf<T>> & { after: Rows[EntityOf<T>] } {
+): EventDraft<EntityOf<T>> & { after: Rows[EntityOf<T>] } {
   const id = ids.newEventId()
   const after = { ...fields, eventId: id } as unknown as Rows[EntityOf<T>]
   return { id, projectId, type, entity: entityOf(type), entityId: after.id, before: null, after }
@@ -57,7 +57,7 @@ export function updated<T extends EventType>(
   type: T,
   before: Rows[EntityOf<T>],
   fields: Partial<Fields<EntityOf<T>>>,
-): Change<EntityOf<T>> & { after: Rows[EntityOf<T>] } {
+): EventDraft<EntityOf<T>> & { after: Rows[EntityOf<T>] } {
   const id = ids.newEventId()
   const after = { ...before, ...fields, eventId: id }
   const had = whatChanged<Rows[EntityOf<T>]>(before, fields as Partial<Rows[EntityOf<T>]>)
@@ -78,7 +78,7 @@ export function removed<T extends EventType>(
   ids: Ids,
   type: T,
   before: Rows[EntityOf<T>],
-): Change<EntityOf<T>> {
+): EventDraft<EntityOf<T>> {
   const entity = entityOf(type)
   return { id: ids.newEventId(), projectId, type, entity, entityId: before.id, before, after: null }
 }

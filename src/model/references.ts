@@ -1,4 +1,4 @@
-import { badRequest } from '../wire/refusals.ts'
+import { badRequest } from '../responses/errors.ts'
 import type { Entity } from './entities.ts'
 import { isSame } from './events.ts'
 import { definitionOf, model, type ReferenceField } from './model.ts'
@@ -43,7 +43,7 @@ export function visible<R>(state: Present, entity: Entity, row: R): R {
 
 /**
  * An input whose references are all in the project. A field that asks for what the row shows already keeps the stored value.
- * @throws Refusal 400 that names the field
+ * @throws HttpError 400 that names the field
  */
 export function withReferences<Input extends object>(state: Present, entity: Entity, input: Input): Input {
   let checked = input as Row

@@ -6,7 +6,7 @@ import { Body, Input } from '../schema/input.ts'
 import { boundToken, roleNeeded, suffices } from '../identity/rights.ts'
 import { Message, sampleId } from '../schema/answer.ts'
 import { named, nameOf } from '../schema/named.ts'
-import { badKey, notFound, type Refusal } from '../wire/refusals.ts'
+import { badKey, notFound, type HttpError } from '../responses/errors.ts'
 import { inPath, keysOfBody } from '../commands/read-input.ts'
 import { answerExample } from './example.ts'
 import { headersOf, locationAt, neverKept, referredTo } from './headers.ts'
@@ -14,11 +14,11 @@ import { misfit, operation } from './operation.ts'
 
 /** What Elysia and the document know of a command at a path. */
 export function commandHooks<Row>(path: string, command: Declared<never, Row>, summary: string) {
-  const { about, callers, least, name, status } = command
+  const { about, callers, role, name, status } = command
   const { id, tag } = command.called ?? { id: operationId(name), tag: `${nounOf(name)}s` }
   const given = inPath(path, command)
   const body = bodyOf(command, given, capital(id))
-  const takes = least === 'EDITOR' || least === 'ADMIN' ? `Takes the role ${least}.` : ''
+  const takes = role === 'EDITOR' || role === 'ADMIN' ? `Takes the role ${role}.` : ''
   const query = queryOf(command)
   const changes = command.does !== 'add' && status !== 201
   return operation({
@@ -28,17 +28,17 @@ export function commandHooks<Row>(path: string, command: Declared<never, Row>, s
     description: [about, takes].filter(Boolean).join(' '),
     responses: { [status]: answerOf(command, given) },
     general: changes ? [422, 412] : [422],
-    refuses: [misfit(body, query) ?? badKey(), ...refusalsOf(command)],
+    errors: [misfit(body, query) ?? badKey(), ...refusalsOf(command)],
   })
 }
 
 const done = { 200: 'Done: as it is now', 201: 'Made', 202: 'Done', 204: 'Done' }
 
 function answerOf<Row>(command: Declared<never, Row>, given: [string, string][]) {
-  const { isSecret, madeAt, status } = command
-  const shows = status === 204 ? undefined : command.shows
+  const { isSecret, location, status } = command
+  const shows = status === 204 ? undefined : command.view
   const schema = shows?.schema ?? Message
-  const example = shows ? answerExample(schema) : { message: command.says ?? '' }
+  const example = shows ? answerExample(schema) : { message: command.message ?? '' }
   const where = Object.fromEntries(given.map(([, key]) => [key, sampleId]))
   return {
     description: command.done ?? done[status],
@@ -47,14 +47,14 @@ function answerOf<Row>(command: Declared<never, Row>, given: [string, string][])
       ...(shows && !shows.untagged && referredTo(['ETag'])),
       ...(shows?.untagged && !isSecret && referredTo(['Docket-Version'])),
       ...(isSecret && { 'Cache-Control': neverKept }),
-      ...(madeAt && { Location: locationAt(madeAt(sampleId, where as never)) }),
+      ...(location && { Location: locationAt(location(sampleId, where as never)) }),
     },
     ...(status !== 204 && { content: { 'application/json': { schema, example } } }),
   }
 }
 
 function bodyOf<Row>(command: Declared<never, Row>, given: [string, string][], name: string) {
-  const { body, input, shows } = command
+  const { body, input, view: shows } = command
   if (body || nameOf(input)) return body ?? input
   const keys = keysOfBody(command, given)
   const fields = Object.fromEntries(keys.map((key) => [key, input.properties[key]!]))
@@ -68,14 +68,21 @@ const queryOf = <Row>({ input, inQuery }: Declared<never, Row>) =>
   inQuery && Input(Object.fromEntries(inQuery.map((key) => [key, input.properties[key]!])))
 
 /** The errors of its rule, and those of every command at such a place. */
-function refusalsOf<Row>({ name, input, at, into, least, ...own }: Declared<never, Row>): Refusal[] {
+function refusalsOf<Row>({
+  name,
+  input,
+  target,
+  destination,
+  role,
+  ...own
+}: Declared<never, Row>): HttpError[] {
   const fields = referencesOf(name.slice(0, name.indexOf('.')) as Entity) ?? []
   const referred = fields.filter((field) => field.name in input.properties).map(notReferred)
-  const refuses = [...(own.refuses ?? []), ...referred]
-  if (at.kind === 'new') return [...refuses, boundToken()]
-  if (at.kind === 'account' || least === 'nobody') return refuses
-  const role = suffices('VIEWER', least) ? [] : [roleNeeded(least)]
-  return [...role, ...refuses, notFound(nounAt(at)), ...(into ? [notFound('Project')] : [])]
+  const errors = [...(own.errors ?? []), ...referred]
+  if (target.kind === 'new') return [...errors, boundToken()]
+  if (target.kind === 'account' || role === 'nobody') return errors
+  const forRole = suffices('VIEWER', role) ? [] : [roleNeeded(role)]
+  return [...forRole, ...errors, notFound(nounAt(target)), ...(destination ? [notFound('Project')] : [])]
 }
 
 /** `member.set_role` is setMemberRole. */

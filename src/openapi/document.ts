@@ -1,10 +1,10 @@
 import type { TSchema } from '@sinclair/typebox'
-import type { Refusal } from '../wire/refusals.ts'
+import type { HttpError } from '../responses/errors.ts'
 import { componentsOf } from './components.ts'
 import { requestExample } from './example.ts'
 import { headers } from './headers.ts'
 import { type Parameter, parametersOf, type Responses, shared } from './parameters.ts'
-import { generalAnswers } from './refusals.ts'
+import { generalAnswers } from './error-responses.ts'
 
 interface Operation {
   parameters?: Parameter[]
@@ -18,7 +18,7 @@ export interface OpenApiDocument {
 }
 
 /** Completes the plugin's document, with components for what operations share. */
-export function finished(document: OpenApiDocument, generalRefusals: Refusal[][]): object {
+export function finished(document: OpenApiDocument, generalRefusals: HttpError[][]): object {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, one]) => ({ path, method, ...operationOf(path, one) })),
   )

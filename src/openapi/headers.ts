@@ -1,4 +1,4 @@
-import { forCallerAlone, varyByAccept } from '../wire/refusals.ts'
+import { forCallerAlone, varyByAccept } from '../responses/errors.ts'
 
 interface Header {
   description: string

@@ -2,8 +2,8 @@ import type { TSchema } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { type Scope, scopeNeeded, signInNeeded } from '../identity/rights.ts'
 import { invalid } from '../schema/validation.ts'
-import type { ErrorStatus, Refusal } from '../wire/refusals.ts'
-import { generalAnswer, refusalAnswers } from './refusals.ts'
+import type { ErrorStatus, HttpError } from '../responses/errors.ts'
+import { generalAnswer, refusalAnswers } from './error-responses.ts'
 
 interface Operation {
   /** A verb and a noun: clients call it by this name. */
@@ -21,7 +21,7 @@ interface Operation {
   responses: Record<number, object | undefined>
   /** Statuses of errors whose text is always the same, beside those of all operations. */
   general: ErrorStatus[]
-  refuses: Refusal[]
+  errors: HttpError[]
 }
 
 /**
@@ -50,7 +50,7 @@ export function operation({ id, tag, summary, body, query, open, scope, ...own }
       responses: {
         ...own.responses,
         ...Object.fromEntries(general.map((status) => [status, generalAnswer(status)])),
-        ...refusalAnswers(open ? own.refuses : withTokens(own.refuses, scope)),
+        ...refusalAnswers(open ? own.errors : withTokens(own.errors, scope)),
       },
     },
   }
@@ -59,14 +59,14 @@ export function operation({ id, tag, summary, body, query, open, scope, ...own }
 const kindOf = (body: TSchema): 'optional' | 'required' => (body.default ? 'optional' : 'required')
 
 /** The errors of API tokens, in the order in which they are checked. Every token may read. */
-const withTokens = (refuses: Refusal[], scope?: Scope): Refusal[] => [
+const withTokens = (errors: HttpError[], scope?: Scope): HttpError[] => [
   ...(scope ? [] : [signInNeeded()]),
-  ...refuses,
+  ...errors,
   ...(scope && scope !== 'read' ? [scopeNeeded(scope)] : []),
 ]
 
 /** The error of a request that does not fit, in the words of the check itself. */
-export function misfit(body?: TSchema, query?: TSchema): Refusal | undefined {
+export function misfit(body?: TSchema, query?: TSchema): HttpError | undefined {
   if (body) return invalid(Value.Errors(body, body.required?.length ? {} : { [firstOf(body)]: 0 }))
   return query && invalid(Value.Errors(query, { [`${firstOf(query)}s`]: '' }))
 }

@@ -1,20 +1,20 @@
 import { Type } from '@sinclair/typebox'
 import type { Query } from '../commands/query.ts'
 import { badCursor, badLimit } from '../reads/pages.ts'
-import { givenTwice } from '../wire/refusals.ts'
+import { givenTwice } from '../responses/errors.ts'
 import { answerExample } from './example.ts'
 import { alsoByAccept, headersOf, referredTo } from './headers.ts'
 import { misfit, operation } from './operation.ts'
-import { notModified } from './refusals.ts'
+import { notModified } from './error-responses.ts'
 
 /** What Elysia and the document know of a query. */
 export function queryHooks(query: Query, summary: string) {
-  const { about, body, callers, input, isList, refuses = [], scope = 'read', streams } = query
-  const { name } = query.shows
+  const { about, body, callers, input, isList, errors = [], scope = 'read', streams } = query
+  const { name } = query.view
   const isAsk = body !== undefined || query.onlyStreams
   const { limit, cursor } = input?.properties ?? {}
   const ofPages = [badLimit(limit?.maximum), ...(cursor ? [badCursor()] : [])]
-  const own = [...(isList ? ofPages : input ? [givenTwice('x')] : []), ...refuses]
+  const own = [...(isList ? ofPages : input ? [givenTwice('x')] : []), ...errors]
   const byAccept = streams && { ...notModified, headers: { ...notModified.headers, Vary: alsoByAccept } }
   return operation({
     ...(query.called ?? { id: isList ? `list${name}s` : `get${name}`, tag: `${name}s` }),
@@ -25,14 +25,14 @@ export function queryHooks(query: Query, summary: string) {
       ...(!isAsk && { 304: byAccept ?? { $ref: '#/components/responses/NotModified' } }),
     },
     general: [],
-    refuses: body ? [misfit(body)!, ...own] : [...own, misfit(body, input) ?? givenTwice('x')],
+    errors: body ? [misfit(body)!, ...own] : [...own, misfit(body, input) ?? givenTwice('x')],
   })
 }
 
 function answerOf(query: Query, kind: 'ask' | 'page' | 'read') {
   const { streams, onlyStreams, isList, answers, examples } = query
   const description = kind === 'ask' ? 'As it is now' : 'As it is now, or was as of then'
-  const one = isList ? Type.Array(query.shows.schema) : query.shows.schema
+  const one = isList ? Type.Array(query.view.schema) : query.view.schema
   const schema = answers?.schema ?? one
   return {
     description: isList ? 'A page' : (answers?.description ?? description),

@@ -1,6 +1,6 @@
 import type { Distribution } from '../metrics/distribution.ts'
 import { isPassing } from './errors.ts'
-import { unavailable } from '../wire/refusals.ts'
+import { unavailable } from '../responses/errors.ts'
 
 /** A queue this short waits for a fault to pass, not because of overload. */
 const shortQueue = 128
@@ -37,7 +37,7 @@ const longMs = 1_000
 /**
  * Joins single calls: keys that arrive while every slot is busy go together in the next call. `work` returns the values in
  * the order of its keys; an error after a long time without an answer is also that of the waiting keys.
- * @throws Refusal 503 when too many wait already.
+ * @throws HttpError 503 when too many wait already.
  */
 export function batched<K, V>(limits: BatchLimits<K>, work: (keys: K[]) => Promise<V[]>) {
   const { soon = setImmediate, patienceMs = 0, refuses = true } = limits

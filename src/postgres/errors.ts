@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import postgres from 'postgres'
-import { databaseAway, Refusal } from '../wire/refusals.ts'
+import { databaseAway, HttpError } from '../responses/errors.ts'
 
 /** The statement is not at fault: no connection, out of resources, shutting down, out of time, a conflict, a standby (25006). */
 const passing = /^(08|53|57|25006|25P0[34]|4000[13]|40P01|55P03)/
@@ -15,10 +15,10 @@ export function isPassing(error: unknown): boolean {
   return (error.severity ?? error.severity_local) !== 'ERROR' || passing.test(error.code)
 }
 
-export const isAway = (error: unknown): boolean => !(error instanceof Refusal) && isPassing(error)
+export const isAway = (error: unknown): boolean => !(error instanceof HttpError) && isPassing(error)
 
-export const refusalIn = (error: unknown): Refusal | undefined =>
-  error instanceof Refusal ? error : isAway(error) ? databaseAway() : undefined
+export const refusalIn = (error: unknown): HttpError | undefined =>
+  error instanceof HttpError ? error : isAway(error) ? databaseAway() : undefined
 
 export const isStandby = (error: unknown): boolean =>
   error instanceof postgres.PostgresError && error.code === '25006'

@@ -1,7 +1,7 @@
 import { batched } from '../postgres/batch.ts'
 import type { Sql } from '../postgres/database.ts'
 import { readRows } from '../postgres/in-order.ts'
-import { Refusal } from '../wire/refusals.ts'
+import { HttpError } from '../responses/errors.ts'
 
 /** The seq of a project's oldest event. Old events expire without a gap, and the newest event never. */
 export type OldestKept = (projectId: string) => Promise<number | undefined>
@@ -17,11 +17,11 @@ export const openOldestKept = (sql: Sql): OldestKept =>
   })
 
 export const gone = (oldest: number, whose = '') =>
-  new Refusal(410, `Events${whose && ` of ${whose}`} before ${oldest} are no longer kept`)
+  new HttpError(410, `Events${whose && ` of ${whose}`} before ${oldest} are no longer kept`)
 
 /**
  * Checks that all events after the seq `after` are kept. Call this after reading them: expired events never come back.
- * @throws Refusal 410
+ * @throws HttpError 410
  */
 export async function requireKept(
   oldestKept: OldestKept,

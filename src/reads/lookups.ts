@@ -6,7 +6,7 @@ import type { Distribution } from '../metrics/distribution.ts'
 import { batched } from '../postgres/batch.ts'
 import type { Sql, SqlPart } from '../postgres/database.ts'
 import { readRows } from '../postgres/in-order.ts'
-import { notFound } from '../wire/refusals.ts'
+import { notFound } from '../responses/errors.ts'
 import { lastRenaming } from './names.ts'
 import { type Pair, pairsOf, visibleProject } from './visible.ts'
 import type { Versioned, Versions } from './versions.ts'
@@ -42,7 +42,7 @@ interface Kind<S extends Versioned> {
 /** Undefined where the caller or their token may not see the project. */
 export type LookUp<S> = (caller: Caller, id: string) => Promise<S | undefined>
 
-/** @throws Refusal 404 where the caller may not see it, or the id is malformed */
+/** @throws HttpError 404 where the caller may not see it, or the id is malformed */
 export async function requireSeen<S>(
   lookUp: LookUp<S>,
   caller: Caller,

@@ -1,9 +1,9 @@
 import { Type } from '@sinclair/typebox'
 import type { Sql, SqlPart } from '../postgres/database.ts'
 import { checked } from '../schema/input.ts'
-import { badRequest } from '../wire/refusals.ts'
+import { badRequest } from '../responses/errors.ts'
 import { isId, nilId } from '../ids.ts'
-import { type CachedBody, parsedPath } from '../wire/answers.ts'
+import { type CachedBody, parsedPath } from '../responses/reply.ts'
 
 /** The most bytes of a page, but for a single row that is longer. */
 export const pageBytes = 1_048_576
@@ -96,7 +96,7 @@ export function textsOf<R>(rows: R[], view: (row: R) => object, mostBytes = page
   return texts
 }
 
-/** @throws Refusal 400 unless it is a whole number from 1 to `most` */
+/** @throws HttpError 400 unless it is a whole number from 1 to `most` */
 export function readLimit(text: string | undefined, fallback: number, most: number): number {
   if (text === undefined) return fallback
   const limit = /^\d{1,6}$/.test(text) ? Number(text) : 0
@@ -108,7 +108,7 @@ export function readLimit(text: string | undefined, fallback: number, most: numb
 export const writeCursor = (key: (string | null)[]): string =>
   Buffer.from(JSON.stringify(key)).toString('base64url')
 
-/** @throws Refusal 400 unless each part of the key fits */
+/** @throws HttpError 400 unless each part of the key fits */
 export function readCursor(cursor: string, parts: ((part: unknown) => boolean)[]): (string | null)[] {
   try {
     const key: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())

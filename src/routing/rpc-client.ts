@@ -31,7 +31,7 @@ export class RpcClient {
     this.timer.unref()
   }
 
-  /** Connects when needed. @throws Refusal 503 when too many requests wait there; ConnectionLost */
+  /** Connects when needed. @throws HttpError 503 when too many requests wait there; ConnectionLost */
   call(peer: Peer, payload: unknown, deadline: number): Promise<RpcResponse> {
     let server = this.servers.get(peer.id)
     server ??= { peer, failures: 0, retryAt: 0, hasLeft: false }

@@ -1,5 +1,5 @@
 import { WebSocket } from 'ws'
-import { unavailable } from '../wire/refusals.ts'
+import { unavailable } from '../responses/errors.ts'
 import { Batch } from './batch.ts'
 import { ClockOffset } from './clock-offset.ts'
 import { authorizationOf, newNonce, verifyWelcome } from './handshake.ts'

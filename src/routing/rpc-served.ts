@@ -1,5 +1,5 @@
 import type { WebSocket } from 'ws'
-import { unavailable } from '../wire/refusals.ts'
+import { unavailable } from '../responses/errors.ts'
 import { Batch } from './batch.ts'
 import { envelopeBytes, type Log, type RpcOptions, type RpcRequest } from './rpc.ts'
 import { type RpcResponse, type Serve, tickMs } from './rpc.ts'

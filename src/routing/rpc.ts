@@ -1,5 +1,5 @@
-import type { ErrorStatus } from '../wire/refusals.ts'
-import type { Reply } from '../wire/answers.ts'
+import type { ErrorStatus } from '../responses/errors.ts'
+import type { Reply } from '../responses/reply.ts'
 
 /*
  * RPC between processes: the client keeps one WebSocket to each server.

@@ -1,6 +1,6 @@
 import type { TSchema } from '@sinclair/typebox'
 import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
-import { badRequest, notKnown, type Refusal } from '../wire/refusals.ts'
+import { badRequest, notKnown, type HttpError } from '../responses/errors.ts'
 import { nearest } from './nearest.ts'
 import { orNull } from './text.ts'
 
@@ -10,7 +10,7 @@ const shown = 5
  * The 400 for a value that does not fit its schema: each field once, with the beginning of its description, so that
  * message and documentation agree.
  */
-export function invalid(errors: Iterable<ValueError>): Refusal {
+export function invalid(errors: Iterable<ValueError>): HttpError {
   const wants = new Map<string, string>()
   for (const error of errors) {
     if (!wants.has(error.path)) wants.set(error.path, sentence(error))

@@ -11,7 +11,7 @@ const places = [
     drizzle package.json src/hosts.ts src/setting-values.ts src/config.ts src/ids.ts src/log.ts
     src/within.ts src/repeatedly.ts src/at-most-every.ts src/metrics src/tracing`),
   ...words(`
-    src/wire src/schema src/redis src/postgres src/jobs src/identity src/admission src/outbound
+    src/responses src/schema src/redis src/postgres src/jobs src/identity src/admission src/outbound
     src/reads src/subscriptions`),
   ...words(`
     src/model src/log src/commit src/lock src/routing src/actor src/commands src/batch src/openapi

@@ -37,14 +37,14 @@ export const newCommand: Edit[] = [
     '/** After a member went',
     `export const finishTask = command('task.finish', {
   input: FinishTask,
-  at: ofTask(),
-  least: 'EDITOR',
+  target: ofTask(),
+  role: 'EDITOR',
   decide(state, known, { id }) {
     const fields = { status: 'DONE', updatedAt: known.now } as const
     const change = updated(state, known, 'task.updated', state.present('task', id), fields)
     return { changes: [change], answer: change.after }
   },
-  shows: taskView,
+  view: taskView,
 })
 
 `,

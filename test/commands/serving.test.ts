@@ -10,8 +10,8 @@ import { newId } from '../../src/ids.ts'
 import { openLog } from '../../src/log.ts'
 import { unreached } from '../../src/postgres/errors.ts'
 import { later } from '../support/works.ts'
-import { conflict } from '../../src/wire/refusals.ts'
-import type { Reply } from '../../src/wire/answers.ts'
+import { conflict } from '../../src/responses/errors.ts'
+import type { Reply } from '../../src/responses/reply.ts'
 
 const registry = registryOf(commands)
 const reply: Reply = { status: 201, body: '{"id":"1"}', etag: null }

@@ -3,7 +3,7 @@ import postgres from 'postgres'
 import { certainly, isPassing, noteUnanswered, unreached } from '../../src/postgres/errors.ts'
 import '../../modules/modules.ts'
 import { openCommit } from '../../src/commit/commit.ts'
-import type { Unit } from '../../src/commit/unit.ts'
+import type { CommitUnit } from '../../src/commit/unit.ts'
 import { newId, nilId } from '../../src/ids.ts'
 import { noCommits } from '../../src/metrics/counts.ts'
 
@@ -62,7 +62,7 @@ test('a write without an answer is done again only where it does not stand', asy
   expect(await tried(true, said('23505'))).toEqual(['refused', 1])
 })
 
-const unit = (): Unit => {
+const unit = (): CommitUnit => {
   const head = { projectId: newId(), expected: 0, expectedEventId: nilId, version: 1, lastNumber: 0 }
   return { heads: [{ ...head, lastEventId: newId() }], events: [], jobs: [], kept: [] }
 }

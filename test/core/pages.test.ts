@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { newId } from '../../src/ids.ts'
 import { idPage, isIdPart, nextLink, readCursor, writeCursor } from '../../src/reads/pages.ts'
 import { cases } from '../support/depth.ts'
-import { openServe } from '../../src/wire/answers.ts'
+import { openServe } from '../../src/responses/reply.ts'
 
 const notOurs = 'cursor must be one that this list gave in its Link header'
 const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')

@@ -88,8 +88,8 @@ import { CreateAttachment, fields, UpdateAttachment } from './schema.ts'
 
 export const createAttachment = creation(attachment, {
   input: CreateAttachment,
-  at: ofTask('taskId'),
-  least: 'EDITOR',
+  target: ofTask('taskId'),
+  role: 'EDITOR',
   path: '/tasks/attachments',
   fields: ({ id: _, name, ...input }, { now }) => {
     return { ...firstOf(fields), ...input, name: name.trim(), createdAt: now, updatedAt: now }
@@ -98,11 +98,11 @@ export const createAttachment = creation(attachment, {
 
 export const updateAttachment = update(attachment, {
   input: UpdateAttachment,
-  least: 'EDITOR',
+  role: 'EDITOR',
   fields: ({ id: _, name, ...input }) => ({ ...input, name: name?.trim() }),
 })
 
-export const deleteAttachment = deletion(attachment, { least: 'EDITOR' })
+export const deleteAttachment = deletion(attachment, { role: 'EDITOR' })
 `,
   'modules/attachments/routes.ts': `import type { Module } from '../../src/module.ts'
 import { childList } from '../children/list.ts'

@@ -59,7 +59,7 @@ export const tag = entity<'tag'>({
 `,
   'modules/tags/commands.ts': `import { inProject } from '../../src/commands/command.ts'
 import { creation, deletion, update } from '../../src/commands/row-commands.ts'
-import { conflict } from '../../src/wire/refusals.ts'
+import { conflict } from '../../src/responses/errors.ts'
 import { tag } from './entity.ts'
 import { CreateTag, UpdateTag } from './schema.ts'
 
@@ -67,23 +67,23 @@ const isThere = () => conflict('The project has a tag of this name')
 
 export const createTag = creation(tag, {
   input: CreateTag,
-  at: inProject(),
-  least: 'EDITOR',
+  target: inProject(),
+  role: 'EDITOR',
   path: '/tags',
   fields({ projectId, name }, { now }, state) {
     if (state.all('tag').some((one) => one.name === name.trim())) throw isThere()
     return { projectId, name: name.trim(), createdAt: now }
   },
-  refuses: [isThere()],
+  errors: [isThere()],
 })
 
 export const updateTag = update(tag, {
   input: UpdateTag,
-  least: 'EDITOR',
+  role: 'EDITOR',
   fields: ({ name }) => ({ name: name?.trim() }),
 })
 
-export const deleteTag = deletion(tag, { least: 'EDITOR' })
+export const deleteTag = deletion(tag, { role: 'EDITOR' })
 `,
   'modules/tags/routes.ts': `import type { Module } from '../../src/module.ts'
 import { childList } from '../children/list.ts'

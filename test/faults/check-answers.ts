@@ -1,4 +1,4 @@
-import { reasons } from '../../src/wire/refusals.ts'
+import { reasons } from '../../src/responses/errors.ts'
 
 interface Answer {
   status: number

@@ -25,15 +25,15 @@ async function call(name: string, operation: Operation, token?: string): Promise
 test('every operation is done with the scopes that the document says, and with no other', async () => {
   const rank = (scope: string) => scopes.indexOf(scope as Scope)
   for (const [name, operation] of operationsOf(api)) {
-    const { security, 'x-scope': least } = operation
+    const { security, 'x-scope': role } = operation
     if (security.length === 0) continue
     for (const scope of scopes) {
       const answer = await call(name, operation, tokens[scope].token)
-      const wanted = !least ? 'sign in' : rank(scope) < rank(least) ? 'more' : 'done'
+      const wanted = !role ? 'sign in' : rank(scope) < rank(role) ? 'more' : 'done'
       const refused = /sign-in token/.test(answer.body?.message) ? 'sign in' : 'more'
       const found = { 403: refused, 200: 'done', 201: 'done', 204: 'done' }[answer.status] ?? answer.status
       expect([name, scope, found]).toEqual([name, scope, wanted])
-      if (wanted === 'more') expectRefusal(answer, 403, `This needs an API token with the scope ${least}`)
+      if (wanted === 'more') expectRefusal(answer, 403, `This needs an API token with the scope ${role}`)
     }
   }
 })

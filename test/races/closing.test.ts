@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'bun:test'
-import { Refusal } from '../../src/wire/refusals.ts'
+import { HttpError } from '../../src/responses/errors.ts'
 import { type Body, make, type Person, register } from '../support/client.ts'
 import { openTestService, type TestService, openForEach } from '../support/service.ts'
 import { eventually, upTo } from './pair.ts'
@@ -35,7 +35,7 @@ test('commands that wait when the service closes are done before anything they n
   const closed = service.services.close()
   await eventually('the end of what is accepted', () => service.services.actors.isClosing)
 
-  expect(await add('Late').catch((error: Refusal) => error.status)).toBe(503)
+  expect(await add('Late').catch((error: HttpError) => error.status)).toBe(503)
   await Promise.all([release(), closed])
   const replies = await Promise.all([first, ...waiting])
   expect(JSON.parse(replies.at(-1)!.body).title).toBe('Waiting 20')

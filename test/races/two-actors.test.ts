@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { Actors } from '../../src/actor/actors.ts'
 import type { QueuedCommand } from '../../src/actor/queued-command.ts'
 import type { Outcome } from '../../src/commit/commit.ts'
-import type { Unit } from '../../src/commit/unit.ts'
+import type { CommitUnit } from '../../src/commit/unit.ts'
 import { removed } from '../../src/model/events.ts'
 import { Leases } from '../../src/lock/leases.ts'
 import { State } from '../../src/actor/state.ts'
@@ -10,7 +10,7 @@ import { readConfig } from '../../src/config.ts'
 import { newId, nilId } from '../../src/ids.ts'
 import { later, queuedCommand } from '../support/works.ts'
 import { openLog } from '../../src/log.ts'
-import { notFound } from '../../src/wire/refusals.ts'
+import { notFound } from '../../src/responses/errors.ts'
 import { openRedis, openSubscriber } from '../../src/redis/connections.ts'
 import { project } from '../rules/facts.ts'
 import { sharedRedisPrefix } from '../support/redis.ts'
@@ -30,7 +30,7 @@ beforeEach(() => {
     findLanded: async () => new Map(),
     loader: { state: async (id: string) => new State(id, 1), rows: async () => {} },
     versions: { isCurrent: async () => true },
-    commit: ({ heads }: Unit) =>
+    commit: ({ heads }: CommitUnit) =>
       new Promise<Outcome>((resolve) => {
         const finish = () => {
           underWay = underWay.filter((commit) => commit.finish !== finish)

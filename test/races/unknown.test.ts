@@ -1,7 +1,7 @@
 import '../../modules/modules.ts'
 import { expect, test } from 'bun:test'
 import type { Outcome } from '../../src/commit/commit.ts'
-import type { Unit } from '../../src/commit/unit.ts'
+import type { CommitUnit } from '../../src/commit/unit.ts'
 import type { QueuedCommand } from '../../src/actor/queued-command.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
 import { State } from '../../src/actor/state.ts'
@@ -15,7 +15,7 @@ const projectId = newId()
 
 /** A project in which every command writes one comment; commits become what `outcomes` say, one after the other. */
 function world(outcomes: Outcome[]) {
-  const committed: Unit[] = []
+  const committed: CommitUnit[] = []
   /** The events that stand, whatever the service was told, by what their ids end in. */
   const stored = new Map<string, StoredEvent>()
   const by = {
@@ -26,7 +26,7 @@ function world(outcomes: Outcome[]) {
       rows: async () => {},
     },
     versions: { isCurrent: async () => true },
-    commit: async (unit: Unit) => {
+    commit: async (unit: CommitUnit) => {
       committed.push(unit)
       return outcomes[committed.length - 1]!
     },

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'bun:test'
 import type { RpcResponse, RpcRequest } from '../../src/routing/rpc.ts'
-import { Refusal } from '../../src/wire/refusals.ts'
+import { HttpError } from '../../src/responses/errors.ts'
 import { failureOf, limits, openPair, type Pair, reply, soon } from './pair.ts'
 
 let pair: Pair | undefined
@@ -151,8 +151,8 @@ test('rejects more pending requests than allowed with 503, on either side', asyn
   const { client, peer } = pair
   const all = Array.from({ length: 6 }, (_, i) => client.call(peer, i, soon()))
   const sixth = await failureOf(all[5]!)
-  expect(sixth).toBeInstanceOf(Refusal)
-  expect((sixth as Refusal).status).toBe(503)
+  expect(sixth).toBeInstanceOf(HttpError)
+  expect((sixth as HttpError).status).toBe(503)
   const refused = {
     kind: 'refusal',
     status: 503,

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { authenticate, deriveKeys, welcomeOf } from '../../src/routing/handshake.ts'
 import { ConnectionLost } from '../../src/routing/rpc.ts'
 import { RpcClient } from '../../src/routing/rpc-client.ts'
-import { Refusal } from '../../src/wire/refusals.ts'
+import { HttpError } from '../../src/responses/errors.ts'
 import { limits, listeningLog, openPair, reply, secret, soon, until } from './pair.ts'
 import { authorization, connectRaw, serveRaw } from './raw.ts'
 import { once } from 'node:events'
@@ -23,14 +23,14 @@ test('rejects requests with 503 when a server reads nothing, then gives it up', 
   const payload = 'x'.repeat(65_536)
   const errors: Error[] = []
   let called = 0
-  const rejected = () => errors.find((error) => error instanceof Refusal)
+  const rejected = () => errors.find((error) => error instanceof HttpError)
   while (!rejected() && called * payload.length < 4 * kernelBytes) {
     called++
     void client.call(peer, payload, soon()).catch((error: Error) => void errors.push(error))
     if (called % 8 === 0) await new Promise((resolve) => setImmediate(resolve))
     await Promise.resolve()
   }
-  expect((rejected() as Refusal | undefined)?.status).toBe(503)
+  expect((rejected() as HttpError | undefined)?.status).toBe(503)
   expect(called * payload.length).toBeLessThan(kernelBytes + maxUnsentBytes)
   await until(() => errors.length === called)
   const lost = errors.filter((error) => error instanceof ConnectionLost)

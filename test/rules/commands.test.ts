@@ -15,7 +15,7 @@ test('every command has a name of its own, noun.verb', () => {
 })
 
 test('every command runs where its own input says', () => {
-  const lost = commands.filter((one) => one.at.kind !== 'new' && !fieldsOf(one).includes(one.at.key))
+  const lost = commands.filter((one) => one.target.kind !== 'new' && !fieldsOf(one).includes(one.target.key))
   expect(lost.map(({ name }) => name)).toEqual([])
 })
 
@@ -30,9 +30,9 @@ test('every input is plain data that refuses what it does not know', () => {
 })
 
 test('what callers may run answers a view or a message, and what is made says where it is', () => {
-  for (const { name, shows, says, status, madeAt } of commands) {
+  for (const { name, view: shows, message: says, status, location } of commands) {
     if (name === 'task.unassign') continue
     expect([name, Boolean(shows) !== Boolean(says)]).toEqual([name, true])
-    expect([name, madeAt !== undefined]).toEqual([name, status === 201])
+    expect([name, location !== undefined]).toEqual([name, status === 201])
   }
 })

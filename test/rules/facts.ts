@@ -1,6 +1,6 @@
 import '../../modules/modules.ts'
 import type { CommentRow, MemberRow, ProjectRow, SubtaskRow, TaskRow } from '../../drizzle/rows.ts'
-import type { Change } from '../../src/model/events.ts'
+import type { EventDraft } from '../../src/model/events.ts'
 import type { Entity, EventType, Rows } from '../../src/model/entities.ts'
 import type { MemberRole } from '../../src/identity/rights.ts'
 
@@ -74,7 +74,7 @@ export function fact<E extends Entity>(
   before: Rows[E] | null,
   after: Rows[E] | null,
   { id = after?.eventId ?? 'new-1', at = projectId } = {},
-): Change<E> {
+): EventDraft<E> {
   const entityId = (after ?? before)!.id
   return {
     id,

@@ -5,7 +5,7 @@ import type { MemberRow } from '../../drizzle/rows.ts'
 import { updateTask } from '../../modules/tasks/commands.ts'
 import { evolve } from '../../src/actor/state.ts'
 import type { State } from '../../src/actor/state.ts'
-import type { Change } from '../../src/model/events.ts'
+import type { EventDraft } from '../../src/model/events.ts'
 import { busy, commentAdded, comment, fact, invited, memberOf, owner, project, stranger } from './facts.ts'
 import { subtask, subtaskAdded, task, taskCreated, taskOf, viewer } from './facts.ts'
 import { asking, contextOf, folded } from './given.ts'
@@ -23,7 +23,7 @@ const renamed = { ...project, name: 'Wheels', eventId: 'later' }
 const tasks = upTo(4).map((n) => taskOf({ id: `task ${n}`, number: n + 1 }))
 
 /** Whatever a state may be given, in an order that need not make sense. */
-const facts: Change[] = [
+const facts: EventDraft[] = [
   ...[...invitations, ...roles, ...leavings, subtaskAdded(), commentAdded(), ...tasks.map(taskCreated)],
   ...tasks.map((row) => fact('task.updated', 'task', row, { ...row, title: 'Redraw', eventId: 'later' })),
   ...tasks.map((row) => fact('task.deleted', 'task', row, null)),

@@ -1,30 +1,30 @@
 import { expect, test } from 'bun:test'
-import type { Change } from '../../src/model/events.ts'
+import type { EventDraft } from '../../src/model/events.ts'
 import type { Decision } from '../../src/log/rule.ts'
 import { fold, nothing } from '../support/fold.ts'
 import { evolve } from '../../src/actor/state.ts'
 import { type ProjectState, State } from '../../src/actor/state.ts'
-import type { Command, Known } from '../../src/commands/command.ts'
+import type { Command, RuleContext } from '../../src/commands/command.ts'
 import { decide } from '../../src/commands/decide.ts'
-import { Refusal } from '../../src/wire/refusals.ts'
+import { HttpError } from '../../src/responses/errors.ts'
 import { busy, projectId } from './facts.ts'
 
 /** When every rule under test is asked; later than anything in the facts. */
 export const now = '2030-06-07T08:09:10.111Z'
 
-export type Rule<T = unknown> = (state: ProjectState, known: Known, other?: ProjectState) => Decision<T>
+export type Rule<T = unknown> = (state: ProjectState, known: RuleContext, other?: ProjectState) => Decision<T>
 
 export const asking =
   <Input extends object, Row>(
     command: Command<Input, Row>,
     input: Input,
-    others: Partial<Known> = {},
+    others: Partial<RuleContext> = {},
   ): Rule<Row> =>
   (state, known, other) =>
     decide(command, state, { ...known, ...others }, input, other)
 
 /** The context of one command: a clock that stands, and ids that count up. */
-export function contextOf(userId: string): Known {
+export function contextOf(userId: string): RuleContext {
   let ids = 0
   const newId = () => `new-${++ids}`
   return {
@@ -36,10 +36,10 @@ export function contextOf(userId: string): Known {
   }
 }
 
-export const folded = (facts: Change[], id = projectId): State => facts.reduce(evolve, new State(id))
+export const folded = (facts: EventDraft[], id = projectId): State => facts.reduce(evolve, new State(id))
 
 /** The same, loaded for a task to leave it with all that these facts hang on one. */
-export function readyToLeave(facts: Change[]): State {
+export function readyToLeave(facts: EventDraft[]): State {
   const state = folded(facts)
   const { subtask, comment } = facts.reduce(fold, nothing())
   state.leaving = { subtask: [...subtask.values()], comment: [...comment.values()] }
@@ -50,12 +50,17 @@ export function readyToLeave(facts: Change[]): State {
  * When somebody asks for something, given what happened in a project (and in a second one, for a move), then these
  * facts are what comes of it.
  */
-export function when<T>(caller: string, rule: Rule<T>, facts: Change[] = busy, others: Change[] = []) {
+export function when<T>(
+  caller: string,
+  rule: Rule<T>,
+  facts: EventDraft[] = busy,
+  others: EventDraft[] = [],
+) {
   const state = readyToLeave(facts)
   const other = others.length ? folded(others, others[0]!.projectId) : state
   const decide = () => rule(state, contextOf(caller), other)
   return {
-    then(...changes: Change[]) {
+    then(...changes: EventDraft[]) {
       const decision = decide()
       expect(decision.changes).toStrictEqual(changes)
       return { answering: (answer: T) => expect(decision.answer).toStrictEqual(answer) }
@@ -70,10 +75,10 @@ export function when<T>(caller: string, rule: Rule<T>, facts: Change[] = busy, o
   }
 }
 
-type Refused = [caller: string, rule: Rule, refusal: string, facts?: Change[], others?: Change[]]
+type Refused = [caller: string, rule: Rule, refusal: string, facts?: EventDraft[], others?: EventDraft[]]
 
 /** Tests that rules refuse what somebody asks for, each with a status and a message. */
-export function testRefusals(usual: Change[], all: Record<string, Refused>): void {
+export function testRefusals(usual: EventDraft[], all: Record<string, Refused>): void {
   for (const [title, [caller, rule, refusal, facts = usual, others]] of Object.entries(all)) {
     const [, status, message] = /^(\d+) (.*)$/.exec(refusal)!
     test(`is refused ${title}`, () => when(caller, rule, facts, others).thenRefused(Number(status), message!))
@@ -86,7 +91,7 @@ export function refusalOf(decide: () => unknown): { status: number; message: str
     decide()
     return undefined
   } catch (error) {
-    if (error instanceof Refusal) return { status: error.status, message: error.message }
+    if (error instanceof HttpError) return { status: error.status, message: error.message }
     throw error
   }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { requireMatch } from '../../src/wire/if-match.ts'
+import { requireMatch } from '../../src/responses/if-match.ts'
 import { callers, everyCommand, facts } from './every-command.ts'
 import { contextOf, folded, refusalOf } from './given.ts'
 

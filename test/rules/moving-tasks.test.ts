@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import type { TaskRow } from '../../drizzle/rows.ts'
 import { updateTask } from '../../modules/tasks/commands.ts'
 import { mostMoved } from '../../src/log/children.ts'
-import type { Change } from '../../src/model/events.ts'
+import type { EventDraft } from '../../src/model/events.ts'
 import { admin, busy, comment, commentAdded, editor, elsewhere, elsewhereCreated } from './facts.ts'
 import { elsewhereId, fact, invitedElsewhere, owner, staffed, stranger, subtask } from './facts.ts'
 import { subtaskAdded, task, taskCreated, taskOf, viewer } from './facts.ts'
@@ -59,7 +59,7 @@ describe('moving a task', () => {
   })
 
   test('is known in the log by the fact that has the row it answers', () => {
-    const ids = (facts: Change[]) => {
+    const ids = (facts: EventDraft[]) => {
       const known = { ...contextOf(editor), newEventId: () => 'the order' }
       return move()(readyToLeave(facts), known, folded(there, elsewhereId)).changes.map(({ id }) => id)
     }
@@ -74,7 +74,7 @@ describe('moving a task', () => {
       Array.from({ length: count }, (_, n) => commentAdded({ ...comment, id: `c${n}`, text }))
     const whole = `${rows} subtasks and comments, or ${characters} characters in them,`
     const refusal = `A task with more than ${whole} cannot move to another project`
-    const moving = (facts: Change[]) => when(editor, move(), [...staffed, taskCreated(), ...facts], there)
+    const moving = (facts: EventDraft[]) => when(editor, move(), [...staffed, taskCreated(), ...facts], there)
     moving(notes(rows + 1, 'x')).thenRefused(409, refusal)
     moving([subtaskAdded(), ...notes(rows, 'x')]).thenRefused(409, refusal)
     moving(notes(2, 'x'.repeat(characters / 2 + 1))).thenRefused(409, refusal)

@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test'
-import type { Change } from '../../src/model/events.ts'
+import type { EventDraft } from '../../src/model/events.ts'
 import { react } from '../../workers/reactions.ts'
 import { busy, fact, memberOf, project, projectId, task, viewer } from './facts.ts'
 
-const jobsOf = (change: Change) => react({ ...change, seq: 1, actorId: 'someone', at: task.createdAt })
+const jobsOf = (change: EventDraft) => react({ ...change, seq: 1, actorId: 'someone', at: task.createdAt })
 
 test('a deleted project asks for the removal of what is inside', () => {
   const jobs = jobsOf(fact('project.deleted', 'project', project, null))

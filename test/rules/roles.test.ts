@@ -22,8 +22,8 @@ for (const { name, rule, answers } of everyCommand) {
 
 test('every role suffices for itself and for all below it', () => {
   const ascending: Role[] = ['VIEWER', 'EDITOR', 'ADMIN', 'OWNER']
-  const matrix = ascending.map((has) => ascending.map((least) => suffices(has, least)))
-  expect(matrix).toEqual(ascending.map((_, has) => ascending.map((_, least) => has >= least)))
+  const matrix = ascending.map((has) => ascending.map((role) => suffices(has, role)))
+  expect(matrix).toEqual(ascending.map((_, has) => ascending.map((_, role) => has >= role)))
 })
 
 test('who stands outside is told that nothing is there, who stands too low what it takes', () => {

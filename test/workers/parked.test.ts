@@ -9,7 +9,7 @@ import { freshRedis } from '../support/redis.ts'
 import { forFile, openTestService, spawnService, type TestService } from '../support/service.ts'
 import { eventually } from '../races/pair.ts'
 import { type Furnished, furnish, owed, rowsWith, settled } from './remains.ts'
-import { notFound } from '../../src/wire/refusals.ts'
+import { notFound } from '../../src/responses/errors.ts'
 import { reasonOf } from '../../workers/reason.ts'
 import { holding } from '../support/database.ts'
 
@@ -117,7 +117,7 @@ test('a parked job that is dropped is gone; the recurring look asks for no other
   expect(await look()).toBe(1)
 })
 
-test('what the command does not know it refuses, and what is not parked it leaves alone', async () => {
+test('what the command does not know it errors, and what is not parked it leaves alone', async () => {
   await ada.delete(`/projects/${doomed.id}`)
   const { id } = (await row())!
   for (const verb of ['retry', 'drop']) {

@@ -1,7 +1,7 @@
 import { openStretches } from '../../modules/events/pages.ts'
 import { send } from '../../modules/webhooks/send.ts'
 import type { Services } from '../../src/services.ts'
-import { Refusal } from '../../src/wire/refusals.ts'
+import { HttpError } from '../../src/responses/errors.ts'
 import { afterFailure } from './retries.ts'
 import type { Turn } from './begin-turns.ts'
 import type { Ending } from './turns.ts'
@@ -33,7 +33,7 @@ export function openDeliver(services: Pick<Services, 'database' | 'oldestKept' |
 
 /** Why no further attempt can succeed: the secret cannot be read, or events are no longer kept. */
 function hopeless(error: unknown): string | undefined {
-  if (!(error instanceof Refusal)) return undefined
+  if (!(error instanceof HttpError)) return undefined
   if (error.status === 409) return error.message
   // To continue with the events that are left would hide that others are lost.
   return error.status === 410 ? `${error.message}: replay after one that is` : undefined

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { type Caller, holderOf } from '../../identity/rights.ts'
 import type { Counter, Policy } from './counter.ts'
-import { Refusal } from '../../wire/refusals.ts'
+import { HttpError } from '../../responses/errors.ts'
 
 /** What this process may still give away of a key's budget without a request to Redis. */
 export class Share {
@@ -37,7 +37,7 @@ export class Budget {
     this.chunk = Math.max(1, Math.floor(policy.points / 50))
   }
 
-  /** Takes one; gives what is left, at once as a rule. @throws Refusal 429 */
+  /** Takes one; gives what is left, at once as a rule. @throws HttpError 429 */
   take(key: string): Share | Promise<Share> {
     const share = this.shareOf(key)
     return this.gives(share) ? share : this.wait(key, share)
@@ -45,7 +45,7 @@ export class Budget {
 
   /**
    * Takes more for a request that took one and turned out to be many. It may go beyond the budget, for it might never
-   * fit: then nothing is left after it. @throws Refusal 429 when nothing was left before it
+   * fit: then nothing is left after it. @throws HttpError 429 when nothing was left before it
    */
   async takeMore(key: string, count: number): Promise<void> {
     const share = this.shareOf(key)
@@ -71,7 +71,7 @@ export class Budget {
     return share
   }
 
-  /** @throws Refusal 429 when the whole budget of this window is gone. */
+  /** @throws HttpError 429 when the whole budget of this window is gone. */
   private gives(share: Share): boolean {
     const msToEnd = share.endsAt - performance.now()
     if (msToEnd <= 0) return false
@@ -110,7 +110,7 @@ export class CallerBudget {
     private readonly ofAccount: Budget,
   ) {}
 
-  /** Takes one, and returns the share that the `RateLimit` header reports. @throws Refusal 429 */
+  /** Takes one, and returns the share that the `RateLimit` header reports. @throws HttpError 429 */
   take(caller: Caller): Share | Promise<Share> {
     const share = this.own.take(holderOf(caller))
     return caller.token ? this.takeOfBoth(caller.userId, share) : share
@@ -120,7 +120,7 @@ export class CallerBudget {
     return this.own.take(holder)
   }
 
-  /** Takes more for a request that costs as much as many. @throws Refusal 429 */
+  /** Takes more for a request that costs as much as many. @throws HttpError 429 */
   async takeMore(caller: Caller, count: number): Promise<void> {
     await this.own.takeMore(holderOf(caller), count)
     if (caller.token) await this.ofAccount.takeMore(caller.userId, count)
@@ -152,19 +152,19 @@ export function tell(headers: Headers, share: Share): void {
   headers.set('ratelimit', share.told)
 }
 
-export function overdrawn(policy: Policy, msToEnd: number): Refusal {
+export function overdrawn(policy: Policy, msToEnd: number): HttpError {
   const seconds = wholeSeconds(msToEnd)
-  return new Refusal(429, `Too many requests; ${tryAgainIn(seconds)}`, {
+  return new HttpError(429, `Too many requests; ${tryAgainIn(seconds)}`, {
     'retry-after': String(seconds),
     'ratelimit-policy': policyText(policy),
     ratelimit: `"${policy.name}";r=0;t=${seconds}`,
   })
 }
 
-export function delayed(ms: number): Refusal {
+export function delayed(ms: number): HttpError {
   const seconds = wholeSeconds(ms)
   const message = `Too many wrong passwords for this account; ${tryAgainIn(seconds)}`
-  return new Refusal(429, message, { 'retry-after': String(seconds) })
+  return new HttpError(429, message, { 'retry-after': String(seconds) })
 }
 
 const wholeSeconds = (ms: number): number => Math.max(1, Math.ceil(ms / 1000))

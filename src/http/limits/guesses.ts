@@ -1,5 +1,5 @@
 import type { Log } from '../../log.ts'
-import { unavailable } from '../../wire/refusals.ts'
+import { unavailable } from '../../responses/errors.ts'
 import { delayed, overdrawn } from './budget.ts'
 import { type Counter, digestOf, type Policy } from './counter.ts'
 import type { openDelays } from './delays.ts'
@@ -13,7 +13,7 @@ interface Attempt {
 
 type Check = () => Promise<boolean>
 
-/** Runs a check of a password, and returns its result. @throws Refusal 429 after too many wrong passwords */
+/** Runs a check of a password, and returns its result. @throws HttpError 429 after too many wrong passwords */
 export type Guess = (attempt: Attempt, isRight: Check) => Promise<boolean>
 
 /** How long an address is known from which an account signed in. */
@@ -62,7 +62,7 @@ export const logged =
 
 const mostWaiting = 100
 
-/** Runs checks that share a key one after another. @throws Refusal 503 when too many wait */
+/** Runs checks that share a key one after another. @throws HttpError 503 when too many wait */
 function openKeyedMutex() {
   const lines = new Map<string, { last: Promise<unknown>; waiting: number }>()
   return async (key: string, check: Check): Promise<boolean> => {

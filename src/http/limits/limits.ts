@@ -1,7 +1,7 @@
 import type { Config } from '../../config.ts'
 import type { Log } from '../../log.ts'
 import type { RedisClient } from '../../redis/connections.ts'
-import { badRequest } from '../../wire/refusals.ts'
+import { badRequest } from '../../responses/errors.ts'
 import { Budget, CallerBudget, overdrawn, type Share } from './budget.ts'
 import { type Counter, digestOf, openCounter, type Policy } from './counter.ts'
 import { openDelays } from './delays.ts'
@@ -13,15 +13,15 @@ const accountTokens = 4
 export interface Limits {
   /** Undefined when the limits of callers are off: then they cost nothing. */
   budgets: Record<Kind, CallerBudget> | undefined
-  /** Takes from an address's budget of sign-ins and registrations. @throws Refusal 429 */
+  /** Takes from an address's budget of sign-ins and registrations. @throws HttpError 429 */
   enter(address: string): Share | null | Promise<Share>
   guess: Guess
   /**
    * Takes invitations from an account's budget, rejected ones too: such an error says whether an address has an account.
-   * @throws Refusal 429, or 400 for more than an hour has
+   * @throws HttpError 429, or 400 for more than an hour has
    */
   invite(userId: string, invitations: number): Promise<void>
-  /** Takes a mail from what an address is sent in an hour, whatever account has it. @throws Refusal 429 */
+  /** Takes a mail from what an address is sent in an hour, whatever account has it. @throws HttpError 429 */
   mail(email: string): Promise<void>
 }
 
@@ -68,7 +68,7 @@ function guessOf(counter: OpenCounter, redis: RedisClient, config: Config): Gues
   return openGuesses(counter, delays, { name: 'sign-in-failures', points, seconds })
 }
 
-/** Counts what a key uses in an hour. @throws Refusal 429 when this is more than the policy allows */
+/** Counts what a key uses in an hour. @throws HttpError 429 when this is more than the policy allows */
 function openHourly(counterOf: OpenCounter, name: string, points: number) {
   const policy = { name, points, seconds: 3_600 }
   const counter = counterOf(policy)

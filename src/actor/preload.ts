@@ -1,7 +1,7 @@
 import type { AskedOfLog } from '../log/past.ts'
 import type { Entity } from '../model/entities.ts'
 
-export type Needs = Partial<Record<Entity, string[]>> & {
+export type Preload = Partial<Record<Entity, string[]>> & {
   /** The task that moves to another project: its children are loaded too. */
   leaving?: string
   /** Events that it asks of the log; the rows that they are about are loaded too. */

@@ -2,13 +2,13 @@ import { tooManyOfOne } from '../admission/scheduler.ts'
 import { full } from '../actor/project-actor.ts'
 import { usedOtherwise } from '../commit/idempotency.ts'
 import type { Config } from '../config.ts'
-import { changed } from '../wire/if-match.ts'
-import { badToken, noToken, type Refusal, tooLong, unexpected } from '../wire/refusals.ts'
+import { changed } from '../responses/if-match.ts'
+import { badToken, noToken, type HttpError, tooLong, unexpected } from '../responses/errors.ts'
 import { encoded, notJson, notUtf8, tooLarge, tooSlow } from './json-body.ts'
 import { overdrawn } from './limits/budget.ts'
 
 /** Errors with the same text everywhere, by status: for the document. */
-export const generalRefusals = ({ bodyBytes, bodyTimeoutMs }: Config): Refusal[][] => [
+export const generalRefusals = ({ bodyBytes, bodyTimeoutMs }: Config): HttpError[][] => [
   [badToken(), noToken()],
   [tooSlow(bodyTimeoutMs)],
   [changed()],

@@ -26,7 +26,7 @@ export const reasons = {
 export type ErrorStatus = keyof typeof reasons
 
 /** An error with an HTTP status. The message is written for the caller. */
-export class Refusal extends Error {
+export class HttpError extends Error {
   constructor(
     readonly status: ErrorStatus,
     message: string,
@@ -36,16 +36,16 @@ export class Refusal extends Error {
   }
 }
 
-export const badRequest = (message: string) => new Refusal(400, message)
+export const badRequest = (message: string) => new HttpError(400, message)
 export const unauthorized = (message: string) =>
-  new Refusal(401, message, { 'www-authenticate': 'Bearer realm="docket"' })
+  new HttpError(401, message, { 'www-authenticate': 'Bearer realm="docket"' })
 export const noToken = () => unauthorized('A bearer token is required')
 export const badToken = () => unauthorized('The bearer token is not valid')
-export const forbidden = (message: string) => new Refusal(403, message)
-export const notFound = (what: string) => new Refusal(404, `${what} not found`)
-export const conflict = (message: string) => new Refusal(409, message)
+export const forbidden = (message: string) => new HttpError(403, message)
+export const notFound = (what: string) => new HttpError(404, `${what} not found`)
+export const conflict = (message: string) => new HttpError(409, message)
 export const idTaken = () => conflict('This id is taken: what is created needs a new one')
-export const unexpected = () => new Refusal(500, 'Something went wrong on our side')
+export const unexpected = () => new HttpError(500, 'Something went wrong on our side')
 export const givenTwice = (name: string) =>
   badRequest(`${name.slice(0, 100) || '""'} is given more than once`)
 export const notKnown = (name: string): string => `${name || '""'} is not known here`
@@ -53,9 +53,9 @@ export const unknownParameter = (name: string) => badRequest(notKnown(name.slice
 export const badKey = () =>
   badRequest('Idempotency-Key must be 1 to 255 printable ASCII characters, quoted or bare')
 export const tooMany = (what: string) =>
-  new Refusal(429, `Too many ${what}; try again in 1 second`, { 'retry-after': '1' })
+  new HttpError(429, `Too many ${what}; try again in 1 second`, { 'retry-after': '1' })
 /** The load or the fault that caused it is expected to pass. */
-export const unavailable = (message: string) => new Refusal(503, message, { 'retry-after': '1' })
+export const unavailable = (message: string) => new HttpError(503, message, { 'retry-after': '1' })
 /** The write was sent to a home that did not answer. It may be committed there, even after this error. */
 export const outcomeUnknown = () => unavailable('Nobody knows yet whether the write was done')
 export const tooLate = () => unavailable('The write could not be finished in time')
@@ -63,10 +63,10 @@ export const databaseAway = () => unavailable('The database cannot be reached')
 
 /** More than any path and query here needs. Headers are the server's to bound: it answers 431 from 16 KiB on. */
 export const urlCharacters = 8_192
-export const tooLong = () => new Refusal(414, `The URL must have at most ${urlCharacters} characters`)
+export const tooLong = () => new HttpError(414, `The URL must have at most ${urlCharacters} characters`)
 
 /** The one error shape of the API. */
-export function errorResponse({ status, message, headers }: Refusal, requestId: string): Response {
+export function errorResponse({ status, message, headers }: HttpError, requestId: string): Response {
   const body = { statusCode: status, message, error: reasons[status] }
   const common = { 'x-content-type-options': 'nosniff', 'x-request-id': requestId, ...forCallerAlone }
   return Response.json(body, { status, headers: { ...headers, ...common } })

@@ -1,5 +1,5 @@
 import { ErrorSchema } from '../schema/answer.ts'
-import { type ErrorStatus, reasons, type Refusal } from '../wire/refusals.ts'
+import { type ErrorStatus, reasons, type HttpError } from '../responses/errors.ts'
 import { type HeaderName, headers, headersOf, referredTo } from './headers.ts'
 
 const nameOf = (status: ErrorStatus): string => reasons[status].replaceAll(' ', '')
@@ -11,19 +11,19 @@ export const notModified = {
 }
 
 /** The responses that operations refer to by name. */
-export const generalAnswers = (general: Refusal[][]) => ({
+export const generalAnswers = (general: HttpError[][]) => ({
   NotModified: notModified,
   ...Object.fromEntries(general.map((refusals) => [nameOf(refusals[0]!.status), answerOf(refusals)])),
 })
 
 /** The responses of errors, by status. */
-export function refusalAnswers(refusals: Refusal[]) {
+export function refusalAnswers(refusals: HttpError[]) {
   const byStatus = [...Map.groupBy(refusals, ({ status }) => status)]
   return Object.fromEntries(byStatus.map(([status, some]) => [status, answerOf(some)]))
 }
 
 /** The first error as the example of its status, the others named beside it. */
-function answerOf(refusals: Refusal[]) {
+function answerOf(refusals: HttpError[]) {
   const [{ status, message } = refusals[0]!, ...others] = refusals
   const also = others.length > 0 ? `. Also: ${others.map((one) => one.message).join('; ')}` : ''
   const names = Object.keys(headers) as HeaderName[]

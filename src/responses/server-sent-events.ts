@@ -1,6 +1,6 @@
 import Negotiator from 'negotiator'
-import { reasons, Refusal, unavailable, varyByAccept } from './refusals.ts'
-import { requestId, untyped } from './answers.ts'
+import { reasons, HttpError, unavailable, varyByAccept } from './errors.ts'
+import { requestId, untyped } from './reply.ts'
 
 /** https://html.spec.whatwg.org/multipage/server-sent-events.html */
 const type = 'text/event-stream'
@@ -36,15 +36,15 @@ export type Chunks = AsyncGenerator<Uint8Array<ArrayBuffer>, void, void>
 
 /** The last chunk of a stream that cannot go on: its error. */
 export function sayingWhy(error: unknown) {
-  const refusal = error instanceof Refusal ? error : unavailable('The stream cannot go on now')
+  const refusal = error instanceof HttpError ? error : unavailable('The stream cannot go on now')
   return { value: encode(end(refusal)), done: true }
 }
 
-function end({ status, message }: Refusal): string {
+function end({ status, message }: HttpError): string {
   const data = { statusCode: status, message, error: reasons[status] }
   return `retry: ${retryMs()}\nevent: end\ndata: ${JSON.stringify(data)}\n\n`
 }
 
 /** A stream that ends at once: an EventSource comes back after it, and after a status like 503 never again. */
-export const endedStream = (refusal: Refusal): Response =>
+export const endedStream = (refusal: HttpError): Response =>
   new Response(end(refusal), { headers: streamHeaders() })

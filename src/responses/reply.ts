@@ -4,7 +4,7 @@ import { gzip } from 'node:zlib'
 import { LRUCache } from 'lru-cache'
 import { noHits } from '../metrics/counts.ts'
 import { gzipTag, plainTag } from './if-match.ts'
-import { forCallerAlone } from './refusals.ts'
+import { forCallerAlone } from './errors.ts'
 
 /** A response body as it was last built, and the ETag that it has. */
 export interface CachedBody {
