@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { freshEnv, forFile, newFolder } from '../support/service.ts'
-import { copyWith, newCommand, newField } from './newcomer.ts'
+import { copyTree, newCommand, newField } from './newcomer.ts'
 import { read } from './source.ts'
 
 const run = promisify(execFile)
@@ -30,7 +30,7 @@ test('CONTRIBUTING says how to add a field or a command, and touches one module 
 })
 
 test('a field and a command that a newcomer adds so are taken, stored, shown and documented', async () => {
-  await copyWith(folder, [...newField, ...newCommand])
+  await copyTree(folder, [...newField, ...newCommand])
   const [generate] = /drizzle-kit generate .+/.exec(read('CONTRIBUTING.md').text)!
   await inCopy('node_modules/drizzle-kit/bin.cjs', ...generate.split(' ').slice(1))
   await inCopy('check', '--no-script', 'src', 'modules', 'workers', 'drizzle')

@@ -57,7 +57,7 @@ export const newCommand: Edit[] = [
   ),
 ]
 
-export async function copyWith(folder: string, edits: Edit[]): Promise<void> {
+export async function copyTree(folder: string, edits: Edit[]): Promise<void> {
   for (const part of [
     'src',
     'modules',

@@ -19,7 +19,7 @@ import { openScene } from '../support/scene.ts'
 import { forFile } from '../support/service.ts'
 import { executeOf } from './executing.ts'
 import { upTo } from '../races/pair.ts'
-import { later } from '../support/works.ts'
+import { distantDeadline } from '../support/queued-command.ts'
 import { orderIntegrations } from './order-integrations.ts'
 
 let sent: { command: Command; routed: RoutedCommand }
@@ -42,9 +42,9 @@ async function twice(name: string, input: object): Promise<{ id: string }> {
   const { command, routed } = sent
   const events = await eventsNow()
   const again: RoutedCommand = { ...structuredClone(routed), again: true }
-  expect(await here(command, again, later())).toEqual(answer)
-  expect(await elsewhere(command, routed, later())).toEqual(answer) // a first copy that comes late
-  expect(await elsewhere(command, again, later())).toEqual(answer)
+  expect(await here(command, again, distantDeadline())).toEqual(answer)
+  expect(await elsewhere(command, routed, distantDeadline())).toEqual(answer) // a first copy that comes late
+  expect(await elsewhere(command, again, distantDeadline())).toEqual(answer)
   expect(await eventsNow()).toBe(events)
   return JSON.parse(answer.body)
 }
@@ -101,7 +101,7 @@ test('an order is found also when a thousand others came after it', async () => 
   const { command, routed } = sent
   for (const hundred of upTo(25)) await Promise.all(upTo(100).map((n) => create(`Later ${hundred} ${n}`)))
   const events = await eventsNow()
-  expect(await elsewhere(command, { ...routed, again: true }, later())).toEqual(first)
+  expect(await elsewhere(command, { ...routed, again: true }, distantDeadline())).toEqual(first)
   expect(await eventsNow()).toBe(events)
 })
 
@@ -112,7 +112,9 @@ test('an order that was refused is decided anew', async () => {
   expect(run(order)).rejects.toMatchObject({ status: 404 })
   const { command, routed } = sent
   await twice('member.invite', { projectId, email: bea.email, role: 'EDITOR' })
-  expect(await elsewhere(command, { ...routed, again: true }, later())).toMatchObject({ status: 201 })
+  expect(await elsewhere(command, { ...routed, again: true }, distantDeadline())).toMatchObject({
+    status: 201,
+  })
 })
 
 test('of an order whose first copy may still be done, nobody is told that nothing came of it', async () => {
@@ -120,25 +122,25 @@ test('of an order whose first copy may still be done, nobody is told that nothin
   const order = { name: 'task.create', input: { projectId, title: 'T' }, caller: { userId: bea.id } }
   await run(order).catch(() => {})
   const { command, routed } = sent
-  const again = () => elsewhere(command, { ...routed, again: true }, later())
+  const again = () => elsewhere(command, { ...routed, again: true }, distantDeadline())
   expect(await again().catch((error) => error)).toMatchObject({ status: 503 })
   await twice('member.invite', { projectId, email: bea.email, role: 'EDITOR' })
   // What lay in the mailbox of a home that was frozen.
-  const first = await here(command, routed, later())
+  const first = await here(command, routed, distantDeadline())
   expect(await again()).toEqual(first)
 
   const rename = (name: string) =>
     run({ name: 'project.update', input: { id: projectId, name }, caller: { userId: ada.id } })
   await rename('Unsure')
   const unchanged = { ...sent.routed, again: true as const }
-  const told = await elsewhere(sent.command, unchanged, later()).catch((error) => error)
+  const told = await elsewhere(sent.command, unchanged, distantDeadline()).catch((error) => error)
   expect(told).toMatchObject({ status: 503 })
   const guard = { scope: ada.id, key: 'kept', fingerprint: '' }
   const keyed = { ...unchanged, guard }
-  expect(await elsewhere(sent.command, keyed, later())).toMatchObject({ status: 200 })
+  expect(await elsewhere(sent.command, keyed, distantDeadline())).toMatchObject({ status: 200 })
   const renaming = { ...sent }
   await rename('Otherwise')
-  const late = await here(renaming.command, { ...keyed, again: undefined }, later())
+  const late = await here(renaming.command, { ...keyed, again: undefined }, distantDeadline())
   expect(late).toMatchObject({ status: 200, replayed: true })
   expect((await ada.get(`/projects/${projectId}`)).body.name).toBe('Otherwise')
 })
@@ -149,7 +151,7 @@ test('nor where a copy joins the first one under way', async () => {
   const means = { registry, execute: here, scheduler: new Scheduler(), isClosing: () => false }
   const serve = openServe({ ...means, ttlMs: 15_000, log: openLog('silent') })
   const ask = (payload: RoutedCommand) =>
-    new Promise<RpcResponse>((answer) => serve([{ payload, deadline: later(), respond: answer }]))
+    new Promise<RpcResponse>((answer) => serve([{ payload, deadline: distantDeadline(), respond: answer }]))
   const refused = { name: 'task.create', input: { projectId, title: 'T' }, caller: { userId: bea.id } }
   const input = { id: projectId, name: 'Joined' }
   const unchanged = { name: 'project.update', input, caller: { userId: ada.id } }

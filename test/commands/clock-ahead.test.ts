@@ -15,7 +15,7 @@ import { react } from '../../workers/reactions.ts'
 import { type Body, make } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
 import { forFile } from '../support/service.ts'
-import { later } from '../support/works.ts'
+import { distantDeadline } from '../support/queued-command.ts'
 import { executeOf } from './executing.ts'
 
 const yearMs = 365 * 86_400_000
@@ -53,19 +53,19 @@ async function poison(events: number): Promise<void> {
 
 test('a command whose id is ahead of the shared clock is rejected, with a line in the log, and changes nothing', async () => {
   for (const ms of [60_000, yearMs]) {
-    const rejected = execute(command, create(idAt(Date.now() + ms)), later())
+    const rejected = execute(command, create(idAt(Date.now() + ms)), distantDeadline())
     expect(await rejected.catch((error) => error)).toMatchObject({ status: 503 })
   }
   expect(warnings).toEqual([expect.stringContaining('clock')])
   expect(await eventCount()).toBe(1)
-  expect(await execute(command, create(), later())).toMatchObject({ status: 201 })
+  expect(await execute(command, create(), distantDeadline())).toMatchObject({ status: 201 })
 })
 
 test('a command whose id is ahead by less than clocks may differ is committed', async () => {
   const ahead = create(idAt(Date.now() + 2_000))
-  const answer = await execute(command, ahead, later())
+  const answer = await execute(command, ahead, distantDeadline())
   expect(answer).toMatchObject({ status: 201 })
-  expect(await elsewhere(command, ahead, later())).toEqual(answer)
+  expect(await elsewhere(command, ahead, distantDeadline())).toEqual(answer)
   expect(await eventCount()).toBe(2)
 })
 
@@ -83,20 +83,22 @@ test('the search for commands in a log that is ahead ends after so many events',
 test('a project whose log is ahead is written on in the right time, and each command once', async () => {
   await poison(8_000)
   const first = create()
-  const answer = await execute(command, first, later())
+  const answer = await execute(command, first, distantDeadline())
   expect(answer).toMatchObject({ status: 201 })
   const [row] = await sql<{ age: number }[]>`
     select extract(epoch from now() - created_at)::float8 as age from tasks where project_id = ${project.id}`
   expect(Math.abs(row!.age)).toBeLessThan(60)
-  expect(await elsewhere(command, first, later())).toEqual(answer)
-  expect(await elsewhere(command, { ...first, again: true }, later())).toEqual(answer)
+  expect(await elsewhere(command, first, distantDeadline())).toEqual(answer)
+  expect(await elsewhere(command, { ...first, again: true }, distantDeadline())).toEqual(answer)
   expect(await eventCount()).toBe(8_002)
 })
 
 test('a command that was sent again, and may be further back in a log that is ahead, is not said to be new', async () => {
   await poison(8_000)
   const again: RoutedCommand = { ...create(), again: true }
-  expect(await execute(command, again, later()).catch((error) => error)).toMatchObject({ status: 503 })
+  expect(await execute(command, again, distantDeadline()).catch((error) => error)).toMatchObject({
+    status: 503,
+  })
   expect(await eventCount()).toBe(8_001)
 })
 

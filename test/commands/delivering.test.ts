@@ -7,7 +7,7 @@ import { registryOf } from '../../src/commands/registry.ts'
 import { commands } from '../../modules/commands.ts'
 import { newId } from '../../src/ids.ts'
 import { type Body, make, type Person } from '../support/client.ts'
-import { later } from '../support/works.ts'
+import { distantDeadline } from '../support/queued-command.ts'
 import { executeOf } from './executing.ts'
 import { openScene } from '../support/scene.ts'
 
@@ -34,7 +34,7 @@ function deliverPast(
     (_, payload) => lost(command, payload as RoutedCommand),
     execute,
   )
-  return route(command, routed, later())
+  return route(command, routed, distantDeadline())
 }
 const losing = (sent: boolean) => () => Promise.reject(new ConnectionLost(sent, 'Killed'))
 const titles = async () => (await ada.get(`/tasks?projectId=${project.id}`)).body.map(({ title }) => title)
@@ -54,7 +54,7 @@ for (const sent of [false, true])
 test('a command that a home committed before it was lost is answered, and not committed again', async () => {
   let first: unknown
   const committing = async (command: Command, routed: RoutedCommand): Promise<RpcResponse> => {
-    first = await execute(command, routed, later())
+    first = await execute(command, routed, distantDeadline())
     throw new ConnectionLost(true, 'Killed')
   }
   expect(await deliverPast(committing, create(ada))).toEqual(first as never)
@@ -74,7 +74,7 @@ async function routed(lost: number, wasSent: boolean) {
     },
     () => Promise.reject(new Error('The command has another home')),
   )
-  return { answer: await route(command, create(ada), later()).catch((error) => error), sent }
+  return { answer: await route(command, create(ada), distantDeadline()).catch((error) => error), sent }
 }
 
 test('sends a command that two homes lost to a third one, and rejects it with 503 after three', async () => {

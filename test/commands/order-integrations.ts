@@ -1,12 +1,12 @@
 import { newId } from '../../src/ids.ts'
-import { nowhere } from '../http/scene.ts'
+import { unreachableUrl } from '../http/scene.ts'
 
 type Order = (name: string, input: object) => Promise<{ id: string }>
 
 /** Orders each command of webhooks and of a service account's tokens. */
 export async function orderIntegrations(order: Order, projectId: string, accountId: string): Promise<void> {
   const hook = { types: null, maxEvents: 100, enabled: true, secret: 'sealed' }
-  const { id: webhookId } = await order('webhook.create', { projectId, url: nowhere, ...hook })
+  const { id: webhookId } = await order('webhook.create', { projectId, url: unreachableUrl, ...hook })
   const ofWebhook = { projectId, webhookId }
   await order('webhook.update', { ...ofWebhook, maxEvents: 7 })
   await order('webhook.rotate', { ...ofWebhook, secret: 'another' })

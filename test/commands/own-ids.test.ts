@@ -9,7 +9,7 @@ import { commands } from '../../modules/commands.ts'
 import { newId } from '../../src/ids.ts'
 import { type Body, make } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { later } from '../support/works.ts'
+import { distantDeadline } from '../support/queued-command.ts'
 import { lookUpOf, executeOf } from './executing.ts'
 import { openScene } from '../support/scene.ts'
 
@@ -41,7 +41,7 @@ async function send(name: string, input: object): Promise<() => ReturnType<Execu
   const [command, routed] = await sent.promise
   const lookedUp = await lookUpOf(service.services)(command, routed)
   const execute = executeOf(service.services, { lookUp: async () => lookedUp })
-  return () => execute(command, routed, later())
+  return () => execute(command, routed, distantDeadline())
 }
 
 /** All that takes a client's id, in the other project. */

@@ -9,7 +9,7 @@ import { commands } from '../../modules/commands.ts'
 import { newId } from '../../src/ids.ts'
 import { openLog } from '../../src/log.ts'
 import { unreached } from '../../src/postgres/errors.ts'
-import { later } from '../support/works.ts'
+import { distantDeadline } from '../support/queued-command.ts'
 import { conflict } from '../../src/responses/errors.ts'
 import type { Reply } from '../../src/responses/reply.ts'
 
@@ -40,7 +40,7 @@ const order = (fields: Partial<RoutedCommand> = {}): RoutedCommand => {
 }
 
 const ask = (payload: unknown) =>
-  new Promise<RpcResponse>((answer) => serve([{ payload, deadline: later(), respond: answer }]))
+  new Promise<RpcResponse>((answer) => serve([{ payload, deadline: distantDeadline(), respond: answer }]))
 const sent = { kind: 'reply' as const, ...reply }
 
 test('an order is done and its answer told; a copy that comes over another connection joins it', async () => {

@@ -4,7 +4,7 @@ import { createTask } from '../../modules/tasks/commands.ts'
 import type { QueuedCommand } from '../../src/actor/queued-command.ts'
 import { decide } from '../../src/commands/decide.ts'
 import { type Body, make, register } from '../support/client.ts'
-import { queuedCommand } from '../support/works.ts'
+import { queuedCommand } from '../support/queued-command.ts'
 import { openScene } from '../support/scene.ts'
 
 let [project, other]: Body[] = []

@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test'
 import { takeFrom } from '../../src/actor/project-actor.ts'
 import type { QueuedCommand } from '../../src/actor/queued-command.ts'
 import { newId } from '../../src/ids.ts'
-import { queuedCommand } from '../support/works.ts'
+import { queuedCommand } from '../support/queued-command.ts'
 
 const projectId = newId()
 const waiting = (needs: QueuedCommand['needs']): QueuedCommand =>

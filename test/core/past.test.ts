@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { mostMoved } from '../../src/log/children.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
-import { fold, nothing } from '../support/fold.ts'
+import { fold, emptyContents } from '../support/fold.ts'
 import { childrenOf } from '../../src/log/told-children.ts'
 import { type Body, make, type Person, register } from '../support/client.ts'
 import { forFile, openTestService } from '../support/service.ts'
@@ -18,7 +18,7 @@ const people: Person[] = await Promise.all(
 const sql = () => service.services.database.reads
 
 function hangingBefore(history: StoredEvent[]) {
-  const contents = nothing()
+  const contents = emptyContents()
   return history.map((event) => {
     const { taskId } = event as StoredEvent & { taskId: string | null }
     const of = <R extends { taskId: string; id: string }>(rows: Map<string, R>) =>

@@ -1,7 +1,7 @@
 import Ajv from 'ajv/dist/2020'
 import addFormats from 'ajv-formats'
 import { expect, test } from 'bun:test'
-import { furnish, openPeople, pathAt, seqOf } from '../http/scene.ts'
+import { createFullProject, registerTeam, fillPath, seqOf } from '../http/scene.ts'
 import { type Person, register } from '../support/client.ts'
 import { type OpenApi, type Operation, operationsOf } from '../support/schema-check.ts'
 import { openScene } from '../support/scene.ts'
@@ -45,8 +45,11 @@ test('every body works as it stands once the id is set', async () => {
   const ada = client.as(registered.body.access_token) as Person
   const invitee = { ...exampleOf('register'), ...exampleOf('inviteMember') }
   await client.post('/auth/register', { name: 'Grace', email: invitee.email, password: 'secret-1' })
-  const people = { ...(await openPeople(client)), owner: ada, editor: ada }
-  const things = await furnish({ ...people, editor: await register(client) }, await register(client))
+  const people = { ...(await registerTeam(client)), owner: ada, editor: ada }
+  const things = await createFullProject(
+    { ...people, editor: await register(client) },
+    await register(client),
+  )
   const comment = await ada.post(`/tasks/${things.taskId}/comments`, exampleOf('createComment'))
   const accounts = `/projects/${things.projectId}/service-accounts`
   const account = await ada.post(accounts, exampleOf('createServiceAccount'))
@@ -58,7 +61,7 @@ test('every body works as it stands once the id is set', async () => {
     const example = exampleOf(operationId)
     const known = { projectId: things.projectId, seq: seqOf.comment } as Record<string, unknown>
     const body = Object.fromEntries(Object.entries(example).map(([key, one]) => [key, known[key] ?? one]))
-    const { status, text } = await ada.call(method.toUpperCase(), pathAt(path, ids), body)
+    const { status, text } = await ada.call(method.toUpperCase(), fillPath(path, ids), body)
     const wanted = /^create|^inviteMember$/.test(operationId) ? 201 : 200
     expect([name, status, text]).toEqual([name, wanted, text])
   }

@@ -1,11 +1,11 @@
 import { expect, test } from 'bun:test'
 import { read } from '../architecture/source.ts'
-import { walk } from '../http/walk.ts'
+import { allPages } from '../http/list-pages.ts'
 import { type Body, make } from '../support/client.ts'
-import { openOwnWeb } from '../support/own-web.ts'
+import { openWebProcess } from '../support/web-process.ts'
 import { forFile } from '../support/service.ts'
 
-const own = await forFile(openOwnWeb())
+const own = await forFile(openWebProcess())
 
 type GoOn = (tasks: Map<string, Body>, seen: number) => boolean | Promise<boolean>
 type Follow = (server: string, token: string, projectId: string, goOn: GoOn) => Promise<void>
@@ -45,5 +45,5 @@ test('the example of the feed ends with exactly the tasks of the project', async
     return write !== undefined
   })
   const byNumber = (tasks: Body[]) => tasks.sort((a, b) => a.number - b.number)
-  expect(byNumber(known)).toEqual(byNumber((await walk(ada, `/tasks?projectId=${project.id}`)).flat()))
+  expect(byNumber(known)).toEqual(byNumber((await allPages(ada, `/tasks?projectId=${project.id}`)).flat()))
 })

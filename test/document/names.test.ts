@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { type OpenApi, operationsOf, differences, referred } from '../support/schema-check.ts'
+import { type OpenApi, operationsOf, schemaErrors, resolveSchema } from '../support/schema-check.ts'
 import { openDocument } from './open-document.ts'
 import { words } from '../support/words.ts'
 import { createConfig, lintFromString } from '@redocly/openapi-core'
@@ -93,7 +93,7 @@ test('the document has an example of every event type, which fits the schema of 
   }
   expect(Object.keys(examples)).toEqual(api.components.schemas.EventType!.enum as string[])
   for (const [type, { value }] of Object.entries(examples)) {
-    expect([type, differences(api, schema, value)]).toEqual([type, []])
+    expect([type, schemaErrors(api, schema, value)]).toEqual([type, []])
     const [event] = value as { before: object | null; after: object | null }[]
     expect([type, event!.before]).not.toEqual([type, event!.after])
   }
@@ -115,13 +115,13 @@ test('what comes as server-sent events is documented as that, with an example th
   })
   expect(streams.map(([name]) => name)).toEqual(['get /api/v1/projects/{id}/events', 'get /api/v1/events'])
   for (const [name, { schema, example }] of streams) {
-    expect([name, referred(api, schema.$ref!).type]).toEqual([name, 'string'])
+    expect([name, resolveSchema(api, schema.$ref!).type]).toEqual([name, 'string'])
     const messages = String(example).split('\n\n').slice(0, -1)
     expect([name, messages[0]]).toEqual([name, expect.stringMatching(/^retry: \d+/)])
     for (const message of messages.slice(1)) {
       const data = JSON.parse(/^data: (.*)$/m.exec(message)![1]!)
       if (message.startsWith('id: '))
-        expect(differences(api, { $ref: '#/components/schemas/Event' }, data)).toEqual([])
+        expect(schemaErrors(api, { $ref: '#/components/schemas/Event' }, data)).toEqual([])
       else expect(Object.keys(data)).toEqual(['projectId', 'version'])
     }
   }

@@ -1,14 +1,21 @@
 import { expect, test } from 'bun:test'
-import { furnish, nowhere, pathAt, seqOf, type Things, openTeam } from '../http/scene.ts'
+import {
+  createFullProject,
+  unreachableUrl,
+  fillPath,
+  seqOf,
+  type ProjectParts,
+  openTeam,
+} from '../http/scene.ts'
 import { mostMoved } from '../../src/log/children.ts'
 import { type Answer, type Body, make, type Person, register, expiresAt } from '../support/client.ts'
 import {
   type OpenApi,
   type Operation,
   operationsOf,
-  referred,
+  resolveSchema,
   type Schema,
-  undocumented,
+  undocumentedParts,
 } from '../support/schema-check.ts'
 
 /** A task with more than can go along with it, and where it cannot go. */
@@ -32,7 +39,7 @@ async function ageProject(): Promise<void> {
   const operations = Array(15).fill({ op: 'task.create', title: 'T' })
   await people.owner.post(`/projects/${projectId}/batch`, { operations })
   aged = await make(people.owner, '/tasks', { title: 'Last', projectId })
-  agedWebhook = await make(people.owner, `/projects/${projectId}/webhooks`, { url: nowhere })
+  agedWebhook = await make(people.owner, `/projects/${projectId}/webhooks`, { url: unreachableUrl })
   await sql`delete from events where project_id = ${projectId} and seq < 17`
 }
 
@@ -55,12 +62,12 @@ function send({
   return who.call(method.toUpperCase(), wrong.path ?? fill(path), operation.requestBody && body, headers)
 }
 
-const fill = (path: string, ids: Partial<Things> = {}): string =>
-  pathAt(path, { ...things, tokenId: token.id, accountId, ...ids })
+const fill = (path: string, ids: Partial<ProjectParts> = {}): string =>
+  fillPath(path, { ...things, tokenId: token.id, accountId, ...ids })
 const { client, sql, people } = await openTeam([], { HISTORY_DAYS: '30' })
 const api = (await client.get('/../docs/json')).body as unknown as OpenApi
 const operations: [name: string, operation: Operation][] = [...operationsOf(api)]
-const things = await furnish(people, await register(client))
+const things = await createFullProject(people, await register(client))
 await fillTask()
 await ageProject()
 const reading = { name: 'Reader', scopes: ['read'], projects: [things.projectId], expiresAt }
@@ -83,7 +90,7 @@ function bodyOf({ requestBody, operationId }: Operation): Record<string, unknown
 
 /** Nothing where something is required, else a number where a text should be. */
 function wrongBody({ $ref = '' }: Schema): object {
-  const { properties = {}, required = [] } = referred(api, $ref)
+  const { properties = {}, required = [] } = resolveSchema(api, $ref)
   return required.length > 0 ? {} : { [Object.keys(properties)[0]!]: 0 }
 }
 
@@ -152,7 +159,7 @@ function ownIdOf(operationId: string): string | undefined {
   return { ...ids, createSubtask: subtaskId, createComment: commentId }[operationId]
 }
 
-const notAsWas = ({ taskId: id }: Things) => {
+const notAsWas = ({ taskId: id }: ProjectParts) => {
   return { op: 'task.update', id, was: { status: 'IN_PROGRESS' }, title: 'T' }
 }
 
@@ -166,7 +173,7 @@ test('what an operation is documented to refuse is what it says, word for word',
       if (!wrong) continue
       compared += 1
       const answer = await send({ name, operation, wrong })
-      expect([name, undocumented(api, operation, answer)]).toEqual([name, []])
+      expect([name, undocumentedParts(api, operation, answer)]).toEqual([name, []])
       const example = content?.['application/json']?.example
       // What a refusal names is in the document something that is nowhere.
       const said = JSON.parse(answer.text.replaceAll(aged.projectId, nobody))

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { copyWith } from '../architecture/newcomer.ts'
+import { copyTree } from '../architecture/newcomer.ts'
 import { read } from '../architecture/source.ts'
 import { freshEnv } from '../support/service.ts'
 import { attachmentEdits, attachmentFiles } from './attachment.ts'
@@ -21,7 +21,7 @@ test('a new child of a task, and an entity that tasks refer to, take six files a
   const folder = await mkdtemp(join(tmpdir(), 'docket-entities-'))
   const inCopy = (...words: string[]) =>
     run(process.execPath, words, { cwd: folder, env: { ...process.env, ...fresh.env } })
-  await copyWith(folder, [...attachmentEdits, ...tagEdits])
+  await copyTree(folder, [...attachmentEdits, ...tagEdits])
   for (const [path, text] of Object.entries({ ...attachmentFiles, ...tagFiles })) {
     await mkdir(dirname(join(folder, path)), { recursive: true })
     await writeFile(join(folder, path), text)

@@ -1,6 +1,6 @@
 import { afterAll } from 'bun:test'
 import { migrate } from '../../drizzle/migrate.ts'
-import type { Undone } from '../http/undo-scene.ts'
+import type { UndoResponse } from '../http/undo-scene.ts'
 import { type Answer, type Body, make, type Person, register } from '../support/client.ts'
 import { openTestService } from '../support/service.ts'
 
@@ -31,9 +31,9 @@ export const readTask = async (id: string) => (await ada.get(`/tasks/${id}`)).bo
 export const versionOf = async (projectId: string) =>
   Number((await ada.get(`/projects/${projectId}`)).headers.get('docket-version'))
 
-export const undo = async (projectId: string, seq: number, who: Person = ada): Promise<Undone> => {
+export const undo = async (projectId: string, seq: number, who: Person = ada): Promise<UndoResponse> => {
   const { status, body, text } = await who.post(`/projects/${projectId}/undo`, { seq })
   if (status !== 200) throw new Error(`${status} ${text}`)
-  return body as unknown as Undone
+  return body as unknown as UndoResponse
 }
 export const refused = ({ status, body }: Answer) => [status, body.message]

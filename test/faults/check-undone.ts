@@ -1,5 +1,5 @@
 import type { StoredEvent } from '../../src/model/events.ts'
-import { type Contents, fold, nothing } from '../support/fold.ts'
+import { type Contents, fold, emptyContents } from '../support/fold.ts'
 import { type Claims, say } from './check-claims.ts'
 import { faultOfDryRun, seqsOf } from './check-undos.ts'
 import type { Fact, Row } from './evidence.ts'
@@ -25,7 +25,7 @@ export function faultsOfDryRuns(operations: Operation[], facts: Fact[]): string[
 }
 
 function faultsIn(history: Fact[], makers: Claims['makers'], places: Places): string[] {
-  const contents = nothing()
+  const contents = emptyContents()
   const scene: Scene = { history, hung: new Map(), places }
   const undoneBy = new Map(history.map(({ id, undoes }) => [id, undoes]))
   const faults: string[] = []

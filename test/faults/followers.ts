@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FeedEvent } from '../http/feed.ts'
-import { messagesOf } from '../http/listen.ts'
+import { parseMessages } from '../http/streaming.ts'
 
 export type At = () => string
 const pauseMs = 50
@@ -38,7 +38,7 @@ async function* stream(
       signal: own.signal,
     })
     if (answer.status !== 200) throw new Error(`${url} answered ${answer.status}`)
-    for await (const message of messagesOf(answer.body!)) {
+    for await (const message of parseMessages(answer.body!)) {
       clearTimeout(timer)
       timer = setTimeout(give, silenceMs)
       if (message.event === 'end') return

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { followByEventSource } from '../http/event-source.ts'
 import { apply, emptyModel, type FeedEvent } from '../http/feed.ts'
-import { walk } from '../http/walk.ts'
+import { allPages } from '../http/list-pages.ts'
 import { eventually, upTo } from '../races/pair.ts'
 import { type Body, make, openClient, register } from '../support/client.ts'
 import { followAll, followByFetch, readMany } from './followers.ts'
@@ -121,7 +121,7 @@ test('whatever fails meanwhile, each who follows sees all, once and in order, an
     const views = [sources[n]!.seen, readers[n]!.seen, many.seen.get(id)!]
     await eventually(`all ${version} events`, () => views.every(({ length }) => length >= version))
     await eventually('the version is told', () => all.versions.get(id) === version)
-    const tasks = (await walk(ada, `/tasks?projectId=${id}`)).flat()
+    const tasks = (await allPages(ada, `/tasks?projectId=${id}`)).flat()
     for (const seen of views) {
       expect(seen.map(({ seq }) => seq)).toEqual(upTo(version))
       expect(folded(seen)).toEqual(tasks)

@@ -5,7 +5,7 @@ import { freePort } from '../../src/local/port.ts'
 import { end } from '../../src/local/process.ts'
 import { redisBinary } from '../../src/local/redis-binary.ts'
 import { until } from '../../src/local/wait.ts'
-import { started as startedRedis } from '../support/redis.ts'
+import { startRedis as startedRedis } from '../support/redis.ts'
 import { masterName, openSentinel } from '../support/redis-group.ts'
 
 const startTimeoutMs = 20_000
@@ -45,7 +45,7 @@ export async function openRedis(dataDir: string) {
     /** Has the replica become the master. Resolves when the sentinel has begun with it; the rest is to be waited for. */
     async switch(): Promise<() => Promise<void>> {
       // Refused as long as the replica has not caught up.
-      const begin = () => watcher.ask('SENTINEL', 'FAILOVER', masterName).then(...yesOrUndefined)
+      const begin = () => watcher.command('SENTINEL', 'FAILOVER', masterName).then(...yesOrUndefined)
       if (!(await until(begin, startTimeoutMs, { everyMs: 100 })))
         throw new Error('The sentinel has no replica to take')
       ;[master, replica] = [replica, master]

@@ -4,7 +4,7 @@ import type { Chain } from './observations.ts'
 import { common, type Places, type RoleSpan, type Span } from './places.ts'
 import { model } from '../../modules/modules.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
-import { fold, nothing } from '../support/fold.ts'
+import { fold, emptyContents } from '../support/fold.ts'
 import { seqsOf } from './check-undos.ts'
 import type { Fact, Row } from './evidence.ts'
 import { type Undo, versions } from './undoing.ts'
@@ -143,7 +143,7 @@ function changedSpans(target: Fact, history: Fact[]): Span[] {
   const fields = Object.keys(after!).filter(
     (name) => !versions.includes(name) && after![name] !== before![name],
   )
-  const contents = nothing()
+  const contents = emptyContents()
   const rows = contents[entity] as Map<string, unknown> as Map<string, Row>
   rows.set(entityId, after!)
   const spans: Span[] = []

@@ -2,22 +2,22 @@ import { expect, test } from 'bun:test'
 import { type Client, invite, register } from '../support/client.ts'
 import { absentId, expectRefusal, malformedIds } from './answers.ts'
 import { type Endpoint, endpoints } from './endpoints.ts'
-import { furnish, callers, type Things, openTeam } from './scene.ts'
+import { createFullProject, callers, type ProjectParts, openTeam } from './scene.ts'
 
 const { client, people, guest } = await openTeam(['Guest'])
-const untouched = await furnish(people, guest)
+const untouched = await createFullProject(people, guest)
 
-const call = (who: Client, { method, path, body }: Endpoint, things: Things) =>
+const call = (who: Client, { method, path, body }: Endpoint, things: ProjectParts) =>
   who.call(method, path(things), body?.(things))
 
-const everywhere = (id: string): Things => ({
-  ...(Object.fromEntries(Object.keys(untouched).map((name) => [name, id])) as Things),
+const everywhere = (id: string): ProjectParts => ({
+  ...(Object.fromEntries(Object.keys(untouched).map((name) => [name, id])) as ProjectParts),
   inviteeEmail: people.stranger.email,
 })
 
 test.each(endpoints)('$does: exactly the roles that may', async (endpoint) => {
   for (const who of callers) {
-    const answer = await call(people[who], endpoint, await furnish(people, guest))
+    const answer = await call(people[who], endpoint, await createFullProject(people, guest))
     if (endpoint.may.includes(who)) expect([who, answer.status]).toEqual([who, endpoint.status])
     else if (who === 'stranger') expectRefusal(answer, 404, `${endpoint.names} not found`)
     else expectRefusal(answer, 403)
@@ -60,14 +60,14 @@ test('every refused write has left no trace', async () => {
 })
 
 test('what is in a deleted project is absent at once, for its owner too', async () => {
-  const things = await furnish(people, guest)
+  const things = await createFullProject(people, guest)
   expect((await people.owner.delete(`/projects/${things.projectId}`)).status).toBe(200)
   for (const endpoint of endpoints)
     expectRefusal(await call(people.owner, endpoint, things), 404, `${endpoint.names} not found`)
 })
 
 test('what hangs on a deleted task is absent at once, but for its history', async () => {
-  const things = await furnish(people, guest)
+  const things = await createFullProject(people, guest)
   expect((await people.owner.delete(`/tasks/${things.taskId}`)).status).toBe(200)
   for (const endpoint of endpoints.filter(({ names }) => ['Task', 'Subtask', 'Comment'].includes(names))) {
     const { status } = endpoint

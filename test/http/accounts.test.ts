@@ -7,7 +7,7 @@ import { freshRedis } from '../support/redis.ts'
 import { forFile, openTestService, testSecret } from '../support/service.ts'
 import { eventually, openPair, upTo } from '../races/pair.ts'
 import { absentId, expectAnswer, expectRefusal } from './answers.ts'
-import { rightTexts, wrongNames } from './texts.ts'
+import { validTexts, invalidNames } from './texts.ts'
 import { openScene } from '../support/scene.ts'
 
 const password = 'secret-1'
@@ -27,7 +27,7 @@ async function twice() {
 
 test('a name is changed, trimmed and held to its limits', async () => {
   const ada = await register(service.client, 'Ada')
-  for (const [name, stored] of rightTexts(200)) {
+  for (const [name, stored] of validTexts(200)) {
     const user = { id: ada.id, name: stored, email: ada.email, emailVerified: false }
     const answer = await ada.patch('/auth/me', { name })
     expectAnswer(answer, 200, user)
@@ -35,7 +35,7 @@ test('a name is changed, trimmed and held to its limits', async () => {
     expectAnswer(read, 200, user)
     expect(answer.headers.get('etag')).toBe(read.headers.get('etag'))
   }
-  for (const name of wrongNames(200)) expectRefusal(await ada.patch('/auth/me', { name }), 400, /^name /)
+  for (const name of invalidNames(200)) expectRefusal(await ada.patch('/auth/me', { name }), 400, /^name /)
 })
 
 test('nothing to change changes nothing, and ends no token', async () => {

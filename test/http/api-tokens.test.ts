@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { type Client, make, type Person, register } from '../support/client.ts'
 import { eventually, upTo } from '../races/pair.ts'
 import { absentId, anId, anInstant, expectRefusal, malformedIds, statusesOf } from './answers.ts'
-import { wrongNames } from './texts.ts'
+import { invalidNames } from './texts.ts'
 import { openScene } from '../support/scene.ts'
 
 const { client, sql, ada } = await openScene(['Ada'])
@@ -45,7 +45,7 @@ test('of a token only the digest is stored', async () => {
 
 /** What a token cannot have, field by field, and what is said of it. */
 const wrongs: [field: string, values: unknown[], message: RegExp][] = [
-  ['name', wrongNames(200), /^name /],
+  ['name', invalidNames(200), /^name /],
   [
     'scopes',
     [[], ['all'], 'read', null, ['read', 'read', 'read', 'read'], [1]],

@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test'
 import { openPasswords } from '../../src/identity/passwords.ts'
 import { absentId, anId, expectAnswer, expectRefusal } from './answers.ts'
 import { words } from '../support/words.ts'
-import { rightTexts, wrongNames, wrongTexts } from './texts.ts'
+import { validTexts, invalidNames, invalidTexts } from './texts.ts'
 import { openScene } from '../support/scene.ts'
 
 const { service, client, sql } = await openScene()
@@ -107,9 +107,9 @@ const unseen = ['\u200b', '\u00ad', '\u2060', '\u202e', '\u3164', '\u001b', '\u0
 
 test('a name is 1 to 200 characters once trimmed, and shows something', async () => {
   let n = 0
-  for (const [name, stored] of [...rightTexts(200), ['👩‍👧', '👩‍👧']])
+  for (const [name, stored] of [...validTexts(200), ['👩‍👧', '👩‍👧']])
     expect((await enrol({ ...account(`name-${n++}@example.com`), name })).body.user.name).toBe(stored!)
-  for (const name of [...wrongNames(200), undefined, ...unseen, '\u2060 \u00ad', '\u200e\u202e', '\u2800'])
+  for (const name of [...invalidNames(200), undefined, ...unseen, '\u2060 \u00ad', '\u200e\u202e', '\u2800'])
     expectRefusal(await enrol({ ...account('nameless@example.com'), name }), 400, /^name /)
 })
 
@@ -121,7 +121,7 @@ test('an email is one of at most 254 characters, and holds nothing that is not s
     ...words(
       '@example.com ada ada@ ada@example a@b@example.com a@b..com a@b.com. <a@b.com> a@@b.com a@-b.com',
     ),
-    ...[long.padStart(255, 'a'), 'a b@example.com', 'ada@exa mple.com', ...wrongTexts(254), undefined],
+    ...[long.padStart(255, 'a'), 'a b@example.com', 'ada@exa mple.com', ...invalidTexts(254), undefined],
     ...unseen.map((hidden) => `hid${hidden}den@example.com`),
   ]
   for (const email of wrong) expectRefusal(await enrol(account(email as string)), 400, /^email /)

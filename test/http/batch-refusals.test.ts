@@ -5,11 +5,11 @@ import { type Body, invite, make, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { absentId, expectRefusal } from './answers.ts'
 import { create } from './batch-scene.ts'
-import { openScene } from './undo-scene.ts'
+import { openUndoScene } from './undo-scene.ts'
 
 let project: Body
 let task: Body
-const scene = await openScene()
+const scene = await openUndoScene()
 const { ada, bea, batch, events } = scene
 beforeEach(async () => void ({ project, task } = await scene.furnish()))
 

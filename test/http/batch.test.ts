@@ -4,11 +4,11 @@ import type { Body } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { anId, expectRefusal, isReplay } from './answers.ts'
 import { create, doneIn } from './batch-scene.ts'
-import { openScene } from './undo-scene.ts'
+import { openUndoScene } from './undo-scene.ts'
 
 let project: Body
 let task: Body
-const scene = await openScene()
+const scene = await openUndoScene()
 const { ada, bea, batch, events } = scene
 beforeEach(async () => void ({ project, task } = await scene.furnish()))
 const update = (others: object) => ({ op: 'task.update', id: task.id, ...others })

@@ -3,14 +3,14 @@ import { register } from '../support/client.ts'
 import { words } from '../support/words.ts'
 import { expectRefusal } from './answers.ts'
 import { endpoints } from './endpoints.ts'
-import { furnish, openPeople } from './scene.ts'
+import { createFullProject, registerTeam } from './scene.ts'
 import { openScene } from '../support/scene.ts'
 
 /** Before sign-in a body may have less. */
 const mostBytes = (path: string) => (/^\/auth\/(register|login)$/.test(path) ? 16_384 : 1_048_576)
 const { client, ada } = await openScene(['Ada'])
-const people = { ...(await openPeople(client)), owner: ada, editor: ada }
-const things = await furnish({ ...people, editor: await register(client) }, await register(client))
+const people = { ...(await registerTeam(client)), owner: ada, editor: ada }
+const things = await createFullProject({ ...people, editor: await register(client) }, await register(client))
 const password = 'secret-1'
 const writes: { method: string; path: string; body: object }[] = [
   { method: 'POST', path: '/auth/register', body: { name: 'A', email: 'a@example.com', password } },

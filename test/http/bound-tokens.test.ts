@@ -2,13 +2,13 @@ import { expect, test } from 'bun:test'
 import { type Body, invite, make, type Person, withToken } from '../support/client.ts'
 import { expectRefusal, isReplay } from './answers.ts'
 import { endpoints } from './endpoints.ts'
-import { furnish, openTeam } from './scene.ts'
-import { walk } from './walk.ts'
+import { createFullProject, openTeam } from './scene.ts'
+import { allPages } from './list-pages.ts'
 
 const { people, guest } = await openTeam(['Guest'])
 /** What a token reaches, and what else its account has. */
-const mine = await furnish(people, guest)
-const other = await furnish(people, guest)
+const mine = await createFullProject(people, guest)
+const other = await createFullProject(people, guest)
 
 const boundTo = (who: Person, projects: string[]) => withToken(who, { projects })
 const bound = await boundTo(people.owner, [mine.projectId])
@@ -21,7 +21,7 @@ test.each(endpoints)('$does: other projects are as absent', async ({ method, pat
 test.each(endpoints)(
   '$does: in its own project all is as without it',
   async ({ method, path, body, may, status }) => {
-    const things = await furnish(people, guest)
+    const things = await createFullProject(people, guest)
     const program = await boundTo(people[may.at(-1)!], [things.projectId])
     expect((await program.call(method, path(things), body?.(things))).status).toBe(status)
   },
@@ -48,7 +48,7 @@ test('lists show only its projects, page by page, and say when nothing has chang
   const some = await boundTo(owner, [mine.projectId, shared.id, other.memberId])
   const projects = [mine.projectId, shared.id].sort()
   expect(idsIn(await some.get('/projects').then(({ body }) => body)).sort()).toEqual(projects)
-  expect((await walk(some, '/projects?limit=1')).map(idsIn).flat().sort()).toEqual(projects)
+  expect((await allPages(some, '/projects?limit=1')).map(idsIn).flat().sort()).toEqual(projects)
   expect(idsIn((await owner.get('/projects')).body)).toContain(third.id)
   const { headers } = await some.get('/projects')
   const known = { 'if-none-match': headers.get('etag')! }
@@ -56,7 +56,7 @@ test('lists show only its projects, page by page, and say when nothing has chang
   await owner.patch(`/projects/${mine.projectId}`, { name: 'Engine' + 1 })
   expect((await some.get('/projects', known)).status).toBe(200)
   for (const query of ['', '?sort=dueDate', '?sort=-createdAt&limit=200', '?status=TODO']) {
-    const pages = await walk(some, `/tasks${query}`)
+    const pages = await allPages(some, `/tasks${query}`)
     expect([...new Set(pages.flat().map(({ projectId }) => projectId))].sort()).toEqual(projects)
   }
   expectRefusal(await some.get(`/tasks?projectId=${other.projectId}`), 404, 'Project not found')

@@ -1,11 +1,11 @@
 import { expect, test } from 'bun:test'
 import { tally, upTo, openPair } from '../races/pair.ts'
 import { invite, make, makeToken, type Person, register, withToken } from '../support/client.ts'
-import { within } from '../support/service.ts'
+import { withService } from '../support/service.ts'
 import { expectRefusal, leftOf, statusesOf } from './answers.ts'
 
 test('budgets are not taken by who was signed out, though their repeats are answered', () =>
-  within({ WRITES_PER_MINUTE: '3' }, async ({ client }) => {
+  withService({ WRITES_PER_MINUTE: '3' }, async ({ client }) => {
     const ada = await register(client)
     const keyed = { 'idempotency-key': 'k' }
     expect((await ada.post('/auth/logout', undefined, keyed)).status).toBe(200)
@@ -16,7 +16,7 @@ test('budgets are not taken by who was signed out, though their repeats are answ
   }))
 
 test('budgets are of a token, and four times that of all tokens of an account', () =>
-  within({ READS_PER_MINUTE: '5' }, async ({ client }) => {
+  withService({ READS_PER_MINUTE: '5' }, async ({ client }) => {
     const [ada, grace] = [await register(client), await register(client)]
     const statuses: number[] = []
     for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) {
@@ -29,7 +29,7 @@ test('budgets are of a token, and four times that of all tokens of an account', 
   }))
 
 test('budgets count what a batch holds: the one that goes beyond the budget is the last', () =>
-  within({ WRITES_PER_MINUTE: '10' }, async ({ client }) => {
+  withService({ WRITES_PER_MINUTE: '10' }, async ({ client }) => {
     const ada = await register(client)
     const { id } = await make(ada, '/projects', { name: 'P' })
     const batch = (count: number) =>
@@ -45,7 +45,7 @@ test('budgets count what a batch holds: the one that goes beyond the budget is t
   }))
 
 test('budgets count the events that an undo names', () =>
-  within({ WRITES_PER_MINUTE: '20' }, async ({ client }) => {
+  withService({ WRITES_PER_MINUTE: '20' }, async ({ client }) => {
     const ada = await register(client)
     const { id: projectId } = await make(ada, '/projects', { name: 'P' })
     for (const n of upTo(3)) await make(ada, '/tasks', { title: `T${n}`, projectId })
@@ -62,7 +62,7 @@ const dryRun = (who: Person, projectId: string, emails: string[]) =>
 const project = (who: Person) => make(who, '/projects', { name: 'P' })
 
 test('an account invites at most INVITATIONS_PER_HOUR times an hour, failed invitations included', () =>
-  within({ INVITATIONS_PER_HOUR: '3' }, async ({ client }) => {
+  withService({ INVITATIONS_PER_HOUR: '3' }, async ({ client }) => {
     const [ada, grace] = [await register(client), await register(client)]
     const { id } = await project(ada)
     await invite(ada, id, grace)
@@ -77,7 +77,7 @@ test('an account invites at most INVITATIONS_PER_HOUR times an hour, failed invi
   }))
 
 test('a dry run of a batch counts every address that it looks up', () =>
-  within({ INVITATIONS_PER_HOUR: '4' }, async ({ client }) => {
+  withService({ INVITATIONS_PER_HOUR: '4' }, async ({ client }) => {
     const ada = await register(client)
     const { id } = await project(ada)
     const emails = upTo(5).map((n) => `nobody-${n}@example.com`)
@@ -98,14 +98,14 @@ test('all tokens of an account share its invitations, in all processes', async (
 })
 
 test('without limits an account invites as often as it wants', () =>
-  within({ INVITATIONS_PER_HOUR: '1', RATE_LIMIT: 'off' }, async ({ client }) => {
+  withService({ INVITATIONS_PER_HOUR: '1', RATE_LIMIT: 'off' }, async ({ client }) => {
     const ada = await register(client)
     const { id } = await project(ada)
     for (const _ of upTo(3)) expectRefusal(await inviting(ada, id, 'nobody@example.com'), 404)
   }))
 
 test('budgets count a hundred writes for a removal that revokes, alone and in a batch', () =>
-  within({ WRITES_PER_MINUTE: '99' }, async ({ client }) => {
+  withService({ WRITES_PER_MINUTE: '99' }, async ({ client }) => {
     const guest = await register(client)
     for (const isBatch of [false, true]) {
       const ada = await register(client)

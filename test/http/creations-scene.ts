@@ -1,8 +1,8 @@
 import { type Body, invite, make, makeToken, type Person, register } from '../support/client.ts'
-import { nowhere } from './scene.ts'
-import { accountsAt, type Account, tokensOf } from './service-account-scene.ts'
+import { unreachableUrl } from './scene.ts'
+import { accountsPath, type Account, tokensPath } from './service-account-scene.ts'
 
-const secretUrl = `${nowhere}/path-secret?key=query-secret`
+const secretUrl = `${unreachableUrl}/path-secret?key=query-secret`
 
 export type IntegrationEvent = Body & {
   type: string
@@ -25,8 +25,8 @@ export async function openCreations(owner: Person) {
   const { id: memberId } = await invite(owner, projectId, admin, 'ADMIN')
   const webhooks = `/projects/${projectId}/webhooks`
   const webhook = await make(admin, webhooks, { url: secretUrl })
-  const account = (await make(admin, accountsAt(projectId), { name: 'Importer', role: 'ADMIN' })) as Account
-  const token = await makeToken(admin, {}, tokensOf(account))
+  const account = (await make(admin, accountsPath(projectId), { name: 'Importer', role: 'ADMIN' })) as Account
+  const token = await makeToken(admin, {}, tokensPath(account))
   const member = `/projects/${projectId}/members/${memberId}`
   const events = async (query = '') =>
     (await owner.get(`/projects/${projectId}/events?after=2${query}`)).body as unknown as IntegrationEvent[]

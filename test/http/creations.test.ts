@@ -3,8 +3,8 @@ import { faultsOf } from '../support/history.ts'
 import { type Body, makeToken, make } from '../support/client.ts'
 import { expectRefusal, expectAnswer } from './answers.ts'
 import { createdBy, type IntegrationEvent, openCreations, idsIn, type Removed } from './creations-scene.ts'
-import { nowhere } from './scene.ts'
-import { accountsAt, tokensOf, type Account } from './service-account-scene.ts'
+import { unreachableUrl } from './scene.ts'
+import { accountsPath, tokensPath, type Account } from './service-account-scene.ts'
 import { eventually } from '../races/pair.ts'
 import { openScene } from '../support/scene.ts'
 
@@ -12,7 +12,7 @@ const { sql, owner } = await openScene(['Owner'])
 
 test('webhooks, service accounts and tokens show the id of the account that created them', async () => {
   const { admin, projectId, webhook, webhooks, account, token } = await openCreations(owner)
-  const reads = [`${webhooks}/${webhook.id}`, webhooks, accountsAt(projectId), tokensOf(account)]
+  const reads = [`${webhooks}/${webhook.id}`, webhooks, accountsPath(projectId), tokensPath(account)]
   const bodies = async () =>
     (await Promise.all(reads.map((path) => owner.get(path)))).map(({ body }) => [body].flat()[0]!)
   expect([webhook, account, token, ...(await bodies())].map(createdBy)).toEqual(Array(7).fill(admin.id))
@@ -25,13 +25,13 @@ test('webhooks, service accounts and tokens show the id of the account that crea
 test('every change of a webhook, service account or token is an event of the project by its caller', async () => {
   const { admin, projectId, webhook, webhooks, account, token, events } = await openCreations(owner)
   const path = `${webhooks}/${webhook.id}`
-  await owner.patch(path, { url: `${nowhere}/elsewhere`, types: ['task.created'] })
+  await owner.patch(path, { url: `${unreachableUrl}/elsewhere`, types: ['task.created'] })
   await owner.patch(path, { types: ['task.created'] })
   await owner.post(`${path}/rotate`)
   await owner.post(`${path}/replay`, { after: 0 })
   await owner.patch(path, { enabled: false })
-  await owner.delete(`${tokensOf(account)}/${token.id}`)
-  await owner.delete(`${accountsAt(projectId)}/${account.id}`)
+  await owner.delete(`${tokensPath(account)}/${token.id}`)
+  await owner.delete(`${accountsPath(projectId)}/${account.id}`)
   await owner.delete(path)
   const told = (await events()).map(({ type, actor, after }) => [
     type,
@@ -112,11 +112,11 @@ test('removing a member answers what the member created, which goes on working',
 test('with revoke=true everything that the member created ends in the commit of the removal', async () => {
   const { projectId, member, admin, account, token, webhooks, events } = await openCreations(owner)
   const program = owner.as(token.token)
-  const second = await make(program, webhooks, { url: nowhere })
-  const other = (await make(owner, accountsAt(projectId), { name: 'Other' })) as Account
-  const kept = await makeToken(owner, {}, tokensOf(other))
-  const lent = await makeToken(admin, {}, tokensOf(other))
-  const ours = await make(owner, webhooks, { url: nowhere })
+  const second = await make(program, webhooks, { url: unreachableUrl })
+  const other = (await make(owner, accountsPath(projectId), { name: 'Other' })) as Account
+  const kept = await makeToken(owner, {}, tokensPath(other))
+  const lent = await makeToken(admin, {}, tokensPath(other))
+  const ours = await make(owner, webhooks, { url: unreachableUrl })
   const before = (await events()).length
   const { status, body } = await owner.delete(`${member}?revoke=true`)
   const { stillWorking, revoked } = body as Removed
@@ -137,14 +137,14 @@ test('with revoke=true everything that the member created ends in the commit of 
     })
   expect((await owner.as(kept.token).get(`/projects/${projectId}`)).status).toBe(200)
   expect((await owner.get(webhooks)).body.map(({ id }) => id)).toEqual([ours.id])
-  expect((await owner.get(accountsAt(projectId))).body.map(({ id }) => id)).toEqual([other.id])
+  expect((await owner.get(accountsPath(projectId))).body.map(({ id }) => id)).toEqual([other.id])
   expect(account.id).not.toBe(other.id)
 })
 
 test('deleting a service account answers and revokes what it created in the same way', async () => {
   const { projectId, account, token, webhooks, webhook } = await openCreations(owner)
-  const second = await make(owner.as(token.token), webhooks, { url: nowhere })
-  const path = `${accountsAt(projectId)}/${account.id}?revoke=true`
+  const second = await make(owner.as(token.token), webhooks, { url: unreachableUrl })
+  const path = `${accountsPath(projectId)}/${account.id}?revoke=true`
   const { revoked } = (await owner.delete(path)).body as Removed
   expect(idsIn(revoked)).toEqual([[second.id], [], []])
   expect((await owner.get(webhooks)).body.map(({ id }) => id)).toEqual([webhook.id])
@@ -166,7 +166,7 @@ test('a batch removes a member with what the member created, and a repeat under 
   const operations = [{ op: 'member.remove', memberId, revoke: 'true' }]
   const answer = await owner.post(`/projects/${projectId}/batch?return=full`, { operations })
   expect(answer.status).toBe(200)
-  for (const path of [webhooks, accountsAt(projectId)]) expect((await owner.get(path)).body).toHaveLength(0)
+  for (const path of [webhooks, accountsPath(projectId)]) expect((await owner.get(path)).body).toHaveLength(0)
   const { member } = await openCreations(owner)
   const key = { 'idempotency-key': 'once' }
   const first = await owner.delete(`${member}?revoke=true`, key)

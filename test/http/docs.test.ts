@@ -1,7 +1,13 @@
 import { gunzipSync } from 'node:zlib'
 import { expect, test } from 'bun:test'
 import { createApp } from '../../src/app.ts'
-import { differences, type OpenApi, type Operation, operationsOf, referred } from '../support/schema-check.ts'
+import {
+  schemaErrors,
+  type OpenApi,
+  type Operation,
+  operationsOf,
+  resolveSchema,
+} from '../support/schema-check.ts'
 import { openScene } from '../support/scene.ts'
 import { words } from '../support/words.ts'
 
@@ -84,7 +90,7 @@ test('every parameter of a path or query is described', () => {
     for (const { description, required, schema, in: place } of parameters) {
       expect([name, description]).toEqual([name, expect.stringMatching(/^\w.{5,}/)])
       expect(required ?? false).toBe(place === 'path')
-      const { type } = schema.$ref ? referred(api, schema.$ref) : schema
+      const { type } = schema.$ref ? resolveSchema(api, schema.$ref) : schema
       const isCount = /^(Rows in a page|A whole number|The seq)/.test(description!)
       expect([name, type]).toEqual([name, isCount ? 'integer' : 'string'])
     }
@@ -106,7 +112,7 @@ test('every refusal is documented in the one error shape, and said not to be kep
       if (Number(status) < 400) continue
       const { schema, example } = content?.['application/json'] ?? {}
       expect(schema).toEqual({ $ref: '#/components/schemas/Error' })
-      expect(differences(api, schema!, example)).toEqual([])
+      expect(schemaErrors(api, schema!, example)).toEqual([])
       expect(example).toMatchObject({ statusCode: Number(status) })
     }
   }

@@ -1,11 +1,11 @@
 import { expect, test } from 'bun:test'
 import { type Answer, type Client, makeToken, register, withToken } from '../support/client.ts'
-import { type OpenApi, operationOf, operationsOf, undocumented } from '../support/schema-check.ts'
+import { type OpenApi, operationOf, operationsOf, undocumentedParts } from '../support/schema-check.ts'
 import { openTestService } from '../support/service.ts'
 import { openMailScene } from '../mail/scene.ts'
 import { endpoints } from './endpoints.ts'
-import { exampleFor, furnishOwn } from './own-things.ts'
-import { furnish, openTeam, pathAt } from './scene.ts'
+import { exampleFor, createOwnProject } from './own-project.ts'
+import { createFullProject, openTeam, fillPath } from './scene.ts'
 import { words } from '../support/words.ts'
 
 const seen = new Set<string>()
@@ -16,7 +16,7 @@ const api = (await client.get('/../docs/json')).body as unknown as OpenApi
 async function call(who: Client, method: string, path: string, body?: unknown, headers = {}) {
   const answer: Answer = await who.call(method, path, body, headers)
   const [name, operation] = operationOf(api, method, path)
-  expect([name, undocumented(api, operation, answer)]).toEqual([name, []])
+  expect([name, undocumentedParts(api, operation, answer)]).toEqual([name, []])
   seen.add(`${name} ${answer.status < 400 ? 'done' : 'refused'}`)
   return answer
 }
@@ -33,7 +33,7 @@ async function callAll(who: Client, method: string, path: string, body?: object)
 
 test('answers inside a project are as documented', async () => {
   for (const { method, path, body, may } of endpoints) {
-    const things = await furnish(people, guest)
+    const things = await createFullProject(people, guest)
     const doer = people[may.at(-1)!]
     for (const who of [doer.as(), people.stranger, people.viewer, doer, doer])
       await callAll(who, method, path(things), body?.(things))
@@ -48,7 +48,7 @@ test('answers to the examples of the document are as documented', async () => {
   for (const [name, operation] of operationsOf(api)) {
     const [method = '', path = ''] = name.split(' ')
     const who = await register(client)
-    const ids = await furnishOwn(who, guest, people.stranger)
+    const ids = await createOwnProject(who, guest, people.stranger)
     const ofAccount = `/projects/${ids.projectId}/service-accounts/${ids.accountId}/tokens`
     const { id: tokenId } = await makeToken(
       who,
@@ -58,7 +58,7 @@ test('answers to the examples of the document are as documented', async () => {
     const program = await withToken(who)
     const body = exampleFor(operation, ids) as Record<string, unknown> | undefined
     if (body?.currentPassword) body.currentPassword = account.password
-    const at = pathAt(path, { ...ids, tokenId })
+    const at = fillPath(path, { ...ids, tokenId })
     for (const one of [who.as(), program, people.stranger, who])
       await callAll(one, method.toUpperCase(), at, body)
   }
@@ -75,7 +75,7 @@ test('answers outside of projects are as documented', async () => {
   expect(packed.headers.get('content-encoding')).toBe('gzip')
   const { text, body } = await people.owner.get('/projects')
   const [, operation] = operationOf(api, 'GET', '/projects')
-  expect(undocumented(api, operation, { ...packed, text, body })).toEqual([])
+  expect(undocumentedParts(api, operation, { ...packed, text, body })).toEqual([])
 })
 
 test('the answer to who asks too often is as documented', async () => {

@@ -1,4 +1,4 @@
-import { type callers, nowhere, pathAt, seqOf, type Things } from './scene.ts'
+import { type callers, unreachableUrl, fillPath, seqOf, type ProjectParts } from './scene.ts'
 
 type Who = (typeof callers)[number]
 
@@ -6,8 +6,8 @@ type Who = (typeof callers)[number]
 export interface Endpoint {
   does: string
   method: string
-  path: (things: Things) => string
-  body?: (things: Things) => object
+  path: (things: ProjectParts) => string
+  body?: (things: ProjectParts) => object
   may: Who[]
   status: number
   /** What a refusal says was not found. */
@@ -22,7 +22,7 @@ const readers: Who[] = ['owner', 'admin', 'editor', 'viewer']
 const endpoint =
   (method: string, status: number) =>
   (names: string, may: Who[], does: string, path: string, body?: Endpoint['body']): Endpoint => {
-    return { does, method, path: (things) => pathAt(path, things), body, may, status, names }
+    return { does, method, path: (things) => fillPath(path, things), body, may, status, names }
   }
 const read = endpoint('GET', 200)
 const create = endpoint('POST', 201)
@@ -49,7 +49,7 @@ export const endpoints: Endpoint[] = [
   read('Project', readers, 'list members', `${project}/members`),
   read('Project', readers, 'read the events', `${project}/events`),
   read('Project', readers, "read a project's history", `${project}/history`),
-  create('Project', admins, 'make a webhook', `${project}/webhooks`, () => ({ url: nowhere })),
+  create('Project', admins, 'make a webhook', `${project}/webhooks`, () => ({ url: unreachableUrl })),
   read('Project', admins, 'list webhooks', `${project}/webhooks`),
   read('Project', admins, 'read a webhook', webhook),
   change('Project', admins, 'change a webhook', webhook, () => ({ enabled: false })),

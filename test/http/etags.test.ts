@@ -3,7 +3,7 @@ import { invite, make, type Person, register } from '../support/client.ts'
 import { openTestService } from '../support/service.ts'
 import { eventsOf, expectRefusal } from './answers.ts'
 import { openProject, openTeam } from './scene.ts'
-import { nextOf } from './walk.ts'
+import { nextPath } from './list-pages.ts'
 
 const { service, client, people, owner, editor, viewer, stranger } = await openTeam()
 const projectId = await openProject(people)
@@ -32,7 +32,7 @@ const reads: string[] = [
     `${paths.project}/events?limit=3`,
   ],
   ...['/tasks', '/tasks?assigneeId=me', mine, `${mine}&status=TODO`, `${mine}&sort=-dueDate`],
-  ...[`${mine}&dueAfter=2029-01-01`, nextOf((await owner.get(`${mine}&limit=1`)).headers)!],
+  ...[`${mine}&dueAfter=2029-01-01`, nextPath((await owner.get(`${mine}&limit=1`)).headers)!],
 ]
 
 const tagOf = async (path: string, who: Person = viewer) => (await who.get(path)).headers.get('etag')!

@@ -4,7 +4,7 @@ import { Random } from '../faults/random.ts'
 import { beginLife, liveOn } from '../past/life.ts'
 import { invite, make, type Person, register } from '../support/client.ts'
 import { openTestService } from '../support/service.ts'
-import { streamIn } from './listen.ts'
+import { streamBodyIn } from './streaming.ts'
 import { openScene } from '../support/scene.ts'
 
 /** The types of the events that were told without being read. */
@@ -20,7 +20,7 @@ recent.after = (range) => {
 
 /** Listens in the very process that writes, and gives what was heard after a seq up to another, byte for byte. */
 async function listen(who: Person, projectId: string) {
-  const stream = await streamIn(service, who, `/projects/${projectId}/events?after=0`)
+  const stream = await streamBodyIn(service, who, `/projects/${projectId}/events?after=0`)
   const reader = stream.pipeThrough(new TextDecoderStream()).getReader()
   let heard = ''
   return {

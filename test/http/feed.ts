@@ -1,5 +1,5 @@
 import type { Body, Client } from '../support/client.ts'
-import { nextOf } from './walk.ts'
+import { nextPath } from './list-pages.ts'
 
 export interface FeedEvent {
   seq: number
@@ -21,7 +21,7 @@ export async function readFeed(client: Client, path: string): Promise<FeedEvent[
     const { status, body, text, headers } = await client.get(next)
     if (status !== 200) throw new Error(`GET ${next} answered ${status} ${text}`)
     events.push(...(body as unknown as FeedEvent[]))
-    next = nextOf(headers)
+    next = nextPath(headers)
   }
   return events
 }

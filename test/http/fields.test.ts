@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
 import { invite, make, register } from '../support/client.ts'
-import { type OpenApi, operationsOf, referred } from '../support/schema-check.ts'
+import { type OpenApi, operationsOf, resolveSchema } from '../support/schema-check.ts'
 import { absentId, expectRefusal } from './answers.ts'
-import { rightLines, rightTexts, wrongNames, wrongTexts } from './texts.ts'
+import { validMultilineTexts, validTexts, invalidNames, invalidTexts } from './texts.ts'
 import { openScene } from '../support/scene.ts'
 
 const { client, ada } = await openScene(['Ada'])
@@ -87,7 +87,7 @@ test('a copy of what was read can be created, but for its id', async () => {
 test('the document says which fields a body takes, which it ignores, and that it takes no others', async () => {
   const api = (await client.get('/../docs/json')).body as unknown as OpenApi
   const { requestBody } = operationsOf(api).get('patch /api/v1/tasks/{id}')!
-  const schema = referred(api, requestBody!.content!['application/json']!.schema.$ref!)
+  const schema = resolveSchema(api, requestBody!.content!['application/json']!.schema.$ref!)
   expect(schema).toMatchObject({ additionalProperties: false })
   expect(requestBody).toMatchObject({
     description: 'Read-only fields may come along and are ignored: id, number, createdAt, updatedAt',
@@ -98,7 +98,7 @@ test('the document says which fields a body takes, which it ignores, and that it
     const body = one.requestBody?.content?.['application/json']?.schema
     if (body) {
       const { $ref = '' } = body
-      expect([name, referred(api, $ref)]).toMatchObject([name, { additionalProperties: false }])
+      expect([name, resolveSchema(api, $ref)]).toMatchObject([name, { additionalProperties: false }])
     }
   }
 })
@@ -130,8 +130,8 @@ test('what probes and browsers add to the pages around the API is passed over', 
 })
 
 type Texts = { right: [sent: string, stored: string][]; wrong: unknown[] }
-const names = (most: number): Texts => ({ right: rightTexts(most), wrong: wrongNames(most) })
-const lines: Texts = { right: rightLines(20_000), wrong: wrongTexts(20_000) }
+const names = (most: number): Texts => ({ right: validTexts(most), wrong: invalidNames(most) })
+const lines: Texts = { right: validMultilineTexts(20_000), wrong: invalidTexts(20_000) }
 const isNotBlank = (text: unknown) => text !== null && !/^\s*$/.test(String(text))
 const optional: Texts = { ...lines, wrong: lines.wrong.filter(isNotBlank) }
 

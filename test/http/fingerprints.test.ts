@@ -4,7 +4,7 @@ import { hash } from '@node-rs/argon2'
 import { make, register, expiresAt } from '../support/client.ts'
 import { openTestService, testSecret } from '../support/service.ts'
 import { absentId, expectRefusal } from './answers.ts'
-import { nowhere } from './scene.ts'
+import { unreachableUrl } from './scene.ts'
 import { openScene } from '../support/scene.ts'
 
 let hashed = 0
@@ -26,12 +26,12 @@ const fingerprintOf = async (key: Record<string, string>) => {
 test('a write without a password hashes none, whatever its key, and its repeat neither', async () => {
   const { id: projectId } = await make(ada, '/projects', { name: 'P' })
   const webhooks = `/projects/${projectId}/webhooks`
-  const { id } = await make(ada, webhooks, { url: nowhere })
+  const { id } = await make(ada, webhooks, { url: unreachableUrl })
   const writes: [status: number, method: string, path: string, body?: object][] = [
     [404, 'DELETE', `/tokens/${absentId}`],
     [201, 'POST', '/tokens', token],
     [200, 'PATCH', '/auth/me', { name: 'King' }],
-    [201, 'POST', webhooks, { url: nowhere }],
+    [201, 'POST', webhooks, { url: unreachableUrl }],
     [200, 'PATCH', `${webhooks}/${id}`, { enabled: false }],
     [200, 'POST', `${webhooks}/${id}/rotate`],
     [200, 'POST', '/auth/logout-all'],

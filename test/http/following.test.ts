@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { type Body, invite, make } from '../support/client.ts'
 import { apply, emptyModel, type Model, readFeed } from './feed.ts'
-import { nextOf, walk } from './walk.ts'
+import { nextPath, allPages } from './list-pages.ts'
 import { cases } from '../support/depth.ts'
 import { openScene } from '../support/scene.ts'
 
@@ -12,7 +12,7 @@ const byId = (things: Iterable<object>) =>
   [...things].sort((a, b) => ((a as Body).id < (b as Body).id ? -1 : 1))
 
 async function listed(projectId: string): Promise<Record<string, object[]>> {
-  const all = async (path: string) => (await walk(ada, path)).flat()
+  const all = async (path: string) => (await allPages(ada, path)).flat()
   const tasks = await all(`/tasks?projectId=${projectId}`)
   const of = async (list: string) =>
     (await Promise.all(tasks.map(({ id }) => all(`/tasks/${id}/${list}`)))).flat()
@@ -30,7 +30,7 @@ const contentsOf = (model: Model) =>
 
 /** Something that a client does, by chance on which of the tasks there are. */
 async function act(projectId: string, elsewhere: string, [kind, which]: [number, number]): Promise<void> {
-  const tasks = (await walk(ada, `/tasks?projectId=${projectId}`)).flat()
+  const tasks = (await allPages(ada, `/tasks?projectId=${projectId}`)).flat()
   const task = tasks[which % Math.max(1, tasks.length)]
   if (!task || kind === 0) return void (await make(ada, '/tasks', { title: `T${which}`, projectId }))
   if (kind === 1) await ada.patch(`/tasks/${task.id}`, { status: 'DONE', title: `U${which}` })
@@ -39,7 +39,7 @@ async function act(projectId: string, elsewhere: string, [kind, which]: [number,
   if (kind === 4) await ada.delete(`/tasks/${task.id}`)
   if (kind === 5) await ada.patch(`/tasks/${task.id}`, { projectId: elsewhere })
   if (kind === 6) {
-    const gone = (await walk(ada, `/tasks?projectId=${elsewhere}`)).flat()[0]
+    const gone = (await allPages(ada, `/tasks?projectId=${elsewhere}`)).flat()[0]
     if (gone) await ada.patch(`/tasks/${gone.id}`, { projectId })
   }
   if (kind === 7) await ada.patch(`/projects/${projectId}`, { description: `D${which}` })
@@ -78,7 +78,7 @@ test('who pages while others write, and then follows from the first page on, end
       const { body, headers } = await ada.get(next)
       version ??= headers.get('docket-version')
       for (const task of body) model.task.set(task.id, task as unknown as Record<string, unknown>)
-      next = nextOf(headers)
+      next = nextPath(headers)
       const one = meanwhile.pop()
       if (one) await act(projectId, elsewhere, one)
     }

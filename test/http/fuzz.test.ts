@@ -5,13 +5,13 @@ import {
   type OpenApi,
   type Operation,
   operationsOf,
-  referred,
-  undocumented,
+  resolveSchema,
+  undocumentedParts,
 } from '../support/schema-check.ts'
 import { absentId, expectRefusal } from './answers.ts'
 import { aBodyLike, anUnlikelyId, aQuery, someHeaders } from './hostile.ts'
 import { hostileBodies, hostileTexts } from './hostile-texts.ts'
-import { furnish, openPeople, type Things, openTeam } from './scene.ts'
+import { createFullProject, registerTeam, type ProjectParts, openTeam } from './scene.ts'
 import { cases } from '../support/depth.ts'
 
 const seed = 20_270_131
@@ -30,7 +30,7 @@ async function inTime(answer: Promise<Answer>): Promise<Answer> {
 /** Holds an answer to what is documented: a refusal in the error shape, or a success in its own. Never a 500. */
 function expectSound(name: string, answer: Answer) {
   expect([name, answer.status >= 500 ? answer.text : 'sound']).toEqual([name, 'sound'])
-  expect([name, undocumented(api, operationsOf(api).get(name)!, answer)]).toEqual([name, []])
+  expect([name, undocumentedParts(api, operationsOf(api).get(name)!, answer)]).toEqual([name, []])
   if (answer.status < 400) return
   expectRefusal(answer, answer.status)
   expect(answer.body.message).not.toMatch(/\[object|undefined|at \w+ \(|\bselect\b|postgres/i)
@@ -40,15 +40,15 @@ function expectSound(name: string, answer: Answer) {
 const filled = (path: string, ids: string[]) =>
   path.replace('/api/v1', '').replace(/\{\w+\}/g, () => ids.shift() ?? absentId)
 
-const aSoundId = ({ projectId, memberId, taskId, subtaskId, commentId }: Things) =>
+const aSoundId = ({ projectId, memberId, taskId, subtaskId, commentId }: ProjectParts) =>
   fc.constantFrom(projectId, memberId, taskId, subtaskId, commentId, absentId)
 
 test('every operation answers anything with a refusal or a success', async () => {
   for (const [name, operation] of operationsOf(api)) {
     const [method, path] = name.split(' ') as [string, string]
     // Whoever is asked to leave there is gone for the rest.
-    const callers = path.startsWith('/api/v1/auth/') ? await openPeople(client) : people
-    const things = await furnish(people, guest)
+    const callers = path.startsWith('/api/v1/auth/') ? await registerTeam(client) : people
+    const things = await createFullProject(people, guest)
     const aBody = aBodyLike(rightFor(operation, things))
     const ids = fc.tuple(...ownIds(things, path).map((own) => anId(things, own)))
     const who = fc.constantFrom('owner' as const, 'editor' as const, 'stranger' as const)
@@ -63,10 +63,10 @@ test('every operation answers anything with a refusal or a success', async () =>
 })
 
 /** A body with every field that the operation takes, those too that its example leaves out. */
-const rightFor = ({ requestBody }: Operation, { projectId }: Things): object => {
+const rightFor = ({ requestBody }: Operation, { projectId }: ProjectParts): object => {
   const { schema, example } = requestBody?.content?.['application/json'] ?? {}
   if (!schema) return {}
-  const { properties = {} } = referred(api, schema.$ref!)
+  const { properties = {} } = resolveSchema(api, schema.$ref!)
   const taken = Object.entries(properties).filter(([name, { readOnly }]) => name !== 'id' && !readOnly)
   const own: Record<string, unknown> = {
     projectId,
@@ -77,11 +77,11 @@ const rightFor = ({ requestBody }: Operation, { projectId }: Things): object => 
   return Object.fromEntries(taken.map(([name, { examples = [] }]) => [name, given[name] ?? examples[0]]))
 }
 
-const ownIds = (things: Things, path: string): string[] =>
-  [...path.matchAll(/(\w+)s\/\{\w+\}/g)].map(([, kind]) => things[`${kind}Id` as keyof Things])
+const ownIds = (things: ProjectParts, path: string): string[] =>
+  [...path.matchAll(/(\w+)s\/\{\w+\}/g)].map(([, kind]) => things[`${kind}Id` as keyof ProjectParts])
 
 /** An id, mostly the one that belongs there: a request should get as far as it can. */
-const anId = (things: Things, own = absentId) =>
+const anId = (things: ProjectParts, own = absentId) =>
   fc.oneof(
     { weight: 8, arbitrary: fc.constant(own) },
     { weight: 1, arbitrary: aSoundId(things) },
@@ -92,9 +92,9 @@ test('every operation answers each hostile body, and each hostile text in each o
   for (const [name, operation] of operationsOf(api)) {
     if (!operation.requestBody) continue
     const [method, path] = name.split(' ') as [string, string]
-    const things = await furnish(people, guest)
+    const things = await createFullProject(people, guest)
     const ids = ownIds(things, path)
-    const { owner } = path.startsWith('/api/v1/auth/') ? await openPeople(client) : people
+    const { owner } = path.startsWith('/api/v1/auth/') ? await registerTeam(client) : people
     const send = async (body: string) =>
       expectSound(name, await inTime(owner.call(method.toUpperCase(), filled(path, [...ids]), body)))
     for (const body of hostileBodies) await send(body)
@@ -127,7 +127,7 @@ test('a hostile Authorization is refused and nothing more', async () => {
 })
 
 test('afterwards the service works as before', async () => {
-  const things = await furnish(people, await register(client))
+  const things = await createFullProject(people, await register(client))
   await invite(people.owner, things.projectId, guest)
   const task = await make(people.editor, '/tasks', { title: 'After', projectId: things.projectId })
   expect(task.number).toBe(2)

@@ -1,11 +1,11 @@
 import { connect } from 'node:net'
 import { describe, expect, test } from 'bun:test'
-import { openOwnWeb } from '../support/own-web.ts'
+import { openWebProcess } from '../support/web-process.ts'
 import { expectRefusal } from './answers.ts'
-import { exchange, head } from './raw.ts'
+import { sendRaw, requestHead } from './raw.ts'
 import { forFile } from '../support/service.ts'
 
-const { web, ada } = await forFile(openOwnWeb({ BODY_TIMEOUT_MS: '300' }))
+const { web, ada } = await forFile(openWebProcess({ BODY_TIMEOUT_MS: '300' }))
 const nobody = ada.as()
 
 const bearer = () => ({ Authorization: `Bearer ${ada.token}` })
@@ -30,7 +30,7 @@ describe('headers', () => {
 describe('what comes in', () => {
   test('is bounded: headers, URL, body and its depth', async () => {
     const raw = (path: string, headers: Record<string, string>, method = 'GET') =>
-      exchange(web.url, head(method, `/api/v1${path}`, { ...bearer(), ...headers }))
+      sendRaw(web.url, requestHead(method, `/api/v1${path}`, { ...bearer(), ...headers }))
     expect((await raw('/projects', { 'X-Long': 'x'.repeat(20_000) })).status).toBe(431)
     expect((await raw(`/tasks?cursor=${'x'.repeat(8_200)}`, {})).status).toBe(414)
     expect((await raw('/projects', { ...json, 'Content-Length': '9999999999' }, 'POST')).status).toBe(413)
@@ -40,8 +40,8 @@ describe('what comes in', () => {
 
   test('is waited for only so long: a body that does not come gets 408 and the connection is closed', async () => {
     const headers = { ...bearer(), ...json, Connection: 'keep-alive', 'Content-Length': '100' }
-    const start = head('POST', '/api/v1/projects', headers)
-    const begun = ['', '{"name":', '{"name":"P"'].map((part) => exchange(web.url, start, part))
+    const start = requestHead('POST', '/api/v1/projects', headers)
+    const begun = ['', '{"name":', '{"name":"P"'].map((part) => sendRaw(web.url, start, part))
     const message = 'The body must arrive within 300 ms'
     for (const { status, body } of await Promise.all(begun)) {
       expect(status).toBe(408)
@@ -52,7 +52,7 @@ describe('what comes in', () => {
   test('may come in pieces as long as it comes', async () => {
     const body = JSON.stringify({ name: 'In pieces' })
     const headers = { ...bearer(), ...json, 'Content-Length': String(body.length) }
-    const request = head('POST', '/api/v1/projects', headers) + body
+    const request = requestHead('POST', '/api/v1/projects', headers) + body
     const socket = connect(Number(new URL(web.url).port), '127.0.0.1')
     const answer = new Promise<string>((resolve) => socket.once('data', (data) => resolve(String(data))))
     for (let at = 0; at < request.length; at += 50) {

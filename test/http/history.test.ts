@@ -7,7 +7,7 @@ import { openScene } from '../support/scene.ts'
 import { said } from './answers.ts'
 import { type FeedEvent, readFeed } from './feed.ts'
 import { furnish } from './history-scene.ts'
-import { nextOf, walk } from './walk.ts'
+import { nextPath, allPages } from './list-pages.ts'
 
 const { client, sql, ada, grace } = await openScene(['Ada', 'Grace'], { HISTORY_DAYS: '30' })
 
@@ -28,7 +28,7 @@ test("a project's history is its feed, newest first, page by page", async () => 
   expect((first.body as unknown as FeedEvent[]).map(({ seq }) => seq)).toEqual([8, 7, 6])
   expect(first.headers.get('docket-version')).toBe('8')
   await make(ada, '/tasks', { title: 'Meanwhile', projectId })
-  expect(await readFeed(ada, nextOf(first.headers)!)).toEqual(feed.slice(0, 5).toReversed())
+  expect(await readFeed(ada, nextPath(first.headers)!)).toEqual(feed.slice(0, 5).toReversed())
   expect((await ada.get(historyOf(projectId, '?limit=9'))).headers.get('link')).toBeNull()
 })
 
@@ -153,7 +153,7 @@ test('a page looks at so many events, and leads on when it shows few', async () 
     select project_id, n, uuidv7(), type, entity, entity_id, actor_id, at, before, after
     from events, generate_series(9, 25000) n where project_id = ${projectId} and seq = 8`
   await sql`update streams set version = 25000 where project_id = ${projectId}`
-  const pages = (await walk(ada, historyOf(projectId, '?entity=task'))) as unknown as FeedEvent[][]
+  const pages = (await allPages(ada, historyOf(projectId, '?entity=task'))) as unknown as FeedEvent[][]
   expect([pages.length, pages.flat().map(({ seq }) => seq)]).toEqual([3, [4, 3]])
   expect(await seqsOf(projectId, `?entity=${task.id}`)).toEqual([4, 3])
 })

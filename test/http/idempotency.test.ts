@@ -5,7 +5,7 @@ import { type Client, make, register } from '../support/client.ts'
 import { forFile, type ServiceProcess } from '../support/service.ts'
 import { expectRefusal, isReplay, told } from './answers.ts'
 import { endpoints } from './endpoints.ts'
-import { furnish, openPeople, seqOf } from './scene.ts'
+import { createFullProject, registerTeam, seqOf } from './scene.ts'
 
 const used = 'This Idempotency-Key was used for another request'
 const pair = await forFile(openPair())
@@ -18,7 +18,7 @@ const withKey = (key: string) => ({ 'idempotency-key': key })
 
 type Write = { who: Client; method: string; path: string; body?: object }
 
-const people = { ...(await openPeople(ada.as())), owner: ada }
+const people = { ...(await registerTeam(ada.as())), owner: ada }
 const guest = await register(ada.as())
 const task = async () => (await make(ada, '/tasks', { title: 'T', projectId: await project() })).id
 const project = async () => (await make(ada, '/projects', { name: 'P' })).id
@@ -33,7 +33,7 @@ const writes: Record<string, () => Promise<Write>> = {
 for (const { does, method, path, body, may } of endpoints)
   if (method !== 'GET' && !does.includes('webhook'))
     writes[does] = async () => {
-      const things = await furnish(people, guest)
+      const things = await createFullProject(people, guest)
       return { who: people[may[0]!], method, path: path(things), body: body?.(things) }
     }
 /** A move is an event where the task left and one where it came; what most other writes do is one event. */

@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { make, openClient, type Person, register } from '../support/client.ts'
 import { freshEnv, spawnService } from '../support/service.ts'
-import { head } from './raw.ts'
-import { listen, take } from './listen.ts'
+import { requestHead } from './raw.ts'
+import { openStream, takeEvents } from './streaming.ts'
 
 // The server takes a connection for idle after 30 s, and looks every few seconds.
 const silenceMs = 36_000
@@ -44,7 +44,7 @@ async function stall(who: Person, path: string) {
   socket.on('data', (data: Buffer) => received.push(data))
   socket.on('error', () => {})
   const headers = { Authorization: `Bearer ${who.token}`, Accept: 'text/event-stream' }
-  socket.write(head('GET', `/api/v1${path}`, headers))
+  socket.write(requestHead('GET', `/api/v1${path}`, headers))
   await begun
   return {
     async rest(): Promise<string> {
@@ -57,7 +57,7 @@ async function stall(who: Person, path: string) {
 
 async function untilThereIsRoom(who: Person, path: string): Promise<void> {
   for (;;) {
-    const { answer, stop } = await listen(who, web, path)
+    const { answer, stop } = await openStream(who, web, path)
     stop()
     if (answer.status === 200) return
     expect(answer.status).toBe(429)
@@ -78,8 +78,8 @@ test.concurrent(
     const ids = [...had.matchAll(/^id: (\d+)\nevent: .*\ndata: .*\n\n/gm)].map(([, seq]) => Number(seq))
     expect(ids).toEqual(ids.map((_, n) => n + 1))
     expect(ids.length).toBeLessThan(comments)
-    const again = await listen(ada, web, path, { 'last-event-id': String(ids.length) })
-    const rest = await take(again.messages, comments + 2 - ids.length)
+    const again = await openStream(ada, web, path, { 'last-event-id': String(ids.length) })
+    const rest = await takeEvents(again.messages, comments + 2 - ids.length)
     expect([...ids, ...rest.map((one) => Number(one.id))]).toEqual(
       Array.from({ length: comments + 2 }, (_, n) => n + 1),
     )
@@ -90,7 +90,10 @@ test.concurrent(
 test.concurrent('a silent stream is not taken for idle', async () => {
   const bea = await register(openClient(web.url), 'Bea')
   const { id } = await make(bea, '/projects', { name: 'Quiet' })
-  const streams = [await listen(bea, web, `/projects/${id}/events`), await listen(bea, web, '/events')]
+  const streams = [
+    await openStream(bea, web, `/projects/${id}/events`),
+    await openStream(bea, web, '/events'),
+  ]
   const [events, states] = streams as [(typeof streams)[0], (typeof streams)[0]]
   for (const { messages } of streams) await messages.next()
   expect((await states.messages.next()).value).toMatchObject({
@@ -100,7 +103,9 @@ test.concurrent('a silent stream is not taken for idle', async () => {
   const waiting = bea.post('/events/read', { after: { [id]: 1 }, wait: 25 })
   await sleep(1_000)
   const task = await make(bea, '/tasks', { title: 'Draw', projectId: id })
-  expect(await take(events.messages, 1)).toMatchObject([{ id: '2', data: { entityId: task.id } as object }])
+  expect(await takeEvents(events.messages, 1)).toMatchObject([
+    { id: '2', data: { entityId: task.id } as object },
+  ])
   const told: object[] = []
   while (told.length < 1) {
     const { value } = await states.messages.next()

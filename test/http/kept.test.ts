@@ -5,7 +5,7 @@ import { make } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
 import { expectRefusal } from './answers.ts'
 import { readFeed } from './feed.ts'
-import { streamIn } from './listen.ts'
+import { streamBodyIn } from './streaming.ts'
 
 const [json, stream] = ['application/json', 'text/event-stream']
 const { service, sql, ada } = await openScene(['Ada'], { HISTORY_DAYS: '30' })
@@ -105,7 +105,7 @@ for (const types of [null, ['task.created'], ['comment.created']])
 
 test('a stream whose place is gone before its reader took what was there ends, and says why', async () => {
   const projectId = await openProject(300)
-  const reader = (await streamIn(service, ada, feedOf(projectId, 'after=0'))).getReader()
+  const reader = (await streamBodyIn(service, ada, feedOf(projectId, 'after=0'))).getReader()
   const chunk = async () => new TextDecoder().decode((await reader.read()).value)
   expect(await chunk()).toStartWith('retry: ')
   expect(await chunk()).toContain('id: 100\n')

@@ -3,7 +3,7 @@ import { Budget, type Share } from '../../src/http/limits/budget.ts'
 import { eventually, openPair, upTo } from '../races/pair.ts'
 import { type Answer, type Client, make, register } from '../support/client.ts'
 import { freshRedis } from '../support/redis.ts'
-import { within } from '../support/service.ts'
+import { withService } from '../support/service.ts'
 import { expectRefusal, leftOf, statusesOf } from './answers.ts'
 
 function expectLimited(answer: Answer, name: string, quota: number, window: number) {
@@ -17,7 +17,7 @@ function expectLimited(answer: Answer, name: string, quota: number, window: numb
 
 describe('reads and writes', () => {
   test('have budgets of their own, told with every answer', () =>
-    within({ READS_PER_MINUTE: '5', WRITES_PER_MINUTE: '3' }, async ({ client }) => {
+    withService({ READS_PER_MINUTE: '5', WRITES_PER_MINUTE: '3' }, async ({ client }) => {
       const [ada, grace] = [await register(client), await register(client)]
       const { id } = await make(ada, '/projects', { name: 'P' })
       const paths = ['/auth/me', `/projects/${id}`, '/tasks?limit=0', '/projects']
@@ -47,7 +47,7 @@ describe('reads and writes', () => {
 
   test('are held in this process while Redis is away, and no request fails for it', async () => {
     const redis = await freshRedis()
-    await within({ REDIS_URL: redis.url, READS_PER_MINUTE: '5' }, async ({ client, services }) => {
+    await withService({ REDIS_URL: redis.url, READS_PER_MINUTE: '5' }, async ({ client, services }) => {
       await (await register(client)).get('/projects')
       redis.kill()
       await eventually('Redis is missed', () => services.redisStatus() !== 'ready')
@@ -60,7 +60,7 @@ describe('reads and writes', () => {
   })
 
   test('have no limit and no headers when it is off', () =>
-    within({ RATE_LIMIT: 'off', READS_PER_MINUTE: '1', SIGN_IN_FAILURES: '1' }, async ({ client }) => {
+    withService({ RATE_LIMIT: 'off', READS_PER_MINUTE: '1', SIGN_IN_FAILURES: '1' }, async ({ client }) => {
       const ada = await register(client)
       for (const answer of await Promise.all(upTo(3).map(() => ada.get('/projects')))) {
         expect([answer.status, answer.headers.get('ratelimit')]).toEqual([200, null])
@@ -93,7 +93,7 @@ describe('signing in', () => {
   const proxied = { TRUST_PROXY: 'on' }
 
   test('is limited per address, with registering', () =>
-    within({ ...proxied, SIGN_INS_PER_MINUTE: '3' }, async ({ client }) => {
+    withService({ ...proxied, SIGN_INS_PER_MINUTE: '3' }, async ({ client }) => {
       const { email } = await register(client)
       for (const password of ['secret-1', 'wrong'])
         expect(leftOf(await login(client, email, password))).toBeWithin(1, 3)
@@ -106,14 +106,14 @@ describe('signing in', () => {
     }))
 
   test('takes no word of a proxy that is not trusted', () =>
-    within({ SIGN_INS_PER_MINUTE: '3' }, async ({ client }) => {
+    withService({ SIGN_INS_PER_MINUTE: '3' }, async ({ client }) => {
       const { email } = await register(client)
       const answers = await Promise.all(upTo(4).map((n) => login(client, email, 'secret-1', `10.0.0.${n}`)))
       expect(statusesOf(answers)).toEqual({ 200: 2, 429: 2 })
     }))
 
   test('after too many wrong passwords waits, at that address and for that account only', () =>
-    within({ ...proxied, SIGN_IN_FAILURES: '3' }, async ({ client }) => {
+    withService({ ...proxied, SIGN_IN_FAILURES: '3' }, async ({ client }) => {
       const [ada, grace] = [await register(client), await register(client)]
       for (const _ of upTo(6)) expect((await login(client, ada.email, 'secret-1')).status).toBe(200)
       const guesses = await Promise.all(upTo(12).map((n) => login(client, ada.email, `guess ${n}`)))
@@ -124,7 +124,7 @@ describe('signing in', () => {
     }))
 
   test('tells nothing about who has an account by its limit', () =>
-    within({ ...proxied, SIGN_IN_FAILURES: '2' }, async ({ client }) => {
+    withService({ ...proxied, SIGN_IN_FAILURES: '2' }, async ({ client }) => {
       const { email } = await register(client)
       for (const who of [email, 'nobody@example.com']) {
         const statuses: number[] = []
@@ -134,7 +134,7 @@ describe('signing in', () => {
     }))
 
   test('counts wrong current passwords, and repeats under a key with another password, too', () =>
-    within({ ...proxied, SIGN_IN_FAILURES: '2' }, async ({ client }) => {
+    withService({ ...proxied, SIGN_IN_FAILURES: '2' }, async ({ client }) => {
       const ada = await register(client)
       const change = (currentPassword: string) =>
         ada.patch('/auth/me', { password: 'secret-2', currentPassword }, from('10.0.0.1'))

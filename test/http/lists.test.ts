@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { type Body, invite, make, register } from '../support/client.ts'
 import { absentId, expectRefusal } from './answers.ts'
-import { nextOf, walk } from './walk.ts'
+import { nextPath, allPages } from './list-pages.ts'
 import { openScene } from '../support/scene.ts'
 
 const rows = 7
@@ -34,10 +34,10 @@ const idsOf = (bodies: Body[]) => bodies.map(({ id }) => id)
 
 test('following the links shows every row once, in the order of the whole list', async () => {
   for (const { path } of lists) {
-    const [whole] = (await walk(ada, path.slice(0, -1))) as [Body[]]
+    const [whole] = (await allPages(ada, path.slice(0, -1))) as [Body[]]
     expect(whole).toHaveLength(rows)
     for (const limit of [1, 2, 3, rows - 1, rows, rows + 1]) {
-      const pages = await walk(ada, `${path}limit=${limit}`)
+      const pages = await allPages(ada, `${path}limit=${limit}`)
       expect(pages.flat()).toEqual(whole)
       const lengths = pages.map(({ length }) => length)
       expect(lengths.slice(0, -1)).toEqual(Array(Math.ceil(rows / limit) - 1).fill(limit))
@@ -52,7 +52,7 @@ test('rows that come while someone follows the links are not shown twice and hid
   const first = await ada.get(`/tasks/${id}/subtasks?limit=2`)
   await ada.delete(`/tasks/subtasks/${b.id}`)
   const d = await add('d')
-  const rest = await walk(ada, nextOf(first.headers)!)
+  const rest = await allPages(ada, nextPath(first.headers)!)
   expect(idsOf([...first.body, ...rest.flat()])).toEqual([a.id, b.id, c.id, d.id])
   await ada.delete(`/tasks/${id}`)
 })
@@ -93,7 +93,7 @@ test('a cursor is one that the list gave', async () => {
     expectRefusal(await ada.get(`${path}cursor=${'A'.repeat(501)}`), 400, /^cursor must be/)
   }
   const byId = (await ada.get('/tasks?limit=1')).headers
-  const cursor = nextOf(byId)!.replace(/.*cursor=/, '')
+  const cursor = nextPath(byId)!.replace(/.*cursor=/, '')
   expectRefusal(await ada.get(`/tasks?sort=dueDate&cursor=${cursor}`), 400, /^cursor must be/)
 })
 
@@ -111,8 +111,8 @@ test('a page without limit holds 50 rows, of projects all', async () => {
   const { id } = await make(ada, '/tasks', { title: 'Many', projectId })
   const add = (title: string) => make(ada, `/tasks/${id}/subtasks`, { title })
   await Promise.all(Array.from({ length: 51 }, (_, i) => add(`S${i}`)))
-  expect((await walk(ada, `/tasks/${id}/subtasks`)).map(({ length }) => length)).toEqual([50, 1])
+  expect((await allPages(ada, `/tasks/${id}/subtasks`)).map(({ length }) => length)).toEqual([50, 1])
   const grace = await register(client)
   await Promise.all(Array.from({ length: 51 }, (_, i) => make(grace, '/projects', { name: `P${i}` })))
-  expect((await walk(grace, '/projects')).map(({ length }) => length)).toEqual([51])
+  expect((await allPages(grace, '/projects')).map(({ length }) => length)).toEqual([51])
 })

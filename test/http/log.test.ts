@@ -3,11 +3,11 @@ import { readConfig } from '../../src/config.ts'
 import { openDatabase } from '../../src/postgres/database.ts'
 import { eventually } from '../races/pair.ts'
 import { make, expiresAt } from '../support/client.ts'
-import { openOwnWeb } from '../support/own-web.ts'
+import { openWebProcess } from '../support/web-process.ts'
 import { expectRefusal } from './answers.ts'
 import { forFile } from '../support/service.ts'
 
-const { web, env, ada } = await forFile(openOwnWeb({ LOG_REQUESTS: 'on' }))
+const { web, env, ada } = await forFile(openWebProcess({ LOG_REQUESTS: 'on' }))
 const nobody = ada.as()
 
 /** The lines that the process logged about requests, once it has logged one that says `last`. */

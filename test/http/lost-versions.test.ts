@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from 'bun:test'
 import { eventually, upTo } from '../races/pair.ts'
 import { mostTold } from '../../src/subscriptions/standing.ts'
 import { make, register } from '../support/client.ts'
-import { listenIn, type Message, messagesOf, streamIn, take } from './listen.ts'
+import { openStreamIn, type Message, parseMessages, streamBodyIn, takeEvents } from './streaming.ts'
 import { openScene } from '../support/scene.ts'
 
 let projectId: string
@@ -22,8 +22,8 @@ beforeEach(async () => {
 })
 
 test('a stream that heard of a version that was lost looks for it once, and tells the one that takes its place', async () => {
-  const messages = await listenIn(service, ada, projectId)
-  const told = take(messages, 1)
+  const messages = await openStreamIn(service, ada, projectId)
+  const told = takeEvents(messages, 1)
   service.services.hints.tell([{ projectId, version: 2 }])
   await eventually('a look for what was heard of', () => reads > 0)
   for (const _ of upTo(100)) await ada.get('/projects')
@@ -34,8 +34,8 @@ test('a stream that heard of a version that was lost looks for it once, and tell
 })
 
 test('a stream for whose events there was no room reads them again, until it has them', async () => {
-  const messages = await listenIn(service, ada, projectId)
-  const told = take(messages, 2)
+  const messages = await openStreamIn(service, ada, projectId)
+  const told = takeEvents(messages, 2)
   without = 3
   for (const title of ['Draw', 'Cut']) await create(title)
   expect(await told).toMatchObject([{ id: '2' }, { id: '3' }])
@@ -44,14 +44,14 @@ test('a stream for whose events there was no room reads them again, until it has
 })
 
 test('a stream that is ahead of what was kept ends once it hears of more', async () => {
-  const messages = await listenIn(service, ada, projectId)
+  const messages = await openStreamIn(service, ada, projectId)
   await create('Draw')
-  expect(await take(messages, 1)).toMatchObject([{ id: '2' }])
+  expect(await takeEvents(messages, 1)).toMatchObject([{ id: '2' }])
   await sql`delete from events where project_id = ${projectId} and seq = 2`
   await sql`update streams set version = 1, last_event_id =
     (select id from events where project_id = ${projectId} and seq = 1) where project_id = ${projectId}`
   service.services.hints.tell([{ projectId, version: 3 }])
-  expect(await take(messages, 9)).toMatchObject([{ event: 'end', data: { statusCode: 400 } }])
+  expect(await takeEvents(messages, 9)).toMatchObject([{ event: 'end', data: { statusCode: 400 } }])
 })
 
 const create = (title: string) => make(ada, '/tasks', { title, projectId })
@@ -66,18 +66,18 @@ async function otherHistory() {
 
 for (const how of ['known here', 'read back'])
   test(`a stream whose last event was lost ends before it is told a later one that is ${how}`, async () => {
-    const messages = await listenIn(service, ada, projectId)
+    const messages = await openStreamIn(service, ada, projectId)
     for (const title of ['Draw', 'Cut']) await create(title)
-    expect(await take(messages, 2)).toMatchObject([{ id: '2' }, { id: '3' }])
+    expect(await takeEvents(messages, 2)).toMatchObject([{ id: '2' }, { id: '3' }])
     await otherHistory()
     isReadBack = how === 'read back'
     await create('Bend')
-    expect(await take(messages, 1)).toMatchObject([ended])
+    expect(await takeEvents(messages, 1)).toMatchObject([ended])
   })
 
 test('a stream of some types ends where an event was lost that it was not told', async () => {
-  const messages = await listenIn(service, ada, projectId, '?types=comment.created')
-  const told = take(messages, 1)
+  const messages = await openStreamIn(service, ada, projectId, '?types=comment.created')
+  const told = takeEvents(messages, 1)
   await create('Draw')
   await eventually('a look at what it is not told', () => reads > 0)
   await otherHistory()
@@ -88,40 +88,40 @@ test('a stream of some types ends where an event was lost that it was not told',
 
 test('a stream whose last event was lost ends where another one made the same version, and none came after', async () => {
   await create('Draw')
-  const messages = await listenIn(service, ada, projectId)
+  const messages = await openStreamIn(service, ada, projectId)
   await otherHistory()
   service.services.hints.tell([{ projectId, version: 3 }])
-  expect(await take(messages, 1)).toMatchObject([ended])
+  expect(await takeEvents(messages, 1)).toMatchObject([ended])
 })
 
 test('a stream whose last event is not kept any more goes on', async () => {
-  const messages = await listenIn(service, ada, projectId)
+  const messages = await openStreamIn(service, ada, projectId)
   await create('Draw')
-  expect(await take(messages, 1)).toMatchObject([{ id: '2' }])
+  expect(await takeEvents(messages, 1)).toMatchObject([{ id: '2' }])
   isReadBack = true
   await sql`delete from events where project_id = ${projectId}`
   await create('Cut')
-  expect(await take(messages, 1)).toMatchObject([{ id: '3', event: 'task.created' }])
+  expect(await takeEvents(messages, 1)).toMatchObject([{ id: '3', event: 'task.created' }])
   await messages.return()
 })
 
 test('who listens since a standby took over goes on, beside those who end', async () => {
-  const before = [await listenIn(service, ada, projectId), await listenIn(service, ada, projectId)]
+  const before = [await openStreamIn(service, ada, projectId), await openStreamIn(service, ada, projectId)]
   await create('Draw')
-  for (const messages of before) expect(await take(messages, 1)).toMatchObject([{ id: '2' }])
+  for (const messages of before) expect(await takeEvents(messages, 1)).toMatchObject([{ id: '2' }])
   await otherHistory()
-  const since = await listenIn(service, ada, projectId)
-  const told = Promise.all([...before, since].map((messages) => take(messages, 1)))
+  const since = await openStreamIn(service, ada, projectId)
+  const told = Promise.all([...before, since].map((messages) => takeEvents(messages, 1)))
   await create('Cut')
   expect(await told).toMatchObject([[ended], [ended], [{ id: '3', event: 'task.created' }]])
   await since.return()
 })
 
 test('a stream that resumes beside others is told what they are', async () => {
-  const others = [await listenIn(service, ada, projectId), await listenIn(service, ada, projectId)]
+  const others = [await openStreamIn(service, ada, projectId), await openStreamIn(service, ada, projectId)]
   for (const title of ['Draw', 'Cut']) await create(title)
-  const messages = await listenIn(service, ada, projectId, '?after=1')
-  const told = take(messages, 3)
+  const messages = await openStreamIn(service, ada, projectId, '?after=1')
+  const told = takeEvents(messages, 3)
   await create('Bend')
   expect(await told).toMatchObject([{ id: '2' }, { id: '3' }, { id: '4' }])
   for (const one of [...others, messages]) await one.return()
@@ -136,7 +136,7 @@ test('who may see more projects than are told is told so, then and from then on,
   await sql`insert into streams (project_id, version, last_number, last_event_id)
     select id, 1, 0, event_id from projects where owner_id = ${bea.id}`
   const openAll = async () => {
-    const messages = messagesOf(await streamIn(service, bea, '/events'))
+    const messages = parseMessages(await streamBodyIn(service, bea, '/events'))
     await messages.next()
     return messages
   }

@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test'
 import { invite, make, openClient, type Person, register, withToken } from '../support/client.ts'
-import { openOwnWeb } from '../support/own-web.ts'
+import { openWebProcess } from '../support/web-process.ts'
 import { openPair } from '../races/pair.ts'
 import { forFile, spawnService } from '../support/service.ts'
-import { listen, type Message } from './listen.ts'
+import { openStream, type Message } from './streaming.ts'
 
 const { a: writing, b: listening, env } = await forFile(openPair())
 // What it hears it has asked for itself.
@@ -37,8 +37,8 @@ for (const [how, at] of Object.entries(places))
     const [ada, grace] = [await newPerson(), await newPerson('Grace')]
     const [one, other] = [await openProject(ada), await openProject(grace)]
     await addTask(ada, one)
-    const hers = await listen(grace, at, '/events')
-    const { answer, messages, stop } = await listen(ada, at, '/events')
+    const hers = await openStream(grace, at, '/events')
+    const { answer, messages, stop } = await openStream(ada, at, '/events')
     const headers = ['content-type', 'x-accel-buffering'].map((name) => answer.headers.get(name))
     expect(headers).toEqual(['text/event-stream', 'no'])
     expect((await messages.next()).value).toEqual({ retry: expect.stringMatching(/^\d+$/) })
@@ -69,7 +69,7 @@ for (const [how, at] of Object.entries(places))
 test('who listens hears each message by the plain name that EventSource gives to what has none', async () => {
   const ada = await newPerson()
   const projectId = await openProject(ada)
-  const { answer, stop } = await listen(ada, listening, '/events')
+  const { answer, stop } = await openStream(ada, listening, '/events')
   const reader = answer.body!.getReader()
   let text = ''
   while (!text.includes('data:')) text += new TextDecoder().decode((await reader.read()).value)
@@ -80,7 +80,7 @@ test('who listens hears each message by the plain name that EventSource gives to
 test('a reader whose token ends gets nothing more, and is told why', async () => {
   const ada = await newPerson()
   const projectId = await openProject(ada)
-  const { messages } = await listen(ada, listening, '/events')
+  const { messages } = await openStream(ada, listening, '/events')
   await until(messages, {}, { [projectId]: 1 })
   await ada.post('/auth/logout')
   const login = await ada.post('/auth/login', { email: ada.email, password: 'secret-1' })
@@ -98,8 +98,8 @@ test('an API token hears of the projects that it reaches, and reads the events o
   const ada = await newPerson()
   const [mine, other] = [await openProject(ada), await openProject(ada)]
   const bound = await withToken(ada, { scopes: ['read'], projects: [mine] })
-  const all = await listen(ada, listening, '/events')
-  const own = await listen(bound, listening, '/events')
+  const all = await openStream(ada, listening, '/events')
+  const own = await openStream(bound, listening, '/events')
   for (const one of [other, mine]) await addTask(ada, one)
   // What is told to all shows that the other has been heard of by then.
   await until(all.messages, {}, { [mine]: 2, [other]: 2 })
@@ -111,10 +111,10 @@ test('an API token hears of the projects that it reaches, and reads the events o
 })
 
 test('who leaves makes room for another, and HEAD takes none', async () => {
-  await using own = await openOwnWeb({ SUBSCRIBERS_PER_ACCOUNT: '1' })
+  await using own = await openWebProcess({ SUBSCRIBERS_PER_ACCOUNT: '1' })
   const { web, ada: bea } = own
   for (let i = 0; i < 3; i++) expect((await bea.call('HEAD', '/events')).status).toBe(200)
-  const first = await listen(bea, web, '/events')
+  const first = await openStream(bea, web, '/events')
   await first.messages.next()
   expect((await bea.get('/events')).status).toBe(429)
   first.stop()

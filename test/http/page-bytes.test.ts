@@ -4,7 +4,7 @@ import { listTasks } from '../../modules/tasks/list.ts'
 import { projectsOf } from '../../modules/projects/queries.ts'
 import { pageBytes } from '../../src/reads/pages.ts'
 import { type Body, make } from '../support/client.ts'
-import { nextOf } from './walk.ts'
+import { nextPath } from './list-pages.ts'
 import { openScene } from '../support/scene.ts'
 
 const rows = 60
@@ -54,7 +54,7 @@ test('a page ends where it is large enough, and the links lead to every row once
       const { status, text, body, headers } = await ada.get(next)
       expect([path, status]).toEqual([path, 200])
       pages.push({ bytes: Buffer.byteLength(text), shown: [...body] })
-      next = nextOf(headers)
+      next = nextPath(headers)
     }
     expect([path, pages.flatMap(({ shown }) => shown.map(({ id }) => id))]).toEqual([path, ids])
     for (const { bytes } of pages) expect(bytes).toBeLessThanOrEqual(pageBytes)
@@ -68,7 +68,7 @@ test('a page ends where it is large enough, and the links lead to every row once
 test('a page that ends early keeps its ETag until one of its rows changes', async () => {
   for (const { path } of lists.filter(({ path }) => !path.startsWith('/tasks?limit'))) {
     const { headers } = await ada.get(path)
-    expect(nextOf(headers)).toBeDefined()
+    expect(nextPath(headers)).toBeDefined()
     const tag = headers.get('etag')!
     for (const _again of [1, 2])
       expect([path, (await ada.get(path, { 'if-none-match': tag })).status]).toEqual([path, 304])

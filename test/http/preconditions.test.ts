@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { openPair, upTo } from '../races/pair.ts'
 import { type Person, make, register } from '../support/client.ts'
 import { expectRefusal } from './answers.ts'
-import { furnish, openPeople, pathAt } from './scene.ts'
+import { createFullProject, registerTeam, fillPath } from './scene.ts'
 import { forFile } from '../support/service.ts'
 
 const changed = 'The resource has changed: its ETag is not the one in If-Match'
@@ -10,7 +10,7 @@ const pair = await forFile(openPair())
 const ada = pair.atA
 const projectId = (await make(ada, '/projects', { name: 'P' })).id
 
-const people = { ...(await openPeople(ada.as())), owner: ada }
+const people = { ...(await registerTeam(ada.as())), owner: ada }
 const guest = await register(ada.as())
 
 const kinds: [what: string, path: string, change: (n: number) => object, below?: string][] = [
@@ -24,7 +24,7 @@ const kinds: [what: string, path: string, change: (n: number) => object, below?:
 ]
 
 async function prepare([what, template, change, below = '']: (typeof kinds)[number]) {
-  const path = pathAt(template, await furnish(people, guest))
+  const path = fillPath(template, await createFullProject(people, guest))
   const others: Record<string, Person> = { comment: people.editor, account: await register(ada.as()) }
   return { who: others[what] ?? ada, path, at: path + below, change }
 }

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
 import { invite, make, register } from '../support/client.ts'
 import { absentId, anId, anInstant, eventsOf, expectAnswer, expectRefusal, malformedIds } from './answers.ts'
-import { openPeople, openProject, openTeam } from './scene.ts'
-import { wrongTexts } from './texts.ts'
+import { registerTeam, openProject, openTeam } from './scene.ts'
+import { invalidTexts } from './texts.ts'
 
 const { service, client, people, owner, admin, viewer } = await openTeam()
 const projectId = await openProject(people)
@@ -38,7 +38,7 @@ test('a change keeps what is absent, clears what is null, and leaves no trace wh
 })
 
 test('the list holds what a user owns or is a member of', async () => {
-  const others = await openPeople(client)
+  const others = await registerTeam(client)
   const shared = await openProject(others, 'Shared')
   const own = await make(others.viewer, '/projects', { name: 'Own' })
   const { body } = await others.viewer.get('/projects')
@@ -48,7 +48,7 @@ test('the list holds what a user owns or is a member of', async () => {
 })
 
 test('deleting says so, and the project is gone from every answer', async () => {
-  const others = await openPeople(client)
+  const others = await registerTeam(client)
   const at = `/projects/${await openProject(others)}`
   expectAnswer(await others.owner.delete(at), 200, { message: 'Project deleted successfully' })
   expectRefusal(await others.owner.get(at), 404, 'Project not found')
@@ -67,7 +67,7 @@ test('inviting answers the member, a viewer unless said otherwise, whose address
 })
 
 test('an invitation needs an email address and knows three roles', async () => {
-  for (const email of [...wrongTexts(254), 'not-an-address', undefined])
+  for (const email of [...invalidTexts(254), 'not-an-address', undefined])
     expectRefusal(await invited({ email }), 400, /^email /)
   const { email } = people.stranger
   for (const role of ['OWNER', 'viewer', '', null, 1, ['ADMIN'], {}])

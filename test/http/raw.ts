@@ -12,7 +12,7 @@ export interface RawAnswer {
 }
 
 /** Writes bytes to the service as they are and reads until it closes the connection, or a failure when it does not. */
-export function exchange(url: string, ...chunks: string[]): Promise<RawAnswer> {
+export function sendRaw(url: string, ...chunks: string[]): Promise<RawAnswer> {
   const { hostname, port } = new URL(url)
   return new Promise((resolve, reject) => {
     const socket = connect(Number(port), hostname)
@@ -37,14 +37,18 @@ function parsed(text: string): RawAnswer {
 }
 
 /** The head of a request after which the service is to close the connection. */
-export function head(method: string, path: string, headers: Record<string, string | number> = {}): string {
+export function requestHead(
+  method: string,
+  path: string,
+  headers: Record<string, string | number> = {},
+): string {
   const lines = Object.entries({ Host: 'docket.test', Connection: 'close', ...headers })
   return `${method} ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`
 }
 
 export const chunk = (bytes: string): string => `${Buffer.byteLength(bytes).toString(16)}\r\n${bytes}\r\n`
 
-export function expectRaw({ status, body }: RawAnswer, wanted: number) {
+export function expectRawError({ status, body }: RawAnswer, wanted: number) {
   expect([status, body.slice(0, 300)]).toEqual([
     wanted,
     expect.stringContaining(`{"statusCode":${wanted},"message":"`),

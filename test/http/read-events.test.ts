@@ -3,7 +3,7 @@ import { make, type Person, register } from '../support/client.ts'
 import { openTestService } from '../support/service.ts'
 import { upTo } from '../races/pair.ts'
 import { absentId, expectRefusal } from './answers.ts'
-import { bodyOf, type Event, type Read } from './read-events.ts'
+import { expectEvents, type Event, type EventsPage } from './read-events.ts'
 import { openScene } from '../support/scene.ts'
 
 const { ada, grace } = await openScene(['Ada', 'Grace'])
@@ -16,8 +16,8 @@ const addTasks = async (projectId: string, count: number) => {
   expect((await ada.post(`/projects/${projectId}/batch`, { operations })).status).toBe(200)
 }
 const read = (after: object, more = {}, who = ada) => who.post('/events/read', { after, ...more })
-const readOf = async (after: object, more = {}) => bodyOf(await read(after, more))
-const seqsOf = ({ events }: Read, projectId: string) =>
+const readOf = async (after: object, more = {}) => expectEvents(await read(after, more))
+const seqsOf = ({ events }: EventsPage, projectId: string) =>
   events.filter((event) => event.projectId === projectId).map(({ seq }) => seq)
 
 const from = (seq: number, ids: string[]): Record<string, number> =>
@@ -84,7 +84,7 @@ test('an answer ends where it is large enough, and those after it miss nothing',
   for (; reads === 0 || seen.length < 66; reads++) {
     const answer = await read(after, { limit: 500 })
     expect(Buffer.byteLength(answer.text)).toBeLessThan(1_048_576 + 10_000)
-    const { events, after: next } = bodyOf(answer)
+    const { events, after: next } = expectEvents(answer)
     // All go on together, until their ends.
     const steps = ids.filter((id) => next[id] !== 22).map((id) => next[id]! - after[id]!)
     expect(Math.max(0, ...steps) - Math.min(...steps, Math.max(0, ...steps))).toBeLessThanOrEqual(1)
@@ -128,7 +128,7 @@ test('it counts as a read, and takes no Idempotency-Key', async () => {
   expect(first.headers.get('ratelimit-policy')).toStartWith('"reads"')
   await make(bea, '/tasks', { title: 'Draw', projectId: id })
   const again = await bea.post('/events/read', { after: { [id]: 0 } }, key)
-  expect([bodyOf(first).events.length, bodyOf(again).events.length]).toEqual([1, 2])
+  expect([expectEvents(first).events.length, expectEvents(again).events.length]).toEqual([1, 2])
   expect((await bea.post('/events/read', { after: {} })).status).toBe(200)
   expect((await bea.post('/events/read', { after: {} })).status).toBe(429)
 })

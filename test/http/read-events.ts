@@ -3,13 +3,13 @@ import type { Answer } from '../support/client.ts'
 import type { FeedEvent } from './feed.ts'
 
 export type Event = FeedEvent & { projectId: string }
-export interface Read {
+export interface EventsPage {
   events: Event[]
   after: Record<string, number>
   gone: string[]
 }
 
-export const bodyOf = ({ status, body, text }: Answer): Read => {
+export const expectEvents = ({ status, body, text }: Answer): EventsPage => {
   expect([status, status === 200 ? '' : text]).toEqual([200, ''])
-  return body as unknown as Read
+  return body as unknown as EventsPage
 }

@@ -1,7 +1,7 @@
 import { expect, test, describe } from 'bun:test'
 import { readConfig } from '../../src/config.ts'
 import { readAdmin } from '../../workers/admin/admin.ts'
-import { type TestService, within, openTestService } from '../support/service.ts'
+import { type TestService, withService, openTestService } from '../support/service.ts'
 import { expectRefusal } from './answers.ts'
 import { type Client, register } from '../support/client.ts'
 
@@ -9,7 +9,7 @@ const account = (email: string) => ({ name: 'Ada', email, password: 'secret-1' }
 const registering = ({ client }: TestService, email: string) => client.post('/auth/register', account(email))
 
 test('closed registration rejects with 403, and an operator still makes accounts', () =>
-  within({ REGISTRATION: 'closed' }, async (service) => {
+  withService({ REGISTRATION: 'closed' }, async (service) => {
     const closed = 'Registration is closed: ask the operator of this service for an account'
     expectRefusal(await registering(service, 'ada@example.com'), 403, closed)
     const create = readAdmin(['users', 'create', 'ada@example.com', 'Ada'])
@@ -23,7 +23,7 @@ test('closed registration rejects with 403, and an operator still makes accounts
   }))
 
 test('registration for some domains rejects addresses of other domains with 403', () =>
-  within({ REGISTRATION: 'example.com, Example.org' }, async (service) => {
+  withService({ REGISTRATION: 'example.com, Example.org' }, async (service) => {
     for (const email of ['ada@example.com', 'Ada@EXAMPLE.ORG'])
       expect((await registering(service, email)).status).toBe(201)
     const message = 'Registration takes addresses of example.com, example.org'
@@ -46,7 +46,7 @@ const enrol = (client: Client, password: string) =>
 
 describe('PASSWORD_MIN_CHARACTERS', () => {
   test('raises the minimum of new passwords, counted in characters', () =>
-    within({ PASSWORD_MIN_CHARACTERS: '10' }, async ({ client }) => {
+    withService({ PASSWORD_MIN_CHARACTERS: '10' }, async ({ client }) => {
       const message = 'password must be a password of 10 to 1024 characters'
       for (const short of ['123456', '123456789', '🪐'.repeat(9)])
         expectRefusal(await enrol(client, short), 400, message)
@@ -75,7 +75,7 @@ describe('PASSWORD_MIN_CHARACTERS', () => {
 
 describe('PASSWORD_REJECT_COMMON', () => {
   test('rejects the most common passwords, in every letter case, where a password is new', () =>
-    within({ PASSWORD_REJECT_COMMON: 'on' }, async ({ client }) => {
+    withService({ PASSWORD_REJECT_COMMON: 'on' }, async ({ client }) => {
       const wrong = 'password must not be one of the 10,000 most common passwords'
       for (const common of ['123456', 'password', 'Password', 'TRUSTNO1', 'iloveyou'])
         expectRefusal(await enrol(client, common), 400, wrong)

@@ -8,12 +8,12 @@ import { type Answer, invite, make, type Person, register } from '../support/cli
 import { freshDatabase } from '../support/database.ts'
 import { forFile, openTestService } from '../support/service.ts'
 import { endpoints } from './endpoints.ts'
-import { furnish, nowhere, openProject, openTeam } from './scene.ts'
+import { createFullProject, unreachableUrl, openProject, openTeam } from './scene.ts'
 
 const database = await freshDatabase()
 await forFile({ close: database.drop })
 const { service, client, people } = await openTeam([], { DATABASE_URL: explained(database.url) })
-const things = await furnish(people, await register(client))
+const things = await createFullProject(people, await register(client))
 const { id: projectId } = await make(people.stranger, '/projects', { name: 'Own' })
 const { id: ownTask } = await make(people.stranger, '/tasks', { title: 'Own', projectId })
 const idle = await forFile(openTestService(service.env))
@@ -152,7 +152,7 @@ test('an undo of many removals reads no more rows than may come back, for its ow
 test('a removal that is rejected reads only roles, alone and in a batch', async () => {
   const { owner, admin, viewer } = people
   const id = await openProject(people)
-  for (const _ of upTo(60)) await make(admin, `/projects/${id}/webhooks`, { url: nowhere })
+  for (const _ of upTo(60)) await make(admin, `/projects/${id}/webhooks`, { url: unreachableUrl })
   const { body } = await owner.get(`/projects/${id}/members`)
   const memberId = body.find(({ userId }) => userId === admin.id)!.id
   const member = `/projects/${id}/members/${memberId}`

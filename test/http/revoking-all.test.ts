@@ -3,8 +3,8 @@ import { eventually, upTo } from '../races/pair.ts'
 import { make, makeToken } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
 import { idsIn, openCreations, type Removed } from './creations-scene.ts'
-import { nowhere } from './scene.ts'
-import { type Account, accountsAt, tokensOf } from './service-account-scene.ts'
+import { unreachableUrl } from './scene.ts'
+import { type Account, accountsPath, tokensPath } from './service-account-scene.ts'
 
 const { service, sql, owner } = await openScene(['Owner'])
 service.startWorkers()
@@ -15,15 +15,15 @@ const isRefused = async (token: { token: string }) =>
 test('revoke=true ends what a member created through a service account that is deleted already', async () => {
   const { admin, projectId, account, token, member, webhooks } = await openCreations(owner)
   const program = admin.as(token.token)
-  const second = (await make(program, accountsAt(projectId), { name: 'Second', role: 'ADMIN' })) as Account
-  const secondToken = await makeToken(admin, {}, tokensOf(second))
+  const second = (await make(program, accountsPath(projectId), { name: 'Second', role: 'ADMIN' })) as Account
+  const secondToken = await makeToken(admin, {}, tokensPath(second))
   const secondProgram = admin.as(secondToken.token)
   const wanted = { name: 'Third', role: 'ADMIN' }
-  const third = (await make(secondProgram, accountsAt(projectId), wanted)) as Account
-  const kept = await makeToken(owner, {}, tokensOf(third))
-  const hook = await make(program, webhooks, { url: nowhere })
+  const third = (await make(secondProgram, accountsPath(projectId), wanted)) as Account
+  const kept = await makeToken(owner, {}, tokensPath(third))
+  const hook = await make(program, webhooks, { url: unreachableUrl })
   for (const { id } of [account, second])
-    expect((await admin.delete(`${accountsAt(projectId)}/${id}`)).status).toBe(200)
+    expect((await admin.delete(`${accountsPath(projectId)}/${id}`)).status).toBe(200)
   await eventually('the jobs are done', async () => (await sql`select from outbox`).length === 0)
   const operations = [{ op: 'member.remove', memberId: member.split('/').at(-1) }]
   const { body } = await owner.post(`/projects/${projectId}/batch?dryRun=true&return=full`, { operations })
@@ -45,8 +45,8 @@ test('revoke=true ends the tokens of accounts of others, however many own ones a
     insert into api_tokens (id, user_id, version, slot, digest, name, scopes, expires_at, created_by, created_at)
     select lpad(n::text, 32, '0')::uuid, ${account.id}::uuid, 0, n, n || ${account.id}::text, 'T', 'read', now() + interval '1 day', ${admin.id}::uuid, now()
     from generate_series(1000, 7000) n`
-  const other = (await make(owner, accountsAt(projectId), { name: 'Other' })) as Account
-  const lent = await Promise.all(upTo(5).map(() => makeToken(admin, {}, tokensOf(other))))
+  const other = (await make(owner, accountsPath(projectId), { name: 'Other' })) as Account
+  const lent = await Promise.all(upTo(5).map(() => makeToken(admin, {}, tokensPath(other))))
   expect((await owner.delete(`${member}?revoke=true`)).status).toBe(200)
   for (const token of lent) await eventually('the token is rejected', () => isRefused(token))
 })

@@ -4,10 +4,10 @@ import { absentId } from './answers.ts'
 
 /** One of each: who can be in a project, and somebody who is not. */
 export const callers = ['owner', 'admin', 'editor', 'viewer', 'stranger'] as const
-export type People = Record<(typeof callers)[number], Person>
+export type Team = Record<(typeof callers)[number], Person>
 
 /** What paths and bodies name. The comment is the editor's, the member a guest, the invitee the stranger. */
-export type Things = {
+export type ProjectParts = {
   projectId: string
   memberId: string
   inviteeEmail: string
@@ -17,9 +17,9 @@ export type Things = {
   webhookId: string
 }
 
-export async function openPeople(nobody: Client): Promise<People> {
+export async function registerTeam(nobody: Client): Promise<Team> {
   const [owner, admin, editor, viewer, stranger] = await Promise.all(callers.map(() => register(nobody)))
-  return { owner, admin, editor, viewer, stranger } as People
+  return { owner, admin, editor, viewer, stranger } as Team
 }
 
 /** A service for all tests of a file, with one of each who may call it. */
@@ -28,14 +28,11 @@ export async function openTeam<Name extends string = never>(
   env: Record<string, string> = {},
 ) {
   const scene = await openScene(names, env)
-  const people = await openPeople(scene.client)
+  const people = await registerTeam(scene.client)
   return { ...scene, people, ...people }
 }
 
-export async function openProject(
-  { owner, admin, editor, viewer }: People,
-  name = 'Engine',
-): Promise<string> {
+export async function openProject({ owner, admin, editor, viewer }: Team, name = 'Engine'): Promise<string> {
   const { id } = await make(owner, '/projects', { name })
   await Promise.all([
     invite(owner, id, admin, 'ADMIN'),
@@ -49,23 +46,23 @@ export async function openProject(
 export const seqOf = { subtask: 7, comment: 8 }
 
 /** Where nobody listens. */
-export const nowhere = 'http://127.0.0.1:9/hook'
+export const unreachableUrl = 'http://127.0.0.1:9/hook'
 
 /** A project with one of everything in it. `guest` is the member that may be changed or removed. */
-export async function furnish(people: People, guest: Person, given?: string): Promise<Things> {
+export async function createFullProject(people: Team, guest: Person, given?: string): Promise<ProjectParts> {
   const { owner, editor, stranger } = people
   const projectId = given ?? (await openProject(people))
   const member = await invite(owner, projectId, guest)
   const { id: taskId } = await make(owner, '/tasks', { title: 'Wheels', projectId })
   const subtask = await make(owner, `/tasks/${taskId}/subtasks`, { title: 'Oil' })
   const comment = await make(editor, `/tasks/${taskId}/comments`, { text: 'Slow' })
-  const webhook = await make(owner, `/projects/${projectId}/webhooks`, { url: nowhere })
+  const webhook = await make(owner, `/projects/${projectId}/webhooks`, { url: unreachableUrl })
   const ids = { memberId: member.id, taskId, subtaskId: subtask.id, commentId: comment.id }
   return { projectId, inviteeEmail: stranger.email, webhookId: webhook.id, ...ids }
 }
 
 /** The path of an operation as the document names it, below /api/v1 and with these ids: `taskId` after `tasks`. */
-export const pathAt = (path: string, ids: Record<string, string>): string =>
+export const fillPath = (path: string, ids: Record<string, string>): string =>
   path
     .replace('/api/v1', '')
     .replace(/=\{(\w+)\}/, (_, name: string) => `=${ids[name]}`)

@@ -4,8 +4,8 @@ import { type Answer, invite, make, makeToken, register, type Token, withToken }
 import { type OpenApi, type Operation, operationsOf } from '../support/schema-check.ts'
 import { expectRefusal } from './answers.ts'
 import { readFeed } from './feed.ts'
-import { exampleFor, furnishOwn } from './own-things.ts'
-import { pathAt } from './scene.ts'
+import { exampleFor, createOwnProject } from './own-project.ts'
+import { fillPath } from './scene.ts'
 import { openScene } from '../support/scene.ts'
 
 const { client, owner, guest, other } = await openScene(['Owner', 'Guest', 'Other'])
@@ -14,12 +14,12 @@ const tokens: Record<Scope, Token> = Object.fromEntries(
   await Promise.all(scopes.map(async (scope) => [scope, await makeToken(owner, { scopes: [scope] })])),
 )
 
-const furnish = () => furnishOwn(owner, guest, other)
+const furnish = () => createOwnProject(owner, guest, other)
 
 async function call(name: string, operation: Operation, token?: string): Promise<Answer> {
   const ids = { ...(await furnish()), tokenId: tokens.read.id }
   const [method = '', path = ''] = name.split(' ')
-  return owner.as(token).call(method.toUpperCase(), pathAt(path, ids), exampleFor(operation, ids))
+  return owner.as(token).call(method.toUpperCase(), fillPath(path, ids), exampleFor(operation, ids))
 }
 
 test('every operation is done with the scopes that the document says, and with no other', async () => {

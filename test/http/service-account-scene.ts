@@ -1,20 +1,20 @@
 import { type Body, make, makeToken } from '../support/client.ts'
-import { openProject, type People } from './scene.ts'
+import { openProject, type Team } from './scene.ts'
 
 export type Account = Body & { memberId: string }
-export const accountsAt = (projectId: string) => `/projects/${projectId}/service-accounts`
-export const tokensOf = ({ projectId, id }: Account) => `${accountsAt(projectId)}/${id}/tokens`
-export const addressOf = ({ id }: Account) => `${id}@service-account.invalid`
+export const accountsPath = (projectId: string) => `/projects/${projectId}/service-accounts`
+export const tokensPath = ({ projectId, id }: Account) => `${accountsPath(projectId)}/${id}/tokens`
+export const emailOf = ({ id }: Account) => `${id}@service-account.invalid`
 
 /** A service account in a project of its own, and the program that runs as it. */
 export async function openServiceAccount(
-  people: People,
+  people: Team,
   wanted: { role?: string; scopes?: string[]; projects?: string[] } = {},
 ) {
   const { role = 'EDITOR', scopes = ['admin'], projects } = wanted
   const projectId = await openProject(people)
-  const account = (await make(people.admin, accountsAt(projectId), { name: 'Importer', role })) as Account
+  const account = (await make(people.admin, accountsPath(projectId), { name: 'Importer', role })) as Account
   const over = { scopes, ...(projects && { projects }) }
-  const token = await makeToken(people.admin, over, tokensOf(account))
+  const token = await makeToken(people.admin, over, tokensPath(account))
   return { projectId, account, token, program: people.owner.as(token.token) }
 }

@@ -2,8 +2,8 @@ import { expect, test } from 'bun:test'
 import { eventually, upTo } from '../races/pair.ts'
 import { type Client, expiresAt, invite, make, type Person, register } from '../support/client.ts'
 import { expectRefusal } from './answers.ts'
-import { nowhere, openProject, openTeam } from './scene.ts'
-import { accountsAt, openServiceAccount, tokensOf } from './service-account-scene.ts'
+import { unreachableUrl, openProject, openTeam } from './scene.ts'
+import { accountsPath, openServiceAccount, tokensPath } from './service-account-scene.ts'
 
 const { service, client, sql, people } = await openTeam([], { PROJECT_MEMBERS: '6' })
 service.startWorkers()
@@ -22,10 +22,10 @@ for (const way of ['deleted', 'removed from the members'])
     await make(program, `/tasks/${task.id}/comments`, { text: 'Oiled' })
     const path =
       way === 'deleted'
-        ? `${accountsAt(projectId)}/${account.id}`
+        ? `${accountsPath(projectId)}/${account.id}`
         : `/projects/${projectId}/members/${account.memberId}`
     expect((await people.admin.delete(path)).status).toBe(200)
-    expect((await people.viewer.get(accountsAt(projectId))).text).toBe('[]')
+    expect((await people.viewer.get(accountsPath(projectId))).text).toBe('[]')
     await eventually('its tokens to be refused', () => isRefused(program))
     await accountsGo(projectId)
     expect(await sql`select from api_tokens where user_id = ${account.id}`).toHaveLength(0)
@@ -36,7 +36,7 @@ for (const way of ['deleted', 'removed from the members'])
 
 test('service accounts go with their project, and with an owner who is gone', async () => {
   const { projectId, account, program } = await openServiceAccount(people)
-  await make(people.admin, accountsAt(projectId), { name: 'Other' })
+  await make(people.admin, accountsPath(projectId), { name: 'Other' })
   expect((await program.get('/auth/me')).status).toBe(200)
   expect((await people.owner.delete(`/projects/${projectId}`)).status).toBe(200)
   await eventually('its tokens to be refused', () => isRefused(program))
@@ -44,7 +44,7 @@ test('service accounts go with their project, and with an owner who is gone', as
   expect(await sql`select from api_tokens where user_id = ${account.id}`).toHaveLength(0)
   const owner: Person = await register(client)
   const { id } = await make(owner, '/projects', { name: 'P' })
-  await make(owner, accountsAt(id), { name: 'Importer' })
+  await make(owner, accountsPath(id), { name: 'Importer' })
   expect((await owner.delete('/auth/me')).status).toBe(200)
   await accountsGo(id)
 })
@@ -52,11 +52,11 @@ test('service accounts go with their project, and with an owner who is gone', as
 test('a repeat under a key makes no second one, and a full project none', async () => {
   const projectId = await openProject(people)
   const key = { 'idempotency-key': 'the importer' }
-  const repeat = () => people.admin.post(accountsAt(projectId), { name: 'Importer' }, key)
+  const repeat = () => people.admin.post(accountsPath(projectId), { name: 'Importer' }, key)
   const answers = await Promise.all(upTo(4).map(repeat))
   expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
-  expect((await people.admin.get(accountsAt(projectId))).body).toHaveLength(1)
-  const add = () => people.admin.post(accountsAt(projectId), { name: 'More' })
+  expect((await people.admin.get(accountsPath(projectId))).body).toHaveLength(1)
+  const add = () => people.admin.post(accountsPath(projectId), { name: 'More' })
   const full = (await Promise.all(upTo(6).map(add))).filter(({ status }) => status !== 201)
   expect(full).toHaveLength(4)
   for (const one of full) expectRefusal(one, 409, 'A project has at most 6 members')
@@ -65,8 +65,8 @@ test('a repeat under a key makes no second one, and a full project none', async 
 
 test('a service account lists page by page, and is no operation of a batch', async () => {
   const projectId = await openProject(people)
-  for (const name of ['A', 'B', 'C']) await make(people.admin, accountsAt(projectId), { name })
-  const first = await people.viewer.get(`${accountsAt(projectId)}?limit=2`)
+  for (const name of ['A', 'B', 'C']) await make(people.admin, accountsPath(projectId), { name })
+  const first = await people.viewer.get(`${accountsPath(projectId)}?limit=2`)
   expect(first.body.map(({ name }) => name)).toEqual(['A', 'B'])
   expect(first.headers.get('link')).toContain('rel="next"')
   const operations = [{ op: 'serviceAccount.create', name: 'D' }]
@@ -79,7 +79,7 @@ test('one that is made while its project is deleted goes with it', async () => {
     const projectId = await openProject(people)
     const [deleted, ...made] = await Promise.all([
       people.owner.delete(`/projects/${projectId}`),
-      ...upTo(4).map((n) => people.admin.post(accountsAt(projectId), { name: `${n}` })),
+      ...upTo(4).map((n) => people.admin.post(accountsPath(projectId), { name: `${n}` })),
     ])
     expect(deleted.status).toBe(200)
     for (const { status } of made) expect([201, 404, 409]).toContain(status)
@@ -95,8 +95,8 @@ test('a repeat under a key is not answered to a caller who lost the right to the
   const repeat = async (path: string, body: object) => admin.post(path, body, { 'idempotency-key': path })
   const ofProject = () =>
     Promise.all([
-      repeat(`/projects/${projectId}/webhooks`, { url: nowhere }),
-      repeat(tokensOf(account), wanted),
+      repeat(`/projects/${projectId}/webhooks`, { url: unreachableUrl }),
+      repeat(tokensPath(account), wanted),
     ])
   for (const { status } of [...(await ofProject()), ...(await ofProject())]) expect(status).toBe(201)
   expect((await repeat('/tokens', wanted)).status).toBe(201)

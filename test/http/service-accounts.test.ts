@@ -3,27 +3,33 @@ import { type Client, make, makeToken, expiresAt } from '../support/client.ts'
 import { absentId, anId, anInstant, expectAnswer, expectRefusal, malformedIds } from './answers.ts'
 import { readFeed } from './feed.ts'
 import { openProject, openTeam } from './scene.ts'
-import { type Account, accountsAt, addressOf, openServiceAccount, tokensOf } from './service-account-scene.ts'
+import {
+  type Account,
+  accountsPath,
+  emailOf,
+  openServiceAccount,
+  tokensPath,
+} from './service-account-scene.ts'
 
 const { client, people } = await openTeam()
 
 test('a service account is a member with a role, shown as one and named by events and comments', async () => {
   const projectId = await openProject(people)
-  const answer = await people.admin.post(accountsAt(projectId), { name: ' Importer ' })
+  const answer = await people.admin.post(accountsPath(projectId), { name: ' Importer ' })
   const account = answer.body as Account
   const { memberId } = account
   const shown = { id: anId, name: 'Importer', projectId, memberId: anId, role: 'VIEWER' }
   expectAnswer(answer, 201, { ...shown, createdBy: people.admin.id, createdAt: anInstant })
-  expect(answer.headers.get('location')).toBe(`/api/v1${accountsAt(projectId)}/${account.id}`)
-  expect((await people.viewer.get(accountsAt(projectId))).body).toStrictEqual([account] as never)
-  const user = { id: account.id, name: 'Importer', email: addressOf(account) }
+  expect(answer.headers.get('location')).toBe(`/api/v1${accountsPath(projectId)}/${account.id}`)
+  expect((await people.viewer.get(accountsPath(projectId))).body).toStrictEqual([account] as never)
+  const user = { id: account.id, name: 'Importer', email: emailOf(account) }
   const members = (await people.viewer.get(`/projects/${projectId}/members`)).body
   expect(members.find(({ id }) => id === memberId)).toMatchObject({ user, role: 'VIEWER' } as never)
   const path = `/projects/${projectId}/members/${memberId}/role`
   expect((await people.admin.patch(path, { role: 'EDITOR' })).status).toBe(200)
-  expect((await people.viewer.get(accountsAt(projectId))).body).toMatchObject([{ role: 'EDITOR' }] as never)
+  expect((await people.viewer.get(accountsPath(projectId))).body).toMatchObject([{ role: 'EDITOR' }] as never)
 
-  const { token } = await makeToken(people.admin, { scopes: ['write'] }, tokensOf(account))
+  const { token } = await makeToken(people.admin, { scopes: ['write'] }, tokensPath(account))
   const program = people.owner.as(token)
   expect((await program.get('/auth/me')).body).toStrictEqual({ ...user, emailVerified: false } as never)
   const task = await make(program, '/tasks', { title: 'Wheels', projectId, assigneeId: account.id })
@@ -41,11 +47,11 @@ test('who may make, list and delete service accounts and their tokens', async ()
   const { projectId, account } = await openServiceAccount(people)
   const body = { name: 'T', scopes: ['read'], expiresAt }
   const asks: [does: string, statuses: number[], (who: Client) => ReturnType<Client['get']>][] = [
-    ['make', [201, 201, 403, 403, 404], (who) => who.post(accountsAt(projectId), { name: 'B' })],
-    ['list', [200, 200, 200, 200, 404], (who) => who.get(accountsAt(projectId))],
-    ['make a token', [201, 201, 403, 403, 404], (who) => who.post(tokensOf(account), body)],
-    ['list tokens', [200, 200, 403, 403, 404], (who) => who.get(tokensOf(account))],
-    ['delete', [200, 404, 403, 403, 404], (who) => who.delete(`${accountsAt(projectId)}/${account.id}`)],
+    ['make', [201, 201, 403, 403, 404], (who) => who.post(accountsPath(projectId), { name: 'B' })],
+    ['list', [200, 200, 200, 200, 404], (who) => who.get(accountsPath(projectId))],
+    ['make a token', [201, 201, 403, 403, 404], (who) => who.post(tokensPath(account), body)],
+    ['list tokens', [200, 200, 403, 403, 404], (who) => who.get(tokensPath(account))],
+    ['delete', [200, 404, 403, 403, 404], (who) => who.delete(`${accountsPath(projectId)}/${account.id}`)],
   ]
   for (const [does, statuses, ask] of asks) {
     const found: number[] = []
@@ -60,29 +66,29 @@ test('what is no service account of the project is not found, a member of flesh 
   const { account: other } = await openServiceAccount(people)
   const none = 'Service account not found'
   for (const id of [people.editor.id, people.owner.id, other.id, absentId, ...malformedIds]) {
-    expectRefusal(await people.owner.delete(`${accountsAt(projectId)}/${id}`), 404, none)
-    expectRefusal(await people.owner.get(`${accountsAt(projectId)}/${id}/tokens`), 404, none)
+    expectRefusal(await people.owner.delete(`${accountsPath(projectId)}/${id}`), 404, none)
+    expectRefusal(await people.owner.get(`${accountsPath(projectId)}/${id}/tokens`), 404, none)
     const wanted = { name: 'T', scopes: ['read'], expiresAt }
-    expectRefusal(await people.owner.post(`${accountsAt(projectId)}/${id}/tokens`, wanted), 404, none)
+    expectRefusal(await people.owner.post(`${accountsPath(projectId)}/${id}/tokens`, wanted), 404, none)
   }
-  expectRefusal(await people.owner.delete(`${tokensOf(account)}/${absentId}`), 404, 'Token not found')
+  expectRefusal(await people.owner.delete(`${tokensPath(account)}/${absentId}`), 404, 'Token not found')
   const own = await makeToken(people.owner, { scopes: ['read'] })
-  expectRefusal(await people.owner.delete(`${tokensOf(account)}/${own.id}`), 404, 'Token not found')
+  expectRefusal(await people.owner.delete(`${tokensPath(account)}/${own.id}`), 404, 'Token not found')
 })
 
 test('tokens of service accounts take a sign-in token', async () => {
   const { account, program, token } = await openServiceAccount(people, { role: 'ADMIN' })
   const admin = await makeToken(people.admin, { scopes: ['admin'] })
   for (const who of [program, people.admin.as(admin.token)]) {
-    expectRefusal(await who.get(tokensOf(account)), 403, /sign-in token/)
+    expectRefusal(await who.get(tokensPath(account)), 403, /sign-in token/)
     const wanted = { name: 'T', scopes: ['read'], expiresAt }
-    expectRefusal(await who.post(tokensOf(account), wanted), 403, /sign-in token/)
-    expectRefusal(await who.delete(`${tokensOf(account)}/${token.id}`), 403, /sign-in token/)
+    expectRefusal(await who.post(tokensPath(account), wanted), 403, /sign-in token/)
+    expectRefusal(await who.delete(`${tokensPath(account)}/${token.id}`), 403, /sign-in token/)
   }
 })
 
 test('a service account cannot sign in, and nobody can register in its place', async () => {
-  const email = addressOf((await openServiceAccount(people)).account)
+  const email = emailOf((await openServiceAccount(people)).account)
   for (const password of ['', 'null', 'secret-1'])
     expectRefusal(await client.post('/auth/login', { email, password }), 401, 'Wrong email or password')
   expectRefusal(await client.post('/auth/register', { name: 'Eve', email, password: 'secret-1' }), 409)
@@ -96,12 +102,12 @@ test('a service account sees its project alone, cannot leave it, and cannot be i
   expectRefusal(await program.get(`/projects/${other}`), 404)
   const stays = 'A service account cannot leave its project'
   expectRefusal(await program.delete(`/projects/${projectId}/members/${account.memberId}`), 403, stays)
-  expectRefusal(await program.delete(`${accountsAt(projectId)}/${account.id}`), 403, stays)
+  expectRefusal(await program.delete(`${accountsPath(projectId)}/${account.id}`), 403, stays)
   const batch = { operations: [{ op: 'member.remove', memberId: account.memberId }] }
   expectRefusal(await program.post(`/projects/${projectId}/batch`, batch), 403, `operations[0]: ${stays}`)
   const events = await readFeed(program, `/projects/${projectId}/events?types=member.invited`)
   expectRefusal(await program.post(`/projects/${projectId}/undo`, { seq: events.at(-1)!.seq }), 403, stays)
-  const invited = { email: addressOf(account) }
+  const invited = { email: emailOf(account) }
   for (const id of [other, projectId])
     expectRefusal(await people.owner.post(`/projects/${id}/members/invite`, invited), 404, 'User not found')
   const inBatch = { operations: [{ op: 'member.invite', ...invited }] }

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import type { Sql } from '../../src/postgres/database.ts'
 import { type Client, invite, make, type Person, register } from '../support/client.ts'
 import { forFile, openTestService } from '../support/service.ts'
-import { listenIn, take } from './listen.ts'
+import { openStreamIn, takeEvents } from './streaming.ts'
 
 const listeners = 40
 const rounds = 10
@@ -40,13 +40,13 @@ async function askedFor(writer: Client) {
   const grace = await register(service.client)
   await invite(ada, projectId, grace)
   const all = []
-  for (let i = 0; i < listeners; i++) all.push(await listenIn(service, i % 2 ? ada : grace, projectId))
+  for (let i = 0; i < listeners; i++) all.push(await openStreamIn(service, i % 2 ? ada : grace, projectId))
   const asked = []
   let names = 0
   for (let round = 0; round < rounds; round++) {
     texts.length = 0
     ;[looks, comparisons] = [0, 0]
-    const heard = Promise.all(all.map((messages) => take(messages, 1)))
+    const heard = Promise.all(all.map((messages) => takeEvents(messages, 1)))
     await make(writer, '/tasks', { title: `T${round}`, projectId })
     for (const [event] of await heard) expect(event).toMatchObject({ id: String(round + 3) })
     const count = (part: string) => texts.filter((text) => text.includes(part)).length

@@ -4,11 +4,11 @@ import { type IncomingMessage, request } from 'node:http'
 import { expect, test } from 'bun:test'
 import { openClient } from '../support/client.ts'
 import { expectRefusal, statusesOf } from './answers.ts'
-import { openOverSocket } from './over-socket.ts'
-import { chunk, exchange, expectRaw, head } from './raw.ts'
+import { openRawClient } from './raw-client.ts'
+import { chunk, sendRaw, expectRawError, requestHead } from './raw.ts'
 import { forFile } from '../support/service.ts'
 
-const { web, ada, projectId, withToken, ask } = await forFile(openOverSocket())
+const { web, ada, projectId, withToken, ask } = await forFile(openRawClient())
 
 const mebi = 1_048_576
 const json = { 'Content-Type': 'application/json' }
@@ -17,14 +17,14 @@ const chunked = { ...json, 'Transfer-Encoding': 'chunked' }
 test('whoever sends a body too large gets to the refusal, and the connection serves on', async () => {
   for (const mib of [2, 8, 30]) {
     const large = 'x'.repeat(mib * mebi)
-    const next = head('GET', '/api/v1/auth/me', withToken)
+    const next = requestHead('GET', '/api/v1/auth/me', withToken)
     for (const [told, body] of [
       [{ 'Content-Length': large.length }, large],
       [{ 'Transfer-Encoding': 'chunked' }, chunk(large) + chunk('')],
     ] as const) {
       const headers = { ...withToken, ...json, ...told, Connection: 'keep-alive' }
-      const answer = await exchange(web.url, head('POST', '/api/v1/projects', headers), body, next)
-      expectRaw(answer, 413)
+      const answer = await sendRaw(web.url, requestHead('POST', '/api/v1/projects', headers), body, next)
+      expectRawError(answer, 413)
       expect(answer.body).toContain('HTTP/1.1 200 OK')
     }
     expectRefusal(await ada.post('/projects', large), 413, 'The body must be at most 1048576 bytes')
@@ -69,7 +69,7 @@ test('a body that comes in crumbs is not kept as crumbs', async () => {
   const before = peakMib(web.pid)
   const crumbs = chunk('x').repeat(mebi)
   const sent = Array.from({ length: 4 }, () => ask('POST', '/api/v1/projects', chunked, crumbs, chunk('')))
-  for (const answer of await Promise.all(sent)) expectRaw(answer, 400)
+  for (const answer of await Promise.all(sent)) expectRawError(answer, 400)
   // About 120 MiB wait to be collected; kept, the crumbs of four bodies are 330 MiB.
   expect(peakMib(web.pid) - before).toBeLessThan(220)
 })

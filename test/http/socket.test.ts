@@ -4,12 +4,12 @@ import { gunzipSync } from 'node:zlib'
 import { expect, test } from 'bun:test'
 import { make } from '../support/client.ts'
 import { expectRefusal } from './answers.ts'
-import { openOverSocket } from './over-socket.ts'
-import { exchange, expectRaw } from './raw.ts'
+import { openRawClient } from './raw-client.ts'
+import { sendRaw, expectRawError } from './raw.ts'
 import { forFile } from '../support/service.ts'
 import { words } from '../support/words.ts'
 
-const { web, ada, projectId, withToken, ask } = await forFile(openOverSocket())
+const { web, ada, projectId, withToken, ask } = await forFile(openRawClient())
 
 const json = { 'Content-Type': 'application/json' }
 
@@ -41,16 +41,16 @@ test('a path or query of any length is answered', async () => {
 test('what no path looks like is refused', async () => {
   for (const part of words('% %zz %ff %c0%af %00 ..%2f..%2fetc \\ {} <> " | %u0000 %20')) {
     for (const path of [`/projects/${part}`, `/tasks/${part}/comments`])
-      expectRaw(await ask('GET', `/api/v1${path}`), 404)
-    expectRaw(await ask('DELETE', `/api/v1/projects/${projectId}/members/${part}`), 404)
+      expectRawError(await ask('GET', `/api/v1${path}`), 404)
+    expectRawError(await ask('DELETE', `/api/v1/projects/${projectId}/members/${part}`), 404)
   }
   for (const path of words('/../../etc/passwd // /api/v1/../../x /api/docs/assets/../../../package.json'))
-    expectRaw(await ask('GET', path), 404)
+    expectRawError(await ask('GET', path), 404)
 })
 
 test('what is not HTTP is cut off', async () => {
   for (const noise of ['\r\n\r\n', 'GET\r\n\r\n', '\x16\x03\x01\x02\0\x01\0', 'GET / HTTP/9.9\r\n\r\n']) {
-    const { status } = await exchange(web.url, noise)
+    const { status } = await sendRaw(web.url, noise)
     expect([0, 400, 404, 505]).toContain(status)
   }
 })
@@ -71,7 +71,7 @@ test('whatever a request calls its host, it is answered', async () => {
     const made = await ask('POST', '/api/v1/projects', headers, body)
     const again = await ask('POST', '/api/v1/projects', headers, body)
     expect([Host, made.status, again.status, again.body]).toEqual([Host, 201, 201, made.body])
-    expectRaw(await ask('PUT', '/api/v1/projects', { Host }), 405)
+    expectRawError(await ask('PUT', '/api/v1/projects', { Host }), 405)
   }
 })
 

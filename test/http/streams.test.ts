@@ -3,11 +3,11 @@ import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'bun:test'
 import { invite, make, type Person, register, openClient } from '../support/client.ts'
-import { openOwnWeb } from '../support/own-web.ts'
+import { openWebProcess } from '../support/web-process.ts'
 import { openPair, upTo } from '../races/pair.ts'
 import { forFile, type ServiceProcess, spawnService } from '../support/service.ts'
-import { listen, type Message, take } from './listen.ts'
-import { head } from './raw.ts'
+import { openStream, type Message, takeEvents } from './streaming.ts'
+import { requestHead } from './raw.ts'
 
 const { a: one, b: other, atA: ada, env } = await forFile(openPair())
 
@@ -20,14 +20,16 @@ const seqsOf = (messages: Message[]) => messages.map(({ id }) => Number(id))
 
 test('a stream tells what happens in another process, each event once and in order', async () => {
   const projectId = await openProject()
-  const { answer, messages, stop } = await listen(ada, other, `/projects/${projectId}/events?after=0`)
+  const { answer, messages, stop } = await openStream(ada, other, `/projects/${projectId}/events?after=0`)
   const headers = ['content-type', 'x-accel-buffering'].map((name) => answer.headers.get(name))
   expect(headers).toEqual(['text/event-stream', 'no'])
   const { value: first } = await messages.next()
   expect(first).toMatchObject({ retry: expect.stringMatching(/^\d+$/), id: '0' })
-  expect(await take(messages, 1)).toMatchObject([{ id: '1', event: 'project.created', data: { seq: 1 } }])
+  expect(await takeEvents(messages, 1)).toMatchObject([
+    { id: '1', event: 'project.created', data: { seq: 1 } },
+  ])
   for (const _ of upTo(150)) await addTask(projectId)
-  expect(seqsOf(await take(messages, 150))).toEqual(upTo(151).slice(1))
+  expect(seqsOf(await takeEvents(messages, 150))).toEqual(upTo(151).slice(1))
   stop()
 })
 
@@ -35,22 +37,22 @@ test('a stream begins now, or where its reader was cut', async () => {
   const projectId = await openProject()
   for (let i = 0; i < 3; i++) await addTask(projectId)
   const path = `/projects/${projectId}/events`
-  const now = await listen(ada, other, path)
+  const now = await openStream(ada, other, path)
   await now.messages.next()
-  const resumed = await listen(ada, other, `${path}?after=1`, { 'last-event-id': '3' })
+  const resumed = await openStream(ada, other, `${path}?after=1`, { 'last-event-id': '3' })
   await addTask(projectId)
-  expect(seqsOf(await take(now.messages, 1))).toEqual([5])
-  expect(seqsOf(await take(resumed.messages, 2))).toEqual([4, 5])
+  expect(seqsOf(await takeEvents(now.messages, 1))).toEqual([5])
+  expect(seqsOf(await takeEvents(resumed.messages, 2))).toEqual([4, 5])
   for (const { stop } of [now, resumed]) stop()
 })
 
 test('a stream of some types tells no others', async () => {
   const projectId = await openProject()
   const path = `/projects/${projectId}/events?after=0&types=task.updated`
-  const { messages, stop } = await listen(ada, other, path)
+  const { messages, stop } = await openStream(ada, other, path)
   const task = await addTask(projectId)
   await ada.patch(`/tasks/${task.id}`, { status: 'DONE' })
-  expect(await take(messages, 1)).toMatchObject([{ id: '3', event: 'task.updated' }])
+  expect(await takeEvents(messages, 1)).toMatchObject([{ id: '3', event: 'task.updated' }])
   stop()
 })
 
@@ -61,25 +63,25 @@ test('a stream ends when its reader may see it no more, or is signed out, and sa
   const bea = await register(openClient(one.url), 'Bea')
   await invite(ada, projectId, bea)
   const path = `/projects/${projectId}/events`
-  const hers = await listen(grace, other, path)
-  const own = await listen(ada, other, path)
-  const signedOut = await listen(bea, one, path)
+  const hers = await openStream(grace, other, path)
+  const own = await openStream(ada, other, path)
+  const signedOut = await openStream(bea, one, path)
   await signedOut.messages.next()
   await bea.post('/auth/logout')
   await ada.delete(`/projects/${projectId}/members/${member.id}`)
-  expect(await take(hers.messages, 9)).toMatchObject([{ event: 'end', data: { statusCode: 404 } }])
-  expect(await take(signedOut.messages, 9)).toMatchObject([{ event: 'end', data: { statusCode: 401 } }])
+  expect(await takeEvents(hers.messages, 9)).toMatchObject([{ event: 'end', data: { statusCode: 404 } }])
+  expect(await takeEvents(signedOut.messages, 9)).toMatchObject([{ event: 'end', data: { statusCode: 401 } }])
   await ada.delete(`/projects/${projectId}`)
-  expect((await take(own.messages, 9)).at(-1)).toMatchObject({ event: 'end' })
+  expect((await takeEvents(own.messages, 9)).at(-1)).toMatchObject({ event: 'end' })
 })
 
 test('who leaves makes room for another', async () => {
-  await using own = await openOwnWeb({ SUBSCRIBERS_PER_ACCOUNT: '3' })
+  await using own = await openWebProcess({ SUBSCRIBERS_PER_ACCOUNT: '3' })
   const { web, ada: bea } = own
   const path = `/projects/${(await make(bea, '/projects', { name: 'Engine' })).id}/events`
   for (let round = 0; round < 3; round++) {
     const streams = await fill(bea, web, path)
-    const { answer } = await listen(bea, web, path)
+    const { answer } = await openStream(bea, web, path)
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '1'])
     for (const { stop } of streams) stop()
   }
@@ -88,7 +90,7 @@ test('who leaves makes room for another', async () => {
 /** As many streams as one caller may have: that others have left, the service hears a moment later. */
 async function fill(who: Person, at: ServiceProcess, path: string) {
   for (;;) {
-    const streams = await Promise.all([1, 2, 3].map(() => listen(who, at, path)))
+    const streams = await Promise.all([1, 2, 3].map(() => openStream(who, at, path)))
     if (streams.every(({ answer }) => answer.status === 200)) return streams
     for (const { stop } of streams) stop()
     await sleep(20)
@@ -99,9 +101,9 @@ test('where the database is away a stream ends as soon as it begins: after 503 n
   const projectId = await openProject()
   const away = await spawnService('web', { ...env, DATABASE_URL: 'postgres://docket@127.0.0.1:1/docket' })
   for (const path of ['/events', `/projects/${projectId}/events`]) {
-    const { answer, messages } = await listen(ada, away, path)
+    const { answer, messages } = await openStream(ada, away, path)
     expect([path, answer.status]).toEqual([path, 200])
-    const last = await take(messages, 9)
+    const last = await takeEvents(messages, 9)
     expect(last).toMatchObject([{ event: 'end', retry: expect.any(String), data: { statusCode: 503 } }])
   }
   expect((await ada.at(away.url).get(`/projects/${projectId}/events`)).status).toBe(503)
@@ -110,18 +112,18 @@ test('where the database is away a stream ends as soon as it begins: after 503 n
 })
 
 test('a process that ends ends its streams first, and they come back one after another', async () => {
-  await using own = await openOwnWeb()
+  await using own = await openWebProcess()
   const { web, ada: bea } = own
   const { id } = await make(bea, '/projects', { name: 'Engine' })
   const paths = ['/events', `/projects/${id}/events`]
-  const streams = await Promise.all(Array.from({ length: 40 }, (_, n) => listen(bea, web, paths[n % 2]!)))
+  const streams = await Promise.all(Array.from({ length: 40 }, (_, n) => openStream(bea, web, paths[n % 2]!)))
   for (const { messages } of streams) await messages.next()
   const waiting = paths.map((_, n) =>
     n ? bea.get(`${paths[1]}?after=1&wait=25`) : bea.post('/events/read', { after: { [id]: 1 }, wait: 25 }),
   )
   // When later requests are answered, those that wait have arrived.
   await Promise.all(waiting.map(() => bea.get('/auth/me')))
-  const ends = streams.map(({ messages }) => take(messages, 9))
+  const ends = streams.map(({ messages }) => takeEvents(messages, 9))
   const stopped = web.stop()
   const last = (await Promise.all(ends)).map((messages) => messages.at(-1))
   for (const end of last) expect(end).toMatchObject({ event: 'end', data: { statusCode: 503 } })
@@ -134,7 +136,7 @@ test('a process that ends ends its streams first, and they come back one after a
 })
 
 test('who does not read costs no memory, and a process that ends tells its streams to come back', async () => {
-  await using own = await openOwnWeb()
+  await using own = await openWebProcess()
   const { web, ada: bea } = own
   const { id: projectId } = await make(bea, '/projects', { name: 'Engine' })
   const task = await make(bea, '/tasks', { title: 'Talk', projectId })
@@ -153,15 +155,15 @@ test('who does not read costs no memory, and a process that ends tells its strea
       Accept: 'text/event-stream',
       Connection: 'keep-alive',
     }
-    socket.write(head('GET', path(after), headers))
+    socket.write(requestHead('GET', path(after), headers))
     return socket
   })
   const before = mebibytesOf(web)
-  const live = await listen(bea, web, `/projects/${projectId}/events?after=0`)
-  expect(await take(live.messages, 602)).toHaveLength(602)
+  const live = await openStream(bea, web, `/projects/${projectId}/events?after=0`)
+  expect(await takeEvents(live.messages, 602)).toHaveLength(602)
   // All that these sockets asked for: then it would be 720 MiB more, and is 30 to 70.
   expect(mebibytesOf(web) - before).toBeLessThan(300)
-  const ended = take(live.messages, 9)
+  const ended = takeEvents(live.messages, 9)
   const stopped = web.stop()
   expect(await ended).toMatchObject([{ event: 'end', data: { statusCode: 503 } }])
   for (const socket of sockets) socket.destroy()

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { type Body, invite, make, type Person, register } from '../support/client.ts'
 import { absentId, expectAnswer, expectRefusal, malformedIds } from './answers.ts'
-import { walk } from './walk.ts'
+import { allPages } from './list-pages.ts'
 import { upTo } from '../races/pair.ts'
 import { openScene } from '../support/scene.ts'
 
@@ -20,7 +20,7 @@ for (const status of ['TODO', 'IN_PROGRESS', 'DONE'])
       const free = projectId === second && assigneeId === bob.id ? null : assigneeId
       await make(ada, '/tasks', { title: `T${n}`, projectId, status, priority, dueDate, assigneeId: free })
     }
-const all: Body[] = (await walk(ada, '/tasks?limit=200')).flat()
+const all: Body[] = (await allPages(ada, '/tasks?limit=200')).flat()
 const others = await make(bob, '/projects', { name: "Bob's own" })
 await make(bob, '/tasks', { title: 'Hidden from Ada', projectId: others.id, assigneeId: bob.id })
 
@@ -29,7 +29,7 @@ const idsOf = (tasks: Body[]) => tasks.map(({ id }) => id).sort()
 
 /** The list under this query, walked page by page, holds exactly the tasks of all that fit. */
 async function expectExactly(query: string, fits: Fits, who: Person = ada) {
-  const pages = await walk(who, `/tasks?${query}&limit=5`)
+  const pages = await allPages(who, `/tasks?${query}&limit=5`)
   expect(idsOf(pages.flat())).toEqual(idsOf(all.filter(fits)))
 }
 
@@ -68,7 +68,7 @@ test('pages with fewer rows than there are projects go through all of them, in e
       const whole = (await carl.get(path)).body
       expect(whole.length).toBeGreaterThan(8)
       for (const limit of [1, 2, 4])
-        expect((await walk(carl, `${path}&limit=${limit}`)).flat()).toEqual(whole)
+        expect((await allPages(carl, `${path}&limit=${limit}`)).flat()).toEqual(whole)
     }
 })
 

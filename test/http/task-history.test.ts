@@ -4,7 +4,7 @@ import { said } from './answers.ts'
 import { type FeedEvent, readFeed } from './feed.ts'
 import { furnish } from './history-scene.ts'
 import { words } from '../support/words.ts'
-import { walk } from './walk.ts'
+import { allPages } from './list-pages.ts'
 import { openScene } from '../support/scene.ts'
 
 const { client, sql, ada, grace } = await openScene(['Ada', 'Grace'])
@@ -105,7 +105,7 @@ test('of events that their reader may not read, so many are passed over for one 
     select project_id, 100 + n, (left(${arrived!.id}::text, 24) || lpad(to_hex(n), 12, 'f'))::uuid, 'task.updated',
       entity, entity_id, actor_id, at, before, after, task_id
     from events, generate_series(1, 25000) n where project_id = ${projects[1]} and type = 'task.moved_in'`
-  const pages = (await walk(guest, `/tasks/${task.id}/history`)) as unknown as FeedEvent[][]
+  const pages = (await allPages(guest, `/tasks/${task.id}/history`)) as unknown as FeedEvent[][]
   const types = words('task.updated task.moved_in task.moved_out comment.created task.created')
   expect([pages.length, pages.flat().map(({ type }) => type)]).toEqual([3, types])
 })

@@ -3,11 +3,11 @@ import { purgeTask } from '../../workers/cascade.ts'
 import { type Body, invite, make, register, withToken } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { expectRefusal } from './answers.ts'
-import { done, openScene, told } from './undo-scene.ts'
+import { expectUndone, openUndoScene, changesOf } from './undo-scene.ts'
 
 let project: Body
 let task: Body
-const scene = await openScene()
+const scene = await openUndoScene()
 const { ada, bea, undo, sql } = scene
 beforeEach(async () => void ({ project, task } = await scene.furnish()))
 
@@ -24,11 +24,11 @@ test('a task that went twice comes back as it went last, and its first deletion 
   const add = (title: string) => make(ada, `/tasks/${task.id}/subtasks`, { title })
   await add('S') // 3
   await ada.delete(`/tasks/${task.id}`) // 4
-  done(await undo({ seq: 4 })) // 5, 6
+  expectUndone(await undo({ seq: 4 })) // 5, 6
   await add('S2') // 7
   await ada.delete(`/tasks/${task.id}`) // 8
   expectRefusal(await undo({ seq: 4 }), 409, 'Seq 4 cannot be undone: task changed since by seq 5, 6, 7, 8')
-  const undone = told(done(await undo({ seq: 8 }))) // 9, 10, 11
+  const undone = changesOf(expectUndone(await undo({ seq: 8 }))) // 9, 10, 11
   expect(undone).toEqual(['task.created 8', 'subtask.created 8', 'subtask.created 8'])
   const { body } = await ada.get(`/tasks/${task.id}/subtasks`)
   expect((body as unknown as Body[]).map(({ title }) => title)).toEqual(['S', 'S2'])
@@ -48,21 +48,21 @@ for (const [what, begun, open, change] of [
     const { id } = await open() // 3
     const list = what === 'comment' ? '/tasks/comments' : `/projects/${project.id}/members`
     await ada.delete(`${list}/${id}`) // 4
-    done(await undo({ seq: 4 })) // 5
+    expectUndone(await undo({ seq: 4 })) // 5
     await ada.patch(`${list}/${id}${what === 'comment' ? '' : '/role'}`, change) // 6
     await ada.delete(`${list}/${id}`) // 7
     const message = `Seq 4 cannot be undone: ${what} changed since by seq 5, 6, 7`
     expectRefusal(await undo({ seq: 4 }), 409, message)
-    expect(told(done(await undo({ seq: 7 })))).toEqual([`${what}.${begun} 7`])
+    expect(changesOf(expectUndone(await undo({ seq: 7 })))).toEqual([`${what}.${begun} 7`])
     const { body } = await ada.get(what === 'comment' ? `/tasks/${task.id}/comments` : list)
     expect(body).toMatchObject([{ id, ...change }])
   })
 
 test('what went twice is gone from where it came when all of it is undone at once', async () => {
   await ada.delete(`/tasks/${task.id}`) // 3
-  done(await undo({ seq: 3 })) // 4
+  expectUndone(await undo({ seq: 3 })) // 4
   await ada.delete(`/tasks/${task.id}`) // 5
-  const undone = told(done(await undo({ seqs: [3, 4, 5] })))
+  const undone = changesOf(expectUndone(await undo({ seqs: [3, 4, 5] })))
   expect(undone).toEqual(['task.created 5', 'task.deleted 4', 'task.created 3'])
   expect((await ada.get(`/tasks/${task.id}`)).body).toEqual(task)
   expect(await faultsOf(sql)).toEqual([])
@@ -76,10 +76,10 @@ for (const [when, prepare] of [
     await scene.bothIn(task.id) // 3, 4
     const before = await comments()
     await ada.delete(`/tasks/${task.id}`) // 5
-    done(await undo({ seq: 5 })) // 6, 7, 8
+    expectUndone(await undo({ seq: 5 })) // 6, 7, 8
     await ada.delete(`/tasks/${task.id}`) // 9
     await prepare()
-    done(await undo({ seqs: [5, 6, 9] }))
+    expectUndone(await undo({ seqs: [5, 6, 9] }))
     await removeRows()
     expect(await comments()).toEqual(before)
     expect(await faultsOf(sql)).toEqual([])
@@ -89,14 +89,14 @@ for (const [when, prepare] of [
     const one = await comment() // 3
     await ada.delete(`/tasks/comments/${one.id}`) // 4
     await ada.delete(`/tasks/${task.id}`) // 5
-    done(await undo({ seqs: [4, 5] })) // 6, 7
+    expectUndone(await undo({ seqs: [4, 5] })) // 6, 7
     for (const path of [`/tasks/${task.id}`, `/tasks/comments/${one.id}`]) {
       await ada.delete(path) // 8, 10
       await prepare()
       const last = await scene.version()
       const refused = await undo({ seqs: [5, 6, last] })
       expectRefusal(refused, 409, /^Seq 6 cannot be undone: task changed since by seq 7/)
-      done(await undo({ seq: last })) // 9 and on
+      expectUndone(await undo({ seq: last })) // 9 and on
       await removeRows()
       expect(await comments()).toEqual([one])
     }
@@ -107,13 +107,13 @@ for (const [when, prepare] of [
 test('what came back with a task is named too when that is undone and the task comes back without it', async () => {
   const one = await comment() // 3
   await ada.delete(`/tasks/${task.id}`) // 4
-  done(await undo({ seq: 4 })) // 5, 6
-  const undone = told(done(await undo({ seqs: [3, 4, 5, 6] }))) // 7 to 11
+  expectUndone(await undo({ seq: 4 })) // 5, 6
+  const undone = changesOf(expectUndone(await undo({ seqs: [3, 4, 5, 6] }))) // 7 to 11
   const types = ['comment.deleted 6', 'task.deleted 5', 'task.created 4', 'comment.created 4']
   expect(undone).toEqual([...types, 'comment.deleted 3'])
   const refused = await undo({ seqs: [8, 9, 11] })
   expectRefusal(refused, 409, 'Seq 9 cannot be undone: task changed since by seq 10')
-  done(await undo({ batch: 7 }))
+  expectUndone(await undo({ batch: 7 }))
   await removeRows()
   expect(await comments()).toEqual([one])
   expect(await faultsOf(sql)).toEqual([])
@@ -139,7 +139,7 @@ test('rejects an undo that restores what somebody else deleted, unless the calle
   const writing = await withToken(bea, { scopes: ['write'] })
   expectRefusal(await undo({ seq: 5 }, writing), 403, 'This needs an API token with the scope admin')
   expectRefusal(await undo({ seq: 5 }, await register(scene.client)), 404, 'Project not found')
-  for (const seq of [8, 7, 5]) done(await undo({ seq }, bea))
+  for (const seq of [8, 7, 5]) expectUndone(await undo({ seq }, bea))
   expect(await faultsOf(sql)).toEqual([])
 })
 
@@ -158,16 +158,16 @@ test('lets an EDITOR restore what the EDITOR deleted, and a VIEWER undo their ow
   const setRole = await withEditor()
   const { id } = await comment('First', bea) // 4
   await bea.delete(`/tasks/comments/${id}`) // 5
-  done(await undo({ seq: 5 }, bea)) // 6
+  expectUndone(await undo({ seq: 5 }, bea)) // 6
   await bea.delete(`/tasks/${task.id}`) // 7
-  done(await undo({ seq: 7 }, bea)) // 8, 9
+  expectUndone(await undo({ seq: 7 }, bea)) // 8, 9
   expect(await comments()).toMatchObject([{ id }])
   const own = await comment('Own', bea) // 10
   await setRole('VIEWER') // 11
   await bea.patch(`/tasks/comments/${own.id}`, { text: 'Second' }) // 12
-  done(await undo({ seq: 12 }, bea)) // 13
+  expectUndone(await undo({ seq: 12 }, bea)) // 13
   expect(await comments()).toMatchObject([{ id }, { text: 'Own' }])
-  done(await undo({ seqs: [10, 12, 13] }, bea))
+  expectUndone(await undo({ seqs: [10, 12, 13] }, bea))
   expect(await comments()).toMatchObject([{ id }])
   expect(await faultsOf(sql)).toEqual([])
 })

@@ -2,20 +2,21 @@ import { expect } from 'bun:test'
 import { type Answer, type Body, make, type Person } from '../support/client.ts'
 import { openScene as openService } from '../support/scene.ts'
 
-export interface Undone {
+export interface UndoResponse {
   version: number
   changes: (Body & { seq: number; type: string; undoes: number; batch: number | null })[]
 }
 
-export const done = ({ status, body, text }: Answer): Undone => {
+export const expectUndone = ({ status, body, text }: Answer): UndoResponse => {
   expect([status, text]).toEqual([200, text])
-  return body as unknown as Undone
+  return body as unknown as UndoResponse
 }
 /** Its changes in short: the fact and what it takes back. */
-export const told = ({ changes }: Undone): string[] => changes.map(({ type, undoes }) => `${type} ${undoes}`)
+export const changesOf = ({ changes }: UndoResponse): string[] =>
+  changes.map(({ type, undoes }) => `${type} ${undoes}`)
 
 /** Two people, and for each test a project of the first one's with a task in it: events 1 and 2. */
-export async function openScene() {
+export async function openUndoScene() {
   const { ada, ...others } = await openService(['Ada', 'Bea'])
   const scene = {
     ...{ ...others, ada },

@@ -3,18 +3,18 @@ import { upTo } from '../races/pair.ts'
 import { type Body, invite, make } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { expectRefusal } from './answers.ts'
-import { done, openScene, told, type Undone } from './undo-scene.ts'
+import { expectUndone, openUndoScene, changesOf, type UndoResponse } from './undo-scene.ts'
 
 let project: Body
 let task: Body
-const scene = await openScene()
+const scene = await openUndoScene()
 const { ada, bea, undo } = scene
 beforeEach(async () => void ({ project, task } = await scene.furnish()))
 
 test('a change is set back, and says so in the feed as in the answer', async () => {
   await ada.patch(`/tasks/${task.id}`, { title: 'Other', status: 'DONE' })
   expectRefusal(await undo({ seq: 3 }, ada, '', { 'if-match': '"other"' }), 412)
-  const undone = done(await undo({ seq: 3 }))
+  const undone = expectUndone(await undo({ seq: 3 }))
   expect(undone).toMatchObject({
     version: 4,
     changes: [{ seq: 4, type: 'task.updated', undoes: 3, batch: null, entityId: task.id, taskId: task.id }],
@@ -39,7 +39,7 @@ test('a task comes back with all that hung on it, before and after its rows are 
     const seq = await scene.version()
     if (isPurged) await scene.sql`delete from subtasks where task_id = ${task.id}`
     if (isPurged) await scene.sql`delete from comments where task_id = ${task.id}`
-    const undone = told(done(await undo({ seq })))
+    const undone = changesOf(expectUndone(await undo({ seq })))
     expect(undone).toEqual([`task.created ${seq}`, `subtask.created ${seq}`, `comment.created ${seq}`])
     expect(await texts()).toEqual(before)
   }
@@ -55,7 +55,9 @@ test('a field that was changed again is not undone, and the refusal names who di
   await patch({ title: 'Fourth', description: 'D' }) // 6
   expectRefusal(await undo({ seq: 3 }), 409, 'Seq 3 cannot be undone: title changed since by seq 5, 6')
   expect(await scene.version()).toBe(6)
-  expect(told(done(await undo({ seqs: [3, 5, 6] })))).toEqual([6, 5, 3].map((n) => `task.updated ${n}`))
+  expect(changesOf(expectUndone(await undo({ seqs: [3, 5, 6] })))).toEqual(
+    [6, 5, 3].map((n) => `task.updated ${n}`),
+  )
   const before = { title: 'T', status: 'TODO', priority: 'HIGH', description: null }
   expect((await ada.get(`/tasks/${task.id}`)).body).toMatchObject(before)
   expectRefusal(await undo({ seq: 3 }), 409, /: title, status changed since by seq 5, 6, 7, 8, 9$/)
@@ -79,48 +81,48 @@ test('a batch is undone whole, and done again by undoing that', async () => {
   const before = await state()
   await scene.batch(operations)
   const after = await state()
-  const undone = done(await undo({ batch: 3 }))
+  const undone = expectUndone(await undo({ batch: 3 }))
   expect(await state()).toEqual(before)
   expect(undone.changes.every(({ batch }) => batch === 10)).toBe(true)
-  expect(told(undone)[0]).toBe('task.created 9')
-  const again = done(await undo({ batch: 10 }))
+  expect(changesOf(undone)[0]).toBe('task.created 9')
+  const again = expectUndone(await undo({ batch: 10 }))
   expect(await state()).toEqual(after)
   expect(await faultsOf(scene.sql)).toEqual([])
-  done(await undo({ batch: again.changes[0]!.batch! }))
+  expectUndone(await undo({ batch: again.changes[0]!.batch! }))
   expect(await state()).toEqual(before)
 })
 
 test('what came back with its task goes with it again, unless something was changed or added since', async () => {
   const step = await make(ada, `/tasks/${task.id}/subtasks`, { title: 'S' })
   await ada.delete(`/tasks/${task.id}`) // 4
-  done(await undo({ seq: 4 })) // 5, 6
-  expect(told(done(await undo({ seq: 5 })))).toEqual(['task.deleted 5']) // 7
-  done(await undo({ seq: 7 })) // 8, 9
+  expectUndone(await undo({ seq: 4 })) // 5, 6
+  expect(changesOf(expectUndone(await undo({ seq: 5 })))).toEqual(['task.deleted 5']) // 7
+  expectUndone(await undo({ seq: 7 })) // 8, 9
   await ada.patch(`/tasks/subtasks/${step.id}/toggle`) // 10
   expectRefusal(await undo({ seq: 8 }), 409, /^Seq 8 cannot be undone: task changed since by seq 9, 10$/)
-  done(await undo({ seq: 10 })) // 11
+  expectUndone(await undo({ seq: 10 })) // 11
   for (const wanted of [{ batch: 8 }, { seq: 2 }]) expectRefusal(await undo(wanted), 409)
 })
 
 test('to undo the making of a task takes nothing away that was added to it since', async () => {
   await scene.bothIn(task.id)
   expectRefusal(await undo({ seq: 2 }), 409, 'Seq 2 cannot be undone: task changed since by seq 3, 4')
-  done(await undo({ seqs: [2, 3, 4] }))
+  expectUndone(await undo({ seqs: [2, 3, 4] }))
   expect((await ada.get(`/tasks/${task.id}`)).status).toBe(404)
-  done(await undo({ seqs: [7] }))
+  expectUndone(await undo({ seqs: [7] }))
   expect((await ada.get(`/tasks/${task.id}/comments`)).body).toEqual([] as never)
 })
 
 test('a dry run shows what would come of it, and nothing does', async () => {
   await scene.bothIn(task.id)
   await ada.delete(`/tasks/${task.id}`)
-  const dry = done(await undo({ seq: 5 }, ada, '?dryRun=true'))
+  const dry = expectUndone(await undo({ seq: 5 }, ada, '?dryRun=true'))
   expect([dry.version, await scene.version()]).toEqual([5, 5])
   const real = await undo({ seq: 5 })
   expect(real.headers.get('docket-version')).toBe('8')
-  const plain = ({ changes }: Undone) =>
+  const plain = ({ changes }: UndoResponse) =>
     changes.map(({ seq, type, undoes, batch }) => [seq, type, undoes, batch])
-  expect(plain(dry)).toEqual(plain(done(real)))
+  expect(plain(dry)).toEqual(plain(expectUndone(real)))
 })
 
 test('what is not there, not said or not possible is refused in words', async () => {
@@ -153,7 +155,7 @@ test('rejects an undo of events with more than 4,000,000 characters in their tex
   const seqs = upTo(120).map((n) => n + 2)
   const message = /^Too much would come or go: more than 5000 rows, or 4000000 characters/
   expectRefusal(await undo({ seqs }), 409, message)
-  done(await undo({ seqs: seqs.slice(-90) }))
+  expectUndone(await undo({ seqs: seqs.slice(-90) }))
   expect((await ada.get(`/tasks/${task.id}`)).body.description).toBe(long('b'))
 })
 
@@ -163,7 +165,7 @@ test('a task is not given back to somebody who has left', async () => {
   await ada.patch(`/tasks/${task.id}`, { assigneeId: null }) // 5
   await ada.delete(`/projects/${project.id}/members/${id}`) // 6
   expectRefusal(await undo({ seq: 5 }), 409, 'Who had the task is not in the project any more')
-  done(await undo({ seqs: [5, 6] }))
+  expectUndone(await undo({ seqs: [5, 6] }))
   expect((await ada.get(`/tasks/${task.id}`)).body.assigneeId).toBe(bea.id)
 })
 
@@ -172,7 +174,7 @@ test('who was removed and invited again is not exchanged for the earlier member 
   await ada.delete(`/projects/${project.id}/members/${id}`) // 4
   await invite(ada, project.id, bea) // 5
   expectRefusal(await undo({ seqs: [4, 5] }), 409, /undo one, and then the other$/)
-  for (const seq of [5, 4]) done(await undo({ seq }))
+  for (const seq of [5, 4]) expectUndone(await undo({ seq }))
   expect((await ada.get(`/projects/${project.id}/members`)).body).toMatchObject([{ id, userId: bea.id }])
   expect(await faultsOf(scene.sql)).toEqual([])
 })

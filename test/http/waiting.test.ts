@@ -14,7 +14,7 @@ import { openScene } from '../support/scene.ts'
 import { openTestService } from '../support/service.ts'
 import { expectRefusal } from './answers.ts'
 import { heldIn } from './held.ts'
-import { bodyOf } from './read-events.ts'
+import { expectEvents } from './read-events.ts'
 
 const { service, client, ada } = await openScene(['Ada'])
 
@@ -106,12 +106,12 @@ test('who has lost the right to see a project is told so instead', async () => {
   const ofMany = await heldRead({ [one]: 2, [other]: 2 }, grace)
   await ada.delete(`/projects/${one}/members/${member.id}`)
   expect((await ofFeed.answer).status).toBe(404)
-  expect(bodyOf(await ofMany.answer)).toEqual({ events: [], after: { [other]: 2 }, gone: [one] })
+  expect(expectEvents(await ofMany.answer)).toEqual({ events: [], after: { [other]: 2 }, gone: [one] })
   const owning = await held(ada, feedOf(other, 'after=2&wait=25'))
   const again = await heldRead({ [other]: 2 }, grace)
   await ada.delete(`/projects/${other}`)
   expect((await owning.answer).status).toBe(404)
-  expect(bodyOf(await again.answer)).toEqual({ events: [], after: {}, gone: [other] })
+  expect(expectEvents(await again.answer)).toEqual({ events: [], after: {}, gone: [other] })
 })
 
 test('a wait has bounds', async () => {
@@ -158,7 +158,7 @@ test('an answer that has nothing to tell is held until there is something in any
   const [one, other] = [await openProject(), await openProject()]
   const { answer } = await heldRead({ [one]: 1, [other]: 1 })
   await addTask(other)
-  const found = bodyOf(await answer)
+  const found = expectEvents(await answer)
   expect(found.events.map(({ projectId, seq }) => [projectId, seq])).toEqual([[other, 2]])
   expect(found.after).toEqual({ [one]: 1, [other]: 2 })
 })

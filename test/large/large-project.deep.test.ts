@@ -3,7 +3,7 @@ import { writeCursor } from '../../src/reads/pages.ts'
 import { type Body, make, register } from '../support/client.ts'
 import { lookedAt } from '../../modules/tasks/list.ts'
 import { worker } from '../../workers/cascade.ts'
-import { nextOf } from '../http/walk.ts'
+import { nextPath } from '../http/list-pages.ts'
 import { changeOften, openLarge } from './fill.ts'
 import { type Cost, costOf, costOfGet } from './plans.ts'
 
@@ -67,7 +67,7 @@ for (const sort of ['createdAt', '-createdAt']) {
       const cost = await costOf(async () => {
         const { body, headers } = await owner.get(path)
         shown.push(...body.map(({ id }) => id))
-        next = nextOf(headers)
+        next = nextPath(headers)
       })
       expect(cost.scans).not.toContain('Seq Scan')
       expect(cost.taskRows).toBeLessThanOrEqual(2 * (lookedAt + 10))

@@ -1,7 +1,7 @@
 import { type Client, type Person, register } from '../support/client.ts'
 import { type MailServer, openMailServer } from '../support/mail.ts'
 import type { Sql } from '../../src/postgres/database.ts'
-import { closing, openTestService, type TestService } from '../support/service.ts'
+import { disposable, openTestService, type TestService } from '../support/service.ts'
 
 export interface MailScene extends AsyncDisposable {
   service: TestService
@@ -19,7 +19,7 @@ export async function openMailScene(
   const server = await openMailServer(reject)
   const service = await openTestService({ SMTP_URL: server.url, ...env })
   if (!isIdle) service.startWorkers()
-  return closing({
+  return disposable({
     ...{ service, server, client: service.client, sql: service.services.database.background },
     async close() {
       await service.close()

@@ -7,7 +7,7 @@ import { openDestinations } from '../../src/outbound/destination.ts'
 import type { Lookup } from '../../src/outbound/lookup.ts'
 import { openPost } from '../../src/outbound/post.ts'
 import { openReceiver } from '../webhooks/receiver.ts'
-import { testCertificate } from '../support/tls-front.ts'
+import { testCertificate } from '../support/tls-proxy.ts'
 import { openForEach } from '../support/service.ts'
 
 const forEach = openForEach()

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { expectAnswer, expectRefusal } from '../http/answers.ts'
-import { nextOf } from '../http/walk.ts'
+import { nextPath } from '../http/list-pages.ts'
 import { type Answer, type Body, invite, make } from '../support/client.ts'
 import { eventually } from '../races/pair.ts'
 import { openScene } from '../support/scene.ts'
@@ -69,10 +69,10 @@ test('the pages of what hung on a task lead on in the project of the first, also
   const other = await open()
   for (let n = 0; n < 6; n++) await ada.patch(`/projects/${other.id}`, { name: `P${n}` })
   await ada.patch(`/tasks/${task.id}`, { projectId: other.id })
-  const second = await ada.get(nextOf(first.headers)!)
+  const second = await ada.get(nextPath(first.headers)!)
   expectAnswer(second, 200, [more])
   expect(versionOf(second)).toBe(5)
-  expect(nextOf(first.headers)).toContain(`asOf=5&projectId=${project.id}`)
+  expect(nextPath(first.headers)).toContain(`asOf=5&projectId=${project.id}`)
 })
 
 test('naming a project of the own opens no task of another', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { Random } from '../faults/random.ts'
-import { nextOf, walk } from '../http/walk.ts'
+import { nextPath, allPages } from '../http/list-pages.ts'
 import { type Answer, make } from '../support/client.ts'
 import { upTo } from '../races/pair.ts'
 import { openScene } from '../support/scene.ts'
@@ -44,7 +44,7 @@ test('the pages of one moment make up the list of that moment, whatever is writt
   const now = await amongWrites(async () => {
     for (const [n, path] of lists.entries()) {
       const where = path.includes(projectId) ? '' : `&projectId=${projectId}`
-      const pages = await walk(ada, `${path}&limit=3&asOf=${version}${where}`)
+      const pages = await allPages(ada, `${path}&limit=3&asOf=${version}${where}`)
       expect([path, pages.flat()]).toEqual([path, [...wholes[n]!]])
     }
     return (await ada.get(`/tasks?projectId=${projectId}`)).headers.get('docket-version')
@@ -56,7 +56,7 @@ test('a list of an instant leads on in the version that it had, also when more i
   const path = `/tasks?projectId=${projectId}&limit=3&asOf=${encodeURIComponent('2200-01-01T00:00:00+01:00')}`
   const first = await ada.get(path)
   const version = first.headers.get('docket-version')
-  const next = nextOf(first.headers)!
+  const next = nextPath(first.headers)!
   expect(new URLSearchParams(next.slice(next.indexOf('?'))).get('asOf')).toBe(version)
   await liveOn(life, 30)
   const second = await ada.get(next)
@@ -75,13 +75,13 @@ test('by creation and due, a page ends where it ended when so many were looked a
   }
   const path = `/tasks?projectId=${id}&sort=createdAt&dueBefore=2030-01-02&limit=50`
   const before = await ada.get(path)
-  expect([before.body.length, nextOf(before.headers) !== undefined]).toEqual([12, true])
+  expect([before.body.length, nextPath(before.headers) !== undefined]).toEqual([12, true])
   const version = before.headers.get('docket-version')
   for (const { id } of before.body.slice(0, 5)) await ada.delete(`/tasks/${id}`)
   for (const { id } of before.body.slice(5, 8)) await ada.patch(`/tasks/${id}`, { dueDate: null })
   const then = await ada.get(`${path}&asOf=${version}`)
   expect(then.text).toBe(before.text)
-  const cursorOf = ({ headers }: Answer) => /cursor=([\w-]+)/.exec(nextOf(headers)!)![1]
+  const cursorOf = ({ headers }: Answer) => /cursor=([\w-]+)/.exec(nextPath(headers)!)![1]
   expect(cursorOf(then)).toBe(cursorOf(before)!)
-  expect((await walk(ada, `${path}&asOf=${version}`)).flat()).toHaveLength(15)
+  expect((await allPages(ada, `${path}&asOf=${version}`)).flat()).toHaveLength(15)
 })

@@ -1,6 +1,6 @@
 import type { Random } from '../faults/random.ts'
 import type { Person } from '../support/client.ts'
-import { nextOf } from '../http/walk.ts'
+import { nextPath } from '../http/list-pages.ts'
 import type { Life } from './life.ts'
 
 /** What was answered at a version of a project. */
@@ -41,7 +41,7 @@ export async function record(who: Person, { random, projects, tasks, people }: L
       if (status === 404) return
       if (status !== 200) throw new Error(`GET ${next} answered ${status} ${text}`)
       found.push({ path: next, projectId: projectId ?? body.projectId, version: versionOf(headers), text })
-      next = nextOf(headers)
+      next = nextPath(headers)
     }
   }
   for (const { id } of projects) {

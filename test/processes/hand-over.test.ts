@@ -4,7 +4,7 @@ import { openLog } from '../../src/log.ts'
 import { handOver } from '../../src/process/listen.ts'
 import { make, register } from '../support/client.ts'
 import { openTestService } from '../support/service.ts'
-import { exchange, head } from '../http/raw.ts'
+import { sendRaw, requestHead } from '../http/raw.ts'
 
 const longMs = 600_000
 const methods = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PATCH', 'PUT']
@@ -29,7 +29,7 @@ test('who hands over answers as before, whatever name it is called by, and ends 
   ]
   const ask = async (method: string, path: string) => {
     const headers = { Host: 'web', Authorization: `Bearer ${ada.token}`, 'Content-Length': 0 }
-    const answer = await exchange(app.server!.url.href, head(method, path, headers))
+    const answer = await sendRaw(app.server!.url.href, requestHead(method, path, headers))
     return [method, path, answer.head.replace(passing, ''), answer.body.length]
   }
   const asked = paths.flatMap((path) => methods.map((method) => [method, path] as const))

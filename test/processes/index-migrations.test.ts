@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'bun:test'
 import postgres from 'postgres'
 import { applyMissing, countApplied } from '../../drizzle/apply.ts'
-import { freshDatabase, holding, untilBlocked } from '../support/database.ts'
+import { freshDatabase, holdTransaction, untilBlocked } from '../support/database.ts'
 import { forFile } from '../support/service.ts'
 
 let before: number
@@ -37,7 +37,7 @@ test('an index that could not be made is made anew, and what came before it is n
 test('a table is written while its index is made', async () => {
   await sql`update plates set name = name || id`
   // Keeps the index from being finished: it waits for all that had begun to write before.
-  const release = await holding(sql, (tx) => tx`insert into plates values (0, 'held')`)
+  const release = await holdTransaction(sql, (tx) => tx`insert into plates values (0, 'held')`)
   const made = applyMissing(sql, [later(index)])
   await untilBlocked(sql, 1, 'CREATE UNIQUE INDEX%')
   await sql`insert into plates values (101, 'another')`
@@ -47,7 +47,7 @@ test('a table is written while its index is made', async () => {
 
 test('a change that cannot have its table is put off, with all of its migration', async () => {
   const one = later('CREATE TABLE "forks" ("id" int4);', 'ALTER TABLE "plates" ADD COLUMN "size" int4;')
-  const release = await holding(sql, (tx) => tx`select from plates`)
+  const release = await holdTransaction(sql, (tx) => tx`select from plates`)
   await expect(applyMissing(sql, [one])).rejects.toMatchObject({ code: '55P03' })
   await release()
   await applyMissing(sql, [one])

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { followByEventSource } from '../http/event-source.ts'
 import { apply, emptyModel } from '../http/feed.ts'
-import { walk } from '../http/walk.ts'
+import { allPages } from '../http/list-pages.ts'
 import { make, openClient, register, type Person } from '../support/client.ts'
 import { forFile, freshEnv, spawnService, type ServiceProcess } from '../support/service.ts'
 
@@ -30,7 +30,7 @@ test('clients whose process is killed come back and have seen all, once and in o
     expect(seen.map(({ seq }) => seq)).toEqual(Array.from({ length: 16 }, (_, n) => n + 1))
     const model = emptyModel()
     for (const event of seen) apply(model, event)
-    const listed = (await walk(ada, `/tasks?projectId=${ids[i]}`)).flat()
+    const listed = (await allPages(ada, `/tasks?projectId=${ids[i]}`)).flat()
     expect([...model.task.values()]).toEqual(listed as unknown as Record<string, unknown>[])
   }
   await second.stop()

@@ -2,14 +2,14 @@ import { test } from 'bun:test'
 import postgres from 'postgres'
 import { migrate } from '../../drizzle/migrate.ts'
 import { eventually } from '../races/pair.ts'
-import { freshDatabase, holding } from '../support/database.ts'
+import { freshDatabase, holdTransaction } from '../support/database.ts'
 import { forFile } from '../support/service.ts'
 
 const fresh = await forFile(freshDatabase())
 const sql: postgres.Sql = await forFile(postgres(fresh.url, { max: 3, prepare: false, onnotice: () => {} }))
 
 test('who waits for another to migrate is in no transaction meanwhile, whose end an index would wait for', async () => {
-  const release = await holding(sql, (tx) => tx`select pg_advisory_xact_lock(${0x646f636b})`)
+  const release = await holdTransaction(sql, (tx) => tx`select pg_advisory_xact_lock(${0x646f636b})`)
   const waiting = migrate(fresh.url)
   const begun = new Set<string>()
   await eventually('a transaction, and another one', async () => {

@@ -3,7 +3,7 @@ import { HttpError } from '../../src/responses/errors.ts'
 import { type Body, make, type Person, register } from '../support/client.ts'
 import { openTestService, type TestService, openForEach } from '../support/service.ts'
 import { eventually, upTo } from './pair.ts'
-import { holding, untilBlocked } from '../support/database.ts'
+import { holdTransaction, untilBlocked } from '../support/database.ts'
 
 const forEach = openForEach()
 let service: TestService
@@ -25,7 +25,7 @@ const add = (title: string) =>
 // The port and the workers wait for what they asked for, but not for ever: what they gave up is still finished in order.
 test('commands that wait when the service closes are done before anything they need is closed', async () => {
   const { database } = service.services
-  const release = await holding(
+  const release = await holdTransaction(
     database.background,
     (tx) => tx`select 1 from streams where project_id = ${project.id} for update`,
   )

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'bun:test'
 import { type Answer, type Body, make } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { listen, take } from '../http/listen.ts'
+import { openStream, takeEvents } from '../http/streaming.ts'
 import { openBehindProxy } from './behind-proxy.ts'
 
 let project: Body
@@ -107,7 +107,7 @@ test('a commit that reaches the database after its repetition writes nothing', a
 })
 
 test('who follows is told what stands, once and in order, whatever became of the answers to commits', async () => {
-  const { messages, stop } = await listen(ada, web, `/projects/${project.id}/events`)
+  const { messages, stop } = await openStream(ada, web, `/projects/${project.id}/events`)
   await messages.next()
   const add = (title: string) => make(ada, '/tasks', { title, projectId: project.id })
   for (let round = 0; round < 3; round++) {
@@ -117,7 +117,7 @@ test('who follows is told what stands, once and in order, whatever became of the
     await add('Between')
     await neverArrives(nextMark())
   }
-  const told = await take(messages, 12)
+  const told = await takeEvents(messages, 12)
   const { body } = await ada.get(`/projects/${project.id}/events?after=1`)
   expect(told.map(({ data }) => data as unknown)).toEqual([...body])
   expect(body.length).toBe(12)

@@ -7,7 +7,7 @@ import { decide } from '../../src/commands/decide.ts'
 import type { QueuedCommand } from '../../src/actor/queued-command.ts'
 import { make } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { queuedCommand } from '../support/works.ts'
+import { queuedCommand } from '../support/queued-command.ts'
 import { upTo, makeProjects } from './pair.ts'
 import { openScene } from '../support/scene.ts'
 

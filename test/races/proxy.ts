@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { openLineTo } from '../support/line.ts'
+import { openTcpProxyTo } from '../support/tcp-proxy.ts'
 
 // What Postgres sends last in answer to a commit: ready for the next query, and no transaction open.
 const committed = Buffer.from('Z\0\0\0\x05I', 'latin1')
@@ -20,8 +20,8 @@ type Meddle = (...request: Request) => boolean
 
 export async function openProxy(databaseUrl: string): Promise<Proxy> {
   let meddle: Meddle = () => false
-  const line = await openLineTo(databaseUrl, {
-    takes: (chunk, to, { client, server }) => to === server && meddle(chunk, client, server),
+  const line = await openTcpProxyTo(databaseUrl, {
+    intercept: (chunk, to, { client, server }) => to === server && meddle(chunk, client, server),
   })
   const once = (mark: string, work: (...request: Request) => void) => {
     meddle = (...request) => {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { make } from '../support/client.ts'
 import { openRedisCluster, openRedisSentinels, type RedisGroup } from '../support/redis-group.ts'
 import { type ServiceProcess, spawnService } from '../support/service.ts'
-import { cert } from '../support/tls-front.ts'
+import { cert } from '../support/tls-proxy.ts'
 import { eventually, openPair, type Pair, upTo, deleteWhole } from './pair.ts'
 import { unnoticedBy } from './load.ts'
 
@@ -39,7 +39,9 @@ for (const { kind, openGroup, isSecured } of groups) {
     const stateOfRedis = async ({ url }: ServiceProcess) =>
       ((await (await fetch(`${url}/health/ready`)).json()) as { redis: string }).redis
     const everywhere = async (...command: string[]) =>
-      (await Promise.all(group.nodes.map(({ ask }) => ask(...command).catch(() => '')))).flat().map(String)
+      (await Promise.all(group.nodes.map(({ command: ask }) => ask(...command).catch(() => ''))))
+        .flat()
+        .map(String)
     const has = async (pattern: string) => (await everywhere('KEYS', pattern)).length > 0
 
     /** A deleted project goes when BullMQ has told a worker. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
-import { accountsAt, type Account, tokensOf } from '../http/service-account-scene.ts'
-import { nowhere } from '../http/scene.ts'
+import { accountsPath, type Account, tokensPath } from '../http/service-account-scene.ts'
+import { unreachableUrl } from '../http/scene.ts'
 import { invite, make, openClient, register, expiresAt } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { at, openPair, upTo } from './pair.ts'
@@ -15,14 +15,14 @@ test('a member who creates things while being removed with revoke=true leaves no
     const admin = await register(openClient(pair.a.url))
     const admins = [admin, at(admin, pair.b)]
     const { id: memberId } = await invite(pair.atA, projectId, admin, 'ADMIN')
-    const account = (await make(admin, accountsAt(projectId), { name: 'First' })) as Account
+    const account = (await make(admin, accountsPath(projectId), { name: 'First' })) as Account
     const wanted = { name: 'T', scopes: ['admin'], expiresAt }
     const creations = upTo(8).flatMap((n) => {
       const by = admins[n % 2]!
       return [
-        by.post(`/projects/${projectId}/webhooks`, { url: nowhere }),
-        by.post(accountsAt(projectId), { name: 'More' }),
-        by.post(tokensOf(account), wanted),
+        by.post(`/projects/${projectId}/webhooks`, { url: unreachableUrl }),
+        by.post(accountsPath(projectId), { name: 'More' }),
+        by.post(tokensPath(account), wanted),
       ]
     })
     const removal = pair.atB.delete(`/projects/${projectId}/members/${memberId}?revoke=true`)
@@ -30,7 +30,7 @@ test('a member who creates things while being removed with revoke=true leaves no
     expect((await removal).status).toBe(200)
     for (const { status } of answers) expect([201, 404]).toContain(status)
     expect((await pair.atA.get(`/projects/${projectId}/webhooks`)).body).toHaveLength(0)
-    expect((await pair.atA.get(accountsAt(projectId))).body).toHaveLength(0)
+    expect((await pair.atA.get(accountsPath(projectId))).body).toHaveLength(0)
     expect((await pair.atA.get(`/projects/${projectId}/members`)).body).toHaveLength(0)
   }
   expect(await faultsOf(pair.sql)).toEqual([])
@@ -40,7 +40,7 @@ test('webhooks made at once in two processes have each another place, and none i
   const { id: projectId } = await make(pair.atA, '/projects', { name: 'Full' })
   const path = `/projects/${projectId}/webhooks`
   const made = await Promise.all(
-    upTo(120).map((n) => [pair.atA, pair.atB][n % 2]!.post(path, { url: nowhere })),
+    upTo(120).map((n) => [pair.atA, pair.atB][n % 2]!.post(path, { url: unreachableUrl })),
   )
   expect(made.filter(({ status }) => status === 201)).toHaveLength(100)
   expect(made.filter(({ status }) => status === 409)).toHaveLength(20)

@@ -8,7 +8,7 @@ import { redisBinary } from '../../src/local/redis-binary.ts'
 import { openPostgres, type PostgresServer } from '../faults/postgres-server.ts'
 import { make, openClient, register } from '../support/client.ts'
 import { forFile, newFolder, type ServiceProcess, spawnService, testSecret } from '../support/service.ts'
-import { cert, key } from '../support/tls-front.ts'
+import { cert, key } from '../support/tls-proxy.ts'
 import { eventually } from './pair.ts'
 
 const started = (command: 'start' | 'web', more: Record<string, string>) =>

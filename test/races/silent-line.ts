@@ -1,18 +1,18 @@
 import type { Socket } from 'node:net'
-import { openLineTo } from '../support/line.ts'
+import { openTcpProxyTo } from '../support/tcp-proxy.ts'
 
 /** Stands between the service and a server, and can go silent: everything is taken, nothing arrives, no line ends. */
 export async function openSilentLine(serverUrl: string) {
   const clients = new Set<Socket>()
   const silenced = new WeakSet<Socket>()
   let isSilent = false
-  const { url, close } = await openLineTo(serverUrl, {
-    opened({ client }) {
+  const { url, close } = await openTcpProxyTo(serverUrl, {
+    onOpen({ client }) {
       clients.add(client)
       if (isSilent) silenced.add(client)
     },
-    takes: (_, __, { client }) => silenced.has(client),
-    hidesEnd: ({ client }) => silenced.has(client),
+    intercept: (_, __, { client }) => silenced.has(client),
+    hidesClose: ({ client }) => silenced.has(client),
   })
   const silenceOpen = () => clients.forEach((client) => silenced.add(client))
   return {

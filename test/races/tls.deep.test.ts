@@ -3,11 +3,11 @@ import { readConfig } from '../../src/config.ts'
 import { openDatabase } from '../../src/postgres/database.ts'
 import { isPassing } from '../../src/postgres/errors.ts'
 import { freshDatabase } from '../support/database.ts'
-import { openTlsFront } from '../support/tls-front.ts'
+import { openTlsProxy } from '../support/tls-proxy.ts'
 import { forFile } from '../support/service.ts'
 
 const plain = await forFile(freshDatabase())
-const front = await forFile(openTlsFront(plain.url))
+const front = await forFile(openTlsProxy(plain.url))
 
 async function ask(url: string) {
   const database = openDatabase(readConfig({ DATABASE_URL: url }))

@@ -8,7 +8,7 @@ import { Leases } from '../../src/lock/leases.ts'
 import { State } from '../../src/actor/state.ts'
 import { readConfig } from '../../src/config.ts'
 import { newId, nilId } from '../../src/ids.ts'
-import { later, queuedCommand } from '../support/works.ts'
+import { distantDeadline, queuedCommand } from '../support/queued-command.ts'
 import { openLog } from '../../src/log.ts'
 import { notFound } from '../../src/responses/errors.ts'
 import { openRedis, openSubscriber } from '../../src/redis/connections.ts'
@@ -50,7 +50,11 @@ afterEach(async () => {
   disconnect()
 })
 
-const command = (projectId: string, otherProjectId?: string, deadline = later()): QueuedCommand<undefined> =>
+const command = (
+  projectId: string,
+  otherProjectId?: string,
+  deadline = distantDeadline(),
+): QueuedCommand<undefined> =>
   queuedCommand(nilId, {
     projectId,
     otherProjectId,

@@ -8,7 +8,7 @@ import { State } from '../../src/actor/state.ts'
 import type { Holder } from '../../src/actor/prepare.ts'
 import { transact, type Transactor } from '../../src/actor/transact.ts'
 import { newId, tailOf } from '../../src/ids.ts'
-import { queuedCommand } from '../support/works.ts'
+import { queuedCommand } from '../support/queued-command.ts'
 import type { CommentRow } from '../../drizzle/rows.ts'
 
 const projectId = newId()

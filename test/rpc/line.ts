@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { openLine as openPlainLine } from '../support/line.ts'
+import { openTcpProxy as openPlainLine } from '../support/tcp-proxy.ts'
 
 type Way = 'asks' | 'answers'
 
@@ -18,7 +18,7 @@ export interface Line {
 export async function openLine(toPort: number): Promise<Line> {
   const meddlers: Partial<Record<Way, (chunk: Buffer, to: Socket) => void>> = {}
   const { port, cut, close } = await openPlainLine(toPort, {
-    takes(chunk, to, { server }) {
+    intercept(chunk, to, { server }) {
       const meddler = meddlers[to === server ? 'asks' : 'answers']
       meddler?.(chunk, to)
       return meddler !== undefined

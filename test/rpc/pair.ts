@@ -8,7 +8,7 @@ import {
   type Log,
   type Peer,
 } from '../../src/routing/rpc.ts'
-import { closing } from '../support/service.ts'
+import { disposable } from '../support/service.ts'
 
 export const secret = 'a secret that is long enough for this'
 export const limits = { secrets: [secret], maxBytes: 2_097_152, maxUnsentBytes: 8_388_608, maxPending: 2_000 }
@@ -62,7 +62,7 @@ export async function openPair(
     client.close()
     await server.close()
   }
-  return closing({ server, client, peer, log, close })
+  return disposable({ server, client, peer, log, close })
 }
 
 export const failureOf = (answer: Promise<RpcResponse>): Promise<Error> =>

@@ -12,7 +12,7 @@ import { openClient, type Person, register } from '../support/client.ts'
 import { forFile, openTestService } from '../support/service.ts'
 import { checkRows } from '../faults/check-rows.ts'
 import type { Fact, Row } from '../faults/evidence.ts'
-import { faultsAlone, faultsIn } from '../support/history.ts'
+import { faultsByProject, faultsIn } from '../support/history.ts'
 import { readEvents, readStreams } from './history.ts'
 import { assertInTime } from './in-time.ts'
 import { live, lives } from './random-life.ts'
@@ -131,7 +131,7 @@ test('when the workers are done, the history still gives the rows of what stands
   ]
   const remembered = events.map(({ projectId }) => projectId)
   expect(checkRows({ facts: all, rows, streams, remembered })).toEqual([])
-  expect(faultsAlone({ events, rows })).toEqual([])
+  expect(faultsByProject({ events, rows })).toEqual([])
   expect(since.length).toBeGreaterThan(0)
   expect(since.every(({ type }) => type === 'task.unassigned')).toBe(true)
 })
@@ -141,5 +141,5 @@ test('a migrated move out of a project whose log is deleted shows its subtasks a
   expect(await movedAsBefore()).toBeGreaterThan(0)
   await sql().unsafe(movedWithAll)
   const [events, rows] = [await readEvents(sql()), await readRows(sql())]
-  expect(faultsAlone({ events, rows })).toEqual([])
+  expect(faultsByProject({ events, rows })).toEqual([])
 })

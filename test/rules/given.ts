@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import type { EventDraft } from '../../src/model/events.ts'
 import type { Decision } from '../../src/log/rule.ts'
-import { fold, nothing } from '../support/fold.ts'
+import { fold, emptyContents } from '../support/fold.ts'
 import { evolve } from '../../src/actor/state.ts'
 import { type ProjectState, State } from '../../src/actor/state.ts'
 import type { Command, RuleContext } from '../../src/commands/command.ts'
@@ -41,7 +41,7 @@ export const folded = (facts: EventDraft[], id = projectId): State => facts.redu
 /** The same, loaded for a task to leave it with all that these facts hang on one. */
 export function readyToLeave(facts: EventDraft[]): State {
   const state = folded(facts)
-  const { subtask, comment } = facts.reduce(fold, nothing())
+  const { subtask, comment } = facts.reduce(fold, emptyContents())
   state.leaving = { subtask: [...subtask.values()], comment: [...comment.values()] }
   return state
 }

@@ -1,14 +1,14 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { purgeTask } from '../../workers/cascade.ts'
-import { openScene, type Undone } from '../http/undo-scene.ts'
+import { openUndoScene, type UndoResponse } from '../http/undo-scene.ts'
 import type { Answer, Body } from '../support/client.ts'
 import { cases } from '../support/depth.ts'
 import { faultsOf } from '../support/history.ts'
 import { assertInTime } from './in-time.ts'
 import { forgetAll } from './states.ts'
 
-const scene = await openScene()
+const scene = await openUndoScene()
 
 async function removeRows() {
   const owed = await scene.sql<{ data: { taskId: string; eventId: string } }[]>`
@@ -44,7 +44,7 @@ async function change({ verb, list, back }: Step) {
 
 const told = ({ status, body }: Answer) =>
   status === 200
-    ? (body as unknown as Undone).changes.map(({ type, undoes }) => `${type} ${undoes}`)
+    ? (body as unknown as UndoResponse).changes.map(({ type, undoes }) => `${type} ${undoes}`)
     : body.message
 const seen = { 200: 0, 409: 0 }
 
@@ -63,7 +63,9 @@ async function undo({ back, isRemoved }: Step) {
   await removeRows()
   expect(await childrenNow()).toEqual(after)
   if (answer.status !== 200 || isRemoved) return
-  const [{ seq, batch }] = (answer.body as unknown as Undone).changes as [Undone['changes'][number]]
+  const [{ seq, batch }] = (answer.body as unknown as UndoResponse).changes as [
+    UndoResponse['changes'][number],
+  ]
   expect((await scene.undo(batch === null ? { seq } : { batch })).status).toBe(200)
   expect(withoutTimes(await childrenNow())).toEqual(withoutTimes(before))
 }

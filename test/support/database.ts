@@ -48,7 +48,7 @@ function adminUrl(): string {
 }
 
 /** Begins a transaction that holds what `work` locks or writes. Returns what ends it. */
-export async function holding(
+export async function holdTransaction(
   sql: postgres.Sql,
   work: (tx: postgres.TransactionSql) => Promise<unknown>,
 ): Promise<() => Promise<void>> {

@@ -6,7 +6,7 @@ import { arrivedWith, rowAfter } from '../../src/log/rows.ts'
 
 export type Contents = { [E in Entity]: Map<string, Rows[E]> }
 
-export const nothing = (): Contents =>
+export const emptyContents = (): Contents =>
   Object.fromEntries(model().names.map((entity) => [entity, new Map()])) as Contents
 
 type Folded = Pick<StoredEvent, 'type' | 'entity' | 'entityId' | 'after'>

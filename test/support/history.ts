@@ -1,7 +1,7 @@
 import { model } from '../../modules/modules.ts'
 import type { Entity } from '../../src/model/entities.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
-import { fold, nothing } from './fold.ts'
+import { fold, emptyContents } from './fold.ts'
 import { arrivedWith, rowAfter, rowBefore } from '../../src/log/rows.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { eventFields, eventRows } from '../../src/postgres/columns.ts'
@@ -11,7 +11,7 @@ type Row = Record<string, unknown> & { id: string }
 type Fact = Omit<StoredEvent, 'before' | 'after'> & { before: Row | null; after: Row | null }
 type Left = Pick<Fact, 'id' | 'after'>
 
-export interface Stored {
+export interface StoredLog {
   events: StoredEvent[]
   rows: { entity: Entity; row: Row }[]
   streams: { projectId: string; version: number | null; lastNumber: number | null }[]
@@ -19,7 +19,7 @@ export interface Stored {
 
 /** Returns the faults in the history of the projects that still exist, in words. */
 export async function faultsOf(sql: Sql): Promise<string[]> {
-  const streams = await sql<Stored['streams'][number][]>`
+  const streams = await sql<StoredLog['streams'][number][]>`
     select p.id as project_id, s.version::float8 as version, s.last_number
     from projects p left join streams s on s.project_id = p.id`
   const events = await sql<StoredEvent[]>`
@@ -33,7 +33,7 @@ export async function faultsOf(sql: Sql): Promise<string[]> {
  * on the one before it, and folding the facts gives exactly the rows: all of them, and those of each project alone.
  * @param isWhole The events of deleted projects are there too.
  */
-export function faultsIn({ events, rows, streams }: Stored, isWhole = false): string[] {
+export function faultsIn({ events, rows, streams }: StoredLog, isWhole = false): string[] {
   const facts = inOrder(events).map(
     (event) => ({ ...event, before: rowBefore(event), after: rowAfter(event) }) as Fact,
   )
@@ -49,7 +49,7 @@ export function faultsIn({ events, rows, streams }: Stored, isWhole = false): st
     ...streams.flatMap((stream) => behind(stream, histories.get(stream.projectId) ?? [])),
     ...followed.flatMap(({ faults }) => faults),
     ...compare(rows, new Map(ends)),
-    ...faultsAlone({ events, rows }),
+    ...faultsByProject({ events, rows }),
   ]
 }
 
@@ -73,7 +73,7 @@ function gapsIn(projectId: string, history: Fact[]): string[] {
 }
 
 /** A project that stands is at the version of its last event, and its next task gets the next number. */
-function behind({ projectId, version, lastNumber }: Stored['streams'][number], history: Fact[]): string[] {
+function behind({ projectId, version, lastNumber }: StoredLog['streams'][number], history: Fact[]): string[] {
   const [last, number] = [history.at(-1)?.seq ?? 0, numbersIn(history).at(-1) ?? 0]
   const faults: string[] = []
   if (version !== last)
@@ -132,7 +132,7 @@ function departureOf(arrival: Fact, facts: Fact[]): Fact | undefined {
 }
 
 /** Returns the rows that differ from what the events of their own project alone give. */
-export function faultsAlone({ events, rows }: Omit<Stored, 'streams'>): string[] {
+export function faultsByProject({ events, rows }: Omit<StoredLog, 'streams'>): string[] {
   const histories = [...Map.groupBy(inOrder(events), ({ projectId }) => projectId).values()]
   const own = new Map(histories.flatMap(rowsOf))
   return compare(rows, own).map((fault) => `read by itself: ${fault}`)
@@ -140,13 +140,13 @@ export function faultsAlone({ events, rows }: Omit<Stored, 'streams'>): string[]
 
 /** The rows that a project's own events leave. */
 function rowsOf(history: StoredEvent[]): [string, Row][] {
-  const contents = history.reduce(fold, nothing()) as unknown as Record<Entity, Map<string, Row>>
+  const contents = history.reduce(fold, emptyContents()) as unknown as Record<Entity, Map<string, Row>>
   return model.names.flatMap((name) =>
     Array.from(contents[name].values(), (row): [string, Row] => [`${name} ${row.id}`, row]),
   )
 }
 
-function compare(rows: Stored['rows'], expected: Map<string, Row>): string[] {
+function compare(rows: StoredLog['rows'], expected: Map<string, Row>): string[] {
   const isVisible = visibleIn(rows)
   const stored = new Map(rows.map(({ entity, row }) => [`${entity} ${row.id}`, row]))
   return [...new Set([...stored.keys(), ...expected.keys()])].flatMap((key) => {
@@ -160,7 +160,7 @@ function compare(rows: Stored['rows'], expected: Map<string, Row>): string[] {
 }
 
 /** Whether the project, task or account of a row is among these rows. */
-export function visibleIn(rows: Stored['rows']) {
+export function visibleIn(rows: StoredLog['rows']) {
   const stored = new Map(rows.map(({ entity, row }) => [`${entity} ${row.id}`, row]))
   const isAlive = (projectId: unknown) => stored.has(`project ${String(projectId)}`)
   return (entity: string, row: Row): boolean => {

@@ -6,7 +6,7 @@ import { freePort } from '../../src/local/port.ts'
 import { end, launch, logTail } from '../../src/local/process.ts'
 import { redisBinary } from '../../src/local/redis-binary.ts'
 import { until } from '../../src/local/wait.ts'
-import { cert, key } from './tls-front.ts'
+import { cert, key } from './tls-proxy.ts'
 
 const readyTimeoutMs = 40_000
 export const masterName = 'main'
@@ -16,7 +16,7 @@ const settings = { bind: '127.0.0.1', save: '', appendonly: 'no', 'repl-diskless
 /** A server of a group. */
 export interface RedisNode {
   port: number
-  ask(...command: string[]): Promise<unknown>
+  command(...command: string[]): Promise<unknown>
   kill(): Promise<void>
   /** Again at the same port, with nothing. */
   start(): Promise<void>
@@ -46,11 +46,11 @@ export async function openRedisCluster(
   const nodes = await Promise.all([0, 1, 2].map((n) => openNode({ dir: join(dir, `${n}`), isSecured }, own)))
   for (const [n, node] of nodes.entries()) {
     const [from, to] = [n, n + 1].map((at) => Math.floor((16_384 * at) / 3))
-    await node.ask('CLUSTER', 'ADDSLOTSRANGE', String(from), String(to! - 1))
-    await node.ask('CLUSTER', 'MEET', '127.0.0.1', String(nodes[0]!.port))
+    await node.command('CLUSTER', 'ADDSLOTSRANGE', String(from), String(to! - 1))
+    await node.command('CLUSTER', 'MEET', '127.0.0.1', String(nodes[0]!.port))
   }
   const isUp = async () => {
-    const told = await Promise.all(nodes.map(({ ask }) => ask('CLUSTER', 'INFO')))
+    const told = await Promise.all(nodes.map(({ command: ask }) => ask('CLUSTER', 'INFO')))
     return told.every((info) => /cluster_state:ok.*cluster_known_nodes:3/s.test(String(info)))
   }
   await waitFor('the cluster', isUp)
@@ -67,20 +67,20 @@ export async function openRedisSentinels(
   const at = (name: string) => ({ dir: join(dir, name), isSecured })
   const first = await openNode(at('a'), {})
   const second = await openNode(at('b'), { replicaof: `127.0.0.1 ${first.port}` })
-  await waitFor('the replica', async () => /master_link_status:up/.test(String(await second.ask('INFO'))))
+  await waitFor('the replica', async () => /master_link_status:up/.test(String(await second.command('INFO'))))
   const sentinels = await Promise.all(
     [0, 1, 2].map((n) =>
       openSentinel(join(dir, `sentinel-${n}`), first.port, { quorum: 2, downMs: 500 }, isSecured),
     ),
   )
-  const known = (one: RedisNode) => one.ask('SENTINEL', 'MASTER', masterName).then(String)
+  const known = (one: RedisNode) => one.command('SENTINEL', 'MASTER', masterName).then(String)
   const knowAll = async () => {
     const told = await Promise.all(sentinels.map(known))
     return told.every((text) => /num-slaves,1,.*num-other-sentinels,2,/.test(text))
   }
   await waitFor('the sentinels', knowAll)
   const nodes = [first, second]
-  const isMaster = async ({ ask }: RedisNode) =>
+  const isMaster = async ({ command: ask }: RedisNode) =>
     String(await ask('ROLE').catch(() => '')).startsWith('master')
   return {
     url: `${head(isSecured, 'sentinel')}${sentinels.map(({ port }) => `127.0.0.1:${port}`).join()}/${masterName}`,
@@ -133,7 +133,7 @@ async function openNode(
     await waitFor(`Redis (${await logTail(`${dir}.log`)})`, () => answers().catch(() => false))
   }
   await start()
-  return { port, ask, start, kill: async () => void (await end(pid, dir, 'SIGKILL', 5_000)) }
+  return { port, command: ask, start, kill: async () => void (await end(pid, dir, 'SIGKILL', 5_000)) }
 }
 
 /** The nodes of a cluster take another port beside it, ten thousand further on. */

@@ -30,7 +30,7 @@ export async function freshRedis(): Promise<FreshRedis> {
   const dir = join(await realpath(setting('TEST_DATA_DIR')), `redis-${randomBytes(6).toString('hex')}`)
   await mkdir(dir)
   const binary = await redisBinary(console.error)
-  let { pid, port } = await started(binary, dir, freePort)
+  let { pid, port } = await startRedis(binary, dir, freePort)
   const stop = async () => {
     signal(pid, 'SIGCONT')
     if (!(await end(pid, dir, 'SIGTERM', stopTimeoutMs))) await end(pid, dir, 'SIGKILL', stopTimeoutMs)
@@ -46,7 +46,7 @@ export async function freshRedis(): Promise<FreshRedis> {
     freeze: () => signal(pid, 'SIGSTOP'),
     restart: async () => {
       await stop()
-      pid = (await started(binary, dir, () => port)).pid
+      pid = (await startRedis(binary, dir, () => port)).pid
     },
   }
 }
@@ -57,7 +57,7 @@ export function sharedRedisPrefix(): { url: string; prefix: string } {
 }
 
 /** Starts a Redis. Retried, because a connection of some other test may hold the port for a moment. */
-export async function started(binary: string, dir: string, choosePort: () => number | Promise<number>) {
+export async function startRedis(binary: string, dir: string, choosePort: () => number | Promise<number>) {
   const start = async () => {
     const port = await choosePort()
     const launched = launchRedis([binary], dir, port)

@@ -85,7 +85,7 @@ const strictly = (text: string): object =>
   })
 
 /** How a value differs from its schema, read strictly: what the schema does not name must not be there. */
-export function differences(api: OpenApi, schema: Schema, value: unknown): string[] {
+export function schemaErrors(api: OpenApi, schema: Schema, value: unknown): string[] {
   const check = checkOf(api, schema)
   if (check(value)) return []
   return check.errors!.map(
@@ -93,7 +93,7 @@ export function differences(api: OpenApi, schema: Schema, value: unknown): strin
   )
 }
 
-export const referred = (api: OpenApi, ref: string): Schema => follow(api, { $ref: ref }) as Schema
+export const resolveSchema = (api: OpenApi, ref: string): Schema => follow(api, { $ref: ref }) as Schema
 
 /** The part of the document that a reference leads to, or the part itself. */
 function follow(api: OpenApi, part: object): object {
@@ -135,7 +135,7 @@ export function* callsOf(api: OpenApi) {
   for (const [name, operation] of operationsOf(api)) {
     const [method = '', path = ''] = name.replace('/api/v1', '').split(' ')
     const { schema, example } = operation.requestBody?.content?.['application/json'] ?? {}
-    const fields = schema ? (referred(api, schema.$ref!).properties ?? {}) : {}
+    const fields = schema ? (resolveSchema(api, schema.$ref!).properties ?? {}) : {}
     const body = example as object | undefined
     yield { name, operation, method: method.toUpperCase(), path, fields, schema, body }
   }
@@ -159,12 +159,12 @@ function undocumentedHeaders(documented: object, sent: Headers): string[] {
 }
 
 /** How an answer differs from what the document says of its operation: its status, its headers, its body. */
-export function undocumented(api: OpenApi, operation: Operation, answer: Answer): string[] {
+export function undocumentedParts(api: OpenApi, operation: Operation, answer: Answer): string[] {
   const { status, body, text, headers } = answer
   const response = operation.responses[status]
   if (!response) return [`status ${status} is not documented`]
   const found = undocumentedHeaders(response.headers ?? {}, headers)
   const schema = response.content?.['application/json']?.schema
   if (!schema) return text === '' ? found : [...found, `${status} is documented without a body`]
-  return [...found, ...differences(api, schema, body)]
+  return [...found, ...schemaErrors(api, schema, body)]
 }

@@ -64,7 +64,7 @@ export async function openTestService(overrides: Env = {}): Promise<TestService>
   // Made for the first request: until then a test may change the services.
   const answer = async (request: Request) => (app ??= createApp(services)).fetch(request)
   const stops: (() => Promise<void>)[] = []
-  return closing({
+  return disposable({
     services,
     env,
     client: openClient('http://localhost', undefined, answer),
@@ -79,13 +79,13 @@ export async function openTestService(overrides: Env = {}): Promise<TestService>
 }
 
 /** Runs a test with a service of its own. */
-export async function within(env: Env, work: (service: TestService) => Promise<void>): Promise<void> {
+export async function withService(env: Env, work: (service: TestService) => Promise<void>): Promise<void> {
   await using service = await openTestService(env)
   await work(service)
 }
 
 /** Lets `await using` close it. */
-export const closing = <T extends { close(): Promise<void> }>(one: T): T & AsyncDisposable =>
+export const disposable = <T extends { close(): Promise<void> }>(one: T): T & AsyncDisposable =>
   Object.assign(one, { [Symbol.asyncDispose]: () => one.close() })
 
 const endings = ['close', 'stop', 'drop', 'end'] as const

@@ -1,5 +1,5 @@
 import { type Body, make, register } from '../support/client.ts'
-import { closing, openTestService } from '../support/service.ts'
+import { disposable, openTestService } from '../support/service.ts'
 import { type Manners, openReceiver } from './receiver.ts'
 
 export type Hook = Body & {
@@ -21,7 +21,7 @@ export async function openScene(overrides: Record<string, string> = {}, manners?
   service.startWorkers()
   const sql = service.services.database.background
   const path = (id: string) => `/projects/${projectId}/webhooks/${id}`
-  return closing({
+  return disposable({
     path,
     state: async (id: string) => (await ada.get(path(id))).body as Hook,
     ...{ service, ada, receiver, projectId },

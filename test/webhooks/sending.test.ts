@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { expectRefusal } from '../http/answers.ts'
-import { nextOf } from '../http/walk.ts'
+import { nextPath } from '../http/list-pages.ts'
 import { type Client, invite, register, withToken } from '../support/client.ts'
 import { eventually } from '../races/pair.ts'
 import { verified } from './receiver.ts'
@@ -144,7 +144,7 @@ test('every attempt is told, the newest first, page by page', async () => {
   expect(first!.deliveryId).toBe(second!.deliveryId)
   const page = await ada.get(`${path}?limit=1`)
   expect(page.body).toEqual([first] as never)
-  expect((await ada.get(nextOf(page.headers)!)).body).toEqual([second] as never)
+  expect((await ada.get(nextPath(page.headers)!)).body).toEqual([second] as never)
   const known = { 'if-none-match': (await ada.get(path)).headers.get('etag')! }
   expect((await ada.get(path, known)).status).toBe(304)
 })

@@ -3,7 +3,7 @@ import { newId } from '../../src/ids.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { beginTurns, type Turn } from '../../workers/webhooks/begin-turns.ts'
 import { type Ending, openTurns } from '../../workers/webhooks/turns.ts'
-import { nowhere } from '../http/scene.ts'
+import { unreachableUrl } from '../http/scene.ts'
 import { eventually } from '../races/pair.ts'
 import { make } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
@@ -14,7 +14,7 @@ let id: string
 let path: string
 beforeEach(async () => {
   const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
-  id = (await make(ada, `/projects/${projectId}/webhooks`, { url: nowhere })).id
+  id = (await make(ada, `/projects/${projectId}/webhooks`, { url: unreachableUrl })).id
   path = `/projects/${projectId}/webhooks/${id}`
   await make(ada, '/tasks', { title: 'Event', projectId })
 })

@@ -3,7 +3,7 @@ import { beforeEach, expect, setSystemTime, test } from 'bun:test'
 import { purgeProject } from '../../workers/cascade.ts'
 import { openSealing } from '../../src/identity/sealed.ts'
 import { expireDeliveries, resealSecrets } from '../../workers/webhooks/upkeep.ts'
-import { nowhere } from '../http/scene.ts'
+import { unreachableUrl } from '../http/scene.ts'
 import { make } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
 import { testSecret } from '../support/service.ts'
@@ -13,7 +13,8 @@ import type { Hook } from './scene.ts'
 const pace = { batchRows: 7, pauseMs: 0 }
 const { sql, ada } = await openScene(['Ada'])
 const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
-const hook = async (url = nowhere) => (await make(ada, `/projects/${projectId}/webhooks`, { url })) as Hook
+const hook = async (url = unreachableUrl) =>
+  (await make(ada, `/projects/${projectId}/webhooks`, { url })) as Hook
 beforeEach(async () => void (await sql`truncate webhooks, webhook_deliveries`))
 
 /** Notes so many deliveries of so many days ago. */

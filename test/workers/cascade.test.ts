@@ -5,7 +5,7 @@ import { make, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { forFile, openTestService } from '../support/service.ts'
 import { furnish, rowsWith, settled } from './remains.ts'
-import { holding, untilBlocked } from '../support/database.ts'
+import { holdTransaction, untilBlocked } from '../support/database.ts'
 
 const sql = () => service.services.database.reads
 const service = await forFile(openTestService({ JOB_BATCH_ROWS: '7', JOB_PAUSE_MS: '1' }))
@@ -88,7 +88,7 @@ test('a cascade that waits for rows which another one deletes goes on with the r
   const taskId = newId()
   await sql()`insert into comments (id, task_id, author_id, text, created_at, updated_at, event_id)
     select uuidv7(), ${taskId}, ${ada.id}, 'Left', now(), now(), uuidv7() from generate_series(1, 10)`
-  const release = await holding(
+  const release = await holdTransaction(
     service.services.database.background,
     (tx) => tx`delete from comments where id in (
       select id from comments where task_id = ${taskId} order by id limit 2)`,

@@ -4,7 +4,7 @@ import { SliceOver } from '../../workers/pace.ts'
 import { make, type Person, register } from '../support/client.ts'
 import { openTestService, spawnService, type TestService, openForEach } from '../support/service.ts'
 import { type FeedEvent, readFeed } from '../http/feed.ts'
-import { nextOf } from '../http/walk.ts'
+import { nextPath } from '../http/list-pages.ts'
 import { eventually, upTo } from '../races/pair.ts'
 
 const forEach = openForEach()
@@ -125,7 +125,7 @@ async function pageThrough(path: string): Promise<number[]> {
       break
     }
     seqs.push(...(body as unknown as FeedEvent[]).map(({ seq }) => seq))
-    next = nextOf(headers)
+    next = nextPath(headers)
   }
   return seqs
 }

@@ -11,7 +11,7 @@ import { eventually } from '../races/pair.ts'
 import { type Furnished, furnish, owed, rowsWith, settled } from './remains.ts'
 import { notFound } from '../../src/responses/errors.ts'
 import { reasonOf } from '../../workers/reason.ts'
-import { holding } from '../support/database.ts'
+import { holdTransaction } from '../support/database.ts'
 
 const attempts = 3
 let service: TestService
@@ -146,7 +146,7 @@ test('work that nobody knows is parked; of what a database refused the values ar
 
 test('a job whose worker always dies is parked too, and its parking is told', async () => {
   await ada.delete(`/projects/${doomed.id}`)
-  const release = await holding(
+  const release = await holdTransaction(
     service.services.database.commits,
     (tx) => tx`lock table comments in access exclusive mode`,
   )

@@ -3,7 +3,7 @@ import { unassignTasks } from '../../modules/tasks/commands.ts'
 import { worker } from '../../workers/cascade.ts'
 import { invite, make, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { done } from '../http/undo-scene.ts'
+import { expectUndone } from '../http/undo-scene.ts'
 import { openScene } from './member-scene.ts'
 import { settled } from './remains.ts'
 
@@ -27,7 +27,7 @@ test('a member comes back as they were, with the tasks that were taken from them
   await ada.patch(`/tasks/${mine[0]!.id}`, { assigneeId: ada.id })
   await ada.patch(`/tasks/${mine[1]!.id}`, { title: 'Other' })
   await ada.delete(`/tasks/${mine[2]!.id}`)
-  const { changes } = done(await undo())
+  const { changes } = expectUndone(await undo())
   expect(changes.map(({ type }) => type)).toEqual([
     'member.invited',
     ...mine.slice(2).map(() => 'task.updated'),
@@ -39,13 +39,13 @@ test('a member comes back as they were, with the tasks that were taken from them
 })
 
 test('the job that has not run yet takes nothing from who is back, nor what is left of one that has begun', async () => {
-  done(await undo())
+  expectUndone(await undo())
   await unassign()
   expect(await assignees()).toEqual(mine.map(() => guest.id))
   await ada.delete(`/projects/${project.id}/members/${member.id}`)
   const some = { projectId: project.id, userId: guest.id, ids: mine.slice(0, 3).map(({ id }) => id) }
   await scene.service.services.run({ name: unassignTasks.name, input: some, caller: { userId: worker } })
-  done(await ada.post(`/projects/${project.id}/undo`, { seq: 13 }))
+  expectUndone(await ada.post(`/projects/${project.id}/undo`, { seq: 13 }))
   await unassign()
   expect(await assignees()).toEqual(mine.map(() => guest.id))
   expect(await faultsOf(sql())).toEqual([])
@@ -65,7 +65,7 @@ test('an undo in the midst of the job leaves a member with all their tasks', asy
       ada.post(`/projects/${project.id}/undo`, { seq: await removalSeq() }),
       take(ids.slice(5)),
     ])
-    done(undone)
+    expectUndone(undone)
     expect(await assignees()).toEqual(mine.map(() => guest.id))
     await ada.delete(`/projects/${project.id}/members/${member.id}`)
   }
@@ -79,8 +79,8 @@ const removalSeq = async () => {
 
 test('to undo that removes them again, and takes their tasks', async () => {
   await unassign()
-  const { changes } = done(await undo())
-  done(await ada.post(`/projects/${project.id}/undo`, { batch: changes[0]!.batch }))
+  const { changes } = expectUndone(await undo())
+  expectUndone(await ada.post(`/projects/${project.id}/undo`, { batch: changes[0]!.batch }))
   expect(await members()).toEqual([] as never)
   expect(await assignees()).toEqual(mine.map(() => null))
 })
@@ -113,11 +113,11 @@ test('a task that had a member who is gone comes back with nobody', async () => 
   await ada.patch(`/tasks/${task.id}`, { assigneeId: other.id }) // 14
   await ada.delete(`/tasks/${task.id}`) // 15
   await ada.delete(`/projects/${project.id}/members/${id}`) // 16
-  const { changes } = done(await ada.post(`/projects/${project.id}/undo`, { seq: 15 }))
+  const { changes } = expectUndone(await ada.post(`/projects/${project.id}/undo`, { seq: 15 }))
   expect(changes.map(({ type }) => type)).toEqual(['task.created', 'task.unassigned'])
   expect((await ada.get(`/tasks/${task.id}`)).body.assigneeId).toBeNull()
   const both = await ada.post(`/projects/${project.id}/undo`, { seqs: [16, 18] })
-  expect(done(both).changes).toHaveLength(2)
+  expect(expectUndone(both).changes).toHaveLength(2)
   expect((await ada.get(`/tasks/${task.id}`)).body.assigneeId).toBe(other.id)
   expect(await faultsOf(sql())).toEqual([])
 })
@@ -126,7 +126,7 @@ test('a task that had a member who is gone comes back with nobody', async () => 
 test('a member comes back with all their tasks while the worker takes them', async () => {
   scene.service.startWorkers()
   for (let round = 0; round < 5; round++) {
-    done(await ada.post(`/projects/${project.id}/undo`, { seq: await removalSeq() }))
+    expectUndone(await ada.post(`/projects/${project.id}/undo`, { seq: await removalSeq() }))
     expect(await assignees()).toEqual(mine.map(() => guest.id))
     await settled(sql())
     expect(await assignees()).toEqual(mine.map(() => guest.id))

@@ -9,7 +9,7 @@ import { openRecurring, type Place, recurringQueue, runStep, type Steps } from '
 import { type Person, register } from '../support/client.ts'
 import { openTestService, type TestService, openForEach } from '../support/service.ts'
 import { eventually } from '../races/pair.ts'
-import { holding } from '../support/database.ts'
+import { holdTransaction } from '../support/database.ts'
 
 const forEach = openForEach()
 let service: TestService
@@ -58,7 +58,7 @@ test('a step that always fails stops no other', async () => {
 test('a step that waits stops no other', async () => {
   await open()
   await Promise.all([leaveKey(), leaveToken(), leaveStream()])
-  const release = await holding(
+  const release = await holdTransaction(
     service.services.database.commits,
     (tx) => tx`lock table streams in access exclusive mode`,
   )

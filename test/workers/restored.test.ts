@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { purgeTask } from '../../workers/cascade.ts'
 import { type Body, make } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { holding, untilBlocked } from '../support/database.ts'
+import { holdTransaction, untilBlocked } from '../support/database.ts'
 import { openScene } from '../support/scene.ts'
 
 const pace = { batchRows: 3, pauseMs: 0 }
@@ -51,7 +51,7 @@ test('nor by a job from before jobs named the deletion', async () => {
 test('nor when the job found its rows before they came back, and waits for them', async () => {
   const { id, data, undo } = await deletedTask()
   // Holds the first comment, as a commit that brings them back does for a moment.
-  const release = await holding(
+  const release = await holdTransaction(
     service.services.database.background,
     (tx) => tx`select from comments where task_id = ${id} order by id limit 1 for update`,
   )

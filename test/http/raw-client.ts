@@ -1,17 +1,17 @@
 import { expect } from 'bun:test'
 import { make } from '../support/client.ts'
-import { openOwnWeb } from '../support/own-web.ts'
-import { exchange, head } from './raw.ts'
+import { openWebProcess } from '../support/web-process.ts'
+import { sendRaw, requestHead } from './raw.ts'
 
 /** A web process of a file's own, somebody with a project, and a way to ask it in raw HTTP, one connection a request. */
-export async function openOverSocket() {
-  const { web, ada, close } = await openOwnWeb()
+export async function openRawClient() {
+  const { web, ada, close } = await openWebProcess()
   const { id: projectId } = await make(ada, '/projects', { name: 'Sockets' })
   const withToken = { Authorization: `Bearer ${ada.token}` }
   return {
     ...{ web, ada, projectId, withToken },
     ask: (method: string, path: string, headers: Record<string, string | number> = {}, ...body: string[]) =>
-      exchange(web.url, head(method, path, { ...withToken, ...headers }), ...body),
+      sendRaw(web.url, requestHead(method, path, { ...withToken, ...headers }), ...body),
     async close(): Promise<void> {
       expect(await web.stop()).toBe(0)
       await close()

@@ -1,7 +1,7 @@
 import { openClient, type Person, register } from './client.ts'
-import { closing, freshEnv, type ServiceProcess, spawnService } from './service.ts'
+import { disposable, freshEnv, type ServiceProcess, spawnService } from './service.ts'
 
-export interface OwnWeb extends AsyncDisposable {
+export interface WebProcess extends AsyncDisposable {
   env: Record<string, string>
   web: ServiceProcess
   ada: Person
@@ -9,10 +9,10 @@ export interface OwnWeb extends AsyncDisposable {
 }
 
 /** A web process with a database of its own, and somebody who is registered there. */
-export async function openOwnWeb(overrides: Parameters<typeof freshEnv>[0] = {}): Promise<OwnWeb> {
+export async function openWebProcess(overrides: Parameters<typeof freshEnv>[0] = {}): Promise<WebProcess> {
   const { env, drop } = await freshEnv(overrides)
   const web = await spawnService('web', env)
-  return closing({
+  return disposable({
     ...{ env, web },
     ada: await register(openClient(web.url), 'Ada'),
     async close() {

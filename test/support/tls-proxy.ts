@@ -2,7 +2,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 
 /** Stands before Postgres and speaks TLS for it, with a certificate that nobody has signed. */
-export async function openTlsFront(
+export async function openTlsProxy(
   databaseUrl: string,
 ): Promise<{ url(mode: string): string; close(): void }> {
   const { port, hostname } = new URL(databaseUrl)

@@ -16,7 +16,7 @@ export function queuedCommand<T>(userId: string, { decide, ...given }: Given<T>)
     decide(clock, state) {
       return decide(state, contextOf(this, clock))
     },
-    deadline: later(),
+    deadline: distantDeadline(),
     isRecallable: true,
     since: 0,
     authorize() {},
@@ -42,4 +42,4 @@ function contextOf({ id, caller, past }: QueuedCommand, clock: Clock): Context {
 }
 
 /** Far enough away to play no part. */
-export const later = () => performance.now() + 15_000
+export const distantDeadline = () => performance.now() + 15_000

@@ -8,7 +8,7 @@ export interface Message {
   retry?: string
 }
 
-export async function listen(
+export async function openStream(
   who: Person,
   at: { url: string },
   path: string,
@@ -19,23 +19,23 @@ export async function listen(
     headers: { authorization: `Bearer ${who.token}`, accept: 'text/event-stream', ...headers },
     signal: over.signal,
   })
-  return { answer, messages: messagesOf(answer.body!), stop: () => over.abort() }
+  return { answer, messages: parseMessages(answer.body!), stop: () => over.abort() }
 }
 
 /** A stream as it comes from this very process. */
-export async function streamIn(service: TestService, who: Person, path: string) {
+export async function streamBodyIn(service: TestService, who: Person, path: string) {
   const headers = { authorization: `Bearer ${who.token}`, accept: 'text/event-stream' }
   return (await service.fetch(`/api/v1${path}`, { headers })).body!
 }
 
 /** Reads a project's stream in this very process, from now on unless told. */
-export async function listenIn(service: TestService, who: Person, projectId: string, query = '') {
-  const messages = messagesOf(await streamIn(service, who, `/projects/${projectId}/events${query}`))
+export async function openStreamIn(service: TestService, who: Person, projectId: string, query = '') {
+  const messages = parseMessages(await streamBodyIn(service, who, `/projects/${projectId}/events${query}`))
   await messages.next()
   return messages
 }
 
-export async function* messagesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Message, void, void> {
+export async function* parseMessages(body: ReadableStream<Uint8Array>): AsyncGenerator<Message, void, void> {
   let rest = ''
   const decoder = new TextDecoder()
   for await (const chunk of body) {
@@ -50,7 +50,10 @@ export async function* messagesOf(body: ReadableStream<Uint8Array>): AsyncGenera
 }
 
 /** The next so many that have a name, fewer when the stream ends. */
-export async function take(messages: AsyncGenerator<Message, void, void>, count: number): Promise<Message[]> {
+export async function takeEvents(
+  messages: AsyncGenerator<Message, void, void>,
+  count: number,
+): Promise<Message[]> {
   const taken: Message[] = []
   while (taken.length < count) {
     const { value, done } = await messages.next()

@@ -1,12 +1,12 @@
 import { make, type Person } from '../support/client.ts'
 import type { Operation } from '../support/schema-check.ts'
-import { furnish } from './scene.ts'
+import { createFullProject } from './scene.ts'
 
 /** Things of somebody's own, so that no role is in the way: a fresh project with one of each. */
-export async function furnishOwn(owner: Person, guest: Person, stranger: Person) {
+export async function createOwnProject(owner: Person, guest: Person, stranger: Person) {
   const people = { owner, admin: owner, editor: owner, viewer: owner, stranger }
   const { id: projectId } = await make(owner, '/projects', { name: 'Engine' })
-  const things = await furnish(people, guest, projectId)
+  const things = await createFullProject(people, guest, projectId)
   const account = await make(owner, `/projects/${projectId}/service-accounts`, { name: 'Importer' })
   return { ...things, accountId: account.id }
 }
