@@ -25,11 +25,11 @@ const full = (most: number) => conflict(`A project has at most ${most} webhooks`
 export const unreadable = () => conflict('The secret cannot be read any more: rotate it')
 export const badUrl = (wants: string) => badRequest(`url ${wants}`)
 
-const needs = () => ({ integrations: [{ webhooks: true as const }] })
+const preload = () => ({ integrations: [{ webhooks: true as const }] })
 export const ofAdmins = {
   target: inProject(),
   role: 'ADMIN',
-  needs,
+  preload,
   storesReply: true,
   isSecret: true,
 } as const
@@ -157,7 +157,7 @@ export const disableWebhook = command('webhook.disable', {
   input: DisableWebhook,
   target: inProject(),
   role: 'nobody',
-  preload: needs,
+  preload,
   decide(state, known, { webhookId, revision, reason }) {
     const row = state.row('webhook', webhookId)
     const isCurrent = row?.disabledAt === null && row.revision === (revision ?? row.revision)

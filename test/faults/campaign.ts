@@ -23,7 +23,7 @@ export interface Campaign {
   withComparison: boolean
   /** The faults one after another, some of them at the same time; it also ends with the last of them. */
   faults: (random: Random) => Iterable<FaultName[]>
-  pauseMs: [role: number, most: number]
+  pauseMs: [least: number, most: number]
   users: number
   projects: number
   load: LoadSize

@@ -108,7 +108,7 @@ const ofChange: Record<string, Parameters<typeof found>[1]> = {
   'was refused: {"statusCode":409,"message":"A move': refused(
     'A move between projects cannot be undone: move it',
   ),
-  view: page([4, 2, 1]),
+  shows: page([4, 2, 1]),
   'version 4 stood at 45.0 ms': page([3, 2, 1]),
 }
 const ofDeletion: typeof ofChange = {
