@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import Ajv from 'ajv/dist/2020'
-import { absentId } from '../http/answers.ts'
+import { unknownId } from '../http/responses.ts'
 import { make, type Person } from '../support/client.ts'
 import { callsOf, type OpenApi, type Schema } from '../support/schema-check.ts'
 import { openScene } from '../support/scene.ts'
@@ -30,7 +30,7 @@ test('a text is taken where the document says that it fits, at each of its bound
     for (const [field, one] of Object.entries(fields)) {
       if (!isText(one)) continue
       for (const text of textsAround(one)) {
-        const at = path.replace(/\{\w+\}/g, absentId)
+        const at = path.replace(/\{\w+\}/g, unknownId)
         const { status, body } = await ada.call(method, at, { ...example, [field]: text })
         const isTaken = status !== 400 || !body.message.startsWith(`${field} must be`)
         const fits = ajv.validate({ $ref: `api${schema!.$ref}/properties/${field}` }, text)
@@ -47,7 +47,7 @@ test('no name or title of any operation takes a control or bidirectional-overrid
   let rejected = 0
   for (const { name, method, path, fields, body: example } of callsOf(api))
     for (const field of ['name', 'title'].filter((one) => fields[one] && !fields[one].readOnly)) {
-      const at = path.replace(/\{\w+\}/g, absentId)
+      const at = path.replace(/\{\w+\}/g, unknownId)
       const { status, body } = await ada.call(method, at, { ...example, [field]: 'Plate\u202e\u0007' })
       const wanted =
         /^(name|title) must be a text of .*, without control or bidirectional-override characters$/

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { followByEventSource } from '../http/event-source.ts'
-import { apply, emptyModel, type FeedEvent } from '../http/feed.ts'
+import { applyEvent, emptyReplica, type FeedEvent } from '../http/feed.ts'
 import { allPages } from '../http/list-pages.ts'
 import { eventually, upTo } from '../races/pair.ts'
 import { type Body, make, openClient, register } from '../support/client.ts'
@@ -95,8 +95,8 @@ const faults: Record<string, (more: (count: number) => Promise<void>) => Promise
 }
 
 function folded(events: FeedEvent[]): unknown[] {
-  const model = emptyModel()
-  for (const event of events) apply(model, event)
+  const model = emptyReplica()
+  for (const event of events) applyEvent(model, event)
   return [...model.task.values()]
 }
 
@@ -118,7 +118,7 @@ test('whatever fails meanwhile, each who follows sees all, once and in order, an
     const answer = await ada.get(`/projects/${id}`)
     const version = Number(answer.headers.get('docket-version'))
     expect(version).toBeGreaterThan(20)
-    const views = [sources[n]!.seen, readers[n]!.seen, many.seen.get(id)!]
+    const views = [sources[n]!.events, readers[n]!.seen, many.seen.get(id)!]
     await eventually(`all ${version} events`, () => views.every(({ length }) => length >= version))
     await eventually('the version is told', () => all.versions.get(id) === version)
     const tasks = (await allPages(ada, `/tasks?projectId=${id}`)).flat()

@@ -5,7 +5,7 @@ import { leftMembers, leftOwners, lookAfter } from '../../workers/left-behind.ts
 import { eventually } from '../races/pair.ts'
 import { invite, make, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { expectAnswer, expectRefusal } from './answers.ts'
+import { expectResponse, expectError } from './responses.ts'
 import { openScene } from '../support/scene.ts'
 
 const { service, client, sql } = await openScene()
@@ -35,11 +35,11 @@ async function scene() {
 
 test('a deleted account is gone at once, and its address is free', async () => {
   const { ada, grace, own, shared } = await scene()
-  expectAnswer(await ada.delete('/auth/me'), 200, deleted)
-  expectRefusal(await ada.get('/auth/me'), 401)
-  expectRefusal(await ada.delete('/auth/me'), 401)
+  expectResponse(await ada.delete('/auth/me'), 200, deleted)
+  expectError(await ada.get('/auth/me'), 401)
+  expectError(await ada.delete('/auth/me'), 401)
   const account = { name: 'Ada', email: ada.email, password: 'secret-1' }
-  expectRefusal(await ada.post('/auth/login', account), 401, 'Wrong email or password')
+  expectError(await ada.post('/auth/login', account), 401, 'Wrong email or password')
   const again = await make(client, '/auth/register', account)
   expect(again.user.id).not.toBe(ada.id)
   await settled()
@@ -52,13 +52,13 @@ test('its projects and memberships end, its words stay with the author shown as 
   const { ada, grace, own, shared, task, comment } = await scene()
   const path = `/tasks/${task.id}/comments`
   const before = await grace.get(path)
-  expectAnswer(before, 200, [{ ...comment, authorRemoved: false }])
+  expectResponse(before, 200, [{ ...comment, authorRemoved: false }])
   await ada.delete('/auth/me')
   const after = await grace.get(path, { 'if-none-match': before.headers.get('etag')! })
-  expectAnswer(after, 200, [{ ...comment, author: null, authorRemoved: true }])
+  expectResponse(after, 200, [{ ...comment, author: null, authorRemoved: true }])
   await settled()
-  expectRefusal(await grace.get(`/projects/${own.id}`), 404)
-  expectAnswer(await grace.get(`/projects/${shared.id}/members`), 200, [])
+  expectError(await grace.get(`/projects/${own.id}`), 404)
+  expectResponse(await grace.get(`/projects/${shared.id}/members`), 200, [])
   expect((await grace.get(`/tasks/${task.id}`)).body.assigneeId).toBeNull()
   const [{ actor } = { actor: '' }] = await sql<{ actor: string }[]>`
     select actor_id as actor from events where type = 'member.removed' and project_id = ${shared.id}`
@@ -76,8 +76,8 @@ test('the job is safe twice, and leaves a living account alone', async () => {
   await closeAccount(sql, run, ada.id, pace)
   const ends = await sql`select 1 from events where type = 'member.removed' and project_id = ${shared.id}`
   expect(ends).toHaveLength(1)
-  expectRefusal(await grace.get(`/projects/${own.id}`), 404)
-  expectAnswer(await grace.get(`/projects/${shared.id}/members`), 200, [])
+  expectError(await grace.get(`/projects/${own.id}`), 404)
+  expectResponse(await grace.get(`/projects/${shared.id}/members`), 200, [])
 })
 
 test('a write that came after the job is found by the recurring cleanup', async () => {
@@ -94,11 +94,11 @@ test('the account and the job it owes go in one statement', async () => {
   const { ada } = await scene()
   await sql`alter table outbox add constraint broken check (name <> 'close-account')`
   try {
-    expectRefusal(await ada.delete('/auth/me'), 500)
+    expectError(await ada.delete('/auth/me'), 500)
     expect((await ada.get('/auth/me')).status).toBe(200)
   } finally {
     await sql`alter table outbox drop constraint broken`
   }
-  expectAnswer(await ada.delete('/auth/me'), 200, deleted)
+  expectResponse(await ada.delete('/auth/me'), 200, deleted)
   await settled()
 })

@@ -6,7 +6,7 @@ import { type Client, register } from '../support/client.ts'
 import { freshRedis } from '../support/redis.ts'
 import { forFile, openTestService, testSecret } from '../support/service.ts'
 import { eventually, openPair, upTo } from '../races/pair.ts'
-import { absentId, expectAnswer, expectRefusal } from './answers.ts'
+import { unknownId, expectResponse, expectError } from './responses.ts'
 import { validTexts, invalidNames } from './texts.ts'
 import { openScene } from '../support/scene.ts'
 
@@ -30,27 +30,27 @@ test('a name is changed, trimmed and held to its limits', async () => {
   for (const [name, stored] of validTexts(200)) {
     const user = { id: ada.id, name: stored, email: ada.email, emailVerified: false }
     const answer = await ada.patch('/auth/me', { name })
-    expectAnswer(answer, 200, user)
+    expectResponse(answer, 200, user)
     const read = await me(ada)
-    expectAnswer(read, 200, user)
+    expectResponse(read, 200, user)
     expect(answer.headers.get('etag')).toBe(read.headers.get('etag'))
   }
-  for (const name of invalidNames(200)) expectRefusal(await ada.patch('/auth/me', { name }), 400, /^name /)
+  for (const name of invalidNames(200)) expectError(await ada.patch('/auth/me', { name }), 400, /^name /)
 })
 
 test('nothing to change changes nothing, and ends no token', async () => {
   const { ada, second } = await twice()
-  expectAnswer(await ada.patch('/auth/me', {}), 200, (await me(ada)).body)
-  expectAnswer(await ada.patch('/auth/me', { currentPassword: 'wrong' }), 200, (await me(second)).body)
+  expectResponse(await ada.patch('/auth/me', {}), 200, (await me(ada)).body)
+  expectResponse(await ada.patch('/auth/me', { currentPassword: 'wrong' }), 200, (await me(second)).body)
 })
 
 test('another password takes the current one', async () => {
   const ada = await register(service.client)
   const set = (body: object) => ada.patch('/auth/me', body)
-  expectRefusal(await set({ password: other }), 400, /^currentPassword is required/)
-  expectRefusal(await set({ password: other, currentPassword: 'wrong!' }), 403, /current/)
+  expectError(await set({ password: other }), 400, /^currentPassword is required/)
+  expectError(await set({ password: other, currentPassword: 'wrong!' }), 403, /current/)
   for (const wrong of ['12345', null, 7, 'p'.repeat(1025)])
-    expectRefusal(await set({ password: wrong, currentPassword: password }), 400, /^password /)
+    expectError(await set({ password: wrong, currentPassword: password }), 400, /^password /)
   expect((await signIn(ada.email)).status).toBe(200)
 })
 
@@ -58,10 +58,10 @@ test('another password ends every token and is answered with a fresh one', async
   const { ada, second } = await twice()
   const answer = await ada.patch('/auth/me', { password: other, currentPassword: password })
   const { access_token: token, ...user } = answer.body
-  expectAnswer(answer, 200, { access_token: expect.any(String), ...user })
-  expectAnswer(await me(ada.as(token)), 200, user)
-  for (const client of [ada, second]) expectRefusal(await me(client), 401, invalid)
-  expectRefusal(await signIn(ada.email), 401)
+  expectResponse(answer, 200, { access_token: expect.any(String), ...user })
+  expectResponse(await me(ada.as(token)), 200, user)
+  for (const client of [ada, second]) expectError(await me(client), 401, invalid)
+  expectError(await signIn(ada.email), 401)
   expect((await signIn(ada.email, other)).status).toBe(200)
 })
 
@@ -80,7 +80,7 @@ test('a token that ended since it was looked at changes nothing', async () => {
   const { id: userId } = await register(service.client)
   const request = new Request('http://localhost')
   const write = (version: number) =>
-    withMe(service.services, { claims: { userId, tokenId: absentId, version, expiresAt: 0 }, request }, () =>
+    withMe(service.services, { claims: { userId, tokenId: unknownId, version, expiresAt: 0 }, request }, () =>
       Promise.reject(new Error('written')),
     )
   await expect(write(1)).rejects.toMatchObject({ status: 401 })
@@ -89,13 +89,15 @@ test('a token that ended since it was looked at changes nothing', async () => {
 
 test('signing out ends this token and no other, signing out everywhere all, and the next one is good', async () => {
   const { ada, second } = await twice()
-  expectAnswer(await ada.post('/auth/logout'), 200, { message: 'Signed out successfully' })
-  expectRefusal(await me(ada), 401, invalid)
-  expectRefusal(await ada.post('/auth/logout'), 401, invalid)
+  expectResponse(await ada.post('/auth/logout'), 200, { message: 'Signed out successfully' })
+  expectError(await me(ada), 401, invalid)
+  expectError(await ada.post('/auth/logout'), 401, invalid)
   expect((await me(second)).status).toBe(200)
   const third = ada.as((await signIn(ada.email)).body.access_token)
-  expectAnswer(await second.post('/auth/logout-all'), 200, { message: 'Signed out everywhere successfully' })
-  for (const client of [second, third]) expectRefusal(await me(client), 401, invalid)
+  expectResponse(await second.post('/auth/logout-all'), 200, {
+    message: 'Signed out everywhere successfully',
+  })
+  for (const client of [second, third]) expectError(await me(client), 401, invalid)
   expect((await me(ada.as((await signIn(ada.email)).body.access_token))).status).toBe(200)
 })
 
@@ -113,9 +115,9 @@ test('what was ended at one process is refused at the other, also after Redis lo
   await second.post('/auth/logout-all')
   redis.kill()
   await eventually('the other is refused at A', async () => (await me(second.at(pair.a.url))).status === 401)
-  for (const client of [atA, atB, second]) expectRefusal(await me(client), 401, invalid)
+  for (const client of [atA, atB, second]) expectError(await me(client), 401, invalid)
   await redis.restart()
-  for (const client of [atA, atB, second]) expectRefusal(await me(client), 401, invalid)
+  for (const client of [atA, atB, second]) expectError(await me(client), 401, invalid)
 })
 
 const tokensOf = (secret: string) => openTokens([secret], 60, async () => Date.now() / 1000)
@@ -128,7 +130,7 @@ test('the second secret still verifies, the first signs, others do neither', asy
   const signedBy = (secret: string) => tokensOf(secret).sign(claims)
   expect((await me(ada.as(await signedBy(testSecret)))).status).toBe(200)
   expect((await me(ada.as(await signedBy(fresh)))).status).toBe(200)
-  expectRefusal(await me(ada.as(await signedBy(foreign))), 401)
+  expectError(await me(ada.as(await signedBy(foreign))), 401)
   expect(await tokensOf(fresh).verify(ada.token!)).not.toBeNull()
   expect(await tokensOf(testSecret).verify(ada.token!)).toBeNull()
 })
@@ -139,10 +141,10 @@ test('a token of another version than the account, or none, is refused', async (
   const shown = async (over: object) =>
     me(ada.as(await tokens.sign({ ...(await tokens.issue(ada.id, 0)), ...over })))
   expect((await shown({})).status).toBe(200)
-  for (const version of [1, -1, undefined, '0']) expectRefusal(await shown({ version }), 401, invalid)
+  for (const version of [1, -1, undefined, '0']) expectError(await shown({ version }), 401, invalid)
   for (const tokenId of [undefined, '', 'x', 7, "' or 1=1"])
-    expectRefusal(await shown({ tokenId }), 401, invalid)
-  expectRefusal(await shown({ userId: absentId }), 401, invalid)
+    expectError(await shown({ tokenId }), 401, invalid)
+  expectError(await shown({ userId: unknownId }), 401, invalid)
 })
 
 test('a revoked token is forgotten only once it has expired', async () => {
@@ -154,5 +156,5 @@ test('a revoked token is forgotten only once it has expired', async () => {
     select gen_random_uuid(), now() - interval '1 s' from generate_series(1, 5)`
   await expireRevokedTokens(sql, { batchRows: 2, pauseMs: 0 })
   expect(await revoked()).toBe(before)
-  expectRefusal(await me(ada), 401, invalid)
+  expectError(await me(ada), 401, invalid)
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { type Client, make, type Person, register } from '../support/client.ts'
 import { eventually, upTo } from '../races/pair.ts'
-import { absentId, anId, anInstant, expectRefusal, malformedIds, statusesOf } from './answers.ts'
+import { unknownId, anId, aTimestamp, expectError, malformedIds, countStatuses } from './responses.ts'
 import { invalidNames } from './texts.ts'
 import { openScene } from '../support/scene.ts'
 
@@ -27,7 +27,7 @@ test('a token is answered whole once, and listed without its secret', async () =
   expect(rest).toStrictEqual({
     createdBy: grace.id,
     ...{ id: anId, name: 'Importer', scopes: ['write'], projects: null },
-    ...{ expiresAt: `${date}T00:00:00.000Z`, createdAt: anInstant, lastUsedAt: null },
+    ...{ expiresAt: `${date}T00:00:00.000Z`, createdAt: aTimestamp, lastUsedAt: null },
   } as never)
   expect(token).toMatch(/^dkt_[0-9A-Za-z]{49}$/)
   expect(answer.headers.get('cache-control')).toBe('no-store')
@@ -53,7 +53,7 @@ const wrongs: [field: string, values: unknown[], message: RegExp][] = [
   ],
   [
     'projects',
-    [[], 'all', [1], ...malformedIds.map((id) => [id]), upTo(101).map(() => absentId)],
+    [[], 'all', [1], ...malformedIds.map((id) => [id]), upTo(101).map(() => unknownId)],
     /^projects must be a list of 1 to 100 ids/,
   ],
   [
@@ -72,14 +72,13 @@ const wrongs: [field: string, values: unknown[], message: RegExp][] = [
 ]
 
 test.each(wrongs)('a token with a wrong %s is refused', async (field, values, message) => {
-  for (const value of values)
-    expectRefusal(await ada.post('/tokens', wanted({ [field]: value })), 400, message)
+  for (const value of values) expectError(await ada.post('/tokens', wanted({ [field]: value })), 400, message)
 })
 
 test('what was read can be sent back, and an id in upper case is the same', async () => {
   const { token: _, ...rest } = await made(ada)
-  const again = await made(ada, { ...rest, projects: [absentId.toUpperCase(), absentId] })
-  expect(again).toMatchObject({ projects: [absentId] } as never)
+  const again = await made(ada, { ...rest, projects: [unknownId.toUpperCase(), unknownId] })
+  expect(again).toMatchObject({ projects: [unknownId] } as never)
 })
 
 test('tokens are made, seen and ended by who signed in alone', async () => {
@@ -94,15 +93,15 @@ test('tokens are made, seen and ended by who signed in alone', async () => {
     await program.patch('/auth/me', { name: 'Eve' }),
     await program.delete('/auth/me'),
   ])
-    expectRefusal(answer, 403, 'This needs a sign-in token, not an API token')
+    expectError(answer, 403, 'This needs a sign-in token, not an API token')
   expect((await program.get('/auth/me')).status).toBe(200)
 })
 
 test("another's token is not there", async () => {
   const { id, token } = await made(ada)
   const eve = await register(client)
-  for (const absent of [id, absentId, ...malformedIds])
-    expectRefusal(await eve.delete(`/tokens/${absent}`), 404, 'Token not found')
+  for (const absent of [id, unknownId, ...malformedIds])
+    expectError(await eve.delete(`/tokens/${absent}`), 404, 'Token not found')
   expect(await listed(eve)).toEqual([])
   expect((await ada.as(token).get('/auth/me')).status).toBe(200)
 })
@@ -114,8 +113,8 @@ test('a token that was ended is refused at once here, and listed no longer', asy
   const ended = await ada.delete(`/tokens/${id.toUpperCase()}`)
   expect([ended.status, ended.text, ended.headers.get('content-type')]).toEqual([204, '', null])
   for (const path of ['/projects', '/tokens'])
-    expectRefusal(await program.get(path), 401, 'The bearer token is not valid')
-  expectRefusal(await ada.delete(`/tokens/${id}`), 404, 'Token not found')
+    expectError(await program.get(path), 401, 'The bearer token is not valid')
+  expectError(await ada.delete(`/tokens/${id}`), 404, 'Token not found')
   expect((await listed(ada)).map((one) => one.id)).not.toContain(id)
 })
 
@@ -154,7 +153,7 @@ test('an account has so many tokens and no more, also when many are wanted at on
   const answers = await Promise.all(upTo(110).map(() => person.post('/tokens', wanted())))
   const refused = answers.filter(({ status }) => status !== 201)
   expect(refused).toHaveLength(10)
-  for (const one of refused) expectRefusal(one, 409, 'An account has at most 100 tokens')
+  for (const one of refused) expectError(one, 409, 'An account has at most 100 tokens')
   const [first] = await listed(person)
   expect((await person.delete(`/tokens/${first!.id}`)).status).toBe(204)
   expect((await person.post('/tokens', wanted())).status).toBe(201)
@@ -162,7 +161,7 @@ test('an account has so many tokens and no more, also when many are wanted at on
   await sql`update api_tokens set expires_at = now() - interval '1 minute' where user_id = ${person.id}`
   expect(await listed(person)).toEqual([])
   const more = await Promise.all(upTo(102).map(() => person.post('/tokens', wanted())))
-  expect(statusesOf(more)[201]).toBe(100)
+  expect(countStatuses(more)[201]).toBe(100)
   expect(await listed(person)).toHaveLength(100)
   expect(await sql`select from api_tokens where user_id = ${person.id}`).toHaveLength(100)
 })

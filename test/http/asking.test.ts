@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { newId } from '../../src/ids.ts'
 import { upTo } from '../races/pair.ts'
 import { type Answer, invite, make, register } from '../support/client.ts'
-import { absentId, expectRefusal, isReplay } from './answers.ts'
+import { unknownId, expectError, isReplay } from './responses.ts'
 import { openScene } from '../support/scene.ts'
 
 const { client, ada, grace } = await openScene(['Ada', 'Grace'])
@@ -19,12 +19,12 @@ test('a query parameter given twice is refused by its name, wherever it is given
   for (const path of paths) {
     for (const [name, queries] of Object.entries(twice))
       for (const query of queries)
-        expectRefusal(await ada.get(`${path}?${query}`), 400, `${name} is given more than once`)
-    expectRefusal(await ada.as().get(`${path}?limit=1&limit=1`), 401)
+        expectError(await ada.get(`${path}?${query}`), 400, `${name} is given more than once`)
+    expectError(await ada.as().get(`${path}?limit=1&limit=1`), 401)
   }
   const patched = await ada.patch(`/tasks/${task.id}?a=1&a=1`, { title: 'U' })
   for (const answer of [patched, await ada.post('/auth/login?a=1&a=1', {})])
-    expectRefusal(answer, 400, 'a is given more than once')
+    expectError(answer, 400, 'a is given more than once')
   expect((await ada.get(`/tasks?status=TODO&&priority=MEDIUM&projectId=${project.id}&`)).body).toHaveLength(1)
 })
 
@@ -36,7 +36,7 @@ test('a route without parameters rejects all of them with 400, naming the first'
     ada.delete(`/tasks/${task.id}?ab=`),
     client.post('/auth/login?ab=1', {}),
   ])
-  for (const answer of answers) expectRefusal(answer, 400, 'ab is not known here')
+  for (const answer of answers) expectError(answer, 400, 'ab is not known here')
 })
 
 test('an id in upper case is the same id, in paths, queries and bodies', async () => {
@@ -61,8 +61,8 @@ test('an id in upper case is the same id, in paths, queries and bodies', async (
   expect((await ada.patch(`/tasks/subtasks/${up(subtask.id)}/toggle`)).body.completed).toBeTrue()
   const comment = await make(ada, `/tasks/${up(task.id)}/comments`, { text: 'C' })
   expect((await ada.delete(`/tasks/comments/${up(comment.id)}`)).status).toBe(200)
-  expectRefusal(await ada.get(`/tasks/${up(absentId)}`), 404)
-  expectRefusal(await ada.get(`/tasks?assigneeId=ME`), 400)
+  expectError(await ada.get(`/tasks/${up(unknownId)}`), 404)
+  expectError(await ada.get(`/tasks?assigneeId=ME`), 400)
 })
 
 test('what was created says where it is, also when it is asked for again', async () => {

@@ -1,7 +1,7 @@
 import * as argon2 from '@node-rs/argon2'
 import { expect, test } from 'bun:test'
 import { openPasswords } from '../../src/identity/passwords.ts'
-import { absentId, anId, expectAnswer, expectRefusal } from './answers.ts'
+import { unknownId, anId, expectResponse, expectError } from './responses.ts'
 import { words } from '../support/words.ts'
 import { validTexts, invalidNames, invalidTexts } from './texts.ts'
 import { openScene } from '../support/scene.ts'
@@ -17,16 +17,16 @@ const aToken = expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/)
 test('registering answers a token and the user, and nothing of the password', async () => {
   const answer = await enrol(account('ada@example.com'))
   const user = { id: anId, name: 'Ada Lovelace', email: 'ada@example.com', emailVerified: false }
-  expectAnswer(answer, 201, { access_token: aToken, user })
+  expectResponse(answer, 201, { access_token: aToken, user })
   const ada = client.as(answer.body.access_token)
-  expectAnswer(await ada.get('/auth/me'), 200, answer.body.user)
-  expectRefusal(await client.get('/auth/me'), 401)
+  expectResponse(await ada.get('/auth/me'), 200, answer.body.user)
+  expectError(await client.get('/auth/me'), 401)
 })
 
 test('signing in answers 200 with a token of its own and the user', async () => {
   const { body: registered } = await enrol(account('grace@example.com'))
   const answer = await signIn('grace@example.com', password)
-  expectAnswer(answer, 200, { access_token: aToken, user: registered.user })
+  expectResponse(answer, 200, { access_token: aToken, user: registered.user })
   expect(answer.body.access_token).not.toBe(registered.access_token)
   expect((await client.as(answer.body.access_token).get('/auth/me')).status).toBe(200)
 })
@@ -51,7 +51,7 @@ test.each(emails)('an email address is one account %s', async (_, registered, st
 })
 
 async function expectTaken(email: string) {
-  expectRefusal(await enrol(account(email)), 409, /registered already/)
+  expectError(await enrol(account(email)), 409, /registered already/)
   expect((await signIn(email, password)).status).toBe(200)
 }
 
@@ -77,7 +77,7 @@ test('a wrong email and a wrong password get the same answer', async () => {
     signIn('\ud800', '\ud800'),
   ])
   for (const answer of wrongs) {
-    expectRefusal(answer, 401, 'Wrong email or password')
+    expectError(answer, 401, 'Wrong email or password')
     expect(answer.text).toBe(wrongs[0]!.text)
   }
 })
@@ -110,7 +110,7 @@ test('a name is 1 to 200 characters once trimmed, and shows something', async ()
   for (const [name, stored] of [...validTexts(200), ['👩‍👧', '👩‍👧']])
     expect((await enrol({ ...account(`name-${n++}@example.com`), name })).body.user.name).toBe(stored!)
   for (const name of [...invalidNames(200), undefined, ...unseen, '\u2060 \u00ad', '\u200e\u202e', '\u2800'])
-    expectRefusal(await enrol({ ...account('nameless@example.com'), name }), 400, /^name /)
+    expectError(await enrol({ ...account('nameless@example.com'), name }), 400, /^name /)
 })
 
 test('an email is one of at most 254 characters, and holds nothing that is not seen', async () => {
@@ -124,7 +124,7 @@ test('an email is one of at most 254 characters, and holds nothing that is not s
     ...[long.padStart(255, 'a'), 'a b@example.com', 'ada@exa mple.com', ...invalidTexts(254), undefined],
     ...unseen.map((hidden) => `hid${hidden}den@example.com`),
   ]
-  for (const email of wrong) expectRefusal(await enrol(account(email as string)), 400, /^email /)
+  for (const email of wrong) expectError(await enrol(account(email as string)), 400, /^email /)
 })
 
 test('a password is 6 to 1024 characters and kept as it is', async () => {
@@ -133,29 +133,29 @@ test('a password is 6 to 1024 characters and kept as it is', async () => {
     const email = `password-${n++}@example.com`
     expect((await enrol({ ...account(email), password: secret })).status).toBe(201)
     expect((await signIn(email, secret)).status).toBe(200)
-    expectRefusal(await signIn(email, secret.slice(1)), 401)
+    expectError(await signIn(email, secret.slice(1)), 401)
   }
   // Many passwords with half a character would be the same.
   const wrong = ['12345', 'p'.repeat(1025), 'nul\0inside', 'secret\ud800', 123456, null, ['123456']]
   for (const secret of [...wrong, undefined])
-    expectRefusal(await enrol({ ...account('careless@example.com'), password: secret }), 400, /^password /)
+    expectError(await enrol({ ...account('careless@example.com'), password: secret }), 400, /^password /)
 })
 
 test('a refusal names every field that is wrong', async () => {
-  expectRefusal(await enrol({ name: '', email: 'ada', password: '1' }), 400, /name .*email .*password /)
-  expectRefusal(await enrol({}), 400, /name is required.*email is required.*password is required/)
+  expectError(await enrol({ name: '', email: 'ada', password: '1' }), 400, /name .*email .*password /)
+  expectError(await enrol({}), 400, /name is required.*email is required.*password is required/)
 })
 
 test('signing in takes two strings', async () => {
   for (const wrong of [undefined, null, 1, ['a'], {}]) {
-    expectRefusal(await signIn(wrong, password), 400, /^email /)
-    expectRefusal(await signIn('ada@example.com', wrong), 400, /^password /)
+    expectError(await signIn(wrong, password), 400, /^email /)
+    expectError(await signIn('ada@example.com', wrong), 400, /^password /)
   }
 })
 
 test('who registers cannot choose more than they are asked', async () => {
   for (const more of [{ role: 'ADMIN' }, { passwordHash: 'x' }, { tokenVersion: 9 }])
-    expectRefusal(await enrol({ ...account('more@example.com'), ...more }), 400, /is not known here/)
-  const { status, body } = await enrol({ ...account('more@example.com'), id: absentId })
-  expect([status, body.user.id === absentId]).toEqual([201, false])
+    expectError(await enrol({ ...account('more@example.com'), ...more }), 400, /is not known here/)
+  const { status, body } = await enrol({ ...account('more@example.com'), id: unknownId })
+  expect([status, body.user.id === unknownId]).toEqual([201, false])
 })

@@ -6,9 +6,13 @@ interface Done {
   results: (Body & { etag: string | null })[]
 }
 
-export const doneIn = ({ status, body, text }: Answer): Done => {
+export const batchResult = ({ status, body, text }: Answer): Done => {
   expect([status, text]).toEqual([200, text])
   return body as unknown as Done
 }
 
-export const create = (title: string, others: object = {}) => ({ op: 'task.create', title, ...others })
+export const createOperation = (title: string, others: object = {}) => ({
+  op: 'task.create',
+  title,
+  ...others,
+})

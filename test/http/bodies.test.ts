@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { register } from '../support/client.ts'
 import { words } from '../support/words.ts'
-import { expectRefusal } from './answers.ts'
+import { expectError } from './responses.ts'
 import { endpoints } from './endpoints.ts'
 import { createFullProject, registerTeam } from './scene.ts'
 import { openScene } from '../support/scene.ts'
@@ -16,8 +16,8 @@ const writes: { method: string; path: string; body: object }[] = [
   { method: 'POST', path: '/auth/register', body: { name: 'A', email: 'a@example.com', password } },
   { method: 'POST', path: '/auth/login', body: { email: ada.email, password } },
   { method: 'POST', path: '/projects', body: { name: 'P' } },
-  ...endpoints.flatMap(({ method, path, body, does }) =>
-    body && !/at once|undo|webhook|comment/.test(does)
+  ...endpoints.flatMap(({ method, path, body, title }) =>
+    body && !/at once|undo|webhook|comment/.test(title)
       ? { method, path: path(things), body: body(things) }
       : [],
   ),
@@ -28,9 +28,9 @@ test('a body that is not sent as JSON is refused', async () => {
   for (const { method, path, body } of writes) {
     for (const type of [...types, '', 'text/json', 'application/xml', 'json', 'application/json-seq']) {
       const answer = await ada.call(method, path, body, { 'content-type': type })
-      expectRefusal(answer, 415, 'The body must be sent with Content-Type: application/json')
+      expectError(answer, 415, 'The body must be sent with Content-Type: application/json')
     }
-    expectRefusal(await ada.call(method, path), 415)
+    expectError(await ada.call(method, path), 415)
   }
 })
 
@@ -46,9 +46,9 @@ test('what is not JSON, or not an object, is refused', async () => {
       '\0',
       '{"name":"\n"}',
     ])
-      expectRefusal(await ada.call(method, path, text), 400, 'The body must be valid JSON')
+      expectError(await ada.call(method, path, text), 400, 'The body must be valid JSON')
     for (const text of ['null', '[]', '[{}]', '"text"', '1', 'true'])
-      expectRefusal(await ada.call(method, path, text), 400, 'The body must be a JSON object')
+      expectError(await ada.call(method, path, text), 400, 'The body must be a JSON object')
   }
 })
 
@@ -62,7 +62,7 @@ test('a body may have 1 MiB, before sign-in 16 KiB, and not a byte more', async 
   }
   for (const { method, path, body } of writes)
     for (const filler of ['x', 'é', '漢', '😀'])
-      expectRefusal(
+      expectError(
         await ada.call(method, path, padded(path, body, mostBytes(path) + 1, filler)),
         413,
         `The body must be at most ${mostBytes(path)} bytes`,
@@ -79,9 +79,9 @@ test('a body may be nested 32 levels deep, whatever else is wrong with it', asyn
   for (const { method, path } of writes)
     for (const end of ['}', '', ']]']) {
       const answer = await ada.call(method, path, nested(33, end))
-      expectRefusal(answer, 400, 'The body must not be nested deeper than 32 levels')
+      expectError(answer, 400, 'The body must not be nested deeper than 32 levels')
       const most = await ada.call(method, path, nested(32, end))
-      expectRefusal(most, 400, end === '}' ? /^(?!The body)/ : /valid JSON/)
+      expectError(most, 400, end === '}' ? /^(?!The body)/ : /valid JSON/)
     }
 })
 
@@ -89,11 +89,11 @@ test('a body in another charset or a coding of its own is refused', async () => 
   for (const { method, path, body } of writes) {
     for (const charset of ['latin1', 'iso-8859-1', 'UTF-16', '"utf-16le"', '', 'utf-8x']) {
       const type = { 'content-type': `application/json; charset=${charset}` }
-      expectRefusal(await ada.call(method, path, body, type), 415, 'The body must be sent in UTF-8')
+      expectError(await ada.call(method, path, body, type), 415, 'The body must be sent in UTF-8')
     }
     for (const coding of ['gzip', 'br', 'deflate', 'identity, gzip', 'x']) {
       const answer = await ada.call(method, path, body, { 'content-encoding': coding })
-      expectRefusal(answer, 415, 'The body must be sent without a Content-Encoding')
+      expectError(answer, 415, 'The body must be sent without a Content-Encoding')
       expect(answer.headers.get('accept-encoding')).toBe('identity')
     }
   }
@@ -105,7 +105,7 @@ test('what is not UTF-8 is refused, and never stored as something else', async (
     Buffer.from([...Buffer.from('{"name":"'), ...bytes, ...Buffer.from('"}')])
   const send = (body: Buffer) => ada.post('/projects', body)
   for (const bytes of [[0xff], [0xe9], [0xc0, 0xaf], [0xf0, 0x9f, 0x98], [0xed, 0xa0, 0x80], [0xc3]])
-    expectRefusal(await send(name(...bytes)), 400, 'The body must be valid UTF-8')
+    expectError(await send(name(...bytes)), 400, 'The body must be valid UTF-8')
   for (const text of ['\ufffd', 'é', '😀', '\ufeff'])
     expect((await send(name(...Buffer.from(text + 'x')))).body.name).toBe((text + 'x').trim())
   const marked = Buffer.concat([Buffer.from('\ufeff'), name(0x61)])
@@ -153,11 +153,11 @@ test('a body may have 50,000 keys and elements, counted before it is parsed', as
   try {
     for (const end of ['}', '']) {
       const answer = await ada.post('/projects', sent(50_001, end))
-      expectRefusal(answer, 400, 'The body must have at most 50000 keys and elements')
+      expectError(answer, 400, 'The body must have at most 50000 keys and elements')
     }
     expect(longParsed).toBe(0)
   } finally {
     JSON.parse = parse
   }
-  expectRefusal(await ada.post('/projects', sent(50_000, '}')), 400, /is not known here/)
+  expectError(await ada.post('/projects', sent(50_000, '}')), 400, /is not known here/)
 })

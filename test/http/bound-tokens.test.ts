@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { type Body, invite, make, type Person, withToken } from '../support/client.ts'
-import { expectRefusal, isReplay } from './answers.ts'
+import { expectError, isReplay } from './responses.ts'
 import { endpoints } from './endpoints.ts'
 import { createFullProject, openTeam } from './scene.ts'
 import { allPages } from './list-pages.ts'
@@ -14,15 +14,15 @@ const boundTo = (who: Person, projects: string[]) => withToken(who, { projects }
 const bound = await boundTo(people.owner, [mine.projectId])
 const idsIn = (rows: Body[]) => rows.map(({ id }) => id)
 
-test.each(endpoints)('$does: other projects are as absent', async ({ method, path, body, names }) => {
-  expectRefusal(await bound.call(method, path(other), body?.(other)), 404, `${names} not found`)
+test.each(endpoints)('$title: other projects are as absent', async ({ method, path, body, resource }) => {
+  expectError(await bound.call(method, path(other), body?.(other)), 404, `${resource} not found`)
 })
 
 test.each(endpoints)(
-  '$does: in its own project all is as without it',
-  async ({ method, path, body, may, status }) => {
+  '$title: in its own project all is as without it',
+  async ({ method, path, body, allowedRoles, status }) => {
     const things = await createFullProject(people, guest)
-    const program = await boundTo(people[may.at(-1)!], [things.projectId])
+    const program = await boundTo(people[allowedRoles.at(-1)!], [things.projectId])
     expect((await program.call(method, path(things), body?.(things))).status).toBe(status)
   },
 )
@@ -35,7 +35,7 @@ test('every refused write has left no trace', async () => {
 
 test('what is in no project is refused, but for who it is', async () => {
   const message = 'This needs an API token that is not bound to projects'
-  expectRefusal(await bound.post('/projects', { name: 'P' }), 403, message)
+  expectError(await bound.post('/projects', { name: 'P' }), 403, message)
   expect((await bound.get('/auth/me')).body.id).toBe(people.owner.id)
 })
 
@@ -59,29 +59,29 @@ test('lists show only its projects, page by page, and say when nothing has chang
     const pages = await allPages(some, `/tasks${query}`)
     expect([...new Set(pages.flat().map(({ projectId }) => projectId))].sort()).toEqual(projects)
   }
-  expectRefusal(await some.get(`/tasks?projectId=${other.projectId}`), 404, 'Project not found')
+  expectError(await some.get(`/tasks?projectId=${other.projectId}`), 404, 'Project not found')
   expect((await some.get(`/tasks?projectId=${mine.projectId}`)).body).toHaveLength(1)
 })
 
 test('tasks go neither into nor out of what it does not reach', async () => {
   const { owner } = people
   const move = (who: Person, id: string, projectId: string) => who.patch(`/tasks/${id}`, { projectId })
-  expectRefusal(await move(bound, mine.taskId, other.projectId), 404, 'Project not found')
-  expectRefusal(await move(bound, other.taskId, mine.projectId), 404, 'Task not found')
+  expectError(await move(bound, mine.taskId, other.projectId), 404, 'Project not found')
+  expectError(await move(bound, other.taskId, mine.projectId), 404, 'Task not found')
   const both = await boundTo(owner, [mine.projectId, other.projectId])
   const { id } = await make(owner, '/tasks', { title: 'Goes', projectId: mine.projectId })
   expect((await move(both, id, other.projectId)).status).toBe(200)
   // The place that this process remembers is not where the task is now.
-  expectRefusal(await bound.get(`/tasks/${id}`), 404, 'Task not found')
-  expectRefusal(await bound.patch(`/tasks/${id}`, { title: 'N' }), 404, 'Task not found')
-  expectRefusal(await bound.get(`/tasks/${id}/comments`), 404, 'Task not found')
+  expectError(await bound.get(`/tasks/${id}`), 404, 'Task not found')
+  expectError(await bound.patch(`/tasks/${id}`, { title: 'N' }), 404, 'Task not found')
+  expectError(await bound.get(`/tasks/${id}/comments`), 404, 'Task not found')
 })
 
 test('a batch reaches only what is in its own project', async () => {
   const batch = (projectId: string, id: string) =>
     bound.post(`/projects/${projectId}/batch`, { operations: [{ op: 'task.update', id, title: 'N' }] })
-  expectRefusal(await batch(other.projectId, other.taskId), 404, 'Project not found')
-  expectRefusal(await batch(mine.projectId, other.taskId), 404, 'operations[0]: Task not found')
+  expectError(await batch(other.projectId, other.taskId), 404, 'Project not found')
+  expectError(await batch(mine.projectId, other.taskId), 404, 'operations[0]: Task not found')
 })
 
 test('of a task that moved, what happened where it does not reach is left out', async () => {
@@ -93,18 +93,18 @@ test('of a task that moved, what happened where it does not reach is left out', 
   expect(await types(owner)).toEqual(['task.moved_in', 'task.moved_out', 'task.created'])
   expect(await types(bound)).toEqual(['task.moved_in'])
   expect((await owner.get(`/tasks/${id}?asOf=${createdAt}`)).body.projectId).toBe(other.projectId)
-  expectRefusal(await bound.get(`/tasks/${id}?asOf=${createdAt}`), 404, 'Task not found')
+  expectError(await bound.get(`/tasks/${id}?asOf=${createdAt}`), 404, 'Task not found')
   await owner.patch(`/tasks/${id}`, { projectId: other.projectId })
-  expectRefusal(await bound.get(`/tasks/${id}/history`), 404, 'Task not found')
+  expectError(await bound.get(`/tasks/${id}/history`), 404, 'Task not found')
   for (const path of [`/projects/${other.projectId}?`, `/tasks?projectId=${other.projectId}&`])
-    expectRefusal(await bound.get(`${path}asOf=1`), 404, 'Project not found')
+    expectError(await bound.get(`${path}asOf=1`), 404, 'Project not found')
 })
 
 test('feeds of other projects are absent, also as streams and held', async () => {
   for (const query of ['', '?wait=1&after=100000']) {
     const path = `/projects/${other.projectId}/events${query}`
     for (const accept of ['application/json', 'text/event-stream'])
-      expectRefusal(await bound.get(path, { accept }), 404, 'Project not found')
+      expectError(await bound.get(path, { accept }), 404, 'Project not found')
   }
 })
 
@@ -112,7 +112,7 @@ test("a key is the token's own: an answer to another one is not repeated to it",
   const key = { 'idempotency-key': 'the same' }
   const body = { title: 'Once', projectId: other.projectId }
   expect((await people.owner.post('/tasks', body, key)).status).toBe(201)
-  expectRefusal(await bound.post('/tasks', body, key), 404, 'Project not found')
+  expectError(await bound.post('/tasks', body, key), 404, 'Project not found')
   const here = { title: 'Once', projectId: mine.projectId }
   const [first, again] = [await bound.post('/tasks', here, key), await bound.post('/tasks', here, key)]
   expect([first.status, again.text, isReplay(again)]).toEqual([201, first.text, true])

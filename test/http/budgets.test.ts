@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { tally, upTo, openPair } from '../races/pair.ts'
 import { invite, make, makeToken, type Person, register, withToken } from '../support/client.ts'
 import { withService } from '../support/service.ts'
-import { expectRefusal, leftOf, statusesOf } from './answers.ts'
+import { expectError, remainingBudget, countStatuses } from './responses.ts'
 
 test('budgets are not taken by who was signed out, though their repeats are answered', () =>
   withService({ WRITES_PER_MINUTE: '3' }, async ({ client }) => {
@@ -10,9 +10,11 @@ test('budgets are not taken by who was signed out, though their repeats are answ
     const keyed = { 'idempotency-key': 'k' }
     expect((await ada.post('/auth/logout', undefined, keyed)).status).toBe(200)
     for (const _ of upTo(3)) expect((await ada.post('/auth/logout', undefined, keyed)).status).toBe(200)
-    expectRefusal(await ada.post('/auth/logout-all', undefined, { 'idempotency-key': 'l' }), 429)
+    expectError(await ada.post('/auth/logout-all', undefined, { 'idempotency-key': 'l' }), 429)
     const signedIn = await client.post('/auth/login', { email: ada.email, password: 'secret-1' })
-    expect(leftOf(await client.as(signedIn.body.access_token).post('/projects', { name: 'P' }))).toBe(1)
+    expect(
+      remainingBudget(await client.as(signedIn.body.access_token).post('/projects', { name: 'P' })),
+    ).toBe(1)
   }))
 
 test('budgets are of a token, and four times that of all tokens of an account', () =>
@@ -37,10 +39,10 @@ test('budgets count what a batch holds: the one that goes beyond the budget is t
         operations: upTo(count).map((n) => ({ op: 'task.create', title: `T${n}` })),
       })
     const first = await batch(2)
-    expect([first.status, leftOf(first)]).toEqual([200, 7])
+    expect([first.status, remainingBudget(first)]).toEqual([200, 7])
     const answers = await Promise.all(upTo(3).map(() => batch(20)))
-    expect(statusesOf(answers)).toEqual({ 200: 1, 429: 2 })
-    expectRefusal(await ada.post('/projects', { name: 'Q' }), 429)
+    expect(countStatuses(answers)).toEqual({ 200: 1, 429: 2 })
+    expectError(await ada.post('/projects', { name: 'Q' }), 429)
     expect((await ada.get(`/projects/${id}`)).headers.get('docket-version')).toBe('23')
   }))
 
@@ -50,7 +52,7 @@ test('budgets count the events that an undo names', () =>
     const { id: projectId } = await make(ada, '/projects', { name: 'P' })
     for (const n of upTo(3)) await make(ada, '/tasks', { title: `T${n}`, projectId })
     const undone = await ada.post(`/projects/${projectId}/undo`, { seqs: [2, 3, 4] })
-    expect([undone.status, leftOf(undone)]).toEqual([200, 13])
+    expect([undone.status, remainingBudget(undone)]).toEqual([200, 13])
   }))
 
 const inviting = (who: Pick<Person, 'post'>, projectId: string, email: string) =>
@@ -66,10 +68,10 @@ test('an account invites at most INVITATIONS_PER_HOUR times an hour, failed invi
     const [ada, grace] = [await register(client), await register(client)]
     const { id } = await project(ada)
     await invite(ada, id, grace)
-    expectRefusal(await inviting(ada, id, grace.email), 409)
-    expectRefusal(await inviting(ada, id, 'nobody@example.com'), 404)
+    expectError(await inviting(ada, id, grace.email), 409)
+    expectError(await inviting(ada, id, 'nobody@example.com'), 404)
     const refused = await inviting(ada, id, 'nobody@example.com')
-    expectRefusal(refused, 429, /^Too many requests; try again in \d+ seconds$/)
+    expectError(refused, 429, /^Too many requests; try again in \d+ seconds$/)
     expect(refused.headers.get('ratelimit-policy')).toBe('"invitations";q=3;w=3600')
     expect(Number(refused.headers.get('retry-after'))).toBeWithin(3_000, 3_601)
     expect((await inviting(grace, (await project(grace)).id, ada.email)).status).toBe(201)
@@ -81,10 +83,10 @@ test('a dry run of a batch counts every address that it looks up', () =>
     const ada = await register(client)
     const { id } = await project(ada)
     const emails = upTo(5).map((n) => `nobody-${n}@example.com`)
-    expectRefusal(await dryRun(ada, id, emails), 400, 'operations must hold at most 4 invitations')
-    expectRefusal(await dryRun(ada, id, emails.slice(0, 3)), 404, /^operations\[0\]: /)
-    expectRefusal(await dryRun(ada, id, emails.slice(0, 2)), 429)
-    expectRefusal(await inviting(ada, id, ada.email), 429)
+    expectError(await dryRun(ada, id, emails), 400, 'operations must hold at most 4 invitations')
+    expectError(await dryRun(ada, id, emails.slice(0, 3)), 404, /^operations\[0\]: /)
+    expectError(await dryRun(ada, id, emails.slice(0, 2)), 429)
+    expectError(await inviting(ada, id, ada.email), 429)
   }))
 
 test('all tokens of an account share its invitations, in all processes', async () => {
@@ -94,14 +96,14 @@ test('all tokens of an account share its invitations, in all processes', async (
   const { token } = await makeToken(atA)
   const callers = [atA, atB, atA.as(token), atB.as(token)]
   const answers = await Promise.all(upTo(20).map((n) => inviting(callers[n % 4]!, id, 'nobody@example.com')))
-  expect(statusesOf(answers)).toEqual({ 404: 6, 429: 14 })
+  expect(countStatuses(answers)).toEqual({ 404: 6, 429: 14 })
 })
 
 test('without limits an account invites as often as it wants', () =>
   withService({ INVITATIONS_PER_HOUR: '1', RATE_LIMIT: 'off' }, async ({ client }) => {
     const ada = await register(client)
     const { id } = await project(ada)
-    for (const _ of upTo(3)) expectRefusal(await inviting(ada, id, 'nobody@example.com'), 404)
+    for (const _ of upTo(3)) expectError(await inviting(ada, id, 'nobody@example.com'), 404)
   }))
 
 test('budgets count a hundred writes for a removal that revokes, alone and in a batch', () =>
@@ -115,6 +117,6 @@ test('budgets count a hundred writes for a removal that revokes, alone and in a 
       const answer = await (isBatch
         ? ada.post(`/projects/${projectId}/batch`, { operations })
         : ada.delete(`/projects/${projectId}/members/${memberId}?revoke=true`))
-      expect([answer.status, leftOf(answer)]).toEqual([200, 0])
+      expect([answer.status, remainingBudget(answer)]).toEqual([200, 0])
     }
   }))

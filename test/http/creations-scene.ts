@@ -13,8 +13,8 @@ export type IntegrationEvent = Body & {
   seq: number
   after: (Body & { changed?: string[] }) | null
 }
-type Lists = { webhooks: Body; serviceAccounts: Body; tokens: Body }
-export type Removed = Body & { stillWorking: Lists; revoked: Lists }
+type IntegrationIds = { webhooks: Body; serviceAccounts: Body; tokens: Body }
+export type RemovalResponse = Body & { stillWorking: IntegrationIds; revoked: IntegrationIds }
 
 export type Creations = Awaited<ReturnType<typeof openCreations>>
 
@@ -34,5 +34,5 @@ export async function openCreations(owner: Person) {
 }
 
 export const createdBy = (body: Body) => (body as Body & { createdBy: string | null }).createdBy
-export const idsIn = ({ webhooks, serviceAccounts, tokens }: Lists) =>
+export const idsIn = ({ webhooks, serviceAccounts, tokens }: IntegrationIds) =>
   [webhooks, serviceAccounts, tokens].map((list) => list.map(({ id }) => id))

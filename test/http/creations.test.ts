@@ -1,8 +1,14 @@
 import { expect, test } from 'bun:test'
 import { faultsOf } from '../support/history.ts'
 import { type Body, makeToken, make } from '../support/client.ts'
-import { expectRefusal, expectAnswer } from './answers.ts'
-import { createdBy, type IntegrationEvent, openCreations, idsIn, type Removed } from './creations-scene.ts'
+import { expectError, expectResponse } from './responses.ts'
+import {
+  createdBy,
+  type IntegrationEvent,
+  openCreations,
+  idsIn,
+  type RemovalResponse,
+} from './creations-scene.ts'
 import { unreachableUrl } from './scene.ts'
 import { accountsPath, tokensPath, type Account } from './service-account-scene.ts'
 import { eventually } from '../races/pair.ts'
@@ -88,19 +94,19 @@ test('undo rejects changes of webhooks, service accounts and tokens with 409', a
   const { projectId, events, member } = await openCreations(owner)
   const invited = (await events()).find(({ type }) => type === 'member.invited')!
   const ofInvitation = await owner.post(`/projects/${projectId}/undo`, { seq: invited.seq })
-  expectRefusal(ofInvitation, 409, /delete the service account$/)
+  expectError(ofInvitation, 409, /delete the service account$/)
   await owner.delete(`${member}?revoke=true`)
   const all = await events()
   for (const { seq, entity } of all)
-    if (entity !== 'member') expectRefusal(await owner.post(`/projects/${projectId}/undo`, { seq }), 409)
+    if (entity !== 'member') expectError(await owner.post(`/projects/${projectId}/undo`, { seq }), 409)
   const batch = all.at(-1)!.batch
-  expectRefusal(await owner.post(`/projects/${projectId}/undo`, { batch }), 409)
+  expectError(await owner.post(`/projects/${projectId}/undo`, { batch }), 409)
 })
 
 test('removing a member answers what the member created, which goes on working', async () => {
   const { projectId, member, webhook, account, token, webhooks } = await openCreations(owner)
   const { status, body } = await owner.delete(member)
-  const { message, stillWorking, revoked } = body as Removed
+  const { message, stillWorking, revoked } = body as RemovalResponse
   expect([status, message]).toEqual([200, 'Member removed successfully'])
   expect(idsIn(stillWorking)).toEqual([[webhook.id], [account.id], [token.id]])
   expect(idsIn(revoked)).toEqual([[], [], []])
@@ -119,7 +125,7 @@ test('with revoke=true everything that the member created ends in the commit of 
   const ours = await make(owner, webhooks, { url: unreachableUrl })
   const before = (await events()).length
   const { status, body } = await owner.delete(`${member}?revoke=true`)
-  const { stillWorking, revoked } = body as Removed
+  const { stillWorking, revoked } = body as RemovalResponse
   expect([status, idsIn(stillWorking)]).toEqual([200, [[], [], []]])
   expect(revoked.webhooks.map(({ id }) => id)).toContain(second.id)
   expect(idsIn(revoked).map((list) => list.length)).toEqual([2, 1, 2])
@@ -130,7 +136,7 @@ test('with revoke=true everything that the member created ends in the commit of 
   ])
   expect(new Set(made.map(({ batch }) => batch)).size).toBe(1)
   const again = { email: admin.email, role: 'ADMIN' }
-  expectRefusal(await program.post(`/projects/${projectId}/members/invite`, again), 404)
+  expectError(await program.post(`/projects/${projectId}/members/invite`, again), 404)
   for (const gone of [token, lent])
     await eventually('the token to be refused', async () => {
       return (await owner.as(gone.token).get('/auth/me')).status === 401
@@ -145,7 +151,7 @@ test('deleting a service account answers and revokes what it created in the same
   const { projectId, account, token, webhooks, webhook } = await openCreations(owner)
   const second = await make(owner.as(token.token), webhooks, { url: unreachableUrl })
   const path = `${accountsPath(projectId)}/${account.id}?revoke=true`
-  const { revoked } = (await owner.delete(path)).body as Removed
+  const { revoked } = (await owner.delete(path)).body as RemovalResponse
   expect(idsIn(revoked)).toEqual([[second.id], [], []])
   expect((await owner.get(webhooks)).body.map(({ id }) => id)).toEqual([webhook.id])
 })
@@ -153,9 +159,9 @@ test('deleting a service account answers and revokes what it created in the same
 test('revoking takes the role ADMIN, also from a member who leaves', async () => {
   const { admin, projectId, member, webhooks } = await openCreations(owner)
   await owner.patch(`${member}/role`, { role: 'VIEWER' })
-  expectRefusal(await admin.delete(`${member}?revoke=true`), 403, 'This needs the role ADMIN in the project')
-  expectRefusal(await admin.delete(`${member}?revoke=1`), 400, /^revoke must be/)
-  const { stillWorking } = (await admin.delete(member)).body as Removed
+  expectError(await admin.delete(`${member}?revoke=true`), 403, 'This needs the role ADMIN in the project')
+  expectError(await admin.delete(`${member}?revoke=1`), 400, /^revoke must be/)
+  const { stillWorking } = (await admin.delete(member)).body as RemovalResponse
   expect(stillWorking.webhooks).toHaveLength(1)
   expect((await owner.get(webhooks)).body).toHaveLength(1)
   expect((await owner.get(`/projects/${projectId}/members`)).status).toBe(200)
@@ -170,7 +176,7 @@ test('a batch removes a member with what the member created, and a repeat under 
   const { member } = await openCreations(owner)
   const key = { 'idempotency-key': 'once' }
   const first = await owner.delete(`${member}?revoke=true`, key)
-  expectAnswer(await owner.delete(`${member}?revoke=true`, key), 200, first.body)
+  expectResponse(await owner.delete(`${member}?revoke=true`, key), 200, first.body)
 })
 
 test('folding the events of everything that was revoked gives the stored rows', async () => {

@@ -32,9 +32,9 @@ async function callAll(who: Client, method: string, path: string, body?: object)
 }
 
 test('answers inside a project are as documented', async () => {
-  for (const { method, path, body, may } of endpoints) {
+  for (const { method, path, body, allowedRoles } of endpoints) {
     const things = await createFullProject(people, guest)
-    const doer = people[may.at(-1)!]
+    const doer = people[allowedRoles.at(-1)!]
     for (const who of [doer.as(), people.stranger, people.viewer, doer, doer])
       await callAll(who, method, path(things), body?.(things))
   }

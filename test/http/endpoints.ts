@@ -1,28 +1,34 @@
 import { type callers, unreachableUrl, fillPath, seqOf, type ProjectParts } from './scene.ts'
 
-type Who = (typeof callers)[number]
+type Role = (typeof callers)[number]
 
-/** A guarded operation on something that a project holds, and who may do it. */
+/** An operation inside a project, with the roles that may call it. */
 export interface Endpoint {
-  does: string
+  title: string
   method: string
   path: (things: ProjectParts) => string
   body?: (things: ProjectParts) => object
-  may: Who[]
+  allowedRoles: Role[]
   status: number
-  /** What a refusal says was not found. */
-  names: string
+  /** The resource that a 404 names. */
+  resource: string
 }
 
-const owners: Who[] = ['owner']
-const admins: Who[] = ['owner', 'admin']
-const writers: Who[] = ['owner', 'admin', 'editor']
-const readers: Who[] = ['owner', 'admin', 'editor', 'viewer']
+const owners: Role[] = ['owner']
+const admins: Role[] = ['owner', 'admin']
+const writers: Role[] = ['owner', 'admin', 'editor']
+const readers: Role[] = ['owner', 'admin', 'editor', 'viewer']
 
 const endpoint =
   (method: string, status: number) =>
-  (names: string, may: Who[], does: string, path: string, body?: Endpoint['body']): Endpoint => {
-    return { does, method, path: (things) => fillPath(path, things), body, may, status, names }
+  (
+    resource: string,
+    allowedRoles: Role[],
+    title: string,
+    path: string,
+    body?: Endpoint['body'],
+  ): Endpoint => {
+    return { title, method, path: (things) => fillPath(path, things), body, allowedRoles, status, resource }
   }
 const read = endpoint('GET', 200)
 const create = endpoint('POST', 201)
@@ -32,7 +38,7 @@ const remove = endpoint('DELETE', 200)
 const project = '/projects/{id}'
 const webhook = `${project}/webhooks/{id}`
 
-/** Every operation that takes a role, with the roles of the contract. */
+/** Every operation that requires a role in a project. */
 export const endpoints: Endpoint[] = [
   read('Project', readers, 'read a project', project),
   change('Project', admins, 'change a project', project, () => ({ name: 'Other' })),

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { invite, make, type Person, register } from '../support/client.ts'
 import { openTestService } from '../support/service.ts'
-import { eventsOf, expectRefusal } from './answers.ts'
+import { countEvents, expectError } from './responses.ts'
 import { openProject, openTeam } from './scene.ts'
 import { nextPath } from './list-pages.ts'
 
@@ -55,8 +55,8 @@ test('a caller who has it is answered 304 without a body', async () => {
 test('who may not see it is refused, whatever tag they bring', async () => {
   for (const path of Object.values(paths))
     for (const tag of [await tagOf(path), '*']) {
-      expectRefusal(await ask(path, tag, stranger), 404)
-      expectRefusal(await viewer.as().get(path, { 'if-none-match': tag }), 401)
+      expectError(await ask(path, tag, stranger), 404)
+      expectError(await viewer.as().get(path, { 'if-none-match': tag }), 401)
     }
 })
 
@@ -98,7 +98,7 @@ test('two projects at the same version do not pass for one another when a task m
   const other = await openProject(people, 'Other')
   const { id } = await make(owner, '/tasks', { title: 'T', projectId })
   const path = `/tasks/${id}/subtasks`
-  const ahead = async () => (await eventsOf(service, projectId)) - (await eventsOf(service, other))
+  const ahead = async () => (await countEvents(service, projectId)) - (await countEvents(service, other))
   // The move and the new subtask will bring the other project to the version this one has now.
   for (let by = await ahead(); by !== 2; by = await ahead())
     await make(owner, '/tasks', { title: 'Filler', projectId: by < 2 ? projectId : other })

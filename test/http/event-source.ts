@@ -8,17 +8,17 @@ export function followByEventSource(at: string, token: string, projectId: string
     fetch: (input, init) =>
       fetch(input, { ...init, headers: { ...init.headers, authorization: `Bearer ${token}` } }),
   })
-  const seen: FeedEvent[] = []
+  const events: FeedEvent[] = []
   let [wanted, reached] = [0, () => {}]
   for (const type of model.eventTypes)
     source.addEventListener(type, ({ data }) => {
-      seen.push(JSON.parse(data))
-      if (seen.length >= wanted) reached()
+      events.push(JSON.parse(data))
+      if (events.length >= wanted) reached()
     })
   const until = (count: number) =>
     new Promise<void>((resolve) => {
       ;[wanted, reached] = [count, resolve]
-      if (seen.length >= count) resolve()
+      if (events.length >= count) resolve()
     })
-  return { seen, until, close: () => source.close() }
+  return { events, until, close: () => source.close() }
 }

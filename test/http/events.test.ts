@@ -3,7 +3,7 @@ import { model } from '../../modules/modules.ts'
 import { upTo } from '../races/pair.ts'
 import { type Body, invite, make, register } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
-import { said } from './answers.ts'
+import { statusAndMessage } from './responses.ts'
 import { type FeedEvent, readFeed } from './feed.ts'
 
 const { client, sql, ada } = await openScene(['Ada'])
@@ -88,11 +88,11 @@ test('what cannot be is refused', async () => {
   }
   for (const [message, queries] of Object.entries(wrong))
     for (const query of queries)
-      expect(await said(ada, feedOf(projectId, `?${query}`))).toStartWith(`400 ${message}`)
+      expect(await statusAndMessage(ada, feedOf(projectId, `?${query}`))).toStartWith(`400 ${message}`)
   for (const path of [feedOf(projectId), feedOf(projectId, '?after=7'), feedOf('none')])
-    expect(await said(stranger, path)).toBe('404 Project not found')
+    expect(await statusAndMessage(stranger, path)).toBe('404 Project not found')
   await ada.delete(`/projects/${projectId}`)
-  expect(await said(ada, feedOf(projectId))).toBe('404 Project not found')
+  expect(await statusAndMessage(ada, feedOf(projectId))).toBe('404 Project not found')
 })
 
 test('a feed is not sent again to who has it, and names are those of now', async () => {

@@ -3,7 +3,7 @@ import postgres from 'postgres'
 import { eventually, upTo } from '../races/pair.ts'
 import { type Answer, type Client, invite, make, register } from '../support/client.ts'
 import { openTestService } from '../support/service.ts'
-import { expectRefusal, leftOf, statusesOf } from './answers.ts'
+import { expectError, remainingBudget, countStatuses } from './responses.ts'
 import { openScene } from '../support/scene.ts'
 
 const { service, sql, ada, bob } = await openScene(['Ada', 'Bob'])
@@ -34,9 +34,9 @@ test('of each expensive operation an account has four in progress, and others ar
     const asked = upTo(10).map(ask)
     const other = bob.get(`/tasks/${bobsTask}`)
     const answers = await Promise.all(asked)
-    expect(statusesOf(answers)).toEqual({ 200: 4, 429: 6 })
+    expect(countStatuses(answers)).toEqual({ 200: 4, 429: 6 })
     const rejected = answers.find(({ status }) => status === 429)!
-    expectRefusal(rejected, 429, 'Too many expensive requests of this account are in progress')
+    expectError(rejected, 429, 'Too many expensive requests of this account are in progress')
     expect(rejected.headers.get('retry-after')).toBe('1')
     expect((await other).status).toBe(200)
     expect((await ask(10)).status).toBe(200)
@@ -48,7 +48,7 @@ test('an undo of a batch or of more than 10 events is expensive, also for a call
   await invite(ada, shared, bob)
   for (const wanted of [{ batch: 2 }, { seqs: upTo(13).slice(2) }]) {
     const answers = await Promise.all(upTo(10).map(() => bob.post(`/projects/${shared}/undo`, wanted)))
-    expect(statusesOf(answers)).toEqual({ 403: 4, 429: 6 })
+    expect(countStatuses(answers)).toEqual({ 403: 4, 429: 6 })
   }
 })
 
@@ -60,7 +60,7 @@ test('what looks through few events is not expensive', async () => {
     (n) => ada.post('/events/read', { after: { [projectId]: n } }),
     () => ada.post(`/projects/${projectId}/undo?dryRun=true`, { seq: 3 }),
   ]
-  for (const ask of plain) expect(statusesOf(await Promise.all(upTo(10).map(ask)))).toEqual({ 200: 10 })
+  for (const ask of plain) expect(countStatuses(await Promise.all(upTo(10).map(ask)))).toEqual({ 200: 10 })
 })
 
 test('a plain read does not wait behind expensive ones in the database', async () => {
@@ -84,11 +84,11 @@ test('a plain read does not wait behind expensive ones in the database', async (
   await eventually('an expensive read', isWaiting)
   for (const _ of upTo(3)) {
     const plain = await Promise.all(upTo(8).map(() => bob.get(`/tasks/${bobsTask}`)))
-    expect(statusesOf(plain)).toEqual({ 200: 8 })
+    expect(countStatuses(plain)).toEqual({ 200: 8 })
   }
   end()
   await holding
-  expect(statusesOf(await Promise.all(asked))).toEqual({ 200: 8 })
+  expect(countStatuses(await Promise.all(asked))).toEqual({ 200: 8 })
   await own.end()
 })
 
@@ -96,18 +96,18 @@ test('the budget is charged by cost', async () => {
   await using strict = await openTestService({ READS_PER_MINUTE: '100', WRITES_PER_MINUTE: '1000' })
   const eve = await register(strict.client)
   const id = await projectWith(eve, 250)
-  const before = leftOf(await eve.get(`/projects/${id}`))
+  const before = remainingBudget(await eve.get(`/projects/${id}`))
   const past = await eve.get(`/tasks?projectId=${id}&asOf=1`)
-  expect([past.status, before - leftOf(past)]).toEqual([200, 1 + 250 / 25])
+  expect([past.status, before - remainingBudget(past)]).toEqual([200, 1 + 250 / 25])
   const many = Object.fromEntries(upTo(200).map((n) => [`${n}`, 0]))
   const read = await eve.post('/events/read', { after: many })
-  expect([read.status, leftOf(past) - leftOf(read)]).toEqual([200, 1 + 200 / 10])
-  const writes = leftOf(await eve.patch(`/projects/${id}`, { name: 'Q' }))
+  expect([read.status, remainingBudget(past) - remainingBudget(read)]).toEqual([200, 1 + 200 / 10])
+  const writes = remainingBudget(await eve.patch(`/projects/${id}`, { name: 'Q' }))
   const undone = await eve.post(`/projects/${id}/undo?dryRun=true`, { batch: 2 })
   expect(undone.status).toBe(200)
-  expect(writes - leftOf(undone)).toBeWithin(100, 102) // what is told of a large budget may be a moment old
+  expect(writes - remainingBudget(undone)).toBeWithin(100, 102) // what is told of a large budget may be a moment old
   const answers = await Promise.all(upTo(8).map(() => eve.get(`/tasks?projectId=${id}&asOf=1`)))
-  expect(statusesOf(answers)[429]).toBeGreaterThan(0)
+  expect(countStatuses(answers)[429]).toBeGreaterThan(0)
   for (let n = 0; n < 6; n++) await eve.get(`/tasks?projectId=${id}&asOf=1`)
-  expectRefusal(await eve.get(`/projects/${id}`), 429, /^Too many requests; try again/)
+  expectError(await eve.get(`/projects/${id}`), 429, /^Too many requests; try again/)
 })

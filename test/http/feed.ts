@@ -27,9 +27,9 @@ export async function readFeed(client: Client, path: string): Promise<FeedEvent[
 }
 
 type Thing = Record<string, unknown>
-export type Model = Record<'project' | 'member' | 'task' | 'subtask' | 'comment', Map<string, Thing>>
+export type Replica = Record<'project' | 'member' | 'task' | 'subtask' | 'comment', Map<string, Thing>>
 
-export const emptyModel = (): Model => ({
+export const emptyReplica = (): Replica => ({
   project: new Map(),
   member: new Map(),
   task: new Map(),
@@ -38,7 +38,7 @@ export const emptyModel = (): Model => ({
 })
 
 /** What a client makes of an event: of a change it gets the fields that changed. */
-export function apply(model: Model, { entity, entityId, after }: FeedEvent): void {
+export function applyEvent(model: Replica, { entity, entityId, after }: FeedEvent): void {
   const drop = (things: Map<string, Thing>) => {
     for (const [id, { taskId }] of things) if (taskId === entityId) things.delete(id)
   }

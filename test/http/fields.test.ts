@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { invite, make, register } from '../support/client.ts'
 import { type OpenApi, operationsOf, resolveSchema } from '../support/schema-check.ts'
-import { absentId, expectRefusal } from './answers.ts'
+import { unknownId, expectError } from './responses.ts'
 import { validMultilineTexts, validTexts, invalidNames, invalidTexts } from './texts.ts'
 import { openScene } from '../support/scene.ts'
 
@@ -35,7 +35,7 @@ test('a field that a resource does not have is refused with the one that was mea
   const before = await ada.get(`/tasks/${taskId}`)
   for (const [method, path, body, meant] of wrongs) {
     const message = `${Object.keys(body).at(-1)} is not known here${meant ? `; did you mean ${meant}?` : ''}`
-    expectRefusal(await ada.call(method, path, body), 400, message)
+    expectError(await ada.call(method, path, body), 400, message)
   }
   expect((await ada.get(`/tasks/${taskId}`)).text).toBe(before.text)
   expect((await ada.get('/auth/me')).body.name).toBe('Ada')
@@ -110,7 +110,7 @@ test('a parameter that an operation does not know is refused wherever it is give
     const call = (who = ada.as()) =>
       who.call(
         method.toUpperCase(),
-        `${path.replace(/\{\w+\}/g, absentId)}?unknown=1`,
+        `${path.replace(/\{\w+\}/g, unknownId)}?unknown=1`,
         requestBody?.content?.['application/json']?.example,
       )
     const { status, body } = await call(security.length > 0 ? ada : undefined)
@@ -153,11 +153,11 @@ test.each(texts)('%s: %s is stored trimmed, and what it cannot be is refused', a
   }
   for (const text of wrong) {
     const named = new RegExp(`^${field} must be`)
-    expectRefusal(await ada.post(create, { ...others, [field]: text }), 400, named)
-    expectRefusal(await ada.patch(change, { [field]: text }), 400, named)
+    expectError(await ada.post(create, { ...others, [field]: text }), 400, named)
+    expectError(await ada.patch(change, { [field]: text }), 400, named)
   }
   const required = one[2] === optional ? 201 : 400
   const without = await ada.post(create, others ?? {})
   expect(without.status).toBe(required)
-  if (required === 400) expectRefusal(without, 400, new RegExp(`^${field} is required`))
+  if (required === 400) expectError(without, 400, new RegExp(`^${field} is required`))
 })

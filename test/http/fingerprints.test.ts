@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test'
 import { hash } from '@node-rs/argon2'
 import { make, register, expiresAt } from '../support/client.ts'
 import { openTestService, testSecret } from '../support/service.ts'
-import { absentId, expectRefusal } from './answers.ts'
+import { unknownId, expectError } from './responses.ts'
 import { unreachableUrl } from './scene.ts'
 import { openScene } from '../support/scene.ts'
 
@@ -28,7 +28,7 @@ test('a write without a password hashes none, whatever its key, and its repeat n
   const webhooks = `/projects/${projectId}/webhooks`
   const { id } = await make(ada, webhooks, { url: unreachableUrl })
   const writes: [status: number, method: string, path: string, body?: object][] = [
-    [404, 'DELETE', `/tokens/${absentId}`],
+    [404, 'DELETE', `/tokens/${unknownId}`],
     [201, 'POST', '/tokens', token],
     [200, 'PATCH', '/auth/me', { name: 'King' }],
     [201, 'POST', webhooks, { url: unreachableUrl }],
@@ -53,7 +53,7 @@ test('a body with a password is kept as argon2id, and its repeat checked so', as
   expect((await change('secret-1')).status).toBe(200)
   expect(await fingerprintOf(key)).toStartWith('$argon2id$')
   expect((await change('secret-1')).headers.get('idempotency-replayed')).toBe('true')
-  expectRefusal(await change('secret-2'), 422, used)
+  expectError(await change('secret-2'), 422, used)
 })
 
 test('a key that the release before kept as argon2id still answers its repeat', async () => {
@@ -66,7 +66,7 @@ test('a key that the release before kept as argon2id still answers its repeat', 
     set fingerprint = ${await hash(digest)} where key = ${key['idempotency-key']}`
   const again = await grace.patch('/auth/me', { name: 'Before' }, key)
   expect([again.text, again.headers.get('idempotency-replayed')]).toEqual([first.text, 'true'])
-  expectRefusal(await grace.patch('/auth/me', { name: 'Other' }, key), 422, used)
+  expectError(await grace.patch('/auth/me', { name: 'Other' }, key), 422, used)
 })
 
 test('a key is known after the secret was changed, while the old one verifies', async () => {
@@ -78,5 +78,5 @@ test('a key is known after the secret was changed, while the old one verifies', 
   await using rotated = await openTestService({ DATABASE_URL, REDIS_URL, JWT_SECRET: secrets })
   const there = rotated.client.as(grace.token)
   expect((await there.patch('/auth/me', { name: 'Kept' }, key)).text).toBe(first.text)
-  expectRefusal(await there.patch('/auth/me', { name: 'Other' }, key), 422, used)
+  expectError(await there.patch('/auth/me', { name: 'Other' }, key), 422, used)
 })

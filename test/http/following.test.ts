@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { type Body, invite, make } from '../support/client.ts'
-import { apply, emptyModel, type Model, readFeed } from './feed.ts'
+import { applyEvent, emptyReplica, type Replica, readFeed } from './feed.ts'
 import { nextPath, allPages } from './list-pages.ts'
 import { cases } from '../support/depth.ts'
 import { openScene } from '../support/scene.ts'
@@ -25,7 +25,7 @@ async function listed(projectId: string): Promise<Record<string, object[]>> {
   }
 }
 
-const contentsOf = (model: Model) =>
+const contentsOf = (model: Replica) =>
   Object.fromEntries(Object.entries(model).map(([entity, things]) => [entity, byId(things.values())]))
 
 /** Something that a client does, by chance on which of the tasks there are. */
@@ -58,10 +58,10 @@ test('what the events say from the first on is what the lists say', async () => 
     const [projectId, elsewhere] = [await openProject(), await openProject()]
     for (const one of done) await act(projectId, elsewhere, one)
     for (const id of [projectId, elsewhere]) {
-      const model = emptyModel()
+      const model = emptyReplica()
       const events = await readFeed(ada, `/projects/${id}/events?limit=7`)
       expect(events.map(({ seq }) => seq)).toEqual(events.map((_, i) => i + 1))
-      for (const event of events) apply(model, event)
+      for (const event of events) applyEvent(model, event)
       expect(contentsOf(model)).toEqual(await listed(id))
     }
   })
@@ -72,7 +72,7 @@ test('who pages while others write, and then follows from the first page on, end
   const property = fc.asyncProperty(actions(8), actions(12), async (before, meanwhile) => {
     const [projectId, elsewhere] = [await openProject(), await openProject()]
     for (const one of before) await act(projectId, elsewhere, one)
-    const model = emptyModel()
+    const model = emptyReplica()
     let version: string | null = null
     for (let next: string | undefined = `/tasks?projectId=${projectId}&limit=1`; next;) {
       const { body, headers } = await ada.get(next)
@@ -84,7 +84,7 @@ test('who pages while others write, and then follows from the first page on, end
     }
     for (const one of meanwhile) await act(projectId, elsewhere, one)
     for (const event of await readFeed(ada, `/projects/${projectId}/events?after=${version}`))
-      apply(model, event)
+      applyEvent(model, event)
     expect(byId(model.task.values())).toEqual((await listed(projectId)).task!)
   })
   await fc.assert(property, { numRuns: cases(3) })

@@ -8,8 +8,8 @@ import {
   resolveSchema,
   undocumentedParts,
 } from '../support/schema-check.ts'
-import { absentId, expectRefusal } from './answers.ts'
-import { aBodyLike, anUnlikelyId, aQuery, someHeaders } from './hostile.ts'
+import { unknownId, expectError } from './responses.ts'
+import { arbitraryBody, arbitraryId, arbitraryQuery, arbitraryHeaders } from './hostile.ts'
 import { hostileBodies, hostileTexts } from './hostile-texts.ts'
 import { createFullProject, registerTeam, type ProjectParts, openTeam } from './scene.ts'
 import { cases } from '../support/depth.ts'
@@ -32,16 +32,16 @@ function expectSound(name: string, answer: Answer) {
   expect([name, answer.status >= 500 ? answer.text : 'sound']).toEqual([name, 'sound'])
   expect([name, undocumentedParts(api, operationsOf(api).get(name)!, answer)]).toEqual([name, []])
   if (answer.status < 400) return
-  expectRefusal(answer, answer.status)
+  expectError(answer, answer.status)
   expect(answer.body.message).not.toMatch(/\[object|undefined|at \w+ \(|\bselect\b|postgres/i)
   expect(answer.body.message.length).toBeLessThan(1_000)
 }
 
 const filled = (path: string, ids: string[]) =>
-  path.replace('/api/v1', '').replace(/\{\w+\}/g, () => ids.shift() ?? absentId)
+  path.replace('/api/v1', '').replace(/\{\w+\}/g, () => ids.shift() ?? unknownId)
 
 const aSoundId = ({ projectId, memberId, taskId, subtaskId, commentId }: ProjectParts) =>
-  fc.constantFrom(projectId, memberId, taskId, subtaskId, commentId, absentId)
+  fc.constantFrom(projectId, memberId, taskId, subtaskId, commentId, unknownId)
 
 test('every operation answers anything with a refusal or a success', async () => {
   for (const [name, operation] of operationsOf(api)) {
@@ -49,10 +49,10 @@ test('every operation answers anything with a refusal or a success', async () =>
     // Whoever is asked to leave there is gone for the rest.
     const callers = path.startsWith('/api/v1/auth/') ? await registerTeam(client) : people
     const things = await createFullProject(people, guest)
-    const aBody = aBodyLike(rightFor(operation, things))
+    const aBody = arbitraryBody(rightFor(operation, things))
     const ids = fc.tuple(...ownIds(things, path).map((own) => anId(things, own)))
     const who = fc.constantFrom('owner' as const, 'editor' as const, 'stranger' as const)
-    const aRequest = fc.record({ ids, who, query: aQuery, body: aBody, headers: someHeaders })
+    const aRequest = fc.record({ ids, who, query: arbitraryQuery, body: aBody, headers: arbitraryHeaders })
     const property = fc.asyncProperty(aRequest, async ({ ids, who, query, body, headers }) => {
       const sent = method === 'get' ? undefined : body
       const answer = callers[who].call(method.toUpperCase(), filled(path, [...ids]) + query, sent, headers)
@@ -81,11 +81,11 @@ const ownIds = (things: ProjectParts, path: string): string[] =>
   [...path.matchAll(/(\w+)s\/\{\w+\}/g)].map(([, kind]) => things[`${kind}Id` as keyof ProjectParts])
 
 /** An id, mostly the one that belongs there: a request should get as far as it can. */
-const anId = (things: ProjectParts, own = absentId) =>
+const anId = (things: ProjectParts, own = unknownId) =>
   fc.oneof(
     { weight: 8, arbitrary: fc.constant(own) },
     { weight: 1, arbitrary: aSoundId(things) },
-    { weight: 1, arbitrary: anUnlikelyId },
+    { weight: 1, arbitrary: arbitraryId },
   )
 
 test('every operation answers each hostile body, and each hostile text in each of its fields', async () => {
@@ -120,7 +120,7 @@ test('a hostile Authorization is refused and nothing more', async () => {
     fc.constantFrom('Bearer ', 'bearer', '', 'Basic '),
     async (text, scheme) => {
       const answer = client.get('/auth/me', { authorization: scheme + text.trim() })
-      expectRefusal(await inTime(answer), 401)
+      expectError(await inTime(answer), 401)
     },
   )
   await fc.assert(property, { seed, numRuns: cases(60) })

@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { describe, expect, test } from 'bun:test'
 import { openWebProcess } from '../support/web-process.ts'
-import { expectRefusal } from './answers.ts'
+import { expectError } from './responses.ts'
 import { sendRaw, requestHead } from './raw.ts'
 import { forFile } from '../support/service.ts'
 
@@ -35,7 +35,7 @@ describe('what comes in', () => {
     expect((await raw(`/tasks?cursor=${'x'.repeat(8_200)}`, {})).status).toBe(414)
     expect((await raw('/projects', { ...json, 'Content-Length': '9999999999' }, 'POST')).status).toBe(413)
     const nested = `{"name":"P","x":${'['.repeat(499_999)}${']'.repeat(499_999)}}`
-    expectRefusal(await ada.post('/projects', nested), 400, /nested deeper than 32 levels/)
+    expectError(await ada.post('/projects', nested), 400, /nested deeper than 32 levels/)
   })
 
   test('is waited for only so long: a body that does not come gets 408 and the connection is closed', async () => {

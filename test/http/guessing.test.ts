@@ -5,7 +5,7 @@ import { type Answer, type Client, type Person, register } from '../support/clie
 import { freshRedis } from '../support/redis.ts'
 import { openScene } from '../support/scene.ts'
 import { openTestService, type TestService } from '../support/service.ts'
-import { expectRefusal, statusesOf } from './answers.ts'
+import { expectError, countStatuses } from './responses.ts'
 
 type Work = (service: TestService, ada: Person) => Promise<void>
 
@@ -22,14 +22,14 @@ const guesses = (client: Client, email: string, count: number) =>
   Promise.all(upTo(count).map((n) => login(client, email, `guess ${n}`, `10.1.0.${n}`)))
 
 function expectDelayed(answer: Answer): void {
-  expectRefusal(answer, 429, 'Too many wrong passwords for this account; try again in 1 second')
+  expectError(answer, 429, 'Too many wrong passwords for this account; try again in 1 second')
   expect(answer.headers.get('retry-after')).toBe('1')
 }
 
 describe('wrong passwords for one account, from any address', () => {
   test('delay the next attempt longer and longer, and a right one works after the delay', () =>
     within({}, async ({ client }, ada) => {
-      expect(statusesOf(await guesses(client, ada.email, 4))).toEqual({ 401: 4 })
+      expect(countStatuses(await guesses(client, ada.email, 4))).toEqual({ 401: 4 })
       expectDelayed(await login(client, ada.email, 'secret-1', '10.2.0.1'))
       let last: Answer
       const wrong = async () => (last = await login(client, ada.email, 'wrong', '10.2.0.2')).status === 401
@@ -46,7 +46,7 @@ describe('wrong passwords for one account, from any address', () => {
     within({}, async ({ client, env }, ada) => {
       await using other = await openTestService(env)
       const both = await Promise.all([client, other.client].map((one) => guesses(one, ada.email, 20)))
-      const { 401: checked = 0, 429: rejected } = statusesOf(both.flat())
+      const { 401: checked = 0, 429: rejected } = countStatuses(both.flat())
       expect(checked + rejected!).toBe(40)
       // On a busy machine a delay may end while requests wait: one more is checked then, and the next delay is longer.
       expect(checked).toBeWithin(4, 8)
@@ -55,16 +55,16 @@ describe('wrong passwords for one account, from any address', () => {
   test('never delay an address from which the account signed in', () =>
     within({}, async ({ client }, ada) => {
       expect((await login(client, ada.email, 'secret-1', '10.2.0.1')).status).toBe(200)
-      expect(statusesOf(await guesses(client, ada.email, 9))).toEqual({ 401: 4, 429: 5 })
+      expect(countStatuses(await guesses(client, ada.email, 9))).toEqual({ 401: 4, 429: 5 })
       for (const _ of upTo(3))
         expect((await login(client, ada.email, 'secret-1', '10.2.0.1')).status).toBe(200)
-      expectRefusal(await login(client, ada.email, 'wrong', '10.2.0.1'), 401)
+      expectError(await login(client, ada.email, 'wrong', '10.2.0.1'), 401)
     }))
 
   test('do not delay other accounts, and tell nothing about who has one', () =>
     within({}, async ({ client }, ada) => {
       const invented = 'nobody@example.com'
-      expect(statusesOf(await guesses(client, invented, 9))).toEqual({ 401: 4, 429: 5 })
+      expect(countStatuses(await guesses(client, invented, 9))).toEqual({ 401: 4, 429: 5 })
       expectDelayed(await login(client, invented, 'secret-1', '10.2.0.1'))
       expect((await login(client, ada.email, 'secret-1', '10.2.0.1')).status).toBe(200)
     }))
@@ -74,7 +74,7 @@ describe('wrong passwords for one account, from any address', () => {
     await within({ REDIS_URL: redis.url }, async ({ client, services }, ada) => {
       redis.kill()
       await eventually('Redis is missed', () => services.redisStatus() !== 'ready')
-      expect(statusesOf(await guesses(client, ada.email, 9))).toEqual({ 401: 4, 429: 5 })
+      expect(countStatuses(await guesses(client, ada.email, 9))).toEqual({ 401: 4, 429: 5 })
       const right = async () => (await login(client, ada.email, 'secret-1', '10.2.0.1')).status === 200
       await eventually('the end of the delay', right)
     })
@@ -89,7 +89,7 @@ describe('wrong passwords for one account, from any address', () => {
           { password: 'secret-2', currentPassword: `guess ${n}` },
           { 'x-forwarded-for': `10.3.0.${n}` },
         )
-      expect(statusesOf(await Promise.all(upTo(9).map(change)))).toEqual({ 403: 4, 429: 5 })
+      expect(countStatuses(await Promise.all(upTo(9).map(change)))).toEqual({ 403: 4, 429: 5 })
       expectDelayed(await login(client, ada.email, 'secret-1', '10.2.0.1'))
     }))
 })

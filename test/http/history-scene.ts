@@ -1,7 +1,7 @@
 import { invite, make, type Person } from '../support/client.ts'
 
 /** Eight events: the project, a member, and a task with all that may hang on it. */
-export async function furnish(ada: Person, grace: Person) {
+export async function createHistory(ada: Person, grace: Person) {
   const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
   const member = await invite(ada, projectId, grace, 'EDITOR')
   const task = await make(ada, '/tasks', { title: 'Draw', projectId })

@@ -4,9 +4,9 @@ import { newId } from '../../src/ids.ts'
 import { upTo } from '../races/pair.ts'
 import { invite, make, register } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
-import { said } from './answers.ts'
+import { statusAndMessage } from './responses.ts'
 import { type FeedEvent, readFeed } from './feed.ts'
-import { furnish } from './history-scene.ts'
+import { createHistory } from './history-scene.ts'
 import { nextPath, allPages } from './list-pages.ts'
 
 const { client, sql, ada, grace } = await openScene(['Ada', 'Grace'], { HISTORY_DAYS: '30' })
@@ -21,7 +21,7 @@ const down = (from: number, to: number) =>
     .reverse()
 
 test("a project's history is its feed, newest first, page by page", async () => {
-  const { projectId } = await furnish(ada, grace)
+  const { projectId } = await createHistory(ada, grace)
   const feed = await readFeed(ada, `/projects/${projectId}/events`)
   expect(await read(projectId)).toEqual(feed.toReversed())
   const first = await ada.get(historyOf(projectId, '?limit=3'))
@@ -33,7 +33,7 @@ test("a project's history is its feed, newest first, page by page", async () => 
 })
 
 test('only what is asked for is shown', async () => {
-  const { projectId, task, subtask, member } = await furnish(ada, grace)
+  const { projectId, task, subtask, member } = await createHistory(ada, grace)
   const wanted: Record<string, number[]> = {
     'entity=task': [4, 3],
     'entity=comment&limit=1': [7],
@@ -87,7 +87,7 @@ test('events whose time is still to come do not hide those around them from a st
 })
 
 test('what cannot be is refused', async () => {
-  const { projectId, task } = await furnish(ada, grace)
+  const { projectId, task } = await createHistory(ada, grace)
   const stranger = await register(client)
   const wrong: Record<string, string> = {
     'entity=tasks': 'entity must be project, member, task',
@@ -99,21 +99,21 @@ test('what cannot be is refused', async () => {
     'types=task.created': 'types is not known here; did you mean type?',
   }
   for (const [query, message] of Object.entries(wrong))
-    expect(await said(ada, historyOf(projectId, `?${query}`))).toStartWith(`400 ${message}`)
-  expect(await said(ada, `/tasks/${task.id}/history?cursor=WyI3Il0`)).toStartWith('400 cursor')
+    expect(await statusAndMessage(ada, historyOf(projectId, `?${query}`))).toStartWith(`400 ${message}`)
+  expect(await statusAndMessage(ada, `/tasks/${task.id}/history?cursor=WyI3Il0`)).toStartWith('400 cursor')
   for (const id of [projectId, 'none', newId()])
-    expect(await said(stranger, historyOf(id))).toBe('404 Project not found')
+    expect(await statusAndMessage(stranger, historyOf(id))).toBe('404 Project not found')
   for (const id of [task.id, newId(), 'none', projectId])
-    expect(await said(stranger, `/tasks/${id}/history`)).toBe('404 Task not found')
+    expect(await statusAndMessage(stranger, `/tasks/${id}/history`)).toBe('404 Task not found')
   await ada.delete(`/projects/${projectId}`)
-  expect(await said(ada, historyOf(projectId))).toBe('404 Project not found')
+  expect(await statusAndMessage(ada, historyOf(projectId))).toBe('404 Project not found')
   for (const id of [task.id, newId()])
-    expect(await said(ada, `/tasks/${id}/history`)).toBe('404 Task not found')
+    expect(await statusAndMessage(ada, `/tasks/${id}/history`)).toBe('404 Task not found')
 })
 
 test('a history is not sent again to who has it, and names are those of now', async () => {
   const hopper = await register(client, 'Hopper')
-  const { projectId, task } = await furnish(ada, grace)
+  const { projectId, task } = await createHistory(ada, grace)
   await invite(ada, projectId, hopper, 'EDITOR')
   await make(hopper, `/tasks/${task.id}/comments`, { text: 'Mine' })
   for (const path of [historyOf(projectId), `/tasks/${task.id}/history`]) {
@@ -130,7 +130,7 @@ test('a history is not sent again to who has it, and names are those of now', as
 })
 
 test('where events are no longer kept, a history begins with the oldest that is there', async () => {
-  const { projectId, task } = await furnish(ada, grace)
+  const { projectId, task } = await createHistory(ada, grace)
   const paths = [historyOf(projectId), `/tasks/${task.id}/history`]
   const had = await Promise.all(paths.map((path) => ada.get(path)))
   await sql`delete from events where project_id = ${projectId} and seq < 6`
@@ -147,7 +147,7 @@ test('where events are no longer kept, a history begins with the oldest that is 
 })
 
 test('a page looks at so many events, and leads on when it shows few', async () => {
-  const { projectId, task } = await furnish(ada, grace)
+  const { projectId, task } = await createHistory(ada, grace)
   await sql`
     insert into events (project_id, seq, id, type, entity, entity_id, actor_id, at, before, after)
     select project_id, n, uuidv7(), type, entity, entity_id, actor_id, at, before, after

@@ -1,4 +1,4 @@
-import { absentId } from './answers.ts'
+import { unknownId } from './responses.ts'
 
 const words = (text: string) => text.split(' ')
 
@@ -12,7 +12,7 @@ export const hostileTexts = [
   ...words('; ? # & = + __proto__ constructor prototype toString hasOwnProperty null true NaN -0 1e999 0x10'),
   ...words('Infinity infinity -infinity 9007199254740993 2027-02-30 +275760-09-13T00:00:00Z 0000-00-00'),
   ...words('2027-01-01T00:00:00+23:59 {1,2} [] ADMIN OWNER DONE me'),
-  ...['1'.repeat(400), absentId, absentId.toUpperCase(), `{${absentId}}`, absentId.replaceAll('-', '')],
+  ...['1'.repeat(400), unknownId, unknownId.toUpperCase(), `{${unknownId}}`, unknownId.replaceAll('-', '')],
 ]
 
 const nested = (depth: number, open: string, close: string) => open.repeat(depth) + close.repeat(depth)
@@ -57,10 +57,15 @@ export const contentTypes = words(
   'application/json application/json;charset=utf-16 text/plain multipart/form-data */*',
 )
 
-const cursors = [[absentId], [null, absentId], ['2027-01-01T00:00:00.000Z', absentId], ['infinity', absentId]]
+const cursors = [
+  [unknownId],
+  [null, unknownId],
+  ['2027-01-01T00:00:00.000Z', unknownId],
+  ['infinity', unknownId],
+]
 
 /** Texts that are right in some place. */
-export const soundTexts = [
+export const validTexts = [
   ...words(
     'Fine ada@example.com secret-1 EDITOR TODO HIGH 2027-01-31T17:00:00Z 2027-01-31 5 200 dueDate -dueDate',
   ),

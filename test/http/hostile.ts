@@ -8,11 +8,11 @@ import {
   hostileTexts,
   queries,
   queryNames,
-  soundTexts,
+  validTexts,
 } from './hostile-texts.ts'
 
 const aText = fc.oneof(
-  fc.constantFrom(...soundTexts),
+  fc.constantFrom(...validTexts),
   fc.constantFrom(...hostileTexts),
   fc.string({ unit: 'binary', maxLength: 60 }),
 )
@@ -23,7 +23,7 @@ const aValue = fc.oneof(
 )
 
 /** A body on its way: mostly `right` with some of its fields wrong, else any JSON or one of the hostile ones. */
-export const aBodyLike = (right: object) =>
+export const arbitraryBody = (right: object) =>
   fc.oneof(
     { weight: 6, arbitrary: withWrong(right, 1) },
     { weight: 2, arbitrary: withWrong(right, 8) },
@@ -44,7 +44,7 @@ function written(fields: Map<string, unknown>): string {
 const aPair = fc
   .tuple(fc.constantFrom(...queryNames), aText)
   .map(([name, text]) => `${name}=${escaped(text)}`)
-export const aQuery = fc.oneof(
+export const arbitraryQuery = fc.oneof(
   { weight: 2, arbitrary: fc.constant('') },
   { weight: 3, arbitrary: fc.array(aPair, { maxLength: 4 }).map((pairs) => `?${pairs.join('&')}`) },
   { weight: 1, arbitrary: fc.constantFrom(...queries) },
@@ -60,14 +60,14 @@ const anOddBody = {
   'x-http-method-override': fc.constant('DELETE'),
 }
 
-export const someHeaders = fc.oneof(
+export const arbitraryHeaders = fc.oneof(
   { weight: 4, arbitrary: fc.constant({}) },
   { weight: 1, arbitrary: fc.record(anOddBody, { requiredKeys: [] }) },
   { weight: 2, arbitrary: fc.dictionary(fc.constantFrom(...headerNames), aHeader, { maxKeys: 3 }) },
 )
 
 /** Something in the place of an id, escaped so that it stays inside its part of the path. */
-export const anUnlikelyId = fc.oneof(aText.map(unlikely), fc.constantFrom('%', '%zz', '%ff', '%00', '%e0%80'))
+export const arbitraryId = fc.oneof(aText.map(unlikely), fc.constantFrom('%', '%zz', '%ff', '%00', '%e0%80'))
 
 /** Nothing, and the dots that a URL resolves, would make it another path. */
 function unlikely(text: string): string {

@@ -3,7 +3,7 @@ import { expireKeys } from '../../workers/cleanup.ts'
 import { openPair, upTo } from '../races/pair.ts'
 import { type Client, make, register } from '../support/client.ts'
 import { forFile, type ServiceProcess } from '../support/service.ts'
-import { expectRefusal, isReplay, told } from './answers.ts'
+import { expectError, isReplay, replayedParts } from './responses.ts'
 import { endpoints } from './endpoints.ts'
 import { createFullProject, registerTeam, seqOf } from './scene.ts'
 
@@ -30,7 +30,7 @@ const writes: Record<string, () => Promise<Write>> = {
     return { who: ada, method: 'PATCH', path: `/tasks/${await task()}`, body }
   },
 }
-for (const { does, method, path, body, may } of endpoints)
+for (const { title: does, method, path, body, allowedRoles: may } of endpoints)
   if (method !== 'GET' && !does.includes('webhook'))
     writes[does] = async () => {
       const things = await createFullProject(people, guest)
@@ -57,11 +57,11 @@ for (const [does, prepare] of Object.entries(writes)) {
     const before = await facts()
     for (const at of [pair.a, pair.b, pair.a]) {
       const again = await send(write, key, at)
-      expect(told(again)).toEqual(told(first))
+      expect(replayedParts(again)).toEqual(replayedParts(first))
       expect(isReplay(again)).toBeTrue()
     }
     const other = { ...write, body: others[does] ?? { ...write.body, createdAt: null } }
-    if (write.body) expectRefusal(await send(other, key, pair.b), 422, used)
+    if (write.body) expectError(await send(other, key, pair.b), 422, used)
     expect(await facts()).toBe(before)
   })
 
@@ -70,7 +70,7 @@ for (const [does, prepare] of Object.entries(writes)) {
     const key = newKey()
     const before = await facts()
     const answers = await Promise.all(upTo(12).map((n) => send(write, key, n % 2 ? pair.a : pair.b)))
-    expect(new Set(answers.map((answer) => JSON.stringify(told(answer)))).size).toBe(1)
+    expect(new Set(answers.map((answer) => JSON.stringify(replayedParts(answer)))).size).toBe(1)
     expect(answers[0]!.status).toBeLessThan(300)
     expect(answers.filter((answer) => !isReplay(answer))).toHaveLength(1)
     expect((await facts()) - before).toBe(eventsOf[does] ?? 1)
@@ -81,9 +81,9 @@ test('a key stands for one request, whatever else is asked with it', async () =>
   const key = withKey(newKey())
   const projectId = await project()
   expect((await ada.post('/tasks', { title: 'T', projectId }, key)).status).toBe(201)
-  expectRefusal(await ada.post('/projects', { name: 'P' }, key), 422, used)
-  expectRefusal(await ada.patch(`/projects/${projectId}`, { name: 'P' }, key), 422, used)
-  expectRefusal(await ada.delete(`/projects/${projectId}`, key), 422, used)
+  expectError(await ada.post('/projects', { name: 'P' }, key), 422, used)
+  expectError(await ada.patch(`/projects/${projectId}`, { name: 'P' }, key), 422, used)
+  expectError(await ada.delete(`/projects/${projectId}`, key), 422, used)
 })
 
 test('the first answer is given also when the thing is gone', async () => {
@@ -96,8 +96,8 @@ test('the first answer is given also when the thing is gone', async () => {
   const changed = await change(ada)
   for (const gone of [path, `/projects/${projectId}`]) {
     await ada.delete(gone)
-    expect(told(await create())).toEqual(told(created))
-    expect(told(await change(atB))).toEqual(told(changed))
+    expect(replayedParts(await create())).toEqual(replayedParts(created))
+    expect(replayedParts(await change(atB))).toEqual(replayedParts(changed))
   }
 })
 
@@ -106,15 +106,15 @@ test('a change that changed nothing is answered the same after others changed it
   const key = newKey()
   const first = await ada.patch(path, { title: 'T' }, withKey(key))
   await atB.patch(path, { title: 'Other' })
-  expect(told(await ada.patch(path, { title: 'T' }, withKey(key)))).toEqual(told(first))
+  expect(replayedParts(await ada.patch(path, { title: 'T' }, withKey(key)))).toEqual(replayedParts(first))
   expect((await ada.get(path)).body.title).toBe('Other')
 })
 
 test('a refusal is not kept: the same key may do it right', async () => {
   const key = newKey()
   const projectId = await project()
-  expectRefusal(await ada.post('/tasks', { projectId }, withKey(key)), 400)
-  expectRefusal(await ada.post('/tasks', { title: 'T', projectId: 'none' }, withKey(key)), 404)
+  expectError(await ada.post('/tasks', { projectId }, withKey(key)), 400)
+  expectError(await ada.post('/tasks', { title: 'T', projectId: 'none' }, withKey(key)), 404)
   const answer = await ada.post('/tasks', { title: 'T', projectId }, withKey(key))
   expect([answer.status, isReplay(answer)]).toEqual([201, false])
 })
@@ -131,10 +131,11 @@ test('keys of different users never meet', async () => {
 test('a key is 1 to 255 printable characters, quoted or bare', async () => {
   const ask = (key: string) => ada.post('/projects', { name: 'P' }, withKey(key))
   for (const key of ['', '""', '   ', 'x'.repeat(256), `"${'x'.repeat(256)}"`, 'tab\there', 'ümlaut'])
-    expectRefusal(await ask(key), 400, /^Idempotency-Key must be /)
+    expectError(await ask(key), 400, /^Idempotency-Key must be /)
   const bare = newKey()
   const first = await ask(bare)
-  for (const same of [`"${bare}"`, ` ${bare} `]) expect(told(await ask(same))).toEqual(told(first))
+  for (const same of [`"${bare}"`, ` ${bare} `])
+    expect(replayedParts(await ask(same))).toEqual(replayedParts(first))
   const odd = ['"a \\" b \\\\ c"', 'a b', "'; drop table users"]
   for (const key of ['y'.repeat(255), `"${'z'.repeat(255)}"`, ...odd]) {
     expect((await ask(key)).status).toBe(201)
@@ -149,5 +150,5 @@ test('an answer is kept for its hours and then removed, in bounded batches', asy
   await pair.sql`update idempotency_keys set created_at = now() - interval '24 hours 1 second' where key = ${old}`
   await expireKeys(pair.sql, { batchRows: 1, pauseMs: 0 }, 24)
   expect((await ask(old)).body.id).not.toBe(first.body.id)
-  expect(told(await ask(young))).toEqual(told(second))
+  expect(replayedParts(await ask(young))).toEqual(replayedParts(second))
 })

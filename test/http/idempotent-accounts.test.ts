@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { eventually, openPair, upTo } from '../races/pair.ts'
 import { type Answer, type Client, openClient, register } from '../support/client.ts'
-import { expectRefusal, isReplay, told } from './answers.ts'
+import { expectError, isReplay, replayedParts } from './responses.ts'
 import { forFile } from '../support/service.ts'
 
 const used = 'This Idempotency-Key was used for another request'
@@ -20,7 +20,7 @@ test('a repeated registration is answered byte for byte, token included', async 
   expect([first.status, isReplay(first)]).toEqual([201, false])
   for (const at of [a, b]) {
     const again = await at.post('/auth/register', ada, key)
-    expect(told(again)).toEqual(told(first))
+    expect(replayedParts(again)).toEqual(replayedParts(first))
     expect(isReplay(again)).toBeTrue()
   }
   expect((await b.as(first.body.access_token).get('/auth/me')).body).toEqual(first.body.user)
@@ -37,10 +37,10 @@ test('another body under the key is refused, and the key of another address is a
   const ada = account()
   await a.post('/auth/register', ada, key)
   for (const other of [{ password: 'secret-2' }, { name: 'Eve' }, { id: 'x' }])
-    expectRefusal(await b.post('/auth/register', { ...ada, ...other }, key), 422, used)
-  expectRefusal(await b.post('/auth/login', { email: ada.email, password }, key), 422, used)
-  expectRefusal(await b.post('/auth/register', ada), 409)
-  expectRefusal(await b.post('/auth/register', ada, { 'idempotency-key': 'new' }), 409)
+    expectError(await b.post('/auth/register', { ...ada, ...other }, key), 422, used)
+  expectError(await b.post('/auth/login', { email: ada.email, password }, key), 422, used)
+  expectError(await b.post('/auth/register', ada), 409)
+  expectError(await b.post('/auth/register', ada, { 'idempotency-key': 'new' }), 409)
   expect((await b.post('/auth/register', account(), key)).status).toBe(201)
 })
 
@@ -56,8 +56,8 @@ test('what is kept holds neither password, nor token, nor a fast digest of eithe
 
 test('a bad key is refused before anything is done, and a refused registration is not kept', async () => {
   const ada = account()
-  expectRefusal(await a.post('/auth/register', ada, { 'idempotency-key': '""' }), 400, /Idempotency-Key/)
-  expectRefusal(await a.post('/auth/register', { ...ada, password: '1' }, key), 400)
+  expectError(await a.post('/auth/register', ada, { 'idempotency-key': '""' }), 400, /Idempotency-Key/)
+  expectError(await a.post('/auth/register', { ...ada, password: '1' }, key), 400)
   expect((await a.post('/auth/register', ada, key)).status).toBe(201)
 })
 
@@ -65,10 +65,10 @@ test('a repeated sign-in is answered with the same token', async () => {
   const ada = account()
   await a.post('/auth/register', ada)
   const other = { 'idempotency-key': 'in' }
-  expectRefusal(await a.post('/auth/login', { ...ada, password: 'wrong' }, other), 401)
+  expectError(await a.post('/auth/login', { ...ada, password: 'wrong' }, other), 401)
   const first = await a.post('/auth/login', ada, other)
-  expect(told(await b.post('/auth/login', ada, other))).toEqual(told(first))
-  expectRefusal(await b.post('/auth/login', { ...ada, password: 'wrong' }, other), 422, used)
+  expect(replayedParts(await b.post('/auth/login', ada, other))).toEqual(replayedParts(first))
+  expectError(await b.post('/auth/login', { ...ada, password: 'wrong' }, other), 422, used)
 })
 
 const writes: [does: string, (who: Client) => Promise<Answer>][] = [
@@ -86,12 +86,12 @@ for (const [does, write] of writes) {
     expect([first.status, isReplay(first)]).toEqual([200, false])
     for (const at of [ada, ada.at(pair.b.url)]) {
       const again = await write(at)
-      expect(told(again)).toEqual(told(first))
+      expect(replayedParts(again)).toEqual(replayedParts(first))
       expect(isReplay(again)).toBeTrue()
     }
     const others = { 'idempotency-key': 'other' }
-    if (does !== 'a name') expectRefusal(await ada.post('/auth/logout-all', undefined, others), 401)
-    expectRefusal(await ada.post('/projects', { name: 'P' }, key), does === 'a name' ? 422 : 401)
+    if (does !== 'a name') expectError(await ada.post('/auth/logout-all', undefined, others), 401)
+    expectError(await ada.post('/projects', { name: 'P' }, key), does === 'a name' ? 422 : 401)
   })
 
   test(`${does}: repeats at once are done once`, async () => {

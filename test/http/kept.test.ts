@@ -3,7 +3,7 @@ import { eventsAt } from '../../modules/events/pages.ts'
 import { upTo } from '../races/pair.ts'
 import { make } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
-import { expectRefusal } from './answers.ts'
+import { expectError } from './responses.ts'
 import { readFeed } from './feed.ts'
 import { streamBodyIn } from './streaming.ts'
 
@@ -50,10 +50,10 @@ test('a place where no stream begins is called what its reader called it', async
   const asking = (query: string, said?: string) =>
     ada.get(engine + query, { accept: stream, ...(said && { 'last-event-id': said }) })
   const ahead = 'is ahead of the project: it has no such version'
-  for (const query of ['', '?after=1']) expectRefusal(await asking(query, '9'), 400, `Last-Event-ID ${ahead}`)
-  expectRefusal(await asking('?after=9'), 400, `after ${ahead}`)
+  for (const query of ['', '?after=1']) expectError(await asking(query, '9'), 400, `Last-Event-ID ${ahead}`)
+  expectError(await asking('?after=9'), 400, `after ${ahead}`)
   for (const said of ['x', '1.5', '-1', '9'.repeat(16)])
-    expectRefusal(await asking('', said), 400, 'Last-Event-ID must be the seq of an event')
+    expectError(await asking('', said), 400, 'Last-Event-ID must be the seq of an event')
 })
 
 /** A project with so many events, of which those before a seq are removed. */
@@ -74,7 +74,7 @@ test('who goes on after what is no longer kept is told so, however they ask', as
   const had = await ada.get(feedOf(projectId, 'after=0'))
   await removeBefore(projectId, 5)
   for (const query of ['after=3', 'after=3&wait=25', 'after=0&limit=1', 'after=0&types=comment.created'])
-    expectRefusal(await ada.get(feedOf(projectId, query)), 410, goneBefore(5))
+    expectError(await ada.get(feedOf(projectId, query)), 410, goneBefore(5))
   const known = { 'if-none-match': had.headers.get('etag')! }
   const headersOfAsks: Record<string, string>[] = [
     {},
@@ -83,7 +83,7 @@ test('who goes on after what is no longer kept is told so, however they ask', as
     { accept: stream, 'last-event-id': '2' },
   ]
   for (const headers of headersOfAsks)
-    expectRefusal(await ada.get(feedOf(projectId, 'after=0'), headers), 410, goneBefore(5))
+    expectError(await ada.get(feedOf(projectId, 'after=0'), headers), 410, goneBefore(5))
 })
 
 test('who had the last of what went misses nothing', async () => {

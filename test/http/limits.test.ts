@@ -4,10 +4,10 @@ import { eventually, openPair, upTo } from '../races/pair.ts'
 import { type Answer, type Client, make, register } from '../support/client.ts'
 import { freshRedis } from '../support/redis.ts'
 import { withService } from '../support/service.ts'
-import { expectRefusal, leftOf, statusesOf } from './answers.ts'
+import { expectError, remainingBudget, countStatuses } from './responses.ts'
 
 function expectLimited(answer: Answer, name: string, quota: number, window: number) {
-  expectRefusal(answer, 429, /^Too many requests; try again in \d+ seconds?$/)
+  expectError(answer, 429, /^Too many requests; try again in \d+ seconds?$/)
   const { headers } = answer
   const wait = Number(headers.get('retry-after'))
   expect(wait).toBeWithin(1, window + 1)
@@ -24,25 +24,27 @@ describe('reads and writes', () => {
       const reads = await Promise.all(paths.map((path) => ada.get(path)))
       expect(reads.map(({ status }) => status)).toEqual([200, 200, 400, 200])
       const last = await ada.get(`/projects/${id}`, { 'if-none-match': '*' })
-      expect([last.status, leftOf(last)]).toEqual([304, 0])
+      expect([last.status, remainingBudget(last)]).toEqual([304, 0])
       expect(last.headers.get('ratelimit-policy')).toBe('"reads";q=5;w=60')
       expectLimited(await ada.get('/projects'), 'reads', 5, 60)
-      expect(leftOf(await ada.patch(`/projects/${id}`, { name: 'Q' }))).toBe(1)
-      expect(leftOf(await ada.patch(`/projects/none`, { name: 'Q' }))).toBe(0)
+      expect(remainingBudget(await ada.patch(`/projects/${id}`, { name: 'Q' }))).toBe(1)
+      expect(remainingBudget(await ada.patch(`/projects/none`, { name: 'Q' }))).toBe(0)
       expectLimited(await ada.delete(`/projects/${id}`), 'writes', 3, 60)
       expectLimited(await ada.post('/auth/logout'), 'writes', 3, 60)
-      expect([(await grace.get('/projects')).status, leftOf(await grace.get('/projects'))]).toEqual([200, 3])
+      expect([(await grace.get('/projects')).status, remainingBudget(await grace.get('/projects'))]).toEqual([
+        200, 3,
+      ])
     }))
 
   test('are one budget in all processes, exact also at once', async () => {
     await using pair = await openPair({ READS_PER_MINUTE: '10', WRITES_PER_MINUTE: '300' })
     const clients = [pair.atA, pair.atB]
     const answers = await Promise.all(upTo(40).map((n) => clients[n % 2]!.get('/projects')))
-    expect(statusesOf(answers)).toEqual({ 200: 10, 429: 30 })
+    expect(countStatuses(answers)).toEqual({ 200: 10, 429: 30 })
     // Taken in chunks of six: each process may be left with part of one, and never gives more than there is.
     const write = (n: number) => clients[n % 2]!.patch('/projects/none', { name: 'Q' })
     const writes = await Promise.all(upTo(330).map(write))
-    expect(statusesOf(writes)[404]).toBeWithin(300 - 6, 301)
+    expect(countStatuses(writes)[404]).toBeWithin(300 - 6, 301)
   })
 
   test('are held in this process while Redis is away, and no request fails for it', async () => {
@@ -53,7 +55,7 @@ describe('reads and writes', () => {
       await eventually('Redis is missed', () => services.redisStatus() !== 'ready')
       const grace = await register(client)
       const answers = await Promise.all(upTo(8).map(() => grace.get('/projects')))
-      expect(statusesOf(answers)).toEqual({ 200: 5, 429: 3 })
+      expect(countStatuses(answers)).toEqual({ 200: 5, 429: 3 })
       expectLimited(await grace.get('/projects'), 'reads', 5, 60)
     })
     await redis.stop()
@@ -67,7 +69,7 @@ describe('reads and writes', () => {
         expect(answer.headers.get('x-content-type-options')).toBe('nosniff')
       }
       for (const _ of upTo(3))
-        expectRefusal(await client.post('/auth/login', { email: ada.email, password: 'wrong' }), 401)
+        expectError(await client.post('/auth/login', { email: ada.email, password: 'wrong' }), 401)
     }))
 
   test('begin anew when their window ends', async () => {
@@ -96,7 +98,7 @@ describe('signing in', () => {
     withService({ ...proxied, SIGN_INS_PER_MINUTE: '3' }, async ({ client }) => {
       const { email } = await register(client)
       for (const password of ['secret-1', 'wrong'])
-        expect(leftOf(await login(client, email, password))).toBeWithin(1, 3)
+        expect(remainingBudget(await login(client, email, password))).toBeWithin(1, 3)
       const account = { name: 'A', email: 'a@example.com', password: 'secret-1' }
       expect((await client.post('/auth/register', account, from('10.0.0.1'))).status).toBe(201)
       expectLimited(await login(client, email, 'secret-1'), 'sign-ins', 3, 60)
@@ -109,7 +111,7 @@ describe('signing in', () => {
     withService({ SIGN_INS_PER_MINUTE: '3' }, async ({ client }) => {
       const { email } = await register(client)
       const answers = await Promise.all(upTo(4).map((n) => login(client, email, 'secret-1', `10.0.0.${n}`)))
-      expect(statusesOf(answers)).toEqual({ 200: 2, 429: 2 })
+      expect(countStatuses(answers)).toEqual({ 200: 2, 429: 2 })
     }))
 
   test('after too many wrong passwords waits, at that address and for that account only', () =>
@@ -117,7 +119,7 @@ describe('signing in', () => {
       const [ada, grace] = [await register(client), await register(client)]
       for (const _ of upTo(6)) expect((await login(client, ada.email, 'secret-1')).status).toBe(200)
       const guesses = await Promise.all(upTo(12).map((n) => login(client, ada.email, `guess ${n}`)))
-      expect(statusesOf(guesses)).toEqual({ 401: 3, 429: 9 })
+      expect(countStatuses(guesses)).toEqual({ 401: 3, 429: 9 })
       expectLimited(await login(client, ada.email.toUpperCase(), 'secret-1'), 'sign-in-failures', 3, 900)
       expect((await login(client, ada.email, 'secret-1', '10.0.0.2')).status).toBe(200)
       expect((await login(client, grace.email, 'secret-1')).status).toBe(200)
@@ -138,7 +140,7 @@ describe('signing in', () => {
       const ada = await register(client)
       const change = (currentPassword: string) =>
         ada.patch('/auth/me', { password: 'secret-2', currentPassword }, from('10.0.0.1'))
-      for (const wrong of ['a', 'b']) expectRefusal(await change(wrong), 403)
+      for (const wrong of ['a', 'b']) expectError(await change(wrong), 403)
       expectLimited(await change('secret-1'), 'sign-in-failures', 2, 900)
       const keyed = { ...from('10.0.0.1'), 'idempotency-key': 'k' }
       const account = { name: 'A', email: 'keyed@example.com', password: 'secret-1' }

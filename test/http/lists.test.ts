@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { type Body, invite, make, register } from '../support/client.ts'
-import { absentId, expectRefusal } from './answers.ts'
+import { unknownId, expectError } from './responses.ts'
 import { nextPath, allPages } from './list-pages.ts'
 import { openScene } from '../support/scene.ts'
 
@@ -76,25 +76,24 @@ test('limit is a whole number from 1 to the most of its list', async () => {
       expect((await ada.get(`${path}limit=${limit}`)).status).toBe(200)
     for (const limit of ['0', `${most + 1}`, '-1', '1.5', '1e2', '', 'all', 'NaN', '%20', '9'.repeat(400)]) {
       const message = `limit must be a whole number from 1 to ${most}`
-      expectRefusal(await ada.get(`${path}limit=${limit}`), 400, message)
+      expectError(await ada.get(`${path}limit=${limit}`), 400, message)
     }
   }
 })
 
 test('a cursor is one that the list gave', async () => {
   const encode = (key: unknown) => Buffer.from(JSON.stringify(key)).toString('base64url')
-  const keys = [[], {}, null, 1, '', [1], ['x'], [null], [absentId, absentId, absentId], [null, null]]
+  const keys = [[], {}, null, 1, '', [1], ['x'], [null], [unknownId, unknownId, unknownId], [null, null]]
   const dues = ['2027-01-01T00:00:00+23:59', 'infinity', '', '2027-01-01', "'; select 1"]
-  const wrong = [...keys, ...dues.map((due) => [due, absentId])].map(encode)
+  const wrong = [...keys, ...dues.map((due) => [due, unknownId])].map(encode)
   wrong.push('', 'x', '%00', 'W10', '[]', 'null', 'A'.repeat(500))
   for (const { path } of lists) {
-    for (const cursor of wrong)
-      expectRefusal(await ada.get(`${path}cursor=${cursor}`), 400, /^cursor must be/)
-    expectRefusal(await ada.get(`${path}cursor=${'A'.repeat(501)}`), 400, /^cursor must be/)
+    for (const cursor of wrong) expectError(await ada.get(`${path}cursor=${cursor}`), 400, /^cursor must be/)
+    expectError(await ada.get(`${path}cursor=${'A'.repeat(501)}`), 400, /^cursor must be/)
   }
   const byId = (await ada.get('/tasks?limit=1')).headers
   const cursor = nextPath(byId)!.replace(/.*cursor=/, '')
-  expectRefusal(await ada.get(`/tasks?sort=dueDate&cursor=${cursor}`), 400, /^cursor must be/)
+  expectError(await ada.get(`/tasks?sort=dueDate&cursor=${cursor}`), 400, /^cursor must be/)
 })
 
 test('a parameter that a list does not know is refused, not overlooked', async () => {
@@ -103,7 +102,7 @@ test('a parameter that a list does not know is refused, not overlooked', async (
       const answer = await ada.get(`${path}${name}=1`)
       const meant = { stauts: '; did you mean status?', Limit: '; did you mean limit?' }[name] ?? ''
       const known = name === 'stauts' && !path.startsWith('/tasks?') ? '' : meant
-      expectRefusal(answer, 400, `${name.slice(0, 100)} is not known here${known}`)
+      expectError(answer, 400, `${name.slice(0, 100)} is not known here${known}`)
     }
 })
 

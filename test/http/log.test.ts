@@ -4,7 +4,7 @@ import { openDatabase } from '../../src/postgres/database.ts'
 import { eventually } from '../races/pair.ts'
 import { make, expiresAt } from '../support/client.ts'
 import { openWebProcess } from '../support/web-process.ts'
-import { expectRefusal } from './answers.ts'
+import { expectError } from './responses.ts'
 import { forFile } from '../support/service.ts'
 
 const { web, env, ada } = await forFile(openWebProcess({ LOG_REQUESTS: 'on' }))
@@ -96,7 +96,7 @@ test('the log has one line for a request that failed by our doing', async () => 
   const answer = await ada.get('/projects')
   await sql`alter table hidden rename to projects`
   await close()
-  expectRefusal(answer, 500, 'Something went wrong on our side')
+  expectError(answer, 500, 'Something went wrong on our side')
   const id = answer.headers.get('x-request-id')
   await ada.get('/auth/me')
   const lines = (await logged(id!)).filter(({ requestId }) => requestId === id)

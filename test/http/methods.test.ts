@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { createApp } from '../../src/app.ts'
 import { make } from '../support/client.ts'
-import { absentId, expectRefusal } from './answers.ts'
+import { unknownId, expectError } from './responses.ts'
 import { words } from '../support/words.ts'
 import { openScene } from '../support/scene.ts'
 
@@ -14,7 +14,7 @@ const ask = async (method: string, path: string) => {
 }
 
 test('every path says which methods it takes, and refuses others with 405', async () => {
-  const project = `/api/v1/projects/${absentId}`
+  const project = `/api/v1/projects/${unknownId}`
   const allowed: Record<string, string[]> = {
     'GET, HEAD, POST, OPTIONS': ['/api/v1/projects', '/api/v1/tasks?limit=1'],
     'GET, HEAD, PATCH, DELETE, OPTIONS': [project, '/api/v1/auth/me'],
@@ -46,7 +46,7 @@ test('every path says which methods it takes, and refuses others with 405', asyn
 
 test('every route is among the methods of its path', async () => {
   for (const { method, path } of app.routes) {
-    const { status, allow } = await ask('OPTIONS', path.replace(/:\w+/g, absentId))
+    const { status, allow } = await ask('OPTIONS', path.replace(/:\w+/g, unknownId))
     expect([path, status, allow?.split(', ')]).toEqual([path, 204, expect.arrayContaining([method])])
   }
 })
@@ -60,7 +60,7 @@ test('a path that is not there has no methods', async () => {
 
 test('HEAD answers what GET does, without the body', async () => {
   const { id } = await make(ada, '/projects', { name: 'P' })
-  for (const one of [id, absentId]
+  for (const one of [id, unknownId]
     .map((some) => `/projects/${some}`)
     .concat(words('/projects /tasks /auth/me /tasks?limit=0'))) {
     const [got, head] = [await ada.get(one), await ada.call('HEAD', one)]
@@ -68,7 +68,7 @@ test('HEAD answers what GET does, without the body', async () => {
     for (const name of words('etag content-type link cache-control vary ratelimit-policy'))
       expect([one, name, head.headers.get(name)]).toEqual([one, name, got.headers.get(name)])
   }
-  expectRefusal(await ada.as().get('/auth/me'), 401)
+  expectError(await ada.as().get('/auth/me'), 401)
   expect((await ada.as().call('HEAD', '/auth/me')).status).toBe(401)
   const known = { 'if-none-match': (await ada.get('/auth/me')).headers.get('etag')! }
   expect((await ada.call('HEAD', '/auth/me', undefined, known)).status).toBe(304)

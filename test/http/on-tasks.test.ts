@@ -1,6 +1,14 @@
 import { expect, test } from 'bun:test'
 import { type Body, invite, make, type Person } from '../support/client.ts'
-import { absentId, anId, anInstant, eventsOf, expectAnswer, expectRefusal, malformedIds } from './answers.ts'
+import {
+  unknownId,
+  anId,
+  aTimestamp,
+  countEvents,
+  expectResponse,
+  expectError,
+  malformedIds,
+} from './responses.ts'
 import { openProject, openTeam } from './scene.ts'
 
 const { service, people, owner, editor, viewer } = await openTeam()
@@ -19,18 +27,18 @@ const kinds: [kind: string, list: string, body: object, make: () => Promise<Body
 test.each(kinds)('%s: the list of a task holds them oldest first', async (_, list, body) => {
   const { id } = await make(owner, '/tasks', { title: 'T', projectId })
   const path = `/tasks/${id}/${list}`
-  expectAnswer(await viewer.get(path), 200, [])
+  expectResponse(await viewer.get(path), 200, [])
   const made: Body[] = []
   for (const who of [editor, owner, people.admin]) made.push(await make(who, path, body))
-  expectAnswer(await viewer.get(path), 200, made)
+  expectResponse(await viewer.get(path), 200, made)
 })
 
 test.each(kinds)('%s: deleting says so, and it is gone', async (kind, list, body, one) => {
   const { id } = await one()
   const path = `/tasks/${list}/${id}`
-  expectAnswer(await editor.delete(path), 200, { message: `${kind} deleted successfully` })
-  expectRefusal(await editor.patch(path, body), 404, `${kind} not found`)
-  expectRefusal(await editor.delete(path), 404, `${kind} not found`)
+  expectResponse(await editor.delete(path), 200, { message: `${kind} deleted successfully` })
+  expectError(await editor.patch(path, body), 404, `${kind} not found`)
+  expectError(await editor.delete(path), 404, `${kind} not found`)
   expect((await viewer.get(`/tasks/${taskId}/${list}`)).body.map((left) => left.id)).not.toContain(id)
 })
 
@@ -38,12 +46,12 @@ test.each(kinds)('%s: the id of another kind of thing is not found', async (kind
   const other = kind === 'Comment' ? await add() : await say()
   for (const id of [taskId, projectId, other.id])
     for (const verb of kind === 'Comment' ? [''] : ['', '/toggle'])
-      expectRefusal(await editor.patch(`/tasks/${list}/${id}${verb}`, body), 404, `${kind} not found`)
+      expectError(await editor.patch(`/tasks/${list}/${id}${verb}`, body), 404, `${kind} not found`)
 })
 
 test('adding a subtask answers one that is not completed; a toggle inverts the flag and needs no body', async () => {
   const answer = await editor.post(`/tasks/${taskId}/subtasks`, { title: ' Oil ', completed: true })
-  expectAnswer(answer, 201, { id: anId, title: 'Oil', completed: false, taskId, createdAt: anInstant })
+  expectResponse(answer, 201, { id: anId, title: 'Oil', completed: false, taskId, createdAt: aTimestamp })
   const path = `/tasks/subtasks/${answer.body.id}/toggle`
   for (const [completed, body] of [
     [true],
@@ -52,40 +60,40 @@ test('adding a subtask answers one that is not completed; a toggle inverts the f
     [false, { completed: true }],
     [true, '{"comp'],
   ] as const)
-    expectAnswer(await editor.patch(path, body), 200, { ...answer.body, completed })
+    expectResponse(await editor.patch(path, body), 200, { ...answer.body, completed })
 })
 
 test('setting a subtask takes true or false and nothing like it, and the second time nothing happens', async () => {
   const subtask = await add()
   const set = (body: object) => editor.patch(`/tasks/subtasks/${subtask.id}`, body)
-  const events = await eventsOf(service, projectId)
+  const events = await countEvents(service, projectId)
   for (const _again of [1, 2])
-    expectAnswer(await set({ completed: true }), 200, { ...subtask, completed: true })
-  expect(await eventsOf(service, projectId)).toBe(events + 1)
+    expectResponse(await set({ completed: true }), 200, { ...subtask, completed: true })
+  expect(await countEvents(service, projectId)).toBe(events + 1)
   const { body } = await set({ title: 'Grease' })
   expect(body).toEqual({ ...subtask, title: 'Grease', completed: true })
-  expectAnswer(await set({}), 200, body)
+  expectResponse(await set({}), 200, body)
   for (const completed of ['true', 'false', 1, 0, null, '', [], {}])
-    expectRefusal(await set({ completed }), 400, /^completed must be true or false/)
+    expectError(await set({ completed }), 400, /^completed must be true or false/)
 })
 
 test('adding a comment answers it with its caller as author, who alone edits it', async () => {
   const wanted = { text: ' Slow ', authorId: owner.id }
   const answer = await editor.post(`/tasks/${taskId}/comments`, wanted)
-  const instants = { createdAt: anInstant, updatedAt: anInstant }
+  const instants = { createdAt: aTimestamp, updatedAt: aTimestamp }
   const { id: authorId } = editor
   const author = { authorId, author: { id: authorId, name: 'Someone' }, authorRemoved: false }
-  expectAnswer(answer, 201, { id: anId, text: 'Slow', ...author, taskId, ...instants })
+  expectResponse(answer, 201, { id: anId, text: 'Slow', ...author, taskId, ...instants })
   const path = `/tasks/comments/${answer.body.id}`
   await Bun.sleep(2) // so that the two times differ
   const { body } = await editor.patch(path, { text: 'Fast' })
-  expect(body).toStrictEqual({ ...answer.body, text: 'Fast', updatedAt: anInstant } as never)
+  expect(body).toStrictEqual({ ...answer.body, text: 'Fast', updatedAt: aTimestamp } as never)
   expect(body.updatedAt > answer.body.updatedAt).toBeTrue()
-  const events = await eventsOf(service, projectId)
-  expectAnswer(await editor.patch(path, { text: ' Fast ' }), 200, body)
-  expect(await eventsOf(service, projectId)).toBe(events)
-  expectRefusal(await owner.patch(path, { text: 'Mine' }), 403, /author/)
-  expectRefusal(await viewer.delete(path), 403, /author or an admin/)
+  const events = await countEvents(service, projectId)
+  expectResponse(await editor.patch(path, { text: ' Fast ' }), 200, body)
+  expect(await countEvents(service, projectId)).toBe(events)
+  expectError(await owner.patch(path, { text: 'Mine' }), 403, /author/)
+  expectError(await viewer.delete(path), 403, /author or an admin/)
 })
 
 const wheels = (fields: object = {}): Promise<Body> =>
@@ -96,13 +104,13 @@ const move = (id: string, toProject: unknown, fields: object = {}) =>
 test('a moved task takes the next number of its new project, and keeps the rest', async () => {
   const { number } = await make(owner, '/tasks', { title: 'Before', projectId: to })
   const task = await wheels({ description: 'D', dueDate: '2027-01-01', assigneeId: viewer.id })
-  const before = [await eventsOf(service, projectId), await eventsOf(service, to)] as const
+  const before = [await countEvents(service, projectId), await countEvents(service, to)] as const
   expect((await move(task.id, projectId)).body).toEqual(task)
   const answer = await move(task.id, to)
-  expectAnswer(answer, 200, { ...task, projectId: to, number: number + 1, updatedAt: anInstant })
-  const after = [await eventsOf(service, projectId), await eventsOf(service, to)] as const
+  expectResponse(answer, 200, { ...task, projectId: to, number: number + 1, updatedAt: aTimestamp })
+  const after = [await countEvents(service, projectId), await countEvents(service, to)] as const
   expect(after).toEqual([before[0] + 1, before[1] + 1])
-  expectAnswer(await viewer.get(`/tasks/${task.id}`), 200, answer.body)
+  expectResponse(await viewer.get(`/tasks/${task.id}`), 200, answer.body)
   expect((await make(owner, '/tasks', { title: 'After', projectId: to })).number).toBe(number + 2)
   const ids = async (id: string) => (await viewer.get(`/tasks?projectId=${id}`)).body.map((t) => t.id)
   expect(await ids(projectId)).not.toContain(task.id)
@@ -113,17 +121,17 @@ test('subtasks and comments come along there and back, and can be changed in eit
   const task = await wheels()
   const [subtask, comment] = [await add(task.id), await say(task.id)]
   await move(task.id, to)
-  expectAnswer(await viewer.get(`/tasks/${task.id}/subtasks`), 200, [subtask])
-  expectAnswer(await viewer.get(`/tasks/${task.id}/comments`), 200, [comment])
-  const events = await eventsOf(service, to)
+  expectResponse(await viewer.get(`/tasks/${task.id}/subtasks`), 200, [subtask])
+  expectResponse(await viewer.get(`/tasks/${task.id}/comments`), 200, [comment])
+  const events = await countEvents(service, to)
   const toggled = { ...subtask, completed: true }
-  expectAnswer(await editor.patch(`/tasks/subtasks/${subtask.id}/toggle`), 200, toggled)
+  expectResponse(await editor.patch(`/tasks/subtasks/${subtask.id}/toggle`), 200, toggled)
   expect((await editor.patch(`/tasks/comments/${comment.id}`, { text: 'Fast' })).body.text).toBe('Fast')
-  expect(await eventsOf(service, to)).toBe(events + 2)
+  expect(await countEvents(service, to)).toBe(events + 2)
   const { body } = await move(task.id, projectId)
   expect(body).toMatchObject({ id: task.id, projectId, createdAt: task.createdAt })
   expect(body.number).toBeGreaterThan(task.number)
-  expectAnswer(await viewer.get(`/tasks/${task.id}/subtasks`), 200, [toggled])
+  expectResponse(await viewer.get(`/tasks/${task.id}/subtasks`), 200, [toggled])
   expect((await editor.patch(`/tasks/subtasks/${subtask.id}/toggle`)).body.completed).toBeFalse()
 })
 
@@ -135,14 +143,14 @@ test('a move is refused with its reason, and the task stays', async () => {
   const theirs = await make(viewer, '/projects', { name: 'C' })
   await invite(owner, asViewer!, editor, 'VIEWER')
   await editor.delete(`/projects/${gone}`)
-  expectRefusal(await move(task.id, asViewer), 403)
-  for (const id of [own, gone, absentId, '', ...malformedIds])
-    expectRefusal(await move(task.id, id, { title: 'Lost' }), 404, 'Project not found')
-  expectRefusal(await viewer.patch(`/tasks/${task.id}`, { projectId: theirs.id }), 403)
+  expectError(await move(task.id, asViewer), 403)
+  for (const id of [own, gone, unknownId, '', ...malformedIds])
+    expectError(await move(task.id, id, { title: 'Lost' }), 404, 'Project not found')
+  expectError(await viewer.patch(`/tasks/${task.id}`, { projectId: theirs.id }), 403)
   const strange = await people.stranger.patch(`/tasks/${task.id}`, { projectId: theirs.id })
-  expectRefusal(strange, 404, 'Task not found')
-  expectRefusal(await move(task.id, null), 400, /^projectId must be/)
+  expectError(strange, 404, 'Task not found')
+  expectError(await move(task.id, null), 400, /^projectId must be/)
   const assigned = await owner.patch(`/tasks/${task.id}`, { projectId: own, assigneeId: viewer.id })
-  expectRefusal(assigned, 400, /^assigneeId must be/)
-  expectAnswer(await owner.get(`/tasks/${task.id}`), 200, task)
+  expectError(assigned, 400, /^assigneeId must be/)
+  expectResponse(await owner.get(`/tasks/${task.id}`), 200, task)
 })

@@ -4,7 +4,7 @@ import { purgeProject, purgeTask } from '../../workers/cascade.ts'
 import { openPair, upTo } from '../races/pair.ts'
 import { type Body, invite, make, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { absentId, expectRefusal } from './answers.ts'
+import { unknownId, expectError } from './responses.ts'
 import { forFile } from '../support/service.ts'
 
 const taken = 'This id is taken: what is created needs a new one'
@@ -33,8 +33,8 @@ for (const [what, createOf] of Object.entries(creates)) {
     const answer = await ada.post(path, body)
     expect([answer.status, answer.body.id]).toEqual([201, id])
     expect(answer.headers.get('location')).toContain(id)
-    expectRefusal(await ada.post(path, body), 409, taken)
-    expectRefusal(await pair.atB.post(path, body), 409, taken)
+    expectError(await ada.post(path, body), 409, taken)
+    expectError(await pair.atB.post(path, body), 409, taken)
     expect(await faultsOf(pair.sql)).toEqual([])
   })
 
@@ -46,13 +46,13 @@ for (const [what, createOf] of Object.entries(creates)) {
     const grace = await register(ada.as())
     const member = await invite(ada, elsewhere.id, grace)
     for (const { id } of [elsewhere, other, subtask, comment, grace, member])
-      expectRefusal(await ada.post(...createOf(id)), 409, taken)
+      expectError(await ada.post(...createOf(id)), 409, taken)
   })
 
   test(`a ${what} takes no id but a UUIDv7`, async () => {
-    const uuid4 = absentId.replace('-7000-', '-4000-')
-    for (const id of [7, null, '', 'x', `${absentId}0`, uuid4, crypto.randomUUID()])
-      expectRefusal(await ada.post(...createOf(id)), 400, /^id must be a UUIDv7/)
+    const uuid4 = unknownId.replace('-7000-', '-4000-')
+    for (const id of [7, null, '', 'x', `${unknownId}0`, uuid4, crypto.randomUUID()])
+      expectError(await ada.post(...createOf(id)), 400, /^id must be a UUIDv7/)
   })
 
   test(`of creates of a ${what} under one id at once, in two processes and projects, one is done`, async () => {
@@ -69,7 +69,7 @@ for (const [what, createOf] of Object.entries(creates)) {
       }),
     )
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409, 409])
-    for (const answer of answers) if (answer.status === 409) expectRefusal(answer, 409, taken)
+    for (const answer of answers) if (answer.status === 409) expectError(answer, 409, taken)
     expect(await faultsOf(pair.sql)).toEqual([])
   })
 
@@ -98,12 +98,12 @@ test('in a batch an id is taken by what came before it, and stands for it after'
   const [taskId, subtaskId] = [newId(), newId()]
   const create = { op: 'task.create', id: taskId, title: 'Own', as: 'own' }
   const step = { op: 'subtask.create', taskId, id: subtaskId, title: 'Step' }
-  expectRefusal(await batch([create, step, { ...create, as: 'two' }]), 409, `operations[2]: ${taken}`)
+  expectError(await batch([create, step, { ...create, as: 'two' }]), 409, `operations[2]: ${taken}`)
   const { status, body } = await batch([create, step, { op: 'task.update', id: '#own', title: 'Renamed' }])
   const { results } = body as unknown as { results: Body[] }
   expect([status, results.map(({ id }) => id)]).toEqual([200, [taskId, subtaskId, taskId]])
-  expectRefusal(await batch([create]), 409, `operations[0]: ${taken}`)
-  expectRefusal(await batch([{ ...create, id: '#own' }]), 400, /^operations\[0\]: id must be a UUIDv7/)
+  expectError(await batch([create]), 409, `operations[0]: ${taken}`)
+  expectError(await batch([{ ...create, id: '#own' }]), 400, /^operations\[0\]: id must be a UUIDv7/)
 })
 
 test('what had an id keeps it when it is gone, and all that hung on it', async () => {
@@ -122,7 +122,7 @@ test('what had an id keeps it when it is gone, and all that hung on it', async (
   task = await make(ada, '/tasks', { title: 'T', projectId: project.id })
   for (const { id } of [subtask, comment, gone, other])
     for (const createOf of Object.values(creates))
-      for (const who of [ada, atB]) expectRefusal(await who.post(...createOf(id)), 409, taken)
+      for (const who of [ada, atB]) expectError(await who.post(...createOf(id)), 409, taken)
 })
 
 test('things of two kinds never take the same id, by one request or by several at once', async () => {
@@ -133,7 +133,7 @@ test('things of two kinds never take the same id, by one request or by several a
   ]
   const operations = given(newId())
   for (const one of operations)
-    for (const other of operations) expectRefusal(await batch([one, other]), 409, `operations[1]: ${taken}`)
+    for (const other of operations) expectError(await batch([one, other]), 409, `operations[1]: ${taken}`)
   for (const _ of upTo(10)) {
     const id = newId()
     const all = Object.entries(creates).filter(([what]) => what !== 'project')

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { type Answer, invite, make, type Person, register } from '../support/client.ts'
-import { expectAnswer, expectRefusal } from './answers.ts'
+import { expectResponse, expectError } from './responses.ts'
 import { openScene } from '../support/scene.ts'
 
 const { client, sql } = await openScene()
@@ -31,19 +31,19 @@ test('a project shows its owner, a member its user, a comment its author without
   expect(member.user).toEqual(shown(grace, 'Grace') as never)
   expect(comment.author).toEqual({ id: grace.id, name: 'Grace' } as never)
   for (const who of [ada, grace]) {
-    expectAnswer(await who.get(paths.project), 200, project)
-    expectAnswer(await who.get('/projects'), 200, [project])
-    expectAnswer(await who.get(paths.members), 200, [member])
-    expectAnswer(await who.get(paths.comments), 200, [comment])
+    expectResponse(await who.get(paths.project), 200, project)
+    expectResponse(await who.get('/projects'), 200, [project])
+    expectResponse(await who.get(paths.members), 200, [member])
+    expectResponse(await who.get(paths.comments), 200, [comment])
   }
   const change = { description: 'Wheels within wheels' }
   for (const body of [change, {}])
-    expectAnswer(await ada.patch(paths.project, body), 200, { ...project, ...change })
+    expectResponse(await ada.patch(paths.project, body), 200, { ...project, ...change })
   const path = `${paths.members}/${member.id}/role`
   for (const role of ['ADMIN', 'ADMIN', 'VIEWER'])
-    expectAnswer(await ada.patch(path, { role }), 200, { ...member, role })
+    expectResponse(await ada.patch(path, { role }), 200, { ...member, role })
   const { body } = await grace.patch(`/tasks/comments/${comment.id}`, { text: 'Fast' })
-  expectAnswer(await ada.get(paths.comments), 200, [body])
+  expectResponse(await ada.get(paths.comments), 200, [body])
   expect(body).toEqual({ ...comment, text: 'Fast', updatedAt: body.updatedAt } as never)
   // Names are no part of the history.
   const events = await sql<{ after: object }[]>`select after from events where project_id = ${project.id}`
@@ -95,7 +95,7 @@ test("a change of its owner's name is no change of the project: If-Match holds",
   const first = await ada.patch(paths.project, { name: 'First' }, { 'if-match': before })
   expect(first.status).toBe(200)
   for (const stale of [before, renamed, '"x.1"'])
-    expectRefusal(await ada.patch(paths.project, { name: 'Second' }, { 'if-match': stale }), 412)
+    expectError(await ada.patch(paths.project, { name: 'Second' }, { 'if-match': stale }), 412)
   expect((await ada.patch(paths.project, { name: 'Third' }, { 'if-match': tagOf(first) })).status).toBe(200)
 })
 
@@ -106,8 +106,8 @@ test('of an account that is gone only the id is shown, from the next request on'
   const [, , members, comments] = await Promise.all(
     Object.values(paths).map((path, i) => ada.get(path, { 'if-none-match': tags[i]! })),
   )
-  expectAnswer(members!, 200, [{ ...member, user: null }])
-  expectAnswer(comments!, 200, [{ ...comment, author: null, authorRemoved: true }])
+  expectResponse(members!, 200, [{ ...member, user: null }])
+  expectResponse(comments!, 200, [{ ...comment, author: null, authorRemoved: true }])
   const eve = await register(client)
   await invite(ada, project.id, eve, 'ADMIN')
   const [own, list] = [await eve.get(paths.project), await eve.get('/projects')]
@@ -116,5 +116,5 @@ test('of an account that is gone only the id is shown, from the next request on'
     const after = await eve.get(path, { 'if-none-match': tagOf(before) })
     expect([path, after.status, [after.body].flat()[0]!.owner]).toEqual([path, 200, null as never])
   }
-  expectAnswer(await eve.patch(paths.project, {}), 200, { ...project, owner: null })
+  expectResponse(await eve.patch(paths.project, {}), 200, { ...project, owner: null })
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { openPair, upTo } from '../races/pair.ts'
 import { type Person, make, register } from '../support/client.ts'
-import { expectRefusal } from './answers.ts'
+import { expectError } from './responses.ts'
 import { createFullProject, registerTeam, fillPath } from './scene.ts'
 import { forFile } from '../support/service.ts'
 
@@ -45,7 +45,7 @@ for (const kind of kinds) {
     const [old, now] = [await touched(thing, 1), await touched(thing, 2)]
     expect(now).not.toBe(old)
     for (const tag of [old, `W/${now}`, now.slice(1, -1), '"other"', '', `"other", W/${now}`])
-      expectRefusal(await patch(thing, 3, tag), 412, changed)
+      expectError(await patch(thing, 3, tag), 412, changed)
     const next = await patch(thing, 3, `"other", ${now}`)
     expect(next.status).toBe(200)
     expect((await patch(thing, 4, next.headers.get('etag')!)).status).toBe(200)
@@ -68,7 +68,7 @@ for (const kind of kinds) {
     const [old, now] = [await touched(thing, 1), await touched(thing, 2)]
     const remove = (tag: string, n = 0) =>
       thing.who.at(n % 2 ? pair.a.url : pair.b.url).delete(thing.path, { 'if-match': tag })
-    for (const tag of [old, '"other"']) expectRefusal(await remove(tag), 412, changed)
+    for (const tag of [old, '"other"']) expectError(await remove(tag), 412, changed)
     const statuses = (await Promise.all(upTo(6).map((n) => remove(now, n)))).map(({ status }) => status)
     expect(statuses.filter((status) => status === 200)).toHaveLength(1)
     expect(statuses.every((status) => [200, 401, 404].includes(status))).toBeTrue()
@@ -82,5 +82,5 @@ test('a repeat under its key is answered also when the tag no longer holds, and 
   const first = await ada.patch(`/tasks/${id}`, { title: 'U' }, conditions)
   const again = await pair.atB.patch(`/tasks/${id}`, { title: 'U' }, conditions)
   expect([first.status, again.status, again.text]).toEqual([200, 200, first.text])
-  expectRefusal(await ada.patch(`/tasks/${id}`, { title: 'U' }, { 'if-match': conditions['if-match'] }), 412)
+  expectError(await ada.patch(`/tasks/${id}`, { title: 'U' }, { 'if-match': conditions['if-match'] }), 412)
 })

@@ -1,6 +1,14 @@
 import { expect, test } from 'bun:test'
 import { invite, make, register } from '../support/client.ts'
-import { absentId, anId, anInstant, eventsOf, expectAnswer, expectRefusal, malformedIds } from './answers.ts'
+import {
+  unknownId,
+  anId,
+  aTimestamp,
+  countEvents,
+  expectResponse,
+  expectError,
+  malformedIds,
+} from './responses.ts'
 import { registerTeam, openProject, openTeam } from './scene.ts'
 import { invalidTexts } from './texts.ts'
 
@@ -11,11 +19,11 @@ const invited = (body: object) => owner.post(`${path}/invite`, body)
 
 test('creating answers the project with its caller as owner, who cannot be chosen', async () => {
   const wanted = { name: 'Engine', description: 'With wheels' }
-  const answer = await owner.post('/projects', { ...wanted, ownerId: absentId })
+  const answer = await owner.post('/projects', { ...wanted, ownerId: unknownId })
   const shown = { id: owner.id, name: 'Someone', email: owner.email }
-  expectAnswer(answer, 201, { id: anId, ...wanted, ownerId: owner.id, owner: shown, createdAt: anInstant })
-  expectAnswer(await owner.get(`/projects/${answer.body.id}`), 200, answer.body)
-  expectRefusal(await owner.post('/projects', { name: 'P', version: 9 }), 400, 'version is not known here')
+  expectResponse(answer, 201, { id: anId, ...wanted, ownerId: owner.id, owner: shown, createdAt: aTimestamp })
+  expectResponse(await owner.get(`/projects/${answer.body.id}`), 200, answer.body)
+  expectError(await owner.post('/projects', { name: 'P', version: 9 }), 400, 'version is not known here')
   for (const bare of [{}, { description: null }, { description: '' }, { description: '  ' }])
     expect((await make(owner, '/projects', { name: 'Bare', ...bare })).description).toBeNull()
 })
@@ -24,17 +32,17 @@ test('a change keeps what is absent, clears what is null, and leaves no trace wh
   const before = await make(owner, '/projects', { name: 'Same', description: 'Text' })
   const at = `/projects/${before.id}`
   const { headers } = await owner.get(at)
-  for (const same of [{}, { name: ' Same ', description: 'Text' }, { ownerId: absentId }]) {
+  for (const same of [{}, { name: ' Same ', description: 'Text' }, { ownerId: unknownId }]) {
     const answer = await owner.patch(at, same)
-    expectAnswer(answer, 200, before)
+    expectResponse(answer, 200, before)
     expect(answer.headers.get('etag')).toBe(headers.get('etag'))
   }
-  expect(await eventsOf(service, before.id)).toBe(1)
-  expectAnswer(await owner.patch(at, { name: ' New ' }), 200, { ...before, name: 'New' })
+  expect(await countEvents(service, before.id)).toBe(1)
+  expectResponse(await owner.patch(at, { name: ' New ' }), 200, { ...before, name: 'New' })
   const after = { ...before, name: 'New', description: null }
-  expectAnswer(await owner.patch(at, { description: null }), 200, after)
-  expectAnswer(await owner.get(at), 200, after)
-  expect(await eventsOf(service, before.id)).toBe(3)
+  expectResponse(await owner.patch(at, { description: null }), 200, after)
+  expectResponse(await owner.get(at), 200, after)
+  expect(await countEvents(service, before.id)).toBe(3)
 })
 
 test('the list holds what a user owns or is a member of', async () => {
@@ -43,24 +51,24 @@ test('the list holds what a user owns or is a member of', async () => {
   const own = await make(others.viewer, '/projects', { name: 'Own' })
   const { body } = await others.viewer.get('/projects')
   expect(body.map(({ id }) => id)).toEqual([shared, own.id])
-  expectAnswer(await others.viewer.get(`/projects/${shared}`), 200, body[0])
-  expectAnswer(await others.stranger.get('/projects'), 200, [])
+  expectResponse(await others.viewer.get(`/projects/${shared}`), 200, body[0])
+  expectResponse(await others.stranger.get('/projects'), 200, [])
 })
 
 test('deleting says so, and the project is gone from every answer', async () => {
   const others = await registerTeam(client)
   const at = `/projects/${await openProject(others)}`
-  expectAnswer(await others.owner.delete(at), 200, { message: 'Project deleted successfully' })
-  expectRefusal(await others.owner.get(at), 404, 'Project not found')
-  expectRefusal(await others.owner.delete(at), 404, 'Project not found')
-  for (const one of [others.owner, others.viewer]) expectAnswer(await one.get('/projects'), 200, [])
+  expectResponse(await others.owner.delete(at), 200, { message: 'Project deleted successfully' })
+  expectError(await others.owner.get(at), 404, 'Project not found')
+  expectError(await others.owner.delete(at), 404, 'Project not found')
+  for (const one of [others.owner, others.viewer]) expectResponse(await one.get('/projects'), 200, [])
 })
 
 test('inviting answers the member, a viewer unless said otherwise, whose address is found in every letter case', async () => {
   const guest = await register(client)
   const user = { id: guest.id, name: 'Someone', email: guest.email }
-  const member = { id: anId, userId: guest.id, user, projectId, role: 'VIEWER', createdAt: anInstant }
-  expectAnswer(await invited({ email: ` ${guest.email.toUpperCase()} ` }), 201, member)
+  const member = { id: anId, userId: guest.id, user, projectId, role: 'VIEWER', createdAt: aTimestamp }
+  expectResponse(await invited({ email: ` ${guest.email.toUpperCase()} ` }), 201, member)
   expect((await guest.get(`/projects/${projectId}`)).status).toBe(200)
   for (const role of ['VIEWER', 'EDITOR', 'ADMIN'])
     expect((await invite(admin, projectId, await register(client), role)).role).toBe(role)
@@ -68,11 +76,11 @@ test('inviting answers the member, a viewer unless said otherwise, whose address
 
 test('an invitation needs an email address and knows three roles', async () => {
   for (const email of [...invalidTexts(254), 'not-an-address', undefined])
-    expectRefusal(await invited({ email }), 400, /^email /)
+    expectError(await invited({ email }), 400, /^email /)
   const { email } = people.stranger
   for (const role of ['OWNER', 'viewer', '', null, 1, ['ADMIN'], {}])
-    expectRefusal(await invited({ email, role }), 400, /^role must be one of VIEWER/)
-  expectRefusal(await people.stranger.get(`/projects/${projectId}`), 404)
+    expectError(await invited({ email, role }), 400, /^role must be one of VIEWER/)
+  expectError(await people.stranger.get(`/projects/${projectId}`), 404)
 })
 
 test('the list holds everyone invited, in that order, without the owner', async () => {
@@ -83,7 +91,7 @@ test('the list holds everyone invited, in that order, without the owner', async 
   expect(body.map(({ userId }) => userId).sort()).toEqual(ids.sort())
   expect(body.map((one) => one.id)).toEqual(body.map((one) => one.id).sort())
   for (const member of body) {
-    expect(member).toMatchObject({ id: anId, projectId: id, createdAt: anInstant })
+    expect(member).toMatchObject({ id: anId, projectId: id, createdAt: aTimestamp })
     expect(Object.keys(member)).toEqual(['id', 'userId', 'user', 'projectId', 'role', 'createdAt'])
   }
 })
@@ -91,12 +99,12 @@ test('the list holds everyone invited, in that order, without the owner', async 
 test('setting a role answers the member; the same role again leaves no trace', async () => {
   const member = await invite(owner, projectId, await register(client))
   const set = (role: unknown) => admin.patch(`${path}/${member.id}/role`, { role })
-  const before = await eventsOf(service, projectId)
+  const before = await countEvents(service, projectId)
   for (const [role, events] of Object.entries({ VIEWER: 0, ADMIN: 1, EDITOR: 2 })) {
-    for (const _again of [1, 2]) expectAnswer(await set(role), 200, { ...member, role })
-    expect(await eventsOf(service, projectId)).toBe(before + events)
+    for (const _again of [1, 2]) expectResponse(await set(role), 200, { ...member, role })
+    expect(await countEvents(service, projectId)).toBe(before + events)
   }
-  for (const role of ['OWNER', 'admin', '', null, 0, undefined]) expectRefusal(await set(role), 400, /^role /)
+  for (const role of ['OWNER', 'admin', '', null, 0, undefined]) expectError(await set(role), 400, /^role /)
 })
 
 test('removing says so; the user is out and may be invited again', async () => {
@@ -104,19 +112,19 @@ test('removing says so; the user is out and may be invited again', async () => {
   const { id } = await invite(owner, projectId, guest)
   const none = { webhooks: [], serviceAccounts: [], tokens: [] }
   const removed = { message: 'Member removed successfully', stillWorking: none, revoked: none }
-  expectAnswer(await owner.delete(`${path}/${id}`), 200, removed)
-  expectRefusal(await guest.get(`/projects/${projectId}`), 404, 'Project not found')
-  expectAnswer(await guest.get('/projects'), 200, [])
-  expectRefusal(await owner.delete(`${path}/${id}`), 404, 'Member not found')
+  expectResponse(await owner.delete(`${path}/${id}`), 200, removed)
+  expectError(await guest.get(`/projects/${projectId}`), 404, 'Project not found')
+  expectResponse(await guest.get('/projects'), 200, [])
+  expectError(await owner.delete(`${path}/${id}`), 404, 'Member not found')
   expect((await invite(owner, projectId, guest, 'EDITOR')).id).not.toBe(id)
 })
 
 test('a member who is absent, malformed or of another project is not found', async () => {
   const other = await make(owner, '/projects', { name: 'Other' })
   const elsewhere = await invite(owner, other.id, viewer)
-  for (const id of [absentId, elsewhere.id, ...malformedIds]) {
-    expectRefusal(await owner.patch(`${path}/${id}/role`, { role: 'ADMIN' }), 404, 'Member not found')
-    expectRefusal(await owner.delete(`${path}/${id}`), 404, 'Member not found')
+  for (const id of [unknownId, elsewhere.id, ...malformedIds]) {
+    expectError(await owner.patch(`${path}/${id}/role`, { role: 'ADMIN' }), 404, 'Member not found')
+    expectError(await owner.delete(`${path}/${id}`), 404, 'Member not found')
   }
-  expectRefusal(await viewer.delete(`${path}/${absentId}`), 403)
+  expectError(await viewer.delete(`${path}/${unknownId}`), 403)
 })

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { make, type Person, register } from '../support/client.ts'
 import { openTestService } from '../support/service.ts'
 import { upTo } from '../races/pair.ts'
-import { absentId, expectRefusal } from './answers.ts'
+import { unknownId, expectError } from './responses.ts'
 import { expectEvents, type Event, type EventsPage } from './read-events.ts'
 import { openScene } from '../support/scene.ts'
 
@@ -98,25 +98,25 @@ test('an answer ends where it is large enough, and those after it miss nothing',
 test('what the caller may not see is named as gone, whether it is there or not', async () => {
   const [own, hers, deleted] = [await openProject(), await openProject(grace), await openProject()]
   await ada.delete(`/projects/${deleted}`)
-  const found = await readOf({ ...from(0, [own, hers, deleted]), [absentId]: 9, none: 1 })
-  expect(found.gone).toEqual([hers, deleted, absentId, 'none'])
+  const found = await readOf({ ...from(0, [own, hers, deleted]), [unknownId]: 9, none: 1 })
+  expect(found.gone).toEqual([hers, deleted, unknownId, 'none'])
   expect([found.after, found.events.length]).toEqual([{ [own]: 1 }, 1])
   expect(await readOf({})).toEqual({ events: [], after: {}, gone: [] })
 })
 
 test('what cannot be is refused', async () => {
   const own = await openProject()
-  expectRefusal(await read({ [own]: 2 }), 400, `after.${own} is ahead of the project: it has no such version`)
-  expectRefusal(await read({ [own]: 0, [own.toUpperCase()]: 0 }), 400, `after.${own} is given more than once`)
+  expectError(await read({ [own]: 2 }), 400, `after.${own} is ahead of the project: it has no such version`)
+  expectError(await read({ [own]: 0, [own.toUpperCase()]: 0 }), 400, `after.${own} is given more than once`)
   for (const after of [null, [], 'x', { [own]: -1 }, { [own]: '1' }, { [own]: 1.5 }, { [own]: null }])
-    expectRefusal(await read(after as object), 400, /^after must be an object of at most 1000 ids/)
+    expectError(await read(after as object), 400, /^after must be an object of at most 1000 ids/)
   const ids = Array.from({ length: 1_001 }, (_, i) => `${own.slice(0, -4)}${String(i).padStart(4, '0')}`)
   expect((await read(from(0, ids))).status).toBe(400)
   expect((await readOf(from(0, ids.slice(1)))).gone.length).toBeGreaterThan(998)
-  for (const more of [0, 501, '5', 1.5].map((limit) => ({ limit }))) expectRefusal(await read({}, more), 400)
-  for (const more of [-1, 26, '5'].map((wait) => ({ wait }))) expectRefusal(await read({}, more), 400)
-  expectRefusal(await read({}, { aftr: {} }), 400, 'aftr is not known here; did you mean after?')
-  expectRefusal(await read({}, {}, ada.as() as Person), 401, 'A bearer token is required')
+  for (const more of [0, 501, '5', 1.5].map((limit) => ({ limit }))) expectError(await read({}, more), 400)
+  for (const more of [-1, 26, '5'].map((wait) => ({ wait }))) expectError(await read({}, more), 400)
+  expectError(await read({}, { aftr: {} }), 400, 'aftr is not known here; did you mean after?')
+  expectError(await read({}, {}, ada.as() as Person), 401, 'A bearer token is required')
 })
 
 test('it counts as a read, and takes no Idempotency-Key', async () => {

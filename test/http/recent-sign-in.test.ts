@@ -3,7 +3,7 @@ import { openTokens } from '../../src/identity/tokens.ts'
 import { upTo } from '../races/pair.ts'
 import { type Answer, type Client, make, type Person, register, expiresAt } from '../support/client.ts'
 import { openTestService, testSecret } from '../support/service.ts'
-import { expectRefusal, isReplay, statusesOf } from './answers.ts'
+import { expectError, isReplay, countStatuses } from './responses.ts'
 import { openScene } from '../support/scene.ts'
 
 const { client } = await openScene([], { TRUST_PROXY: 'on', SIGN_IN_FAILURES: '3' })
@@ -34,20 +34,20 @@ for (const [does, status, write] of writes) {
       const ada = await register(client)
       const tokens = openTokens([testSecret], 86_400, async () => Date.now() / 1000)
       const { issuedAt: _, ...before } = await tokens.issue(ada.id, 0)
-      expectRefusal(await write(ada.as(await tokens.sign(before))), 403, needed)
+      expectError(await write(ada.as(await tokens.sign(before))), 403, needed)
       const later = await asMinutesAgo(5.5, ada)
-      expectRefusal(await write(later), 403, needed)
-      expectRefusal(await write(later, { password: 'secret-2' }), 403, wrong)
-      expectRefusal(await write(later, { password: 7 }), 400, /^password must be/)
-      expectRefusal(await write(later, { passwort: 'x' }), 400, /did you mean password/)
+      expectError(await write(later), 403, needed)
+      expectError(await write(later, { password: 'secret-2' }), 403, wrong)
+      expectError(await write(later, { password: 7 }), 400, /^password must be/)
+      expectError(await write(later, { passwort: 'x' }), 400, /did you mean password/)
       expect((await write(later, { password: 'secret-1' })).status).toBe(status)
     })
 
     test('checks a password that is given, however recent the sign-in, and no faster than signing in does', async () => {
       const ada = await register(client)
-      expectRefusal(await write(ada, { password: 'secret-2' }, from(10)), 403, wrong)
+      expectError(await write(ada, { password: 'secret-2' }, from(10)), 403, wrong)
       const guess = (n: number) => write(ada, { password: `guess ${n}` }, from(n))
-      expect(statusesOf(await Promise.all(upTo(9).map(guess)))).toEqual({ 403: 3, 429: 6 })
+      expect(countStatuses(await Promise.all(upTo(9).map(guess)))).toEqual({ 403: 3, 429: 6 })
     })
 
     test('is answered to a repeat that comes later, and compares its password', async () => {
@@ -55,7 +55,7 @@ for (const [does, status, write] of writes) {
       const key = { 'idempotency-key': does }
       const first = await write(ada, { password: 'secret-1' }, key)
       expect(first.status).toBe(status)
-      expectRefusal(await write(ada, { password: 'secret-2' }, key), 422)
+      expectError(await write(ada, { password: 'secret-2' }, key), 422)
       const again = await write(ada, { password: 'secret-1' }, key)
       expect([again.text, isReplay(again)]).toEqual([first.text, true])
     })
@@ -68,7 +68,7 @@ test("a service account's token, which outlives sign-ins as well, takes the same
   const { id } = await make(ada, `/projects/${projectId}/service-accounts`, { name: 'S' })
   const path = `/projects/${projectId}/service-accounts/${id}/tokens`
   const later = await asMinutesAgo(6, ada)
-  expectRefusal(await later.post(path, token), 403, needed)
+  expectError(await later.post(path, token), 403, needed)
   expect((await later.post(path, { ...token, password: 'secret-1' })).status).toBe(201)
   expect((await ada.post(path, token)).status).toBe(201)
 })
@@ -77,7 +77,7 @@ test('a check of the password takes from the sign-ins of its address', async () 
   await using limited = await openTestService({ TRUST_PROXY: 'on', SIGN_INS_PER_MINUTE: '3' })
   const ada = await register(limited.client)
   const check = (n: number) => ada.post('/tokens', { ...token, password: 'secret-1', name: `T${n}` }, from(1))
-  expect(statusesOf(await Promise.all(upTo(5).map(check)))).toEqual({ 201: 3, 429: 2 })
+  expect(countStatuses(await Promise.all(upTo(5).map(check)))).toEqual({ 201: 3, 429: 2 })
 })
 
 test('a password that was just given is a recent sign-in', async () => {
@@ -101,6 +101,6 @@ test('a deletion takes an empty body, or none, with any headers of one', async (
     expect((await ada.call('DELETE', '/auth/me', body, headers)).status).toBe(200)
   }
   const ada = await register(client)
-  expectRefusal(await ada.call('DELETE', '/auth/me', '{', { 'content-type': 'application/json' }), 400)
-  expectRefusal(await ada.call('DELETE', '/auth/me', 'x', { 'content-type': 'text/plain' }), 415)
+  expectError(await ada.call('DELETE', '/auth/me', '{', { 'content-type': 'application/json' }), 400)
+  expectError(await ada.call('DELETE', '/auth/me', 'x', { 'content-type': 'text/plain' }), 415)
 })

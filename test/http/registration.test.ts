@@ -2,7 +2,7 @@ import { expect, test, describe } from 'bun:test'
 import { readConfig } from '../../src/config.ts'
 import { readAdmin } from '../../workers/admin/admin.ts'
 import { type TestService, withService, openTestService } from '../support/service.ts'
-import { expectRefusal } from './answers.ts'
+import { expectError } from './responses.ts'
 import { type Client, register } from '../support/client.ts'
 
 const account = (email: string) => ({ name: 'Ada', email, password: 'secret-1' })
@@ -11,7 +11,7 @@ const registering = ({ client }: TestService, email: string) => client.post('/au
 test('closed registration rejects with 403, and an operator still makes accounts', () =>
   withService({ REGISTRATION: 'closed' }, async (service) => {
     const closed = 'Registration is closed: ask the operator of this service for an account'
-    expectRefusal(await registering(service, 'ada@example.com'), 403, closed)
+    expectError(await registering(service, 'ada@example.com'), 403, closed)
     const create = readAdmin(['users', 'create', 'ada@example.com', 'Ada'])
     const { text } = await (create as Exclude<typeof create, { code: number }>)({
       config: service.services.config,
@@ -28,8 +28,8 @@ test('registration for some domains rejects addresses of other domains with 403'
       expect((await registering(service, email)).status).toBe(201)
     const message = 'Registration takes addresses of example.com, example.org'
     for (const email of ['ada@example.net', 'ada@sub.example.com', 'ada@notexample.com'])
-      expectRefusal(await registering(service, email), 403, message)
-    expectRefusal(await registering(service, 'nobody'), 400, /^email must be /)
+      expectError(await registering(service, email), 403, message)
+    expectError(await registering(service, 'nobody'), 400, /^email must be /)
   }))
 
 test('REGISTRATION is open, closed or a list of domains', () => {
@@ -49,11 +49,11 @@ describe('PASSWORD_MIN_CHARACTERS', () => {
     withService({ PASSWORD_MIN_CHARACTERS: '10' }, async ({ client }) => {
       const message = 'password must be a password of 10 to 1024 characters'
       for (const short of ['123456', '123456789', '🪐'.repeat(9)])
-        expectRefusal(await enrol(client, short), 400, message)
+        expectError(await enrol(client, short), 400, message)
       const { status, body } = await enrol(client, '🪐'.repeat(10))
       expect(status).toBe(201)
       const change = { password: 'too short', currentPassword: '🪐'.repeat(10) }
-      expectRefusal(await client.as(body.access_token).patch('/auth/me', change), 400, message)
+      expectError(await client.as(body.access_token).patch('/auth/me', change), 400, message)
     }))
 
   test('is not asked of passwords that are there', async () => {
@@ -78,12 +78,12 @@ describe('PASSWORD_REJECT_COMMON', () => {
     withService({ PASSWORD_REJECT_COMMON: 'on' }, async ({ client }) => {
       const wrong = 'password must not be one of the 10,000 most common passwords'
       for (const common of ['123456', 'password', 'Password', 'TRUSTNO1', 'iloveyou'])
-        expectRefusal(await enrol(client, common), 400, wrong)
+        expectError(await enrol(client, common), 400, wrong)
       const { status, body } = await enrol(client, 'secret-1')
       expect(status).toBe(201)
       const ada = client.as(body.access_token)
       const change = (password: string) => ada.patch('/auth/me', { password, currentPassword: 'secret-1' })
-      expectRefusal(await change('qwertyuiop'), 400, wrong)
+      expectError(await change('qwertyuiop'), 400, wrong)
       expect((await change('a plate of brass')).status).toBe(200)
     }))
 })

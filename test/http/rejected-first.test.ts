@@ -35,7 +35,7 @@ function writes(): Ask[] {
   return [
     ...endpoints
       .filter(({ method }) => method !== 'GET')
-      .map(({ does, method, path, body }): Ask => [
+      .map(({ title: does, method, path, body }): Ask => [
         does,
         (who) => who.call(method, path(things), body?.(things)),
       ]),

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { eventually, upTo } from '../races/pair.ts'
 import { make, makeToken } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
-import { idsIn, openCreations, type Removed } from './creations-scene.ts'
+import { idsIn, openCreations, type RemovalResponse } from './creations-scene.ts'
 import { unreachableUrl } from './scene.ts'
 import { type Account, accountsPath, tokensPath } from './service-account-scene.ts'
 
@@ -27,9 +27,9 @@ test('revoke=true ends what a member created through a service account that is d
   await eventually('the jobs are done', async () => (await sql`select from outbox`).length === 0)
   const operations = [{ op: 'member.remove', memberId: member.split('/').at(-1) }]
   const { body } = await owner.post(`/projects/${projectId}/batch?dryRun=true&return=full`, { operations })
-  const { results } = body as unknown as { results: Removed[] }
+  const { results } = body as unknown as { results: RemovalResponse[] }
   expect(idsIn(results[0]!.stillWorking)[1]).toEqual([third.id])
-  const { revoked } = (await owner.delete(`${member}?revoke=true`)).body as Removed
+  const { revoked } = (await owner.delete(`${member}?revoke=true`)).body as RemovalResponse
   expect(idsIn(revoked)[0]).toContain(hook.id)
   expect(idsIn(revoked)[1]).toEqual([third.id])
   expect((await owner.get(webhooks)).body).toHaveLength(0)

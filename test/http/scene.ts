@@ -1,6 +1,6 @@
 import { type Client, invite, make, type Person, register } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
-import { absentId } from './answers.ts'
+import { unknownId } from './responses.ts'
 
 /** One of each: who can be in a project, and somebody who is not. */
 export const callers = ['owner', 'admin', 'editor', 'viewer', 'stranger'] as const
@@ -66,4 +66,4 @@ export const fillPath = (path: string, ids: Record<string, string>): string =>
   path
     .replace('/api/v1', '')
     .replace(/=\{(\w+)\}/, (_, name: string) => `=${ids[name]}`)
-    .replace(/(\w+)s\/\{\w+\}/g, (_, kind: string) => `${kind}s/${ids[`${kind}Id`] ?? absentId}`)
+    .replace(/(\w+)s\/\{\w+\}/g, (_, kind: string) => `${kind}s/${ids[`${kind}Id`] ?? unknownId}`)

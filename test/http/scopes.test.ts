@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { type Scope, scopes } from '../../src/identity/rights.ts'
 import { type Answer, invite, make, makeToken, register, type Token, withToken } from '../support/client.ts'
 import { type OpenApi, type Operation, operationsOf } from '../support/schema-check.ts'
-import { expectRefusal } from './answers.ts'
+import { expectError } from './responses.ts'
 import { readFeed } from './feed.ts'
 import { exampleFor, createOwnProject } from './own-project.ts'
 import { fillPath } from './scene.ts'
@@ -33,7 +33,7 @@ test('every operation is done with the scopes that the document says, and with n
       const refused = /sign-in token/.test(answer.body?.message) ? 'sign in' : 'more'
       const found = { 403: refused, 200: 'done', 201: 'done', 204: 'done' }[answer.status] ?? answer.status
       expect([name, scope, found]).toEqual([name, scope, wanted])
-      if (wanted === 'more') expectRefusal(answer, 403, `This needs an API token with the scope ${role}`)
+      if (wanted === 'more') expectError(answer, 403, `This needs an API token with the scope ${role}`)
     }
   }
 })
@@ -54,8 +54,8 @@ test('a scope gives nobody a higher role', async () => {
   const { projectId } = await furnish()
   await invite(owner, projectId, viewer)
   const program = await withToken(viewer)
-  expectRefusal(await program.patch(`/projects/${projectId}`, { name: 'N' }), 403, /the role ADMIN/)
-  expectRefusal(await program.post('/tasks', { title: 'T', projectId }), 403, /the role EDITOR/)
+  expectError(await program.patch(`/projects/${projectId}`, { name: 'N' }), 403, /the role ADMIN/)
+  expectError(await program.post('/tasks', { title: 'T', projectId }), 403, /the role EDITOR/)
   expect((await program.get(`/projects/${projectId}`)).status).toBe(200)
 })
 
@@ -65,9 +65,9 @@ test('each operation of a batch takes its own scope', async () => {
     owner.as(token.token).post(`/projects/${projectId}/batch`, { operations })
   const write = { op: 'task.update', id: taskId, title: 'N' }
   const administer = { op: 'member.set_role', memberId, role: 'EDITOR' }
-  expectRefusal(await batch(tokens.read, write), 403, 'This needs an API token with the scope write')
+  expectError(await batch(tokens.read, write), 403, 'This needs an API token with the scope write')
   const administered = await batch(tokens.write, write, administer)
-  expectRefusal(administered, 403, 'operations[1]: This needs an API token with the scope admin')
+  expectError(administered, 403, 'operations[1]: This needs an API token with the scope admin')
   expect((await owner.get(`/tasks/${taskId}`)).body.title).toBe('Wheels')
   expect((await batch(tokens.write, write)).status).toBe(200)
   expect((await batch(tokens.admin, write, administer)).status).toBe(200)
@@ -82,8 +82,8 @@ test('to undo takes the scope of what is done by it', async () => {
     const { seq } = events.find((one) => one.type === type)!
     return owner.as(tokens[scope].token).post(`/projects/${projectId}/undo`, { seq })
   }
-  expectRefusal(await undo('read', 'task.updated'), 403, 'This needs an API token with the scope write')
-  expectRefusal(await undo('write', 'member.role_set'), 403, /scope admin$/)
+  expectError(await undo('read', 'task.updated'), 403, 'This needs an API token with the scope write')
+  expectError(await undo('write', 'member.role_set'), 403, /scope admin$/)
   expect((await undo('write', 'task.updated')).status).toBe(200)
   expect((await undo('admin', 'member.role_set')).status).toBe(200)
 })
@@ -95,10 +95,10 @@ test("another's comment is deleted with the scope admin alone", async () => {
   const { id } = await make(editor, `/tasks/${taskId}/comments`, { text: 'Here' })
   const path = `/tasks/comments/${id}`
   const needed = 'This needs an API token with the scope admin'
-  expectRefusal(await owner.as(tokens.write.token).delete(path), 403, needed)
+  expectError(await owner.as(tokens.write.token).delete(path), 403, needed)
   const batch = { operations: [{ op: 'comment.delete', id }] }
   const inBatch = await owner.as(tokens.write.token).post(`/projects/${projectId}/batch`, batch)
-  expectRefusal(inBatch, 403, `operations[0]: ${needed}`)
+  expectError(inBatch, 403, `operations[0]: ${needed}`)
   expect((await owner.as(tokens.admin.token).delete(path)).status).toBe(200)
 })
 
@@ -106,5 +106,5 @@ test('who is not in a project learns nothing by the scope of a token', async () 
   const stranger = await register(client)
   const { projectId } = await furnish()
   const program = await withToken(stranger, { scopes: ['read'] })
-  expectRefusal(await program.patch(`/projects/${projectId}`, { name: 'N' }), 404, 'Project not found')
+  expectError(await program.patch(`/projects/${projectId}`, { name: 'N' }), 404, 'Project not found')
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { eventually, upTo } from '../races/pair.ts'
 import { type Client, expiresAt, invite, make, type Person, register } from '../support/client.ts'
-import { expectRefusal } from './answers.ts'
+import { expectError } from './responses.ts'
 import { unreachableUrl, openProject, openTeam } from './scene.ts'
 import { accountsPath, openServiceAccount, tokensPath } from './service-account-scene.ts'
 
@@ -59,7 +59,7 @@ test('a repeat under a key makes no second one, and a full project none', async 
   const add = () => people.admin.post(accountsPath(projectId), { name: 'More' })
   const full = (await Promise.all(upTo(6).map(add))).filter(({ status }) => status !== 201)
   expect(full).toHaveLength(4)
-  for (const one of full) expectRefusal(one, 409, 'A project has at most 6 members')
+  for (const one of full) expectError(one, 409, 'A project has at most 6 members')
   expect(await sql`select from users where project_id = ${projectId}`).toHaveLength(3)
 })
 
@@ -71,7 +71,7 @@ test('a service account lists page by page, and is no operation of a batch', asy
   expect(first.headers.get('link')).toContain('rel="next"')
   const operations = [{ op: 'serviceAccount.create', name: 'D' }]
   const batched = await people.admin.post(`/projects/${projectId}/batch`, { operations })
-  expectRefusal(batched, 400, /op must be the name of a command/)
+  expectError(batched, 400, /op must be the name of a command/)
 })
 
 test('one that is made while its project is deleted goes with it', async () => {
@@ -102,9 +102,9 @@ test('a repeat under a key is not answered to a caller who lost the right to the
   expect((await repeat('/tokens', wanted)).status).toBe(201)
   const path = `/projects/${projectId}/members/${member.id}`
   await people.owner.patch(`${path}/role`, { role: 'EDITOR' })
-  for (const answer of await ofProject()) expectRefusal(answer, 403)
+  for (const answer of await ofProject()) expectError(answer, 403)
   await people.owner.delete(path)
-  for (const answer of await ofProject()) expectRefusal(answer, 404)
+  for (const answer of await ofProject()) expectError(answer, 404)
   await admin.post('/auth/logout')
-  expectRefusal(await repeat('/tokens', wanted), 401)
+  expectError(await repeat('/tokens', wanted), 401)
 })

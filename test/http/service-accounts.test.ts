@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { type Client, make, makeToken, expiresAt } from '../support/client.ts'
-import { absentId, anId, anInstant, expectAnswer, expectRefusal, malformedIds } from './answers.ts'
+import { unknownId, anId, aTimestamp, expectResponse, expectError, malformedIds } from './responses.ts'
 import { readFeed } from './feed.ts'
 import { openProject, openTeam } from './scene.ts'
 import {
@@ -19,7 +19,7 @@ test('a service account is a member with a role, shown as one and named by event
   const account = answer.body as Account
   const { memberId } = account
   const shown = { id: anId, name: 'Importer', projectId, memberId: anId, role: 'VIEWER' }
-  expectAnswer(answer, 201, { ...shown, createdBy: people.admin.id, createdAt: anInstant })
+  expectResponse(answer, 201, { ...shown, createdBy: people.admin.id, createdAt: aTimestamp })
   expect(answer.headers.get('location')).toBe(`/api/v1${accountsPath(projectId)}/${account.id}`)
   expect((await people.viewer.get(accountsPath(projectId))).body).toStrictEqual([account] as never)
   const user = { id: account.id, name: 'Importer', email: emailOf(account) }
@@ -65,61 +65,61 @@ test('what is no service account of the project is not found, a member of flesh 
   const { projectId, account } = await openServiceAccount(people)
   const { account: other } = await openServiceAccount(people)
   const none = 'Service account not found'
-  for (const id of [people.editor.id, people.owner.id, other.id, absentId, ...malformedIds]) {
-    expectRefusal(await people.owner.delete(`${accountsPath(projectId)}/${id}`), 404, none)
-    expectRefusal(await people.owner.get(`${accountsPath(projectId)}/${id}/tokens`), 404, none)
+  for (const id of [people.editor.id, people.owner.id, other.id, unknownId, ...malformedIds]) {
+    expectError(await people.owner.delete(`${accountsPath(projectId)}/${id}`), 404, none)
+    expectError(await people.owner.get(`${accountsPath(projectId)}/${id}/tokens`), 404, none)
     const wanted = { name: 'T', scopes: ['read'], expiresAt }
-    expectRefusal(await people.owner.post(`${accountsPath(projectId)}/${id}/tokens`, wanted), 404, none)
+    expectError(await people.owner.post(`${accountsPath(projectId)}/${id}/tokens`, wanted), 404, none)
   }
-  expectRefusal(await people.owner.delete(`${tokensPath(account)}/${absentId}`), 404, 'Token not found')
+  expectError(await people.owner.delete(`${tokensPath(account)}/${unknownId}`), 404, 'Token not found')
   const own = await makeToken(people.owner, { scopes: ['read'] })
-  expectRefusal(await people.owner.delete(`${tokensPath(account)}/${own.id}`), 404, 'Token not found')
+  expectError(await people.owner.delete(`${tokensPath(account)}/${own.id}`), 404, 'Token not found')
 })
 
 test('tokens of service accounts take a sign-in token', async () => {
   const { account, program, token } = await openServiceAccount(people, { role: 'ADMIN' })
   const admin = await makeToken(people.admin, { scopes: ['admin'] })
   for (const who of [program, people.admin.as(admin.token)]) {
-    expectRefusal(await who.get(tokensPath(account)), 403, /sign-in token/)
+    expectError(await who.get(tokensPath(account)), 403, /sign-in token/)
     const wanted = { name: 'T', scopes: ['read'], expiresAt }
-    expectRefusal(await who.post(tokensPath(account), wanted), 403, /sign-in token/)
-    expectRefusal(await who.delete(`${tokensPath(account)}/${token.id}`), 403, /sign-in token/)
+    expectError(await who.post(tokensPath(account), wanted), 403, /sign-in token/)
+    expectError(await who.delete(`${tokensPath(account)}/${token.id}`), 403, /sign-in token/)
   }
 })
 
 test('a service account cannot sign in, and nobody can register in its place', async () => {
   const email = emailOf((await openServiceAccount(people)).account)
   for (const password of ['', 'null', 'secret-1'])
-    expectRefusal(await client.post('/auth/login', { email, password }), 401, 'Wrong email or password')
-  expectRefusal(await client.post('/auth/register', { name: 'Eve', email, password: 'secret-1' }), 409)
+    expectError(await client.post('/auth/login', { email, password }), 401, 'Wrong email or password')
+  expectError(await client.post('/auth/register', { name: 'Eve', email, password: 'secret-1' }), 409)
 })
 
 test('a service account sees its project alone, cannot leave it, and cannot be invited elsewhere', async () => {
   const { projectId, account, program } = await openServiceAccount(people, { role: 'ADMIN' })
   const other = await openProject(people)
-  expectRefusal(await program.post('/projects', { name: 'Mine' }), 403, /not bound to projects/)
+  expectError(await program.post('/projects', { name: 'Mine' }), 403, /not bound to projects/)
   expect((await program.get('/projects')).body.map(({ id }) => id)).toEqual([projectId])
-  expectRefusal(await program.get(`/projects/${other}`), 404)
+  expectError(await program.get(`/projects/${other}`), 404)
   const stays = 'A service account cannot leave its project'
-  expectRefusal(await program.delete(`/projects/${projectId}/members/${account.memberId}`), 403, stays)
-  expectRefusal(await program.delete(`${accountsPath(projectId)}/${account.id}`), 403, stays)
+  expectError(await program.delete(`/projects/${projectId}/members/${account.memberId}`), 403, stays)
+  expectError(await program.delete(`${accountsPath(projectId)}/${account.id}`), 403, stays)
   const batch = { operations: [{ op: 'member.remove', memberId: account.memberId }] }
-  expectRefusal(await program.post(`/projects/${projectId}/batch`, batch), 403, `operations[0]: ${stays}`)
+  expectError(await program.post(`/projects/${projectId}/batch`, batch), 403, `operations[0]: ${stays}`)
   const events = await readFeed(program, `/projects/${projectId}/events?types=member.invited`)
-  expectRefusal(await program.post(`/projects/${projectId}/undo`, { seq: events.at(-1)!.seq }), 403, stays)
+  expectError(await program.post(`/projects/${projectId}/undo`, { seq: events.at(-1)!.seq }), 403, stays)
   const invited = { email: emailOf(account) }
   for (const id of [other, projectId])
-    expectRefusal(await people.owner.post(`/projects/${id}/members/invite`, invited), 404, 'User not found')
+    expectError(await people.owner.post(`/projects/${id}/members/invite`, invited), 404, 'User not found')
   const inBatch = { operations: [{ op: 'member.invite', ...invited }] }
   const batched = await people.owner.post(`/projects/${other}/batch`, inBatch)
-  expectRefusal(batched, 404, 'operations[0]: User not found')
+  expectError(batched, 404, 'operations[0]: User not found')
   expect((await program.get(`/projects/${projectId}`)).status).toBe(200)
 })
 
 test('its role is what it may, and a token bound to another project reaches nothing', async () => {
   const { projectId, program } = await openServiceAccount(people, { role: 'VIEWER' })
-  expectRefusal(await program.post('/tasks', { title: 'T', projectId }), 403, /the role EDITOR/)
+  expectError(await program.post('/tasks', { title: 'T', projectId }), 403, /the role EDITOR/)
   const bound = await openServiceAccount(people, { projects: [projectId] })
-  expectRefusal(await bound.program.get(`/projects/${projectId}`), 404)
-  expectRefusal(await bound.program.get(`/projects/${bound.projectId}`), 404)
+  expectError(await bound.program.get(`/projects/${projectId}`), 404)
+  expectError(await bound.program.get(`/projects/${bound.projectId}`), 404)
 })

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { type IncomingMessage, request } from 'node:http'
 import { expect, test } from 'bun:test'
 import { openClient } from '../support/client.ts'
-import { expectRefusal, statusesOf } from './answers.ts'
+import { expectError, countStatuses } from './responses.ts'
 import { openRawClient } from './raw-client.ts'
 import { chunk, sendRaw, expectRawError, requestHead } from './raw.ts'
 import { forFile } from '../support/service.ts'
@@ -27,7 +27,7 @@ test('whoever sends a body too large gets to the refusal, and the connection ser
       expectRawError(answer, 413)
       expect(answer.body).toContain('HTTP/1.1 200 OK')
     }
-    expectRefusal(await ada.post('/projects', large), 413, 'The body must be at most 1048576 bytes')
+    expectError(await ada.post('/projects', large), 413, 'The body must be at most 1048576 bytes')
     const pieces = new ReadableStream({
       start(controller) {
         for (let sent = 0; sent < mib; sent++) controller.enqueue(new Uint8Array(mebi))
@@ -44,10 +44,10 @@ test('whoever sends a body too large gets to the refusal, and the connection ser
 test('whoever sends a body too large where none may be is told that', async () => {
   const large = 'x'.repeat(8 * mebi)
   const nobody = openClient(web.url)
-  expectRefusal(await nobody.post('/projects', large), 401)
-  expectRefusal(await ada.post('/nowhere', large), 404)
-  expectRefusal(await ada.post('/projects', large, { 'content-type': 'text/plain' }), 415)
-  expectRefusal(await ada.delete('/projects/none'), 404)
+  expectError(await nobody.post('/projects', large), 401)
+  expectError(await ada.post('/nowhere', large), 404)
+  expectError(await ada.post('/projects', large, { 'content-type': 'text/plain' }), 415)
+  expectError(await ada.delete('/projects/none'), 404)
 })
 
 test('a body without end is cut off, and none is kept in memory', async () => {
@@ -61,7 +61,7 @@ test('a body without end is cut off, and none is kept in memory', async () => {
   // All that is sent here are 240 MiB.
   const large = 'x'.repeat(30 * mebi)
   const answers = await Promise.all(Array.from({ length: 8 }, () => ada.post('/projects', large)))
-  expect(statusesOf(answers)).toEqual({ 413: 8 })
+  expect(countStatuses(answers)).toEqual({ 413: 8 })
   expect(peakMib(web.pid) - before).toBeLessThan(64)
 })
 

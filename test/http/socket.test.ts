@@ -3,7 +3,7 @@ import { Agent, type IncomingMessage, request as open } from 'node:http'
 import { gunzipSync } from 'node:zlib'
 import { expect, test } from 'bun:test'
 import { make } from '../support/client.ts'
-import { expectRefusal } from './answers.ts'
+import { expectError } from './responses.ts'
 import { openRawClient } from './raw-client.ts'
 import { sendRaw, expectRawError } from './raw.ts'
 import { forFile } from '../support/service.ts'
@@ -26,11 +26,11 @@ test('HEAD answers without a body and never fails', async () => {
 test('a path or query of any length is answered', async () => {
   for (const length of [2_000, 8_000]) {
     const long = 'a'.repeat(length)
-    expectRefusal(await ada.get(`/projects/${long}`), 404)
-    expectRefusal(await ada.get(`/tasks?cursor=${long}`), 400)
+    expectError(await ada.get(`/projects/${long}`), 404)
+    expectError(await ada.get(`/tasks?cursor=${long}`), 400)
   }
   for (const path of ['/projects/', '/tasks?cursor='])
-    expectRefusal(await ada.get(path + 'a'.repeat(15_000)), 414)
+    expectError(await ada.get(path + 'a'.repeat(15_000)), 414)
   for (const length of [20_000, 200_000]) {
     const { status } = await ask('GET', `/api/v1/projects/${'a'.repeat(length)}`)
     expect([0, 404, 414, 431]).toContain(status)
@@ -105,7 +105,7 @@ test('a large answer is compressed for who takes gzip, whole and in its own leng
 test('what a path and a query name is read as it is by the app itself', async () => {
   const { body } = await ada.get(`/projects/${projectId.toUpperCase()}`)
   expect(body.id).toBe(projectId)
-  expectRefusal(await ada.get('/projects?limit=1&limit=2'), 400, 'limit is given more than once')
+  expectError(await ada.get('/projects?limit=1&limit=2'), 400, 'limit is given more than once')
   const root = await ask('GET', '/api')
   expect([root.status, root.head]).toEqual([302, expect.stringMatching(/^location: \/api\/docs$/im)])
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { type Body, invite, make, type Person, register } from '../support/client.ts'
-import { absentId, expectAnswer, expectRefusal, malformedIds } from './answers.ts'
+import { unknownId, expectResponse, expectError, malformedIds } from './responses.ts'
 import { allPages } from './list-pages.ts'
 import { upTo } from '../races/pair.ts'
 import { openScene } from '../support/scene.ts'
@@ -50,7 +50,7 @@ test('across projects the list holds every task of those the caller is in, and n
   const { body } = await bob.get('/tasks?limit=200')
   expect(body.filter(({ projectId }) => projectId === first)).toHaveLength(18)
   expect(body).toHaveLength(19)
-  expectAnswer(await (await register(client)).get('/tasks'), 200, [])
+  expectResponse(await (await register(client)).get('/tasks'), 200, [])
 })
 
 test('pages with fewer rows than there are projects go through all of them, in every sort', async () => {
@@ -115,7 +115,7 @@ test('`me` is whoever asks', async () => {
 
 test('a filter that means nothing is refused', async () => {
   const refuse = async (name: string, values: string[], message: RegExp) => {
-    for (const value of values) expectRefusal(await ada.get(`/tasks?${name}=${value}`), 400, message)
+    for (const value of values) expectError(await ada.get(`/tasks?${name}=${value}`), 400, message)
   }
   await refuse('status', ['', 'todo', 'OPEN', 'TODO,DONE'], /^status must be one of/)
   await refuse('priority', ['', 'low', 'URGENT'], /^priority must be one of/)
@@ -126,8 +126,8 @@ test('a filter that means nothing is refused', async () => {
 
 test('a project the caller is not in is not found, and nobody assigned is nothing', async () => {
   const stranger = await register(client)
-  for (const id of ['', absentId, ...malformedIds])
-    expectRefusal(await ada.get(`/tasks?projectId=${id}`), 404, 'Project not found')
-  expectRefusal(await stranger.get(`/tasks?projectId=${first}`), 404, 'Project not found')
-  expectAnswer(await ada.get(`/tasks?assigneeId=${absentId}`), 200, [])
+  for (const id of ['', unknownId, ...malformedIds])
+    expectError(await ada.get(`/tasks?projectId=${id}`), 404, 'Project not found')
+  expectError(await stranger.get(`/tasks?projectId=${first}`), 404, 'Project not found')
+  expectResponse(await ada.get(`/tasks?assigneeId=${unknownId}`), 200, [])
 })

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
 import { invite, make, type Person, register } from '../support/client.ts'
-import { said } from './answers.ts'
+import { statusAndMessage } from './responses.ts'
 import { type FeedEvent, readFeed } from './feed.ts'
-import { furnish } from './history-scene.ts'
+import { createHistory } from './history-scene.ts'
 import { words } from '../support/words.ts'
 import { allPages } from './list-pages.ts'
 import { openScene } from '../support/scene.ts'
@@ -16,7 +16,7 @@ const ofTask = async (who: Person, taskId: string, query = '') =>
 const typesOf = async (who: Person, taskId: string) => (await ofTask(who, taskId)).map(({ type }) => type)
 
 test("a task's history tells of it and all that hangs on it, also once it is gone", async () => {
-  const { projectId, task, comment } = await furnish(ada, grace)
+  const { projectId, task, comment } = await createHistory(ada, grace)
   await make(ada, '/tasks', { title: 'Another', projectId })
   await ada.delete(`/tasks/comments/${comment.id}`)
   await ada.delete(`/tasks/${task.id}`)
@@ -59,7 +59,7 @@ test("a task's history goes through moves, without what its reader may not read"
   const guest = await register(client)
   const inOne = await invite(ada, one, guest)
   await invite(ada, two, guest)
-  expect(await said(guest, `/tasks/${task.id}/history`)).toBe('404 Task not found')
+  expect(await statusAndMessage(guest, `/tasks/${task.id}/history`)).toBe('404 Task not found')
   await invite(ada, three, guest)
   const before = await guest.get(`/tasks/${task.id}/history`)
   expect(await seenBy(guest)).toEqual([three, two, one])
@@ -74,7 +74,7 @@ test("a task's history goes through moves, without what its reader may not read"
   expect(await seenBy(guest)).toEqual([three])
   expect((await typesOf(ada, task.id)).slice(0, 2)).toEqual(['task.deleted', 'task.updated'])
   await ada.delete(`/projects/${three}`)
-  expect(await said(ada, `/tasks/${task.id}/history`)).toBe('404 Task not found')
+  expect(await statusAndMessage(ada, `/tasks/${task.id}/history`)).toBe('404 Task not found')
 })
 
 test('a task whose last project is gone with its log has no history, not even where it was before', async () => {
@@ -82,7 +82,7 @@ test('a task whose last project is gone with its log has no history, not even wh
   await ada.delete(`/projects/${projects[2]}`)
   await sql`delete from tasks where id = ${task.id}`
   await sql`delete from events where project_id = ${projects[2]}`
-  expect(await said(ada, `/tasks/${task.id}/history`)).toBe('404 Task not found')
+  expect(await statusAndMessage(ada, `/tasks/${task.id}/history`)).toBe('404 Task not found')
 })
 
 test('a task that comes back is in one history', async () => {

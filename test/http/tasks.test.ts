@@ -1,7 +1,15 @@
 import { expect, test } from 'bun:test'
 import { make } from '../support/client.ts'
 import { words } from '../support/words.ts'
-import { absentId, anId, anInstant, eventsOf, expectAnswer, expectRefusal, malformedIds } from './answers.ts'
+import {
+  unknownId,
+  anId,
+  aTimestamp,
+  countEvents,
+  expectResponse,
+  expectError,
+  malformedIds,
+} from './responses.ts'
 import { openProject, openTeam } from './scene.ts'
 
 const { service, people, owner, editor, viewer } = await openTeam()
@@ -10,14 +18,14 @@ const projectId = await openProject(people)
 const add = (fields: object = {}) => make(editor, '/tasks', { title: 'Wheels', projectId, ...fields })
 const optional = { description: null, dueDate: null, assigneeId: null }
 const defaults = { ...optional, status: 'TODO', priority: 'MEDIUM' }
-const instants = { createdAt: anInstant, updatedAt: anInstant }
+const instants = { createdAt: aTimestamp, updatedAt: aTimestamp }
 
 test('creating answers the task with its defaults, and takes every field', async () => {
   const answer = await editor.post('/tasks', { title: ' Wheels ', projectId })
   const { number, createdAt, updatedAt, id } = answer.body
-  expectAnswer(answer, 201, { id: anId, projectId, number, title: 'Wheels', ...defaults, ...instants })
+  expectResponse(answer, 201, { id: anId, projectId, number, title: 'Wheels', ...defaults, ...instants })
   expect(updatedAt).toBe(createdAt)
-  expectAnswer(await viewer.get(`/tasks/${id}`), 200, answer.body)
+  expectResponse(await viewer.get(`/tasks/${id}`), 200, answer.body)
   const dueDate = '2027-01-31T17:00:00.000Z'
   const wanted = { title: 'All', description: 'D', status: 'DONE', priority: 'HIGH', dueDate }
   const whole = await make(owner, '/tasks', { ...wanted, projectId, assigneeId: viewer.id })
@@ -36,7 +44,7 @@ const closed: [field: string, right: unknown[], wrong: unknown[], message: RegEx
         .slice(0, 4),
       null,
     ],
-    [people.stranger.id, absentId, ...malformedIds, 'x'.repeat(101)],
+    [people.stranger.id, unknownId, ...malformedIds, 'x'.repeat(101)],
     /^assigneeId must be/,
   ],
 ]
@@ -45,23 +53,23 @@ test.each(closed)('%s is one of those there are', async (field, right, wrong, me
   for (const one of right)
     expect((await editor.patch(`/tasks/${id}`, { [field]: one })).body).toMatchObject({ [field]: one })
   for (const one of [...wrong, 'done', 'OPEN', '', ' DONE', 1, true, ['DONE'], {}]) {
-    expectRefusal(await editor.patch(`/tasks/${id}`, { [field]: one }), 400, message)
-    expectRefusal(await editor.post('/tasks', { title: 'T', projectId, [field]: one }), 400, message)
+    expectError(await editor.patch(`/tasks/${id}`, { [field]: one }), 400, message)
+    expectError(await editor.post('/tasks', { title: 'T', projectId, [field]: one }), 400, message)
   }
 })
 
 test('a change keeps what is absent, clears what is null, and leaves no trace where nothing differs', async () => {
   const before = await add({ description: 'D', dueDate: '2027-01-01', assigneeId: owner.id })
   const path = `/tasks/${before.id}`
-  const events = await eventsOf(service, projectId)
+  const events = await countEvents(service, projectId)
   const { description, assigneeId, status } = before
   const written = { description, assigneeId, status, dueDate: '2027-01-01T01:00:00+01:00', projectId }
-  for (const same of [{}, { title: ' Wheels ' }, written, { number: 9, id: absentId }])
-    expectAnswer(await editor.patch(path, same), 200, before)
-  expect(await eventsOf(service, projectId)).toBe(events)
+  for (const same of [{}, { title: ' Wheels ' }, written, { number: 9, id: unknownId }])
+    expectResponse(await editor.patch(path, same), 200, before)
+  expect(await countEvents(service, projectId)).toBe(events)
   await Bun.sleep(2) // so that the two times differ
   const { body } = await editor.patch(path, { title: 'New' })
-  expectAnswer(await viewer.get(path), 200, { ...before, title: 'New', updatedAt: body.updatedAt })
+  expectResponse(await viewer.get(path), 200, { ...before, title: 'New', updatedAt: body.updatedAt })
   expect(body.updatedAt > before.updatedAt).toBeTrue()
   for (const field of Object.keys(optional)) await editor.patch(path, { [field]: null })
   expect((await viewer.get(path)).body).toMatchObject({ ...optional, title: 'New' })
@@ -69,18 +77,18 @@ test('a change keeps what is absent, clears what is null, and leaves no trace wh
 
 test('a task needs a project that its maker can write in', async () => {
   const create = (inProject: unknown) => editor.post('/tasks', { title: 'T', projectId: inProject })
-  expectRefusal(await create(undefined), 400, /^projectId is required/)
+  expectError(await create(undefined), 400, /^projectId is required/)
   for (const wrong of [null, 7, {}, 'x'.repeat(101)])
-    expectRefusal(await create(wrong), 400, /^projectId must be/)
-  for (const wrong of ['', absentId, ...malformedIds])
-    expectRefusal(await create(wrong), 404, 'Project not found')
+    expectError(await create(wrong), 400, /^projectId must be/)
+  for (const wrong of ['', unknownId, ...malformedIds])
+    expectError(await create(wrong), 404, 'Project not found')
 })
 
 test('deleting says so, and the task is gone', async () => {
   const { id } = await add()
-  expectAnswer(await editor.delete(`/tasks/${id}`), 200, { message: 'Task deleted successfully' })
-  expectRefusal(await editor.get(`/tasks/${id}`), 404, 'Task not found')
-  expectRefusal(await editor.delete(`/tasks/${id}`), 404, 'Task not found')
+  expectResponse(await editor.delete(`/tasks/${id}`), 200, { message: 'Task deleted successfully' })
+  expectError(await editor.get(`/tasks/${id}`), 404, 'Task not found')
+  expectError(await editor.delete(`/tasks/${id}`), 404, 'Task not found')
 })
 
 // More forms, read by the same function, are in test/core/instants.test.ts.
@@ -106,12 +114,12 @@ test('a due date is stored in UTC with milliseconds, and what is no date is refu
   )
   texts.push('', ' 2027-01-31', '2027-01-31\n', '2027-01-31\0')
   for (const form of texts)
-    for (const name of filters) expectRefusal(await list(name, form), 400, new RegExp(`^${name} must be`))
+    for (const name of filters) expectError(await list(name, form), 400, new RegExp(`^${name} must be`))
   const { id } = await add()
   for (const dueDate of [...texts, 1767225600000, 0, true, {}, ['2027-01-31']]) {
     const answer = await editor.post('/tasks', { title: 'T', projectId, dueDate })
-    expectRefusal(answer, 400, /^dueDate must be an ISO 8601 date-time with offset/)
-    expectRefusal(await editor.patch(`/tasks/${id}`, { dueDate }), 400, /^dueDate must be/)
+    expectError(answer, 400, /^dueDate must be an ISO 8601 date-time with offset/)
+    expectError(await editor.patch(`/tasks/${id}`, { dueDate }), 400, /^dueDate must be/)
   }
   expect((await viewer.get(`/tasks/${id}`)).body.dueDate).toBeNull()
 })

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { expect, test } from 'bun:test'
 import { type Client, register } from '../support/client.ts'
 import { testSecret } from '../support/service.ts'
-import { absentId, expectRefusal } from './answers.ts'
+import { unknownId, expectError } from './responses.ts'
 import { openScene } from '../support/scene.ts'
 
 const { service, client, sql, ada } = await openScene(['Ada'])
@@ -10,7 +10,7 @@ const { service, client, sql, ada } = await openScene(['Ada'])
 const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 const now = () => Math.floor(Date.now() / 1000)
 const claims = (over: object = {}) => {
-  const own = { sub: ada.id, jti: absentId, ver: 0 }
+  const own = { sub: ada.id, jti: unknownId, ver: 0 }
   return { ...own, iss: 'docket', aud: 'docket-api', iat: now(), exp: now() + 60, ...over }
 }
 
@@ -46,7 +46,7 @@ test('a token is verified once, however its scheme is written', async () => {
 test('no token is refused, and the answer names the scheme', async () => {
   for (const header of [undefined, '']) {
     const answer = await me(header)
-    expectRefusal(answer, 401, /required/)
+    expectError(answer, 401, /required/)
     expect(answer.headers.get('www-authenticate')).toStartWith('Bearer')
   }
 })
@@ -56,14 +56,14 @@ test('what is no bearer token is refused', async () => {
   const wrong = [ada.token!, 'Bearer', 'Bearer ', 'Bearer x', 'Bearer a.b.c', `Basic ${ada.token}`]
   wrong.push(`Bearer ${head}.${body}`, `Bearer ${head}.${body}.`, `Bearer ${ada.token}.x`, 'Bearer null')
   wrong.push(`Bearer ${ada.token} x`, `Bearer ${ada.token},`, `Bearer ${body}.${head}.${signature}`)
-  for (const header of wrong) expectRefusal(await me(header), 401, 'The bearer token is not valid')
+  for (const header of wrong) expectError(await me(header), 401, 'The bearer token is not valid')
 })
 
 /** Tokens that are not good, each beside one that is; `ada.token` is at hand when they are made. */
 const wrong: Record<string, () => string[]> = {
   'that was forged'() {
     const [head, body, signature] = ada.token!.split('.') as [string, string, string]
-    const otherBody = part({ ...JSON.parse(Buffer.from(body, 'base64url').toString()), sub: absentId })
+    const otherBody = part({ ...JSON.parse(Buffer.from(body, 'base64url').toString()), sub: unknownId })
     const flipped = (signature.startsWith('A') ? 'B' : 'A') + signature.slice(1)
     const unsigned = (alg: string) => `${part({ alg, typ: 'JWT' })}.${part(claims())}.`
     return [
@@ -81,19 +81,19 @@ const wrong: Record<string, () => string[]> = {
   ],
 }
 test.each(Object.entries(wrong))('a token %s is refused', async (_, tokens) => {
-  for (const token of tokens()) expectRefusal(await me(`Bearer ${token}`), 401)
+  for (const token of tokens()) expectError(await me(`Bearer ${token}`), 401)
 })
 
 test('the token of an account that is gone is refused', async () => {
   const gone = await register(client)
   await sql`delete from users where id = ${gone.id}`
-  expectRefusal(await gone.get('/projects'), 401, 'The bearer token is not valid')
-  expectRefusal(await me(`Bearer ${sign(claims({ sub: absentId }))}`), 401)
+  expectError(await gone.get('/projects'), 401, 'The bearer token is not valid')
+  expectError(await me(`Bearer ${sign(claims({ sub: unknownId }))}`), 401)
 })
 
 test('who sends no token is refused before the body is looked at', async () => {
   const nobody = client
-  expectRefusal(await nobody.post('/projects', '{"name":'), 401)
-  expectRefusal(await nobody.post('/projects', { name: 'P' }, { 'content-type': 'text/plain' }), 401)
-  expectRefusal(await nobody.get('/tasks?unknown=1'), 401)
+  expectError(await nobody.post('/projects', '{"name":'), 401)
+  expectError(await nobody.post('/projects', { name: 'P' }, { 'content-type': 'text/plain' }), 401)
+  expectError(await nobody.get('/tasks?unknown=1'), 401)
 })

@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from 'bun:test'
 import { purgeTask } from '../../workers/cascade.ts'
 import { type Body, invite, make, register, withToken } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { expectRefusal } from './answers.ts'
+import { expectError } from './responses.ts'
 import { expectUndone, openUndoScene, changesOf } from './undo-scene.ts'
 
 let project: Body
@@ -27,7 +27,7 @@ test('a task that went twice comes back as it went last, and its first deletion 
   expectUndone(await undo({ seq: 4 })) // 5, 6
   await add('S2') // 7
   await ada.delete(`/tasks/${task.id}`) // 8
-  expectRefusal(await undo({ seq: 4 }), 409, 'Seq 4 cannot be undone: task changed since by seq 5, 6, 7, 8')
+  expectError(await undo({ seq: 4 }), 409, 'Seq 4 cannot be undone: task changed since by seq 5, 6, 7, 8')
   const undone = changesOf(expectUndone(await undo({ seq: 8 }))) // 9, 10, 11
   expect(undone).toEqual(['task.created 8', 'subtask.created 8', 'subtask.created 8'])
   const { body } = await ada.get(`/tasks/${task.id}/subtasks`)
@@ -36,7 +36,7 @@ test('a task that went twice comes back as it went last, and its first deletion 
   await ada.patch(`/tasks/${task.id}`, { projectId: other.id }) // 12
   await ada.delete(`/tasks/${task.id}`)
   const message = 'Seq 8 cannot be undone: task changed since by seq 9, 10, 11, 12'
-  expectRefusal(await undo({ seq: 8 }), 409, message)
+  expectError(await undo({ seq: 8 }), 409, message)
   expect(await faultsOf(sql)).toEqual([])
 })
 
@@ -52,7 +52,7 @@ for (const [what, begun, open, change] of [
     await ada.patch(`${list}/${id}${what === 'comment' ? '' : '/role'}`, change) // 6
     await ada.delete(`${list}/${id}`) // 7
     const message = `Seq 4 cannot be undone: ${what} changed since by seq 5, 6, 7`
-    expectRefusal(await undo({ seq: 4 }), 409, message)
+    expectError(await undo({ seq: 4 }), 409, message)
     expect(changesOf(expectUndone(await undo({ seq: 7 })))).toEqual([`${what}.${begun} 7`])
     const { body } = await ada.get(what === 'comment' ? `/tasks/${task.id}/comments` : list)
     expect(body).toMatchObject([{ id, ...change }])
@@ -95,7 +95,7 @@ for (const [when, prepare] of [
       await prepare()
       const last = await scene.version()
       const refused = await undo({ seqs: [5, 6, last] })
-      expectRefusal(refused, 409, /^Seq 6 cannot be undone: task changed since by seq 7/)
+      expectError(refused, 409, /^Seq 6 cannot be undone: task changed since by seq 7/)
       expectUndone(await undo({ seq: last })) // 9 and on
       await removeRows()
       expect(await comments()).toEqual([one])
@@ -112,7 +112,7 @@ test('what came back with a task is named too when that is undone and the task c
   const types = ['comment.deleted 6', 'task.deleted 5', 'task.created 4', 'comment.created 4']
   expect(undone).toEqual([...types, 'comment.deleted 3'])
   const refused = await undo({ seqs: [8, 9, 11] })
-  expectRefusal(refused, 409, 'Seq 9 cannot be undone: task changed since by seq 10')
+  expectError(refused, 409, 'Seq 9 cannot be undone: task changed since by seq 10')
   expectUndone(await undo({ batch: 7 }))
   await removeRows()
   expect(await comments()).toEqual([one])
@@ -133,12 +133,12 @@ test('rejects an undo that restores what somebody else deleted, unless the calle
   const { id } = await comment('Hers', bea) // 6
   await ada.delete(`/tasks/comments/${id}`) // 7
   await ada.delete(`/tasks/${task.id}`) // 8
-  for (const seq of [5, 7, 8]) expectRefusal(await undo({ seq }, bea), 403, needed('ADMIN'))
-  expectRefusal(await undo({ seqs: [7, 8] }, bea, '?dryRun=true'), 403, `Seq 8: ${needed('ADMIN')}`)
+  for (const seq of [5, 7, 8]) expectError(await undo({ seq }, bea), 403, needed('ADMIN'))
+  expectError(await undo({ seqs: [7, 8] }, bea, '?dryRun=true'), 403, `Seq 8: ${needed('ADMIN')}`)
   await setRole('ADMIN') // 9
   const writing = await withToken(bea, { scopes: ['write'] })
-  expectRefusal(await undo({ seq: 5 }, writing), 403, 'This needs an API token with the scope admin')
-  expectRefusal(await undo({ seq: 5 }, await register(scene.client)), 404, 'Project not found')
+  expectError(await undo({ seq: 5 }, writing), 403, 'This needs an API token with the scope admin')
+  expectError(await undo({ seq: 5 }, await register(scene.client)), 404, 'Project not found')
   for (const seq of [8, 7, 5]) expectUndone(await undo({ seq }, bea))
   expect(await faultsOf(sql)).toEqual([])
 })
@@ -149,8 +149,8 @@ test('rejects an undo by a VIEWER that restores a comment, also one that the VIE
   await setRole('VIEWER') // 6
   await ada.delete(`/tasks/comments/${moderated.id}`) // 7
   expect((await bea.delete(`/tasks/comments/${own.id}`)).status).toBe(200) // 8
-  expectRefusal(await undo({ seq: 7 }, bea), 403, needed('ADMIN'))
-  expectRefusal(await undo({ seq: 8 }, bea), 403, needed('EDITOR'))
+  expectError(await undo({ seq: 7 }, bea), 403, needed('ADMIN'))
+  expectError(await undo({ seq: 8 }, bea), 403, needed('EDITOR'))
   expect(await comments()).toEqual([])
 })
 

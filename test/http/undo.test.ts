@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from 'bun:test'
 import { upTo } from '../races/pair.ts'
 import { type Body, invite, make } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
-import { expectRefusal } from './answers.ts'
+import { expectError } from './responses.ts'
 import { expectUndone, openUndoScene, changesOf, type UndoResponse } from './undo-scene.ts'
 
 let project: Body
@@ -13,7 +13,7 @@ beforeEach(async () => void ({ project, task } = await scene.furnish()))
 
 test('a change is set back, and says so in the feed as in the answer', async () => {
   await ada.patch(`/tasks/${task.id}`, { title: 'Other', status: 'DONE' })
-  expectRefusal(await undo({ seq: 3 }, ada, '', { 'if-match': '"other"' }), 412)
+  expectError(await undo({ seq: 3 }, ada, '', { 'if-match': '"other"' }), 412)
   const undone = expectUndone(await undo({ seq: 3 }))
   expect(undone).toMatchObject({
     version: 4,
@@ -53,14 +53,14 @@ test('a field that was changed again is not undone, and the refusal names who di
   await patch({ priority: 'HIGH' }) // 4
   await patch({ title: 'Third' }) // 5
   await patch({ title: 'Fourth', description: 'D' }) // 6
-  expectRefusal(await undo({ seq: 3 }), 409, 'Seq 3 cannot be undone: title changed since by seq 5, 6')
+  expectError(await undo({ seq: 3 }), 409, 'Seq 3 cannot be undone: title changed since by seq 5, 6')
   expect(await scene.version()).toBe(6)
   expect(changesOf(expectUndone(await undo({ seqs: [3, 5, 6] })))).toEqual(
     [6, 5, 3].map((n) => `task.updated ${n}`),
   )
   const before = { title: 'T', status: 'TODO', priority: 'HIGH', description: null }
   expect((await ada.get(`/tasks/${task.id}`)).body).toMatchObject(before)
-  expectRefusal(await undo({ seq: 3 }), 409, /: title, status changed since by seq 5, 6, 7, 8, 9$/)
+  expectError(await undo({ seq: 3 }), 409, /: title, status changed since by seq 5, 6, 7, 8, 9$/)
 })
 
 test('a batch is undone whole, and done again by undoing that', async () => {
@@ -99,14 +99,14 @@ test('what came back with its task goes with it again, unless something was chan
   expect(changesOf(expectUndone(await undo({ seq: 5 })))).toEqual(['task.deleted 5']) // 7
   expectUndone(await undo({ seq: 7 })) // 8, 9
   await ada.patch(`/tasks/subtasks/${step.id}/toggle`) // 10
-  expectRefusal(await undo({ seq: 8 }), 409, /^Seq 8 cannot be undone: task changed since by seq 9, 10$/)
+  expectError(await undo({ seq: 8 }), 409, /^Seq 8 cannot be undone: task changed since by seq 9, 10$/)
   expectUndone(await undo({ seq: 10 })) // 11
-  for (const wanted of [{ batch: 8 }, { seq: 2 }]) expectRefusal(await undo(wanted), 409)
+  for (const wanted of [{ batch: 8 }, { seq: 2 }]) expectError(await undo(wanted), 409)
 })
 
 test('to undo the making of a task takes nothing away that was added to it since', async () => {
   await scene.bothIn(task.id)
-  expectRefusal(await undo({ seq: 2 }), 409, 'Seq 2 cannot be undone: task changed since by seq 3, 4')
+  expectError(await undo({ seq: 2 }), 409, 'Seq 2 cannot be undone: task changed since by seq 3, 4')
   expectUndone(await undo({ seqs: [2, 3, 4] }))
   expect((await ada.get(`/tasks/${task.id}`)).status).toBe(404)
   expectUndone(await undo({ seqs: [7] }))
@@ -127,7 +127,7 @@ test('a dry run shows what would come of it, and nothing does', async () => {
 
 test('what is not there, not said or not possible is refused in words', async () => {
   const expectAll = async (bodies: object[], status: number, message?: string | RegExp) => {
-    for (const body of bodies) expectRefusal(await undo(body), status, message)
+    for (const body of bodies) expectError(await undo(body), status, message)
   }
   const exactlyOne = 'Say exactly one of seq, batch and seqs'
   await expectAll([{}, { seq: 1, batch: 1 }, { seq: 1, seqs: [1] }], 400, exactlyOne)
@@ -141,7 +141,7 @@ test('what is not there, not said or not possible is refused in words', async ()
   await ada.patch(`/tasks/${task.id}`, { projectId: other.id })
   const moved = 'A move between projects cannot be undone: move the task back'
   await expectAll([{ seq: 3 }], 409, moved)
-  expectRefusal(await ada.post(`/projects/${other.id}/undo`, { seq: 2 }), 409, moved)
+  expectError(await ada.post(`/projects/${other.id}/undo`, { seq: 2 }), 409, moved)
   await expectAll([{ seq: 2 }], 409, 'Seq 2 cannot be undone: task changed since by seq 3')
   await ada.delete(`/projects/${project.id}`)
   await expectAll([{ seq: 4 }], 404, 'Project not found')
@@ -154,7 +154,7 @@ test('rejects an undo of events with more than 4,000,000 characters in their tex
     expect((await scene.batch(Array.from({ length: 40 }, (_, n) => update(n)))).status).toBe(200)
   const seqs = upTo(120).map((n) => n + 2)
   const message = /^Too much would come or go: more than 5000 rows, or 4000000 characters/
-  expectRefusal(await undo({ seqs }), 409, message)
+  expectError(await undo({ seqs }), 409, message)
   expectUndone(await undo({ seqs: seqs.slice(-90) }))
   expect((await ada.get(`/tasks/${task.id}`)).body.description).toBe(long('b'))
 })
@@ -164,7 +164,7 @@ test('a task is not given back to somebody who has left', async () => {
   await ada.patch(`/tasks/${task.id}`, { assigneeId: bea.id }) // 4
   await ada.patch(`/tasks/${task.id}`, { assigneeId: null }) // 5
   await ada.delete(`/projects/${project.id}/members/${id}`) // 6
-  expectRefusal(await undo({ seq: 5 }), 409, 'Who had the task is not in the project any more')
+  expectError(await undo({ seq: 5 }), 409, 'Who had the task is not in the project any more')
   expectUndone(await undo({ seqs: [5, 6] }))
   expect((await ada.get(`/tasks/${task.id}`)).body.assigneeId).toBe(bea.id)
 })
@@ -173,7 +173,7 @@ test('who was removed and invited again is not exchanged for the earlier member 
   const { id } = await invite(ada, project.id, bea) // 3
   await ada.delete(`/projects/${project.id}/members/${id}`) // 4
   await invite(ada, project.id, bea) // 5
-  expectRefusal(await undo({ seqs: [4, 5] }), 409, /undo one, and then the other$/)
+  expectError(await undo({ seqs: [4, 5] }), 409, /undo one, and then the other$/)
   for (const seq of [5, 4]) expectUndone(await undo({ seq }))
   expect((await ada.get(`/projects/${project.id}/members`)).body).toMatchObject([{ id, userId: bea.id }])
   expect(await faultsOf(scene.sql)).toEqual([])

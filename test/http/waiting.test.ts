@@ -12,8 +12,8 @@ import {
 } from '../support/client.ts'
 import { openScene } from '../support/scene.ts'
 import { openTestService } from '../support/service.ts'
-import { expectRefusal } from './answers.ts'
-import { heldIn } from './held.ts'
+import { expectError } from './responses.ts'
+import { startHeldRequest } from './held-request.ts'
 import { expectEvents } from './read-events.ts'
 
 const { service, client, ada } = await openScene(['Ada'])
@@ -21,9 +21,10 @@ const { service, client, ada } = await openScene(['Ada'])
 const openProject = async (who: Client = ada) => (await make(who, '/projects', { name: 'Engine' })).id
 const addTask = (projectId: string) => make(ada, '/tasks', { title: 'Draw', projectId })
 const feedOf = (projectId: string, query: string) => `/projects/${projectId}/events?${query}`
-const held = (who: Client, path: string, at = service) => heldIn(at, () => who.get(path))
+const held = (who: Client, path: string, at = service) => startHeldRequest(at, () => who.get(path))
 const read = (after: object, more = {}, who: Client = ada) => who.post('/events/read', { after, ...more })
-const heldRead = (after: object, who: Client = ada) => heldIn(service, () => read(after, { wait: 25 }, who))
+const heldRead = (after: object, who: Client = ada) =>
+  startHeldRequest(service, () => read(after, { wait: 25 }, who))
 const typesIn = ({ body }: { body: object }) => (body as { type: string }[]).map(({ type }) => type)
 
 type Ask = (who: Client, projectId: string, after: number, wait: number) => Promise<Answer>
@@ -51,7 +52,7 @@ test.each(asks)('%s: a token that ends meanwhile gets nothing more', async (_, a
   const projectId = await openProject()
   const grace = await register(client)
   await invite(ada, projectId, grace)
-  const { answer } = await heldIn(service, () => ask(grace, projectId, 2, 25))
+  const { answer } = await startHeldRequest(service, () => ask(grace, projectId, 2, 25))
   await grace.post('/auth/logout')
   await addTask(projectId)
   expect((await answer).status).toBe(401)
@@ -131,7 +132,7 @@ test('an account has so many places with all its tokens', async () => {
   const path = feedOf(id, 'after=2&wait=25')
   const waiting = [await held(one!, path, small), await held(two!, path, small)]
   const message = 'Too many requests that wait for events of this account are in progress'
-  expectRefusal(await three!.get(path), 429, message)
+  expectError(await three!.get(path), 429, message)
   waiting.push(await held(other, path, small))
   small.services.subscriptions.end()
   for (const { answer } of waiting) expect((await answer).text).toBe('[]')

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { expectAnswer, expectRefusal } from '../http/answers.ts'
+import { expectResponse, expectError } from '../http/responses.ts'
 import { eventually, tally, upTo } from '../races/pair.ts'
 import { type Person, register, withToken } from '../support/client.ts'
 import { forFile } from '../support/service.ts'
@@ -19,7 +19,7 @@ test('a reset sets the password and ends every sign-in and API token', async () 
   const program = await withToken(ada)
   const token = await resetToken(scene, ada)
   const answer = await resetting(client, token, 'secret-2')
-  expectAnswer(answer, 200, { message: 'Password set successfully' })
+  expectResponse(answer, 200, { message: 'Password set successfully' })
   for (const who of [ada, program])
     await eventually('the token has ended', async () => (await who.get('/auth/me')).status === 401)
   expect([await signIn(ada, 'secret-1'), await signIn(ada, 'secret-2')]).toEqual([401, 200])
@@ -33,7 +33,7 @@ test('of many resets with one token exactly one sets the password', async () => 
   expect(tally(answers.map(({ status }) => status))).toEqual({ 200: 1, 400: 5 })
   const won = answers.findIndex(({ status }) => status === 200)
   expect(await signIn(ada, `secret-1${won + 1}`)).toBe(200)
-  expectRefusal(await resetting(client, token, 'secret-9'), 400, notValid)
+  expectError(await resetting(client, token, 'secret-9'), 400, notValid)
 })
 
 test('a reset token expires after 30 minutes, and with any change of the password or sign-out everywhere', async () => {
@@ -44,14 +44,14 @@ test('a reset token expires after 30 minutes, and with any change of the passwor
     where user_id = ${ada.id} and purpose = 'reset'`
   expect(row!.seconds).toBeWithin(1_500, 1_801)
   await sql`update mail_tokens set expires_at = now() where user_id = ${ada.id}`
-  expectRefusal(await resetting(client, first, 'secret-2'), 400, notValid)
+  expectError(await resetting(client, first, 'secret-2'), 400, notValid)
   const second = await resetToken(scene, ada)
   await ada.post('/auth/logout-all')
-  expectRefusal(await resetting(client, second, 'secret-2'), 400, notValid)
+  expectError(await resetting(client, second, 'secret-2'), 400, notValid)
   const third = await resetToken(scene, ada)
   const fourth = await resetToken(scene, ada)
   expect((await resetting(client, third, 'secret-3')).status).toBe(200)
-  expectRefusal(await resetting(client, fourth, 'secret-4'), 400, notValid)
+  expectError(await resetting(client, fourth, 'secret-4'), 400, notValid)
   expect(await signIn(ada, 'secret-3')).toBe(200)
 })
 
@@ -64,11 +64,11 @@ test('a wrong or used token costs no hash of a password, and a short password ke
   passwords.hash = (...given) => (hashed++, hash(...given))
   try {
     for (const wrong of ['x', 'A'.repeat(43)])
-      expectRefusal(await resetting(client, wrong, 'secret-2'), 400, notValid)
-    expectRefusal(await resetting(client, token, '12345'), 400, /^password must be /)
+      expectError(await resetting(client, wrong, 'secret-2'), 400, notValid)
+    expectError(await resetting(client, token, '12345'), 400, /^password must be /)
     expect(hashed).toBe(0)
     expect((await resetting(client, token, 'secret-2')).status).toBe(200)
-    expectRefusal(await resetting(client, token, 'secret-3'), 400, notValid)
+    expectError(await resetting(client, token, 'secret-3'), 400, notValid)
     expect(hashed).toBe(1)
   } finally {
     passwords.hash = hash
@@ -94,7 +94,7 @@ test('known, unverified and unknown addresses get the same answer after the same
   idle.service.startWorkers()
   await eventually('all jobs are done', async () => (await idle.sql`select from outbox`).length === 0)
   expect(idle.server.attempts).toEqual([known.email])
-  expectRefusal(await forgetting(idle.client, 'nobody'), 400, /^email must be /)
+  expectError(await forgetting(idle.client, 'nobody'), 400, /^email must be /)
 })
 
 test('mails to one address are bounded per hour, whether it has an account or not', async () => {
@@ -119,6 +119,6 @@ test('a reset holds the new password to what the operator asks, and leaves the t
     ['too short', /^password must be a password of 12 to 1024 characters$/],
     ['1QAZ2wsx3edc', /most common/],
   ] as const)
-    expectRefusal(await resetting(strict.client, token, password), 400, message)
+    expectError(await resetting(strict.client, token, password), 400, message)
   expect((await resetting(strict.client, token, 'another plate of brass')).status).toBe(200)
 })

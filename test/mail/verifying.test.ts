@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { expectAnswer, expectRefusal } from '../http/answers.ts'
+import { expectResponse, expectError } from '../http/responses.ts'
 import { tally, upTo } from '../races/pair.ts'
 import { type Body, type Client, invite, make, register } from '../support/client.ts'
 import { forFile, openTestService } from '../support/service.ts'
@@ -23,7 +23,7 @@ test('registration sends a token that verifies the address', async () => {
   const before = await ada.get('/auth/me')
   expect(shown(before.body)).toBe(false)
   const { token } = await server.mail(email.toLowerCase())
-  expectAnswer(await verifying(client, token), 200, { message: 'Email address verified successfully' })
+  expectResponse(await verifying(client, token), 200, { message: 'Email address verified successfully' })
   const after = await ada.get('/auth/me')
   expect(shown(after.body)).toBe(true)
   expect(after.headers.get('etag')).not.toBe(before.headers.get('etag'))
@@ -36,11 +36,11 @@ test('a token is used once, for its purpose, until it expires', async () => {
   const { token } = await server.mail(ada.email)
   const other = `${token.startsWith('A') ? 'B' : 'A'}${token.slice(1)}`
   for (const wrong of ['', 'x', other, token.slice(1), token.repeat(2), ` ${token}`, 'a\0b'])
-    expectRefusal(await verifying(client, wrong), 400, notValid)
+    expectError(await verifying(client, wrong), 400, notValid)
   const reset = { token, password: 'secret-2' }
-  expectRefusal(await client.post('/auth/password/reset', reset), 400, notValid)
+  expectError(await client.post('/auth/password/reset', reset), 400, notValid)
   await sql`update mail_tokens set expires_at = now() where user_id = ${ada.id}`
-  expectRefusal(await verifying(client, token), 400, notValid)
+  expectError(await verifying(client, token), 400, notValid)
   await sql`update mail_tokens set expires_at = now() + interval '1 minute' where user_id = ${ada.id}`
   const answers = await Promise.all(upTo(8).map(() => verifying(client, token)))
   expect(tally(answers.map(({ status }) => status))).toEqual({ 200: 1, 400: 7 })
@@ -50,7 +50,7 @@ test('a token verifies only the address that its mail was sent to', async () => 
   const ada = await register(client)
   const { token } = await server.mail(ada.email)
   await sql`update users set email = ${`new-${ada.email}`} where id = ${ada.id}`
-  expectRefusal(await verifying(client, token), 400, notValid)
+  expectError(await verifying(client, token), 400, notValid)
   expect(await isVerified(ada)).toBe(false)
 })
 
@@ -60,9 +60,9 @@ test('an unverified address is not invited, alone or in a batch, and its owner u
   const invitation = { email: ceo.email, role: 'EDITOR' }
   const batch = { operations: [{ op: 'member.invite', ...invitation }] }
   const inviting = () => ada.post(`/projects/${id}/members/invite`, invitation)
-  expectRefusal(await inviting(), 409, unverified)
+  expectError(await inviting(), 409, unverified)
   for (const query of ['', '?dryRun=true'])
-    expectRefusal(await ada.post(`/projects/${id}/batch${query}`, batch), 409, /^operations\[0\]: The user/)
+    expectError(await ada.post(`/projects/${id}/batch${query}`, batch), 409, /^operations\[0\]: The user/)
   expect((await ceo.post('/projects', { name: 'Own' })).status).toBe(201)
   await verifying(client, (await server.mail(ceo.email)).token)
   expect((await ada.post(`/projects/${id}/batch?dryRun=true`, batch)).status).toBe(200)
@@ -72,15 +72,15 @@ test('an unverified address is not invited, alone or in a batch, and its owner u
 test('a verification is sent again to the caller, a few times an hour', async () => {
   const ada = await register(client)
   const resend = () => ada.post('/auth/email/resend')
-  for (const _ of upTo(2)) expectAnswer(await resend(), 202, { message: 'A mail is on its way' })
-  expectRefusal(await resend(), 429, /^Too many requests; try again in \d+ seconds$/)
-  expectRefusal(await client.post('/auth/email/resend'), 401)
+  for (const _ of upTo(2)) expectResponse(await resend(), 202, { message: 'A mail is on its way' })
+  expectError(await resend(), 429, /^Too many requests; try again in \d+ seconds$/)
+  expectError(await client.post('/auth/email/resend'), 401)
   await server.mail(ada.email, 3)
   const tokens = server.to(ada.email).map(({ token }) => token)
   expect(new Set(tokens).size).toBe(3)
   expect((await verifying(client, tokens[1]!)).status).toBe(200)
   expect((await verifying(client, tokens[0]!)).status).toBe(200)
-  expectRefusal(await resend(), 409, 'This email address is verified already')
+  expectError(await resend(), 409, 'This email address is verified already')
 })
 
 test('a mail is sent once for an Idempotency-Key', async () => {
@@ -105,7 +105,7 @@ test('a deleted account leaves no token, and registering again brings an address
     expect(status).toBe(201)
     if (n <= 3) await server.mail(account.email, n)
     const ada = client.as(body.access_token)
-    expectAnswer(await ada.delete('/auth/me'), 200, { message: 'Account deleted successfully' })
+    expectResponse(await ada.delete('/auth/me'), 200, { message: 'Account deleted successfully' })
   }
   expect(await sql`select from mail_tokens where email = ${account.email}`).toHaveLength(0)
   await verified(scene)
@@ -122,7 +122,7 @@ test('without SMTP_URL every route that needs mail answers 409 and says so, and 
     await forgetting(without.client, ada.email),
     await resetting(without.client, token, 'secret-2'),
   ])
-    expectRefusal(answer, 409, 'This service sends no mail: its operator has not set SMTP_URL')
+    expectError(answer, 409, 'This service sends no mail: its operator has not set SMTP_URL')
   expect(await without.services.database.background`select from outbox`).toHaveLength(0)
   const { id } = await make(ada, '/projects', { name: 'P' })
   expect((await invite(ada, id, grace)).userId as unknown).toBe(grace.id)

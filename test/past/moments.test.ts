@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { type Answer, type Body, invite, make, register } from '../support/client.ts'
-import { expectAnswer, expectRefusal } from '../http/answers.ts'
+import { expectResponse, expectError } from '../http/responses.ts'
 import { eventually } from '../races/pair.ts'
 import { openScene } from '../support/scene.ts'
 import { words } from '../support/words.ts'
@@ -34,14 +34,13 @@ test('what is ahead, malformed or too far back is refused', async () => {
   await Bun.sleep(2)
   for (const [path] of reads(project, task)) {
     const ask = (when: string) => ada.get(`${path}asOf=${when}`)
-    expectRefusal(await ask('9'), 400, 'asOf is ahead of the project: it has no such version')
-    expectRefusal(await ask('999999999999999'), 400, /^asOf is ahead/)
+    expectError(await ask('9'), 400, 'asOf is ahead of the project: it has no such version')
+    expectError(await ask('999999999999999'), 400, /^asOf is ahead/)
     for (const wrong of ['', ...words('-1 1.5 now 2027-13-01 2027-01-01T10:00 7,8 %00'), '9'.repeat(16)])
-      expectRefusal(await ask(wrong), 400, /^asOf must be a version of the project, or an ISO 8601 date-time/)
-    expectRefusal(await ask('7&asOf=7'), 400, 'asOf is given more than once')
+      expectError(await ask(wrong), 400, /^asOf must be a version of the project, or an ISO 8601 date-time/)
+    expectError(await ask('7&asOf=7'), 400, 'asOf is given more than once')
     expect([path, (await ask('2')).status]).toEqual([path, 200])
-    for (const when of ['1', ofFirst])
-      expectRefusal(await ask(when), 400, 'asOf must be at most 6 events back')
+    for (const when of ['1', ofFirst]) expectError(await ask(when), 400, 'asOf must be at most 6 events back')
   }
 })
 
@@ -51,14 +50,14 @@ test('what was not there then is not found, and an instant that is still to come
   const task = await taskIn(project.id)
   for (const [path, what] of reads(project, task)) {
     for (const when of ['0', '2020-01-01', '0001-01-01'])
-      expectRefusal(await ada.get(`${path}asOf=${when}`), 404, `${what} not found`)
+      expectError(await ada.get(`${path}asOf=${when}`), 404, `${what} not found`)
     for (const when of ['1', await timeOf(project.id, 1)]) {
       const answer = await ada.get(`${path}asOf=${when}`)
-      if (what === 'Task') expectRefusal(answer, 404, 'Task not found')
+      if (what === 'Task') expectError(answer, 404, 'Task not found')
       else expect([path, answer.status, versionOf(answer)]).toEqual([path, 200, 1])
     }
   }
-  expectAnswer(await ada.get(`/tasks?projectId=${project.id}&asOf=1`), 200, [])
+  expectResponse(await ada.get(`/tasks?projectId=${project.id}&asOf=1`), 200, [])
   for (const [path] of reads(project, task)) {
     const [now, then] = [await ada.get(path), await ada.get(`${path}asOf=9999-12-31`)]
     expect([path, then.status, then.text, versionOf(then)]).toEqual([path, 200, now.text, 2])
@@ -66,11 +65,11 @@ test('what was not there then is not found, and an instant that is still to come
 })
 
 test('only one project has a past: lists over several know no asOf', async () => {
-  expectRefusal(await ada.get('/tasks?asOf=1'), 400, /^asOf needs a projectId/)
-  expectRefusal(await ada.get('/projects?asOf=1'), 400, 'asOf is not known here')
+  expectError(await ada.get('/tasks?asOf=1'), 400, /^asOf needs a projectId/)
+  expectError(await ada.get('/projects?asOf=1'), 400, 'asOf is not known here')
   const { id } = await open()
-  expectRefusal(await ada.get(`/projects/${id}/events?asOf=1`), 400, /^asOf is not known here/)
-  expectRefusal(await ada.get(`/projects/${id}?asof=1`), 400, 'asof is not known here; did you mean asOf?')
+  expectError(await ada.get(`/projects/${id}/events?asOf=1`), 400, /^asOf is not known here/)
+  expectError(await ada.get(`/projects/${id}?asof=1`), 400, 'asof is not known here; did you mean asOf?')
 })
 
 test('who may see it is decided by the rights of today', async () => {
@@ -78,19 +77,19 @@ test('who may see it is decided by the rights of today', async () => {
   const task = await taskIn(project.id)
   const member = await invite(ada, project.id, bea)
   for (const [path, what] of reads(project, task)) {
-    expectRefusal(await (await register(client)).get(`${path}asOf=2`), 404, `${what} not found`)
-    expectRefusal(await client.get(`${path}asOf=2`), 401)
+    expectError(await (await register(client)).get(`${path}asOf=2`), 404, `${what} not found`)
+    expectError(await client.get(`${path}asOf=2`), 401)
     expect([path, (await bea.get(`${path}asOf=2`)).status]).toEqual([path, 200])
   }
   await ada.delete(`/projects/${project.id}/members/${member.id}`)
   for (const [path, what] of reads(project, task))
-    expectRefusal(await bea.get(`${path}asOf=3`), 404, `${what} not found`)
+    expectError(await bea.get(`${path}asOf=3`), 404, `${what} not found`)
   const before = await ada.get(`/projects/${project.id}/members?asOf=3`)
   expect(before.body).toMatchObject([{ id: member.id, user: { name: 'Bea' } }] as object)
   await ada.delete(`/projects/${project.id}`)
   for (const [path, what] of reads(project, task))
     for (const when of ['2', '2200-01-01'])
-      expectRefusal(await ada.get(`${path}asOf=${when}`), 404, `${what} not found`)
+      expectError(await ada.get(`${path}asOf=${when}`), 404, `${what} not found`)
 })
 
 test('a task that was deleted is there before, with all that hung on it', async () => {
@@ -103,12 +102,12 @@ test('a task that was deleted is there before, with all that hung on it', async 
   const remains = () => sql`
     select id from subtasks where task_id = ${task.id} union all select id from comments where task_id = ${task.id}`
   await eventually('its rows to go', async () => (await remains()).length === 0)
-  expectRefusal(await ada.get(`/tasks/${task.id}?asOf=5`), 404, 'Task not found')
-  expectAnswer(await ada.get(`/tasks/${task.id}?asOf=4`), 200, task)
-  expectAnswer(await ada.get(`/tasks/${task.id}/subtasks?asOf=4`), 200, [subtask])
-  expectAnswer(await ada.get(`/tasks/${task.id}/comments?asOf=4`), 200, [comment])
-  expectAnswer(await ada.get(`/tasks/${task.id}/comments?asOf=3`), 200, [])
-  expectRefusal(await bea.get(`/tasks/${task.id}?asOf=4`), 404, 'Task not found')
+  expectError(await ada.get(`/tasks/${task.id}?asOf=5`), 404, 'Task not found')
+  expectResponse(await ada.get(`/tasks/${task.id}?asOf=4`), 200, task)
+  expectResponse(await ada.get(`/tasks/${task.id}/subtasks?asOf=4`), 200, [subtask])
+  expectResponse(await ada.get(`/tasks/${task.id}/comments?asOf=4`), 200, [comment])
+  expectResponse(await ada.get(`/tasks/${task.id}/comments?asOf=3`), 200, [])
+  expectError(await bea.get(`/tasks/${task.id}?asOf=4`), 404, 'Task not found')
 })
 
 test('what the log no longer tells is refused', async () => {
@@ -122,12 +121,12 @@ test('what the log no longer tells is refused', async () => {
   const ago = (ms: number) => new Date(Date.parse(task.createdAt) - ms).toISOString()
   for (const [path] of reads(project, task)) {
     for (const when of ['1', '2', ago(1_000), ago(60_000)])
-      expectRefusal(await ada.get(`${path}asOf=${when}`), 410, 'Events before 4 are no longer kept')
-    expectRefusal(await ada.get(`${path}asOf=${ago(180_000)}`), 404)
+      expectError(await ada.get(`${path}asOf=${when}`), 410, 'Events before 4 are no longer kept')
+    expectError(await ada.get(`${path}asOf=${ago(180_000)}`), 404)
     expect([path, (await ada.get(`${path}asOf=4`)).status]).toEqual([path, 200])
   }
-  expectAnswer(await ada.get(`/tasks/${lost.id}?asOf=4`), 200, lost)
-  expectRefusal(await ada.get(`/tasks/${lost.id}/subtasks?asOf=4`), 410, 'Events before 4 are no longer kept')
+  expectResponse(await ada.get(`/tasks/${lost.id}?asOf=4`), 200, lost)
+  expectError(await ada.get(`/tasks/${lost.id}/subtasks?asOf=4`), 410, 'Events before 4 are no longer kept')
 })
 
 test('the past has ETags, of a resource the one that it had', async () => {

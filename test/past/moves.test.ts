@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { expectAnswer, expectRefusal } from '../http/answers.ts'
+import { expectResponse, expectError } from '../http/responses.ts'
 import { nextPath } from '../http/list-pages.ts'
 import { type Answer, type Body, invite, make } from '../support/client.ts'
 import { eventually } from '../races/pair.ts'
@@ -30,8 +30,8 @@ async function move(task: Body, to: Body) {
   await Bun.sleep(2)
   const at = encodeURIComponent(body.updatedAt)
   return async () => {
-    for (const [n, path] of lists.entries()) expectAnswer(await ada.get(`${path}?asOf=${at}`), 200, were[n])
-    expectAnswer(await ada.get(`/tasks/${task.id}?asOf=${at}`), 200, body)
+    for (const [n, path] of lists.entries()) expectResponse(await ada.get(`${path}?asOf=${at}`), 200, were[n])
+    expectResponse(await ada.get(`/tasks/${task.id}?asOf=${at}`), 200, body)
   }
 }
 
@@ -43,34 +43,34 @@ test('a version is one of the project that a task is in, an instant finds where 
   await invite(ada, other.id, bea)
   await ada.patch(`/tasks/${task.id}`, { projectId: other.id })
   await ada.patch(`/tasks/subtasks/${subtask.id}/toggle`)
-  expectRefusal(await ada.get(`/tasks/${task.id}?asOf=2`), 404, 'Task not found')
+  expectError(await ada.get(`/tasks/${task.id}?asOf=2`), 404, 'Task not found')
   expect((await ada.get(`/tasks/${task.id}?asOf=3`)).body.projectId).toBe(other.id)
   const then = await ada.get(`/tasks/${task.id}?asOf=${before}`)
-  expectAnswer(then, 200, task)
+  expectResponse(then, 200, task)
   expect(versionOf(then)).toBe(4)
-  expectAnswer(await ada.get(`/tasks/${task.id}/subtasks?asOf=${before}`), 200, [subtask])
-  expectAnswer(await ada.get(`/tasks?projectId=${one.id}&asOf=4`), 200, [task])
-  expectAnswer(await ada.get(`/tasks?projectId=${one.id}&asOf=5`), 200, [])
-  expectAnswer(await ada.get(`/tasks/${task.id}?asOf=4&projectId=${one.id.toUpperCase()}`), 200, task)
+  expectResponse(await ada.get(`/tasks/${task.id}/subtasks?asOf=${before}`), 200, [subtask])
+  expectResponse(await ada.get(`/tasks?projectId=${one.id}&asOf=4`), 200, [task])
+  expectResponse(await ada.get(`/tasks?projectId=${one.id}&asOf=5`), 200, [])
+  expectResponse(await ada.get(`/tasks/${task.id}?asOf=4&projectId=${one.id.toUpperCase()}`), 200, task)
   for (const wrong of ['x', task.id])
-    expectRefusal(await ada.get(`/tasks/${task.id}?asOf=4&projectId=${wrong}`), 404)
+    expectError(await ada.get(`/tasks/${task.id}?asOf=4&projectId=${wrong}`), 404)
   const current = await ada.get(`/tasks/${task.id}/comments?projectId=${one.id}`)
-  expectRefusal(current, 400, /^projectId goes with asOf/)
+  expectError(current, 400, /^projectId goes with asOf/)
   // Who is only in the project where it is now sees nothing of the one that it came from.
   expect((await bea.get(`/tasks/${task.id}?asOf=3`)).status).toBe(200)
-  expectRefusal(await bea.get(`/tasks/${task.id}?asOf=${before}`), 404, 'Task not found')
+  expectError(await bea.get(`/tasks/${task.id}?asOf=${before}`), 404, 'Task not found')
 })
 
 test('the pages of what hung on a task lead on in the project of the first, also when it moves meanwhile', async () => {
   const { project, task, comment } = await furnish()
   const more = await make(ada, `/tasks/${task.id}/comments`, { text: 'Fast' })
   const first = await ada.get(`/tasks/${task.id}/comments?limit=1&asOf=5`)
-  expectAnswer(first, 200, [comment])
+  expectResponse(first, 200, [comment])
   const other = await open()
   for (let n = 0; n < 6; n++) await ada.patch(`/projects/${other.id}`, { name: `P${n}` })
   await ada.patch(`/tasks/${task.id}`, { projectId: other.id })
   const second = await ada.get(nextPath(first.headers)!)
-  expectAnswer(second, 200, [more])
+  expectResponse(second, 200, [more])
   expect(versionOf(second)).toBe(5)
   expect(nextPath(first.headers)).toContain(`asOf=5&projectId=${project.id}`)
 })
@@ -82,7 +82,7 @@ test('naming a project of the own opens no task of another', async () => {
   for (const list of ['', '/subtasks', '/comments'])
     for (const when of ['1', '2', '2200-01-01']) {
       const path = `/tasks/${task.id}${list}?asOf=${when}&projectId=${theirs.id}`
-      expectRefusal(await bea.get(path), 404, 'Task not found')
+      expectError(await bea.get(path), 404, 'Task not found')
     }
 })
 
@@ -105,13 +105,13 @@ test('a task that came back has been there before it went, not between', async (
   await ada.delete(`/tasks/${task.id}`)
   expect((await ada.post(`/projects/${project.id}/undo`, { seq: 5 })).status).toBe(200)
   for (const version of [4, 8]) {
-    expectAnswer(await ada.get(`/tasks/${task.id}?asOf=${version}`), 200, task)
-    expectAnswer(await ada.get(`/tasks/${task.id}/subtasks?asOf=${version}`), 200, [subtask])
-    expectAnswer(await ada.get(`/tasks/${task.id}/comments?asOf=${version}`), 200, [comment])
+    expectResponse(await ada.get(`/tasks/${task.id}?asOf=${version}`), 200, task)
+    expectResponse(await ada.get(`/tasks/${task.id}/subtasks?asOf=${version}`), 200, [subtask])
+    expectResponse(await ada.get(`/tasks/${task.id}/comments?asOf=${version}`), 200, [comment])
   }
   for (const list of ['', '/subtasks', '/comments'])
-    expectRefusal(await ada.get(`/tasks/${task.id}${list}?asOf=5`), 404, 'Task not found')
-  expectAnswer(await ada.get(`/tasks?projectId=${project.id}&asOf=5`), 200, [])
+    expectError(await ada.get(`/tasks/${task.id}${list}?asOf=5`), 404, 'Task not found')
+  expectResponse(await ada.get(`/tasks?projectId=${project.id}&asOf=5`), 200, [])
 })
 
 test('an id that was taken again by somebody else shows nothing of theirs', async () => {
@@ -129,8 +129,8 @@ test('an id that was taken again by somebody else shows nothing of theirs', asyn
   await sql`update comments set task_id = ${task.id} where task_id = ${id}`
   await sql`update events set task_id = ${task.id}, after = replace(after::text, ${id}, ${task.id})::jsonb,
     entity_id = case entity_id when ${id} then ${task.id} else entity_id end where task_id = ${id}`
-  expectRefusal(await ada.get(`/tasks/${task.id}?asOf=2`), 404, 'Task not found')
-  expectAnswer(await ada.get(`/tasks/${task.id}?asOf=${at}`), 200, task)
-  expectRefusal(await bea.get(`/tasks/${task.id}?asOf=${at}`), 404, 'Task not found')
-  expectAnswer(await ada.get(`/tasks?projectId=${project.id}&asOf=4`), 200, [task])
+  expectError(await ada.get(`/tasks/${task.id}?asOf=2`), 404, 'Task not found')
+  expectResponse(await ada.get(`/tasks/${task.id}?asOf=${at}`), 200, task)
+  expectError(await bea.get(`/tasks/${task.id}?asOf=${at}`), 404, 'Task not found')
+  expectResponse(await ada.get(`/tasks?projectId=${project.id}&asOf=4`), 200, [task])
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { followByEventSource } from '../http/event-source.ts'
-import { apply, emptyModel } from '../http/feed.ts'
+import { applyEvent, emptyReplica } from '../http/feed.ts'
 import { allPages } from '../http/list-pages.ts'
 import { make, openClient, register, type Person } from '../support/client.ts'
 import { forFile, freshEnv, spawnService, type ServiceProcess } from '../support/service.ts'
@@ -25,11 +25,11 @@ test('clients whose process is killed come back and have seen all, once and in o
   const second = await spawnService('web', { ...env.env, PORT: port })
   for (let i = 0; i < 5; i++) await write(`after ${i}`)
   await Promise.all(followers.map(({ until }) => until(16)))
-  for (const [i, { seen, close }] of followers.entries()) {
+  for (const [i, { events, close }] of followers.entries()) {
     close()
-    expect(seen.map(({ seq }) => seq)).toEqual(Array.from({ length: 16 }, (_, n) => n + 1))
-    const model = emptyModel()
-    for (const event of seen) apply(model, event)
+    expect(events.map(({ seq }) => seq)).toEqual(Array.from({ length: 16 }, (_, n) => n + 1))
+    const model = emptyReplica()
+    for (const event of events) applyEvent(model, event)
     const listed = (await allPages(ada, `/tasks?projectId=${ids[i]}`)).flat()
     expect([...model.task.values()]).toEqual(listed as unknown as Record<string, unknown>[])
   }

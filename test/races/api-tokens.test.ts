@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { expireApiTokens } from '../../workers/cleanup.ts'
-import { expectRefusal } from '../http/answers.ts'
+import { expectError } from '../http/responses.ts'
 import { type Body, make, type Person, register } from '../support/client.ts'
 import { at, openPair, upTo } from './pair.ts'
 import { forFile } from '../support/service.ts'
@@ -77,7 +77,7 @@ test('a token that was made as all of its account ended does not hold', async ()
   expect((await inB.get('/auth/me')).status).toBe(200)
   await pair.sql`update users set token_version = token_version + 1 where id = ${person.id}`
   await Bun.sleep(1_000) // what is promised, no more
-  for (const one of [inA, inB]) expectRefusal(await one.get('/auth/me'), 401)
+  for (const one of [inA, inB]) expectError(await one.get('/auth/me'), 401)
   expect(await pair.sql`select from api_tokens where id = ${made.id}`).toHaveLength(1)
 })
 
@@ -93,7 +93,7 @@ test('streams and held answers of another process end when their token does', as
   expect((await person.delete(`/tokens/${made.id}`)).status).toBe(204)
   await Bun.sleep(1_000) // what is promised, no more
   await make(person, '/tasks', { title: 'Not for them', projectId: id })
-  expectRefusal(await held, 401, 'The bearer token is not valid')
+  expectError(await held, 401, 'The bearer token is not valid')
   const text = await stream.text()
   expect(text).toContain('event: end\ndata: {"statusCode":401')
   expect(text).not.toContain('Not for them')
@@ -113,7 +113,7 @@ test('whatever process made a token, it is good in all, and a repeat under a key
   expect((await person.get('/tokens')).body).toHaveLength(1)
   const { token } = answers[0]!.body as Token
   for (const client of clients) expect((await client.as(token).get('/auth/me')).status).toBe(200)
-  expectRefusal(await clients[1]!.post('/tokens', { ...body, name: 'Other' }, key), 422)
+  expectError(await clients[1]!.post('/tokens', { ...body, name: 'Other' }, key), 422)
   const rows = await pair.sql`select * from idempotency_keys where scope = ${person.id}`
   expect(rows).toHaveLength(1)
   for (const secret of [token, token.slice(4, 47), token.slice(4, 20)])
@@ -131,7 +131,7 @@ test('the end of a token is repeated under its key, and its maker must still be 
   ])
   await person.post('/auth/logout')
   await Bun.sleep(1_000) // what is promised, no more
-  for (const client of [person, at(person, pair.b)]) expectRefusal(await end(client), 401)
+  for (const client of [person, at(person, pair.b)]) expectError(await end(client), 401)
 })
 
 test('each token has a budget of its own, the same one in all processes', async () => {
@@ -147,7 +147,7 @@ test('each token has a budget of its own, the same one in all processes', async 
 test('what has expired is forgotten', async () => {
   const { inB, made, person } = await program({ expiresAt: expiresIn(1_200) })
   await Bun.sleep(1_300)
-  expectRefusal(await inB.get('/auth/me'), 401)
+  expectError(await inB.get('/auth/me'), 401)
   await expireApiTokens(pair.sql, { batchRows: 100, pauseMs: 0 })
   expect(await pair.sql`select from api_tokens where id = ${made.id}`).toHaveLength(0)
   expect((await person.get('/tokens')).text).toBe('[]')

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { expectRefusal } from '../http/answers.ts'
+import { expectError } from '../http/responses.ts'
 import { nextPath } from '../http/list-pages.ts'
 import { type Client, invite, register, withToken } from '../support/client.ts'
 import { eventually } from '../races/pair.ts'
@@ -53,7 +53,7 @@ test('an account has four tests in progress with all its tokens, and others have
   await eventually('all of them', () => answers.length === 4)
   for (const who of [ada, program]) {
     const rejected = await test(who)
-    expectRefusal(rejected, 429, 'Too many tests of webhooks of this account are in progress')
+    expectError(rejected, 429, 'Too many tests of webhooks of this account are in progress')
     expect(rejected.headers.get('retry-after')).toBe('1')
   }
   const grace = await register(service.client)
@@ -85,9 +85,9 @@ test('a replay sends again what comes after a place, or leaves out what is befor
   await ada.patch(scene.path(id), { enabled: true })
   await eventually('the last', () => receiver.seqs().at(-1) === 13)
   expect(receiver.seqs().slice(11)).toEqual([11, 12, 13])
-  expectRefusal(await ada.post(`${scene.path(id)}/replay`, { after: 14 }), 400, /ahead of the project/)
+  expectError(await ada.post(`${scene.path(id)}/replay`, { after: 14 }), 400, /ahead of the project/)
   for (const wrong of [{}, { after: -1 }, { after: '0' }, { after: 1.5 }])
-    expectRefusal(await ada.post(`${scene.path(id)}/replay`, wrong), 400)
+    expectError(await ada.post(`${scene.path(id)}/replay`, wrong), 400)
 })
 
 test('what is changed while a delivery is under way holds, whatever becomes of that', async () => {
@@ -116,7 +116,7 @@ test('what is changed while a delivery is under way holds, whatever becomes of t
   await ada.delete(scene.path(id))
   answers.shift()!()
   await scene.work(1)
-  expectRefusal(await ada.get(scene.path(id)), 404)
+  expectError(await ada.get(scene.path(id)), 404)
   expect(receiver.received).toHaveLength(4)
 })
 

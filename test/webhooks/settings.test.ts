@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { expectRefusal, isReplay } from '../http/answers.ts'
+import { expectError, isReplay } from '../http/responses.ts'
 import { eventually } from '../races/pair.ts'
 import { type Body, invite, register } from '../support/client.ts'
 import { openTestService } from '../support/service.ts'
@@ -32,7 +32,7 @@ test('a webhook is made, shown without its secret, changed and deleted', async (
   expect(changed.body).toEqual({ ...shown, types: null, maxEvents: 1, enabled: false } as never)
   const gone = await ada.delete(scene.path(shown.id))
   expect([gone.status, gone.body]).toEqual([200, { message: 'Webhook deleted successfully' } as Body])
-  expectRefusal(await ada.get(scene.path(shown.id)), 404, 'Webhook not found')
+  expectError(await ada.get(scene.path(shown.id)), 404, 'Webhook not found')
 })
 
 test('what it is like when nothing is said, and what cannot be', async () => {
@@ -51,7 +51,7 @@ test('what it is like when nothing is said, and what cannot be', async () => {
     ...[...urls, 'http://[fe80::1]/', 'http://0x0/'].map((url) => ({ url })),
     ...others,
   ])
-    expectRefusal(await ada.post(all, wrong), 400)
+    expectError(await ada.post(all, wrong), 400)
 })
 
 test('the URL is refused where it leads inside, when it is set and when it is changed', async () => {
@@ -64,8 +64,8 @@ test('the URL is refused where it leads inside, when it is set and when it is ch
     ...['http://example.com/', 'https://127.0.0.1/', 'https://2130706433/', 'https://[::ffff:10.0.0.1]/'],
     ...['https://localhost/', 'https://10.0.0.1/', 'https://169.254.169.254/', 'https://ada@example.com/'],
   ]) {
-    expectRefusal(await bob.post(path, { url }), 400, /^url must /)
-    expectRefusal(await bob.patch(`${path}/${body.id}`, { url }), 400, /^url must /)
+    expectError(await bob.post(path, { url }), 400, /^url must /)
+    expectError(await bob.patch(`${path}/${body.id}`, { url }), 400, /^url must /)
   }
   expect((await bob.get(path)).body).toHaveLength(1)
   const told = async (url: string) => (await bob.post(path, { url })).body.message
@@ -93,11 +93,11 @@ test('only who is an ADMIN sees or changes webhooks, and of their own project', 
     [stranger, 404],
   ] as const) {
     for (const path of [all, scene.path(id), `${scene.path(id)}/deliveries`])
-      expectRefusal(await who.get(path), status)
-    for (const verb of ['rotate', 'test']) expectRefusal(await who.post(`${scene.path(id)}/${verb}`), status)
-    expectRefusal(await who.post(`${scene.path(id)}/replay`, { after: 0 }), status)
-    expectRefusal(await who.patch(scene.path(id), { enabled: false }), status)
-    expectRefusal(await who.delete(scene.path(id)), status)
+      expectError(await who.get(path), status)
+    for (const verb of ['rotate', 'test']) expectError(await who.post(`${scene.path(id)}/${verb}`), status)
+    expectError(await who.post(`${scene.path(id)}/replay`, { after: 0 }), status)
+    expectError(await who.patch(scene.path(id), { enabled: false }), status)
+    expectError(await who.delete(scene.path(id)), status)
   }
   const elsewhere = `/projects/${other}/webhooks/${id}`
   for (const [method, path] of [
@@ -105,7 +105,7 @@ test('only who is an ADMIN sees or changes webhooks, and of their own project', 
     ['DELETE', elsewhere],
     ['POST', `${elsewhere}/rotate`],
   ] as const)
-    expectRefusal(await editor.call(method, path), 404, 'Webhook not found')
+    expectError(await editor.call(method, path), 404, 'Webhook not found')
 })
 
 test('a project has at most so many, also when many are made at once', async () => {
@@ -153,6 +153,6 @@ test('If-Match holds a change to what was read, and not to how far it has got', 
   expect((await ada.get(scene.path(id), { 'if-none-match': etag })).status).toBe(200)
   const changes = [1, 2, 3].map((n) => ada.patch(scene.path(id), { maxEvents: n }, { 'if-match': etag }))
   expect((await Promise.all(changes)).map(({ status }) => status).sort()).toEqual([200, 412, 412])
-  expectRefusal(await ada.delete(scene.path(id), { 'if-match': etag }), 412)
+  expectError(await ada.delete(scene.path(id), { 'if-match': etag }), 412)
   expect(receiver.seqs()).toEqual([3])
 })

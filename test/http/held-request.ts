@@ -2,7 +2,10 @@ import type { Answer } from '../support/client.ts'
 import type { TestService } from '../support/service.ts'
 
 /** Asks, and gives the answer to come once the service holds it. */
-export async function heldIn({ services: { subscriptions } }: TestService, ask: () => Promise<Answer>) {
+export async function startHeldRequest(
+  { services: { subscriptions } }: TestService,
+  ask: () => Promise<Answer>,
+) {
   const { follow } = subscriptions
   const { promise: isHeld, resolve } = Promise.withResolvers<void>()
   subscriptions.follow = (...given) => {

@@ -8,8 +8,8 @@ const uuid7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{
 const utcMs = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
 export const anId: unknown = expect.stringMatching(uuid7)
-export const anInstant: unknown = expect.stringMatching(utcMs)
-export const absentId = '0199abcd-0000-7000-8000-00000000cafe'
+export const aTimestamp: unknown = expect.stringMatching(utcMs)
+export const unknownId = '0199abcd-0000-7000-8000-00000000cafe'
 /** What no id looks like; each is safe inside a path. */
 export const malformedIds = [
   '1',
@@ -17,12 +17,12 @@ export const malformedIds = [
   'me',
   '%00',
   '%27%20or%201%3D1',
-  absentId.replaceAll('-', ''),
-  `${absentId}0`,
+  unknownId.replaceAll('-', ''),
+  `${unknownId}0`,
 ]
 
 /** Holds an answer to the one error shape: exactly three fields, in every refusal. */
-export function expectRefusal({ status, body, headers }: Answer, wanted: number, message?: string | RegExp) {
+export function expectError({ status, body, headers }: Answer, wanted: number, message?: string | RegExp) {
   expect(body).toStrictEqual({
     statusCode: wanted,
     message: expect.any(String),
@@ -36,29 +36,33 @@ export function expectRefusal({ status, body, headers }: Answer, wanted: number,
 }
 
 /** What somebody is told who reads what they cannot: the status and the message. */
-export async function said(who: Client, path: string): Promise<string> {
+export async function statusAndMessage(who: Client, path: string): Promise<string> {
   const { status, body } = await who.get(path)
   return `${status} ${body.message}`
 }
 
-export function expectAnswer({ status, body }: Answer, wanted: number, exactly: unknown) {
+export function expectResponse({ status, body }: Answer, wanted: number, exactly: unknown) {
   expect(body).toStrictEqual(exactly as never)
   expect(status).toBe(wanted)
 }
 
-export async function eventsOf({ services }: TestService, projectId: string): Promise<number> {
+export async function countEvents({ services }: TestService, projectId: string): Promise<number> {
   const sql = services.database.reads
   const [row] = await sql<{ n: number }[]>`
     select count(*)::int4 as n from events where project_id = ${projectId}`
   return row?.n ?? 0
 }
 
-export const statusesOf = (answers: Answer[]) => tally(answers.map(({ status }) => status))
+export const countStatuses = (answers: Answer[]) => tally(answers.map(({ status }) => status))
 
-export const leftOf = ({ headers }: Answer) =>
+export const remainingBudget = ({ headers }: Answer) =>
   Number(/^"[\w-]+";r=(\d+);t=\d+$/.exec(headers.get('ratelimit')!)?.[1])
 
 /** What is the same in every answer to one request under a key. */
-export const told = ({ status, text, headers }: Answer) => ({ status, text, etag: headers.get('etag') })
+export const replayedParts = ({ status, text, headers }: Answer) => ({
+  status,
+  text,
+  etag: headers.get('etag'),
+})
 
 export const isReplay = ({ headers }: Answer) => headers.get('idempotency-replayed') === 'true'
