@@ -14,9 +14,9 @@ import { cors } from './http/cors.ts'
 import { docs } from './http/docs.ts'
 import { errors } from './http/errors.ts'
 import { health } from './http/health.ts'
-import { type Http, openHttp } from './http/http.ts'
+import { type RouteBuilders, openRouteBuilders } from './http/route-builders.ts'
 import { openMethods } from './http/methods.ts'
-import { Observed } from './http/observed.ts'
+import { Telemetry } from './http/telemetry.ts'
 import type { Command } from './commands/command.ts'
 import type { Module } from './module.ts'
 import type { Services } from './services.ts'
@@ -24,8 +24,8 @@ import type { Services } from './services.ts'
 /** The whole service as a function of a request: `app.fetch` runs wherever web standards do. */
 export function createApp(services: Services) {
   const { config, guards, rejections } = services
-  const observed = new Observed(services)
-  const http = openHttp(guards, { ...services, observed })
+  const observed = new Telemetry(services)
+  const http = openRouteBuilders(guards, { ...services, observed })
   const methods = openMethods()
   // So that Elysia finds the path behind a short host such as `web`.
   const app = new Elysia({ normalize: false, handler: { standardHostname: false } })
@@ -44,18 +44,22 @@ export function createApp(services: Services) {
         .use(feedRoutes(http, services))
         .use(webhookRoutes(http, services)),
     )
-  methods.learn(app.routes)
+  methods.register(app.routes)
   return app
 }
 
-function routesOf(all: Module[], { guarded, run, ask }: Http, services: Services) {
-  const routes = new Elysia().use(guarded)
+function routesOf(
+  all: Module[],
+  { callerGuard, commandRoute, queryRoute }: RouteBuilders,
+  services: Services,
+) {
+  const routes = new Elysia().use(callerGuard)
   const seeTask = openSeenTasks(services.database.reads, services.versions)
   for (const { writes = [], reads } of all) {
     for (const [method, path, command, summary] of writes)
-      routes.route(method.toUpperCase(), ...run(path, command as Command, summary))
+      routes.route(method.toUpperCase(), ...commandRoute(path, command as Command, summary))
     for (const [path, query, summary] of reads?.(services, seeTask) ?? [])
-      routes.get(...ask(path, query, summary))
+      routes.get(...queryRoute(path, query, summary))
   }
   return routes
 }

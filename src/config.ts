@@ -9,7 +9,7 @@ const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 const settings = {
   production: kind.setting('NODE_ENV', '', (value) => value === 'production'),
   host: kind.text('HOST', '0.0.0.0'),
-  port: kind.whole('PORT', 3000, 0, 65535),
+  port: kind.integer('PORT', 3000, 0, 65535),
   databaseUrl: kind.databaseUrl('DATABASE_URL'),
   redisUrl: kind.redisUrl('REDIS_URL'),
   redisPrefix: kind.text('REDIS_PREFIX', 'docket'),
@@ -18,77 +18,77 @@ const settings = {
   jwtSecret: kind.secrets('JWT_SECRET'),
   jwtExpirationSeconds: kind.duration('JWT_EXPIRATION', '7d'),
   webConcurrency: kind.concurrency('WEB_CONCURRENCY', 1, 64),
-  reusePort: kind.isOn('REUSE_PORT', 'off'),
+  reusePort: kind.onOff('REUSE_PORT', 'off'),
   otlpEndpoint: kind.url('OTEL_EXPORTER_OTLP_ENDPOINT', ['http:', 'https:']),
-  metricsPort: kind.whole('METRICS_PORT', 0, 0, 65535),
+  metricsPort: kind.integer('METRICS_PORT', 0, 0, 65535),
   metricsHost: kind.text('METRICS_HOST', '127.0.0.1'),
-  drainDelayMs: kind.whole('DRAIN_DELAY_MS', 0, 0, 600_000),
-  drainTimeoutMs: kind.whole('DRAIN_TIMEOUT_MS', 10_000, 100, 600_000),
+  drainDelayMs: kind.integer('DRAIN_DELAY_MS', 0, 0, 600_000),
+  drainTimeoutMs: kind.integer('DRAIN_TIMEOUT_MS', 10_000, 100, 600_000),
   registration: kind.registration('REGISTRATION'),
-  rateLimit: kind.isOn('RATE_LIMIT', 'on'),
-  readsPerMinute: kind.whole('READS_PER_MINUTE', 6_000_000, 1, 1_000_000_000),
-  writesPerMinute: kind.whole('WRITES_PER_MINUTE', 3_000_000, 1, 1_000_000_000),
-  signInsPerMinute: kind.whole('SIGN_INS_PER_MINUTE', 2_400, 1, 1_000_000_000),
-  signInFailures: kind.whole('SIGN_IN_FAILURES', 20, 1, 1_000_000),
-  signInFailureMinutes: kind.whole('SIGN_IN_FAILURE_MINUTES', 15, 1, 1_440),
-  invitationsPerHour: kind.whole('INVITATIONS_PER_HOUR', 60, 1, 1_000_000),
-  passwordMinCharacters: kind.whole('PASSWORD_MIN_CHARACTERS', 6, 6, 128),
-  passwordRejectCommon: kind.isOn('PASSWORD_REJECT_COMMON', 'off'),
+  rateLimit: kind.onOff('RATE_LIMIT', 'on'),
+  readsPerMinute: kind.integer('READS_PER_MINUTE', 6_000_000, 1, 1_000_000_000),
+  writesPerMinute: kind.integer('WRITES_PER_MINUTE', 3_000_000, 1, 1_000_000_000),
+  signInsPerMinute: kind.integer('SIGN_INS_PER_MINUTE', 2_400, 1, 1_000_000_000),
+  signInFailures: kind.integer('SIGN_IN_FAILURES', 20, 1, 1_000_000),
+  signInFailureMinutes: kind.integer('SIGN_IN_FAILURE_MINUTES', 15, 1, 1_440),
+  invitationsPerHour: kind.integer('INVITATIONS_PER_HOUR', 60, 1, 1_000_000),
+  passwordMinCharacters: kind.integer('PASSWORD_MIN_CHARACTERS', 6, 6, 128),
+  passwordRejectCommon: kind.onOff('PASSWORD_REJECT_COMMON', 'off'),
   corsOrigins: kind.origins('CORS_ORIGINS'),
-  logRequests: kind.isOn('LOG_REQUESTS', 'off'),
-  trustProxy: kind.isOn('TRUST_PROXY', 'off'),
-  bodyCacheBytes: kind.whole('BODY_CACHE_BYTES', 67_108_864, 0, 17_179_869_184),
-  bodyBytes: kind.whole('BODY_BYTES', 1_048_576, 1_024, 16_777_216),
-  bodyTimeoutMs: kind.whole('BODY_TIMEOUT_MS', 15_000, 10, 600_000),
-  subscribers: kind.renamed('FOLLOWERS', kind.whole('SUBSCRIBERS', 20_000, 1, 1_000_000)),
+  logRequests: kind.onOff('LOG_REQUESTS', 'off'),
+  trustProxy: kind.onOff('TRUST_PROXY', 'off'),
+  bodyCacheBytes: kind.integer('BODY_CACHE_BYTES', 67_108_864, 0, 17_179_869_184),
+  bodyBytes: kind.integer('BODY_BYTES', 1_048_576, 1_024, 16_777_216),
+  bodyTimeoutMs: kind.integer('BODY_TIMEOUT_MS', 15_000, 10, 600_000),
+  subscribers: kind.renamed('FOLLOWERS', kind.integer('SUBSCRIBERS', 20_000, 1, 1_000_000)),
   subscribersPerAccount: kind.renamed(
     'FOLLOWERS_PER_CALLER',
-    kind.whole('SUBSCRIBERS_PER_ACCOUNT', 10_000, 1, 1_000_000),
+    kind.integer('SUBSCRIBERS_PER_ACCOUNT', 10_000, 1, 1_000_000),
   ),
-  expensiveRequestsPerAccount: kind.whole('EXPENSIVE_REQUESTS_PER_ACCOUNT', 4, 1, 1_000),
-  asOfEvents: kind.whole('AS_OF_EVENTS', 10_000, 1, 1_000_000),
-  idempotencyHours: kind.whole('IDEMPOTENCY_HOURS', 24, 1, 8_760),
+  expensiveRequestsPerAccount: kind.integer('EXPENSIVE_REQUESTS_PER_ACCOUNT', 4, 1, 1_000),
+  asOfEvents: kind.integer('AS_OF_EVENTS', 10_000, 1, 1_000_000),
+  idempotencyHours: kind.integer('IDEMPOTENCY_HOURS', 24, 1, 8_760),
   databasePooler: kind.oneOf('DATABASE_POOLER', 'off', poolers),
-  readConnections: kind.whole('READ_CONNECTIONS', 4, 1, 100),
-  readTimeoutMs: kind.whole('READ_TIMEOUT_MS', 10_000, 100, 600_000),
-  backgroundConnections: kind.renamed('CHORE_CONNECTIONS', kind.whole('BACKGROUND_CONNECTIONS', 4, 1, 100)),
+  readConnections: kind.integer('READ_CONNECTIONS', 4, 1, 100),
+  readTimeoutMs: kind.integer('READ_TIMEOUT_MS', 10_000, 100, 600_000),
+  backgroundConnections: kind.renamed('CHORE_CONNECTIONS', kind.integer('BACKGROUND_CONNECTIONS', 4, 1, 100)),
   backgroundTimeoutMs: kind.renamed(
     'CHORE_TIMEOUT_MS',
-    kind.whole('BACKGROUND_TIMEOUT_MS', 5_000, 100, 600_000),
+    kind.integer('BACKGROUND_TIMEOUT_MS', 5_000, 100, 600_000),
   ),
-  commitSlots: kind.whole('COMMIT_SLOTS', 3, 1, 32),
-  commitEvents: kind.whole('COMMIT_EVENTS', 512, 1, 10_000),
-  commitShapes: kind.whole('COMMIT_SHAPES', 64, 0, 1_000),
-  commitTimeoutMs: kind.whole('COMMIT_TIMEOUT_MS', 4_000, 100, 600_000),
-  lockTimeoutMs: kind.whole('LOCK_TIMEOUT_MS', 2_000, 10, 600_000),
-  writeTimeoutMs: kind.whole('WRITE_TIMEOUT_MS', 15_000, 100, 600_000),
-  mailboxCommands: kind.whole('MAILBOX_COMMANDS', 2_000, 1, 100_000),
-  waitingCommands: kind.whole('WAITING_COMMANDS', 10_000, 1, 1_000_000),
-  actors: kind.whole('ACTORS', 10_000, 1, 1_000_000),
-  actorCacheBytes: kind.whole('ACTOR_CACHE_BYTES', 67_108_864, 0, 17_179_869_184),
-  actorIdleMs: kind.whole('ACTOR_IDLE_MS', 60_000, 100, 86_400_000),
-  leaseTtlMs: kind.whole('LEASE_TTL_MS', 2_000, 100, 60_000),
-  leaseSliceMs: kind.whole('LEASE_SLICE_MS', 15, 0, 10_000),
-  leaseLingerMs: kind.whole('LEASE_LINGER_MS', 5_000, 0, 600_000),
-  writeShards: kind.renamed('WRITE_HOMES', kind.whole('WRITE_SHARDS', 1, 0, 64)),
+  commitSlots: kind.integer('COMMIT_SLOTS', 3, 1, 32),
+  commitEvents: kind.integer('COMMIT_EVENTS', 512, 1, 10_000),
+  commitShapes: kind.integer('COMMIT_SHAPES', 64, 0, 1_000),
+  commitTimeoutMs: kind.integer('COMMIT_TIMEOUT_MS', 4_000, 100, 600_000),
+  lockTimeoutMs: kind.integer('LOCK_TIMEOUT_MS', 2_000, 10, 600_000),
+  writeTimeoutMs: kind.integer('WRITE_TIMEOUT_MS', 15_000, 100, 600_000),
+  mailboxCommands: kind.integer('MAILBOX_COMMANDS', 2_000, 1, 100_000),
+  waitingCommands: kind.integer('WAITING_COMMANDS', 10_000, 1, 1_000_000),
+  actors: kind.integer('ACTORS', 10_000, 1, 1_000_000),
+  actorCacheBytes: kind.integer('ACTOR_CACHE_BYTES', 67_108_864, 0, 17_179_869_184),
+  actorIdleMs: kind.integer('ACTOR_IDLE_MS', 60_000, 100, 86_400_000),
+  leaseTtlMs: kind.integer('LEASE_TTL_MS', 2_000, 100, 60_000),
+  leaseSliceMs: kind.integer('LEASE_SLICE_MS', 15, 0, 10_000),
+  leaseLingerMs: kind.integer('LEASE_LINGER_MS', 5_000, 0, 600_000),
+  writeShards: kind.renamed('WRITE_HOMES', kind.integer('WRITE_SHARDS', 1, 0, 64)),
   homeHost: kind.text('HOME_HOST', '127.0.0.1'),
-  homePort: kind.whole('HOME_PORT', 0, 0, 65535),
-  projectMembers: kind.whole('PROJECT_MEMBERS', 1_000, 1, 10_000),
-  historyDays: kind.whole('HISTORY_DAYS', 0, 0, 36_500),
-  jobConcurrency: kind.whole('JOB_CONCURRENCY', 4, 1, 100),
-  jobBatchRows: kind.whole('JOB_BATCH_ROWS', 500, 1, 10_000),
-  jobPauseMs: kind.whole('JOB_PAUSE_MS', 5, 0, 10_000),
-  jobSliceMs: kind.whole('JOB_SLICE_MS', 1_000, 10, 600_000),
-  jobAttempts: kind.whole('JOB_ATTEMPTS', 8, 1, 20),
-  sweepEveryMs: kind.whole('SWEEP_EVERY_MS', 2_000, 50, 600_000),
-  webhookAllowHttp: kind.isOn('WEBHOOK_ALLOW_HTTP', 'off'),
-  webhookAllowPrivate: kind.isOn('WEBHOOK_ALLOW_PRIVATE', 'off'),
-  webhookConcurrency: kind.whole('WEBHOOK_CONCURRENCY', 100, 1, 10_000),
-  projectWebhooks: kind.whole('PROJECT_WEBHOOKS', 100, 1, 1_000),
+  homePort: kind.integer('HOME_PORT', 0, 0, 65535),
+  projectMembers: kind.integer('PROJECT_MEMBERS', 1_000, 1, 10_000),
+  historyDays: kind.integer('HISTORY_DAYS', 0, 0, 36_500),
+  jobConcurrency: kind.integer('JOB_CONCURRENCY', 4, 1, 100),
+  jobBatchRows: kind.integer('JOB_BATCH_ROWS', 500, 1, 10_000),
+  jobPauseMs: kind.integer('JOB_PAUSE_MS', 5, 0, 10_000),
+  jobSliceMs: kind.integer('JOB_SLICE_MS', 1_000, 10, 600_000),
+  jobAttempts: kind.integer('JOB_ATTEMPTS', 8, 1, 20),
+  sweepEveryMs: kind.integer('SWEEP_EVERY_MS', 2_000, 50, 600_000),
+  webhookAllowHttp: kind.onOff('WEBHOOK_ALLOW_HTTP', 'off'),
+  webhookAllowPrivate: kind.onOff('WEBHOOK_ALLOW_PRIVATE', 'off'),
+  webhookConcurrency: kind.integer('WEBHOOK_CONCURRENCY', 100, 1, 10_000),
+  projectWebhooks: kind.integer('PROJECT_WEBHOOKS', 100, 1, 1_000),
   smtpUrl: kind.url('SMTP_URL', ['smtp:', 'smtps:']),
   mailFrom: kind.mailbox('MAIL_FROM', 'Docket <docket@localhost>'),
   publicUrl: kind.url('PUBLIC_URL', ['http:', 'https:']),
-  mailsPerHour: kind.whole('MAILS_PER_HOUR', 10, 1, 1_000_000),
+  mailsPerHour: kind.integer('MAILS_PER_HOUR', 10, 1, 1_000_000),
 }
 
 export type Config = { [K in keyof typeof settings]: ReturnType<(typeof settings)[K]['read']> }
@@ -96,7 +96,7 @@ export type Config = { [K in keyof typeof settings]: ReturnType<(typeof settings
 /** @throws ConfigError naming each variable that cannot be used. */
 export function readConfig(env: Record<string, string | undefined>): Config {
   const problems: string[] = []
-  const entries = Object.entries(settings).map(([key, { name, before = '', fallback, read }]) => {
+  const entries = Object.entries(settings).map(([key, { name, oldName: before = '', fallback, read }]) => {
     const given = [name, before].find((one) => env[one]?.trim()) ?? name
     try {
       return [key, read(env[given]?.trim() || fallback)]
@@ -113,16 +113,16 @@ export const settingNames = (): string[] => Object.values(settings).map(({ name 
 
 /** The settings that were renamed, by their names in the release before. */
 export const renamedSettings = (): Map<string, string> =>
-  new Map(Object.values(settings).flatMap(({ name, before }) => (before ? [[before, name]] : [])))
+  new Map(Object.values(settings).flatMap(({ name, oldName: before }) => (before ? [[before, name]] : [])))
 
 /** An environment with the values of old names under the new ones too. */
-export function underNewNames(env: Record<string, string | undefined>): Record<string, string | undefined> {
+export function withNewNames(env: Record<string, string | undefined>): Record<string, string | undefined> {
   const old = [...renamedSettings()].filter(([before, name]) => env[before]?.trim() && !env[name]?.trim())
   return { ...env, ...Object.fromEntries(old.map(([before, name]) => [name, env[before]])) }
 }
 
 /** @throws ConfigError when production leaves out what all its processes must share. */
-export function requireForProduction({ production, databaseUrl, jwtSecret, redisUrl }: Config): void {
+export function requireProductionSettings({ production, databaseUrl, jwtSecret, redisUrl }: Config): void {
   if (!production || !databaseUrl) return
   const missing = [
     ...(jwtSecret ? [] : ['JWT_SECRET must be set when NODE_ENV is production: at least 32 bytes']),

@@ -8,9 +8,9 @@ export function urlsIn(value: string): string[] {
 }
 
 /** Without the brackets of an IPv6 address. */
-export const bareHost = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, '$1')
+export const hostnameOf = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, '$1')
 
 export function hostOf(url: string, usualPort: number): { host: string; port: number } {
   const parsed = new URL(url)
-  return { host: bareHost(parsed), port: Number(parsed.port || usualPort) }
+  return { host: hostnameOf(parsed), port: Number(parsed.port || usualPort) }
 }

@@ -20,7 +20,7 @@ const isLater = (a: Tick, b: Tick) => a.ms > b.ms || (a.ms === b.ms && a.count >
 /** How far apart the clocks of two processes may be. */
 export const maxAheadMs = 5_000
 /** A project's time that is further ahead is wrong. */
-const maxBelievedMs = 3_600_000
+const maxClockErrorMs = 3_600_000
 
 /** The shared time at which performance.now() was 0. */
 let originMs = performance.timeOrigin
@@ -48,7 +48,7 @@ export const newId = (): string => (newest = idAt(tick()))
 export const isAhead = (id: string): boolean => id > newest && msOf(id) > nowMs() + maxAheadMs
 
 /** True for an id that was made after a reading of performance.now(), however far apart the two clocks were. */
-export const isMadeAfter = (id: string, at: number): boolean =>
+export const isCreatedAfter = (id: string, at: number): boolean =>
   msOf(id) > at + originMs + 2 * maxAheadMs && !isAhead(id)
 
 /** Sorts before every id that is made from then on. */
@@ -94,7 +94,7 @@ const tailAt = '00000000-0000-7000'.length
 const endOfTime = 253_402_300_799_000
 
 const timeAfter = (own: number, last: number): number =>
-  last > own && last <= own + maxBelievedMs ? last : own
+  last > own && last <= own + maxClockErrorMs ? last : own
 
 const msOf = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
 
@@ -104,7 +104,7 @@ function tickOf(id: string): Tick {
 }
 
 /** Keeps the last text, because many ids are made in one millisecond. */
-function remembered(textOf: (ms: number) => string): (ms: number) => string {
+function cachedLast(textOf: (ms: number) => string): (ms: number) => string {
   let [at, text] = [-1, '']
   return (ms) => {
     if (ms !== at) [at, text] = [ms, textOf(ms)]
@@ -112,9 +112,9 @@ function remembered(textOf: (ms: number) => string): (ms: number) => string {
   }
 }
 
-const instantAt = remembered((ms) => new Date(ms).toISOString())
+const instantAt = cachedLast((ms) => new Date(ms).toISOString())
 /** An id's first 15 characters: 48 bits of milliseconds, and the version. */
-const headAt = remembered((ms) => {
+const headAt = cachedLast((ms) => {
   const time = ms.toString(16).padStart(12, '0')
   return `${time.slice(0, 8)}-${time.slice(8)}-7`
 })
@@ -137,7 +137,7 @@ function randomTail(): string {
 const variants = '89ab'
 
 /** The max UUID (RFC 9562, 5.10): sorts after every id. */
-export const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+export const maxId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 /** An id in lower case; any other text unchanged. */
 export const canonicalId = (text: string): string =>

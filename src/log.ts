@@ -5,13 +5,18 @@ import pino from 'pino'
 export type Log = pino.Logger
 
 const warning = 40
-const fields = { ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss.l', singleLine: true, sync: true }
+const prettyOptions = {
+  ignore: 'pid,hostname',
+  translateTime: 'SYS:HH:MM:ss.l',
+  singleLine: true,
+  sync: true,
+}
 
 /** Formatted lines on a terminal, else JSON. */
 function openOutput(): pino.DestinationStream {
   if (!process.stdout.isTTY) return pino.destination({ fd: 1, sync: true })
   const pretty = createRequire(import.meta.url)('pino-pretty') as typeof import('pino-pretty')
-  return pretty({ ...fields, destination: 1 })
+  return pretty({ ...prettyOptions, destination: 1 })
 }
 
 export function openLog(level: string, base: { pid: number } | null = null, output = openOutput()): Log {
@@ -19,7 +24,7 @@ export function openLog(level: string, base: { pid: number } | null = null, outp
 }
 
 /** A log that keeps lines below a warning until `begin` is called, or the process ends. */
-export function openPatientLog(level: string, output = openOutput()) {
+export function openBufferedLog(level: string, output = openOutput()) {
   const kept: string[] = []
   let isPatient = true
   const patient = {

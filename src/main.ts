@@ -5,9 +5,9 @@ import { startWorkers } from '../workers/main.ts'
 import { webhookFamilies } from '../workers/webhooks/families.ts'
 import { react } from '../workers/reactions.ts'
 import { createApp } from './app.ts'
-import { type Config, readConfig, requireForProduction } from './config.ts'
+import { type Config, readConfig, requireProductionSettings } from './config.ts'
 import { givenNames } from './local/environment.ts'
-import { mostReceivedBytes } from './http/json-body.ts'
+import { maxReceivedBytes } from './http/json-body.ts'
 import type { Log } from './log.ts'
 import { withOwnServers } from './process/own-servers.ts'
 import { examineWhenReached, migrateWhenReached, print, runOnDatabase } from './process/database.ts'
@@ -35,7 +35,7 @@ async function main(command = 'start', ...words: string[]): Promise<void> {
     throw new ConfigError(`Say one of ${processes.join(', ')}, not "${command}"`)
   const given = readConfig(process.env)
   const isErrand = errands.includes(command)
-  if (!isErrand) requireForProduction(given)
+  if (!isErrand) requireProductionSettings(given)
   const led = isLed(words)
   const isAdmin = ['admin', 'jobs'].includes(command)
   const quietly = isAdmin ? { ...given, logLevel: 'silent' } : given
@@ -113,7 +113,7 @@ async function serve(command: string, config: Config, log: Log, stopping: Stoppi
     )
   }
   if (command === 'worker') return undefined
-  return listen(createApp(services), services, stopping, mostReceivedBytes)
+  return listen(createApp(services), services, stopping, maxReceivedBytes)
 }
 
 main(...process.argv.slice(2)).catch((error: unknown) => {

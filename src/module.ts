@@ -18,8 +18,11 @@ export interface Module {
   writes?: readonly Write[]
   reads?(services: Services, seeTask: LookUp<Versioned & { eventId: string }>): Read[]
   /** Commands without a route: the service's own work. */
-  ownWork?: Command<never>[]
+  internalCommands?: Command<never>[]
 }
 
 export const commandsOf = (modules: Module[]): Command<never>[] =>
-  modules.flatMap(({ writes = [], ownWork = [] }) => [...writes.map(([, , command]) => command), ...ownWork])
+  modules.flatMap(({ writes = [], internalCommands: ownWork = [] }) => [
+    ...writes.map(([, , command]) => command),
+    ...ownWork,
+  ])

@@ -9,7 +9,7 @@ export interface Setting<T> {
   name: string
   fallback: string
   /** The name in the release before, which this release still accepts. */
-  before?: string
+  oldName?: string
   /** @throws ConfigError that says what the value must be, without the name of the variable */
   read(value: string): T
 }
@@ -20,20 +20,20 @@ export const setting = <T>(
   read: Setting<T>['read'],
 ): Setting<T> => ({ name, fallback: String(fallback), read })
 
-export const renamed = <T>(before: string, one: Setting<T>): Setting<T> => ({ ...one, before })
+export const renamed = <T>(before: string, one: Setting<T>): Setting<T> => ({ ...one, oldName: before })
 
 function check(isRight: unknown, message: string): void {
   if (!isRight) throw new ConfigError(message)
 }
 
-const isWhole = (value: string, min: number, max: number) =>
+const isInteger = (value: string, min: number, max: number) =>
   /^\d+$/.test(value) && Number(value) >= min && Number(value) <= max
 
 export const text = (name: string, fallback: string) => setting(name, fallback, (value) => value)
 
-export const whole = (name: string, fallback: number, min: number, max: number) =>
+export const integer = (name: string, fallback: number, min: number, max: number) =>
   setting(name, fallback, (value) => {
-    check(isWhole(value, min, max), `must be a whole number from ${min} to ${max}, not "${value}"`)
+    check(isInteger(value, min, max), `must be a whole number from ${min} to ${max}, not "${value}"`)
     return Number(value)
   })
 
@@ -42,7 +42,7 @@ export const concurrency = (name: string, fallback: number, max: number) =>
   setting(name, fallback, (value) => {
     const canShare = process.platform === 'linux'
     if (value === 'auto') return canShare ? Math.min(availableParallelism(), max) : 1
-    check(isWhole(value, 1, max), `must be auto or a whole number from 1 to ${max}, not "${value}"`)
+    check(isInteger(value, 1, max), `must be auto or a whole number from 1 to ${max}, not "${value}"`)
     check(
       canShare || Number(value) === 1,
       'must be 1 here: only Linux spreads the connections of a port over processes',
@@ -56,7 +56,7 @@ export const oneOf = (name: string, fallback: string, allowed: string[]) =>
     return value
   })
 
-export const isOn = (name: string, fallback: 'on' | 'off') => {
+export const onOff = (name: string, fallback: 'on' | 'off') => {
   const { read } = oneOf(name, fallback, ['on', 'off'])
   return setting(name, fallback, (value) => read(value) === 'on')
 }
@@ -79,15 +79,17 @@ export const databaseUrl = (name: string) =>
     return value
   })
 
-const ofMany = ['redis+sentinel:', 'redis+cluster:', 'rediss+sentinel:', 'rediss+cluster:']
+const manyHostProtocols = ['redis+sentinel:', 'redis+cluster:', 'rediss+sentinel:', 'rediss+cluster:']
 
 /** One server (by its socket, if it is on this machine), the master that sentinels know by its name, or a cluster. */
 export const redisUrl = (name: string) =>
   setting(name, '', (value) => {
-    const [first, second] = urlsIn(url(name, ['redis:', 'rediss:', 'unix:', ...ofMany]).read(value))
+    const [first, second] = urlsIn(
+      url(name, ['redis:', 'rediss:', 'unix:', ...manyHostProtocols]).read(value),
+    )
     if (!first) return value
     const { protocol, pathname } = new URL(first)
-    const mayBeMany = !second || ofMany.includes(protocol)
+    const mayBeMany = !second || manyHostProtocols.includes(protocol)
     check(mayBeMany, 'must start with redis+sentinel:// or redis+cluster:// to name several hosts')
     const isNamed = !protocol.endsWith('+sentinel:') || pathname.length > 1
     check(isNamed, 'must end with the name that the sentinels know: redis+sentinel://host:26379/NAME')

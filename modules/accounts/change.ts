@@ -1,13 +1,13 @@
 import type { Claims } from '../../src/identity/tokens.ts'
 import { requireEtag } from '../../src/responses/if-match.ts'
-import { badRequest, badToken, forbidden } from '../../src/responses/errors.ts'
+import { badRequest, invalidToken, forbidden } from '../../src/responses/errors.ts'
 import type { Services } from '../../src/services.ts'
 import { requirePassword } from './confirm.ts'
 import { type Account, accountById } from './queries.ts'
 import { accountView } from './user.ts'
-import { digestOf } from '../../src/responses/reply.ts'
+import { digestEtag } from '../../src/responses/reply.ts'
 
-export const etagOfMe = (account: Account): string => digestOf(JSON.stringify(accountView.of(account)))
+export const etagOfMe = (account: Account): string => digestEtag(JSON.stringify(accountView.of(account)))
 
 /**
  * Reads the caller's account and returns the result of `write`; repeats both while that is null: the account has changed.
@@ -21,7 +21,7 @@ export async function withMe<T>(
   const ifMatch = request?.headers.get('if-match') ?? undefined
   for (;;) {
     const account = await accountById(database.background, claims.userId)
-    if (account?.tokenVersion !== claims.version) throw badToken()
+    if (account?.tokenVersion !== claims.version) throw invalidToken()
     requireEtag(ifMatch, etagOfMe(account))
     const written = await write(account)
     if (written !== null) return written

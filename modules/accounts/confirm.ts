@@ -2,7 +2,7 @@ import type { Claims } from '../../src/identity/tokens.ts'
 import { clockOf } from '../../src/postgres/clock.ts'
 import { Secret } from '../../src/schema/text.ts'
 import type { Services } from '../../src/services.ts'
-import { badToken, forbidden, type HttpError } from '../../src/responses/errors.ts'
+import { invalidToken, forbidden, type HttpError } from '../../src/responses/errors.ts'
 import { type Account, accountById } from './queries.ts'
 
 /** A sign-in this young needs no password: a stolen token is rarely that young. */
@@ -33,7 +33,7 @@ export async function confirm(
     return
   }
   const account = await accountById(background, claims.userId)
-  if (!account) throw badToken()
+  if (!account) throw invalidToken()
   await requirePassword(services, { account, address, password }, notThePassword())
 }
 
@@ -44,7 +44,7 @@ export async function requirePassword(
   wrong: HttpError,
 ): Promise<void> {
   const { id: accountId, email, passwordHash } = account
-  await limits.enter(address)
+  await limits.takeSignIn(address)
   const isRight = () => passwords.matches(password, passwordHash, { address, account: email })
-  if (!(await limits.guess({ address, email, accountId }, isRight))) throw wrong
+  if (!(await limits.checkPassword({ address, email, accountId }, isRight))) throw wrong
 }

@@ -1,11 +1,11 @@
 import { accountCommand, type Stranger } from '../../src/commands/command.ts'
-import { openBodyBytes, tooLarge } from '../../src/http/json-body.ts'
+import { signInBodyBytes, tooLarge } from '../../src/http/json-body.ts'
 import { tooCommon } from '../../src/identity/passwords.ts'
 import { newId } from '../../src/ids.ts'
 import { mailJob } from '../../src/jobs/queue.ts'
 import { Body } from '../../src/schema/input.ts'
 import { named } from '../../src/schema/named.ts'
-import { Email, Name, normalEmail, Words } from '../../src/schema/text.ts'
+import { Email, Name, normalEmail, AnyText } from '../../src/schema/text.ts'
 import type { Services } from '../../src/services.ts'
 import type { Registration } from '../../src/setting-values.ts'
 import { conflict, forbidden, unauthorized } from '../../src/responses/errors.ts'
@@ -23,8 +23,8 @@ const LoginBody = named(
   'Login',
   Body(
     {
-      email: Words(1024, 'The email address registered', 'ada@example.com'),
-      password: Words(1024, 'The password', 'correct horse battery'),
+      email: AnyText(1024, 'The email address registered', 'ada@example.com'),
+      password: AnyText(1024, 'The password', 'correct horse battery'),
     },
     accountView.schema,
   ),
@@ -52,7 +52,7 @@ function requireOpen(registration: Registration, email: string): void {
 /** No mail where the service sends none, or the address has had enough in this hour. */
 const verificationFor = async ({ config, limits }: Services, { id, email }: Account) => {
   const send = () => mailJob('verify', { userId: id })
-  return config.smtpUrl ? limits.mail(email).then(send, () => undefined) : undefined
+  return config.smtpUrl ? limits.takeMail(email).then(send, () => undefined) : undefined
 }
 
 export const register = (services: Services) =>
@@ -86,7 +86,7 @@ export const register = (services: Services) =>
     status: 201,
     done: 'Registered and signed in',
     location: () => '/auth/me',
-    errors: [tooCommon(), closed(), registered(), tooLarge(openBodyBytes)],
+    errors: [tooCommon(), closed(), registered(), tooLarge(signInBodyBytes)],
   })
 
 const wrong = () => unauthorized('Wrong email or password')
@@ -106,7 +106,7 @@ export const login = ({ database, limits, passwords, tokens }: Services) =>
           account = await accountByEmail(database.background, email)
           const isRight = () => passwords.matches(password, account?.passwordHash, by)
           const who = { address, email, accountId: account?.id }
-          if (!(await limits.guess(who, isRight)) || !account) throw wrong()
+          if (!(await limits.checkPassword(who, isRight)) || !account) throw wrong()
         },
         async execute(keep) {
           const { id, tokenVersion } = account!
@@ -118,5 +118,5 @@ export const login = ({ database, limits, passwords, tokens }: Services) =>
     },
     done: 'Signed in',
     does: 'add',
-    errors: [wrong(), tooLarge(openBodyBytes)],
+    errors: [wrong(), tooLarge(signInBodyBytes)],
   })

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { Id } from '../../src/schema/answer.ts'
+import { Id } from '../../src/schema/response.ts'
 import { view } from '../../src/model/view.ts'
 import { Secret } from '../../src/schema/text.ts'
 

@@ -24,7 +24,7 @@ import {
 import { etagAt, type Versioned } from '../../src/reads/versions.ts'
 import { Input } from '../../src/schema/input.ts'
 import type { Services } from '../../src/services.ts'
-import { digested, pathOf } from '../../src/responses/reply.ts'
+import { respondByDigest, pathAndQuery } from '../../src/responses/reply.ts'
 import { notFound } from '../../src/responses/errors.ts'
 import { asOfTask, momentOf, taskThen, withoutAsOf } from '../tasks/past.ts'
 
@@ -67,8 +67,8 @@ function openListNow<E extends Entity>({ database, serve }: Services, entity: De
       answer(entity, request, await pageOfChildren(params.id!, page), page, etag)
     // Renaming an account changes no project: where names are shown, the version alone is no ETag.
     const etag = entity.person ? seen.renaming && etagAt(seen, `.${seen.renaming}`) : etagAt(seen)
-    if (!etag) return digested(request, await build(''), seen.version)
-    return serve(request, pathOf(request), etag, () => build(etag), seen.version)
+    if (!etag) return respondByDigest(request, await build(''), seen.version)
+    return serve(request, pathAndQuery(request), etag, () => build(etag), seen.version)
   }
 }
 
@@ -86,7 +86,7 @@ async function listThen<E extends Entity>(
   if (!moment) return undefined
   const about = { moment, parentId, page }
   const rows = await moments.read(caller, moment, (sql) => childPageThen(services, sql, entity, about))
-  return rows && digested(request, answer(entity, pinned(request, moment), rows, page), moment.version)
+  return rows && respondByDigest(request, answer(entity, pinned(request, moment), rows, page), moment.version)
 }
 
 const answer = <E extends Entity>(

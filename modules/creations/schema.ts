@@ -2,7 +2,7 @@ import { Flag } from '../../src/batch/dry-run.ts'
 import { Type } from '@sinclair/typebox'
 import type { Rows, StoredRows } from '../../src/model/entities.ts'
 import { view } from '../../src/model/view.ts'
-import { Id, OrNull, sampleId, Timestamp } from '../../src/schema/answer.ts'
+import { Id, OrNull, sampleId, Timestamp } from '../../src/schema/response.ts'
 import { named } from '../../src/schema/named.ts'
 
 /** Integrations listed in an answer, at most of each kind. */

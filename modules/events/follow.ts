@@ -5,11 +5,11 @@ import { requireSeen, type Seen } from '../../src/reads/lookups.ts'
 import type { Services } from '../../src/services.ts'
 import { unavailable } from '../../src/responses/errors.ts'
 import {
-  beginning,
+  streamStart,
   type Chunks,
   encode,
-  nothingNew,
-  silentMs,
+  heartbeat,
+  heartbeatMs,
 } from '../../src/responses/server-sent-events.ts'
 import { type Frames, openFrames, type Position } from './frames.ts'
 import { ahead, type Asked, lastEventIdHeader } from './parameters.ts'
@@ -36,7 +36,7 @@ export function openFollow(services: Services) {
     const following = subscriptions.follow([seen], signal)
     const lag = subscriptions.lags.begin(signal, following, position.seq)
     let [told, saidAt] = [position.seq, performance.now()]
-    yield beginning(idOf(position.seq))
+    yield streamStart(idOf(position.seq))
     while (!signal.aborted) {
       lag.at(position.seq, seen.version) // what was yielded is taken by now
       if (subscriptions.hasEnded()) throw unavailable('This process ends')
@@ -45,11 +45,11 @@ export function openFollow(services: Services) {
         ;({ seen, held } = await stillSeen(reading, { seen, held, position }, frames, following))
         position = frames.end
         const isLongUntold = position.seq - told > mostUntold
-        const chunk = shownOf(frames, asked.types) ?? (isLongUntold ? nothingNew(idOf(position.seq)) : null)
+        const chunk = shownOf(frames, asked.types) ?? (isLongUntold ? heartbeat(idOf(position.seq)) : null)
         if (!chunk) continue
         yield chunk
       } else {
-        const leftMs = saidAt + silentMs - performance.now()
+        const leftMs = saidAt + heartbeatMs - performance.now()
         if (leftMs > 0) {
           const version = await following.moved(seen.version, leftMs)
           seen = version
@@ -58,7 +58,7 @@ export function openFollow(services: Services) {
           if (!version) held = seen // which may be an older one, where events were lost
           continue
         }
-        yield nothingNew(idOf(position.seq))
+        yield heartbeat(idOf(position.seq))
       }
       ;[told, saidAt] = [position.seq, performance.now()]
     }

@@ -11,7 +11,7 @@ import { etagAt } from '../../src/reads/versions.ts'
 import { checked, Input } from '../../src/schema/input.ts'
 import { Instant, isCount, parseInstant } from '../../src/schema/text.ts'
 import type { Services } from '../../src/services.ts'
-import { digestOf, pathOf } from '../../src/responses/reply.ts'
+import { digestEtag, pathAndQuery } from '../../src/responses/reply.ts'
 import { notFound } from '../../src/responses/errors.ts'
 import { costOfLooking, lookedAt } from './pages.ts'
 import { EventTypes } from './parameters.ts'
@@ -64,7 +64,7 @@ export function projectHistory(services: Services): Query {
         const found = await spend(caller, cost, (sql) => eventsBack(sql, oldestKept, seen, wanted))
         return pageOf(request, found, eventView.of, ({ seq }) => [String(seq)], etag)
       }
-      return serve(request, pathOf(request), etag, build, seen.version)
+      return serve(request, pathAndQuery(request), etag, build, seen.version)
     },
   }
 }
@@ -75,7 +75,7 @@ export const openTag =
   async (projectIds: string[]): Promise<string> => {
     if (config.historyDays === 0 && projectIds.length === 1) return ''
     const oldest = config.historyDays > 0 ? await Promise.all(projectIds.map(oldestKept)) : []
-    return `.${digestOf([...projectIds, ...oldest].join()).slice(1, -1)}`
+    return `.${digestEtag([...projectIds, ...oldest].join()).slice(1, -1)}`
   }
 
 type Wanted = ReturnType<typeof readWanted>

@@ -4,9 +4,9 @@ import { nextLink, textsOf } from '../../src/reads/pages.ts'
 import { requireSeen, type Seen } from '../../src/reads/lookups.ts'
 import { etagAt } from '../../src/reads/versions.ts'
 import type { Services } from '../../src/services.ts'
-import { type CachedBody, pathOf, versionHeader } from '../../src/responses/reply.ts'
+import { type CachedBody, pathAndQuery, versionHeader } from '../../src/responses/reply.ts'
 import { notFound } from '../../src/responses/errors.ts'
-import { asksForStream } from '../../src/responses/server-sent-events.ts'
+import { acceptsStream } from '../../src/responses/server-sent-events.ts'
 import { eventExamples } from './catalogue.ts'
 import { openFollow } from './follow.ts'
 import { openLongPoll } from './hold.ts'
@@ -38,7 +38,7 @@ export function listEvents(services: Services): Query {
       const { request, caller, query } = reading
       const { id = '' } = reading.params
       const asked = readAsked(query)
-      const isStream = asksForStream(request)
+      const isStream = acceptsStream(request)
       const known = isStream ? lastEventId(request) : null
       const first = await requireSeen(findRole, caller, id)
       // A stream begins after what its reader had last, else where it is told, else now.
@@ -54,7 +54,7 @@ export function listEvents(services: Services): Query {
       const seen = asked.waitMs > 0 ? await hold(reading, first, asked) : first
       const etag = etagAt(seen, `.${seen.renaming}`)
       const build = () => pageOf(reading, seen, asked, etag)
-      const answer = await serve(request, pathOf(request), etag, build, seen.version)
+      const answer = await serve(request, pathAndQuery(request), etag, build, seen.version)
       answer.headers.append('vary', 'Accept') // a stream is another form
       return answer
     },

@@ -1,6 +1,6 @@
 import type { Reading } from '../../src/commands/query.ts'
 import type { Services } from '../../src/services.ts'
-import { type Chunks, sayingWhy, streamHeaders } from '../../src/responses/server-sent-events.ts'
+import { type Chunks, errorChunk, streamHeaders } from '../../src/responses/server-sent-events.ts'
 
 /**
  * Answers with a stream. A chunk is made only when the previous one was sent: a slow reader costs no memory, and the server's
@@ -22,7 +22,7 @@ export function openStream({ subscriptions }: Pick<Services, 'subscriptions'>) {
     const body = new ReadableStream<Uint8Array>(
       {
         async pull(controller) {
-          const { value, done } = await chunks.next().catch(sayingWhy)
+          const { value, done } = await chunks.next().catch(errorChunk)
           if (value) controller.enqueue(value)
           if (!done) return
           signal.removeEventListener('abort', end)

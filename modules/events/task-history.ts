@@ -1,15 +1,15 @@
 import { Type } from '@sinclair/typebox'
 import type { Query } from '../../src/commands/query.ts'
-import { lastId } from '../../src/ids.ts'
+import { maxId } from '../../src/ids.ts'
 import { view } from '../../src/model/view.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { openLookUp, requireSeen } from '../../src/reads/lookups.ts'
 import { Cursor, type Cut, idPage, Limit, type Page, pageOf } from '../../src/reads/pages.ts'
 import { etagAt, type Versioned, type Versions } from '../../src/reads/versions.ts'
-import { Id } from '../../src/schema/answer.ts'
+import { Id } from '../../src/schema/response.ts'
 import { Input } from '../../src/schema/input.ts'
 import type { Services } from '../../src/services.ts'
-import { pathOf } from '../../src/responses/reply.ts'
+import { pathAndQuery } from '../../src/responses/reply.ts'
 import { notFound } from '../../src/responses/errors.ts'
 import { lookedAt } from './pages.ts'
 import { eventColumns, isCutAt, readEvents, withPeople } from './rows.ts'
@@ -49,7 +49,7 @@ export function taskHistory(services: Services): Query {
         const found = await taskEventsBack(sql, taskId, projectIds, page)
         return pageOf(request, found, taskEventView.of, ({ id }) => [id], etag)
       }
-      return serve(request, pathOf(request) + tag, etag, build, trail.version)
+      return serve(request, pathAndQuery(request) + tag, etag, build, trail.version)
     },
   }
 }
@@ -95,7 +95,7 @@ async function taskEventsBack(
   projectIds: string[],
   { limit, cursor }: Page,
 ): Promise<Cut<ReadEvent, { id: string }>> {
-  const before = cursor ?? lastId
+  const before = cursor ?? maxId
   const rows = await readEvents(
     sql,
     sql`select ${eventColumns(sql)} from (

@@ -4,11 +4,11 @@ import { reaches } from '../../src/identity/rights.ts'
 import type { Services } from '../../src/services.ts'
 import { unavailable } from '../../src/responses/errors.ts'
 import {
-  beginning,
+  streamStart,
   type Chunks,
   encode,
-  nothingNew,
-  silentMs,
+  heartbeat,
+  heartbeatMs,
 } from '../../src/responses/server-sent-events.ts'
 import { openStream } from '../events/stream.ts'
 import { manyEventsView, streamedVersions } from './schema.ts'
@@ -34,17 +34,17 @@ async function* overview(
   signal: AbortSignal,
 ): Chunks {
   const listener = await subscriptions.listen(caller.userId, signal)
-  yield beginning()
+  yield streamStart()
   let saidAt = performance.now()
   while (!signal.aborted) {
     if (subscriptions.hasEnded()) throw unavailable('This process ends')
-    const leftMs = saidAt + silentMs - performance.now()
+    const leftMs = saidAt + heartbeatMs - performance.now()
     if (leftMs > 0) await listener.news(leftMs)
     const now = await authenticate.caller(request)
     const isShown = ({ projectId }: State) => projectId === moreMark || reaches(now, projectId)
     const text = listener.take().filter(isShown).map(messageOf).join('')
-    if (!text && performance.now() < saidAt + silentMs) continue
-    yield text ? encode(text) : nothingNew()
+    if (!text && performance.now() < saidAt + heartbeatMs) continue
+    yield text ? encode(text) : heartbeat()
     saidAt = performance.now()
   }
 }

@@ -5,9 +5,9 @@ import { isId } from '../../src/ids.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { gone, requireKept } from '../../src/reads/kept.ts'
 import { pageBytes, textsOf } from '../../src/reads/pages.ts'
-import { sampleId } from '../../src/schema/answer.ts'
+import { sampleId } from '../../src/schema/response.ts'
 import type { Services } from '../../src/services.ts'
-import { page } from '../../src/responses/reply.ts'
+import { respondWithBody } from '../../src/responses/reply.ts'
 import { openHold } from '../events/hold.ts'
 import { byRange, readRanges, withPeople } from '../events/rows.ts'
 import { type ReadEvent, shownEvent } from '../events/views.ts'
@@ -57,7 +57,7 @@ export function readManyEvents(services: Services): Query {
       const asked = reading.body as Static<typeof ReadMany>
       const { limit = 100, wait = 0 } = asked
       const body = await read(reading, readPositions(asked), limit, wait * 1_000)
-      return page(reading.request, { etag: '', body, link: null })
+      return respondWithBody(reading.request, { etag: '', body, link: null })
     },
   }
 }

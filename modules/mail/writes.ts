@@ -1,12 +1,12 @@
 import { accountCommand, type ToRecord, type Signed, type Stranger } from '../../src/commands/command.ts'
 import { Input } from '../../src/schema/input.ts'
-import { openBodyBytes, tooLarge } from '../../src/http/json-body.ts'
+import { signInBodyBytes, tooLarge } from '../../src/http/json-body.ts'
 import { tooCommon } from '../../src/identity/passwords.ts'
 import { mailJob, type OwedJob, owe } from '../../src/jobs/queue.ts'
 import { certainly } from '../../src/postgres/errors.ts'
-import { Email, normalEmail, Words } from '../../src/schema/text.ts'
+import { Email, normalEmail, AnyText } from '../../src/schema/text.ts'
 import type { Services } from '../../src/services.ts'
-import { badRequest, badToken, conflict } from '../../src/responses/errors.ts'
+import { badRequest, invalidToken, conflict } from '../../src/responses/errors.ts'
 import { accountById, note } from '../accounts/queries.ts'
 import { Password } from '../accounts/user.ts'
 import { holderOfReset, resetPassword, verifyEmail } from './queries.ts'
@@ -16,7 +16,7 @@ const isVerified = () => conflict('This email address is verified already')
 const badMailToken = () =>
   badRequest('token must be that of a mail, neither used nor expired: request another mail')
 
-const Token = Words(1024, 'The token of the mail', 'AZorPE1ef2CKmwwdLj9KWzN2p0kYH3f6c1l0b5x8QdE')
+const Token = AnyText(1024, 'The token of the mail', 'AZorPE1ef2CKmwwdLj9KWzN2p0kYH3f6c1l0b5x8QdE')
 
 const called = (id: string) => ({ called: { id, tag: 'Authentication' } })
 const open = { callers: 'anyone', done: 'Done', does: 'add' } as const
@@ -51,7 +51,7 @@ export const verify = (services: Services) =>
       }
     },
     message: 'Email address verified successfully',
-    errors: [badMailToken(), noMail(), tooLarge(openBodyBytes)],
+    errors: [badMailToken(), noMail(), tooLarge(signInBodyBytes)],
   })
 
 export const resend = (services: Services) =>
@@ -63,7 +63,7 @@ export const resend = (services: Services) =>
       async execute(keep) {
         requireMail(services)
         const account = await accountById(services.database.background, claims.userId)
-        if (!account) throw badToken()
+        if (!account) throw invalidToken()
         if (account.emailVerified) throw isVerified()
         await sendMail(services, account.email, mailJob('verify', { userId: account.id }), keep)
       },
@@ -92,7 +92,7 @@ export const forgot = (services: Services) =>
     },
     message: 'A mail is on its way if this address is verified',
     status: 202,
-    errors: [noMail(), tooLarge(openBodyBytes)],
+    errors: [noMail(), tooLarge(signInBodyBytes)],
   })
 
 async function sendMail(
@@ -101,7 +101,7 @@ async function sendMail(
   job: OwedJob,
   keep: ToRecord<void>,
 ) {
-  await limits.mail(email)
+  await limits.takeMail(email)
   const sql = database.background
   const insert = () => sql`
     with done as (select), owed as (${owe(sql, job)}), noted as (${note(sql, keep())})
@@ -138,5 +138,5 @@ export const reset = (services: Services) =>
       }
     },
     message: 'Password set successfully',
-    errors: [badMailToken(), tooCommon(), noMail(), tooLarge(openBodyBytes)],
+    errors: [badMailToken(), tooCommon(), noMail(), tooLarge(signInBodyBytes)],
   })

@@ -1,7 +1,7 @@
 import { notFound } from '../../src/responses/errors.ts'
 import { AsOfParameter, type Moment } from '../../src/log/as-of.ts'
 import { Cursor, Limit, idPage, pageOf } from '../../src/reads/pages.ts'
-import { etagOf, notModified, page, pathOf, tagged } from '../../src/responses/reply.ts'
+import { etagOf, notModified, respondWithBody, pathAndQuery, respond } from '../../src/responses/reply.ts'
 import { Input } from '../../src/schema/input.ts'
 import type { Query, Reading } from '../../src/commands/query.ts'
 import { requireSeen } from '../../src/reads/lookups.ts'
@@ -34,10 +34,10 @@ function openList({ database: { reads: sql }, serve }: Services): Query {
       }
       if (token?.projects) {
         const built = await build()
-        return notModified(request, built.etag) ?? page(request, built)
+        return notModified(request, built.etag) ?? respondWithBody(request, built)
       }
       const etag = (await pageEtag({ userId, ...asked })) ?? ''
-      return serve(request, userId + pathOf(request), etag, build)
+      return serve(request, userId + pathAndQuery(request), etag, build)
     },
   }
 }
@@ -71,7 +71,7 @@ async function showThen(
 ): Promise<Response> {
   const project = moment && (await moments.read(caller, moment, (sql) => projectThen(sql, moment)))
   if (!project) throw notFound('Project')
-  return tagged(request, bodyOf(project), moment.version)
+  return respond(request, bodyOf(project), moment.version)
 }
 
 const bodyOf = (project: ListedProject) => {

@@ -5,7 +5,7 @@ import { Cursor, cut, idPage, Limit, pageOf, startOf } from '../../src/reads/pag
 import { requireSeen } from '../../src/reads/lookups.ts'
 import { etagAt } from '../../src/reads/versions.ts'
 import type { Services } from '../../src/services.ts'
-import { pathOf, shown } from '../../src/responses/reply.ts'
+import { pathAndQuery, respondWithJson } from '../../src/responses/reply.ts'
 import { notFound } from '../../src/responses/errors.ts'
 import { tokensOf } from '../tokens/queries.ts'
 import { tokenList } from '../tokens/schema.ts'
@@ -33,7 +33,7 @@ export const serviceAccountReads = ({ database: { reads: sql }, findRole, serve 
           where u.project_id = ${id} and u.id > ${startOf(asked)} order by u.id limit ${asked.limit + 1}`.then(
           shownIn,
         )
-      return serve(request, pathOf(request), etag, build, seen.version)
+      return serve(request, pathAndQuery(request), etag, build, seen.version)
     },
   } satisfies Query,
   tokens: adminQuery(findRole, {
@@ -44,7 +44,7 @@ export const serviceAccountReads = ({ database: { reads: sql }, findRole, serve 
       const found = sql`select from members m join users u on u.id = m.user_id and u.project_id = m.project_id
         where m.project_id = ${projectId} and m.user_id = ${accountId}`
       if (!isId(accountId) || (await found).length === 0) throw noAccount()
-      return shown(request, await tokensOf(sql, accountId))
+      return respondWithJson(request, await tokensOf(sql, accountId))
     },
   }),
 })

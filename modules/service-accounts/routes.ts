@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia'
-import type { Http } from '../../src/http/http.ts'
+import type { RouteBuilders } from '../../src/http/route-builders.ts'
 import type { Services } from '../../src/services.ts'
 import { createServiceAccount, deleteServiceAccount } from './commands.ts'
 import { serviceAccountReads } from './reads.ts'
@@ -8,18 +8,23 @@ import { aroundTokens, createToken, deleteToken } from './tokens.ts'
 const all = '/:id/service-accounts'
 const one = `${all}/:accountId` as const
 
-export function serviceAccountRoutes({ ask, claimed, guarded, run }: Http, services: Services) {
+export function serviceAccountRoutes(
+  { queryRoute, sessionGuard, callerGuard, commandRoute }: RouteBuilders,
+  services: Services,
+) {
   const { list, tokens } = serviceAccountReads(services)
   const { creating, deleting } = aroundTokens(services)
   const open = new Elysia()
-    .use(guarded)
-    .post(...run(all, createServiceAccount, 'Make a service account'))
-    .get(...ask(all, list, 'List service accounts'))
-    .delete(...run(one, deleteServiceAccount, 'Delete a service account'))
+    .use(callerGuard)
+    .post(...commandRoute(all, createServiceAccount, 'Make a service account'))
+    .get(...queryRoute(all, list, 'List service accounts'))
+    .delete(...commandRoute(one, deleteServiceAccount, 'Delete a service account'))
   const signedIn = new Elysia()
-    .use(claimed)
-    .post(...run(`${one}/tokens`, createToken, 'Make a token of a service account', creating))
-    .get(...ask(`${one}/tokens`, tokens, 'List the tokens of a service account'))
-    .delete(...run(`${one}/tokens/:tokenId`, deleteToken, 'End a token of a service account', deleting))
+    .use(sessionGuard)
+    .post(...commandRoute(`${one}/tokens`, createToken, 'Make a token of a service account', creating))
+    .get(...queryRoute(`${one}/tokens`, tokens, 'List the tokens of a service account'))
+    .delete(
+      ...commandRoute(`${one}/tokens/:tokenId`, deleteToken, 'End a token of a service account', deleting),
+    )
   return new Elysia({ prefix: '/projects' }).use(open).use(signedIn)
 }

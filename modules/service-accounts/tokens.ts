@@ -2,7 +2,7 @@ import type { ProjectState } from '../../src/actor/state.ts'
 import { command, inProject } from '../../src/commands/command.ts'
 import { appeared, removed } from '../../src/model/events.ts'
 import { toldOf } from '../../src/log/rows.ts'
-import type { Asked } from '../../src/http/secret-writes.ts'
+import type { RouteContext } from '../../src/http/secret-writes.ts'
 import type { Services } from '../../src/services.ts'
 import { confirm, unconfirmed } from '../accounts/confirm.ts'
 import { freeSlot } from '../creations/entity.ts'
@@ -82,7 +82,7 @@ export const deleteToken = command('token.delete', {
 /** Rules cannot make tokens, or check passwords. */
 export const aroundTokens = (services: Services) => ({
   creating: {
-    async prepare(_: object, { body, claims, address }: Asked) {
+    async prepare(_: object, { body, claims, address }: RouteContext) {
       const wanted = body as WantedToken
       await confirm(services, { claims: claims!, address: address! }, wanted.password)
       return { made: await newToken(services, claims!.userId, wanted) }

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import type { SubtaskRow } from '../../drizzle/rows.ts'
-import { Id, Timestamp } from '../../src/schema/answer.ts'
+import { Id, Timestamp } from '../../src/schema/response.ts'
 import { IdOf, Input, OwnId } from '../../src/schema/input.ts'
 import { view } from '../../src/model/view.ts'
 import { Name } from '../../src/schema/text.ts'

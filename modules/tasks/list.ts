@@ -5,7 +5,7 @@ import { shownColumns, sourcesOf } from '../../src/log/rows-at.ts'
 import { type Cut, cut, fewRows, untilFull } from '../../src/reads/pages.ts'
 import { visibleProject } from '../../src/reads/visible.ts'
 import { unprepared } from '../../src/postgres/queries.ts'
-import { lastId, nilId } from '../../src/ids.ts'
+import { maxId, nilId } from '../../src/ids.ts'
 import type { TaskFilter } from './list-query.ts'
 import { priorities, statuses } from './schema.ts'
 
@@ -134,10 +134,10 @@ function orderOf(sql: Sql, filter: TaskFilter, key: SqlPart) {
     ? sql`t.number ${direction}`
     : sql`t.created_at ${direction} ${assigneeId ? sql`, t.number ${direction}` : sql``}`
   if (!sort.endsWith('dueDate')) {
-    const [id] = after ?? [descends ? lastId : nilId]
+    const [id] = after ?? [descends ? maxId : nilId]
     return { by: sql`t.id ${direction}, ${index}`, after: sql`and t.id ${than} ${id!}` }
   }
-  const [due, id] = after ?? (descends ? [null, lastId] : ['-infinity', nilId])
+  const [due, id] = after ?? (descends ? [null, maxId] : ['-infinity', nilId])
   return {
     by: sql`${key} ${direction}, t.id ${direction}, ${index}`,
     after: sql`and (${key}, t.id) ${than} (${due ?? 'infinity'}::text::timestamptz, ${id!}::uuid)`,

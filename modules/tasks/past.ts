@@ -9,7 +9,7 @@ import { unprepared } from '../../src/postgres/queries.ts'
 import { visibleProject } from '../../src/reads/visible.ts'
 import { IdOf } from '../../src/schema/input.ts'
 import type { Services } from '../../src/services.ts'
-import { etagOf, tagged } from '../../src/responses/reply.ts'
+import { etagOf, respond } from '../../src/responses/reply.ts'
 import { badRequest, notFound } from '../../src/responses/errors.ts'
 import { taskView } from './schema.ts'
 
@@ -36,7 +36,7 @@ export async function showThen(services: Services, reading: Reading): Promise<Re
     moment && (await services.moments.read(caller, moment, (sql) => taskThen(sql, moment, params.id!)))
   if (!task) throw notFound('Task')
   const body = JSON.stringify(taskView.of(task))
-  return tagged(request, { etag: etagOf(task), body, link: null }, moment.version)
+  return respond(request, { etag: etagOf(task), body, link: null }, moment.version)
 }
 
 /**

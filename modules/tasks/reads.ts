@@ -12,7 +12,7 @@ import { etagAt, type Versioned, type Versions } from '../../src/reads/versions.
 import { type Pair, pairsOf, visibleProject } from '../../src/reads/visible.ts'
 import { Input } from '../../src/schema/input.ts'
 import type { Services } from '../../src/services.ts'
-import { digested, etagOf, page, pathOf } from '../../src/responses/reply.ts'
+import { respondByDigest, etagOf, respondWithBody, pathAndQuery } from '../../src/responses/reply.ts'
 import { notFound } from '../../src/responses/errors.ts'
 import { badAssignee, ListTasksQuery, ofOneProject, readTaskFilter } from './list-query.ts'
 import { listTasks, lookedAt } from './list.ts'
@@ -36,18 +36,22 @@ export function taskList({ database, findRole, moments, serve }: Services): Quer
         const moment = await moments.find(seen, query.asOf)
         const found = moment && (await moments.read(caller, moment, (sql) => listTasks(sql, filter, moment)))
         if (!found) throw notFound('Project')
-        return digested(request, pageOf(pinned(request, moment), found, taskView.of, key), moment.version)
+        return respondByDigest(
+          request,
+          pageOf(pinned(request, moment), found, taskView.of, key),
+          moment.version,
+        )
       }
       const build = async (etag = '') => {
         const found = await listTasks(database.reads, filter)
         if (!found) throw notFound('Project')
         return pageOf(request, found, taskView.of, key, etag)
       }
-      if (!seen) return page(request, await build())
+      if (!seen) return respondWithBody(request, await build())
       // `me` is somebody else for each caller.
       const whose = query.assigneeId === 'me' ? `.${caller.userId}` : ''
       const etag = etagAt(seen, whose)
-      return serve(request, pathOf(request) + whose, etag, () => build(etag), seen.version)
+      return serve(request, pathAndQuery(request) + whose, etag, () => build(etag), seen.version)
     },
   }
 }

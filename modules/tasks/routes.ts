@@ -14,5 +14,5 @@ export const tasks = {
     ['/tasks', taskList(services), 'List tasks'],
     ['/tasks/:id', getTask(services, seeTask), 'Get a task'],
   ],
-  ownWork: [unassignTasks],
+  internalCommands: [unassignTasks],
 } satisfies Module

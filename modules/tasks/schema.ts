@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import type { TaskRow } from '../../drizzle/rows.ts'
 import { field, inputsOf, shownOf } from '../../src/model/fields.ts'
-import { Id, Timestamp } from '../../src/schema/answer.ts'
+import { Id, Timestamp } from '../../src/schema/response.ts'
 import { IdOf, Input, OwnId } from '../../src/schema/input.ts'
 import { view } from '../../src/model/view.ts'
 import { Instant, Name, Nullable, OneOf, Text } from '../../src/schema/text.ts'

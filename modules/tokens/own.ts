@@ -6,7 +6,7 @@ import { canonicalId, isId, newId } from '../../src/ids.ts'
 import { clockOf } from '../../src/postgres/clock.ts'
 import { parseInstant } from '../../src/schema/text.ts'
 import type { Services } from '../../src/services.ts'
-import { shown } from '../../src/responses/reply.ts'
+import { respondWithJson } from '../../src/responses/reply.ts'
 import { confirm, unconfirmed } from '../accounts/confirm.ts'
 import { deleteToken, insertToken, tokensOf } from './queries.ts'
 import {
@@ -58,7 +58,8 @@ export const deleteOwnToken = ({ database }: Services) =>
 export const listOwnTokens = ({ database }: Services): Query => ({
   ...tokenList,
   called: { id: 'listTokens', tag: 'Tokens' },
-  read: async ({ request, caller }) => shown(request, await tokensOf(database.reads, caller.userId)),
+  read: async ({ request, caller }) =>
+    respondWithJson(request, await tokensOf(database.reads, caller.userId)),
 })
 
 /** A new token as it is stored. @throws HttpError 400 unless it ends within a year from now, by the database's clock */

@@ -3,7 +3,7 @@ import type { Scope } from '../../src/identity/rights.ts'
 import type { Claims } from '../../src/identity/tokens.ts'
 import { certainly } from '../../src/postgres/errors.ts'
 import type { Sql } from '../../src/postgres/database.ts'
-import { badToken } from '../../src/responses/errors.ts'
+import { invalidToken } from '../../src/responses/errors.ts'
 import { note } from '../accounts/queries.ts'
 import { type ApiToken, full, maxTokens, type NewToken } from './schema.ts'
 
@@ -49,7 +49,7 @@ export async function insertToken(
       select exists (select from users where id = ${userId} and token_version = ${version}) as is_held,
         (select slot from free) as slot, (select id from done) as id`
     if (row!.id) return true
-    if (!row!.isHeld) throw badToken()
+    if (!row!.isHeld) throw invalidToken()
     if (row!.slot === null) throw full()
     return false // another token has just got the slot
   }

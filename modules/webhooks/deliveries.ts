@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import type { webhookDeliveries } from '../../drizzle/schema/webhooks.ts'
 import { view } from '../../src/model/view.ts'
 import type { Sql } from '../../src/postgres/database.ts'
-import { Count, Id, OrNull, Timestamp } from '../../src/schema/answer.ts'
+import { Count, Id, OrNull, Timestamp } from '../../src/schema/response.ts'
 import { OneOf } from '../../src/schema/text.ts'
 
 export type DeliveryRow = typeof webhookDeliveries.$inferSelect

@@ -1,11 +1,11 @@
 import { adminQuery } from '../../src/commands/query.ts'
-import { isId, lastId } from '../../src/ids.ts'
+import { isId, maxId } from '../../src/ids.ts'
 import type { View } from '../../src/model/view.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { Cursor, cut, idPage, Limit, pageOf } from '../../src/reads/pages.ts'
 import { Input } from '../../src/schema/input.ts'
 import type { Services } from '../../src/services.ts'
-import { digested, etagOf, tagged } from '../../src/responses/reply.ts'
+import { respondByDigest, etagOf, respond } from '../../src/responses/reply.ts'
 import { deliveriesOf, deliveryView } from './deliveries.ts'
 import { noWebhook } from './commands.ts'
 import { type Webhook, webhookView } from './schema.ts'
@@ -56,7 +56,7 @@ const openList = ({ database: { reads: sql }, findRole }: Services) =>
       const { limit, cursor } = idPage(query, 50, 200)
       const all = (await webhooksOf(sql, projectId)).sort((a, b) => (a.id < b.id ? -1 : 1))
       const rest = all.filter(({ id }) => id > (cursor ?? ''))
-      return digested(request, pageById(request, rest, limit, webhookView), version)
+      return respondByDigest(request, pageById(request, rest, limit, webhookView), version)
     },
   })
 
@@ -74,7 +74,7 @@ const openGet = ({ database: { reads: sql }, findRole }: Services) =>
         { eventId: `${webhook.id}-${webhook.revision}` },
         webhookView.tag!(undefined, webhook),
       )
-      return tagged(request, { body, link: null, etag }, version)
+      return respond(request, { body, link: null, etag }, version)
     },
   })
 
@@ -89,7 +89,7 @@ const openDeliveries = ({ database: { reads: sql }, findRole }: Services) =>
     async read({ request, query, params }, { version }) {
       const { limit, cursor } = idPage(query, 50, 200)
       const webhook = await webhookAt(sql, params)
-      const rows = await deliveriesOf(sql, webhook.id, cursor ?? lastId, limit)
-      return digested(request, pageById(request, rows, limit, deliveryView), version)
+      const rows = await deliveriesOf(sql, webhook.id, cursor ?? maxId, limit)
+      return respondByDigest(request, pageById(request, rows, limit, deliveryView), version)
     },
   })

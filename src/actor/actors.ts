@@ -1,6 +1,6 @@
 import type { Config } from '../config.ts'
 import { within } from '../within.ts'
-import { tooLate, unavailable } from '../responses/errors.ts'
+import { writeTimedOut, unavailable } from '../responses/errors.ts'
 import { Clock, isId, nilId } from '../ids.ts'
 import type { QueuedCommand } from './queued-command.ts'
 import type { Leases } from '../lock/leases.ts'
@@ -40,7 +40,7 @@ export class Actors {
       if (!isId(command.projectId)) return resolve(decideOnNothing(command))
       const now = performance.now()
       if (this.isClosing) throw unavailable('The service is shutting down')
-      if (command.deadline <= now) throw tooLate()
+      if (command.deadline <= now) throw writeTimedOut()
       if (this.open.size >= this.config.waitingCommands) throw unavailable('Too many writes wait')
       command.resolve = resolve
       command.reject = reject
@@ -116,7 +116,7 @@ export class Actors {
       await within(command.deadline - performance.now(), done)
       isLate = !hasBegun
       if (hasBegun) await done
-      else command.reject(tooLate())
+      else command.reject(writeTimedOut())
     }
     const done = first.exclusively(withFirst).catch(command.reject)
     void done.then(() => this.ended([command]))
@@ -136,7 +136,7 @@ export class Actors {
     const now = performance.now()
     for (const command of this.open) {
       if (command.deadline > now) continue
-      command.reject(tooLate())
+      command.reject(writeTimedOut())
       this.ended([command])
     }
   }

@@ -6,9 +6,9 @@ import {
   type IdempotencyRecord,
   nameOf,
 } from '../commit/idempotency.ts'
-import { isAhead, isMadeAfter } from '../ids.ts'
+import { isAhead, isCreatedAfter } from '../ids.ts'
 import type { Past, ReadPast } from '../log/past.ts'
-import { outcomeUnknown, HttpError, tooLate } from '../responses/errors.ts'
+import { outcomeUnknown, HttpError, writeTimedOut } from '../responses/errors.ts'
 import { within } from '../within.ts'
 import type { FindLanded } from './landed.ts'
 import type { Loader } from './load.ts'
@@ -101,7 +101,7 @@ async function readPast({ readPast, loader }: Asks, states: State[], command: Qu
 /** @throws HttpError 503 when the deadline passes: what is still under way is not waited for */
 async function beforeDeadline<T extends object>(deadline: number, work: Promise<T>): Promise<T> {
   const done = await within(deadline - performance.now(), work)
-  if (done === undefined) throw tooLate()
+  if (done === undefined) throw writeTimedOut()
   return done
 }
 
@@ -168,7 +168,7 @@ export function isSuspect(states: State[], command: QueuedCommand): boolean {
   if (command.again) return true
   const { loaded } = logOf(states, command)
   // Where a log is ahead of the clock, ids do not tell: a command that was made after it was loaded is not in it.
-  return loaded.eventId >= command.id && !(isMadeAfter(command.id, loaded.at) && isAhead(loaded.eventId))
+  return loaded.eventId >= command.id && !(isCreatedAfter(command.id, loaded.at) && isAhead(loaded.eventId))
 }
 
 /** The state of the project that gets the command's first event: the target of a move. */

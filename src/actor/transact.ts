@@ -5,7 +5,7 @@ import type { React } from '../log/rule.ts'
 import type { Hits } from '../metrics/counts.ts'
 import { isPassing } from '../postgres/errors.ts'
 import type { Versions } from '../reads/versions.ts'
-import { tooLate } from '../responses/errors.ts'
+import { writeTimedOut } from '../responses/errors.ts'
 import { decideBatch, settle } from './decide-batch.ts'
 import { type Asks, type Holder, isWarm, type Prepared, prepare } from './prepare.ts'
 import type { QueuedCommand } from './queued-command.ts'
@@ -77,7 +77,7 @@ function inTime(batch: QueuedCommand[]): QueuedCommand[] {
     batch.filter(({ deadline }) => deadline > now),
     batch.filter(({ deadline }) => deadline <= now),
   ]
-  for (const { reject } of late) reject(tooLate())
+  for (const { reject } of late) reject(writeTimedOut())
   return inTime
 }
 

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { isId } from '../ids.ts'
-import { changed, requireMatch } from '../responses/if-match.ts'
+import { preconditionFailed, requireMatch } from '../responses/if-match.ts'
 import { type Command, command, inProject } from '../commands/command.ts'
 import { ownIdIn } from '../commands/decide.ts'
 import { IdOf, Input } from '../schema/input.ts'
@@ -84,7 +84,7 @@ export function batchOf(commands: Command<never>[]) {
     view: batchViewOf([...views]),
     errors: [
       ...[notHere(), tooLong(), ofOperation(0, roleNeeded('EDITOR')), ofOperation(0, notAsWas(['status']))],
-      ...[ofOperation(1, backAgain()), changed(), versionMoved()],
+      ...[ofOperation(1, backAgain()), preconditionFailed(), versionMoved()],
     ],
   })
 }

@@ -4,7 +4,7 @@ import { mapIds } from '../schema/input.ts'
 import { canonicalId } from '../ids.ts'
 import { parseInstant } from '../schema/text.ts'
 import { nearest } from '../schema/nearest.ts'
-import { invalid } from '../schema/validation.ts'
+import { validationError } from '../schema/validation.ts'
 import { badRequest } from '../responses/errors.ts'
 import { inTurn } from './in-turn.ts'
 import type { Kind, Kinds, Operation } from './kinds.ts'
@@ -37,7 +37,7 @@ function kindOf(kinds: Kinds, given: unknown): Kind {
   const kind = typeof op === 'string' && kinds.get(op)
   if (!kind) throw unknownOp(op, [...kinds.keys()])
   kind.check ??= TypeCompiler.Compile(kind.schema)
-  if (!kind.check.Check(given)) throw invalid(kind.check.Errors(given))
+  if (!kind.check.Check(given)) throw validationError(kind.check.Errors(given))
   return kind
 }
 

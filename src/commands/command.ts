@@ -48,7 +48,7 @@ export interface Declared<Input extends object = object, Row = unknown> {
   /** The scope that an API token needs for it: that of the role, unless told. */
   scope: Scope
   callers?: 'signedIn' | 'anyone'
-  /** The body or the answer holds a secret: see secret-writes.ts. */
+  /** The body or the answer holds a secret: see src/http/secret-writes.ts. */
   isSecret?: boolean
   /** Its tokens may have ended when its answer is sent again. */
   endsTokens?: boolean

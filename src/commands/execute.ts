@@ -1,5 +1,5 @@
 import type { Actors } from '../actor/actors.ts'
-import { atMostEvery } from '../at-most-every.ts'
+import { throttle } from '../throttle.ts'
 import { isAhead, isId } from '../ids.ts'
 import type { Log } from '../log.ts'
 import type { FindRole } from '../reads/lookups.ts'
@@ -34,7 +34,7 @@ interface Means {
  * nothing, and reaches neither the actor nor its lease.
  */
 export function openExecute({ actors, findRole, lookUp, limits, explain, log }: Means): Execute {
-  const warn = atMostEvery(60_000, (id: string) => log?.warn({ id }, aheadInLog))
+  const warn = throttle(60_000, (id: string) => log?.warn({ id }, aheadInLog))
   async function prepare(command: Command, routed: RoutedCommand, deadline: number, isKnown: boolean) {
     if (!isKnown)
       await requireAuthorized(findRole, command, routed).catch((error: unknown) => {

@@ -1,40 +1,40 @@
 import { Elysia, ValidationError } from 'elysia'
 import { isAway, refusalIn } from '../postgres/errors.ts'
-import { badRequest, errorResponse, type HttpError, unexpected } from '../responses/errors.ts'
+import { badRequest, errorResponse, type HttpError, internalError } from '../responses/errors.ts'
 import type { Rejections } from '../admission/rejections.ts'
 import type { Turn } from '../admission/scheduler.ts'
-import { type Share, tell } from './limits/budget.ts'
+import { type Share, setRateLimitHeaders } from './limits/budget.ts'
 import { pathnameOf, requestId } from '../responses/reply.ts'
-import { asksForStream, endedStream } from '../responses/server-sent-events.ts'
-import { invalid } from '../schema/validation.ts'
+import { acceptsStream, endedStream } from '../responses/server-sent-events.ts'
+import { validationError } from '../schema/validation.ts'
 import type { Methods } from './methods.ts'
-import type { Known, Observed } from './observed.ts'
+import type { RequestInfo, Telemetry } from './telemetry.ts'
 
 /** Gives every error the one shape and a request id; the cause of an unexpected one is only logged. */
-export const errors = (methods: Methods, observed: Observed, rejections: Rejections) =>
+export const errors = (methods: Methods, observed: Telemetry, rejections: Rejections) =>
   // Elysia reads this text, and prepares for every route what it names.
-  new Elysia({ name: 'errors' }).onError({ as: 'global' }, (failed: Failed) => {
+  new Elysia({ name: 'errors' }).onError({ as: 'global' }, (failed: ErrorContext) => {
     const { error, code, request, route, params, caller, claims, share, turn, began, set } = failed
     turn?.end()
-    const refusal = code === 'NOT_FOUND' ? methods.answer(request) : refusalOf(error, code)
+    const refusal = code === 'NOT_FOUND' ? methods.respond(request) : httpErrorOf(error, code)
     observed.end({ request, route, began }, refusal.status)
     const accountId = turn?.line.accountId
     if (refusal instanceof Response) return rejections.pace(request, refusal, accountId)
     const id = requestId()
     const reason = refusal.status === 500 ? reasonOf(error) : refusal.message
-    observed.rejected({ request, route, params, caller, claims, began }, refusal.status, id, reason)
+    observed.logError({ request, route, params, caller, claims, began }, refusal.status, id, reason)
     const isStreamed = mayStream(request)
-    if (isStreamed && isAway(error) && asksForStream(request)) {
+    if (isStreamed && isAway(error) && acceptsStream(request)) {
       set.status = 200 // Elysia would make it 500
       return endedStream(refusal)
     }
     const response = errorResponse(refusal, id)
     if (isStreamed) response.headers.append('vary', 'Accept')
-    if (share && refusal.status !== 429) tell(response.headers, share)
+    if (share && refusal.status !== 429) setRateLimitHeaders(response.headers, share)
     return rejections.pace(request, response, accountId)
   })
 
-interface Failed extends Known {
+interface ErrorContext extends RequestInfo {
   error: unknown
   code: unknown
   share?: Share | null
@@ -45,14 +45,14 @@ interface Failed extends Known {
 const mayStream = (request: Request): boolean =>
   request.method === 'GET' && pathnameOf(request).endsWith('/events')
 
-function refusalOf(error: unknown, code: unknown): HttpError {
+function httpErrorOf(error: unknown, code: unknown): HttpError {
   const refusal = refusalIn(error)
   if (refusal) return refusal
   if (error instanceof ValidationError && 'Errors' in error.validator) {
-    return invalid(error.validator.Errors(error.value))
+    return validationError(error.validator.Errors(error.value))
   }
   if (code === 'PARSE') return badRequest('The request could not be read')
-  return unexpected()
+  return internalError()
 }
 
 /** The message of a database error may hold values that callers sent. */

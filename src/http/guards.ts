@@ -3,13 +3,13 @@ import { type Scheduler, type Turn, writesIn } from '../admission/scheduler.ts'
 import type { Config } from '../config.ts'
 import type { Authenticate } from '../identity/sessions.ts'
 import { canonicalId } from '../ids.ts'
-import { givenTwice, tooLong, unknownParameter, urlCharacters } from '../responses/errors.ts'
-import { bodyReading, openBodyBytes, requireSmall } from './json-body.ts'
+import { duplicateParameter, urlTooLong, unknownParameter, maxUrlCharacters } from '../responses/errors.ts'
+import { jsonBodyPlugin, signInBodyBytes, requireSmall } from './json-body.ts'
 import { addressOf } from './limits/address.ts'
-import { type Share, tell } from './limits/budget.ts'
-import type { Kind, Limits } from './limits/limits.ts'
+import { type Share, setRateLimitHeaders } from './limits/budget.ts'
+import type { BudgetName, Limits } from './limits/limits.ts'
 
-interface Means {
+interface Dependencies {
   authenticate: Authenticate
   limits: Limits
   scheduler: Scheduler
@@ -19,79 +19,80 @@ interface Means {
 export type Guards = ReturnType<typeof openGuards>
 
 /** The ways into the service, each a plugin for routes to use. */
-export const openGuards = (means: Means) => ({
-  signIn: signInGuard(means),
-  guarded: callerGuard(means, 'signed-in-guard', kindOf),
+export const openGuards = (means: Dependencies) => ({
+  signInGuard: openSignInGuard(means),
+  callerGuard: openCallerGuard(means, 'signed-in-guard', kindOf),
   /** Whatever its method, a request takes from the budget of reads. */
-  reading: callerGuard(means, 'reading-guard', () => 'reads'),
-  claimed: claimsGuard(means),
+  readGuard: openCallerGuard(means, 'reading-guard', () => 'reads'),
+  sessionGuard: openSessionGuard(means),
 })
 
-const kindOf = ({ method }: Request): Kind => (method === 'GET' || method === 'HEAD' ? 'reads' : 'writes')
+const kindOf = ({ method }: Request): BudgetName =>
+  method === 'GET' || method === 'HEAD' ? 'reads' : 'writes'
 
-export function requireShort({ url }: Request): void {
-  if (url.length > urlCharacters) throw tooLong()
+export function requireShortUrl({ url }: Request): void {
+  if (url.length > maxUrlCharacters) throw urlTooLong()
 }
 
 /** @throws HttpError 400 naming a parameter that is given twice */
-function requireSingle({ url }: Request): void {
+function requireUniqueParameters({ url }: Request): void {
   const start = url.indexOf('?')
   if (start < 0 || !url.includes('&', start)) return
   const seen = new Set<string>()
   for (const name of new URLSearchParams(url.slice(start)).keys()) {
-    if (seen.has(name)) throw givenTwice(name)
+    if (seen.has(name)) throw duplicateParameter(name)
     seen.add(name)
   }
 }
 
 /** A hook, for routes without parameters: Elysia awaits one that returns a call. @throws HttpError 400 naming the first */
-export function requireNone({ request: { url } }: { request: Request }): void {
+export function requireNoParameters({ request: { url } }: { request: Request }): void {
   const start = url.indexOf('?')
   if (start >= 0)
     for (const name of new URLSearchParams(url.slice(start)).keys()) throw unknownParameter(name)
 }
 
 /** A request as its route is to see it. @throws HttpError 400 */
-function tidy(request: Request, params: Record<string, string | undefined>): void {
-  requireSingle(request)
+function normalize(request: Request, params: Record<string, string | undefined>): void {
+  requireUniqueParameters(request)
   for (const name in params) params[name] = canonicalId(params[name] ?? '')
 }
 
 /** The request is answered: the next one of its account may begin. */
 function finish({ response, share, turn }: { response: unknown; share: Share | null; turn?: Turn }): void {
   turn?.end()
-  if (share && response instanceof Response) tell(response.headers, share)
+  if (share && response instanceof Response) setRateLimitHeaders(response.headers, share)
 }
 
 /** For clients about to sign in: gives routes the `address`. */
-const signInGuard = ({ limits, config: { bodyTimeoutMs, trustProxy } }: Means) =>
+const openSignInGuard = ({ limits, config: { bodyTimeoutMs, trustProxy } }: Dependencies) =>
   new Elysia({ name: 'sign-in-guard' })
-    .use(bodyReading({ bodyBytes: openBodyBytes, bodyTimeoutMs }))
+    .use(jsonBodyPlugin({ bodyBytes: signInBodyBytes, bodyTimeoutMs }))
     .derive({ as: 'scoped' }, async ({ request, server }) => {
-      requireShort(request)
-      requireSmall(request, openBodyBytes) // before the first wait, during which the body would be kept
+      requireShortUrl(request)
+      requireSmall(request, signInBodyBytes) // before the first wait, during which the body would be kept
       const address = addressOf(request, server, trustProxy)
-      const share = await limits.enter(address)
-      requireSingle(request)
+      const share = await limits.takeSignIn(address)
+      requireUniqueParameters(request)
       return { address, share }
     })
     .onAfterHandle({ as: 'scoped' }, finish)
 
 /** For callers with a token: rejects others with 401 and gives routes the `caller`. */
-const callerGuard = (
-  { authenticate, limits, scheduler, config }: Means,
+const openCallerGuard = (
+  { authenticate, limits, scheduler, config }: Dependencies,
   name: string,
-  kindOf: (request: Request) => Kind,
+  kindOf: (request: Request) => BudgetName,
 ) =>
   new Elysia({ name })
-    .use(bodyReading(config))
+    .use(jsonBodyPlugin(config))
     .derive({ as: 'scoped' }, async ({ request, params }) => {
-      requireShort(request)
+      requireShortUrl(request)
       const found = authenticate.caller(request)
       const caller = found instanceof Promise ? await found : found
       const taken = limits.budgets?.[kindOf(request)].take(caller) ?? null
       const share = taken instanceof Promise ? await taken : taken
-      tidy(request, params)
+      normalize(request, params)
       const turn = scheduler.enter(caller.userId, writesIn(request))
       return { caller, share, turn: turn instanceof Promise ? await turn : turn }
     })
@@ -102,19 +103,19 @@ const callerGuard = (
  * under an Idempotency-Key may come with a token that the first attempt ended, so the route checks the claims before it
  * does anything new.
  */
-const claimsGuard = ({ authenticate, limits, scheduler, config }: Means) =>
+const openSessionGuard = ({ authenticate, limits, scheduler, config }: Dependencies) =>
   new Elysia({ name: 'claimed-guard' })
-    .use(bodyReading(config))
+    .use(jsonBodyPlugin(config))
     .derive({ as: 'scoped' }, async ({ request, params, server }) => {
-      requireShort(request)
+      requireShortUrl(request)
       const claims = await authenticate.session(request)
       const isKeyed = kindOf(request) === 'writes' && request.headers.has('idempotency-key')
       const isHeld = isKeyed ? await authenticate.holdsInTime(claims) : true
       if (!isKeyed) await authenticate.require(claims)
       // Revoked tokens draw on a separate rate limit.
       const holder = isHeld ? claims.userId : claims.tokenId
-      const share = (await limits.budgets?.[kindOf(request)].takeOwn(holder)) ?? null
-      tidy(request, params)
+      const share = (await limits.budgets?.[kindOf(request)].takeFor(holder)) ?? null
+      normalize(request, params)
       const turn = await scheduler.enter(holder, writesIn(request))
       const address = addressOf(request, server, config.trustProxy)
       return { claims, caller: claims.caller, share, turn, address }

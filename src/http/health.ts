@@ -2,31 +2,31 @@ import { Elysia } from 'elysia'
 import { countApplied } from '../../drizzle/apply.ts'
 import { knownMigrations } from '../../drizzle/migrate.ts'
 import { json } from '../responses/reply.ts'
-import { generalAnswer } from '../openapi/error-responses.ts'
+import { commonResponse } from '../openapi/error-responses.ts'
 import { within } from '../within.ts'
-import { requireShort } from './guards.ts'
+import { requireShortUrl } from './guards.ts'
 import type { Database } from '../postgres/database.ts'
 
-const patienceMs = 2_000
+const timeoutMs = 2_000
 
-interface Watched {
+interface Dependencies {
   database: Database
   redisStatus(): string
   isDraining(): boolean
 }
 
 /** The checks of an orchestrator or load balancer: the process runs, and it can serve. */
-export function health({ database, redisStatus, isDraining }: Watched) {
+export function health({ database, redisStatus, isDraining }: Dependencies) {
   const expected = knownMigrations().length
 
-  async function stateOfPostgres(): Promise<string> {
-    const applied = await within(patienceMs, countApplied(database.reads)).catch(() => undefined)
+  async function postgresState(): Promise<string> {
+    const applied = await within(timeoutMs, countApplied(database.reads)).catch(() => undefined)
     return applied === undefined ? 'away' : applied < expected ? 'not migrated' : 'ok'
   }
 
   async function readiness(): Promise<Response> {
     const redis = redisStatus() === 'ready' ? 'ok' : 'away'
-    const postgres = await stateOfPostgres()
+    const postgres = await postgresState()
     const ready = postgres === 'ok' && !isDraining()
     const status = isDraining() ? 'draining' : ready ? 'ok' : 'unready'
     // Without Redis everything works, only slower: it is reported and changes nothing.
@@ -35,7 +35,7 @@ export function health({ database, redisStatus, isDraining }: Watched) {
 
   return new Elysia({ prefix: '/health' })
     .onTransform(({ request }) => {
-      requireShort(request)
+      requireShortUrl(request)
     })
     .get('/live', () => json({ status: 'ok' }), liveness)
     .get('/ready', readiness, readinessCheck)
@@ -47,7 +47,7 @@ const answer = (description: string, example: object) => ({
   content: { 'application/json': { schema: { type: 'object' as const }, example } },
 })
 const common = { tags: ['Health'], security: [] }
-const tooLong = { 414: generalAnswer(414) }
+const tooLong = { 414: commonResponse(414) }
 
 const liveness = {
   detail: {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type FindRecord, type IdempotencyKey, replay } from '../commit/idempotency.ts'
-import { parsedPath, type Reply } from '../responses/reply.ts'
-import { badKey, HttpError } from '../responses/errors.ts'
+import { parsedUrl, type Reply } from '../responses/reply.ts'
+import { invalidIdempotencyKey, HttpError } from '../responses/errors.ts'
 
 /** Errors of a repeat whose first request took away its own rights, its target or its id. */
 const mayBeRepeat = new Set([403, 404, 409])
@@ -38,12 +38,16 @@ export const openWithIdempotency =
   }
 
 /** Reads `Idempotency-Key`, quoted or bare. @throws HttpError 400 */
-export function readGuard(request: Request, scope: string, body: unknown): IdempotencyKey | undefined {
+export function readIdempotencyKey(
+  request: Request,
+  scope: string,
+  body: unknown,
+): IdempotencyKey | undefined {
   const header = request.headers.get('idempotency-key')
   if (header === null) return undefined
   const key = /^"(.*)"$/.exec(header.trim())?.[1]?.replace(/\\(["\\])/g, '$1') ?? header.trim()
-  if (!/^[\x20-\x7e]{1,255}$/.test(key)) throw badKey()
-  const { pathname, search } = parsedPath(request)
+  if (!/^[\x20-\x7e]{1,255}$/.test(key)) throw invalidIdempotencyKey()
+  const { pathname, search } = parsedUrl(request)
   const said = `${request.method} ${pathname}${search}\n${JSON.stringify(body ?? null)}`
   return { scope, key, fingerprint: createHash('sha256').update(said).digest('base64url') }
 }

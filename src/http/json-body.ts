@@ -3,33 +3,33 @@ import type { Config } from '../config.ts'
 import { badRequest, HttpError } from '../responses/errors.ts'
 
 /** Before sign-in: more than any body there needs. */
-export const openBodyBytes = 16_384
+export const signInBodyBytes = 16_384
 
 /**
  * How much of a body the server receives at all. What exceeds the limit is thrown away, so that a client that sends its
  * body to the end gets the error; past this the connection is closed.
  */
-export const mostReceivedBytes = 33_554_432
+export const maxReceivedBytes = 33_554_432
 
 /** Drops a byte order mark. What is not UTF-8 is rejected, because a guess would store something else. */
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 export const notJson = () => new HttpError(415, 'The body must be sent with Content-Type: application/json')
 export const notUtf8 = () => new HttpError(415, 'The body must be sent in UTF-8')
-export const encoded = () =>
+export const contentEncoded = () =>
   new HttpError(415, 'The body must be sent without a Content-Encoding', { 'accept-encoding': 'identity' })
 export const tooLarge = (limitBytes: number) =>
   new HttpError(413, `The body must be at most ${limitBytes} bytes`)
 export const tooSlow = (timeoutMs: number) =>
   new HttpError(408, `The body must arrive within ${timeoutMs} ms`, { connection: 'close' })
 
-type Limits = Pick<Config, 'bodyBytes' | 'bodyTimeoutMs'>
+type BodyLimits = Pick<Config, 'bodyBytes' | 'bodyTimeoutMs'>
 
 /**
  * `jsonBody` on a route reads its body. Elysia would parse it before the caller is known
  * (https://elysiajs.com/essential/life-cycle); `transform` keeps the usual order: 401, 415, 413, 400.
  */
-export const bodyReading = (limits: Limits) =>
+export const jsonBodyPlugin = (limits: BodyLimits) =>
   new Elysia({ name: 'body-reading', seed: limits.bodyBytes }).macro({
     jsonBody: (kind: 'required' | 'optional') => ({
       parse: () => ({}),
@@ -43,7 +43,7 @@ export const bodyReading = (limits: Limits) =>
 const isEmpty = ({ body, headers }: Request): boolean =>
   body === null || headers.get('content-length') === '0'
 
-async function readBody(request: Request, { bodyBytes, bodyTimeoutMs }: Limits): Promise<unknown> {
+async function readBody(request: Request, { bodyBytes, bodyTimeoutMs }: BodyLimits): Promise<unknown> {
   requireJson(request.headers)
   requireSmall(request, bodyBytes)
   const hasLength = request.headers.has('content-length')
@@ -59,7 +59,7 @@ function requireJson(headers: Headers): void {
   if (!/^application\/json\s*(;|$)/i.test(type)) throw notJson()
   const charset = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(type)?.[1] ?? 'utf-8'
   if (!/^utf-?8$/i.test(charset)) throw notUtf8()
-  if (!/^identity$/i.test(headers.get('content-encoding') ?? 'identity')) throw encoded()
+  if (!/^identity$/i.test(headers.get('content-encoding') ?? 'identity')) throw contentEncoded()
 }
 
 export function requireSmall({ headers }: Request, limitBytes: number): void {
@@ -84,12 +84,12 @@ async function bytesOf(request: Request, limitBytes: number): Promise<Uint8Array
 }
 
 /** More than any body here needs, and far from what overflows a stack that follows it down. */
-const bodyLevels = 32
+const maxLevels = 32
 /** Keys and elements of a body: a batch of 500 operations with every field has half of these. */
-const bodyParts = 50_000
+const maxParts = 50_000
 
-const tooDeep = () => badRequest(`The body must not be nested deeper than ${bodyLevels} levels`)
-const tooManyParts = () => badRequest(`The body must have at most ${bodyParts} keys and elements`)
+const tooDeep = () => badRequest(`The body must not be nested deeper than ${maxLevels} levels`)
+const tooManyParts = () => badRequest(`The body must have at most ${maxParts} keys and elements`)
 
 const [quote, comma, backslash] = [0x22, 0x2c, 0x5c]
 const [openList, closeList, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d]
@@ -105,10 +105,10 @@ function requireBounded(bytes: Uint8Array): void {
     const byte = bytes[at]
     if (byte === quote) at = endOfString(bytes, at)
     else if (byte === openList || byte === openObject) {
-      if (++levels > bodyLevels) throw tooDeep()
-      if (++parts > bodyParts) throw tooManyParts()
+      if (++levels > maxLevels) throw tooDeep()
+      if (++parts > maxParts) throw tooManyParts()
     } else if (byte === closeList || byte === closeObject) levels--
-    else if (byte === comma && ++parts > bodyParts) throw tooManyParts()
+    else if (byte === comma && ++parts > maxParts) throw tooManyParts()
   }
 }
 

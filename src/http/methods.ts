@@ -1,4 +1,4 @@
-import { pathnameOf, requestId, untyped } from '../responses/reply.ts'
+import { pathnameOf, requestId, baseHeaders } from '../responses/reply.ts'
 import { HttpError } from '../responses/errors.ts'
 
 export type Methods = ReturnType<typeof openMethods>
@@ -6,19 +6,19 @@ export type Methods = ReturnType<typeof openMethods>
 export function openMethods() {
   let routes: { pattern: RegExp; method: string }[] = []
   return {
-    learn(all: { method: string; path: string }[]): void {
+    register(all: { method: string; path: string }[]): void {
       routes = all.map(({ method, path }) => ({ pattern: patternOf(path), method }))
     },
 
     /** The answer to OPTIONS, or the error of a request without a route. */
-    answer(request: Request): Response | HttpError {
+    respond(request: Request): Response | HttpError {
       const path = pathnameOf(request)
       const found = new Set(routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))
       if (found.size === 0) return new HttpError(404, 'There is nothing at this path')
       if (found.has('GET')) found.add('HEAD')
       const allow = order.filter((method) => found.has(method) || method === 'OPTIONS').join(', ')
       if (request.method === 'OPTIONS') {
-        const headers = { ...untyped, allow, 'x-request-id': requestId() }
+        const headers = { ...baseHeaders, allow, 'x-request-id': requestId() }
         return new Response(null, { status: 204, headers })
       }
       const method = request.method.slice(0, 20)

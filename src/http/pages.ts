@@ -3,8 +3,8 @@ import { createRequire } from 'node:module'
 import { Elysia } from 'elysia'
 import { marked } from 'marked'
 import type { Config } from '../config.ts'
-import { filled, guidesPath } from '../openapi/description.ts'
-import { gzipped, takesGzip } from '../responses/reply.ts'
+import { fillTemplate, guidesPath } from '../openapi/description.ts'
+import { compressed, acceptsGzip } from '../responses/reply.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 
 export const docsPath = '/api/docs'
@@ -32,13 +32,13 @@ const guideNames = (): string[] =>
 type Content = string | Uint8Array<ArrayBuffer>
 
 /** Responds from memory, compressed once. `read` is called by the first request. */
-export function fixed(read: () => Content, own: Record<string, string>) {
-  const headers = { ...own, 'x-content-type-options': 'nosniff', vary: 'Accept-Encoding' }
+export function staticResponse(read: () => Content, ownPage: Record<string, string>) {
+  const headers = { ...ownPage, 'x-content-type-options': 'nosniff', vary: 'Accept-Encoding' }
   let plain: Content | undefined
-  let small: ReturnType<typeof gzipped> | undefined
+  let small: ReturnType<typeof compressed> | undefined
   return async (request: Request) => {
     plain ??= read()
-    const body = takesGzip(request) ? await (small ??= gzipped(plain)) : plain
+    const body = acceptsGzip(request) ? await (small ??= compressed(plain)) : plain
     if (body.length >= plain.length) return new Response(plain, { headers })
     return new Response(body, { headers: { ...headers, 'content-encoding': 'gzip' } })
   }
@@ -48,7 +48,7 @@ export function fixed(read: () => Content, own: Record<string, string>) {
 export function pages({ metricsPort }: Config) {
   const app = new Elysia({ detail: { hide: true } })
   const add = (path: string, type: string, read: () => Content) => {
-    const send = fixed(read, {
+    const send = staticResponse(read, {
       'content-type': type,
       'content-security-policy': policy,
       'cache-control': 'public, max-age=3600',
@@ -56,11 +56,11 @@ export function pages({ metricsPort }: Config) {
     app.get(path, ({ request }) => send(request))
   }
   const guides = guideNames()
-  add('/', types.html, () => home(metricsPort, guides))
+  add('/', types.html, () => homePage(metricsPort, guides))
   add(docsPath, types.html, () => own('swagger.html'))
   for (const name of ownAssets) add(`${docsPath}/assets/${name}`, typeOf(name), () => own(name))
-  for (const name of swaggerAssets) add(`${docsPath}/assets/${name}`, typeOf(name), () => ofSwaggerUi(name))
-  for (const name of guides) add(`${guidesPath}/${name}`, types.html, () => guide(name))
+  for (const name of swaggerAssets) add(`${docsPath}/assets/${name}`, typeOf(name), () => swaggerAsset(name))
+  for (const name of guides) add(`${guidesPath}/${name}`, types.html, () => guidePage(name))
   return app
 }
 
@@ -68,20 +68,20 @@ const typeOf = (name: string): string => types[name.split('.').at(-1) as keyof t
 
 const own = (name: string): string => readFileSync(new URL(`./pages/${name}`, import.meta.url), 'utf8')
 
-const ofSwaggerUi = (name: string) =>
+const swaggerAsset = (name: string) =>
   readFileSync(createRequire(import.meta.url).resolve(`swagger-ui-dist/${name}`))
 
-function home(metricsPort: number, guides: string[]): string {
+function homePage(metricsPort: number, guides: string[]): string {
   const { description: summary, version } = packageJson
   const metrics = metricsPort ? `<code>GET /metrics</code> on port ${metricsPort}` : 'off (METRICS_PORT)'
   const links = guides.map((name) => `<a href="${guidesPath}/${name}">${name.replaceAll('-', ' ')}</a>`)
-  return filled(own('home.html'), { summary, version, metrics, guides: links.join(', ') })
+  return fillTemplate(own('home.html'), { summary, version, metrics, guides: links.join(', ') })
 }
 
 /** A page of `docs` as HTML; its links to other pages lead to the guides. */
-function guide(name: string): string {
+function guidePage(name: string): string {
   const text = readFileSync(new URL(`${name}.md`, guidesFolder), 'utf8')
   const linked = text.replace(/\]\(([\w-]+)\.md(#[\w-]+)?\)/g, `](${guidesPath}/$1$2)`)
   const content = marked.parse(linked, { async: false }).replaceAll('<pre>', '<pre tabindex="0">')
-  return filled(own('guide.html'), { title: name.replaceAll('-', ' '), content })
+  return fillTemplate(own('guide.html'), { title: name.replaceAll('-', ' '), content })
 }

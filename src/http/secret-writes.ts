@@ -12,11 +12,11 @@ import type { Claims, Tokens } from '../identity/tokens.ts'
 import type { Session } from '../identity/validity.ts'
 import type { FindRole } from '../reads/lookups.ts'
 import { conflict } from '../responses/errors.ts'
-import { type Reply, send } from '../responses/reply.ts'
-import { readGuard, type WithIdempotency } from './idempotency.ts'
+import { type Reply, respondToWrite } from '../responses/reply.ts'
+import { readIdempotencyKey, type WithIdempotency } from './idempotency.ts'
 import type { Limits } from './limits/limits.ts'
 
-export interface SecretMeans {
+export interface SecretDependencies {
   authenticate: Authenticate
   findRole: FindRole
   fingerprints: Fingerprints
@@ -28,7 +28,7 @@ export interface SecretMeans {
 }
 
 /** What a route knows of a request. The guard decides whether there is a caller, and whether the caller signed in. */
-export interface Asked {
+export interface RouteContext {
   request: Request
   params: Record<string, string>
   query?: Record<string, unknown>
@@ -39,15 +39,15 @@ export interface Asked {
 }
 
 /** What a route does around a command of a project. */
-export interface Around<Input> {
+export interface RouteHooks<Input> {
   /** The fields of the input that the service makes. @throws HttpError for what no rule can decide */
-  prepare?(input: Input, asked: Asked): Promise<Partial<Input> | void>
+  prepare?(input: Input, asked: RouteContext): Promise<Partial<Input> | void>
   /** After the response, also after that to a retry. */
   after?(input: Input): void
 }
 
 /** The stored secrets of a reply, for a retry: nobody can read them out of the database. */
-interface Secrets {
+interface StoredSecrets {
   /** The claims of a sign-in token, from which the same token is made again. */
   claims?: Claims
   /** Sealed texts by their names in the reply. */
@@ -58,9 +58,9 @@ type Write = Omit<AccountWrite<never>, 'execute'> & { execute(guard?: Idempotenc
 
 /** Writes by a command that a statement executes. The caller's tokens are checked again after it. */
 export async function writeAccount<Needed, Input extends object, Row>(
-  means: SecretMeans,
+  means: SecretDependencies,
   command: AccountCommand<Needed, Input, Row>,
-  asked: Asked & Needed,
+  asked: RouteContext & Needed,
   input: Input,
 ): Promise<Response> {
   const write = command.begin(asked, input)
@@ -76,11 +76,11 @@ export async function writeAccount<Needed, Input extends object, Row>(
 }
 
 export async function writeSecretly<Input extends object, Row>(
-  means: SecretMeans,
+  means: SecretDependencies,
   command: Command<Input, Row>,
-  asked: Asked & { caller: Caller },
+  asked: RouteContext & { caller: Caller },
   input: Input,
-  { prepare, after }: Around<Input>,
+  { prepare, after }: RouteHooks<Input>,
 ): Promise<Response> {
   const { caller, request } = asked
   const ifMatch = request.headers.get('if-match') ?? undefined
@@ -99,9 +99,9 @@ export async function writeSecretly<Input extends object, Row>(
  * the right to the write gets no reply, not even as a retry: it may hold a secret.
  */
 async function answer<Input extends object>(
-  means: SecretMeans,
+  means: SecretDependencies,
   command: Declared<Input>,
-  asked: Asked,
+  asked: RouteContext,
   input: Input,
   write: Write,
 ): Promise<Response> {
@@ -112,7 +112,7 @@ async function answer<Input extends object>(
   if (caller && takesRole(command as Declared))
     await requireAuthorized(findRole, command as Declared, { projectId: params.id ?? '', caller, input })
   const by = holderIn(means, asked, write)
-  const guard = readGuard(request, by.scope, said)
+  const guard = readIdempotencyKey(request, by.scope, said)
   const work = async () => {
     if (claims) await authenticate.require(claims)
     await write.admit?.()
@@ -123,23 +123,24 @@ async function answer<Input extends object>(
   const reply = await (guard ? withIdempotency(guard, work, isSame) : work())
   const { location } = command
   const complete = await withSecrets(means, JSON.parse(reply.body))
-  const response = send({ ...reply, body: complete }, location && ((id) => location(id, input)))
+  const response = respondToWrite({ ...reply, body: complete }, location && ((id) => location(id, input)))
   response.headers.set('cache-control', 'no-store')
   return response
 }
 
 /** The holder of an Idempotency-Key, whose turn and limits the check of a password uses. */
-function holderIn({ limits }: SecretMeans, { address, caller, claims }: Asked, write: Write) {
+function holderIn({ limits }: SecretDependencies, { address, caller, claims }: RouteContext, write: Write) {
   const scope = write.scope ?? claims?.userId ?? holderOf(caller!)
   const { account = scope } = write
   const who = { address: address ?? scope, email: account, accountId: claims?.userId }
-  const guess = (isRight: () => Promise<boolean>) => (address ? limits.guess(who, isRight) : isRight())
+  const guess = (isRight: () => Promise<boolean>) =>
+    address ? limits.checkPassword(who, isRight) : isRight()
   return { scope, account, address: who.address, guess }
 }
 
 async function withSecrets(
-  { tokens, sealing }: SecretMeans,
-  { claims, sealed = {}, id, ...rest }: Secrets & { id?: string },
+  { tokens, sealing }: SecretDependencies,
+  { claims, sealed = {}, id, ...rest }: StoredSecrets & { id?: string },
 ): Promise<string> {
   const token = claims && { access_token: await tokens.sign(claims) }
   const opened = Object.entries(sealed).map(([name, box]) => [name, sealing.open(box)])

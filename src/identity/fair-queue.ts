@@ -1,4 +1,4 @@
-import { tooMany, unavailable } from '../responses/errors.ts'
+import { tooManyRequests, unavailable } from '../responses/errors.ts'
 
 /** Where work comes from: both take turns, and each may have a bounded number of waiters. */
 export interface Source {
@@ -47,8 +47,8 @@ export class FairQueue {
   private turn({ address, account }: Source): Promise<void> {
     const ofAddress = this.waiters.filter((other) => other.address === address).length
     const ofAccount = this.waiters.filter((other) => other.account === account).length
-    if (ofAddress >= this.bounds.perAddress) throw tooMany('sign-ins from this address wait')
-    if (ofAccount >= this.bounds.perAccount) throw tooMany('sign-ins to this account wait')
+    if (ofAddress >= this.bounds.perAddress) throw tooManyRequests('sign-ins from this address wait')
+    if (ofAccount >= this.bounds.perAccount) throw tooManyRequests('sign-ins to this account wait')
     if (this.waiting >= this.bounds.total) this.shorten(ofAddress)
     const line = `${address}\n${account}`
     for (const one of [address, line]) if (!this.numbers.has(one)) this.numbers.set(one, ++this.lastNumber)

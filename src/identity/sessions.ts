@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Sql } from '../postgres/database.ts'
 import type { Counts } from '../metrics/counts.ts'
-import { badToken, noToken } from '../responses/errors.ts'
+import { invalidToken, missingToken } from '../responses/errors.ts'
 import { type Caller, signInNeeded } from './rights.ts'
 import { openTokenSessions, type TokenSession } from './token-sessions.ts'
 import type { Tokens } from './tokens.ts'
@@ -64,14 +64,14 @@ export class Authenticate {
     const { leftMs, isHeld } = await (isOfToken(session)
       ? this.apiTokens.read(session)
       : this.readValidity(session))
-    if (!isHeld || !(leftMs > 0)) throw badToken()
+    if (!isHeld || !(leftMs > 0)) throw invalidToken()
     believe(session, now, leftMs)
   }
 
   /** False for a revoked token. @throws HttpError 401 for one that has expired */
   async holdsInTime(session: Session): Promise<boolean> {
     const { leftMs, isHeld } = await this.readValidity(session)
-    if (!(leftMs > 0)) throw badToken()
+    if (!(leftMs > 0)) throw invalidToken()
     return isHeld === true
   }
 
@@ -90,7 +90,7 @@ export class Authenticate {
   private async verify(token: string): Promise<AnySession> {
     if (token.startsWith('dkt_')) return this.apiTokens.begin(token)
     const claims = /^[\w-]+\.[\w-]+\.[\w-]+$/.test(token) ? await this.tokens.verify(token) : null
-    if (!claims) throw badToken()
+    if (!claims) throw invalidToken()
     const session = { ...claims, caller: { userId: claims.userId }, ...notYetSeen }
     this.sessions.set(token, session)
     return session
@@ -102,7 +102,7 @@ const isOfToken = (session: AnySession): session is TokenSession => 'digest' in 
 /** The bearer token of a request; empty for another scheme. @throws HttpError 401 without a header */
 function tokenOf({ headers }: Request): string {
   const header = headers.get('authorization')
-  if (!header) throw noToken()
+  if (!header) throw missingToken()
   if (header.startsWith('Bearer ') && header[7] !== ' ') return header.slice(7)
   return /^bearer +(\S+)$/i.exec(header)?.[1] ?? ''
 }

@@ -1,7 +1,7 @@
 import { batched } from '../postgres/batch.ts'
 import type { Sql } from '../postgres/database.ts'
 import { byOrdinal } from '../postgres/in-order.ts'
-import { badToken } from '../responses/errors.ts'
+import { invalidToken } from '../responses/errors.ts'
 import { digestOfToken, isApiToken } from './api-tokens.ts'
 import { type Caller, highest, type Scope } from './rights.ts'
 import { notYetSeen, type Seen, type Validity } from './validity.ts'
@@ -21,7 +21,7 @@ export function openTokenSessions(sql: Sql, onUse: (tokenId: string) => void) {
   return {
     /** @throws HttpError 401 for a token that was never made here, without a query */
     begin(token: string): TokenSession {
-      if (!isApiToken(token)) throw badToken()
+      if (!isApiToken(token)) throw invalidToken()
       return { digest: digestOfToken(token), caller: nobody, notedAt: -Infinity, ...notYetSeen }
     },
 

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { checked } from '../schema/input.ts'
 import { isCount, parseInstant } from '../schema/text.ts'
 import { badRequest } from '../responses/errors.ts'
-import { parsedPath } from '../responses/reply.ts'
+import { parsedUrl } from '../responses/reply.ts'
 
 /** A project at one of its versions. */
 export interface Moment {
@@ -34,7 +34,7 @@ export const tooFarBack = (events: number) => badRequest(`asOf must be at most $
 
 /** The same request for one version of one project: at the next page an instant, or a moved task, would mean another. */
 export function pinned(request: Pick<Request, 'url'>, { projectId, version }: Moment): { url: string } {
-  const { pathname, searchParams } = parsedPath(request)
+  const { pathname, searchParams } = parsedUrl(request)
   searchParams.set('asOf', String(version))
   if (!pathname.includes(projectId)) searchParams.set('projectId', projectId)
   return { url: `${pathname}?${searchParams}` }

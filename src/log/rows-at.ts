@@ -1,5 +1,5 @@
 import { getTableName } from 'drizzle-orm'
-import { lastId } from '../ids.ts'
+import { maxId } from '../ids.ts'
 import type { Entity } from '../model/entities.ts'
 import { definitionOf, type ReferenceField } from '../model/model.ts'
 import { referencesOf } from '../model/references.ts'
@@ -10,7 +10,7 @@ import type { Moment } from './as-of.ts'
 /** The id of the first event after a moment: rows changed since then have this event id or a higher one. */
 export const since = (sql: Sql, { projectId, version }: Moment) => sql`
   coalesce((select id from events where project_id = ${projectId} and seq > ${version}::bigint
-    order by seq limit 1), ${lastId}::uuid)`
+    order by seq limit 1), ${maxId}::uuid)`
 
 /**
  * What to select an entity's rows from: its table, or for a moment the rows that are the same now, and beside them the

@@ -1,5 +1,5 @@
 import { type TSchema, Type } from '@sinclair/typebox'
-import { Id } from '../schema/answer.ts'
+import { Id } from '../schema/response.ts'
 import { IdOf, IdsOf } from '../schema/input.ts'
 import { Nullable } from '../schema/text.ts'
 import type { Reference } from './definition.ts'

@@ -4,13 +4,13 @@ import type { Entity } from '../model/entities.ts'
 import { notReferred, referencesOf } from '../model/references.ts'
 import { Body, Input } from '../schema/input.ts'
 import { boundToken, roleNeeded, suffices } from '../identity/rights.ts'
-import { Message, sampleId } from '../schema/answer.ts'
+import { Message, sampleId } from '../schema/response.ts'
 import { named, nameOf } from '../schema/named.ts'
-import { badKey, notFound, type HttpError } from '../responses/errors.ts'
+import { invalidIdempotencyKey, notFound, type HttpError } from '../responses/errors.ts'
 import { inPath, keysOfBody } from '../commands/read-input.ts'
 import { answerExample } from './example.ts'
-import { headersOf, locationAt, neverKept, referredTo } from './headers.ts'
-import { misfit, operation } from './operation.ts'
+import { headersOf, locationAt, noStoreHeader, headerRefs } from './headers.ts'
+import { sampleValidationError, operation } from './operation.ts'
 
 /** What Elysia and the document know of a command at a path. */
 export function commandHooks<Row>(path: string, command: Declared<never, Row>, summary: string) {
@@ -28,7 +28,7 @@ export function commandHooks<Row>(path: string, command: Declared<never, Row>, s
     description: [about, takes].filter(Boolean).join(' '),
     responses: { [status]: answerOf(command, given) },
     general: changes ? [422, 412] : [422],
-    errors: [misfit(body, query) ?? badKey(), ...refusalsOf(command)],
+    errors: [sampleValidationError(body, query) ?? invalidIdempotencyKey(), ...errorsOf(command)],
   })
 }
 
@@ -43,10 +43,10 @@ function answerOf<Row>(command: Declared<never, Row>, given: [string, string][])
   return {
     description: command.done ?? done[status],
     headers: {
-      ...referredTo(headersOf.write),
-      ...(shows && !shows.untagged && referredTo(['ETag'])),
-      ...(shows?.untagged && !isSecret && referredTo(['Docket-Version'])),
-      ...(isSecret && { 'Cache-Control': neverKept }),
+      ...headerRefs(headersOf.write),
+      ...(shows && !shows.untagged && headerRefs(['ETag'])),
+      ...(shows?.untagged && !isSecret && headerRefs(['Docket-Version'])),
+      ...(isSecret && { 'Cache-Control': noStoreHeader }),
       ...(location && { Location: locationAt(location(sampleId, where as never)) }),
     },
     ...(status !== 204 && { content: { 'application/json': { schema, example } } }),
@@ -68,7 +68,7 @@ const queryOf = <Row>({ input, inQuery }: Declared<never, Row>) =>
   inQuery && Input(Object.fromEntries(inQuery.map((key) => [key, input.properties[key]!])))
 
 /** The errors of its rule, and those of every command at such a place. */
-function refusalsOf<Row>({
+function errorsOf<Row>({
   name,
   input,
   target,

@@ -7,7 +7,7 @@ import packageJson from '../../package.json' with { type: 'json' }
 export const guidesPath = '/api/docs/guides'
 
 /** Puts values into the places of a text: `{version}`. */
-export const filled = (text: string, values: Record<string, string>): string =>
+export const fillTemplate = (text: string, values: Record<string, string>): string =>
   text.replace(/\{(\w+)\}/g, (place, name: string) => values[name] ?? place)
 
 /** The groups of operations, in the order of use: a new entity comes after the tasks and what belongs to them. */
@@ -52,7 +52,7 @@ export function description(config: Config) {
     info: {
       title: 'Docket',
       summary,
-      description: filled(text, values),
+      description: fillTemplate(text, values),
       version,
       contact: { name: 'Whoever runs this service' },
       license: { name: license, identifier: license },

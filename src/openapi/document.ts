@@ -3,8 +3,8 @@ import type { HttpError } from '../responses/errors.ts'
 import { componentsOf } from './components.ts'
 import { requestExample } from './example.ts'
 import { headers } from './headers.ts'
-import { type Parameter, parametersOf, type Responses, shared } from './parameters.ts'
-import { generalAnswers } from './error-responses.ts'
+import { type Parameter, parametersOf, type Responses, sharedParameters } from './parameters.ts'
+import { commonResponses } from './error-responses.ts'
 
 interface Operation {
   parameters?: Parameter[]
@@ -18,17 +18,17 @@ export interface OpenApiDocument {
 }
 
 /** Completes the plugin's document, with components for what operations share. */
-export function finished(document: OpenApiDocument, generalRefusals: HttpError[][]): object {
+export function completeDocument(document: OpenApiDocument, generalRefusals: HttpError[][]): object {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, one]) => ({ path, method, ...operationOf(path, one) })),
   )
-  const parameters = shared(operations.flatMap((one) => one.parameters))
+  const parameters = sharedParameters(operations.flatMap((one) => one.parameters))
   const paths: Record<string, Record<string, object>> = {}
   for (const { path, method, ...one } of operations) {
     const known = one.parameters.map(parameters.refer)
     paths[path] = { ...paths[path], [method]: { ...one, parameters: known } }
   }
-  const responses = generalAnswers(generalRefusals)
+  const responses = commonResponses(generalRefusals)
   const components = { ...document.components, responses, headers, parameters: parameters.named }
   const { schemas, whole } = componentsOf({ ...document, paths, components })
   return { ...whole, components: { ...whole.components, schemas } }

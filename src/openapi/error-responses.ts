@@ -1,23 +1,23 @@
-import { ErrorSchema } from '../schema/answer.ts'
+import { ErrorSchema } from '../schema/response.ts'
 import { type ErrorStatus, reasons, type HttpError } from '../responses/errors.ts'
-import { type HeaderName, headers, headersOf, referredTo } from './headers.ts'
+import { type HeaderName, headers, headersOf, headerRefs } from './headers.ts'
 
 const nameOf = (status: ErrorStatus): string => reasons[status].replaceAll(' ', '')
-export const generalAnswer = (status: ErrorStatus) => ({ $ref: `#/components/responses/${nameOf(status)}` })
+export const commonResponse = (status: ErrorStatus) => ({ $ref: `#/components/responses/${nameOf(status)}` })
 
 export const notModified = {
   description: 'Not Modified: the caller has this version',
-  headers: referredTo(headersOf.notModified),
+  headers: headerRefs(headersOf.notModified),
 }
 
 /** The responses that operations refer to by name. */
-export const generalAnswers = (general: HttpError[][]) => ({
+export const commonResponses = (general: HttpError[][]) => ({
   NotModified: notModified,
   ...Object.fromEntries(general.map((refusals) => [nameOf(refusals[0]!.status), answerOf(refusals)])),
 })
 
 /** The responses of errors, by status. */
-export function refusalAnswers(refusals: HttpError[]) {
+export function errorResponses(refusals: HttpError[]) {
   const byStatus = [...Map.groupBy(refusals, ({ status }) => status)]
   return Object.fromEntries(byStatus.map(([status, some]) => [status, answerOf(some)]))
 }
@@ -31,7 +31,7 @@ function answerOf(refusals: HttpError[]) {
   const example = { statusCode: status, message, error: reasons[status] }
   return {
     description: reasons[status] + also,
-    headers: referredTo([...headersOf.refusal, ...own]),
+    headers: headerRefs([...headersOf.error, ...own]),
     content: { 'application/json': { schema: ErrorSchema, example } },
   }
 }

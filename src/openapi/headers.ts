@@ -1,4 +1,4 @@
-import { forCallerAlone, varyByAccept } from '../responses/errors.ts'
+import { privateHeaders, varyByAccept } from '../responses/errors.ts'
 
 interface Header {
   description: string
@@ -30,11 +30,11 @@ export const headers = {
   ),
   'Cache-Control': text(
     'Kept for its caller alone, and not shown without asking again',
-    forCallerAlone['cache-control'],
+    privateHeaders['cache-control'],
   ),
   Vary: text(
     'What the answer depends on beside the URL; when it is large, Accept-Encoding too',
-    forCallerAlone.vary,
+    privateHeaders.vary,
   ),
   'Content-Encoding': text('Of an answer from 8 KiB on, to who takes gzip', 'gzip'),
   Link: text(
@@ -54,27 +54,27 @@ export const headers = {
 } satisfies Record<string, Header>
 export type HeaderName = keyof typeof headers
 
-const ofEvery = ['X-Request-Id', 'X-Content-Type-Options', 'RateLimit-Policy', 'RateLimit'] as const
-const ofRead = [...ofEvery, 'ETag', 'Cache-Control', 'Vary', 'Docket-Version'] as const
+const ofEveryResponse = ['X-Request-Id', 'X-Content-Type-Options', 'RateLimit-Policy', 'RateLimit'] as const
+const ofRead = [...ofEveryResponse, 'ETag', 'Cache-Control', 'Vary', 'Docket-Version'] as const
 
 /** The headers of each kind of response. */
 export const headersOf = {
   read: [...ofRead, 'Content-Encoding'],
   page: [...ofRead, 'Content-Encoding', 'Link'],
   notModified: ofRead,
-  ask: [...ofEvery, 'Cache-Control', 'Vary', 'Content-Encoding'],
-  write: [...ofEvery, 'Idempotency-Replayed'],
-  refusal: [...ofEvery, 'Cache-Control', 'Vary'],
+  post: [...ofEveryResponse, 'Cache-Control', 'Vary', 'Content-Encoding'],
+  write: [...ofEveryResponse, 'Idempotency-Replayed'],
+  error: [...ofEveryResponse, 'Cache-Control', 'Vary'],
 } satisfies Record<string, readonly HeaderName[]>
 
-export const referredTo = (names: readonly HeaderName[]) =>
+export const headerRefs = (names: readonly HeaderName[]) =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 
 /** The Vary of a response that may be a stream. */
-export const alsoByAccept = text(headers.Vary.description, varyByAccept)
+export const streamVaryHeader = text(headers.Vary.description, varyByAccept)
 
 /** The Cache-Control of a response with a secret. */
-export const neverKept = text('No cache may keep the answer', 'no-store')
+export const noStoreHeader = text('No cache may keep the answer', 'no-store')
 
 const aboutLocation = 'Where it is read; members, subtasks and comments: changed and removed'
 export const locationAt = (path: string): Header => text(aboutLocation, `/api/v1${path}`, 'uri-reference')

@@ -1,9 +1,9 @@
 import type { TSchema } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { type Scope, scopeNeeded, signInNeeded } from '../identity/rights.ts'
-import { invalid } from '../schema/validation.ts'
+import { validationError } from '../schema/validation.ts'
 import type { ErrorStatus, HttpError } from '../responses/errors.ts'
-import { generalAnswer, refusalAnswers } from './error-responses.ts'
+import { commonResponse, errorResponses } from './error-responses.ts'
 
 interface Operation {
   /** A verb and a noun: clients call it by this name. */
@@ -49,8 +49,8 @@ export function operation({ id, tag, summary, body, query, open, scope, ...own }
       ...(scope && { 'x-scope': scope }),
       responses: {
         ...own.responses,
-        ...Object.fromEntries(general.map((status) => [status, generalAnswer(status)])),
-        ...refusalAnswers(open ? own.errors : withTokens(own.errors, scope)),
+        ...Object.fromEntries(general.map((status) => [status, commonResponse(status)])),
+        ...errorResponses(open ? own.errors : withTokens(own.errors, scope)),
       },
     },
   }
@@ -66,9 +66,9 @@ const withTokens = (errors: HttpError[], scope?: Scope): HttpError[] => [
 ]
 
 /** The error of a request that does not fit, in the words of the check itself. */
-export function misfit(body?: TSchema, query?: TSchema): HttpError | undefined {
-  if (body) return invalid(Value.Errors(body, body.required?.length ? {} : { [firstOf(body)]: 0 }))
-  return query && invalid(Value.Errors(query, { [`${firstOf(query)}s`]: '' }))
+export function sampleValidationError(body?: TSchema, query?: TSchema): HttpError | undefined {
+  if (body) return validationError(Value.Errors(body, body.required?.length ? {} : { [firstOf(body)]: 0 }))
+  return query && validationError(Value.Errors(query, { [`${firstOf(query)}s`]: '' }))
 }
 
 const firstOf = ({ properties }: TSchema): string => Object.keys(properties)[0]!

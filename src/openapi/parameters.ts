@@ -12,7 +12,7 @@ export interface Parameter {
 export type Responses = Record<string, { content?: object }>
 
 /** Request headers, by the response status that an operation with them has. */
-const understood: Record<string, Parameter> = {
+const requestHeaders: Record<string, Parameter> = {
   304: header('If-None-Match', 'The ETag of an earlier answer: 304 when it still holds'),
   412: header('If-Match', 'The ETag that the resource must still have, whatever people are called by now'),
   422: header(
@@ -38,7 +38,7 @@ function header(name: string, description: string, bounds = {}): Parameter {
 /** The parameters of path and query that the plugin knows, and the headers. */
 export const parametersOf = (path: string, known: Parameter[], responses: Responses): Parameter[] => [
   ...known.map((one) => (one.in === 'path' ? pathParameter(path, one.name) : queryParameter(one))),
-  ...Object.entries(understood).flatMap(([status, one]) => (status in responses ? [one] : [])),
+  ...Object.entries(requestHeaders).flatMap(([status, one]) => (status in responses ? [one] : [])),
   ...(isEither(responses) ? [lastEventId] : []),
 ]
 
@@ -60,7 +60,7 @@ function queryParameter({ name, required, description, schema: given }: Paramete
 }
 
 /** Parameters of several operations, as components, and what an operation has instead of one. */
-export function shared(all: Parameter[]) {
+export function sharedParameters(all: Parameter[]) {
   const uses = Map.groupBy(all, (one) => JSON.stringify(one))
   const named: Record<string, Parameter> = {}
   for (const [one, ...others] of uses.values()) if (others.length > 0) named[componentName(one!)] ??= one!

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { bareHost } from '../hosts.ts'
+import { hostnameOf } from '../hosts.ts'
 import { within } from '../within.ts'
 import { isPrivate, isReachable, type Reach } from './addresses.ts'
 import { type Lookup, openLookup } from './lookup.ts'
@@ -67,4 +67,4 @@ function requireReachable(addresses: string[], reach: Reach): void {
 
 const nowhere = () => Object.assign(new Error('The name has no address'), { code: 'ENOTFOUND' })
 
-const literalIn = (url: URL): string | null => (isIP(bareHost(url)) ? bareHost(url) : null)
+const literalIn = (url: URL): string | null => (isIP(hostnameOf(url)) ? hostnameOf(url) : null)

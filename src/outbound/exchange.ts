@@ -1,7 +1,7 @@
 import { Agent as HttpAgent, type ClientRequest, request as viaHttp } from 'node:http'
 import { Agent as HttpsAgent, request as viaHttps } from 'node:https'
 import { isIP } from 'node:net'
-import { bareHost } from '../hosts.ts'
+import { hostnameOf } from '../hosts.ts'
 import { answerBytes, type Told, toldBy } from './answer.ts'
 
 /** Upper limit of answers before the final one (1xx), which nothing else bounds. */
@@ -32,7 +32,7 @@ export function openExchange(ca?: string) {
       host: address,
       port: url.port || port,
       path: url.pathname + url.search,
-      servername: isIP(bareHost(url)) ? undefined : url.hostname,
+      servername: isIP(hostnameOf(url)) ? undefined : url.hostname,
       headers: {
         ...headers,
         host: url.host,

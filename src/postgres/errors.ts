@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import postgres from 'postgres'
-import { databaseAway, HttpError } from '../responses/errors.ts'
+import { databaseUnavailable, HttpError } from '../responses/errors.ts'
 
 /** The statement is not at fault: no connection, out of resources, shutting down, out of time, a conflict, a standby (25006). */
 const passing = /^(08|53|57|25006|25P0[34]|4000[13]|40P01|55P03)/
@@ -18,7 +18,7 @@ export function isPassing(error: unknown): boolean {
 export const isAway = (error: unknown): boolean => !(error instanceof HttpError) && isPassing(error)
 
 export const refusalIn = (error: unknown): HttpError | undefined =>
-  error instanceof HttpError ? error : isAway(error) ? databaseAway() : undefined
+  error instanceof HttpError ? error : isAway(error) ? databaseUnavailable() : undefined
 
 export const isStandby = (error: unknown): boolean =>
   error instanceof postgres.PostgresError && error.code === '25006'

@@ -1,14 +1,14 @@
 import process from 'node:process'
 import { type Config, renamedSettings, settingNames } from '../config.ts'
-import { type Log, openLog, openPatientLog } from '../log.ts'
-import { misspelt, type Names } from '../schema/misspelt.ts'
+import { type Log, openLog, openBufferedLog } from '../log.ts'
+import { misspeltSettings, type VariableNames } from '../schema/misspelt.ts'
 import { urlsOf } from './port.ts'
 
 /** Opens the log. `start` keeps its log back until `begin`, which first prints where the service is if it has a port. */
 export function openFirstLines(command: string, { host, logLevel }: Config, isLed: boolean) {
   if (isLed || command !== 'start')
     return { log: openLog(logLevel, isLed ? { pid: process.pid } : null), begin: (_port?: number) => {} }
-  const { log, begin } = openPatientLog(logLevel)
+  const { log, begin } = openBufferedLog(logLevel)
   return {
     log,
     begin(port?: number) {
@@ -20,13 +20,13 @@ export function openFirstLines(command: string, { host, logLevel }: Config, isLe
 }
 
 /** Warns of variables that look like settings but are not, and of settings under the name of the release before. */
-export function warnOfNames(log: Log, given: Omit<Names, 'known'>): void {
+export function warnOfNames(log: Log, given: Omit<VariableNames, 'settings'>): void {
   const renamed = renamedSettings()
-  for (const { name: variable, meant } of misspelt({
-    known: [...settingNames(), ...renamed.keys()],
+  for (const { name: variable, suggestion } of misspeltSettings({
+    settings: [...settingNames(), ...renamed.keys()],
     ...given,
   }))
-    log.warn({ variable }, `this variable is no setting${meant ? `; did you mean ${meant}?` : ''}`)
+    log.warn({ variable }, `this variable is no setting${suggestion ? `; did you mean ${suggestion}?` : ''}`)
   for (const [variable, name] of renamed)
     if (given.inFiles.includes(variable) || given.inEnvironment.includes(variable))
       log.warn({ variable }, `this setting is called ${name} now; the next release ignores the old name`)

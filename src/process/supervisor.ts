@@ -1,5 +1,5 @@
 import process from 'node:process'
-import { type Config, underNewNames } from '../config.ts'
+import { type Config, withNewNames } from '../config.ts'
 import type { Log } from '../log.ts'
 import { type Family, ofProcess } from '../metrics/family.ts'
 import { Child, type Ending, type Env, type Role } from './child.ts'
@@ -118,7 +118,7 @@ export class Supervisor {
 export function childEnvs(config: Config, given: Env): Record<Role, Env> {
   const { databaseUrl: DATABASE_URL, redisUrl: REDIS_URL, jwtSecret: JWT_SECRET } = config
   const alone = { WEB_CONCURRENCY: '1', REUSE_PORT: 'on', HOME_PORT: '0' }
-  const worker = { ...underNewNames(given), DATABASE_URL, REDIS_URL, JWT_SECRET, ...alone }
+  const worker = { ...withNewNames(given), DATABASE_URL, REDIS_URL, JWT_SECRET, ...alone }
   return { web: { ...sharedPools(config), ...worker }, worker }
 }
 

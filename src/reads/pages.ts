@@ -3,7 +3,7 @@ import type { Sql, SqlPart } from '../postgres/database.ts'
 import { checked } from '../schema/input.ts'
 import { badRequest } from '../responses/errors.ts'
 import { isId, nilId } from '../ids.ts'
-import { type CachedBody, parsedPath } from '../responses/reply.ts'
+import { type CachedBody, parsedUrl } from '../responses/reply.ts'
 
 /** The most bytes of a page, but for a single row that is longer. */
 export const pageBytes = 1_048_576
@@ -122,7 +122,7 @@ export function readCursor(cursor: string, parts: ((part: unknown) => boolean)[]
 
 /** The Link header of the next page (RFC 8288): the request's own URL with another place. */
 export function nextLink(requestUrl: string, name: 'cursor' | 'after', place: string): string {
-  const url = parsedPath({ url: requestUrl })
+  const url = parsedUrl({ url: requestUrl })
   url.searchParams.set(name, place)
   return `<${url.pathname}${url.search}>; rel="next"`
 }

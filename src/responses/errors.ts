@@ -1,8 +1,8 @@
 /** Headers of every read, errors too: cached for the caller alone, and revalidated each time. */
-export const forCallerAlone = { 'cache-control': 'private, no-cache', vary: 'Authorization' }
+export const privateHeaders = { 'cache-control': 'private, no-cache', vary: 'Authorization' }
 
 /** Of a response that is a stream where the caller accepts one. */
-export const varyByAccept = `${forCallerAlone.vary}, Accept`
+export const varyByAccept = `${privateHeaders.vary}, Accept`
 
 /** HTTP reason phrases. */
 export const reasons = {
@@ -39,35 +39,35 @@ export class HttpError extends Error {
 export const badRequest = (message: string) => new HttpError(400, message)
 export const unauthorized = (message: string) =>
   new HttpError(401, message, { 'www-authenticate': 'Bearer realm="docket"' })
-export const noToken = () => unauthorized('A bearer token is required')
-export const badToken = () => unauthorized('The bearer token is not valid')
+export const missingToken = () => unauthorized('A bearer token is required')
+export const invalidToken = () => unauthorized('The bearer token is not valid')
 export const forbidden = (message: string) => new HttpError(403, message)
 export const notFound = (what: string) => new HttpError(404, `${what} not found`)
 export const conflict = (message: string) => new HttpError(409, message)
 export const idTaken = () => conflict('This id is taken: what is created needs a new one')
-export const unexpected = () => new HttpError(500, 'Something went wrong on our side')
-export const givenTwice = (name: string) =>
+export const internalError = () => new HttpError(500, 'Something went wrong on our side')
+export const duplicateParameter = (name: string) =>
   badRequest(`${name.slice(0, 100) || '""'} is given more than once`)
-export const notKnown = (name: string): string => `${name || '""'} is not known here`
-export const unknownParameter = (name: string) => badRequest(notKnown(name.slice(0, 100)))
-export const badKey = () =>
+export const unknownName = (name: string): string => `${name || '""'} is not known here`
+export const unknownParameter = (name: string) => badRequest(unknownName(name.slice(0, 100)))
+export const invalidIdempotencyKey = () =>
   badRequest('Idempotency-Key must be 1 to 255 printable ASCII characters, quoted or bare')
-export const tooMany = (what: string) =>
+export const tooManyRequests = (what: string) =>
   new HttpError(429, `Too many ${what}; try again in 1 second`, { 'retry-after': '1' })
 /** The load or the fault that caused it is expected to pass. */
 export const unavailable = (message: string) => new HttpError(503, message, { 'retry-after': '1' })
 /** The write was sent to a home that did not answer. It may be committed there, even after this error. */
 export const outcomeUnknown = () => unavailable('Nobody knows yet whether the write was done')
-export const tooLate = () => unavailable('The write could not be finished in time')
-export const databaseAway = () => unavailable('The database cannot be reached')
+export const writeTimedOut = () => unavailable('The write could not be finished in time')
+export const databaseUnavailable = () => unavailable('The database cannot be reached')
 
 /** More than any path and query here needs. Headers are the server's to bound: it answers 431 from 16 KiB on. */
-export const urlCharacters = 8_192
-export const tooLong = () => new HttpError(414, `The URL must have at most ${urlCharacters} characters`)
+export const maxUrlCharacters = 8_192
+export const urlTooLong = () => new HttpError(414, `The URL must have at most ${maxUrlCharacters} characters`)
 
 /** The one error shape of the API. */
 export function errorResponse({ status, message, headers }: HttpError, requestId: string): Response {
   const body = { statusCode: status, message, error: reasons[status] }
-  const common = { 'x-content-type-options': 'nosniff', 'x-request-id': requestId, ...forCallerAlone }
+  const common = { 'x-content-type-options': 'nosniff', 'x-request-id': requestId, ...privateHeaders }
   return Response.json(body, { status, headers: { ...headers, ...common } })
 }

@@ -1,6 +1,6 @@
 import { HttpError } from './errors.ts'
 
-export const changed = () =>
+export const preconditionFailed = () =>
   new HttpError(412, 'The resource has changed: its ETag is not the one in If-Match')
 
 /** The ETag of the compressed form: other bytes, so another strong ETag. */
@@ -10,7 +10,7 @@ export const plainTag = (etag: string): string => etag.replace(/-gzip"$/, '"')
 /** Compares `If-Match` (RFC 9110, 13.1.1) strongly. @throws HttpError 412 */
 export function requireEtag(ifMatch: string | undefined, etag: string): void {
   if (ifMatch === undefined || ifMatch.trim() === '*') return
-  if (!ifMatch.split(',').some((tag) => plainTag(tag.trim()) === etag)) throw changed()
+  if (!ifMatch.split(',').some((tag) => plainTag(tag.trim()) === etag)) throw preconditionFailed()
 }
 
 /**

@@ -4,7 +4,7 @@ import { gzip } from 'node:zlib'
 import { LRUCache } from 'lru-cache'
 import { noHits } from '../metrics/counts.ts'
 import { gzipTag, plainTag } from './if-match.ts'
-import { forCallerAlone } from './errors.ts'
+import { privateHeaders } from './errors.ts'
 
 /** A response body as it was last built, and the ETag that it has. */
 export interface CachedBody {
@@ -25,10 +25,10 @@ export interface Reply {
 }
 
 /** A response without a body. */
-export const untyped = { 'x-content-type-options': 'nosniff' }
-export const typed = { 'content-type': 'application/json', ...untyped }
-const ofReads = { ...typed, ...forCallerAlone }
-const ofNothing = { ...untyped, ...forCallerAlone }
+export const baseHeaders = { 'x-content-type-options': 'nosniff' }
+export const jsonHeaders = { 'content-type': 'application/json', ...baseHeaders }
+const readHeaders = { ...jsonHeaders, ...privateHeaders }
+const notModifiedHeaders = { ...baseHeaders, ...privateHeaders }
 /** The project's version when the read began: what is shown is not older. */
 export const versionHeader = 'docket-version'
 
@@ -42,25 +42,25 @@ export const requestId = (): string => `${processId}-${(++count).toString(36)}`
 export const etagOf = ({ eventId }: { eventId: string }, nameTag = ''): string => `"${eventId}${nameTag}"`
 
 /** A strong ETag made of the response itself, where no version counts its changes. */
-export const digestOf = (body: string, link: string | null = null): string =>
+export const digestEtag = (body: string, link: string | null = null): string =>
   `"${createHash('sha256')
     .update(`${link ?? ''}\n${body}`)
     .digest('base64url')
     .slice(0, 27)}"`
 
 export const json = (body: unknown, status = 200): Response =>
-  new Response(JSON.stringify(body), { status, headers: { ...typed, 'x-request-id': requestId() } })
+  new Response(JSON.stringify(body), { status, headers: { ...jsonHeaders, 'x-request-id': requestId() } })
 
 /** A body of this many characters is worth compressing: 18 KB take 0.07 ms, in a thread of its own. */
 const gzipCharacters = 8_192
-const inEitherForm = `${forCallerAlone.vary}, Accept-Encoding`
+const varyByEncoding = `${privateHeaders.vary}, Accept-Encoding`
 const compress = promisify(gzip)
 /** At level 3, a sixth of the size; the default level takes half as long again for a fiftieth less. */
-export const gzipped = (body: string | Uint8Array): Promise<Uint8Array<ArrayBuffer>> =>
+export const compressed = (body: string | Uint8Array): Promise<Uint8Array<ArrayBuffer>> =>
   compress(body, { level: 3 })
 
 /** Whether a caller takes gzip (RFC 9110, 12.5.3). */
-export function takesGzip({ headers }: Request): boolean {
+export function acceptsGzip({ headers }: Request): boolean {
   const codings = headers.get('accept-encoding')
   if (!codings) return false
   const [, weight] = /(?:^|,)\s*(?:x-)?gzip\s*(?:;\s*q=([\d.]+)\s*)?(?:,|$)/i.exec(codings) ?? [, '0']
@@ -68,23 +68,27 @@ export function takesGzip({ headers }: Request): boolean {
 }
 
 /** The response to a read, with the Link to the next page if there is one. */
-export function page(request: Request, cached: CachedBody, version?: number): Response | Promise<Response> {
+export function respondWithBody(
+  request: Request,
+  cached: CachedBody,
+  version?: number,
+): Response | Promise<Response> {
   const { body, link, etag } = cached
-  const headers: Record<string, string> = { ...ofReads, 'x-request-id': requestId() }
+  const headers: Record<string, string> = { ...readHeaders, 'x-request-id': requestId() }
   if (version !== undefined) headers[versionHeader] = String(version)
   if (etag) headers.etag = etag
   if (link) headers.link = link
   if (body.length >= gzipCharacters) {
-    headers.vary = inEitherForm
-    if (takesGzip(request)) return smaller(cached, headers)
+    headers.vary = varyByEncoding
+    if (acceptsGzip(request)) return respondCompressed(cached, headers)
   }
   return new Response(body, { headers })
 }
 
-async function smaller(cached: CachedBody, headers: Record<string, string>): Promise<Response> {
+async function respondCompressed(cached: CachedBody, headers: Record<string, string>): Promise<Response> {
   if (headers.etag) headers.etag = gzipTag(headers.etag)
   headers['content-encoding'] = 'gzip'
-  return new Response(await (cached.gzipped ??= gzipped(cached.body)), { headers })
+  return new Response(await (cached.gzipped ??= compressed(cached.body)), { headers })
 }
 
 /** 304 when `If-None-Match` names this ETag, or that of the compressed form. */
@@ -93,9 +97,9 @@ export function notModified(request: Request, etag: string, version?: number): R
   if (!named || !etag) return undefined
   const known = named === etag || named === '*' ? etag : tagsIn(named).find((tag) => plainTag(tag) === etag)
   if (known === undefined) return undefined
-  const headers: Record<string, string> = { ...ofNothing, 'x-request-id': requestId(), etag: known }
+  const headers: Record<string, string> = { ...notModifiedHeaders, 'x-request-id': requestId(), etag: known }
   if (version !== undefined) headers[versionHeader] = String(version)
-  if (known !== etag) headers.vary = inEitherForm
+  if (known !== etag) headers.vary = varyByEncoding
   return new Response(null, { status: 304, headers })
 }
 
@@ -117,7 +121,7 @@ export type Serve = (
 export function openServe(limitBytes: number, counts = noHits()): Serve {
   const bodies = new LRUCache<string, CachedBody>({
     maxSize: Math.max(1, limitBytes),
-    sizeCalculation: weigh,
+    sizeCalculation: cachedBytes,
   })
   return async (request, key, etag, build, version) => {
     const known = notModified(request, etag, version)
@@ -125,47 +129,47 @@ export function openServe(limitBytes: number, counts = noHits()): Serve {
     const cached = bodies.get(key)
     if (cached?.etag === etag) {
       counts.hits++
-      return page(request, cached, version)
+      return respondWithBody(request, cached, version)
     }
     counts.misses++
     const built = await build()
     bodies.set(key, built)
-    return page(request, built, version)
+    return respondWithBody(request, built, version)
   }
 }
 
 /** Bytes: two a character, one more where it is compressed too, and about 200 of the map (measured). */
-const weigh = ({ body, link }: CachedBody, key: string): number =>
+const cachedBytes = ({ body, link }: CachedBody, key: string): number =>
   2 * (key.length + body.length + (link?.length ?? 0)) +
   (body.length < gzipCharacters ? 0 : body.length) +
   200
 
 /** 304 when the caller has this body, else the body. */
-export const tagged = (
+export const respond = (
   request: Request,
   cached: CachedBody,
   version?: number,
 ): Response | Promise<Response> =>
-  notModified(request, cached.etag, version) ?? page(request, cached, version)
+  notModified(request, cached.etag, version) ?? respondWithBody(request, cached, version)
 
 /** The same under an ETag made of the body. */
-export const digested = (
+export const respondByDigest = (
   request: Request,
   { body, link }: Omit<CachedBody, 'etag'>,
   version?: number,
-): Response | Promise<Response> => tagged(request, { body, link, etag: digestOf(body, link) }, version)
+): Response | Promise<Response> => respond(request, { body, link, etag: digestEtag(body, link) }, version)
 
 /** Responds with one resource that was just read. */
-export const shown = (request: Request, body: object, version?: number) =>
-  digested(request, { body: JSON.stringify(body), link: null }, version)
+export const respondWithJson = (request: Request, body: object, version?: number) =>
+  respondByDigest(request, { body: JSON.stringify(body), link: null }, version)
 
 /** The response to a write. `madeAt`: the path below /api/v1 of what was created, from the id with which every view begins. */
-export function send(
+export function respondToWrite(
   { status, body, etag, replayed }: Reply & { replayed?: true },
   madeAt?: (id: string) => string,
 ): Response {
   const headers: Record<string, string> = {
-    ...(status === 204 ? untyped : typed),
+    ...(status === 204 ? baseHeaders : jsonHeaders),
     'x-request-id': requestId(),
   }
   if (etag) headers.etag = etag
@@ -181,10 +185,11 @@ export function send(
 const idAt = '{"id":"'.length
 
 /** A request's path and query: what a body is cached under. */
-export const pathOf = ({ url }: Pick<Request, 'url'>): string =>
+export const pathAndQuery = ({ url }: Pick<Request, 'url'>): string =>
   url.startsWith('/') ? url : url.slice(url.indexOf('/', 8)) // Bun omits what cannot be a host
 
 /** The same as a URL; the host before it may be anything, even what no URL can have. */
-export const parsedPath = (request: Pick<Request, 'url'>): URL => new URL(`http://docket${pathOf(request)}`)
+export const parsedUrl = (request: Pick<Request, 'url'>): URL =>
+  new URL(`http://docket${pathAndQuery(request)}`)
 
-export const pathnameOf = (request: Pick<Request, 'url'>): string => pathOf(request).replace(/\?.*/, '')
+export const pathnameOf = (request: Pick<Request, 'url'>): string => pathAndQuery(request).replace(/\?.*/, '')

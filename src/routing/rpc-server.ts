@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { LRUCache } from 'lru-cache'
 import { WebSocketServer, type WebSocket } from 'ws'
-import { atMostEvery } from '../at-most-every.ts'
+import { throttle } from '../throttle.ts'
 import { within } from '../within.ts'
 import { authenticate, deriveKeys, welcomeOf } from './handshake.ts'
 import { ownAddress } from './own-address.ts'
@@ -38,9 +38,7 @@ export class RpcServer {
   ) {
     this.timer.unref()
     this.keys = deriveKeys(options.secrets)
-    this.logRejected = atMostEvery(1_000, (reason) =>
-      log.warn({ reason }, 'rejected an unauthenticated peer'),
-    )
+    this.logRejected = throttle(1_000, (reason) => log.warn({ reason }, 'rejected an unauthenticated peer'))
     const { maxBytes: maxPayload } = options
     this.sockets = new WebSocketServer({ noServer: true, maxPayload, perMessageDeflate: false })
     this.http.on('request', (_, response) => response.writeHead(426, { connection: 'close' }).end())

@@ -1,5 +1,5 @@
 import { Kind, type TObject, type TProperties, type TSchema, Type, TypeRegistry } from '@sinclair/typebox'
-import { sampleId } from './answer.ts'
+import { sampleId } from './response.ts'
 
 const own = Symbol('check')
 

@@ -4,36 +4,36 @@ import { nearest } from './nearest.ts'
 /** Variables that Compose, Postgres, OpenTelemetry and the runtime read, and that a `.env` may hold for them. */
 const foreign =
   /^(COMPOSE_|DOCKER_|POSTGRES_|REDIS_PASSWORD$|PG[A-Z]+$|OTEL_|NODE_|BUN_|NPM_|TZ$|SSL_)|_PROXY$/i
-/** An environment holds many variables of others: only a long name that is this close to a setting is meant to be it. */
+/** The environment also holds variables of other programs, so only a long and very similar name counts as a misspelt setting. */
 const closeEdits = 2
 const longCharacters = 8
 
 interface Misspelt {
   name: string
-  /** The setting that was likely meant. */
-  meant: string | undefined
+  /** The setting with the nearest name. */
+  suggestion: string | undefined
 }
 
-export interface Names {
-  known: string[]
-  /** The variables that stand in `.env` files. */
+export interface VariableNames {
+  settings: string[]
+  /** Variables that `.env` files set. */
   inFiles: string[]
   inEnvironment: string[]
 }
 
-/** The variables that look like settings and are none. */
-export function misspelt({ known, inFiles, inEnvironment }: Names): Misspelt[] {
-  const unknown = (names: string[]) => names.filter((name) => !known.includes(name))
-  const told = unknown(inFiles).flatMap((name) => {
-    if (!foreign.test(name)) return { name, meant: nearest(name, known) }
-    return close(name, known) ?? []
+/** Returns the variables that look like settings but are not. */
+export function misspeltSettings({ settings, inFiles, inEnvironment }: VariableNames): Misspelt[] {
+  const unknown = (names: string[]) => names.filter((name) => !settings.includes(name))
+  const fromFiles = unknown(inFiles).flatMap((name) => {
+    if (!foreign.test(name)) return { name, suggestion: nearest(name, settings) }
+    return close(name, settings) ?? []
   })
-  const others = unknown(inEnvironment).filter((name) => !inFiles.includes(name))
-  return [...told, ...others.flatMap((name) => close(name, known) ?? [])]
+  const fromEnvironment = unknown(inEnvironment).filter((name) => !inFiles.includes(name))
+  return [...fromFiles, ...fromEnvironment.flatMap((name) => close(name, settings) ?? [])]
 }
 
-function close(name: string, known: string[]): Misspelt | undefined {
+function close(name: string, settings: string[]): Misspelt | undefined {
   if (name.length < longCharacters) return undefined
-  const meant = known.find((one) => distance(name, one) <= closeEdits)
-  return meant ? { name, meant } : undefined
+  const suggestion = settings.find((one) => distance(name, one) <= closeEdits)
+  return suggestion ? { name, suggestion } : undefined
 }

@@ -1,7 +1,7 @@
 import { distance } from 'fastest-levenshtein'
 
 /** Edits that a misspelt name may be away, and never more than half of it. */
-const mostEdits = 3
+const maxEdits = 3
 
 /** Leaves the difference between `due_date` and `dueDate` out. */
 const bare = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, '')
@@ -16,7 +16,7 @@ export function nearest(name: string, known: string[]): string | undefined {
     const isShort = Math.min(wanted.length, other.length) < 3
     const isPart = !isShort && (other.includes(wanted) || wanted.includes(other))
     const edits = isPart ? 1 : distance(wanted, other)
-    const most = Math.min(mostEdits, Math.max(wanted.length, other.length) / 2)
+    const most = Math.min(maxEdits, Math.max(wanted.length, other.length) / 2)
     if (edits <= most && edits < least) [best, least] = [one, edits]
   }
   return best

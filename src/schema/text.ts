@@ -23,8 +23,8 @@ export function hasLength(text: string, { minLength = 0, maxLength }: Bounds): b
 }
 
 /** Blanks, control and format characters, characters that are drawn as nothing, and a Braille cell without a dot. */
-const unseen = '\\p{Z}\\p{Cc}\\p{Cf}\\p{Default_Ignorable_Code_Point}\\u2800'
-const [SEEN, UNSEEN] = [new RegExp(`[^${unseen}]`, 'u'), new RegExp(`[${unseen}]`, 'u')]
+const invisible = '\\p{Z}\\p{Cc}\\p{Cf}\\p{Default_Ignorable_Code_Point}\\u2800'
+const [VISIBLE, INVISIBLE] = [new RegExp(`[^${invisible}]`, 'u'), new RegExp(`[${invisible}]`, 'u')]
 
 /** No U+0000 (Postgres cannot store it), no half of a surrogate pair. */
 const isStorable = (value: unknown): value is string =>
@@ -32,7 +32,7 @@ const isStorable = (value: unknown): value is string =>
 
 function isText(value: unknown, bounds: Bounds): boolean {
   if (!isStorable(value) || !hasLength(value.trim(), bounds)) return false
-  return bounds.minLength === 0 || SEEN.test(value)
+  return bounds.minLength === 0 || VISIBLE.test(value)
 }
 
 const textOf = (min: number, max: number, example: string) => ({
@@ -49,16 +49,16 @@ export const Text = (min: number, max: number, example: string) =>
   checked<string>(isText, textOf(min, max, example))
 
 /** Control characters, and those that show a text in another order than its own (embeddings, overrides, isolates). */
-const unfit = '\\x00-\\x1f\\x7f-\\x9f\\u202a-\\u202e\\u2066-\\u2069'
-const UNFIT = new RegExp(`[${unfit}]`)
+const forbiddenInNames = '\\x00-\\x1f\\x7f-\\x9f\\u202a-\\u202e\\u2066-\\u2069'
+const FORBIDDEN_IN_NAMES = new RegExp(`[${forbiddenInNames}]`)
 const isName = (value: unknown, bounds: Bounds) =>
-  isText(value, bounds) && !UNFIT.test((value as string).trim())
+  isText(value, bounds) && !FORBIDDEN_IN_NAMES.test((value as string).trim())
 
 /** A name or title of up to `max` characters once trimmed, on one line. */
 export const Name = (max: number, example: string) =>
   checked<string>(isName, {
     ...textOf(1, max, example),
-    pattern: `^\\s*[^\\s${unfit}][^${unfit}]*\\s*$`,
+    pattern: `^\\s*[^\\s${forbiddenInNames}][^${forbiddenInNames}]*\\s*$`,
     description: `A text of 1 to ${max} characters, without control or bidirectional-override characters`,
   })
 
@@ -75,7 +75,7 @@ export const Secret = (min: number, max: number, description: string, example: s
 const isWords = (value: unknown, bounds: Bounds) => typeof value === 'string' && hasLength(value, bounds)
 
 /** Any text of at most `max` characters. */
-export const Words = (max: number, description: string, example: string) =>
+export const AnyText = (max: number, description: string, example: string) =>
   checked<string>(isWords, { type: 'string', maxLength: max, description, examples: [example] })
 
 const EMAIL = /^[^\s@"<>(),:;\\[\]]+@[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)+$/i
@@ -83,7 +83,7 @@ const EMAIL = /^[^\s@"<>(),:;\\[\]]+@[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9
 function isEmail(value: unknown): boolean {
   if (typeof value !== 'string') return false
   const email = value.trim()
-  const isText = hasLength(email, { maxLength: 254 }) && email.isWellFormed() && !UNSEEN.test(email)
+  const isText = hasLength(email, { maxLength: 254 }) && email.isWellFormed() && !INVISIBLE.test(email)
   return isText && EMAIL.test(email)
 }
 

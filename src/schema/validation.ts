@@ -1,20 +1,20 @@
 import type { TSchema } from '@sinclair/typebox'
 import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
-import { badRequest, notKnown, type HttpError } from '../responses/errors.ts'
+import { badRequest, unknownName, type HttpError } from '../responses/errors.ts'
 import { nearest } from './nearest.ts'
 import { orNull } from './text.ts'
 
-const shown = 5
+const maxMessages = 5
 
 /**
  * The 400 for a value that does not fit its schema: each field once, with the beginning of its description, so that
  * message and documentation agree.
  */
-export function invalid(errors: Iterable<ValueError>): HttpError {
+export function validationError(errors: Iterable<ValueError>): HttpError {
   const wants = new Map<string, string>()
   for (const error of errors) {
     if (!wants.has(error.path)) wants.set(error.path, sentence(error))
-    if (wants.size === shown) break
+    if (wants.size === maxMessages) break
   }
   return badRequest([...wants.values()].join('; '))
 }
@@ -38,5 +38,5 @@ function whatIs(description: string): string {
 function unknown(name: string, { properties }: TSchema): string {
   const fields = Object.keys(properties).filter((one) => !properties[one].readOnly)
   const meant = nearest(name.slice(name.lastIndexOf('.') + 1), fields)
-  return notKnown(name) + (meant ? `; did you mean ${meant}?` : '')
+  return unknownName(name) + (meant ? `; did you mean ${meant}?` : '')
 }

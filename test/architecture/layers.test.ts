@@ -9,7 +9,7 @@ const composition = ['src/app.ts', 'src/main.ts']
 const places = [
   ...words(`
     drizzle package.json src/hosts.ts src/setting-values.ts src/config.ts src/ids.ts src/log.ts
-    src/within.ts src/repeatedly.ts src/at-most-every.ts src/metrics src/tracing`),
+    src/within.ts src/repeatedly.ts src/throttle.ts src/metrics src/tracing`),
   ...words(`
     src/responses src/schema src/redis src/postgres src/jobs src/identity src/admission src/outbound
     src/reads src/subscriptions`),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { readConfig, requireForProduction, settingNames } from '../../src/config.ts'
+import { readConfig, requireProductionSettings, settingNames } from '../../src/config.ts'
 import { ConfigError } from '../../src/setting-values.ts'
 import { childEnvs, sharedPools } from '../../src/process/supervisor.ts'
 import { upTo } from '../races/pair.ts'
@@ -70,7 +70,7 @@ describe('the configuration', () => {
 
   test('names all that production lacks', () => {
     const config = readConfig({ NODE_ENV: 'production', DATABASE_URL: 'postgres://db' })
-    expect(() => requireForProduction(config)).toThrow(
+    expect(() => requireProductionSettings(config)).toThrow(
       /^JWT_SECRET must be set .*; REDIS_URL must be set .*$/,
     )
   })

@@ -1,5 +1,5 @@
 import { afterEach, expect, setSystemTime, test } from 'bun:test'
-import { Clock, isAhead, isId, isMadeAfter, newId, nilId, nowMs, setClock, tailOf } from '../../src/ids.ts'
+import { Clock, isAhead, isId, isCreatedAfter, newId, nilId, nowMs, setClock, tailOf } from '../../src/ids.ts'
 
 const many = 50_000
 const hour = 3_600_000
@@ -85,7 +85,7 @@ test('an id is ahead when its time is more than five seconds from now, and never
 test('an id was made after a moment when its time is more than ten seconds later, and not ahead', () => {
   const longAgo = performance.now() - 20_000
   expect(
-    [-30_000, -11_000, -9_000, 0, 6_000].map((ms) => isMadeAfter(idOf(Date.now() + ms), longAgo)),
+    [-30_000, -11_000, -9_000, 0, 6_000].map((ms) => isCreatedAfter(idOf(Date.now() + ms), longAgo)),
   ).toEqual([...[false, false, true], ...[true, false]])
 })
 

@@ -5,14 +5,14 @@ import { RegisterBody } from '../../modules/accounts/sign-in.ts'
 import { ListTasksQuery } from '../../modules/tasks/list-query.ts'
 import { CreateTask, taskView, UpdateTask } from '../../modules/tasks/schema.ts'
 import { Body } from '../../src/schema/input.ts'
-import { invalid } from '../../src/schema/validation.ts'
+import { validationError } from '../../src/schema/validation.ts'
 
 const NewTask = Body(CreateTask.properties, taskView.schema)
 const { id: _, ...changes } = UpdateTask.properties
 const ChangedTask = Body(changes, taskView.schema)
 
 const complaint = (schema: TSchema, value: unknown) =>
-  Value.Check(schema, value) ? 'fits' : invalid(Value.Errors(schema, value)).message
+  Value.Check(schema, value) ? 'fits' : validationError(Value.Errors(schema, value)).message
 const task = { title: 'T', projectId: 'p' }
 
 describe('a refusal of a body or a query', () => {

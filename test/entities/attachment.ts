@@ -25,7 +25,7 @@ export const attachments = pgTable(
   'modules/attachments/schema.ts': `import { type Static, Type } from '@sinclair/typebox'
 import { field, inputsOf, shownOf } from '../../src/model/fields.ts'
 import { view } from '../../src/model/view.ts'
-import { Id, Timestamp } from '../../src/schema/answer.ts'
+import { Id, Timestamp } from '../../src/schema/response.ts'
 import { IdOf, Input, OwnId } from '../../src/schema/input.ts'
 import { Name } from '../../src/schema/text.ts'
 

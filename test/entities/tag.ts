@@ -19,7 +19,7 @@ export const tags = pgTable(
 `,
   'modules/tags/schema.ts': `import { Type } from '@sinclair/typebox'
 import { view } from '../../src/model/view.ts'
-import { Id, Timestamp } from '../../src/schema/answer.ts'
+import { Id, Timestamp } from '../../src/schema/response.ts'
 import { IdOf, Input, OwnId } from '../../src/schema/input.ts'
 import { Name } from '../../src/schema/text.ts'
 

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { settingNames } from '../../src/config.ts'
-import { misspelt } from '../../src/schema/misspelt.ts'
+import { misspeltSettings } from '../../src/schema/misspelt.ts'
 import { emptyDatabase } from './launch.ts'
 import { newFolder, runtimeOptions } from '../support/service.ts'
 import { words } from '../support/words.ts'
@@ -11,7 +11,10 @@ import { execFile } from 'node:child_process'
 const dir = await newFolder()
 
 const said = (inFiles: string[], inEnvironment: string[] = []) =>
-  misspelt({ known: settingNames(), inFiles, inEnvironment }).map(({ name, meant }) => [name, meant])
+  misspeltSettings({ settings: settingNames(), inFiles, inEnvironment }).map(({ name, suggestion }) => [
+    name,
+    suggestion,
+  ])
 
 test('a variable of .env that no setting has is named with the nearest setting', () => {
   expect(said(['WRITE_TIMEOUT', 'HISTORYDAYS', 'LOG_LEVL', 'PROT', 'COLOUR', 'PORT'])).toEqual([

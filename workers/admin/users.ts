@@ -13,7 +13,7 @@ import { newId } from '../../src/ids.ts'
 import { openPasswords } from '../../src/identity/passwords.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { normalEmail } from '../../src/schema/text.ts'
-import { invalid } from '../../src/schema/validation.ts'
+import { validationError } from '../../src/schema/validation.ts'
 import { type Errand, plain, table, type Topic, Wrong } from './topic.ts'
 
 const mostListed = 100
@@ -43,7 +43,8 @@ async function list({ sql }: Errand, part = ''): Promise<string> {
 async function create({ sql }: Errand, email = '', name = ''): Promise<string> {
   const password = newPassword()
   const body = { email, name, password }
-  if (!Value.Check(RegisterBody, body)) throw new Wrong(invalid(Value.Errors(RegisterBody, body)).message)
+  if (!Value.Check(RegisterBody, body))
+    throw new Wrong(validationError(Value.Errors(RegisterBody, body)).message)
   const passwordHash = await hashed(password)
   const named = { id: newId(), name: name.trim(), email: normalEmail(email) }
   const account = { ...named, passwordHash, tokenVersion: 0, emailVerified: true }

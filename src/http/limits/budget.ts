@@ -7,40 +7,40 @@ import { HttpError } from '../../responses/errors.ts'
 export class Share {
   left = 0
   /** The rest of the whole budget, as last read. */
-  rest = 1
+  remaining = 1
   endsAt = 0
   waiting = 0
-  asking: Promise<void> | null = null
+  refill: Promise<void> | null = null
   /** The RateLimit header, and until when it is told as it is. */
-  told = ''
-  toldUntil = 0
+  header = ''
+  headerUntil = 0
 
   constructor(readonly budget: Budget) {}
 }
 
-const mostKeys = 50_000
+const maxKeys = 50_000
 
 /**
  * Budgets that many processes share. Each takes from the counter in chunks and gives from its chunk, so that a request
  * costs a look-up and not a round trip; `r` in the headers is therefore good to a chunk per process.
  */
 export class Budget {
-  private readonly shares = new LRUCache<string, Share>({ max: mostKeys })
+  private readonly shares = new LRUCache<string, Share>({ max: maxKeys })
   readonly chunk: number
-  readonly policyText: string
+  readonly policyHeader: string
 
   constructor(
     private readonly counter: Counter,
     readonly policy: Policy,
   ) {
-    this.policyText = policyText(policy)
+    this.policyHeader = policyHeader(policy)
     this.chunk = Math.max(1, Math.floor(policy.points / 50))
   }
 
   /** Takes one; gives what is left, at once as a rule. @throws HttpError 429 */
   take(key: string): Share | Promise<Share> {
     const share = this.shareOf(key)
-    return this.gives(share) ? share : this.wait(key, share)
+    return this.tryTake(share) ? share : this.takeAfterRefill(key, share)
   }
 
   /**
@@ -51,16 +51,16 @@ export class Budget {
     const share = this.shareOf(key)
     const own = Math.min(share.left, count)
     share.left -= own
-    share.toldUntil = 0
+    share.headerUntil = 0
     if (own === count) return
     const points = await this.count(key, share, count - own)
     const before = points - (count - own) - 1 // without the one that it had taken
-    if (before >= this.policy.points) throw overdrawn(this.policy, share.endsAt - performance.now())
+    if (before >= this.policy.points) throw rateLimited(this.policy, share.endsAt - performance.now())
   }
 
   private async count(key: string, share: Share, count: number): Promise<number> {
     const { points, msToEnd } = await this.counter.add(key, count)
-    share.rest = Math.max(0, this.policy.points - points)
+    share.remaining = Math.max(0, this.policy.points - points)
     share.endsAt = performance.now() + msToEnd
     return points
   }
@@ -72,33 +72,33 @@ export class Budget {
   }
 
   /** @throws HttpError 429 when the whole budget of this window is gone. */
-  private gives(share: Share): boolean {
+  private tryTake(share: Share): boolean {
     const msToEnd = share.endsAt - performance.now()
     if (msToEnd <= 0) return false
     if (share.left > 0) return share.left-- > 0
-    if (share.rest === 0) throw overdrawn(this.policy, msToEnd)
+    if (share.remaining === 0) throw rateLimited(this.policy, msToEnd)
     return false
   }
 
-  private async wait(key: string, share: Share): Promise<Share> {
+  private async takeAfterRefill(key: string, share: Share): Promise<Share> {
     share.waiting++
     try {
-      do await (share.asking ??= this.ask(key, share))
-      while (!this.gives(share))
+      do await (share.refill ??= this.refill(key, share))
+      while (!this.tryTake(share))
     } finally {
       share.waiting--
     }
     return share
   }
 
-  private async ask(key: string, share: Share): Promise<void> {
+  private async refill(key: string, share: Share): Promise<void> {
     await null // all who came in this tick are counted
     const asked = Math.max(this.chunk, share.waiting)
     try {
       const points = await this.count(key, share, asked)
       share.left = Math.max(0, Math.min(asked, asked + this.policy.points - points))
     } finally {
-      share.asking = null
+      share.refill = null
     }
   }
 }
@@ -113,10 +113,10 @@ export class CallerBudget {
   /** Takes one, and returns the share that the `RateLimit` header reports. @throws HttpError 429 */
   take(caller: Caller): Share | Promise<Share> {
     const share = this.own.take(holderOf(caller))
-    return caller.token ? this.takeOfBoth(caller.userId, share) : share
+    return caller.token ? this.takeBoth(caller.userId, share) : share
   }
 
-  takeOwn(holder: string): Share | Promise<Share> {
+  takeFor(holder: string): Share | Promise<Share> {
     return this.own.take(holder)
   }
 
@@ -127,7 +127,7 @@ export class CallerBudget {
   }
 
   /** A token that has used up its own budget takes nothing from that of its account. */
-  private async takeOfBoth(accountId: string, own: Share | Promise<Share>): Promise<Share> {
+  private async takeBoth(accountId: string, own: Share | Promise<Share>): Promise<Share> {
     const share = await own
     await this.ofAccount.take(accountId)
     return share
@@ -135,33 +135,33 @@ export class CallerBudget {
 }
 
 /** `RateLimit-Policy` of draft-ietf-httpapi-ratelimit-headers. */
-const policyText = ({ name, points, seconds }: Policy): string => `"${name}";q=${points};w=${seconds}`
+const policyHeader = ({ name, points, seconds }: Policy): string => `"${name}";q=${points};w=${seconds}`
 
 /** A text made for each response costs 0.6 µs. A large budget's may be this old: it is not exact anyway. */
-const toldMs = 100
+const headerMs = 100
 
-export function tell(headers: Headers, share: Share): void {
-  const { policy, policyText, chunk } = share.budget
+export function setRateLimitHeaders(headers: Headers, share: Share): void {
+  const { policy, policyHeader, chunk } = share.budget
   const now = performance.now()
-  if (now >= share.toldUntil) {
+  if (now >= share.headerUntil) {
     const seconds = Math.max(0, Math.ceil((share.endsAt - now) / 1000))
-    share.told = `"${policy.name}";r=${share.left + share.rest};t=${seconds}`
-    share.toldUntil = chunk > 1 ? now + toldMs : 0
+    share.header = `"${policy.name}";r=${share.left + share.remaining};t=${seconds}`
+    share.headerUntil = chunk > 1 ? now + headerMs : 0
   }
-  headers.set('ratelimit-policy', policyText)
-  headers.set('ratelimit', share.told)
+  headers.set('ratelimit-policy', policyHeader)
+  headers.set('ratelimit', share.header)
 }
 
-export function overdrawn(policy: Policy, msToEnd: number): HttpError {
+export function rateLimited(policy: Policy, msToEnd: number): HttpError {
   const seconds = wholeSeconds(msToEnd)
   return new HttpError(429, `Too many requests; ${tryAgainIn(seconds)}`, {
     'retry-after': String(seconds),
-    'ratelimit-policy': policyText(policy),
+    'ratelimit-policy': policyHeader(policy),
     ratelimit: `"${policy.name}";r=0;t=${seconds}`,
   })
 }
 
-export function delayed(ms: number): HttpError {
+export function passwordDelayed(ms: number): HttpError {
   const seconds = wholeSeconds(ms)
   const message = `Too many wrong passwords for this account; ${tryAgainIn(seconds)}`
   return new HttpError(429, message, { 'retry-after': String(seconds) })

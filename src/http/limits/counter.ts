@@ -4,18 +4,18 @@ import { RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible'
 import type { RedisClient } from '../../redis/connections.ts'
 
 /** After Redis failed to answer, no request waits for it for so long. */
-const restMs = 1_000
-export const maxOwnKeys = 50_000
+const redisPauseMs = 1_000
+export const maxLocalKeys = 50_000
 
 /** Runs `shared` with Redis, for all processes together; `own`, for this process alone, while Redis is away. */
-export function openShared() {
+export function openRedisFallback() {
   let restsUntil = -Infinity
   return async <T>(shared: () => Promise<T>, own: () => T): Promise<T> => {
     if (performance.now() < restsUntil) return own()
     try {
       return await shared()
     } catch {
-      restsUntil = performance.now() + restMs
+      restsUntil = performance.now() + redisPauseMs
       return own()
     }
   }
@@ -39,8 +39,8 @@ export type Counter = ReturnType<typeof openCounter>
 export function openCounter(redis: RedisClient, prefix: string, { name, points, seconds }: Policy) {
   const options = { points, duration: seconds, keyPrefix: `${prefix}:limit:${name}` }
   const counts = new RateLimiterRedis({ ...options, storeClient: redis, rejectIfRedisNotReady: true })
-  const own = openOwnCounts(seconds * 1000)
-  const ask = openShared()
+  const own = openLocalCounts(seconds * 1000)
+  const ask = openRedisFallback()
   const countIn = (found: RateLimiterRes | null): Count => {
     const { consumedPoints = 0, msBeforeNext = 0 } = found ?? {}
     return { points: consumedPoints, msToEnd: msBeforeNext > 0 ? msBeforeNext : seconds * 1000 }
@@ -60,8 +60,8 @@ export function openCounter(redis: RedisClient, prefix: string, { name, points, 
   }
 }
 
-function openOwnCounts(windowMs: number) {
-  const counts = new LRUCache<string, { points: number }>({ max: maxOwnKeys, ttl: windowMs })
+function openLocalCounts(windowMs: number) {
+  const counts = new LRUCache<string, { points: number }>({ max: maxLocalKeys, ttl: windowMs })
   return (key: string, points: number): Count => {
     const count = counts.get(key) ?? { points: 0 }
     if (points > 0 && count.points === 0) counts.set(key, count)
@@ -71,4 +71,4 @@ function openOwnCounts(windowMs: number) {
 }
 
 /** An email address as a key: no counter names it. */
-export const digestOf = (text: string): string => createHash('sha256').update(text).digest('base64url')
+export const hashedKey = (text: string): string => createHash('sha256').update(text).digest('base64url')

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { RedisClient } from '../../redis/connections.ts'
-import { maxOwnKeys, openShared } from './counter.ts'
+import { maxLocalKeys, openRedisFallback } from './counter.ts'
 
 /** Delay after each wrong password beyond the free ones; the last one applies to all that follow. */
 export const delaysMs = [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000]
@@ -35,8 +35,8 @@ return redis.call('hset', KEYS[1], 'until', 0)`
  * so attempts at the same time get no more checks than attempts one after another.
  */
 export function openDelays(redis: RedisClient, prefix: string, { free, windowMs }: Bounds) {
-  const own = openOwnDelays({ free, windowMs })
-  const ask = openShared()
+  const own = openLocalDelays({ free, windowMs })
+  const ask = openRedisFallback()
   const keyOf = (account: string) => `${prefix}:limit:wrong-passwords:${account}`
   const bounds = [free, windowMs, ...delaysMs].map(String)
   return {
@@ -57,8 +57,11 @@ export function openDelays(redis: RedisClient, prefix: string, { free, windowMs 
 }
 
 /** The same in this process alone. */
-function openOwnDelays({ free, windowMs }: Bounds) {
-  const accounts = new LRUCache<string, { wrong: number; until: number }>({ max: maxOwnKeys, ttl: windowMs })
+function openLocalDelays({ free, windowMs }: Bounds) {
+  const accounts = new LRUCache<string, { wrong: number; until: number }>({
+    max: maxLocalKeys,
+    ttl: windowMs,
+  })
   return {
     begin(account: string, isExempt: boolean): number {
       const now = performance.now()

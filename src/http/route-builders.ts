@@ -8,33 +8,39 @@ import { commandHooks } from '../openapi/command-hooks.ts'
 import { queryHooks } from '../openapi/query-hooks.ts'
 import { canonicalId } from '../ids.ts'
 import { isIdSchema, mapIds } from '../schema/input.ts'
-import { send } from '../responses/reply.ts'
-import { type Guards, requireNone } from './guards.ts'
-import { readGuard } from './idempotency.ts'
-import type { Observed } from './observed.ts'
-import { type Around, type Asked, type SecretMeans, writeAccount, writeSecretly } from './secret-writes.ts'
+import { respondToWrite } from '../responses/reply.ts'
+import { type Guards, requireNoParameters } from './guards.ts'
+import { readIdempotencyKey } from './idempotency.ts'
+import type { Telemetry } from './telemetry.ts'
+import {
+  type RouteHooks,
+  type RouteContext,
+  type SecretDependencies,
+  writeAccount,
+  writeSecretly,
+} from './secret-writes.ts'
 
-interface Means extends SecretMeans {
+interface Dependencies extends SecretDependencies {
   expensive: Expensive
-  observed: Pick<Observed, 'traceparentOf'>
+  observed: Pick<Telemetry, 'traceparentOf'>
 }
 
-export type Http = ReturnType<typeof openHttp>
+export type RouteBuilders = ReturnType<typeof openRouteBuilders>
 
 /** What routes are made of: guards, and all that a route needs for a write or a read: path, handler, and document. */
-export const openHttp = (guards: Guards, means: Means) => ({
+export const openRouteBuilders = (guards: Guards, means: Dependencies) => ({
   ...guards,
 
   /** A command of a project. */
-  run<Input extends object, Row>(
+  commandRoute<Input extends object, Row>(
     path: string,
     command: Command<Input, Row>,
     summary: string,
-    around: Around<NoInfer<Input>> = {},
+    around: RouteHooks<NoInfer<Input>> = {},
   ) {
     const inputOf = readInput(path, command)
-    const runOpenly = openRunOpenly(means, command)
-    const handle = handlerOf<AskedByCaller>((asked) => {
+    const runOpenly = openRunCommand(means, command)
+    const handle = handlerOf<CallerContext>((asked) => {
       const input = inputOf(asked)
       if (command.isSecret) return writeSecretly(means, command, asked, input, around)
       return runOpenly(asked, input)
@@ -43,20 +49,22 @@ export const openHttp = (guards: Guards, means: Means) => ({
   },
 
   /** A command that a statement executes. */
-  write<Needed extends Partial<Asked>, Input extends object, Row>(
+  accountRoute<Needed extends Partial<RouteContext>, Input extends object, Row>(
     path: string,
     command: AccountCommand<Needed, Input, Row>,
     summary: string,
   ) {
     const inputOf = readInput(path, command)
-    const handle = handlerOf<Needed & Asked>((asked) => writeAccount(means, command, asked, inputOf(asked)))
+    const handle = handlerOf<Needed & RouteContext>((asked) =>
+      writeAccount(means, command, asked, inputOf(asked)),
+    )
     return routeOf(path, handle, commandHooks(path, command, summary))
   },
 
-  ask: askQuery,
+  queryRoute,
 })
 
-function askQuery(path: string, query: Query, summary: string) {
+function queryRoute(path: string, query: Query, summary: string) {
   const { read, scope = 'read' } = query
   const handle = handlerOf<Reading>((asked) => {
     requireScope(asked.caller, scope)
@@ -67,7 +75,7 @@ function askQuery(path: string, query: Query, summary: string) {
 
 /** A parameter that the query of a route does not name is rejected. */
 const routeOf = <Handle, Hooks extends { query?: object }>(path: string, handle: Handle, hooks: Hooks) =>
-  [path, handle, { ...hooks, ...(!hooks.query && { transform: requireNone }) }] as const
+  [path, handle, { ...hooks, ...(!hooks.query && { transform: requireNoParameters }) }] as const
 
 /** Puts path, body and query together as the command's input, without other fields of the body. */
 function readInput<Input extends object, Row>(path: string, command: Declared<Input, Row>) {
@@ -75,7 +83,7 @@ function readInput<Input extends object, Row>(path: string, command: Declared<In
   const inQuery = command.inQuery ?? []
   const keys = keysOfBody(command, given)
   const ids = keys.filter((key) => isIdSchema(command.input.properties[key]!))
-  return ({ params, body, query = {} }: Asked): Input => {
+  return ({ params, body, query = {} }: RouteContext): Input => {
     const input: Record<string, unknown> = {}
     const fields = (body ?? {}) as Record<string, unknown>
     for (const key of keys) if (fields[key] !== undefined) input[key] = fields[key]
@@ -86,7 +94,7 @@ function readInput<Input extends object, Row>(path: string, command: Declared<In
   }
 }
 
-interface AskedByCaller extends Asked {
+interface CallerContext extends RouteContext {
   caller: Caller
   turn: Turn
 }
@@ -96,34 +104,34 @@ interface AskedByCaller extends Asked {
  * else, such as headers and cookies, is parsed.
  */
 function handlerOf<Needed>(answer: (asked: Needed) => Promise<Response>) {
-  const all = answer as unknown as (asked: AskedByCaller) => Promise<Response>
-  const handle = ({ request, params, query, body, caller, turn, claims, address }: AskedByCaller) =>
+  const all = answer as unknown as (asked: CallerContext) => Promise<Response>
+  const handle = ({ request, params, query, body, caller, turn, claims, address }: CallerContext) =>
     all({ request, params, query, body, caller, turn, claims, address })
   return handle as unknown as (asked: Needed) => Promise<Response>
 }
 
-function openRunOpenly<Input extends object, Row>(means: Means, command: Command<Input, Row>) {
+function openRunCommand<Input extends object, Row>(means: Dependencies, command: Command<Input, Row>) {
   const { expensive, limits, run, withIdempotency } = means
   const { traceparentOf } = means.observed
   const { name, invites, location, weight, cost = weight, isExpensive } = command
 
-  async function go({ request, caller, body = null }: AskedByCaller, input: Input): Promise<Response> {
+  async function go({ request, caller, body = null }: CallerContext, input: Input): Promise<Response> {
     const isKeyed = request.headers.has('idempotency-key')
-    const guard = isKeyed ? readGuard(request, holderOf(caller), body) : undefined
+    const guard = isKeyed ? readIdempotencyKey(request, holderOf(caller), body) : undefined
     const ifMatch = request.headers.get('if-match') ?? undefined
     const order = { name, input, caller, ifMatch, guard, traceparent: traceparentOf?.(request) }
     const reply = guard ? await withIdempotency(guard, () => run(order)) : await run(order)
-    return send(reply, location && ((id) => location(id, input)))
+    return respondToWrite(reply, location && ((id) => location(id, input)))
   }
 
-  return (asked: AskedByCaller, input: Input): Promise<Response> => {
+  return (asked: CallerContext, input: Input): Promise<Response> => {
     const { caller, turn } = asked
     const writes = cost?.(input) ?? 1
     const invitations = invites?.(input) ?? 0
     const takesLong = isExpensive?.(input)
     if (writes === 1 && invitations === 0 && !takesLong) return go(asked, input)
     const pay = async () => {
-      if (invitations > 0) await limits.invite(caller.userId, invitations)
+      if (invitations > 0) await limits.takeInvitations(caller.userId, invitations)
       if (writes > 1) await limits.budgets?.writes.takeMore(caller, writes - 1)
       if (!takesLong) await turn.widen(writes)
       return go(asked, input)

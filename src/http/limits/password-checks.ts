@@ -1,10 +1,10 @@
 import type { Log } from '../../log.ts'
 import { unavailable } from '../../responses/errors.ts'
-import { delayed, overdrawn } from './budget.ts'
-import { type Counter, digestOf, type Policy } from './counter.ts'
+import { passwordDelayed, rateLimited } from './budget.ts'
+import { type Counter, hashedKey, type Policy } from './counter.ts'
 import type { openDelays } from './delays.ts'
 
-interface Attempt {
+interface SignInAttempt {
   address: string
   email: string
   /** Undefined where there is no such account, or nothing has looked. */
@@ -14,30 +14,30 @@ interface Attempt {
 type Check = () => Promise<boolean>
 
 /** Runs a check of a password, and returns its result. @throws HttpError 429 after too many wrong passwords */
-export type Guess = (attempt: Attempt, isRight: Check) => Promise<boolean>
+export type CheckPassword = (attempt: SignInAttempt, isRight: Check) => Promise<boolean>
 
 /** How long an address is known from which an account signed in. */
-const knownSeconds = 30 * 86_400
+const exemptSeconds = 30 * 86_400
 
 /**
  * Counts wrong passwords per account and address together, one after another, and then rejects the address. Over all
  * addresses it only delays: an address from which the account signed in is exempt, so nobody elsewhere can lock it out.
  */
-export function openGuesses(
+export function openPasswordChecks(
   counterOf: (policy: Policy) => Counter,
   delays: ReturnType<typeof openDelays>,
   policy: Policy,
-): Guess {
+): CheckPassword {
   const failures = counterOf(policy)
-  const signedIn = counterOf({ name: 'signed-in', points: 1, seconds: knownSeconds })
+  const signedIn = counterOf({ name: 'signed-in', points: 1, seconds: exemptSeconds })
   const oneByOne = openKeyedMutex()
   return ({ address, email }, isRight) => {
-    const [pair, account] = [digestOf(`${address}\n${email}`), digestOf(email)]
+    const [pair, account] = [hashedKey(`${address}\n${email}`), hashedKey(email)]
     return oneByOne(pair, async () => {
       const [failed, known] = await Promise.all([failures.read(pair), signedIn.read(pair)])
-      if (failed.points >= policy.points) throw overdrawn(policy, failed.msToEnd)
+      if (failed.points >= policy.points) throw rateLimited(policy, failed.msToEnd)
       const waitMs = await delays.begin(account, known.points > 0)
-      if (waitMs > 0) throw delayed(waitMs)
+      if (waitMs > 0) throw passwordDelayed(waitMs)
       let isGood: boolean | undefined
       try {
         isGood = await isRight()
@@ -51,8 +51,8 @@ export function openGuesses(
 }
 
 /** Logs each wrong password by its account: what was sent as an email address may be a password. */
-export const logged =
-  (log: Log, guess: Guess): Guess =>
+export const withFailureLog =
+  (log: Log, guess: CheckPassword): CheckPassword =>
   async (attempt, isRight) => {
     const isGood = await guess(attempt, isRight)
     const { address, accountId = null } = attempt
@@ -60,14 +60,14 @@ export const logged =
     return isGood
   }
 
-const mostWaiting = 100
+const maxWaiting = 100
 
 /** Runs checks that share a key one after another. @throws HttpError 503 when too many wait */
 function openKeyedMutex() {
   const lines = new Map<string, { last: Promise<unknown>; waiting: number }>()
   return async (key: string, check: Check): Promise<boolean> => {
     const line = lines.get(key) ?? { last: Promise.resolve(), waiting: 0 }
-    if (line.waiting >= mostWaiting) throw unavailable('Too many sign-ins wait')
+    if (line.waiting >= maxWaiting) throw unavailable('Too many sign-ins wait')
     lines.set(key, line)
     line.waiting++
     const done = line.last.then(check)

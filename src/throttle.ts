@@ -1,4 +1,4 @@
-export function atMostEvery<T>(ms: number, pass: (about: T) => void): (about: T) => void {
+export function throttle<T>(ms: number, pass: (about: T) => void): (about: T) => void {
   let passedAt = -Infinity
   return (about) => {
     if (performance.now() < passedAt + ms) return

@@ -7,7 +7,7 @@ import { readTraceparent } from '../tracing/traceparent.ts'
 import type { Span, Tracing } from '../tracing/tracing.ts'
 
 /** What is known of a request when it is answered, depending on how far it came. */
-export interface Known {
+export interface RequestInfo {
   request: Request
   route?: string
   /** On the clock of performance.now(); absent where no route was found. */
@@ -19,7 +19,7 @@ export interface Known {
   body?: unknown
 }
 
-interface Means {
+interface Dependencies {
   config: Pick<Config, 'logRequests' | 'metricsPort'>
   counts: { requests: Requests }
   log: Log
@@ -31,31 +31,31 @@ interface Means {
  * status 500 and above, otherwise only with `logRequests`, because a line costs about 8 µs. A line never holds a header,
  * a query or a body. When all three are off, a request costs nothing here.
  */
-export class Observed {
+export class Telemetry {
   private readonly spans = new WeakMap<Request, Span>()
   private readonly requests: Requests | undefined
   private readonly isTimed: boolean
   /** The traceparent for work that a request causes elsewhere; undefined without tracing. */
   readonly traceparentOf: ((request: Request) => string | undefined) | undefined
 
-  constructor(private readonly by: Means) {
-    const { config, counts, tracing } = by
+  constructor(private readonly dependencies: Dependencies) {
+    const { config, counts, tracing } = dependencies
     this.requests = config.metricsPort > 0 ? counts.requests : undefined
     this.traceparentOf = tracing && ((request) => this.spans.get(request)?.traceparent)
     this.isTimed = config.logRequests || this.requests !== undefined || tracing !== undefined
   }
 
   /** Called for every response, also where no route was found. */
-  end({ request, route, began }: Known, status: number): void {
+  end({ request, route, began }: RequestInfo, status: number): void {
     this.requests?.add(route || 'none', request.method, status, began)
-    if (!this.by.tracing) return
+    if (!this.dependencies.tracing) return
     const attributes = { 'http.route': route, 'http.response.status_code': status }
     this.spans.get(request)?.end(attributes, status >= 500)
   }
 
   /** Logs an error. `reason` tells the cause of a status 500 or above. */
-  rejected(known: Known, status: number, requestId: string, reason: unknown): void {
-    const { config, log } = this.by
+  logError(known: RequestInfo, status: number, requestId: string, reason: unknown): void {
+    const { config, log } = this.dependencies
     if (status === 500) log.error({ ...this.lineOf(known, status, requestId), error: reason }, 'failed')
     else if (status > 500) log.warn({ ...this.lineOf(known, status, requestId), reason }, 'put off')
     else if (config.logRequests) log.info(this.lineOf(known, status, requestId), 'answered')
@@ -63,16 +63,16 @@ export class Observed {
 
   /** Before all else that routes do. Not `onRequest`: with it Bun's own routes are left for a slower way. */
   plugin(): Elysia {
-    const { config, log, tracing } = this.by
+    const { config, log, tracing } = this.dependencies
     const app = new Elysia({ name: 'observed' })
     if (!this.isTimed) return app
     app
       .onTransform({ as: 'global' }, (context) => {
         const { request, route } = context // never the whole: then Elysia would parse everything
-        ;(context as Known).began = performance.now()
+        ;(context as RequestInfo).began = performance.now()
         if (tracing) this.spans.set(request, beginSpan(tracing, request, route))
       })
-      .onAfterHandle({ as: 'global' }, (answered: Known & { response?: unknown }) => {
+      .onAfterHandle({ as: 'global' }, (answered: RequestInfo & { response?: unknown }) => {
         const { request, route, began, params, query, body, caller, claims, response } = answered
         this.end({ request, route, began }, response instanceof Response ? response.status : 200)
         if (!config.logRequests || !(response instanceof Response)) return
@@ -83,13 +83,13 @@ export class Observed {
     return app
   }
 
-  private lineOf({ request, route, began, ...known }: Known, status: number, requestId: string | null) {
+  private lineOf({ request, route, began, ...known }: RequestInfo, status: number, requestId: string | null) {
     const { method, headers } = request
     const now = performance.now()
     const ms = this.isTimed ? Math.round((now - (began ?? now)) * 10) / 10 : undefined
     const own = this.spans.get(request)
     const trace_id = (own ?? readTraceparent(headers.get('traceparent')))?.traceId
-    return { requestId, trace_id, ...whoAndWhere(route, known), method, route, status, ms }
+    return { requestId, trace_id, ...idsOf(route, known), method, route, status, ms }
   }
 }
 
@@ -99,9 +99,9 @@ function beginSpan(tracing: Tracing, { method, headers }: Request, route: string
 }
 
 /** The ids of caller and project, as far as the request itself names them. */
-function whoAndWhere(
+function idsOf(
   route: string | undefined,
-  { caller, claims, params, query, body }: Omit<Known, 'request'>,
+  { caller, claims, params, query, body }: Omit<RequestInfo, 'request'>,
 ) {
   const isInPath = route?.startsWith('/api/v1/projects/:id')
   const named = (query ?? {}) as { projectId?: unknown }

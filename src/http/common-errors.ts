@@ -1,0 +1,22 @@
+import { tooManyOfOne } from '../admission/scheduler.ts'
+import { full } from '../actor/project-actor.ts'
+import { usedOtherwise } from '../commit/idempotency.ts'
+import type { Config } from '../config.ts'
+import { preconditionFailed } from '../responses/if-match.ts'
+import { invalidToken, missingToken, type HttpError, urlTooLong, internalError } from '../responses/errors.ts'
+import { contentEncoded, notJson, notUtf8, tooLarge, tooSlow } from './json-body.ts'
+import { rateLimited } from './limits/budget.ts'
+
+/** Errors with the same text everywhere, by status: for the document. */
+export const commonErrors = ({ bodyBytes, bodyTimeoutMs }: Config): HttpError[][] => [
+  [invalidToken(), missingToken()],
+  [tooSlow(bodyTimeoutMs)],
+  [preconditionFailed()],
+  [tooLarge(bodyBytes)],
+  [urlTooLong()],
+  [notJson(), notUtf8(), contentEncoded()],
+  [usedOtherwise()],
+  [rateLimited({ name: 'reads', points: 6_000_000, seconds: 60 }, 2_000), tooManyOfOne()],
+  [internalError()],
+  [full()],
+]
