@@ -6,19 +6,19 @@ import { webhookFamilies } from '../workers/webhooks/families.ts'
 import { react } from '../workers/reactions.ts'
 import { createApp } from './app.ts'
 import { type Config, readConfig, requireProductionSettings } from './config.ts'
-import { givenNames } from './local/environment.ts'
+import { variableNames } from './local/environment.ts'
 import { maxReceivedBytes } from './http/json-body.ts'
 import type { Log } from './log.ts'
-import { withOwnServers } from './process/own-servers.ts'
-import { examineWhenReached, migrateWhenReached, print, runOnDatabase } from './process/database.ts'
+import { withLocalServers } from './process/local-servers.ts'
+import { warnIfNotMigrated, migrateDatabase, print, runOnDatabase } from './process/database.ts'
 import { jobFamilies } from './jobs/families.ts'
-import { openFirstLines, warnOfNames } from './process/first-lines.ts'
-import { isLed, obeyParent, tellParent } from './process/led.ts'
+import { openStartupLog, warnOfUnknownSettings } from './process/startup-banner.ts'
+import { isChild, handleParentMessages, sendToParent } from './process/parent-messages.ts'
 import { serviceFamilies } from './process/families.ts'
 import { listen } from './process/listen.ts'
-import { type Measure, serveMetrics, together } from './process/measuring.ts'
+import { type CollectFamilies, serveMetrics, collect } from './process/metrics-server.ts'
 import { requireFreePorts, urlsOf } from './process/port.ts'
-import { inOneLine, Stopping } from './process/stopping.ts'
+import { toOneLine, Shutdown } from './process/shutdown.ts'
 import { childEnvs, Supervisor } from './process/supervisor.ts'
 import { openProcessFamilies } from './metrics/process-families.ts'
 import { ofProcess } from './metrics/family.ts'
@@ -27,85 +27,92 @@ import { openTracing } from './tracing/tracing.ts'
 import { ConfigError } from './setting-values.ts'
 
 const processes = ['start', 'web', 'worker', 'migrate', 'admin', 'jobs']
-/** One-off commands, without Redis and tokens. */
-const errands = ['migrate', 'admin', 'jobs']
+/** These commands need no Redis and no JWT secret. */
+const oneOffCommands = ['migrate', 'admin', 'jobs']
 
-async function main(command = 'start', ...words: string[]): Promise<void> {
+async function main(command = 'start', ...args: string[]): Promise<void> {
   if (!processes.includes(command))
-    throw new ConfigError(`Say one of ${processes.join(', ')}, not "${command}"`)
+    throw new ConfigError(`The command must be one of ${processes.join(', ')}, not "${command}"`)
   const given = readConfig(process.env)
-  const isErrand = errands.includes(command)
-  if (!isErrand) requireProductionSettings(given)
-  const led = isLed(words)
+  const isOneOff = oneOffCommands.includes(command)
+  if (!isOneOff) requireProductionSettings(given)
+  const isChildProcess = isChild(args)
   const isAdmin = ['admin', 'jobs'].includes(command)
-  const quietly = isAdmin ? { ...given, logLevel: 'silent' } : given
-  const { log, begin } = openFirstLines(command, quietly, led)
+  const logConfig = isAdmin ? { ...given, logLevel: 'silent' } : given
+  const { log, begin } = openStartupLog(command, logConfig, isChildProcess)
   const isRunByNpm = 'npm_lifecycle_event' in process.env
-  const stopping = new Stopping({ ...given, log, isErrand, isRunByNpm, isLed: led })
-  if (led) return follow(command, given, log, stopping)
-  warnOfNames(log, givenNames())
+  const shutdown = new Shutdown({ ...given, log, isOneOff, isRunByNpm, isChild: isChildProcess })
+  if (isChildProcess) return runChild(command, given, log, shutdown)
+  warnOfUnknownSettings(log, variableNames())
   const run = async () => {
-    if (!isErrand) await requireFreePorts(command, given)
-    const work = isAdmin && readAdmin(command === 'jobs' ? [command, ...words] : words)
-    if (work && typeof work !== 'function') return stopping.stop(print(work))
-    const config = await withOwnServers(given, { command, isErrand }, log, stopping)
+    if (!isOneOff) await requireFreePorts(command, given)
+    const admin = isAdmin && readAdmin(command === 'jobs' ? [command, ...args] : args)
+    if (admin && typeof admin !== 'function') return shutdown.stop(print(admin))
+    const config = await withLocalServers(given, { command, isOneOff }, log, shutdown)
     const migrates = command === 'migrate' || command === 'start' || !given.databaseUrl
-    if (migrates) await stopping.unlessBegun(migrateWhenReached(config.databaseUrl, log))
-    if (command === 'migrate') return stopping.stop(0)
-    if (typeof work === 'function') return stopping.stop(await runOnDatabase(config, work))
-    if (!migrates) await stopping.unlessBegun(examineWhenReached(config.databaseUrl, log, stopping))
-    if (command !== 'worker' && config.webConcurrency > 1) return lead(command, config, log, stopping, begin)
-    const parts: Measure[] = []
-    await serveMetrics(config, stopping, async () => [await together(parts)])
-    const port = await serve(command, config, log, stopping, parts)
+    if (migrates) await shutdown.unlessStopping(migrateDatabase(config.databaseUrl, log))
+    if (command === 'migrate') return shutdown.stop(0)
+    if (typeof admin === 'function') return shutdown.stop(await runOnDatabase(config, admin))
+    if (!migrates) await shutdown.unlessStopping(warnIfNotMigrated(config.databaseUrl, log, shutdown))
+    if (command !== 'worker' && config.webConcurrency > 1)
+      return runParent(command, config, log, shutdown, begin)
+    const parts: CollectFamilies[] = []
+    await serveMetrics(config, shutdown, async () => [await collect(parts)])
+    const port = await serve(command, config, log, shutdown, parts)
     if (port === undefined) return
     begin(port)
     log.info(urlsOf({ host: config.host, port }), 'listening')
   }
   await run().catch((error) => {
     begin()
-    return stopping.fail(error)
+    return shutdown.fail(error)
   })
 }
 
-/** As a child: the parent has prepared the database, and logs the address. */
-async function follow(command: string, config: Config, log: Log, stopping: Stopping): Promise<void> {
-  const parts: Measure[] = []
-  obeyParent(stopping, () => together(parts))
-  await serve(command, config, log, stopping, parts).then(
-    (port) => tellParent({ port }),
-    (error) => stopping.fail(error),
+/** Runs as a child of a supervisor, which has migrated the database and logs the address. */
+async function runChild(command: string, config: Config, log: Log, shutdown: Shutdown): Promise<void> {
+  const parts: CollectFamilies[] = []
+  handleParentMessages(shutdown, () => collect(parts))
+  await serve(command, config, log, shutdown, parts).then(
+    (port) => sendToParent({ port }),
+    (error) => shutdown.fail(error),
   )
 }
 
-/** As a parent: children get its settings, and the servers that it has started. */
-async function lead(
+/** Runs as the supervisor: children get its settings, and the URLs of the local servers. */
+async function runParent(
   command: string,
   config: Config,
   log: Log,
-  stopping: Stopping,
+  shutdown: Shutdown,
   onPort: (port: number) => void,
 ): Promise<void> {
   const env = childEnvs(config, process.env)
-  const supervisor = new Supervisor({ config, log, stopping, env, hasWorker: command === 'start', onPort })
+  const supervisor = new Supervisor({ config, log, shutdown, env, hasWorker: command === 'start', onPort })
   const own = openProcessFamilies()
-  await serveMetrics(config, stopping, async () => [
+  await serveMetrics(config, shutdown, async () => [
     ofProcess('parent', own()),
     ...(await supervisor.measure()),
   ])
   return supervisor.start()
 }
 
-/** Returns the port, unless it is a worker; adds its metrics to `parts`. */
-async function serve(command: string, config: Config, log: Log, stopping: Stopping, parts: Measure[]) {
+/** Runs one process. Returns its port, or undefined for a worker. Adds its metrics to `parts`. */
+async function serve(
+  command: string,
+  config: Config,
+  log: Log,
+  shutdown: Shutdown,
+  parts: CollectFamilies[],
+) {
   const tracing = config.otlpEndpoint ? await openTracing() : undefined
-  if (tracing) stopping.closes('traces', () => tracing.close())
+  if (tracing) shutdown.onClose('traces', () => tracing.close())
   const services = openServices(config, log, { commands, react }, tracing)
-  stopping.closes('services', () => services.close())
-  await stopping.unlessBegun(services.join(command !== 'worker'))
+  shutdown.onClose('services', () => services.close())
+  await shutdown.unlessStopping(services.join(command !== 'worker'))
   if (config.metricsPort > 0) parts.push(openProcessFamilies(), () => serviceFamilies(services))
   if (command !== 'web') {
-    stopping.closes('workers', startWorkers(services))
+    shutdown.onClose('workers', startWorkers(services))
     const { background } = services.database
     parts.push(
       () => jobFamilies(background),
@@ -113,10 +120,10 @@ async function serve(command: string, config: Config, log: Log, stopping: Stoppi
     )
   }
   if (command === 'worker') return undefined
-  return listen(createApp(services), services, stopping, maxReceivedBytes)
+  return listen(createApp(services), services, shutdown, maxReceivedBytes)
 }
 
 main(...process.argv.slice(2)).catch((error: unknown) => {
-  console.error(inOneLine(error))
+  console.error(toOneLine(error))
   process.exit(1)
 })

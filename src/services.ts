@@ -25,7 +25,7 @@ import { model } from './model/model.ts'
 import { openJobs } from './jobs/queue.ts'
 import type { Log } from './log.ts'
 import { openCounts } from './metrics/counts.ts'
-import { openSharedClock } from './postgres/clock.ts'
+import { openDatabaseClock } from './postgres/clock.ts'
 import { openDatabase } from './postgres/database.ts'
 import { openOldestKept } from './reads/kept.ts'
 import { OwnSteps } from './reads/own-steps.ts'
@@ -126,7 +126,7 @@ function openGround(config: Config, log: Log) {
   const subscriptions = openSubscriptions(database.reads, hints, config, log)
   return {
     ...{ config, log, counts, database, redis, subscriber, hints, versions, subscriptions, steps },
-    clock: openSharedClock(database.background, log),
+    clock: openDatabaseClock(database.background, log),
     jobs: openJobs(config, log),
     webhookHints: new Hints(redis, subscriber, `${config.redisPrefix}:webhooks`),
     scheduler: new Scheduler(),
@@ -156,7 +156,7 @@ function openActors(ground: Ground, react: React): Actors {
       recent.add(unit)
       steps.add(unit)
       hints.tell(movedBy(unit))
-      if (unit.jobs.length > 0) jobs.handOver(unit.jobs)
+      if (unit.jobs.length > 0) jobs.enqueue(unit.jobs)
     },
   }
   return new Actors(by, new Leases(redis, subscriber, config, counts.leases), config)

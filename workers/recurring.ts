@@ -1,5 +1,5 @@
 import { DelayedError, type Job } from 'bullmq'
-import { forgotten, type Jobs } from '../src/jobs/queue.ts'
+import { removedAtEnd, type Jobs } from '../src/jobs/queue.ts'
 import type { Log } from '../src/log.ts'
 import { type Pace, SliceOver } from './pace.ts'
 import { reasonOf } from './reason.ts'
@@ -22,8 +22,8 @@ export function openRecurring(jobs: Jobs, steps: Steps) {
   const names = Object.keys(steps)
   return {
     async keep() {
-      const absent = await jobs.absent(queue, names)
-      const wanted = [...absent].map((name) => ({ name, data: {}, opts: { ...forgotten, jobId: name } }))
+      const absent = await jobs.findMissing(queue, names)
+      const wanted = [...absent].map((name) => ({ name, data: {}, opts: { ...removedAtEnd, jobId: name } }))
       if (wanted.length > 0) await queue.addBulk(wanted)
     },
     close: () => queue.close(),

@@ -3,7 +3,7 @@ import type { Sql } from '../src/postgres/database.ts'
 import { nilId } from '../src/ids.ts'
 import type { Jobs } from '../src/jobs/queue.ts'
 import { outbox } from '../drizzle/schema/jobs.ts'
-import { known } from '../src/postgres/columns.ts'
+import { columnList } from '../src/postgres/columns.ts'
 
 // Redis answers for one page within its time limit.
 const bounds = { pageRows: 200, pages: 50 }
@@ -19,11 +19,11 @@ export function openSweep(sql: Sql, jobs: Jobs, { pageRows, pages } = bounds): (
     let swept = 0
     for (let page = 0; page < pages; page++) {
       const rows = await sql<OutboxRow[]>`
-        select ${known(sql, outbox, 'outbox')} from outbox
+        select ${columnList(sql, outbox, 'outbox')} from outbox
         where parked_at is null and (created_at, id) > (${last.createdAt}::text::timestamptz, ${last.id}::uuid)
         order by created_at, id limit ${pageRows}`
       const left = await leftOf(jobs, rows)
-      if (left.length > 0 && !(await jobs.handOver(left))) break
+      if (left.length > 0 && !(await jobs.enqueue(left))) break
       swept += left.length
       last = rows.length === pageRows ? rows.at(-1)! : start
       if (last === start) break
@@ -36,7 +36,7 @@ async function leftOf(jobs: Jobs, rows: OutboxRow[]): Promise<OutboxRow[]> {
   if (rows.length === 0) return rows
   const absent = await Promise.all(
     [...Map.groupBy(rows, jobs.queueOf)].map(([queue, queued]) =>
-      jobs.absent(
+      jobs.findMissing(
         queue,
         queued.map(({ id }) => id),
       ),

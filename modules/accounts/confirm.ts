@@ -1,5 +1,5 @@
 import type { Claims } from '../../src/identity/tokens.ts'
-import { clockOf } from '../../src/postgres/clock.ts'
+import { databaseTime } from '../../src/postgres/clock.ts'
 import { Secret } from '../../src/schema/text.ts'
 import type { Services } from '../../src/services.ts'
 import { invalidToken, forbidden, type HttpError } from '../../src/responses/errors.ts'
@@ -29,7 +29,7 @@ export async function confirm(
   const { background } = services.database
   if (password === undefined) {
     const { issuedAt = -Infinity } = claims
-    if ((await clockOf(background)) - issuedAt >= recentMinutes * 60) throw passwordNeeded()
+    if ((await databaseTime(background)) - issuedAt >= recentMinutes * 60) throw passwordNeeded()
     return
   }
   const account = await accountById(background, claims.userId)

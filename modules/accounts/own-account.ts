@@ -45,7 +45,7 @@ export const deleteMe = (services: Services) =>
         withMe(services, me, async (account) => {
           const closing = closingOf(account.id)
           if (!(await deleteAccount(services.database.background, account, closing, keep()))) return null
-          void services.jobs.handOver([closing])
+          void services.jobs.enqueue([closing])
         }),
     }),
     message: 'Account deleted successfully',

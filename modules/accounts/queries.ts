@@ -1,9 +1,9 @@
 import type { IdempotencyRecord } from '../../src/commit/idempotency.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { newId } from '../../src/ids.ts'
-import { certainly, patiently } from '../../src/postgres/errors.ts'
+import { writeExactlyOnce, retryOnce } from '../../src/postgres/errors.ts'
 import type { Claims } from '../../src/identity/tokens.ts'
-import { owe, type OwedJob } from '../../src/jobs/queue.ts'
+import { insertJob, type OutboxJob } from '../../src/jobs/queue.ts'
 import type { OwnUser } from './user.ts'
 
 export interface Account extends OwnUser {
@@ -16,7 +16,7 @@ const account = (sql: Sql) =>
 
 /** The account of a person with this normalised address, which earlier releases may have stored decomposed. */
 export async function accountByEmail(sql: Sql, email: string): Promise<Account | undefined> {
-  const [found] = await patiently(
+  const [found] = await retryOnce(
     () => sql<Account[]>`
       select ${account(sql)} from users
       where email = any(${[email, email.normalize('NFD')]}::text[]) and project_id is null
@@ -26,7 +26,7 @@ export async function accountByEmail(sql: Sql, email: string): Promise<Account |
 }
 
 export async function accountById(sql: Sql, id: string): Promise<Account | undefined> {
-  const [found] = await patiently(() => sql<Account[]>`select ${account(sql)} from users where id = ${id}`)
+  const [found] = await retryOnce(() => sql<Account[]>`select ${account(sql)} from users where id = ${id}`)
   return found
 }
 
@@ -34,17 +34,17 @@ export async function accountById(sql: Sql, id: string): Promise<Account | undef
 export async function insertAccount(
   sql: Sql,
   account: Account,
-  { kept, owed }: { kept?: IdempotencyRecord; owed?: OwedJob } = {},
+  { kept, owed }: { kept?: IdempotencyRecord; owed?: OutboxJob } = {},
 ): Promise<boolean> {
   const { id, name, email, passwordHash, tokenVersion, emailVerified } = account
   const insert = () => sql`
     with done as (insert into users (id, name, email, password_hash, token_version, email_verified_at, created_at)
       values (${id}, ${name}, ${email}, ${passwordHash}, ${tokenVersion}, case when ${emailVerified} then now() end, now())
       on conflict (email) do nothing returning id),
-    owed as (${owe(sql, owed)}),
+    owed as (${insertJob(sql, owed)}),
     noted as (${note(sql, kept)})
     select id from done`
-  return certainly(insert, () => sql`select from users where id = ${id}`)
+  return writeExactlyOnce(insert, () => sql`select from users where id = ${id}`)
 }
 
 /** Another token version ends all tokens. False when the account is no longer as `before`. */
@@ -63,29 +63,37 @@ export async function replaceAccount(
     ended as (${endTokens(sql, sql`${after.tokenVersion}::int4`)}),
     noted as (${note(sql, kept)})
     select id from done`
-  return certainly(replace, () => sql`select from users where ${isStill(sql, after)}`)
+  return writeExactlyOnce(replace, () => sql`select from users where ${isStill(sql, after)}`)
 }
 
 /** The job that deletes an account's projects and memberships. */
-export const closingOf = (userId: string): OwedJob => {
+export const closingOf = (userId: string): OutboxJob => {
   return { id: newId(), projectId: null, name: 'close-account', data: { userId } }
 }
 
 /** False when the account has changed. */
-export async function deleteAccount(sql: Sql, account: Account, closing: OwedJob, kept?: IdempotencyRecord) {
+export async function deleteAccount(
+  sql: Sql,
+  account: Account,
+  closing: OutboxJob,
+  kept?: IdempotencyRecord,
+) {
   const remove = () => sql`
     with done as (delete from users where ${isStill(sql, account)} returning id),
     told as (${tellRenaming(sql, newId())}),
     ended as (${endTokens(sql, sql`${account.tokenVersion + 1}::int4`)}),
     mailed as (delete from mail_tokens t using done where t.user_id = done.id),
-    owed as (${owe(sql, closing)}),
+    owed as (${insertJob(sql, closing)}),
     noted as (${note(sql, kept)})
     select id from done`
-  return certainly(remove, () => sql`select where not exists (select from users where id = ${account.id})`)
+  return writeExactlyOnce(
+    remove,
+    () => sql`select where not exists (select from users where id = ${account.id})`,
+  )
 }
 
 export async function keepAnswer(sql: Sql, kept?: IdempotencyRecord): Promise<void> {
-  if (kept) await patiently(() => sql`with done as (select) ${note(sql, kept)}`)
+  if (kept) await retryOnce(() => sql`with done as (select) ${note(sql, kept)}`)
 }
 
 export async function revokeToken(
@@ -93,7 +101,7 @@ export async function revokeToken(
   { tokenId, expiresAt }: Claims,
   kept?: IdempotencyRecord,
 ): Promise<void> {
-  await patiently(
+  await retryOnce(
     () => sql`
       with done as (select),
       revoked as (insert into revoked_tokens (jti, expires_at) values (${tokenId}, to_timestamp(${expiresAt}::float8)) on conflict do nothing)

@@ -78,7 +78,7 @@ export const register = (services: Services) =>
           const owed = await verificationFor(services, account)
           if (!(await insertAccount(database.background, account, { kept: keep(row), owed })))
             throw registered()
-          if (owed) void jobs.handOver([owed])
+          if (owed) void jobs.enqueue([owed])
           return row
         },
       }

@@ -7,7 +7,7 @@ import type { ChildOfTask, Entity, Rows } from '../../src/model/entities.ts'
 import { lengthIn, personIn } from '../../src/model/model.ts'
 import { columnsOf } from '../../src/postgres/columns.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
-import { unprepared } from '../../src/postgres/queries.ts'
+import { unprepared } from '../../src/postgres/query-timeouts.ts'
 import { gone } from '../../src/reads/kept.ts'
 import { type LookUp, requireSeen } from '../../src/reads/lookups.ts'
 import {

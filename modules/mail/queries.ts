@@ -1,11 +1,11 @@
 import type { IdempotencyRecord } from '../../src/commit/idempotency.ts'
-import type { Purpose } from '../../src/jobs/queue.ts'
+import type { MailPurpose } from '../../src/jobs/queue.ts'
 import type { Sql } from '../../src/postgres/database.ts'
-import { certainly, patiently } from '../../src/postgres/errors.ts'
+import { writeExactlyOnce, retryOnce } from '../../src/postgres/errors.ts'
 import { endTokens, note } from '../accounts/queries.ts'
 
 /** A token holds until it is used or expires, for the account, the address and the password that it was made for. */
-const isGood = (sql: Sql, id: string, purpose: Purpose) => sql`
+const isGood = (sql: Sql, id: string, purpose: MailPurpose) => sql`
   t.id = ${id} and t.purpose = ${purpose} and t.used_at is null and t.expires_at > now()
     and u.id = t.user_id and u.email = t.email and (t.purpose = 'verify' or u.token_version = t.version)`
 
@@ -18,14 +18,14 @@ export async function verifyEmail(sql: Sql, id: string, kept?: IdempotencyRecord
       where u.id = token.user_id and u.email = token.email returning u.id),
     noted as (${note(sql, kept)})
     select id from done`
-  return certainly(verify, () => sql`select from mail_tokens where id = ${id} and used_at is not null`)
+  return writeExactlyOnce(verify, () => sql`select from mail_tokens where id = ${id} and used_at is not null`)
 }
 
 /** The account whose password this token sets; undefined when the token is not good. */
 export async function holderOfReset(sql: Sql, id: string): Promise<string | undefined> {
   const found = () =>
     sql<{ id: string }[]>`select u.id from mail_tokens t, users u where ${isGood(sql, id, 'reset')}`
-  return (await patiently(found))[0]?.id
+  return (await retryOnce(found))[0]?.id
 }
 
 /** Sets the password and ends all tokens of the account; false when the token is not good. */
@@ -43,5 +43,5 @@ export async function resetPassword(
     ended as (${endTokens(sql, sql`done.version`)}),
     noted as (${note(sql, kept)})
     select id from done`
-  return certainly(reset, () => sql`select from users where password_hash = ${passwordHash}`)
+  return writeExactlyOnce(reset, () => sql`select from users where password_hash = ${passwordHash}`)
 }

@@ -2,8 +2,8 @@ import { accountCommand, type ToRecord, type Signed, type Stranger } from '../..
 import { Input } from '../../src/schema/input.ts'
 import { signInBodyBytes, tooLarge } from '../../src/http/json-body.ts'
 import { tooCommon } from '../../src/identity/passwords.ts'
-import { mailJob, type OwedJob, owe } from '../../src/jobs/queue.ts'
-import { certainly } from '../../src/postgres/errors.ts'
+import { mailJob, type OutboxJob, insertJob } from '../../src/jobs/queue.ts'
+import { writeExactlyOnce } from '../../src/postgres/errors.ts'
 import { Email, normalEmail, AnyText } from '../../src/schema/text.ts'
 import type { Services } from '../../src/services.ts'
 import { badRequest, invalidToken, conflict } from '../../src/responses/errors.ts'
@@ -98,16 +98,16 @@ export const forgot = (services: Services) =>
 async function sendMail(
   { database, jobs, limits }: Services,
   email: string,
-  job: OwedJob,
+  job: OutboxJob,
   keep: ToRecord<void>,
 ) {
   await limits.takeMail(email)
   const sql = database.background
   const insert = () => sql`
-    with done as (select), owed as (${owe(sql, job)}), noted as (${note(sql, keep())})
+    with done as (select), owed as (${insertJob(sql, job)}), noted as (${note(sql, keep())})
     select`
-  await certainly(insert, () => sql`select from outbox where id = ${job.id}`)
-  void jobs.handOver([job])
+  await writeExactlyOnce(insert, () => sql`select from outbox where id = ${job.id}`)
+  void jobs.enqueue([job])
 }
 
 export const reset = (services: Services) =>

@@ -3,16 +3,16 @@ import type { ProjectRow } from '../../drizzle/rows.ts'
 import type { Caller } from '../../src/identity/rights.ts'
 import { batched } from '../../src/postgres/batch.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
-import { inOrder, readRows } from '../../src/postgres/in-order.ts'
+import { inOrder, readRows } from '../../src/postgres/row-order.ts'
 import { type Cut, cut, hasRoom, type Page, startOf } from '../../src/reads/pages.ts'
 import type { Moment } from '../../src/log/as-of.ts'
 import { firstRows, sourcesOf } from '../../src/log/rows-at.ts'
-import { unprepared } from '../../src/postgres/queries.ts'
+import { unprepared } from '../../src/postgres/query-timeouts.ts'
 import { openLookUp } from '../../src/reads/lookups.ts'
 import { nameTag, nameTagOf } from '../../src/reads/names.ts'
 import type { Versioned, Versions } from '../../src/reads/versions.ts'
 import { projects } from '../../drizzle/schema/projects.ts'
-import { known } from '../../src/postgres/columns.ts'
+import { columnList } from '../../src/postgres/columns.ts'
 
 /** A project with its owner, who has no name once the account is deleted. */
 export interface ListedProject extends ProjectRow {
@@ -41,7 +41,7 @@ export const openSeeProject = (sql: Sql, versions: Versions) =>
 export function openProjects(sql: Sql) {
   return batched({ keys: 500, slots: 2 }, async (ids: string[]) => {
     const rows = await sql<ListedProject[]>`
-      select ${known(sql, projects, 'p')}, ${owner(sql)} from projects p left join users u on u.id = p.owner_id where p.id = any(${ids}::uuid[])`
+      select ${columnList(sql, projects, 'p')}, ${owner(sql)} from projects p left join users u on u.id = p.owner_id where p.id = any(${ids}::uuid[])`
     return inOrder(ids, rows, (row) => row.id)
   })
 }

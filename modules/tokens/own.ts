@@ -3,7 +3,7 @@ import type { Query } from '../../src/commands/query.ts'
 import { IdOf, Input } from '../../src/schema/input.ts'
 import { digestOfToken, newApiToken } from '../../src/identity/api-tokens.ts'
 import { canonicalId, isId, newId } from '../../src/ids.ts'
-import { clockOf } from '../../src/postgres/clock.ts'
+import { databaseTime } from '../../src/postgres/clock.ts'
 import { parseInstant } from '../../src/schema/text.ts'
 import type { Services } from '../../src/services.ts'
 import { respondWithJson } from '../../src/responses/reply.ts'
@@ -68,7 +68,7 @@ export async function newToken(
   createdBy: string,
   { name, scopes, projects, ...wanted }: WantedToken,
 ): Promise<NewToken> {
-  const now = new Date((await clockOf(database.background)) * 1000)
+  const now = new Date((await databaseTime(database.background)) * 1000)
   const inAYear = new Date(now)
   inAYear.setUTCFullYear(now.getUTCFullYear() + 1)
   const expiresAt = parseInstant(wanted.expiresAt)!

@@ -1,7 +1,7 @@
 import type { IdempotencyRecord } from '../../src/commit/idempotency.ts'
 import type { Scope } from '../../src/identity/rights.ts'
 import type { Claims } from '../../src/identity/tokens.ts'
-import { certainly } from '../../src/postgres/errors.ts'
+import { writeExactlyOnce } from '../../src/postgres/errors.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { invalidToken } from '../../src/responses/errors.ts'
 import { note } from '../accounts/queries.ts'
@@ -54,7 +54,7 @@ export async function insertToken(
     return false // another token has just got the slot
   }
   const stands = () => sql`select from api_tokens where id = ${id}`
-  while (!(await certainly(insert, stands)));
+  while (!(await writeExactlyOnce(insert, stands)));
 }
 
 /** Ends a token; false when the account has no such one. */
@@ -68,5 +68,8 @@ export async function deleteToken(
     with done as (delete from api_tokens where id = ${id} and user_id = ${userId} returning id),
     noted as (${note(sql, kept)})
     select id from done`
-  return certainly(remove, () => sql`select where not exists (select from api_tokens where id = ${id})`)
+  return writeExactlyOnce(
+    remove,
+    () => sql`select where not exists (select from api_tokens where id = ${id})`,
+  )
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { openConcurrencyLimit } from '../../src/admission/concurrency-limit.ts'
 import { accountCommand, inProject } from '../../src/commands/command.ts'
-import { patiently } from '../../src/postgres/errors.ts'
+import { retryOnce } from '../../src/postgres/errors.ts'
 import type { Services } from '../../src/services.ts'
 import { note } from '../accounts/queries.ts'
 import { deliveryColumns, deliveryView } from './deliveries.ts'
@@ -29,7 +29,7 @@ export function testWebhook(services: Services) {
         try {
           const test = { deliveryId: randomUUID(), attempt: 1, events: [] }
           const { row } = await send(services, webhook, test)
-          await patiently(
+          await retryOnce(
             () => sql`
               with done as (insert into webhook_deliveries
                 select * from jsonb_to_record(${JSON.stringify(row)}::text::jsonb) as r(${deliveryColumns(sql)})

@@ -1,7 +1,7 @@
 import type { StoredRows } from '../model/entities.ts'
 import { definitionOf } from '../model/model.ts'
 import { isId } from '../ids.ts'
-import { known } from '../postgres/columns.ts'
+import { columnList } from '../postgres/columns.ts'
 import type { Sql, SqlPart } from '../postgres/database.ts'
 import type { Link, Preload, WantedIntegrations } from './preload.ts'
 import type { State } from './state.ts'
@@ -49,7 +49,7 @@ async function linksOf(sql: Sql, projectId: string, ids: string[]): Promise<Link
 function webhooksOf(sql: Sql, projectId: string, creators: string[], wanted: WantedIntegrations[]) {
   const needsAll = wanted.some(({ webhooks }) => webhooks)
   return sql<StoredRows['webhook'][]>`
-    select ${known(sql, definitionOf('webhook').table, 'w')}, w.cursor::float8 as cursor,
+    select ${columnList(sql, definitionOf('webhook').table, 'w')}, w.cursor::float8 as cursor,
       exists (select from users where id = w.created_by) as has_creator from webhooks w
     where w.project_id = ${projectId} and (${needsAll} or w.created_by = any(${creators}::uuid[])) order by w.id`
 }
@@ -58,14 +58,14 @@ function webhooksOf(sql: Sql, projectId: string, creators: string[], wanted: Wan
 function accountsOf(sql: Sql, projectId: string, creators: string[], wanted: WantedIntegrations[]) {
   const ids = idsOf(wanted, 'accountId')
   const tokens = (where: SqlPart) => sql`
-    select ${known(sql, definitionOf('token').table, 't')} from api_tokens t
+    select ${columnList(sql, definitionOf('token').table, 't')} from api_tokens t
     join users u on u.id = t.user_id and u.token_version = t.version where u.project_id = ${projectId} and ${where}`
   const created = (where: SqlPart, limit: number) => sql`
     (${tokens(sql`t.created_by = any(${creators}::uuid[]) and ${where}`)} order by t.id limit ${limit})`
   const isOwn = sql`u.id = any(${creators}::uuid[])`
   return [
     sql<StoredRows['service_account'][]>`
-      select ${known(sql, definitionOf('service_account').table, 'u')} from users u
+      select ${columnList(sql, definitionOf('service_account').table, 'u')} from users u
       join members m on m.project_id = u.project_id and m.user_id = u.id
       where u.project_id = ${projectId} and (u.id = any(${ids}::uuid[]) or u.id = any(${creators}::uuid[]))
       order by u.id`,

@@ -5,9 +5,9 @@ import type { Entity, Rows } from '../model/entities.ts'
 import { definitionOf, lengthIn, model } from '../model/model.ts'
 import { type Children, mostMoved } from '../log/children.ts'
 import { batched } from '../postgres/batch.ts'
-import { columnsOf, known } from '../postgres/columns.ts'
+import { columnsOf, columnList } from '../postgres/columns.ts'
 import type { Sql } from '../postgres/database.ts'
-import { inOrder } from '../postgres/in-order.ts'
+import { inOrder } from '../postgres/row-order.ts'
 import { loadIntegrations } from './load-integrations.ts'
 import type { Preload } from './preload.ts'
 import { State } from './state.ts'
@@ -33,7 +33,7 @@ export function openLoader(sql: Sql) {
   const { table: projects } = definitionOf('project')
   const heads = batched(limits, async (ids: string[]) => {
     const rows = await sql<Head[]>`
-      select s.project_id, s.version::float8 as version, s.last_number, s.last_event_id, ${known(sql, projects, 'p')},
+      select s.project_id, s.version::float8 as version, s.last_number, s.last_event_id, ${columnList(sql, projects, 'p')},
         ${sql.unsafe(contents())} as contents
       from streams s left join projects p on p.id = s.project_id where s.project_id = any(${ids}::uuid[])`
     return inOrder(ids, rows, (row) => row.projectId)
@@ -69,7 +69,7 @@ export function openLoader(sql: Sql) {
 const finder = (sql: Sql, table: PgTable) =>
   batched(limits, async (ids: string[]) => {
     const rows = await sql<Rows[Entity][]>`
-      select ${known(sql, table, 't')} from ${sql(getTableName(table))} t where id = any(${ids}::uuid[])`
+      select ${columnList(sql, table, 't')} from ${sql(getTableName(table))} t where id = any(${ids}::uuid[])`
     return inOrder(ids, rows, (row) => row.id)
   })
 
@@ -108,7 +108,7 @@ async function loadChildren(sql: Sql, taskId: string): Promise<Children> {
         select * from (
           select *, coalesce(sum(${sql.unsafe(lengthIn(name, 'char_length'))}) over (rows between unbounded preceding and 1 preceding), 0)::int4
             as before
-          from (select ${known(sql, table, 't')} from ${sql(getTableName(table))} t where task_id = ${taskId}
+          from (select ${columnList(sql, table, 't')} from ${sql(getTableName(table))} t where task_id = ${taskId}
             order by id, created_at limit ${mostMoved.rows + 1}) r) r
         where before <= ${mostMoved.characters}`
       return [name, rows.map(({ before: _, ...row }) => row)]

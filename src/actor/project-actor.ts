@@ -81,7 +81,7 @@ export class ProjectActor implements Holder {
 
   private async lease(): Promise<void> {
     // A state from before another process's turn would only lose its commit.
-    if (!(await this.leases.hold(this.projectId)) && this.state?.version) this.state = null
+    if (!(await this.leases.acquire(this.projectId)) && this.state?.version) this.state = null
   }
 
   private take(): void {
@@ -98,7 +98,7 @@ export class ProjectActor implements Holder {
     if (this.bytes > this.config.actorCacheBytes / 8) this.state?.forgetRows()
     if (this.queue.length > 0) return this.host.soon(this)
     this.busy = false
-    this.leases.rest(this.projectId)
+    this.leases.markIdle(this.projectId)
   }
 }
 

@@ -3,7 +3,7 @@ import type { Commit, Outcome } from '../commit/commit.ts'
 import type { CommitUnit } from '../commit/unit.ts'
 import type { React } from '../log/rule.ts'
 import type { Hits } from '../metrics/counts.ts'
-import { isPassing } from '../postgres/errors.ts'
+import { isTransient } from '../postgres/errors.ts'
 import type { Versions } from '../reads/versions.ts'
 import { writeTimedOut } from '../responses/errors.ts'
 import { decideBatch, settle } from './decide-batch.ts'
@@ -54,7 +54,7 @@ export async function transact(by: Transactor, holders: Holder[], batch: QueuedC
       if (outcome instanceof Error) refused = outcome
     } catch (error) {
       forget(holders)
-      if (!isPassing(error)) return batch.forEach(({ reject }) => reject(error))
+      if (!isTransient(error)) return batch.forEach(({ reject }) => reject(error))
     }
   }
 }

@@ -7,7 +7,7 @@ import type { StoredEvent } from '../model/events.ts'
 import { model } from '../model/model.ts'
 import { batched } from '../postgres/batch.ts'
 import type { Sql } from '../postgres/database.ts'
-import { inOrder } from '../postgres/in-order.ts'
+import { inOrder } from '../postgres/row-order.ts'
 import { notFound, HttpError } from '../responses/errors.ts'
 import { isId } from '../ids.ts'
 

@@ -4,7 +4,7 @@ import { isId, newId } from '../ids.ts'
 import type { Log } from '../log.ts'
 import { type Counts, noOrders } from '../metrics/counts.ts'
 import type { RedisClient } from '../redis/connections.ts'
-import { type Home, Homes } from '../routing/homes.ts'
+import { type Home, Placement } from '../routing/placement.ts'
 import { RpcClient } from '../routing/rpc-client.ts'
 import { RpcServer } from '../routing/rpc-server.ts'
 import { ConnectionLost, type Peer } from '../routing/rpc.ts'
@@ -141,10 +141,10 @@ export function openRouter(means: Means): Router {
     maxUnsentBytes,
     maxPending: config.waitingCommands,
   }
-  let joined: { client: RpcClient; homes: Homes; server?: RpcServer } | undefined
+  let joined: { client: RpcClient; placement: Placement; server?: RpcServer } | undefined
   return {
     route: openRoute(
-      (projectId) => joined?.homes.homeOf(projectId, (id) => joined!.client.isUsable(id)),
+      (projectId) => joined?.placement.homeOf(projectId, (id) => joined!.client.isUsable(id)),
       (peer, payload, deadline) => joined!.client.call(peer, payload, deadline),
       execute,
       counts,
@@ -155,14 +155,14 @@ export function openRouter(means: Means): Router {
       const serve = openServe({ ...means, ttlMs: config.writeTimeoutMs })
       const server = asHome ? new RpcServer(crypto.randomUUID(), options, serve, log) : undefined
       const me = await server?.listen(config.homeHost, config.homePort)
-      joined = { client, homes: new Homes(redis, config, me, log), server }
+      joined = { client, placement: new Placement(redis, config, me, log), server }
     },
     async leave(timeoutMs) {
-      await joined?.homes.leave()
+      await joined?.placement.leave()
       await joined?.server?.leave(timeoutMs)
     },
     async close() {
-      joined?.homes.close()
+      joined?.placement.close()
       joined?.client.close()
       await joined?.server?.close()
     },

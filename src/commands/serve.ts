@@ -3,7 +3,7 @@ import type { Scheduler, Turn } from '../admission/scheduler.ts'
 import type { RpcRequest, RpcResponse } from '../routing/rpc.ts'
 import type { Log } from '../log.ts'
 import { noOrders } from '../metrics/counts.ts'
-import { refusalIn } from '../postgres/errors.ts'
+import { toHttpError } from '../postgres/errors.ts'
 import { readTraceparent } from '../tracing/traceparent.ts'
 import type { Reply } from '../responses/reply.ts'
 import type { Execute } from './execute.ts'
@@ -66,7 +66,7 @@ export function openServe(means: Means) {
 }
 
 function refused(log: Log, error: unknown, traceparent?: string): RpcResponse {
-  const refusal = refusalIn(error)
+  const refusal = toHttpError(error)
   if (refusal) {
     const { status, message, headers } = refusal
     return { kind: 'refusal', status, message, headers }

@@ -3,7 +3,7 @@ import type { PostgresError } from 'postgres'
 import { noCommits } from '../metrics/counts.ts'
 import { batched } from '../postgres/batch.ts'
 import type { Sql } from '../postgres/database.ts'
-import { errorCode, isPassing } from '../postgres/errors.ts'
+import { errorCode, isTransient } from '../postgres/errors.ts'
 import { model } from '../model/model.ts'
 import { idTaken } from '../responses/errors.ts'
 import { type Choose, openShapes, parametersOf, shapeOf } from './statement.ts'
@@ -26,7 +26,7 @@ interface CommitLimits {
 }
 
 // Two commits beside each other cost a tenth more than one of all: a commit waits for another, but not for a long one.
-const patienceMs = 25
+const lingerMs = 25
 const heavyEvents = 100
 
 /** Group commit: units of many projects in one statement, one round trip and one flush of the write-ahead log. */
@@ -35,10 +35,10 @@ export function openCommit(sql: Sql, limits: CommitLimits, counts = noCommits())
   // A unit carries at most one mailbox batch, so the events of a commit are bounded too.
   const weigh = { limit: limits.events, heavy: heavyEvents, of: (unit: CommitUnit) => unit.events.length }
   // At the end of the pass in which actors decide, all that they decided goes together.
-  const soon = queueMicrotask
+  const schedule = queueMicrotask
   const { events: keys, slots } = limits
   const { waitSeconds: waits } = counts
-  return batched({ keys, slots, weigh, soon, patienceMs, waits }, async (units: CommitUnit[]) => {
+  return batched({ keys, slots, weigh, schedule, lingerMs, waits }, async (units: CommitUnit[]) => {
     const began = performance.now()
     const outcomes = await inTime(limits.timeoutMs, units, writeAll(write, units))
     counts.seconds.addSince(began)
@@ -62,7 +62,7 @@ async function writeAll(write: Write, units: CommitUnit[]): Promise<Outcome[]> {
   try {
     return await write(units)
   } catch (error) {
-    if (isPassing(error)) return unknown(units)
+    if (isTransient(error)) return unknown(units)
     if (units.length === 1)
       return [isKeyTaken(error) ? 'lost' : isIdTaken(error) ? idTaken() : (error as Error)]
   }

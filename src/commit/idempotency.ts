@@ -1,10 +1,10 @@
 import { batched } from '../postgres/batch.ts'
 import type { Sql } from '../postgres/database.ts'
 import { HttpError } from '../responses/errors.ts'
-import { byOrdinal } from '../postgres/in-order.ts'
+import { byOrdinal } from '../postgres/row-order.ts'
 import type { Reply } from '../responses/reply.ts'
 import { idempotencyKeys } from '../../drizzle/schema/idempotency.ts'
-import { known } from '../postgres/columns.ts'
+import { columnList } from '../postgres/columns.ts'
 
 /** What a caller's Idempotency-Key stands for (draft-ietf-httpapi-idempotency-key-header). */
 export interface IdempotencyKey {
@@ -42,7 +42,7 @@ export type FindRecord = (guard: IdempotencyKey) => Promise<IdempotencyRecord | 
 export function openFindRecord(sql: Sql): FindRecord {
   return batched({ keys: 500, slots: 2 }, async (guards: IdempotencyKey[]) => {
     const rows = await sql<(IdempotencyRecord & { n: number })[]>`
-      select q.n::int4 as n, ${known(sql, idempotencyKeys, 'k')} from unnest(${guards.map((g) => g.scope)}::text[], ${guards.map((g) => g.key)}::text[])
+      select q.n::int4 as n, ${columnList(sql, idempotencyKeys, 'k')} from unnest(${guards.map((g) => g.scope)}::text[], ${guards.map((g) => g.key)}::text[])
         with ordinality q(scope, key, n)
       cross join lateral (select * from idempotency_keys where scope = q.scope and key = q.key limit 1) k`
     return byOrdinal(guards.length, rows)

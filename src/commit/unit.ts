@@ -1,4 +1,4 @@
-import type { OwedJob } from '../jobs/queue.ts'
+import type { OutboxJob } from '../jobs/queue.ts'
 import type { Entity } from '../model/entities.ts'
 import type { StoredEvent } from '../model/events.ts'
 import { definitionOf } from '../model/model.ts'
@@ -18,7 +18,7 @@ export interface CommitHead {
 export interface CommitUnit {
   heads: CommitHead[]
   events: StoredEvent[]
-  jobs: OwedJob[]
+  jobs: OutboxJob[]
   kept: IdempotencyRecord[]
 }
 

@@ -1,5 +1,5 @@
 import { Elysia, ValidationError } from 'elysia'
-import { isAway, refusalIn } from '../postgres/errors.ts'
+import { isUnavailable, toHttpError } from '../postgres/errors.ts'
 import { badRequest, errorResponse, type HttpError, internalError } from '../responses/errors.ts'
 import type { Rejections } from '../admission/rejections.ts'
 import type { Turn } from '../admission/scheduler.ts'
@@ -24,7 +24,7 @@ export const errors = (methods: Methods, observed: Telemetry, rejections: Reject
     const reason = refusal.status === 500 ? reasonOf(error) : refusal.message
     observed.logError({ request, route, params, caller, claims, began }, refusal.status, id, reason)
     const isStreamed = mayStream(request)
-    if (isStreamed && isAway(error) && acceptsStream(request)) {
+    if (isStreamed && isUnavailable(error) && acceptsStream(request)) {
       set.status = 200 // Elysia would make it 500
       return endedStream(refusal)
     }
@@ -46,7 +46,7 @@ const mayStream = (request: Request): boolean =>
   request.method === 'GET' && pathnameOf(request).endsWith('/events')
 
 function httpErrorOf(error: unknown, code: unknown): HttpError {
-  const refusal = refusalIn(error)
+  const refusal = toHttpError(error)
   if (refusal) return refusal
   if (error instanceof ValidationError && 'Errors' in error.validator) {
     return validationError(error.validator.Errors(error.value))

@@ -1,6 +1,6 @@
 import type { Config } from '../config.ts'
 import type { Counts } from '../metrics/counts.ts'
-import { clockOf } from '../postgres/clock.ts'
+import { databaseTime } from '../postgres/clock.ts'
 import type { Database } from '../postgres/database.ts'
 import { secretsIn } from '../setting-values.ts'
 import { openFingerprints } from './fingerprints.ts'
@@ -13,7 +13,7 @@ import { openNoteUse } from './token-sessions.ts'
 
 export function openIdentity(config: Config, { background, reads }: Database, counts: Counts) {
   const secrets = secretsIn(config.jwtSecret)
-  const tokens = openTokens(secrets, config.jwtExpirationSeconds, () => clockOf(background))
+  const tokens = openTokens(secrets, config.jwtExpirationSeconds, () => databaseTime(background))
   const authenticate = new Authenticate(reads, tokens, openNoteUse(background), counts)
   const keys = { tokens, mailTokens: openMailTokens(secrets), sealing: openSealing(secrets) }
   const passwords = openPasswords()

@@ -1,6 +1,6 @@
 import { batched } from '../postgres/batch.ts'
 import type { Sql } from '../postgres/database.ts'
-import { byOrdinal } from '../postgres/in-order.ts'
+import { byOrdinal } from '../postgres/row-order.ts'
 import { invalidToken } from '../responses/errors.ts'
 import { digestOfToken, isApiToken } from './api-tokens.ts'
 import { type Caller, highest, type Scope } from './rights.ts'
@@ -80,12 +80,15 @@ const maxWritten = 1_000
 
 /** Writes when tokens were last used, to the minute and after their requests. The last second of a process may be lost. */
 export function openNoteUse(sql: Sql): (tokenId: string) => void {
-  const soon = (write: () => void) => setTimeout(write, writtenEveryMs).unref()
-  const note = batched({ keys: maxWritten, slots: 1, refuses: false, soon }, async (ids: string[]) => {
-    await sql`
+  const schedule = (write: () => void) => setTimeout(write, writtenEveryMs).unref()
+  const note = batched(
+    { keys: maxWritten, slots: 1, rejectsOverload: false, schedule },
+    async (ids: string[]) => {
+      await sql`
       update api_tokens set last_used_at = now() where id = any(${ids}::uuid[])
       and (last_used_at is null or last_used_at < now() - interval '1 minute')`
-    return ids
-  })
+      return ids
+    },
+  )
   return (tokenId) => void note(tokenId).catch(() => {})
 }

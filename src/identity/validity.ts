@@ -1,7 +1,7 @@
 import type { Distribution } from '../metrics/distribution.ts'
 import { batched } from '../postgres/batch.ts'
 import type { Sql } from '../postgres/database.ts'
-import { byOrdinal } from '../postgres/in-order.ts'
+import { byOrdinal } from '../postgres/row-order.ts'
 import type { Caller } from './rights.ts'
 import type { Claims } from './tokens.ts'
 

@@ -1,16 +1,16 @@
 #!/bin/sh
-# Runs the Bun that package.json pins, whichever is on the PATH, with the packages of bun.lock installed.
+# Installs the packages of bun.lock if needed, then runs its arguments with the Bun version that package.json pins.
 set -eu
 cd "$(dirname "$0")/../.."
 bun=node_modules/.bin/bun
-installed=node_modules/.installed.lock # bun.lock as it was installed; comparing the two takes a millisecond
-lock=node_modules/.installing          # who installs, until it is done
-unfinished=node_modules/.unfinished    # an install was begun, and has not come to its end
+installed=node_modules/.installed.lock # copy of the installed bun.lock
+lock=node_modules/.installing          # names the process that installs
+unfinished=node_modules/.unfinished    # exists while an install is incomplete
 
 is_installed() { [ -x "$bun" ] && cmp -s bun.lock "$installed"; }
 
-# A process that lives, by its pid and by when it began: the pid may be another's by now, in a container even our own.
-named() {
+# Prints the pid and the start time of a live process: pids are reused, and in a container soon.
+process_id() {
   if [ -d /proc/self ]; then
     began=$(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | cut -d ' ' -f 20)
   else
@@ -19,24 +19,24 @@ named() {
   if [ -n "$began" ]; then echo "$1-$began"; fi
 }
 
-# Of several first starts at once one installs. Who ended without giving the lock back has a successor, of whom there can
-# be but one: the file with its name. Nothing is taken away before an install is done, so nobody loses what they have.
+# One of several concurrent starts installs. If the lock's holder has died, the next holder creates the file
+# ".installing.after-<holder>", which only one process can create. All lock files stay until an install has finished.
 take_lock() {
   mkdir -p node_modules
-  me=$(named $$)
+  me=$(process_id $$)
   last=$lock
   until (set -C && echo "$me" >"$last") 2>/dev/null; do
-    held=$(cat "$last" 2>/dev/null || true)
-    if [ -z "$held" ] || [ "$held" = "$(named "${held%%-*}")" ]; then
+    holder=$(cat "$last" 2>/dev/null || true)
+    if [ -z "$holder" ] || [ "$holder" = "$(process_id "${holder%%-*}")" ]; then
       sleep 0.2
       last=$lock
     else
-      last="$lock.after-$held"
+      last="$lock.after-$holder"
     fi
   done
 }
 
-# What an install has left that did not come to its end is not built upon.
+# Deletes the files of an interrupted install.
 begin() {
   if [ -e "$unfinished" ]; then
     find node_modules -mindepth 1 -maxdepth 1 ! -name "${lock##*/}*" -exec rm -rf {} +
@@ -61,15 +61,15 @@ if ! is_installed; then
   if ! is_installed; then
     echo 'Installing the packages' >&2
     begin
-    install >&2 || { echo 'The packages could not be installed: the reason stands above' >&2 && exit 1; }
+    install >&2 || { echo 'Installing the packages failed: see the error above' >&2 && exit 1; }
     cp bun.lock "$installed"
     rm "$unfinished"
   fi
   rm -f "$lock" "$lock".after-*
 fi
 
-# Bun's heap grows by what memory the machine has: bounded to this many bytes, a web process under lists of all kinds takes
-# 330 MiB instead of 560, at the same rate.
+# Bun sizes its heap by the machine's memory. With this limit in bytes, a web process that serves lists uses 330 MiB
+# instead of 560, at the same throughput (measured).
 if [ "${1:-}" = src/main.ts ]; then
   export BUN_JSC_forceRAMSize="${BUN_JSC_forceRAMSize:-402653184}"
 fi

@@ -6,8 +6,8 @@ const SOL_SOCKET = 1
 const SO_ATTACH_FILTER = 26
 
 /**
- * Drops new connections (SYN and no ACK in byte 13 of the TCP header). An instruction has, from its highest bits on: a
- * value, instructions to skip if false, to skip if true, and the operation.
+ * A classic BPF program that drops new connections: SYN without ACK, in byte 13 of the TCP header. Each instruction
+ * consists of, from the highest bits: value, jump if false, jump if true, operation.
  */
 const filter = new BigUint64Array([
   0x0000000d_00_00_0030n,
@@ -17,22 +17,22 @@ const filter = new BigUint64Array([
   0xffffffff_00_00_0006n,
 ])
 
-/** Some systems allow a socket filter to root alone. */
-export const noFilter = 'the system does not let this user filter the connections of a port'
+/** Some systems allow socket filters only for root. */
+export const filterNotAllowed = 'this user may not filter the connections of a port'
 
 /**
- * Accepts no new connection on a shared port: the client tries again after a second, and finds another process. Without
- * the filter Linux resets the connections that wait to be accepted when the port closes.
- * @throws Error where the system does not allow it
+ * Drops new connections on a shared port: clients retry after a second, and reach another process. Without this filter,
+ * Linux resets the connections that wait in the accept queue when the port closes.
+ * @throws Error if the system does not allow it
  */
-export function takeNoNewConnections(port: number): void {
+export function dropNewConnections(port: number): void {
   const program = new BigUint64Array([BigInt(filter.length), BigInt(ptr(filter))])
   const { symbols, close } = openLibc()
   const attach = (socket: number) =>
     symbols.setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, ptr(program), program.byteLength)
-  const answers = socketsListeningOn(port).map(attach)
+  const results = socketsListeningOn(port).map(attach)
   close()
-  if (answers.some((answer) => answer !== 0)) throw new Error(noFilter)
+  if (results.some((result) => result !== 0)) throw new Error(filterNotAllowed)
 }
 
 function openLibc() {
@@ -59,6 +59,6 @@ function nameOf(fd: string): string {
   try {
     return readlinkSync(`/proc/self/fd/${fd}`)
   } catch {
-    return '' // closed meanwhile, as the one that reads this folder
+    return '' // closed meanwhile, like the descriptor that readdirSync used
   }
 }

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 
-/** The names of the variables of this process, and of those from the `.env` files that Bun has read. */
-export function givenNames() {
+/** Returns the names of all environment variables, and the names of those that Bun has read from `.env` files. */
+export function variableNames() {
   const inEnvironment = Object.keys(process.env)
   const mode = process.env.NODE_ENV || 'development'
   const files = ['.env', `.env.${mode}`, '.env.local', `.env.${mode}.local`]
@@ -16,9 +16,9 @@ function namesIn(file: string): string[] {
   try {
     return Object.keys(parseEnv(readFileSync(file, 'utf8')))
   } catch {
-    return [] // it does not exist, or is closed to this user
+    return [] // missing, or not readable for this user
   }
 }
 
-/** npm runs a script in the folder of package.json: a path is relative to the folder where npm was called. */
-export const calledIn = (path: string): string => resolve(process.env.INIT_CWD ?? '', path)
+/** Resolves a path relative to the folder where the user called npm, which runs scripts in the folder of package.json. */
+export const resolveForCaller = (path: string): string => resolve(process.env.INIT_CWD ?? '', path)

@@ -4,12 +4,12 @@ import { run } from './process.ts'
 
 export type User = { uid: number; gid: number }
 
-/** Files that root makes in the data folder of another user belong to that user. */
-export async function giveToOwner(dataDir: string, ...paths: string[]): Promise<void> {
+/** If root runs this process in the data folder of another user, gives the files to that user. */
+export async function chownToFolderOwner(dataDir: string, ...paths: string[]): Promise<void> {
   const owner = await stat(dataDir)
-  if (process.getuid?.() === 0 && owner.uid !== 0) await give(owner, ...paths.filter(existsSync))
+  if (process.getuid?.() === 0 && owner.uid !== 0) await chownAll(owner, ...paths.filter(existsSync))
 }
 
-export async function give({ uid, gid }: User, ...paths: string[]): Promise<void> {
+export async function chownAll({ uid, gid }: User, ...paths: string[]): Promise<void> {
   await run('chown', ['-R', `${uid}:${gid}`, '--', ...paths])
 }

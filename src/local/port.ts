@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 
-/** A free loopback port. Another process may take it, so callers retry. */
+/** Returns a free loopback port. Another process may take it before the caller does, so callers retry. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -5,7 +5,7 @@ import { run } from './process.ts'
 
 export type RunAs = { prefix: string[] } & Partial<User>
 
-/** The user that owns and runs the cluster; undefined for this user. Root may not run Postgres. */
+/** Returns the user that owns and runs the cluster; undefined for the current user. Root must not run Postgres. */
 export async function serverUser(clusterDir: string): Promise<User | undefined> {
   if (process.getuid?.() !== 0) return undefined
   const owner = await stat(clusterDir).catch(() => stat(dirname(clusterDir)))
@@ -15,15 +15,15 @@ export async function serverUser(clusterDir: string): Promise<User | undefined> 
     if (ids) return { uid: Number(ids[0].stdout), gid: Number(ids[1].stdout) }
   }
   throw new Error(
-    'Postgres does not run as root, and there is no user "postgres" or "nobody" to run it. ' +
-      'Start Docket as an ordinary user, or set DATABASE_URL to a Postgres that runs already.',
+    'Postgres cannot run as root, and there is no user "postgres" or "nobody". ' +
+      'Start Docket as an ordinary user, or set DATABASE_URL to a running Postgres.',
   )
 }
 
-/** The first way in which `user` can run Postgres on `dir`. */
-export async function wayIn(user: User | undefined, dir: string, initdb: string): Promise<RunAs> {
+/** Returns the first option with which `user` can run Postgres on `dir`. @throws Error with advice if there is none */
+export async function findRunAs(user: User | undefined, dir: string, initdb: string): Promise<RunAs> {
   let reason = ''
-  for (const way of user ? ways(user) : [{ prefix: [] }]) {
+  for (const way of user ? runAsOptions(user) : [{ prefix: [] }]) {
     const failure = await attempt(way, dir, initdb)
     if (failure === undefined) return way
     reason ||= failure
@@ -31,9 +31,9 @@ export async function wayIn(user: User | undefined, dir: string, initdb: string)
   throw new Error(await explain(user, dir, initdb, reason))
 }
 
-// A checkout below /root is closed to other users, so the server gets the capability to pass closed folders. Containers
-// often withhold the first, narrower one; the secure bit makes either count in access(2).
-function ways(user: User): RunAs[] {
+// Other users cannot enter a checkout below /root, so the server gets a capability to traverse folders. Containers often
+// withhold the first, narrower capability. The secure bit makes access(2) respect the capability.
+function runAsOptions(user: User): RunAs[] {
   const passing = ['dac_read_search', 'dac_override'].map((capability) => {
     const ids = [
       `--reuid=${user.uid}`,
@@ -47,12 +47,12 @@ function ways(user: User): RunAs[] {
 }
 
 async function attempt(way: RunAs, dir: string, initdb: string): Promise<string | undefined> {
-  // `--show` looks for everything a server needs, and changes nothing.
+  // `initdb --show` checks everything that the server needs, and changes nothing.
   const script = 'test -w "$0" && exec "$1" --show --pgdata="$0"'
   const [program = '', ...args] = [...way.prefix, '/bin/sh', '-c', script, dir, initdb]
   const options = { uid: way.uid, gid: way.gid, cwd: '/' }
-  const failed = run(program, args, options).then(() => undefined)
-  return failed.catch(({ message }: Error) => message)
+  const failure = run(program, args, options).then(() => undefined)
+  return failure.catch(({ message }: Error) => message)
 }
 
 async function explain(user: User | undefined, dir: string, initdb: string, reason: string): Promise<string> {
@@ -60,9 +60,10 @@ async function explain(user: User | undefined, dir: string, initdb: string, reas
   if (!user && owner !== process.getuid?.())
     return `${dir} belongs to another user (uid ${owner}). Start Docket as that user, or set DATA_DIR.`
   const closed = user && ((await closedParent(dir)) ?? (await closedParent(initdb)))
-  if (!closed) return `The embedded Postgres does not run here; set DATABASE_URL to one that does. ${reason}`
+  if (!closed)
+    return `The embedded Postgres cannot run here: set DATABASE_URL to a running Postgres. ${reason}`
   return (
-    `Postgres does not run as root, and the user it runs as (uid ${user.uid}) may not enter ${closed}. ` +
+    `Postgres cannot run as root, and its user (uid ${user.uid}) may not enter ${closed}. ` +
     `Allow it with "chmod o+x ${closed}", move the project or DATA_DIR elsewhere, or set DATABASE_URL.`
   )
 }

@@ -22,21 +22,21 @@ export const postgresIn = (dir: string): Server => ({
   async lastStart() {
     const lines = (await readFile(join(dir, 'postmaster.pid'), 'utf8')).split('\n')
     const [pid = 0, , , port = 0] = lines.map(Number)
-    return { pid: port && pid, port } // the port is written later than the pid
+    return { pid: port && pid, port } // Postgres writes the port later than the pid
   },
   probe: async (port) => asAdmin(await urlOf(dir, port), (sql) => sql`select 1`),
 })
 
-/** Starts the Postgres of `dataDir` unless it runs, and returns the URL of its database. */
-export async function startPostgres(dataDir: string, others: boolean, starting: Starting): Promise<string> {
+/** Starts the Postgres of `dataDir` unless it runs. Returns the URL of its database. */
+export async function startPostgres(dataDir: string, isShared: boolean, starting: Starting): Promise<string> {
   const dir = join(dataDir, 'postgres')
   const { log, signal } = starting
   const server = postgresIn(dir)
   let port = await attach(server, signal)
   if (port === undefined) {
     const cluster = await openCluster(dataDir, starting)
-    // Postgres would not start when another program has the pid of a crashed server.
-    if (!others) await rm(join(dir, 'postmaster.pid'), { force: true })
+    // Otherwise Postgres refuses to start if another program now has the pid of a crashed server.
+    if (!isShared) await rm(join(dir, 'postmaster.pid'), { force: true })
     port = await start(server, (at) => launchPostgres(cluster, at), signal)
   }
   log(`Postgres listens on 127.0.0.1:${port}`)

@@ -1,4 +1,4 @@
-import { run, type Say } from './process.ts'
+import { run, type LogProgress } from './process.ts'
 
 const stepTimeoutMs = 300_000
 
@@ -12,26 +12,26 @@ const managers = [
 
 const advice =
   'Install Redis (Debian and Ubuntu: apt-get install redis-server, Fedora: dnf install valkey, ' +
-  'macOS: brew install redis), or set REDIS_URL to a Redis that runs already.'
+  'macOS: brew install redis), or set REDIS_URL to a running Redis.'
 
 export class NoRedisServer extends Error {}
 
 /**
- * Finds redis-server or valkey-server; without either, installs one with the system's package manager.
- * @throws NoRedisServer; the reason of `signal` as soon as that is aborted
+ * Finds redis-server or valkey-server. If both are missing, installs one with the system's package manager.
+ * @throws NoRedisServer; the reason of `signal` once it is aborted
  */
-export async function redisBinary(log: Say, signal?: AbortSignal): Promise<string> {
+export async function redisBinary(log: LogProgress, signal?: AbortSignal): Promise<string> {
   const problem = findServer() ? '' : await install(log, signal)
   const found = findServer()
   if (found) return found
   throw new NoRedisServer(`There is neither redis-server nor valkey-server on the PATH. ${problem} ${advice}`)
 }
 
-async function install(log: Say, signal?: AbortSignal): Promise<string> {
+async function install(log: LogProgress, signal?: AbortSignal): Promise<string> {
   const manager = managers.find(({ name }) => onPath(name))
-  if (!manager) return 'No known package manager was found to install one.'
+  if (!manager) return 'No known package manager was found.'
   const rights = rightsFor(manager.name)
-  if (!rights) return `Installing one with ${manager.name} needs root, and there is no sudo.`
+  if (!rights) return `Installing with ${manager.name} requires root, and sudo is missing.`
   const command = [...rights, manager.name]
   if (manager.prepare) await execute([...command, ...manager.prepare], signal)
   let problem = ''
@@ -46,13 +46,13 @@ async function install(log: Say, signal?: AbortSignal): Promise<string> {
   return problem
 }
 
-// Homebrew refuses root; the others need it, and must never wait for a password.
+// Homebrew rejects root. The others require root; `sudo -n` never waits for a password.
 function rightsFor(manager: string): string[] | undefined {
   if (manager === 'brew' || process.getuid?.() === 0) return []
   return onPath('sudo') ? ['sudo', '-n'] : undefined
 }
 
-/** Returns the failure. An aborted step goes on by itself, because half an installation would be worse. */
+/** Returns the error message of a failed step. An aborted step continues, to leave no incomplete installation. */
 async function execute([program = '', ...args]: string[], signal?: AbortSignal): Promise<string | undefined> {
   signal?.throwIfAborted()
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
@@ -60,9 +60,9 @@ async function execute([program = '', ...args]: string[], signal?: AbortSignal):
     (stderr?.trim() || message).split('\n').slice(-3).join(' ')
   const running = run(program, args, { env, timeout: stepTimeoutMs, maxBuffer: 64 * 1024 * 1024 })
   const done = running.then(() => undefined, lastLines)
-  const { promise: givenUp, reject } = Promise.withResolvers<never>()
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
   signal?.addEventListener('abort', () => reject(signal.reason), { once: true })
-  return Promise.race([done, givenUp])
+  return Promise.race([done, aborted])
 }
 
 const findServer = () => onPath('redis-server') ?? onPath('valkey-server')

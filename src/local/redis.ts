@@ -3,10 +3,10 @@ import { statSync, writeFileSync } from 'node:fs'
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
-import { giveToOwner } from './owner.ts'
+import { chownToFolderOwner } from './owner.ts'
 import { launch, type Launched, type Starting } from './process.ts'
 import { redisBinary } from './redis-binary.ts'
-import { keptText } from './secret.ts'
+import { readOrCreate } from './secret.ts'
 import { attach, type Running, type Server, start } from './server.ts'
 
 const settings = {
@@ -25,15 +25,15 @@ export const redisIn = (dir: string, password?: string): Server => ({
   probe: (port) => probe(port, password),
 })
 
-/** Starts the Redis of `dataDir` unless it runs, and returns its URL with the password. */
+/** Starts the Redis of `dataDir` unless it runs. Returns its URL with the password. */
 export async function startRedis(dataDir: string, { log, signal }: Starting): Promise<string> {
   const dir = join(dataDir, 'redis')
   await mkdir(dir, { recursive: true, mode: 0o700 })
-  // Not as an argument, which every local user can read.
+  // In a file: every local user can read arguments of processes.
   const file = join(dir, 'docket.conf')
-  const access = await keptText(file, () => `requirepass ${randomBytes(24).toString('base64url')}\n`)
+  const access = await readOrCreate(file, () => `requirepass ${randomBytes(24).toString('base64url')}\n`)
   const password = /^requirepass (\S+)$/m.exec(access)?.[1] ?? ''
-  await giveToOwner(dataDir, dir)
+  await chownToFolderOwner(dataDir, dir)
   const server = redisIn(dir, password)
   let port = await attach(server, signal)
   if (port === undefined) {
@@ -48,7 +48,7 @@ export function launchRedis(program: string[], dir: string, port: number): Launc
   const options = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value])
   const command = [...program, '--port', String(port), '--dir', dir, ...options]
   const { uid, gid } = statSync(dir)
-  const runAs = process.getuid?.() === 0 ? { uid, gid } : {} // root may run it for somebody else
+  const runAs = process.getuid?.() === 0 ? { uid, gid } : {} // the owner of the folder runs Redis, not root
   const launched = launch({ command, cwd: dir, logFile: `${dir}.log`, ...runAs })
   writeFileSync(join(dir, 'server.json'), JSON.stringify({ pid: launched.pid, port }))
   return launched

@@ -2,49 +2,49 @@ import { constants } from 'node:fs'
 import { access, mkdir, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { tryLock } from './lock.ts'
-import { giveToOwner } from './owner.ts'
+import { chownToFolderOwner } from './owner.ts'
 import { postgresIn, startPostgres } from './postgres.ts'
 import { NoRedisServer } from './redis-binary.ts'
 import { redisIn, startRedis } from './redis.ts'
 import { stop } from './server.ts'
 import { until } from './wait.ts'
-import type { Say, Starting } from './process.ts'
+import type { LogProgress, Starting } from './process.ts'
 
 const startGateTimeoutMs = 300_000
 const stopGateTimeoutMs = 15_000
 
-/** Written by this process, and not by the users of the servers. */
-const ourFiles = ['gate.lock', 'users.lock', 'postgres.log', 'redis.log', 'redis']
+/** Files of this process, which may run as root; the servers' users own the others. */
+const rootFiles = ['gate.lock', 'users.lock', 'postgres.log', 'redis.log', 'redis']
 
 export interface LocalOptions {
   dataDir: string
   postgres: boolean
   redis: boolean
-  log: Say
-  /** Aborts the start, and stops what it has started. */
+  log: LogProgress
+  /** Aborts the start, and stops the servers that it has started. */
   signal?: AbortSignal
 }
 
 export interface Local {
   databaseUrl?: string
   redisUrl?: string
-  /** Why no Redis was started, though one was wanted: the machine has none. */
+  /** The reason, if Redis was requested and the machine has no Redis server. */
   withoutRedis?: string
   stop(): Promise<void>
 }
 
-/** Starts the servers of `dataDir`, or joins the processes that use them. The last process stops them. */
+/** Starts the servers of `dataDir`, or uses the running ones. The last process that uses them stops them. */
 export async function startLocal(options: LocalOptions): Promise<Local> {
   if (!options.postgres && !options.redis) return { stop: async () => {} }
   const dir = await writable(options.dataDir)
-  return gated(dir, startGateTimeoutMs, () => startIn(dir, options), options.signal).catch((error) => {
-    throw explained(error, dir)
+  return withGate(dir, startGateTimeoutMs, () => startIn(dir, options), options.signal).catch((error) => {
+    throw namingFolder(error, dir)
   })
 }
 
 async function startIn(dir: string, options: LocalOptions): Promise<Local> {
   const { log, signal = new AbortController().signal } = options
-  const others = !isUnused(dir)
+  const isShared = !isUnused(dir)
   const use = tryLock(join(dir, 'users.lock'), 'shared')
   if (!use) throw new Error(`${join(dir, 'users.lock')} is locked by another program.`)
   const leave = () => {
@@ -52,12 +52,12 @@ async function startIn(dir: string, options: LocalOptions): Promise<Local> {
     return stopUnused(dir)
   }
   try {
-    const databaseUrl = options.postgres ? await startPostgres(dir, others, { log, signal }) : undefined
+    const databaseUrl = options.postgres ? await startPostgres(dir, isShared, { log, signal }) : undefined
     const redis = options.redis ? await startOptionalRedis(dir, { log, signal }) : {}
-    await giveToOwner(dir, ...ourFiles.map((name) => join(dir, name)))
+    await chownToFolderOwner(dir, ...rootFiles.map((name) => join(dir, name)))
     let stopped: Promise<void> | undefined
-    // Gated, so that no process joins a server that is about to end.
-    return { databaseUrl, ...redis, stop: () => (stopped ??= gated(dir, stopGateTimeoutMs, leave)) }
+    // Behind the gate, so that no process starts to use a server that is stopping.
+    return { databaseUrl, ...redis, stop: () => (stopped ??= withGate(dir, stopGateTimeoutMs, leave)) }
   } catch (error) {
     await leave().catch(() => {})
     throw error
@@ -81,15 +81,15 @@ async function stopUnused(dir: string): Promise<void> {
 }
 
 function isUnused(dir: string): boolean {
-  const alone = tryLock(join(dir, 'users.lock'), 'exclusive')
-  alone?.release()
-  return alone !== undefined
+  const lock = tryLock(join(dir, 'users.lock'), 'exclusive')
+  lock?.release()
+  return lock !== undefined
 }
 
-async function gated<T>(dir: string, timeoutMs: number, work: () => Promise<T>, signal?: AbortSignal) {
+async function withGate<T>(dir: string, timeoutMs: number, work: () => Promise<T>, signal?: AbortSignal) {
   const gate = await until(() => tryLock(join(dir, 'gate.lock'), 'exclusive'), timeoutMs, { signal })
-  const what = `Another process has been starting or stopping the servers in ${dir} for ${timeoutMs} ms.`
-  if (!gate) throw new Error(what)
+  const message = `Another process has been starting or stopping the servers in ${dir} for ${timeoutMs} ms.`
+  if (!gate) throw new Error(message)
   return work().finally(() => gate.release())
 }
 
@@ -99,12 +99,12 @@ async function writable(dataDir: string): Promise<string> {
     await access(dataDir, constants.W_OK)
     return await realpath(dataDir)
   } catch (cause) {
-    throw new Error(`DATA_DIR ${dataDir} cannot be written by this user.`, { cause })
+    throw new Error(`DATA_DIR ${dataDir} must be writable for this user.`, { cause })
   }
 }
 
-/** Names the folder in errors of the system and SQLite. */
-function explained(error: unknown, dir: string): unknown {
+/** Adds the folder to errors of the system and of SQLite. */
+function namingFolder(error: unknown, dir: string): unknown {
   const { code, message } = error as NodeJS.ErrnoException
   if (!code || !/^(E(ACCES|PERM|ROFS|NOSPC|DQUOT)|SQLITE_)/.test(code)) return error
   return new Error(`DATA_DIR ${dir} cannot be used by this user: ${message}`, { cause: error })

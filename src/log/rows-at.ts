@@ -3,7 +3,7 @@ import { maxId } from '../ids.ts'
 import type { Entity } from '../model/entities.ts'
 import { definitionOf, type ReferenceField } from '../model/model.ts'
 import { referencesOf } from '../model/references.ts'
-import { type Column, columnsOf, known } from '../postgres/columns.ts'
+import { type Column, columnsOf, columnList } from '../postgres/columns.ts'
 import type { Sql, SqlPart } from '../postgres/database.ts'
 import type { Moment } from './as-of.ts'
 
@@ -70,7 +70,7 @@ function valueOf({ key, type, fallback }: Column): string {
 export function shownColumns(sql: Sql, entity: Entity, alias: string, moment?: Moment): SqlPart {
   const { table } = definitionOf(entity)
   const fields = referencesOf(entity)
-  if (!fields) return known(sql, table, alias)
+  if (!fields) return columnList(sql, table, alias)
   return columnsOf(table)
     .map(({ key, name }): SqlPart => {
       if (key === 'eventId') return sql`${shownEventId(sql, entity, alias, moment)} as event_id`

@@ -1,5 +1,5 @@
 import type { Caller } from '../identity/rights.ts'
-import type { OwedJob } from '../jobs/queue.ts'
+import type { OutboxJob } from '../jobs/queue.ts'
 import type { EventDraft, StoredEvent } from '../model/events.ts'
 import type { ToldPast } from './past.ts'
 
@@ -26,4 +26,4 @@ export interface Decision<T> {
 }
 
 /** The jobs that an event asks for. Pure. */
-export type React = (event: StoredEvent) => Pick<OwedJob, 'name' | 'data'>[]
+export type React = (event: StoredEvent) => Pick<OutboxJob, 'name' | 'data'>[]

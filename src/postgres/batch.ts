@@ -1,27 +1,30 @@
 import type { Distribution } from '../metrics/distribution.ts'
-import { isPassing } from './errors.ts'
+import { isTransient } from './errors.ts'
 import { unavailable } from '../responses/errors.ts'
 
-/** A queue this short waits for a fault to pass, not because of overload. */
+/** A queue up to this length never counts as overload: it may wait for a short fault to end. */
 const shortQueue = 128
-const patienceMs = 500
+const maxQueueMs = 500
 
-/** True when a queue, oldest first, is too long to be served in time: rejecting at once is better than waiting. */
+/** Returns true if a queue, ordered oldest first, is too long to be served in time. Callers then reject new entries. */
 export function isOverloaded(queue: { since: number }[]): boolean {
-  return queue.length > shortQueue && performance.now() - queue[0]!.since > patienceMs
+  return queue.length > shortQueue && performance.now() - queue[0]!.since > maxQueueMs
 }
 
-export interface BatchLimits<K> {
+export interface BatchOptions<K> {
+  /** Limit of keys in one call. */
   keys: number
-  /** Upper limit of the weights in one call; a heavier key goes alone. No call waits for a call with a heavy key. */
+  /** `limit`: total weight of one call. A single key above it gets its own call. Keys above `heavy` delay no other call. */
   weigh?: { limit: number; heavy?: number; of: (key: K) => number }
+  /** Limit of concurrent calls. */
   slots: number
-  patienceMs?: number
-  /** Rejects when too many wait, by default. If false, the caller bounds the queue. */
-  refuses?: boolean
+  /** How long an incomplete batch waits for more keys while another call runs. */
+  lingerMs?: number
+  /** True by default: rejects keys on overload. If false, the caller bounds the queue. */
+  rejectsOverload?: boolean
   waits?: Distribution
-  /** When a lone key goes: by default after the I/O of this tick, so that requests read together travel together. */
-  soon?: (go: () => void) => unknown
+  /** When the first key is sent. Default: after the I/O of this tick, so that keys of concurrent requests share a call. */
+  schedule?: (go: () => void) => unknown
 }
 
 interface Waiting<K, V> {
@@ -31,24 +34,24 @@ interface Waiting<K, V> {
   since: number
 }
 
-const mostWaiting = 10_000
-const longMs = 1_000
+const maxWaiting = 10_000
+const slowMs = 1_000
 
 /**
- * Joins single calls: keys that arrive while every slot is busy go together in the next call. `work` returns the values in
- * the order of its keys; an error after a long time without an answer is also that of the waiting keys.
- * @throws HttpError 503 when too many wait already.
+ * Batches single calls: keys that arrive while every slot is busy share the next call.
+ * @param work returns the values in the order of its keys. If it fails after a second, waiting keys fail with it
+ * @throws HttpError 503 when too many keys wait
  */
-export function batched<K, V>(limits: BatchLimits<K>, work: (keys: K[]) => Promise<V[]>) {
-  const { soon = setImmediate, patienceMs = 0, refuses = true } = limits
+export function batched<K, V>(limits: BatchOptions<K>, work: (keys: K[]) => Promise<V[]>) {
+  const { schedule = setImmediate, lingerMs = 0, rejectsOverload = true } = limits
   const waiting: Waiting<K, V>[] = []
-  let [busy, heavy] = [0, 0] // calls under way, and those of them with a heavy key
-  const [pumpSoon, pumpIn] = [armed(soon, pump), armed(setTimeout, pump)]
+  let [busy, heavy] = [0, 0] // running calls, and running calls with a heavy key
+  const [pumpSoon, pumpIn] = [once(schedule, pump), once(setTimeout, pump)]
 
   function pump() {
     while (waiting.length > 0 && busy < limits.slots) {
-      const count = fitting(waiting, limits)
-      const leftMs = waiting[0]!.since + patienceMs - performance.now()
+      const count = countThatFit(waiting, limits)
+      const leftMs = waiting[0]!.since + lingerMs - performance.now()
       if (busy > heavy && count === waiting.length && leftMs > 0) return pumpIn(leftMs)
       busy++
       limits.waits?.addSince(waiting[0]!.since)
@@ -63,8 +66,8 @@ export function batched<K, V>(limits: BatchLimits<K>, work: (keys: K[]) => Promi
       const values = await work(batch.map((w) => w.key))
       batch.forEach((w, i) => w.resolve(values[i] as V))
     } catch (error) {
-      const isLate = isPassing(error) && performance.now() - began > longMs
-      for (const w of isLate ? [...batch, ...waiting.splice(0)] : batch) w.reject(error)
+      const isOutage = isTransient(error) && performance.now() - began > slowMs
+      for (const w of isOutage ? [...batch, ...waiting.splice(0)] : batch) w.reject(error)
     } finally {
       busy--
       heavy -= weight
@@ -74,7 +77,7 @@ export function batched<K, V>(limits: BatchLimits<K>, work: (keys: K[]) => Promi
 
   return (key: K) =>
     new Promise<V>((resolve, reject) => {
-      if (refuses && (waiting.length >= mostWaiting || isOverloaded(waiting))) return reject(tooMany())
+      if (rejectsOverload && (waiting.length >= maxWaiting || isOverloaded(waiting))) return reject(tooMany())
       waiting.push({ key, resolve, reject, since: performance.now() })
       if (busy < limits.slots) pumpSoon()
     })
@@ -82,23 +85,23 @@ export function batched<K, V>(limits: BatchLimits<K>, work: (keys: K[]) => Promi
 
 const tooMany = () => unavailable('Too many requests wait')
 
-function armed(start: (go: () => void, ms?: number) => unknown, go: () => void): (ms?: number) => void {
-  let isArmed = false
+function once(start: (go: () => void, ms?: number) => unknown, go: () => void): (ms?: number) => void {
+  let isScheduled = false
   const fire = () => {
-    isArmed = false
+    isScheduled = false
     go()
   }
   return (ms) => {
-    if (isArmed) return
-    isArmed = true
+    if (isScheduled) return
+    isScheduled = true
     start(fire, ms)
   }
 }
 
-const isHeavy = <K>(batch: { key: K }[], { weigh }: BatchLimits<K>): boolean =>
+const isHeavy = <K>(batch: { key: K }[], { weigh }: BatchOptions<K>): boolean =>
   weigh?.heavy !== undefined && batch.some(({ key }) => weigh.of(key) > weigh.heavy!)
 
-function fitting<K>(waiting: { key: K }[], { keys, weigh }: BatchLimits<K>): number {
+function countThatFit<K>(waiting: { key: K }[], { keys, weigh }: BatchOptions<K>): number {
   const most = Math.min(waiting.length, keys)
   if (!weigh) return most
   let weight = 0

@@ -11,11 +11,11 @@ export interface Column {
   fallback?: unknown
 }
 
-const columns = new Map<PgTable, Column[]>()
+const columnsByTable = new Map<PgTable, Column[]>()
 
 export function columnsOf(table: PgTable): Column[] {
-  const described = columns.get(table) ?? Object.entries(getTableColumns(table)).map(describe)
-  columns.set(table, described)
+  const described = columnsByTable.get(table) ?? Object.entries(getTableColumns(table)).map(describe)
+  columnsByTable.set(table, described)
   return described
 }
 
@@ -28,21 +28,21 @@ const describe = ([key, column]: [string, PgColumn]): Column => ({
 })
 
 /**
- * The columns of a table `alias`, in place of `*`: a later release may add columns while this one runs, and Postgres
- * rejects a prepared statement whose result changes.
+ * The columns of the table `alias`, instead of `*`: a later release may add columns while this release runs, and Postgres
+ * rejects a prepared statement whose result columns change.
  */
-export const known = (sql: Sql, table: PgTable, alias: string): SqlPart =>
+export const columnList = (sql: Sql, table: PgTable, alias: string): SqlPart =>
   sql.unsafe<Row[]>(
     columnsOf(table)
       .map(({ name }) => `${alias}.${name}`)
       .join(', '),
   )
 
-/** The columns of an event `e` without its rows. */
+/** The columns of an event `e`, without `before` and `after`. */
 export const eventFields = (sql: Sql) => sql`
   e.project_id, e.seq::float8 as seq, e.id, e.type, e.entity, e.entity_id, e.task_id,
   e.batch::float8 as batch, e.undoes::float8 as undoes, e.actor_id, e.at`
 
-/** Both rows of an event `e`: the rows of integrations are in `told`. */
+/** `before` and `after` of an event `e`. Events of webhooks, service accounts and tokens store both in `told`. */
 export const eventRows = (sql: Sql) => sql`
   coalesce(e.before, e.told -> 'before') as before, coalesce(e.after, e.told -> 'after') as after`

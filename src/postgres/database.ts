@@ -1,9 +1,9 @@
 import type postgres from 'postgres'
 import type { Config } from '../config.ts'
 import type { Counts } from '../metrics/counts.ts'
-import { openPool, type Pool } from './pool.ts'
-import { Silence } from './silence.ts'
-import { openWriter, serverUrls } from './writer.ts'
+import { openPool, type PoolOptions } from './pool.ts'
+import { IdleTimeouts } from './idle-timeouts.ts'
+import { openPrimaryFinder, serverUrls } from './primary.ts'
 
 export type Sql = postgres.Sql
 export type SqlPart = postgres.PendingQuery<postgres.Row[]>
@@ -11,27 +11,27 @@ export type SqlPart = postgres.PendingQuery<postgres.Row[]>
 export interface Database {
   /** Tagged templates are prepared by postgres.js: one round trip each, pipelined. */
   reads: Sql
-  /** Long reads: no other read is sent on a connection behind one. */
+  /** Long reads have their own connection, so that no other read queues behind them. */
   expensive: Sql
-  /** Short writes by an index, above all the group commit: no slow list delays them. */
+  /** Short writes, above all the group commit. No read delays them. */
   commits: Sql
-  /** What no read waits for: accounts, the outbox, cascades, cleanup. */
+  /** Background work: accounts, the outbox, cascades, cleanup. */
   background: Sql
   close(): Promise<void>
 }
 
 export function openDatabase(config: Config, counts?: Counts['queries']): Database {
   const { databaseUrl, databasePooler: pooler, readConnections } = config
-  const silence = new Silence()
-  const writer = openWriter(databaseUrl, silence)
-  // Where there are several servers, `writer` finds one: postgres.js retries dead servers without a pause.
+  const idleTimeouts = new IdleTimeouts()
+  const primary = openPrimaryFinder(databaseUrl, idleTimeouts)
+  // With several servers `primary` finds the right one: postgres.js retries dead servers without a pause.
   const url = serverUrls(databaseUrl)[0]!
-  const open = (pool: Omit<Pool, 'url' | 'writer' | 'silence' | 'pooler'>) =>
-    openPool({ url, writer, silence, pooler, ...pool })
+  const open = (pool: Omit<PoolOptions, 'url' | 'primary' | 'idleTimeouts' | 'pooler'>) =>
+    openPool({ url, primary, idleTimeouts, pooler, ...pool })
   const readPool = {
     statementMs: Math.round(Math.max(config.readTimeoutMs / 2 - 800, config.readTimeoutMs / 4)),
-    repeats: true,
-    settings: byIndex,
+    retries: true,
+    settings: indexPlans,
     counts: counts?.reads,
   }
   const reads = open({ ...readPool, connections: Math.max(1, readConnections - 1) })
@@ -39,32 +39,31 @@ export function openDatabase(config: Config, counts?: Counts['queries']): Databa
   const commits = open({
     connections: config.commitSlots,
     statementMs: config.commitTimeoutMs,
-    settings: { ...byIndex, lock_timeout: `${config.lockTimeoutMs}ms` },
+    settings: { ...indexPlans, lock_timeout: `${config.lockTimeoutMs}ms` },
     counts: counts?.commits,
   })
   const background = open({
     connections: config.backgroundConnections,
     statementMs: config.backgroundTimeoutMs,
-    settings: byCase,
+    settings: customPlans,
     counts: counts?.background,
   })
   const pools = { reads, expensive, commits, background }
   return {
     ...pools,
-    // Everything is answered by now. postgres.js would wait for connections that broke and were not used since.
+    // No query is pending now. Without the time-out, postgres.js waits for broken idle connections.
     async close() {
       await Promise.all(Object.values(pools).map((sql) => sql.end({ timeout: 1 })))
-      silence.close()
+      idleTimeouts.close()
     },
   }
 }
 
 /**
- * Every query of reads and commits finds a few rows by an index. Generic plans, because planning again for each batch took
- * half of a read's time in Postgres (51 against 28 µs, measured), and a plan made while a table was small must not go
- * on scanning it.
+ * Reads and commits find a few rows by an index. Generic plans avoid planning again for each batch (51 against 28 µs per
+ * read, measured). The disabled plan types prevent a plan of a small table from scanning it after it has grown.
  */
-const byIndex = {
+const indexPlans = {
   plan_cache_mode: 'force_generic_plan',
   enable_seqscan: 'off',
   enable_bitmapscan: 'off',
@@ -73,5 +72,5 @@ const byIndex = {
   enable_incremental_sort: 'off',
 }
 
-/** Background statements are few, and read from one row to a whole table: each is planned anew. */
-const byCase = { plan_cache_mode: 'force_custom_plan' }
+/** Background statements are rare, and read between one row and a whole table, so each gets its own plan. */
+const customPlans = { plan_cache_mode: 'force_custom_plan' }

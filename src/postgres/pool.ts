@@ -1,52 +1,58 @@
 import postgres from 'postgres'
 import { noQueries } from '../metrics/counts.ts'
-import { connecting, connectMs, tlsModeOf, type Writer } from './connect.ts'
-import { watched } from './queries.ts'
-import type { Silence } from './silence.ts'
-import { isoInstant, lists } from './values.ts'
+import { createConnector, connectMs, tlsModeOf, type PrimaryFinder } from './connect.ts'
+import { withTimeouts } from './query-timeouts.ts'
+import type { IdleTimeouts } from './idle-timeouts.ts'
+import { isoInstant, arrayTypes } from './values.ts'
 import { padding } from './workarounds.ts'
 
-export interface Pool {
+export interface PoolOptions {
   url: string
-  writer?: Writer
-  silence: Silence
+  primary?: PrimaryFinder
+  idleTimeouts: IdleTimeouts
   pooler: string
   connections: number
   statementMs: number
-  repeats?: boolean
+  retries?: boolean
   settings?: Record<string, string>
   counts?: ReturnType<typeof noQueries>
 }
 
-/** Postgres cancels a long statement by itself. This is added for its answer, and for the wait for a connection. */
+/** Time after the statement timeout of Postgres, for its reply and for connecting. */
 const graceMs = 700
-/** A connection that is quiet for so much longer than a statement may take is silent. */
-const quietMs = 300
+/** Time after the statement timeout without any data, after which a connection counts as broken. */
+const idleMs = 300
 
-export function openPool(pool: Pool): postgres.Sql {
-  const { url, writer, silence, pooler, statementMs, repeats = false, counts = noQueries() } = pool
+export function openPool(pool: PoolOptions): postgres.Sql {
+  const { url, primary, idleTimeouts, pooler, statementMs, retries = false, counts = noQueries() } = pool
   const isPooled = pooler !== 'off'
-  const sockets = connecting(silence, statementMs + quietMs, tlsModeOf(url), isPooled, writer)
+  const sockets = createConnector(idleTimeouts, statementMs + idleMs, tlsModeOf(url), isPooled, primary)
   const sql = postgres(url, {
     max: pool.connections,
     connect_timeout: connectMs / 1_000,
-    ssl: false, // ours
-    ...{ socket: sockets.connect }, // postgres.js knows this option, its types do not
+    ssl: false, // `connect` does TLS
+    ...{ socket: sockets.connect }, // missing in the types of postgres.js
     backoff: (retries) => Math.min(0.05 * 2 ** retries, 0.25),
     onnotice: () => {},
-    // A query for the array types would run on each new connection, and end the process when it fails.
+    // Otherwise each new connection queries the array types, and a failure of that query ends the process.
     fetch_types: false,
     prepare: pooler !== 'on',
-    types: lists,
+    types: arrayTypes,
     transform: { column: { from: postgres.toCamel } },
     connection: {
       application_name: 'docket',
       TimeZone: 'UTC',
       ...padding,
-      // A pooler shares connections between callers, and knows no settings.
+      // A pooler shares connections between clients, and rejects settings.
       ...(!isPooled && { jit: 'off', statement_timeout: `${statementMs}ms`, ...pool.settings }),
     } as Record<string, string>,
   })
   sql.options.parsers[1184] = isoInstant
-  return watched(sql, { silence, limitMs: statementMs + graceMs, repeats, onStandby: sockets.renew, counts })
+  return withTimeouts(sql, {
+    idleTimeouts,
+    limitMs: statementMs + graceMs,
+    retries,
+    onStandby: sockets.closeAll,
+    counts,
+  })
 }

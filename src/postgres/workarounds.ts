@@ -1,33 +1,32 @@
 import type { Socket } from 'node:net'
-import { unreached } from './errors.ts'
+import { connectionError } from './errors.ts'
 
-// Faults of postgres.js 3.4.9 when a connection breaks. test/core/still-needed.test.ts shows that each still exists.
+// Workarounds for defects of postgres.js 3.4.9. test/core/workarounds.test.ts proves that each defect still exists.
 
 /**
- * It keeps unwritten data of a broken connection, and then delays a greeting shorter than 1 KiB forever
- * (porsager/postgres#1133): the connection hangs until its time-out, again and again. With connections terminated 60
- * times under load: 35 time-outs without this, none with it.
+ * postgres.js keeps the unsent data of a broken connection, and then never sends a startup message shorter than 1 KiB
+ * (porsager/postgres#1133), so the new connection times out. This padding makes the message long enough.
  */
 const [paddingName, paddingValue] = ['docket.padding', 'x'.repeat(1_024)] as const
 export const padding = { [paddingName]: paddingValue }
 
-const greeting = Buffer.from('\0\x03\0\0user\0', 'latin1')
+const startupMessage = Buffer.from('\0\x03\0\0user\0', 'latin1')
 
 /**
- * Removes the data of the broken connection before the greeting, because Postgres would end the new connection for it.
- * Removes the padding for a pooler, which rejects unknown settings.
+ * Removes the broken connection's data before the startup message, because Postgres would close the new connection.
+ * Removes the padding if a pooler is used: poolers reject unknown settings.
  */
-export function greetingAlone(socket: Socket, isPooled = false): void {
+export function startupMessageFirst(socket: Socket, isPooled = false): void {
   const write = socket.write
   socket.write = (chunk: unknown, done?: unknown) => {
     socket.write = write
     const first = chunk as Buffer
-    const alone = first.subarray(Math.max(first.indexOf(greeting) - 4, 0))
-    return socket.write(isPooled ? unpadded(alone) : alone, done as () => void)
+    const alone = first.subarray(Math.max(first.indexOf(startupMessage) - 4, 0))
+    return socket.write(isPooled ? withoutPadding(alone) : alone, done as () => void)
   }
 }
 
-function unpadded(message: Buffer): Buffer {
+function withoutPadding(message: Buffer): Buffer {
   const [from, to] = [paddingName, paddingValue].map((text) => message.indexOf(`${text}\0`))
   const rest = [message.subarray(0, from), message.subarray(to! + paddingValue.length + 1)]
   const shorter = Buffer.concat(from! < 0 ? [message] : rest)
@@ -36,11 +35,11 @@ function unpadded(message: Buffer): Buffer {
 }
 
 /**
- * Closes a socket at its error, and makes every end an error. A query that postgres.js sends between the two events never
- * ends, and its connection is never used again (porsager/postgres#1215). A connection that ends without an error before
- * the greeting is opened again and again without a pause (porsager/postgres#1193).
+ * Emits `close` right after `error`, and an error before every `close`. Otherwise a query that postgres.js sends between the
+ * two events never ends (porsager/postgres#1215), and postgres.js reconnects without a pause to a server that closes
+ * connections before the startup message (porsager/postgres#1193).
  */
-export function endingAtOnce(socket: Socket): void {
+export function closeOnError(socket: Socket): void {
   const emit = socket.emit.bind(socket)
   let over = false
   socket.emit = (event: string | symbol, ...args: unknown[]): boolean => {
@@ -48,17 +47,15 @@ export function endingAtOnce(socket: Socket): void {
     if (over) return true
     over = true
     const cause = event === 'error' ? args[0] : undefined
-    const error = cause instanceof Error ? cause : unreached('CONNECTION_CLOSED', 'The connection was closed')
+    const error =
+      cause instanceof Error ? cause : connectionError('CONNECTION_CLOSED', 'The connection was closed')
     emit('error', error)
     return emit('close', true)
   }
 }
 
-/**
- * After a result that was interrupted in its middle, the next result on the connection begins with as many holes
- * (porsager/postgres#1181). This removes the holes.
- */
-export function whole(rows: unknown[]): unknown[] {
+/** Removes the holes at the start of a result, which postgres.js leaves after an interrupted result (porsager/postgres#1181). */
+export function withoutHoles(rows: unknown[]): unknown[] {
   const holes = 0 in rows ? 0 : rows.findIndex((_, i) => i in rows)
   if (holes > 0) rows.splice(0, holes)
   return rows

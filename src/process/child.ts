@@ -2,70 +2,75 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import process from 'node:process'
 import type { Family } from '../metrics/family.ts'
 import { within } from '../within.ts'
-import { ledWord, type Measured, type Order, type Ready } from './led.ts'
+import {
+  childArgument,
+  type MetricsMessage,
+  type ParentMessage,
+  type ReadyMessage,
+} from './parent-messages.ts'
 
-const readyWithinMs = 60_000
-const measuredWithinMs = 2_000
+const readyTimeoutMs = 60_000
+const metricsTimeoutMs = 2_000
 
 export type Role = 'web' | 'worker'
 export type Env = Record<string, string | undefined>
 
-export type Ending = { code: number | null; signal: string | null }
+export type Exit = { code: number | null; signal: string | null }
 
 export class Child {
-  /** Undefined when the process ended before it was up. */
-  readonly ready: Promise<Ready | undefined>
-  readonly ended: Promise<Ending>
+  /** Resolves to undefined if the process ends before it is ready. */
+  readonly ready: Promise<ReadyMessage | undefined>
+  readonly exited: Promise<Exit>
   private readonly child: ChildProcess
   private readyAt = Infinity
 
   constructor(role: Role, env: Env) {
-    const command = [...process.execArgv, process.argv[1] ?? '', role, ledWord]
+    const command = [...process.execArgv, process.argv[1] ?? '', role, childArgument]
     const child = spawn(process.execPath, command, { env, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
     this.child = child
-    this.ended = new Promise((resolve) => {
+    this.exited = new Promise((resolve) => {
       child.once('exit', (code, signal) => resolve({ code, signal }))
       child.once('error', (error) => child.pid ?? resolve({ code: null, signal: error.message }))
     })
-    const told = this.nextMessage<Ready>()
-    void told.then(() => (this.readyAt = performance.now()))
-    this.ready = this.orKilled(Promise.race([told, this.ended.then(() => undefined)]), readyWithinMs)
+    const message = this.nextMessage<ReadyMessage>()
+    void message.then(() => (this.readyAt = performance.now()))
+    this.ready = this.killAfter(Promise.race([message, this.exited.then(() => undefined)]), readyTimeoutMs)
   }
 
   get pid(): number {
     return this.child.pid ?? 0
   }
 
-  get upForMs(): number {
+  get uptimeMs(): number {
     return Math.max(0, performance.now() - this.readyAt)
   }
 
-  end(order: Order, withinMs: number): Promise<Ending> {
-    this.send(order)
-    return this.orKilled(this.ended, withinMs)
+  stop(message: ParentMessage, withinMs: number): Promise<Exit> {
+    this.send(message)
+    return this.killAfter(this.exited, withinMs)
   }
 
-  /** Empty when the process does not answer. */
+  /** Returns the metric families of the process; none if it does not answer. */
   async measure(): Promise<Family[]> {
-    if (this.upForMs === 0) return []
-    const told = this.nextMessage<Measured>()
+    if (this.uptimeMs === 0) return []
+    const message = this.nextMessage<MetricsMessage>()
     this.send('measure')
-    return (await within(measuredWithinMs, told))?.families ?? []
+    return (await within(metricsTimeoutMs, message))?.families ?? []
   }
 
   kill(): void {
     this.child.kill('SIGKILL')
   }
 
-  private send(order: Order): void {
-    if (this.child.connected) this.child.send(order, () => {}) // it may just have ended
+  private send(message: ParentMessage): void {
+    if (this.child.connected) this.child.send(message, () => {}) // ignores the error of a process that has just ended
   }
 
   private nextMessage<T>(): Promise<T> {
     return new Promise((resolve) => this.child.once('message', (message) => resolve(message as T)))
   }
 
-  private orKilled<T>(work: Promise<T>, withinMs: number): Promise<T> {
+  private killAfter<T>(work: Promise<T>, withinMs: number): Promise<T> {
     const late = setTimeout(() => this.kill(), withinMs)
     return work.finally(() => clearTimeout(late))
   }

@@ -5,42 +5,45 @@ import type { Config } from '../config.ts'
 import { ConfigError } from '../setting-values.ts'
 import type { Log } from '../log.ts'
 import { openDatabase, type Sql } from '../postgres/database.ts'
-import { writerUrl } from '../postgres/writer.ts'
+import { transientCodes } from '../postgres/errors.ts'
+import { primaryUrl } from '../postgres/primary.ts'
 import { within } from '../within.ts'
-import type { Stopping } from './stopping.ts'
+import type { Shutdown } from './shutdown.ts'
 
-const longestPauseMs = 2_000
-/** For the answer of a database that can be reached. */
-const firstAnswerMs = 1_000
+const maxPauseMs = 2_000
+/** How long a start waits for the check; a reachable database answers sooner. */
+const checkTimeoutMs = 1_000
 
-export async function migrateWhenReached(databaseUrl: string, log: Log): Promise<void> {
-  await whenReached(async () => migrate(await writerUrl(databaseUrl)), log)
+export async function migrateDatabase(databaseUrl: string, log: Log): Promise<void> {
+  await retryUntilReachable(async () => migrate(await primaryUrl(databaseUrl)), log)
   log.info('database is migrated')
 }
 
-/** Warns of missing migrations. A process that serves does not wait for a database that is away. */
-export async function examineWhenReached(databaseUrl: string, log: Log, stopping: Stopping): Promise<void> {
-  const examined = whenReached(async () => isMigrated(await writerUrl(databaseUrl)), log).then((migrated) => {
-    if (!migrated) log.warn('the database is not migrated: nothing works here before "npm run migrate"')
-  })
-  examined.catch((error) => stopping.fail(error))
-  await within(firstAnswerMs, examined)
+/** Logs a warning if migrations are missing. Does not wait for a database that cannot be reached. */
+export async function warnIfNotMigrated(databaseUrl: string, log: Log, shutdown: Shutdown): Promise<void> {
+  const checked = retryUntilReachable(async () => isMigrated(await primaryUrl(databaseUrl)), log).then(
+    (migrated) => {
+      if (!migrated) log.warn('the database is not migrated: run "npm run migrate"')
+    },
+  )
+  checked.catch((error) => shutdown.fail(error))
+  await within(checkTimeoutMs, checked)
 }
 
 /**
- * Tries until Postgres can be reached, because processes may start in any order.
+ * Retries until Postgres can be reached, because processes may start in any order.
  * @throws ConfigError when Postgres rejects the connection
  */
-async function whenReached<T>(attempt: () => Promise<T>, log: Log): Promise<T> {
-  let told = ''
-  for (let pauseMs = 100; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
+async function retryUntilReachable<T>(attempt: () => Promise<T>, log: Log): Promise<T> {
+  let lastReason = ''
+  for (let pauseMs = 100; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
     try {
       return await attempt()
     } catch (error) {
-      if (!isAway(causeOf(error))) throw explained(error)
+      if (!isUnreachable(causeOf(error))) throw toConfigError(error)
       const reason = reasonOf(error)
-      if (reason !== told) log.warn({ reason }, 'Postgres is away; trying again until it is there')
-      told = reason
+      if (reason !== lastReason) log.warn({ reason }, 'Postgres cannot be reached; retrying')
+      lastReason = reason
     }
     await sleep(pauseMs)
   }
@@ -51,39 +54,38 @@ type Cause = { message?: string; code?: string }
 const causeOf = (error: unknown): Cause => ((error as { cause?: unknown }).cause ?? error) as Cause
 const reasonOf = (error: unknown): string => causeOf(error).message || causeOf(error).code || String(error)
 
-/** Starting, stopping, full, or a standby for now. */
-const passing = /^(08|53|57|25006|40|55P03)/
-
 // An error without a code is a defect of this service.
-const isAway = (cause: Cause): boolean =>
-  cause instanceof postgres.PostgresError ? passing.test(cause.code) : Boolean(cause.code)
+const isUnreachable = (cause: Cause): boolean =>
+  cause instanceof postgres.PostgresError ? transientCodes.test(cause.code) : Boolean(cause.code)
 
 const advice: Record<string, string> = {
-  '28P01': 'Set the right user and password in it.',
-  '28000': 'Set a user in it whom this server lets in.',
-  '3D000': 'Create it, or name another one there.',
-  '42501': 'Grant this to its user, or set another one there.',
+  '28P01': 'Correct the user or the password.',
+  '28000': 'Set a user that this server accepts.',
+  '3D000': 'Create the database, or set the name of another.',
+  '42501': 'Grant this privilege to the user, or set another user.',
 }
 
-export function explained(error: unknown): unknown {
+export function toConfigError(error: unknown): unknown {
   const cause = causeOf(error)
   if (!(cause instanceof postgres.PostgresError) && !cause.code) return error
   const { code = '' } = cause
-  const which = isAway(cause) ? 'Postgres cannot be reached' : 'Postgres refuses'
+  const which = isUnreachable(cause) ? 'Postgres cannot be reached' : 'Postgres rejects the connection'
   return new ConfigError(`DATABASE_URL cannot be used. ${which}: ${reasonOf(error)}. ${advice[code] ?? ''}`)
 }
 
-type Said = { code: number; text: string }
+/** `code` is the exit code. */
+type CommandResult = { code: number; text: string }
+type Command = (dependencies: { config: Config; sql: Sql }) => Promise<CommandResult>
 
-/** Prints the result, and returns the exit code. */
-export function runOnDatabase(config: Config, work: (by: { config: Config; sql: Sql }) => Promise<Said>) {
+/** Runs a command, prints its result, and returns the exit code. */
+export function runOnDatabase(config: Config, command: Command) {
   const database = openDatabase(config)
-  return work({ config, sql: database.background })
-    .then(print, (error) => Promise.reject(explained(error)))
+  return command({ config, sql: database.background })
+    .then(print, (error) => Promise.reject(toConfigError(error)))
     .finally(() => database.close())
 }
 
-export function print({ code, text }: Said): number {
+export function print({ code, text }: CommandResult): number {
   if (!text) return code
   if (code === 0) console.log(text)
   else console.error(text)

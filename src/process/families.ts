@@ -10,14 +10,14 @@ export function serviceFamilies({ actors, config, counts, subscriptions }: Servi
   const pools = by('pool', { reads, commits, background })
   return [
     ...countedFamilies(counts),
-    gauge('postgres_connections', 'Connections that a pool may have.', pools),
-    gauge('waiting_commands', 'Writes that are accepted and not answered.', waiting),
-    gauge('mailbox_depth_commands', 'Writes that wait in the fullest mailbox.', deepest),
-    gauge('actors', 'Projects in memory.', known),
-    gauge('actor_state_bytes', 'What they take, about.', stateBytes),
-    gauge('leases_held', 'Projects that this process alone may write.', leases),
-    gauge('streams_open', 'Streams of server-sent events.', streams),
-    gauge('followers_open', 'Streams, and requests that are held until something happens.', open),
+    gauge('postgres_connections', 'Connection limit of each pool.', pools),
+    gauge('waiting_commands', 'Commands that wait or run.', waiting),
+    gauge('mailbox_depth_commands', 'Commands in the fullest mailbox.', deepest),
+    gauge('actors', 'Projects whose actor is in memory.', known),
+    gauge('actor_state_bytes', 'Approximate memory of all actors.', stateBytes),
+    gauge('leases_held', 'Leases that this process holds.', leases),
+    gauge('streams_open', 'Open streams of server-sent events.', streams),
+    gauge('followers_open', 'Open streams and long polls.', open),
     ...lagFamilies('stream', events, seconds),
   ]
 }

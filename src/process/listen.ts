@@ -1,41 +1,41 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AnyElysia } from 'elysia'
-import { takeNoNewConnections } from '../local/closing-port.ts'
+import { dropNewConnections } from '../local/closing-port.ts'
 import type { Log } from '../log.ts'
 import type { Services } from '../services.ts'
 import { within } from '../within.ts'
-import { unusable } from './port.ts'
-import type { Stopping } from './stopping.ts'
+import { portError } from './port.ts'
+import type { Shutdown } from './shutdown.ts'
 
-const cutMs = 1_000
-/** For clients of kept connections to send the request whose answer ends the connection. */
+const closeMs = 1_000
+/** Time for clients with keep-alive connections to send a request, whose response then closes the connection. */
 const lingerMs = 1_500
-/** For connections that have begun: round trips of a distant client. */
+/** Time for handshakes that have begun: some round trips of a distant client. */
 const arrivalMs = 200
 
-/** Opens the port and returns it. At the end accepted requests are answered, then the port closes. */
-export function listen(app: AnyElysia, services: Services, stopping: Stopping, maxBytes: number) {
+/** Opens the port and returns it. At shutdown, accepted requests are answered before the port closes. */
+export function listen(app: AnyElysia, services: Services, shutdown: Shutdown, maxBytes: number) {
   const { host, port, reusePort, drainDelayMs, drainTimeoutMs } = services.config
   try {
     app.listen({ hostname: host, port, reusePort, maxRequestBodySize: maxBytes, idleTimeout: 30 })
   } catch (error) {
-    throw unusable(error, { host, port })
+    throw portError(error, { host, port })
   }
   const close = async () => {
-    if (!stopping.isReplaced) services.drain()
-    await (stopping.isReplaced ? handOver(app, drainDelayMs, services.log) : sleep(drainDelayMs))
-    services.subscriptions.end() // they would hold their answers for too long
+    if (!shutdown.isReplaced) services.drain()
+    await (shutdown.isReplaced ? retirePort(app, drainDelayMs, services.log) : sleep(drainDelayMs))
+    services.subscriptions.end() // long polls would delay the shutdown
     const isAnswered = app.server?.stop().then(() => true)
     if (await within(drainTimeoutMs, isAnswered)) return
-    services.log.warn('connections that were not done in time are cut')
+    services.log.warn('closing connections whose requests did not finish in time')
     void app.server?.stop(true)
   }
-  stopping.closes('server', close, drainDelayMs + drainTimeoutMs + cutMs)
+  shutdown.onClose('server', close, drainDelayMs + drainTimeoutMs + closeMs)
   return app.server?.port ?? port
 }
 
-/** Leaves a port to the processes that share it, without a failed request. */
-export async function handOver(app: AnyElysia, delayMs: number, log: Log): Promise<void> {
+/** Stops using a shared port without a failed request: other processes accept the new connections. */
+export async function retirePort(app: AnyElysia, delayMs: number, log: Log): Promise<void> {
   const { server } = app
   if (!server?.port) return
   const answerAndEnd = async (request: Request) => {
@@ -46,9 +46,9 @@ export async function handOver(app: AnyElysia, delayMs: number, log: Log): Promi
   server.reload({ fetch: answerAndEnd, routes: {} })
   await sleep(Math.max(delayMs, lingerMs))
   try {
-    takeNoNewConnections(server.port)
+    dropNewConnections(server.port)
   } catch (error) {
-    log.warn({ reason: String(error) }, 'clients that connect at this moment may have to connect again')
+    log.warn({ reason: String(error) }, 'clients that are connecting may have to reconnect')
     return
   }
   await sleep(arrivalMs)

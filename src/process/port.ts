@@ -3,33 +3,33 @@ import { createServer, type Server } from 'node:net'
 import type { Config } from '../config.ts'
 import { ConfigError } from '../setting-values.ts'
 
-type Place = Pick<Config, 'host' | 'port'>
+type Address = Pick<Config, 'host' | 'port'>
 
-export const urlsOf = ({ host, port }: Place) => {
+export const urlsOf = ({ host, port }: Address) => {
   const url = `http://${host === '0.0.0.0' ? 'localhost' : host}:${port}`
   return { api: `${url}/api/v1`, docs: `${url}/api/docs` }
 }
 
-/** `prefix` begins the names of the settings. @throws ConfigError when the port cannot be opened */
-export async function listenAt(server: Server, { host, port }: Place, prefix = ''): Promise<void> {
+/** @param prefix first part of the names of the settings. @throws ConfigError when the port cannot be opened */
+export async function listenAt(server: Server, { host, port }: Address, prefix = ''): Promise<void> {
   server.listen({ host, port, exclusive: true })
   await once(server, 'listening').catch((error: unknown) => {
-    throw unusable(error, { host, port }, prefix)
+    throw portError(error, { host, port }, prefix)
   })
 }
 
-/** Processes that share a port do not notice another owner. @throws ConfigError when there is one */
-export async function requireFree(place: Place, prefix = ''): Promise<void> {
-  if (place.port === 0) return // the system chooses
+/** Checks a port that processes will share: opening it shared would not fail. @throws ConfigError if it is taken */
+export async function requireFree(address: Address, prefix = ''): Promise<void> {
+  if (address.port === 0) return // the system chooses
   const server = createServer()
-  await listenAt(server, place, prefix)
+  await listenAt(server, address, prefix)
   server.close()
   await once(server, 'close')
 }
 
-type Ports = Place & Pick<Config, 'homeHost' | 'homePort' | 'metricsHost' | 'metricsPort' | 'reusePort'>
+type Ports = Address & Pick<Config, 'homeHost' | 'homePort' | 'metricsHost' | 'metricsPort' | 'reusePort'>
 
-/** Checks the ports of a command before anything is started. @throws ConfigError */
+/** Checks the ports of a command before it starts any server. @throws ConfigError */
 export async function requireFreePorts(command: string, config: Ports): Promise<void> {
   const { homeHost, homePort, metricsHost, metricsPort, reusePort } = config
   if (command !== 'worker' && !reusePort) {
@@ -39,11 +39,11 @@ export async function requireFreePorts(command: string, config: Ports): Promise<
   await requireFree({ host: metricsHost, port: metricsPort }, 'METRICS_')
 }
 
-export function unusable(error: unknown, { host, port }: Place, prefix = ''): unknown {
+export function portError(error: unknown, { host, port }: Address, prefix = ''): unknown {
   const reasons: Record<string, string> = {
-    EADDRINUSE: `PORT ${port} is taken by another program: end that one, or set another ${prefix}PORT`,
-    EACCES: `PORT ${port} is not open to this user: set a ${prefix}PORT from 1024 on`,
-    EADDRNOTAVAIL: `HOST "${host}" is no address of this machine: set one that is, or 0.0.0.0 for all`,
+    EADDRINUSE: `PORT ${port} is taken by another program: stop that program, or set another ${prefix}PORT`,
+    EACCES: `PORT ${port} needs more privileges than this user has: set ${prefix}PORT to 1024 or more`,
+    EADDRNOTAVAIL: `HOST "${host}" is not an address of this machine: set another, or 0.0.0.0 for all addresses`,
   }
   const reason = reasons[(error as { code?: string }).code ?? '']
   return reason ? new ConfigError(prefix + reason) : error

@@ -2,119 +2,119 @@ import process from 'node:process'
 import { type Config, withNewNames } from '../config.ts'
 import type { Log } from '../log.ts'
 import { type Family, ofProcess } from '../metrics/family.ts'
-import { Child, type Ending, type Env, type Role } from './child.ts'
+import { Child, type Exit, type Env, type Role } from './child.ts'
 import { requireFree, urlsOf } from './port.ts'
-import type { Stopping } from './stopping.ts'
-import { Supervised } from './supervised.ts'
+import type { Shutdown } from './shutdown.ts'
+import { ChildSlot } from './child-slot.ts'
 
-/** For a child beyond the steps of its drain: its linger on the port, and its end. */
+/** Time that a child needs besides the steps of its drain. */
 const graceMs = 4_000
-const drainSteps = 3 // its server, its workers, its services
+const drainSteps = 3 // server, workers, services
 
 interface Options {
   config: Config
   log: Log
-  stopping: Stopping
+  shutdown: Shutdown
   env: Record<Role, Env>
   hasWorker: boolean
-  /** Called as soon as the port is known, before the processes log anything. */
+  /** Called when the port is known, before the children log anything. */
   onPort(port: number): void
 }
 
-/** Leads several web processes on one port, and perhaps a worker, as if they were one process. */
+/** Runs several web processes on one port, and optionally a worker, like one process. */
 export class Supervisor {
-  private readonly places: Record<Role, Supervised[]>
-  private readonly all: Supervised[]
-  private readonly endWithinMs: number
+  private readonly slots: Record<Role, ChildSlot[]>
+  private readonly all: ChildSlot[]
+  private readonly stopTimeoutMs: number
   private port: number
   private isRolling = false
-  private shallRollAgain = false
+  private rollAgain = false
 
   constructor(private readonly options: Options) {
     const { drainDelayMs, drainTimeoutMs, port, webConcurrency } = options.config
-    this.endWithinMs = drainDelayMs + drainSteps * drainTimeoutMs + graceMs
+    this.stopTimeoutMs = drainDelayMs + drainSteps * drainTimeoutMs + graceMs
     this.port = port
-    const web = Array.from({ length: webConcurrency }, () => this.supervised('web'))
-    this.places = { web, worker: options.hasWorker ? [this.supervised('worker')] : [] }
-    this.all = Object.values(this.places).flat()
+    const web = Array.from({ length: webConcurrency }, () => this.createSlot('web'))
+    this.slots = { web, worker: options.hasWorker ? [this.createSlot('worker')] : [] }
+    this.all = Object.values(this.slots).flat()
   }
 
   async start(): Promise<void> {
-    const { config, log, stopping, onPort } = this.options
-    if (!config.reusePort) await stopping.unlessBegun(requireFree(config))
-    stopping.closes('processes', () => this.stop(), this.endWithinMs + graceMs)
+    const { config, log, shutdown, onPort } = this.options
+    if (!config.reusePort) await shutdown.unlessStopping(requireFree(config))
+    shutdown.onClose('processes', () => this.stop(), this.stopTimeoutMs + graceMs)
     process.on('exit', () => this.all.forEach((one) => one.kill()))
-    stopping.onHangUp(() => {
-      log.info({ signal: 'SIGHUP' }, 'replacing the processes one after another')
+    shutdown.onHangUp(() => {
+      log.info({ signal: 'SIGHUP' }, 'rolling restart')
       void this.roll()
     })
     if (this.port > 0) onPort(this.port)
-    // One alone first: it reports what is wrong, and the port that the system chose.
+    // The first child starts alone: it logs any error once, and reports the port if the system chooses it.
     const [first, ...others] = this.all
-    const ready = await stopping.unlessBegun(first!.start())
+    const ready = await shutdown.unlessStopping(first!.start())
     if (ready?.port && this.port === 0) onPort(ready.port)
     this.port = ready?.port ?? this.port
-    const all = ready && (await stopping.unlessBegun(Promise.all(others.map((one) => one.start()))))
-    if (!all?.every(Boolean)) return // and so it ends
+    const all = ready && (await shutdown.unlessStopping(Promise.all(others.map((one) => one.start()))))
+    if (!all?.every(Boolean)) return // `giveUp` stops the process
     const urls = urlsOf({ host: config.host, port: this.port })
     log.info({ ...urls, pid: process.pid, ...this.pids() }, 'listening')
   }
 
-  /** The families of each place under its name, which a new process there keeps. */
+  /** Returns the metric families of each slot, labelled with the slot's name, which survives restarts. */
   async measure(): Promise<Family[][]> {
-    const named = ([role, places]: [string, Supervised[]]) =>
-      places.map(async ({ current }, n) => ofProcess(`${role}-${n + 1}`, (await current?.measure()) ?? []))
-    return Promise.all(Object.entries(this.places).flatMap(named))
+    const named = ([role, slots]: [string, ChildSlot[]]) =>
+      slots.map(async ({ current }, n) => ofProcess(`${role}-${n + 1}`, (await current?.measure()) ?? []))
+    return Promise.all(Object.entries(this.slots).flatMap(named))
   }
 
   private pids() {
-    const [web, worker] = Object.values(this.places).map((some) => some.map(({ current }) => current?.pid))
+    const [web, worker] = Object.values(this.slots).map((some) => some.map(({ current }) => current?.pid))
     return { web, worker }
   }
 
-  private supervised(role: Role): Supervised {
+  private createSlot(role: Role): ChildSlot {
     const { env, log } = this.options
-    return new Supervised({
+    return new ChildSlot({
       start: () => new Child(role, { ...env[role], PORT: String(this.port) }),
       log,
-      endWithinMs: this.endWithinMs,
+      stopTimeoutMs: this.stopTimeoutMs,
       giveUp: (ending, starts) => void this.giveUp(role, ending, starts),
     })
   }
 
-  private async giveUp(role: Role, { code, signal }: Ending, starts: number): Promise<void> {
-    const { stopping } = this.options
-    if (starts === 1 && code !== null) return stopping.stop(1) // the child has logged why
+  private async giveUp(role: Role, { code, signal }: Exit, starts: number): Promise<void> {
+    const { shutdown } = this.options
+    if (starts === 1 && code !== null) return shutdown.stop(1) // the child has logged the error
     const how = starts > 1 ? `at once, ${starts} times in a row` : `by ${signal} before it was up`
-    return stopping.fail(new Error(`The ${role} process ended ${how}`))
+    return shutdown.fail(new Error(`The ${role} process ended ${how}`))
   }
 
   private async stop(): Promise<void> {
     const ends = await Promise.all(this.all.map((one) => one.stop()))
-    if (ends.includes(false)) throw new Error('a process did not end well')
+    if (ends.includes(false)) throw new Error('a child process failed to stop')
   }
 
   private async roll(): Promise<void> {
-    if (this.isRolling) return void (this.shallRollAgain = true)
+    if (this.isRolling) return void (this.rollAgain = true)
     this.isRolling = true
     do {
-      this.shallRollAgain = false
+      this.rollAgain = false
       await this.replaceAll()
-    } while (this.shallRollAgain)
+    } while (this.rollAgain)
     this.isRolling = false
   }
 
   private async replaceAll(): Promise<void> {
-    const { log, stopping } = this.options
+    const { log, shutdown } = this.options
     for (const one of this.all) {
-      if (await stopping.unlessBegun(one.replace())) continue
-      return log.error('the new process does not come up: the others stay as they are')
+      if (await shutdown.unlessStopping(one.replace())) continue
+      return log.error('the new process did not start: keeping the current processes')
     }
-    log.info(this.pids(), 'all processes are replaced')
+    log.info(this.pids(), 'rolling restart finished')
   }
 }
 
-/** The environments of children: the parent's with the servers that it has started. */
+/** The environment of each kind of child: that of the parent, with the URLs of the local servers. */
 export function childEnvs(config: Config, given: Env): Record<Role, Env> {
   const { databaseUrl: DATABASE_URL, redisUrl: REDIS_URL, jwtSecret: JWT_SECRET } = config
   const alone = { WEB_CONCURRENCY: '1', REUSE_PORT: 'on', HOME_PORT: '0' }
@@ -122,12 +122,12 @@ export function childEnvs(config: Config, given: Env): Record<Role, Env> {
   return { web: { ...sharedPools(config), ...worker }, worker }
 }
 
-/** Six processes with full pools, a worker and a successor have 88 connections. Postgres accepts 100 by default. */
+/** Six web processes with full pools, a worker and a successor use 88 connections. The default limit of Postgres is 100. */
 const fullProcesses = 6
 
 type Pools = Pick<Config, 'webConcurrency' | 'readConnections' | 'backgroundConnections' | 'commitSlots'>
 
-/** The default pools of one of many web processes: more than six share the connections of six. */
+/** Default pool sizes of a web process: more than six web processes share the connections of six. */
 export function sharedPools({ webConcurrency, readConnections, backgroundConnections, commitSlots }: Pools) {
   const share = (all: number) =>
     String(Math.max(1, Math.min(all, Math.floor((all * fullProcesses) / webConcurrency))))

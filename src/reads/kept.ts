@@ -1,6 +1,6 @@
 import { batched } from '../postgres/batch.ts'
 import type { Sql } from '../postgres/database.ts'
-import { readRows } from '../postgres/in-order.ts'
+import { readRows } from '../postgres/row-order.ts'
 import { HttpError } from '../responses/errors.ts'
 
 /** The seq of a project's oldest event. Old events expire without a gap, and the newest event never. */

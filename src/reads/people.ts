@@ -1,7 +1,7 @@
 import { batched } from '../postgres/batch.ts'
 import type { Sql, SqlPart } from '../postgres/database.ts'
 import { isId } from '../ids.ts'
-import { inOrder } from '../postgres/in-order.ts'
+import { inOrder } from '../postgres/row-order.ts'
 import { nameTag } from './names.ts'
 
 /** Whose account a command asks for: by its id or email, or as the user of a member or the owner of a project. */

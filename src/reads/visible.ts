@@ -1,5 +1,5 @@
 import type { Sql, SqlPart } from '../postgres/database.ts'
-import { readRows } from '../postgres/in-order.ts'
+import { readRows } from '../postgres/row-order.ts'
 
 /** A user, and the id of a project or of something in one. */
 export interface Pair {

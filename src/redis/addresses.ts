@@ -6,22 +6,22 @@ const redisPort = 6_379
 
 export const isCluster = (url: string): boolean => /^rediss?\+cluster:/.test(url)
 
-/** A cluster keeps all keys with the same name in braces in one place, where one script may use them. */
-export const tagged = (name: string): string => `{${name}}`
+/** Keys with the same hash tag are in the same slot of a cluster, so one script may use them together. */
+export const hashTag = (name: string): string => `{${name}}`
 
-export const clusterOf = (url: string) => urlsIn(url).map((one) => hostOf(one, redisPort))
+export const clusterNodesOf = (url: string) => urlsIn(url).map((one) => hostOf(one, redisPort))
 
-/** Undefined without sentinels. */
+/** Returns undefined for a URL without Sentinel. */
 export function sentinelsOf(url: string): RedisOptions | undefined {
   if (!/^rediss?\+sentinel:/.test(url)) return undefined
   const name = decodeURIComponent(new URL(urlsIn(url)[0]!).pathname.slice(1))
   const tls = isSecure(url) && { sentinelTLS: {}, enableTLSForSentinelMode: true }
   const sentinels = urlsIn(url).map((one) => hostOf(one, sentinelPort))
-  return { ...waysInto(url), ...tls, sentinels, name }
+  return { ...credentialsOf(url), ...tls, sentinels, name }
 }
 
-/** For every server of the URL. */
-export function waysInto(url: string): RedisOptions {
+/** User, password and TLS, the same for every server of the URL. */
+export function credentialsOf(url: string): RedisOptions {
   const { username, password } = new URL(urlsIn(url)[0]!)
   return {
     ...(isSecure(url) && { tls: {} }),
@@ -30,8 +30,8 @@ export function waysInto(url: string): RedisOptions {
   }
 }
 
-/** The URL of one server, or the path of its socket. */
-export const serverOf = (url: string): string =>
+/** Returns the URL of the server, or the path of its Unix socket. */
+export const serverUrlOf = (url: string): string =>
   url.startsWith('unix:') ? decodeURIComponent(new URL(url).pathname) + new URL(url).search : url
 
 const isSecure = (url: string) => url.startsWith('rediss')

@@ -1,12 +1,12 @@
-/** Upper limit of one message; a larger item is sent alone. */
-const fullBytes = 1_048_576
+/** Limit of one message. A larger item is sent in a message of its own. */
+const maxMessageBytes = 1_048_576
 
-/** Collects what is added in one turn of the event loop, and sends it in as few messages as possible. */
+/** Collects the items that are added in one turn of the event loop, and sends them in as few messages as possible. */
 export class Batch<T extends { bytes: number }> {
   bytes = 0
   private items: T[] = []
 
-  /** While `isOpen` is false, items wait. */
+  /** @param isOpen while it returns false, items wait for `flush` */
   constructor(
     private readonly send: (items: T[]) => void,
     private readonly isOpen = () => true,
@@ -26,8 +26,8 @@ export class Batch<T extends { bytes: number }> {
     if (!this.isOpen()) return
     let message: T[] = []
     let bytes = 0
-    for (const item of this.take()) {
-      if (bytes > 0 && bytes + item.bytes > fullBytes) {
+    for (const item of this.drain()) {
+      if (bytes > 0 && bytes + item.bytes > maxMessageBytes) {
         this.send(message)
         message = []
         bytes = 0
@@ -38,7 +38,7 @@ export class Batch<T extends { bytes: number }> {
     if (bytes > 0) this.send(message)
   }
 
-  take(): T[] {
+  drain(): T[] {
     const items = this.items
     this.items = []
     this.bytes = 0

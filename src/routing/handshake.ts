@@ -13,42 +13,49 @@ export function deriveKeys(secrets: string[]): Buffer[] {
 
 export const newNonce = () => randomBytes(32).toString('base64url')
 
-export const authorizationOf = (keys: Buffer[], serverId: string, nonce: string) =>
-  [scheme, nonce, ...keys.map((key) => prove(key, 'client', serverId, nonce))].join(' ')
+export const authorizationHeader = (keys: Buffer[], serverId: string, nonce: string) =>
+  [scheme, nonce, ...keys.map((key) => createProof(key, 'client', serverId, nonce))].join(' ')
 
-/** Returns the nonce, and the key that both sides know. @throws Error when no proof is right */
+/** Returns the nonce, and the key that both sides know. @throws Error when no proof is valid */
 export function authenticate(keys: Buffer[], serverId: string, authorization = ''): [string, Buffer] {
   const [name, nonce = '', ...proofs] = authorization.split(' ')
-  if (name !== scheme || !nonceFormat.test(nonce)) throw new Error('no proof of this protocol')
+  if (name !== scheme || !nonceFormat.test(nonce))
+    throw new Error('the Authorization header is not of this protocol')
   const shown = proofs.slice(0, maxSecrets)
   const isKnown = (key: Buffer) => {
-    const right = prove(key, 'client', serverId, nonce)
-    return shown.some((proof) => isEqual(proof, right))
+    const expected = createProof(key, 'client', serverId, nonce)
+    return shown.some((proof) => isEqual(proof, expected))
   }
   const key = keys.find(isKnown)
-  if (!key) throw new Error('knows no secret of this process, or means another process')
+  if (!key) throw new Error('the client has another secret, or expects another process here')
   return [nonce, key]
 }
 
-export const welcomeOf = (key: Buffer, serverId: string, nonce: string, clock: number): Welcome => ({
-  proof: prove(key, 'server', serverId, nonce, clock),
+export const createWelcome = (key: Buffer, serverId: string, nonce: string, clock: number): Welcome => ({
+  proof: createProof(key, 'server', serverId, nonce, clock),
   clock,
 })
 
-/** @throws Error when the server is not the one that the client meant */
+/** @throws Error when another process answers, or the server has no common secret */
 export function verifyWelcome(keys: Buffer[], serverId: string, nonce: string, welcome: Welcome): void {
   const { proof, clock } = welcome
-  const isRight = (key: Buffer) => isEqual(String(proof), prove(key, 'server', serverId, nonce, clock))
-  if (!keys.some(isRight)) throw new Error('is not the process that was expected')
+  const isValid = (key: Buffer) => isEqual(String(proof), createProof(key, 'server', serverId, nonce, clock))
+  if (!keys.some(isValid)) throw new Error('another process answers at this address')
 }
 
-/** The role keeps a proof from being sent back to its author. */
-const prove = (key: Buffer, role: 'client' | 'server', serverId: string, nonce: string, clock?: number) =>
+/** The role is part of the proof, so that a proof cannot be sent back to its author. */
+const createProof = (
+  key: Buffer,
+  role: 'client' | 'server',
+  serverId: string,
+  nonce: string,
+  clock?: number,
+) =>
   createHmac('sha256', key)
     .update(JSON.stringify([role, serverId, nonce, clock]))
     .digest('base64url')
 
-function isEqual(shown: string, right: string): boolean {
-  const [a, b] = [Buffer.from(shown), Buffer.from(right)]
+function isEqual(shown: string, expected: string): boolean {
+  const [a, b] = [Buffer.from(shown), Buffer.from(expected)]
   return a.length === b.length && timingSafeEqual(a, b)
 }

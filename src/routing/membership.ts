@@ -4,11 +4,11 @@ import { Value } from '@sinclair/typebox/value'
 import type { Config } from '../config.ts'
 import type { Log } from '../log.ts'
 import { disconnect, openSubscriber, type RedisClient } from '../redis/connections.ts'
-import { assignScript, beatScript, readScript } from './membership-scripts.ts'
+import { assignScript, heartbeatScript, readScript } from './membership-scripts.ts'
 import type { Peer } from './rpc.ts'
 
-/** The live processes, in order of their ids, and the id of the process that has each shard. */
-export type Members = { peers: Map<string, Peer>; assigned: string[] }
+/** The live processes by id, in ascending order, and the assigned process id of each shard. */
+export type Members = { peers: Map<string, Peer>; assignment: string[] }
 
 const peerSchema = Type.Object({
   id: Type.String(),
@@ -16,63 +16,65 @@ const peerSchema = Type.Object({
   port: Type.Integer({ minimum: 1, maximum: 65_535 }),
 })
 
-/** The live processes in Redis. Processes remember them while Redis is away, and restore them where Redis lost them. */
+/** The live processes, listed in Redis. Each process remembers the list, and restores it if Redis lost its data. */
 export class Membership {
   private readonly subscriber: Redis
   private readonly channel: string
-  private readonly living: string
-  private readonly assignment: string
+  private readonly membersKey: string
+  private readonly assignmentKey: string
   private last = { assignment: '', living: [] as string[] }
 
-  /** @param onChange is called when something may have changed; notifications may be lost */
+  /** @param onChange called when members or assignment may have changed; notifications may be lost */
   constructor(
     private readonly redis: RedisClient,
     config: Pick<Config, 'redisUrl' | 'redisPrefix' | 'writeShards'>,
     log: Log,
     onChange: () => void,
   ) {
-    // One hash tag, so that a Redis Cluster runs the scripts. The name changes with the protocol of rpc.ts, so that
-    // processes of different protocols do not see each other.
+    // One hash tag, so that a Redis Cluster runs the scripts. The number changes with the protocol of rpc.ts, so that
+    // processes of different protocols never list each other.
     const name = `${config.redisPrefix}:{homes-2}`
     this.channel = `${name}:channel`
-    this.living = `${name}:living`
-    // Processes with another number of shards have another assignment.
-    this.assignment = `${name}:of-${config.writeShards}`
+    this.membersKey = `${name}:living`
+    // Processes with another number of shards use another assignment.
+    this.assignmentKey = `${name}:of-${config.writeShards}`
     this.subscriber = openSubscriber(config.redisUrl, log)
     redis.on('ready', onChange)
     this.subscriber.on('message', onChange)
     this.subscriber.on('ready', () => void this.subscriber.subscribe(this.channel).then(onChange, () => {}))
   }
 
-  /** Reads the members, and lists `me` as alive. @throws when Redis is away. */
+  /** Reads the members, and sends the heartbeat of `me`. @throws when Redis is unavailable */
   async read(me: Peer | undefined): Promise<Members> {
-    this.subscriber.ping().catch(() => {}) // a silent connection is noticed by its missing reply
+    this.subscriber.ping().catch(() => {}) // a pending reply lets ioredis close a silent connection
     const own = me && JSON.stringify(me)
-    const remembered = [this.last.assignment, ...this.last.living.filter((one) => one !== own)]
-    const [script, args] = own ? [beatScript, [this.channel, own, ...remembered]] : [readScript, []]
-    const reply = await this.redis.eval(script, 2, this.living, this.assignment, ...args)
+    const known = [this.last.assignment, ...this.last.living.filter((one) => one !== own)]
+    const [script, args] = own ? [heartbeatScript, [this.channel, own, ...known]] : [readScript, []]
+    const reply = await this.redis.eval(script, 2, this.membersKey, this.assignmentKey, ...args)
     const [assignment = '', ...living] = reply as string[]
     this.last = { assignment, living }
-    const ids = parsed(numbered.exec(assignment)?.[2] ?? '')
-    const assigned = Value.Check(Type.Array(Type.String()), ids) ? ids : []
-    const peers = living.map(parsed).filter((peer): peer is Peer => Value.Check(peerSchema, peer))
+    const ids = parseJson(revisionFormat.exec(assignment)?.[2] ?? '')
+    const peers = living.map(parseJson).filter((peer): peer is Peer => Value.Check(peerSchema, peer))
     peers.sort((a, b) => (a.id < b.id ? -1 : 1))
-    return { peers: new Map(peers.map((peer) => [peer.id, peer])), assigned }
+    return {
+      peers: new Map(peers.map((peer) => [peer.id, peer])),
+      assignment: Value.Check(Type.Array(Type.String()), ids) ? ids : [],
+    }
   }
 
-  /** False when another process has assigned meanwhile. @throws when Redis is away. */
+  /** Returns false when another process has changed the assignment meanwhile. @throws when Redis is unavailable */
   async assign(wanted: string[]): Promise<boolean> {
-    const revision = Number(numbered.exec(this.last.assignment)?.[1] ?? 0)
+    const revision = Number(revisionFormat.exec(this.last.assignment)?.[1] ?? 0)
     const text = `${(revision % 999_999_999) + 1} ${JSON.stringify(wanted)}`
-    const keys = [this.assignment, this.channel, this.last.assignment]
-    const isTaken = (await this.redis.eval(assignScript, 1, ...keys, text)) === 1
-    if (isTaken) this.last.assignment = text
-    return isTaken
+    const keys = [this.assignmentKey, this.channel, this.last.assignment]
+    const wasAssigned = (await this.redis.eval(assignScript, 1, ...keys, text)) === 1
+    if (wasAssigned) this.last.assignment = text
+    return wasAssigned
   }
 
-  /** @throws when Redis is away. */
+  /** @throws when Redis is unavailable */
   async leave(me: Peer): Promise<void> {
-    const removed = await this.redis.zrem(this.living, JSON.stringify(me))
+    const removed = await this.redis.zrem(this.membersKey, JSON.stringify(me))
     if (removed > 0) await this.redis.publish(this.channel, 'living')
   }
 
@@ -81,10 +83,10 @@ export class Membership {
   }
 }
 
-const numbered = /^(\d{1,9}) (.*)$/s
+const revisionFormat = /^(\d{1,9}) (.*)$/s
 
-/** Undefined for what other versions may have written there. */
-function parsed(text: string): unknown {
+/** Returns undefined for text that is not JSON: another version may have written it. */
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

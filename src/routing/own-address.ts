@@ -1,6 +1,6 @@
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
 
-/** The address for other processes: of a wildcard host the first address of the machine. */
+/** Returns the address that other processes connect to. For a wildcard host: the machine's first reachable address. */
 export function ownAddress(host: string, interfaces = networkInterfaces()): string {
   if (host !== '0.0.0.0' && host !== '::') return host
   const families = host === '::' ? ['IPv4', 'IPv6'] : ['IPv4']
@@ -9,6 +9,6 @@ export function ownAddress(host: string, interfaces = networkInterfaces()): stri
   return found[0]?.address ?? '127.0.0.1'
 }
 
-/** A link-local address would need the name of the other's interface. */
+/** Excludes link-local addresses: to connect to one, a client must also name its own network interface. */
 const isReachable = ({ internal, address }: NetworkInterfaceInfo): boolean =>
   !internal && !/^(fe[89ab]|169\.254\.)/.test(address)

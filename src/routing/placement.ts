@@ -1,62 +1,121 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Config } from '../config.ts'
+import type { Log } from '../log.ts'
+import type { RedisClient } from '../redis/connections.ts'
+import { within } from '../within.ts'
+import { type Members, Membership } from './membership.ts'
+import { assignShards, shardOf } from './assign-shards.ts'
+import type { Peer } from './rpc.ts'
+
+const jitterMs = 100
+/** Pause after a notification, so that several changes are read in one query. */
+const debounceMs = 10
+
+/** Shards are balanced only after no process has joined or left for `stableMs`, one shard each `balanceEveryMs`. */
+export const defaultTiming = { heartbeatMs: 400, stableMs: 10_000, balanceEveryMs: 1_000 }
+export type Timing = typeof defaultTiming
+
+export type Home = Peer | 'here'
+
 /**
- * The home of each shard by its id; empty without live processes. A shard keeps a live home; when `mayBalance`, one shard
- * moves. All processes compute the same.
+ * Knows the home of each project: the process that writes its shard. Correctness does not depend on it: if two processes
+ * both act as the home, the lease and the compare-and-swap of the commit keep them apart, and only time is lost.
+ * While Redis is unavailable, the last known homes stay in use.
  */
-export function place(shards: number, live: string[], current: (string | undefined)[], mayBalance: boolean) {
-  const load = new Map([...new Set(live)].sort().map((id) => [id, 0]))
-  if (load.size === 0) return []
-  const add = (id: string, n: number) => load.set(id, load.get(id)! + n)
-  const kept = Array.from({ length: shards }, (_, shard) => {
-    const home = current[shard]
-    return home !== undefined && load.has(home) ? home : undefined
-  })
-  for (const home of kept) if (home !== undefined) add(home, 1)
-  const homes = kept.map((home, shard) => {
-    if (home !== undefined) return home
-    const taker = heaviest(leastLoaded(load), shard)
-    add(taker, 1)
-    return taker
-  })
-  return mayBalance && !kept.includes(undefined) ? balanced(homes, load) : homes
+export class Placement {
+  private readonly membership: Membership
+  private readonly shards: number
+  private members: Members = { peers: new Map(), assignment: [] }
+  /** Process ids by shard. */
+  private homes: string[] = []
+  private membersChangedAt = 0
+  private assignmentChangedAt = 0
+  private hasLeft = false
+  private isClosed = false
+  private wake = () => {}
+
+  /** Joins at once. @param self undefined in a worker, which is never a home */
+  constructor(
+    redis: RedisClient,
+    config: Pick<Config, 'redisUrl' | 'redisPrefix' | 'writeShards'>,
+    private readonly self: Peer | undefined,
+    private readonly log: Log,
+    private readonly timing = defaultTiming,
+  ) {
+    this.shards = config.writeShards
+    this.membership = new Membership(redis, config, log, () => this.wake())
+    void this.poll()
+  }
+
+  /** Returns undefined when no process is usable. Processes that agree on the usable ids return the same home. */
+  homeOf(projectId: string, isUsable: (id: string) => boolean): Home | undefined {
+    const shard = shardOf(projectId, this.shards)
+    const id = this.homes[shard]
+    if (id === undefined || id === this.self?.id || isUsable(id)) return this.peerOf(id)
+    const usable = [...this.members.peers.keys()].filter((id) => id === this.self?.id || isUsable(id))
+    return this.peerOf(assignShards(this.shards, usable, this.homes, false)[shard])
+  }
+
+  async leave(): Promise<void> {
+    if (!this.self || this.hasLeft) return
+    this.hasLeft = true
+    this.setMembers(this.members)
+    // Without Redis, other processes notice by their lost connections.
+    await this.membership.leave(this.self).catch(() => {})
+  }
+
+  close(): void {
+    this.isClosed = true
+    this.wake()
+    this.membership.close()
+  }
+
+  private async poll(): Promise<void> {
+    while (!this.isClosed) {
+      const changed = new Promise<void>((resolve) => (this.wake = resolve))
+      await this.update().catch((error) =>
+        this.log.debug({ reason: String(error) }, 'cannot read the membership from Redis'),
+      )
+      await within(this.timing.heartbeatMs + Math.random() * jitterMs, changed)
+      await sleep(debounceMs)
+    }
+  }
+
+  private async update(): Promise<void> {
+    // Leaves again: Redis may have been unavailable, or another process has restored this member from its memory.
+    if (this.self && this.hasLeft) await this.membership.leave(this.self)
+    const members = await this.membership.read(this.hasLeft ? undefined : this.self)
+    this.setMembers(members)
+    if (!this.self || this.hasLeft) return
+    const now = performance.now()
+    const { stableMs, balanceEveryMs } = this.timing
+    const mayBalance =
+      now - this.membersChangedAt >= stableMs && now - this.assignmentChangedAt >= balanceEveryMs
+    const assignment = assignShards(this.shards, [...members.peers.keys()], members.assignment, mayBalance)
+    if (isEqual(assignment, members.assignment)) return
+    if (await this.membership.assign(assignment)) this.setMembers({ ...members, assignment })
+  }
+
+  private setMembers(members: Members): void {
+    if (this.hasLeft) members.peers.delete(this.self!.id)
+    const ids = [...members.peers.keys()]
+    if (!isEqual(ids, [...this.members.peers.keys()])) this.membersChangedAt = performance.now()
+    if (!isEqual(members.assignment, this.members.assignment)) this.assignmentChangedAt = performance.now()
+    const before = this.ownShards()
+    this.members = members
+    this.homes = assignShards(this.shards, ids, members.assignment, false)
+    const shards = this.ownShards()
+    if (!isEqual(shards, before))
+      this.log.info({ shards, processes: ids.length }, 'this process is the home of these shards')
+  }
+
+  private ownShards(): number[] {
+    return this.homes.flatMap((id, shard) => (id === this.self?.id ? [shard] : []))
+  }
+
+  private peerOf(id: string | undefined): Home | undefined {
+    return id !== undefined && id === this.self?.id ? 'here' : this.members.peers.get(id ?? '')
+  }
 }
 
-/** Moves one shard from a home with most to a home with fewest, when the two differ by two or more. */
-function balanced(homes: string[], load: ReadonlyMap<string, number>): string[] {
-  const most = Math.max(...load.values())
-  if (most - Math.min(...load.values()) < 2) return homes
-  const takers = leastLoaded(load)
-  const movable = homes.flatMap((home, shard) =>
-    load.get(home) === most ? [{ shard, taker: heaviest(takers, shard) }] : [],
-  )
-  const { shard, taker } = movable.reduce((a, b) =>
-    weight(b.taker, b.shard) > weight(a.taker, a.shard) ? b : a,
-  )
-  return homes.with(shard, taker)
-}
-
-function leastLoaded(load: ReadonlyMap<string, number>): string[] {
-  const least = Math.min(...load.values())
-  return [...load].flatMap(([id, shards]) => (shards === least ? [id] : []))
-}
-
-/** Rendezvous hashing. */
-const heaviest = (ids: string[], shard: number): string =>
-  ids.reduce((a, b) => (weight(b, shard) > weight(a, shard) ? b : a))
-
-const weight = (id: string, shard: number): number => mixed(hashOf(id) ^ Math.imul(shard + 1, 0x9e3779b1))
-
-export const shardOf = (projectId: string, shards: number): number => hashOf(projectId) % shards
-
-/** FNV-1a, mixed because its low bits are weak. */
-function hashOf(text: string): number {
-  let hash = 0x811c9dc5
-  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
-  return mixed(hash)
-}
-
-/** The finalizer of MurmurHash3. */
-function mixed(hash: number): number {
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
-  return (hash ^ (hash >>> 16)) >>> 0
-}
+const isEqual = <T>(a: T[], b: T[]) => a.length === b.length && a.every((one, i) => one === b[i])

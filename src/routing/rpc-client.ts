@@ -1,21 +1,21 @@
 import { deriveKeys } from './handshake.ts'
 import { ConnectionLost, type Log, type Peer, type RpcOptions, type RpcResponse, tickMs } from './rpc.ts'
-import { RpcConnection } from './rpc-connection.ts'
+import { RpcClientConnection } from './rpc-client-connection.ts'
 
-/** Delay before an unreachable process is tried again; it doubles with each failure. */
+/** Pause before the next attempt to connect; it doubles with each failure. */
 const minDelayMs = 1_000
 const maxDelayMs = 8_000
 
-interface Server {
+interface ServerState {
   peer: Peer
-  connection?: RpcConnection
+  connection?: RpcClientConnection
   failures: number
   retryAt: number
   hasLeft: boolean
 }
 
 export class RpcClient {
-  private readonly servers = new Map<string, Server>()
+  private readonly servers = new Map<string, ServerState>()
   private readonly keys: Buffer[]
   private isClosed = false
   private readonly timer = setInterval(
@@ -31,17 +31,17 @@ export class RpcClient {
     this.timer.unref()
   }
 
-  /** Connects when needed. @throws HttpError 503 when too many requests wait there; ConnectionLost */
+  /** Connects if needed. @throws HttpError 503 when too many requests are pending; ConnectionLost */
   call(peer: Peer, payload: unknown, deadline: number): Promise<RpcResponse> {
     let server = this.servers.get(peer.id)
     server ??= { peer, failures: 0, retryAt: 0, hasLeft: false }
     this.servers.set(peer.id, server)
     const connection = server.connection ?? this.connect(server)
     if (connection) return connection.call(payload, deadline)
-    return Promise.reject(new ConnectionLost(false, 'that process is out of reach'))
+    return Promise.reject(new ConnectionLost(false, 'the process cannot be reached'))
   }
 
-  /** False after a goodbye, or while the last attempt to reach the process failed: then it is tried again first. */
+  /** Returns false after a goodbye, and after a failed connection until a new connection is open. Reconnects if due. */
   isUsable(id: string): boolean {
     const server = this.servers.get(id)
     if (this.isClosed || server?.hasLeft) return false
@@ -57,18 +57,18 @@ export class RpcClient {
     for (const { connection } of this.servers.values()) connection?.close('this process closes')
   }
 
-  private connect(server: Server): RpcConnection | undefined {
+  private connect(server: ServerState): RpcClientConnection | undefined {
     if (this.isClosed || server.hasLeft || performance.now() < server.retryAt) return undefined
-    const closed = (reason: string) => this.closed(server, reason)
+    const onClose = (reason: string) => this.onClose(server, reason)
     try {
-      return (server.connection = new RpcConnection(server.peer, this.keys, this.options, closed))
+      return (server.connection = new RpcClientConnection(server.peer, this.keys, this.options, onClose))
     } catch (error) {
-      closed(String(error))
+      onClose(String(error))
       return undefined
     }
   }
 
-  private closed(server: Server, reason: string): void {
+  private onClose(server: ServerState, reason: string): void {
     const state = server.connection?.state
     server.connection = undefined
     server.hasLeft = state === 'leaving'

@@ -6,13 +6,13 @@ import { LRUCache } from 'lru-cache'
 import { WebSocketServer, type WebSocket } from 'ws'
 import { throttle } from '../throttle.ts'
 import { within } from '../within.ts'
-import { authenticate, deriveKeys, welcomeOf } from './handshake.ts'
+import { authenticate, deriveKeys, createWelcome } from './handshake.ts'
 import { ownAddress } from './own-address.ts'
-import { goodbye, handshakeMs, type Log, type Peer, type RpcOptions, type Serve } from './rpc.ts'
+import { goodbye, handshakeMs, type Log, type Peer, type RpcOptions, type RequestHandler } from './rpc.ts'
 import { tickMs } from './rpc.ts'
-import { ServedConnection } from './rpc-served.ts'
+import { RpcServerConnection } from './rpc-server-connection.ts'
 
-/** A right proof that was overheard is rejected. */
+/** Replay protection: the server accepts each nonce once. */
 const rememberedNonces = 100_000
 const timeouts = {
   headersTimeout: handshakeMs,
@@ -23,7 +23,7 @@ const timeouts = {
 export class RpcServer {
   private readonly http = createServer(timeouts)
   private readonly sockets: WebSocketServer
-  private readonly clients = new Map<WebSocket, ServedConnection>()
+  private readonly clients = new Map<WebSocket, RpcServerConnection>()
   private readonly nonces = new LRUCache<string, true>({ max: rememberedNonces })
   private readonly keys: Buffer[]
   private readonly logRejected: (reason: string) => void
@@ -33,7 +33,7 @@ export class RpcServer {
   constructor(
     private readonly id: string,
     private readonly options: RpcOptions,
-    private readonly serve: Serve,
+    private readonly handle: RequestHandler,
     private readonly log: Log,
   ) {
     this.timer.unref()
@@ -53,11 +53,13 @@ export class RpcServer {
   async listen(host: string, port: number): Promise<Peer> {
     this.http.listen(port, host)
     await once(this.http, 'listening')
-    this.http.on('error', (error) => this.log.error({ reason: error.message }, 'cannot take connections'))
+    this.http.on('error', (error) =>
+      this.log.error({ reason: error.message }, 'cannot accept connections from other processes'),
+    )
     return { id: this.id, host: ownAddress(host), port: (this.http.address() as AddressInfo).port }
   }
 
-  /** Clients send nothing new; requests that are on their way are served until all clients have disconnected. */
+  /** Asks clients to send no new requests. Serves requests in transit until all clients have disconnected. */
   async leave(timeoutMs: number): Promise<void> {
     this.isLeaving = true
     const sockets = [...this.clients.keys()]
@@ -76,20 +78,20 @@ export class RpcServer {
   private upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     try {
       const [nonce, key] = authenticate(this.keys, this.id, request.headers.authorization)
-      if (this.nonces.has(nonce)) throw new Error('repeats a proof')
+      if (this.nonces.has(nonce)) throw new Error('the nonce was used before')
       this.nonces.set(nonce, true)
       if (this.isLeaving) return reject(socket, '503 Service Unavailable')
-      this.sockets.handleUpgrade(request, socket, head, (client) => this.welcome(client, nonce, key))
+      this.sockets.handleUpgrade(request, socket, head, (client) => this.accept(client, nonce, key))
     } catch (error) {
       this.logRejected(String(error instanceof Error ? error.message : error))
       reject(socket, '401 Unauthorized')
     }
   }
 
-  private welcome(socket: WebSocket, nonce: string, key: Buffer): void {
-    this.clients.set(socket, new ServedConnection(socket, this.options, this.serve, this.log))
+  private accept(socket: WebSocket, nonce: string, key: Buffer): void {
+    this.clients.set(socket, new RpcServerConnection(socket, this.options, this.handle, this.log))
     socket.on('close', () => this.clients.delete(socket))
-    socket.send(JSON.stringify(welcomeOf(key, this.id, nonce, performance.now())))
+    socket.send(JSON.stringify(createWelcome(key, this.id, nonce, performance.now())))
   }
 }
 

@@ -17,34 +17,34 @@ import type { Reply } from '../responses/reply.ts'
  */
 export const goodbye = 'goodbye'
 
-/** Length of one timer tick. Time-outs count ticks, so that the time in which this process was frozen does not count. */
+/** Time-outs count timer ticks of this length, so time during which this process was frozen does not count. */
 export const tickMs = 100
 export const handshakeMs = 2_000
-/** Upper limit for the ids, the deadline and the commas of one request or response. */
-export const envelopeBytes = 128
+/** Upper bound of the bytes that id, deadline and commas add to one request or response. */
+export const overheadBytes = 128
 
 export type Peer = { id: string; host: string; port: number }
 
 export interface RpcRequest {
   payload: unknown
-  /** On the clock of performance.now() of this process. */
+  /** On this process's performance.now() clock, in ms. */
   deadline: number
   /** Sends the response. Later calls do nothing. */
   respond(response: RpcResponse): void
 }
-export type Serve = (requests: RpcRequest[]) => void
+export type RequestHandler = (requests: RpcRequest[]) => void
 
 export type RpcResponse =
   | (Reply & { kind: 'reply'; replayed?: true })
   | { kind: 'refusal'; status: ErrorStatus; message: string; headers: Record<string, string> }
-  /** The server has not begun it: the request is unknown there, too large, or the server is closing. */
+  /** The server has not started the request: it does not know the command, it is closing, or the request is too large. */
   | { kind: 'unknown' }
   | { kind: 'failed' }
 
-/** No response can arrive any more. */
+/** The connection broke or the call timed out: no response will arrive. */
 export class ConnectionLost extends Error {
   constructor(
-    /** False: the request never left this process. */
+    /** False: the request never left this process, so a retry is safe. */
     readonly sent: boolean,
     reason: string,
   ) {
@@ -53,13 +53,13 @@ export class ConnectionLost extends Error {
 }
 
 export interface RpcOptions {
-  /** Client and server need one secret in common. */
+  /** Client and server must share at least one secret. */
   secrets: string[]
-  /** Upper limit of one message, and so of one request. All processes have the same. */
+  /** Limit of one message, and so of one request. The same in all processes. */
   maxBytes: number
-  /** Upper limit of what waits to be sent on one connection. */
+  /** Limit of buffered data that is not sent yet, for each connection. */
   maxUnsentBytes: number
-  /** Upper limit of requests without a response on one connection. */
+  /** Limit of requests without a response, for each connection. */
   maxPending: number
 }
 

@@ -8,7 +8,7 @@ import { openServe } from '../../src/commands/serve.ts'
 import { commands } from '../../modules/commands.ts'
 import { newId } from '../../src/ids.ts'
 import { openLog } from '../../src/log.ts'
-import { unreached } from '../../src/postgres/errors.ts'
+import { connectionError } from '../../src/postgres/errors.ts'
 import { distantDeadline } from '../support/queued-command.ts'
 import { conflict } from '../../src/responses/errors.ts'
 import type { Reply } from '../../src/responses/reply.ts'
@@ -73,7 +73,7 @@ test('a refusal goes back as it is, a defect says nothing of itself, and where t
   const answers = Promise.all([ask(order()), ask(order()), ask(order())])
   done[0]!.end.reject(conflict('Taken'))
   done[1]!.end.reject(new TypeError('secret'))
-  done[2]!.end.reject(unreached('CONNECTION_CLOSED', 'The connection was closed'))
+  done[2]!.end.reject(connectionError('CONNECTION_CLOSED', 'The connection was closed'))
   const [refused, failed, away] = await answers
   expect(refused).toEqual({ kind: 'refusal', status: 409, message: 'Taken', headers: {} })
   expect(failed).toEqual({ kind: 'failed' })

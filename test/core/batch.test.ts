@@ -1,9 +1,9 @@
 import { expect, spyOn, test } from 'bun:test'
-import { batched, type BatchLimits } from '../../src/postgres/batch.ts'
-import { unreached } from '../../src/postgres/errors.ts'
+import { batched, type BatchOptions } from '../../src/postgres/batch.ts'
+import { connectionError } from '../../src/postgres/errors.ts'
 
 /** A batched call whose work is done by hand, one call after the other. */
-function byHand(limits: BatchLimits<number>) {
+function byHand(limits: BatchOptions<number>) {
   const calls: number[][] = []
   const ends: PromiseWithResolvers<number[]>[] = []
   const call = batched(limits, (keys: number[]) => {
@@ -83,7 +83,7 @@ test('a call weighs no more than allowed, and what is heavier goes alone', async
 
 test('a call with a heavy key is not waited for, and another one is', async () => {
   const weigh = { limit: 100, heavy: 10, of: (key: number) => key }
-  const { call, calls, finish } = byHand({ keys: 10, slots: 3, weigh, patienceMs: 60_000 })
+  const { call, calls, finish } = byHand({ keys: 10, slots: 3, weigh, lingerMs: 60_000 })
   const answers: Promise<number>[] = []
   for (const key of [50, 1, 2]) {
     answers.push(call(key))
@@ -113,7 +113,7 @@ test('an error reaches everybody in its call and nobody else, and frees the slot
 
 test('who waited for a call that nobody answered fails with it, and who waited for a refused one tries', async () => {
   const { call, calls, fail, finish } = byHand({ keys: 1, slots: 1 })
-  const error = unreached('QUERY_TIMEOUT', 'no answer')
+  const error = connectionError('QUERY_TIMEOUT', 'no answer')
   const first = Promise.allSettled([1, 2].map(call))
   await turn()
   await fail(0, error)
@@ -149,7 +149,7 @@ test('the same key asked twice is answered twice', async () => {
 })
 
 test('who has patience goes with the next call, and beside one only when that one takes too long', async () => {
-  const { call, calls, finish } = byHand({ keys: 10, slots: 2, patienceMs: 50 })
+  const { call, calls, finish } = byHand({ keys: 10, slots: 2, lingerMs: 50 })
   const answers = [call(1)]
   await turn()
   answers.push(call(2))
@@ -165,7 +165,7 @@ test('who has patience goes with the next call, and beside one only when that on
 })
 
 test('a full call needs no patience', async () => {
-  const { call, calls, finish } = byHand({ keys: 2, slots: 2, patienceMs: 60_000 })
+  const { call, calls, finish } = byHand({ keys: 2, slots: 2, lingerMs: 60_000 })
   const answers = Promise.all([1, 2, 3, 4, 5, 6].map(call))
   await turn()
   expect(calls).toEqual([
@@ -180,8 +180,8 @@ test('a full call needs no patience', async () => {
 
 test('too many are refused, unless whoever asks sees to it that they are not', async () => {
   const keys = Array.from({ length: 10_002 }, (_, n) => n)
-  for (const refuses of [true, false]) {
-    const { call, finish } = byHand({ keys: 20_000, slots: 1, refuses })
+  for (const rejectsOverload of [true, false]) {
+    const { call, finish } = byHand({ keys: 20_000, slots: 1, rejectsOverload })
     const first = call(0)
     await turn()
     const rest = Promise.allSettled(keys.map(call))
@@ -189,6 +189,6 @@ test('too many are refused, unless whoever asks sees to it that they are not', a
     await finish(1)
     expect(await first).toBe(0)
     const refused = (await rest).filter(({ status }) => status === 'rejected')
-    expect(refused).toHaveLength(refuses ? 2 : 0)
+    expect(refused).toHaveLength(rejectsOverload ? 2 : 0)
   }
 })

@@ -1,6 +1,11 @@
 import { expect, test } from 'bun:test'
 import postgres from 'postgres'
-import { certainly, isPassing, noteUnanswered, unreached } from '../../src/postgres/errors.ts'
+import {
+  writeExactlyOnce,
+  isTransient,
+  markUnknownOutcome,
+  connectionError,
+} from '../../src/postgres/errors.ts'
 import '../../modules/modules.ts'
 import { openCommit } from '../../src/commit/commit.ts'
 import type { CommitUnit } from '../../src/commit/unit.ts'
@@ -11,33 +16,33 @@ const said = (code: string, severity = 'ERROR') =>
   Object.assign(Object.create(postgres.PostgresError.prototype), { code, severity }) as Error
 
 const now = ['08006', '25006', '25P03', '40001', '40P01', '53300', '55P03', '57014', '57P01', '57P03']
-test.each(now)('%s says not now', (code) => expect(isPassing(said(code))).toBe(true))
+test.each(now)('%s says not now', (code) => expect(isTransient(said(code))).toBe(true))
 
 const never = ['22P02', '23505', '23514', '40002', '42601', '42P01', 'XX000']
-test.each(never)('%s refuses', (code) => expect(isPassing(said(code))).toBe(false))
+test.each(never)('%s refuses', (code) => expect(isTransient(said(code))).toBe(false))
 
 test('what ends the connection tells nothing of a statement', () => {
-  for (const code of ['28P01', '3D000', 'XX000']) expect(isPassing(said(code, 'FATAL'))).toBe(true)
+  for (const code of ['28P01', '3D000', 'XX000']) expect(isTransient(said(code, 'FATAL'))).toBe(true)
 })
 
 test('whatever else a query ends with is passing: a name, a route, TLS, a socket, time', () => {
   const codes = ['ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ECONNREFUSED', 'CERT_HAS_EXPIRED']
   for (const code of [...codes, 'CONNECT_TIMEOUT', 'ERR_SSL_WRONG_VERSION_NUMBER', undefined]) {
     const error = Object.assign(new Error('from the driver'), { code })
-    expect(isPassing(error)).toBe(false)
-    noteUnanswered(error)
-    expect(isPassing(error)).toBe(true)
+    expect(isTransient(error)).toBe(false)
+    markUnknownOutcome(error)
+    expect(isTransient(error)).toBe(true)
   }
-  expect(isPassing(unreached('QUERY_TIMEOUT', 'late'))).toBe(true)
+  expect(isTransient(connectionError('QUERY_TIMEOUT', 'late'))).toBe(true)
 })
 
 test('a defect of ours is none of it', () => {
   const defects = [new TypeError('of undefined'), Object.assign(new Error('no'), { code: 'UNDEFINED_VALUE' })]
   for (const error of [...defects, said('42601')]) {
-    noteUnanswered(error)
-    expect(isPassing(error)).toBe(false)
+    markUnknownOutcome(error)
+    expect(isTransient(error)).toBe(false)
   }
-  expect([undefined, null, 'text', {}, new Error('ours')].map(isPassing)).toEqual([
+  expect([undefined, null, 'text', {}, new Error('ours')].map(isTransient)).toEqual([
     false,
     false,
     false,
@@ -53,9 +58,9 @@ test('a write without an answer is done again only where it does not stand', asy
       if (++count === 1 && error) throw error
       return false // done twice, it would find nothing to do
     }
-    return [await certainly(write, async () => stands).catch(() => 'refused'), count]
+    return [await writeExactlyOnce(write, async () => stands).catch(() => 'refused'), count]
   }
-  const lost = unreached('QUERY_TIMEOUT', 'late')
+  const lost = connectionError('QUERY_TIMEOUT', 'late')
   expect(await tried(true, lost)).toEqual([true, 1])
   expect(await tried(false, lost)).toEqual([false, 2])
   expect(await tried(true)).toEqual([false, 1])
@@ -75,7 +80,7 @@ test('of a commit without an answer nobody knows whether it stands', async () =>
     return [outcome, counts.units]
   }
   const unknown = { won: 0, lost: 0, unknown: 1, refused: 0 }
-  const broken = () => Promise.reject(unreached('CONNECTION_CLOSED', 'gone'))
+  const broken = () => Promise.reject(connectionError('CONNECTION_CLOSED', 'gone'))
   expect(await outcomes(broken)).toEqual(['unknown', unknown])
   expect(await outcomes(() => new Promise(() => {}))).toEqual(['unknown', unknown])
   expect(await outcomes(async () => [{ won: null }])).toEqual(['lost', { ...unknown, lost: 1, unknown: 0 }])

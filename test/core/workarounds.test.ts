@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { type AddressInfo, connect, createServer, type Server, Socket } from 'node:net'
-import { endingAtOnce, greetingAlone, whole } from '../../src/postgres/workarounds.ts'
+import { closeOnError, startupMessageFirst, withoutHoles } from '../../src/postgres/workarounds.ts'
 import { Elysia } from 'elysia'
 import postgres from 'postgres'
 import { eventually } from '../races/pair.ts'
@@ -14,7 +14,7 @@ const listening = async (server: Server) => {
 
 function endOf(socket: Socket): Promise<string[]> {
   const heard: string[] = []
-  endingAtOnce(socket)
+  closeOnError(socket)
   return new Promise((resolve) => {
     socket.on('error', (error: Error & { code?: string }) => {
       heard.push(`error ${error.code}`)
@@ -57,7 +57,7 @@ test('a greeting goes out without what was left of the connection before, and al
     peer.on('error', () => {})
   })
   const socket = connect(await listening(server), '127.0.0.1')
-  greetingAlone(socket)
+  startupMessageFirst(socket)
   socket.write(Buffer.concat([Buffer.from('B…E…S'), greeting]))
   socket.end(Buffer.from('B…E…S'))
   await done.promise
@@ -69,8 +69,8 @@ test('holes at the start of a result are taken out', () => {
   const rows = [1, 2]
   rows.length = 4
   rows.reverse()
-  expect(whole(rows)).toEqual([2, 1])
-  expect(whole([])).toEqual([])
+  expect(withoutHoles(rows)).toEqual([2, 1])
+  expect(withoutHoles([])).toEqual([])
 })
 
 const soonMs = 300

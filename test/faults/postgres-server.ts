@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import postgres from 'postgres'
 import { type Cluster, clusterPassword, databaseName, openCluster } from '../../src/local/postgres-cluster.ts'
 import { freePort } from '../../src/local/port.ts'
-import { end, launch, logTail } from '../../src/local/process.ts'
+import { endServer, launch, logTail } from '../../src/local/process.ts'
 import { until } from '../../src/local/wait.ts'
 import { copyToStandby } from '../support/postgres-backup.ts'
 
@@ -54,11 +54,11 @@ export async function openPostgres(dataDir: string) {
     urls: `${urlOf(one, other)}?target_session_attrs=read-write`,
     start: () => start(primary),
     /** As `pg_ctl stop -m immediate` does: nothing is written down, the next start recovers from the log. */
-    stopImmediately: async () => void (await end(primary.pid, primary.dir, 'SIGQUIT', stopTimeoutMs)),
+    stopImmediately: async () => void (await endServer(primary.pid, primary.dir, 'SIGQUIT', stopTimeoutMs)),
     async stop() {
       for (const { pid, dir } of [standby, primary])
-        if (pid && !(await end(pid, dir, 'SIGINT', stopTimeoutMs)))
-          await end(pid, dir, 'SIGQUIT', stopTimeoutMs)
+        if (pid && !(await endServer(pid, dir, 'SIGINT', stopTimeoutMs)))
+          await endServer(pid, dir, 'SIGQUIT', stopTimeoutMs)
     },
     ask: <T>(work: (sql: postgres.Sql) => Promise<T>) => asked(primary, work),
 
@@ -86,7 +86,7 @@ export async function openPostgres(dataDir: string) {
         await sql`select pg_reload_conf()`
         await eventually(async () => (await sql`select 1 from pg_stat_wal_receiver`).length === 0)
       }),
-    killPrimary: () => end(primary.pid, primary.dir, 'SIGKILL', stopTimeoutMs),
+    killPrimary: () => endServer(primary.pid, primary.dir, 'SIGKILL', stopTimeoutMs),
     async promote() {
       await asked(standby, async (sql) => {
         await sql`alter system reset synchronous_standby_names`

@@ -2,7 +2,7 @@ import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { freePort } from '../../src/local/port.ts'
-import { end } from '../../src/local/process.ts'
+import { endServer } from '../../src/local/process.ts'
 import { redisBinary } from '../../src/local/redis-binary.ts'
 import { until } from '../../src/local/wait.ts'
 import { startRedis as startedRedis } from '../support/redis.ts'
@@ -37,7 +37,7 @@ export async function openRedis(dataDir: string) {
   return {
     url: `redis+sentinel://127.0.0.1:${watcher.port}/${masterName}`,
     start,
-    kill: async () => void (await end(master!.pid, master!.dir, 'SIGKILL', stopTimeoutMs)),
+    kill: async () => void (await endServer(master!.pid, master!.dir, 'SIGKILL', stopTimeoutMs)),
     freeze: () => void process.kill(master!.pid, 'SIGSTOP'),
     thaw: () => void process.kill(master!.pid, 'SIGCONT'),
     ask: (...command: string[]) => ask(master!.port, command),
@@ -62,8 +62,9 @@ export async function openRedis(dataDir: string) {
     async stop() {
       await watcher.kill()
       for (const { pid, dir } of [master!, replica!]) {
-        await end(pid, dir, 'SIGCONT', 0)
-        if (!(await end(pid, dir, 'SIGTERM', stopTimeoutMs))) await end(pid, dir, 'SIGKILL', stopTimeoutMs)
+        await endServer(pid, dir, 'SIGCONT', 0)
+        if (!(await endServer(pid, dir, 'SIGTERM', stopTimeoutMs)))
+          await endServer(pid, dir, 'SIGKILL', stopTimeoutMs)
       }
     },
   }

@@ -124,8 +124,7 @@ test('of several that find an interrupted install one begins it anew', async () 
 
 test('an install that fails says so, and nothing runs', async () => {
   await program('npx', 'echo "no network" >&2; exit 3')
-  const said =
-    'Installing the packages\nno network\nThe packages could not be installed: the reason stands above\n'
+  const said = 'Installing the packages\nno network\nInstalling the packages failed: see the error above\n'
   expect(await launch('check')).toEqual({ code: 1, said })
   expect(await calls()).toEqual([''])
 })

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { noFilter, takeNoNewConnections } from '../../src/local/closing-port.ts'
+import { filterNotAllowed, dropNewConnections } from '../../src/local/closing-port.ts'
 import { eventually, upTo } from '../races/pair.ts'
 import { askWithoutEnd } from '../processes/strict-client.ts'
 
@@ -22,10 +22,10 @@ afterEach(async () => {
 /** True once no new connection comes here. A system that allows it to root alone must say so, and change nothing. */
 function isAllowed(port: number): boolean {
   try {
-    takeNoNewConnections(port)
+    dropNewConnections(port)
     return true
   } catch (error) {
-    expect(String(error)).toBe(`Error: ${noFilter}`)
+    expect(String(error)).toBe(`Error: ${filterNotAllowed}`)
     expect(process.getuid!()).not.toBe(0)
     return false
   }

@@ -41,9 +41,9 @@ test('without a Redis and without a way to install one, the servers start withou
   const local = await startLocal({ dataDir, postgres: false, redis: true, log: () => {} })
   await local.stop()
   expect(local.redisUrl).toBeUndefined()
-  const advice = 'No known package manager was found to install one. Install Redis'
+  const advice = 'No known package manager was found. Install Redis'
   expect(local.withoutRedis).toStartWith(`${missing} ${advice}`)
-  expect(local.withoutRedis).toEndWith('or set REDIS_URL to a Redis that runs already.')
+  expect(local.withoutRedis).toEndWith('or set REDIS_URL to a running Redis.')
 })
 
 test('a Redis that is missing is installed with the package manager that is here, which is said', async () => {

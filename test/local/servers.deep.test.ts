@@ -96,14 +96,14 @@ test('a data folder that cannot be written is named', async () => {
   const file = join(dataDir, 'file')
   await writeFile(file, '')
   const failure = startLocal({ dataDir: file, postgres: true, redis: true, log: () => {} })
-  await expect(failure).rejects.toThrow(`DATA_DIR ${file} cannot be written by this user.`)
+  await expect(failure).rejects.toThrow(`DATA_DIR ${file} must be writable for this user.`)
 })
 
 test('a cluster of another major version of Postgres is named, and nothing of it is changed', async () => {
   await (await start({ postgres: true, redis: false })).stop()
   await writeFile(join(dataDir, 'postgres/PG_VERSION'), '17\n')
   const failure = startLocal({ dataDir, postgres: true, redis: true, log: () => {} })
-  await expect(failure).rejects.toThrow(/was made by Postgres 17, and Postgres \d+ does not read it: move/)
+  await expect(failure).rejects.toThrow(/was created by Postgres 17; Postgres \d+ cannot read it\. Move/)
   expect(await readFile(join(dataDir, 'postgres/PG_VERSION'), 'utf8')).toBe('17\n')
 })
 

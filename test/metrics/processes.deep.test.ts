@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'bun:test'
 import { freePort } from '../../src/local/port.ts'
 import { run } from '../processes/launch.ts'
-import { spawnSeveral } from '../processes/several.ts'
+import { spawnSeveral } from '../processes/supervised-service.ts'
 import { eventually } from '../races/pair.ts'
 import { freshEnv, openForEach } from '../support/service.ts'
 import { promtool } from './promtool.ts'
@@ -41,12 +41,12 @@ test('a port that is taken is named', async () => {
   const { code, output } = await run('web', { ...fresh.env, METRICS_PORT: '1', METRICS_HOST: '203.0.113.1' })
   expect([code, output.trim()]).toEqual([
     1,
-    'METRICS_HOST "203.0.113.1" is no address of this machine: set one that is, or 0.0.0.0 for all',
+    'METRICS_HOST "203.0.113.1" is not an address of this machine: set another, or 0.0.0.0 for all addresses',
   ])
   using _taken = Bun.listen({ hostname: '127.0.0.1', port, socket: { data() {} } })
   expect(await run('web', fresh.env)).toEqual({
     code: 1,
-    output: `METRICS_PORT ${port} is taken by another program: end that one, or set another METRICS_PORT\n`,
+    output: `METRICS_PORT ${port} is taken by another program: stop that program, or set another METRICS_PORT\n`,
   })
 })
 

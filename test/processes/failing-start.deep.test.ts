@@ -102,7 +102,9 @@ test('start and migrate wait for a Postgres that is not there yet, say so, and g
     DATABASE_URL: database.url.replace(`:${port}/`, `:${later}/`),
   }
   const both = [begin('migrate', waiting), begin('start', waiting)]
-  await eventually('both wait', () => both.every(({ output }) => output().includes('Postgres is away')))
+  await eventually('both wait', () =>
+    both.every(({ output }) => output().includes('Postgres cannot be reached')),
+  )
   const forward = createServer((socket) => {
     const onward = connect(Number(port), hostname)
     for (const end of [socket, onward]) end.on('error', () => {})
@@ -128,7 +130,7 @@ test('a migrate that is stopped before it has migrated says so with its code', a
     ['SIGINT', 130],
   ] as const) {
     const waiting = begin('migrate', nowhere)
-    await eventually('it waits', () => waiting.output().includes('Postgres is away'))
+    await eventually('it waits', () => waiting.output().includes('Postgres cannot be reached'))
     waiting.signal(signal)
     expect((await waiting.ended).code).toBe(code)
   }

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { createApp } from '../../src/app.ts'
 import { openLog } from '../../src/log.ts'
-import { handOver } from '../../src/process/listen.ts'
+import { retirePort } from '../../src/process/listen.ts'
 import { make, register } from '../support/client.ts'
 import { openTestService } from '../support/service.ts'
 import { sendRaw, requestHead } from '../http/raw.ts'
@@ -35,7 +35,7 @@ test('who hands over answers as before, whatever name it is called by, and ends 
   const asked = paths.flatMap((path) => methods.map((method) => [method, path] as const))
   const all = () => Promise.all(asked.map((one) => ask(...one)))
   const before = await all()
-  void handOver(app, longMs, openLog('silent'))
+  void retirePort(app, longMs, openLog('silent'))
   expect((await fetch(`${app.server!.url}health/live`)).headers.get('connection')).toBe('close')
   expect(await all()).toEqual(before)
   await app.server!.stop(true)

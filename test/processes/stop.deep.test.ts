@@ -26,14 +26,14 @@ test.each(commands)('%s says that it stops, ends with 0, and its last line says 
   const process = await spawn(command)
   expect(await process.stop('SIGINT')).toBe(0)
   expect(JSON.parse(process.output.at(-1)!)).toMatchObject({ level: 30, msg: 'stopped' })
-  expect(process.output.filter((line) => /not closed|error/i.test(line))).toEqual([])
+  expect(process.output.filter((line) => /failed to close|error/i.test(line))).toEqual([])
 })
 
 // A step of a shutdown that waits for Redis waits out its time, ten minutes here, far longer than a test may take.
 test.each(commands)('%s stops as soon without Redis: it waits for nobody who is away', async (command) => {
   const process = await spawn(command, { DRAIN_TIMEOUT_MS: hour })
   redis.kill()
-  await said(process, 'redis is away')
+  await said(process, 'Redis is unavailable')
   expect(await process.stop()).toBe(0)
 })
 
@@ -75,7 +75,7 @@ test('a sender who never ends a body keeps the process no longer than its time',
   await make(ada, '/projects', { name: 'Sent after it' })
   expect(await web.stop()).toBe(0)
   await cut
-  expect(web.output.filter((line) => line.includes('are cut'))).toHaveLength(1)
+  expect(web.output.filter((line) => line.includes('did not finish in time'))).toHaveLength(1)
 })
 
 test('a second signal ends the process at once, with the code that says which', async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { readConfig } from '../../src/config.ts'
 import { openDatabase } from '../../src/postgres/database.ts'
-import { isPassing } from '../../src/postgres/errors.ts'
+import { isTransient } from '../../src/postgres/errors.ts'
 import { freshDatabase } from '../support/database.ts'
 import { forFile, openTestService } from '../support/service.ts'
 import { listsOf, rowsFrom } from '../../src/commit/lists.ts'
@@ -31,7 +31,7 @@ test('a connection cut in the middle of a result leaves the next one whole', asy
   const sql = database.reads
   const cut = sql`select n, case when n = 3000 then pg_terminate_backend(pg_backend_pid()) end
     from generate_series(1, 5000) n`
-  expect(isPassing(await cut.catch((error: unknown) => error))).toBe(true)
+  expect(isTransient(await cut.catch((error: unknown) => error))).toBe(true)
   let found: (number | undefined)[] | undefined
   while (!found) found = await numbers().catch(() => undefined)
   expect(found).toEqual([1, 2, 3, 4, 5])

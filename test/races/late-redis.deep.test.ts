@@ -21,7 +21,7 @@ const worker = await forFile(spawnService('worker', pair.env))
 await Bun.sleep(patienceMs)
 await redis.restart()
 for (const { output } of [pair.a, pair.b, worker])
-  await eventually('Redis', () => output.some((line) => line.includes('redis is back')))
+  await eventually('Redis', () => output.some((line) => line.includes('Redis is available again')))
 
 test('processes that started long before Redis hand a project to each other as others do', async () => {
   const { atA, atB } = pair

@@ -48,11 +48,11 @@ const holderOf = (projectId: string) => redis.get(`${prefix}:lease:${projectId}`
 
 test('a lease is taken, lingers after use, and is given back at the end', async () => {
   const [leases, project] = [await leasesOf(), newId()]
-  await leases.hold(project)
+  await leases.acquire(project)
   const holder = await holderOf(project)
   expect(holder).toBeString()
-  leases.rest(project)
-  await leases.hold(project)
+  leases.markIdle(project)
+  await leases.acquire(project)
   expect(await holderOf(project)).toBe(holder)
   await leases.close()
   expect(await holderOf(project)).toBeNull()
@@ -60,32 +60,32 @@ test('a lease is taken, lingers after use, and is given back at the end', async 
 
 test('a lease that rested long enough is let go', async () => {
   const [leases, project] = [await leasesOf({ leaseTtlMs: 400, leaseLingerMs: 0 }), newId()]
-  await leases.hold(project)
-  leases.rest(project)
+  await leases.acquire(project)
+  leases.markIdle(project)
   await eventually('the release', async () => (await holderOf(project)) === null)
 })
 
 test('a resting holder hands over as soon as another process asks', async () => {
   const [first, second, project] = [await leasesOf(), await leasesOf(), newId()]
-  await first.hold(project)
+  await first.acquire(project)
   const holder = await holderOf(project)
-  first.rest(project)
-  await second.hold(project)
+  first.markIdle(project)
+  await second.acquire(project)
   expect(await holderOf(project)).not.toBe(holder)
 })
 
 test('a busy holder hands over at its next turn, and gets the lease back at its next but one', async () => {
   const [first, second, project] = [await leasesOf(), await leasesOf(), newId()]
-  await first.hold(project)
+  await first.acquire(project)
   const one = await holderOf(project)
-  const granted = second.hold(project)
+  const granted = second.acquire(project)
   const queued = async () => (await redis.llen(`${prefix}:lease-queue:${project}`)) === 1
   await eventually('the second in the queue', queued)
   expect(await holderOf(project)).toBe(one)
-  const again = first.hold(project)
+  const again = first.acquire(project)
   await granted
   expect(await holderOf(project)).not.toBe(one)
-  second.rest(project)
+  second.markIdle(project)
   await again
   expect(await holderOf(project)).toBe(one)
 })
@@ -93,28 +93,28 @@ test('a busy holder hands over at its next turn, and gets the lease back at its 
 test('a lease whose holder is gone without a word is taken when it ends', async () => {
   const [leases, project] = [await leasesOf({ leaseTtlMs: 400 }), newId()]
   await redis.set(`${prefix}:lease:${project}`, 'somebody gone', 'PX', 400)
-  await leases.hold(project)
+  await leases.acquire(project)
   expect(await holderOf(project)).not.toBe('somebody gone')
 })
 
 test('who may not wait as long as a lease lasts goes on without it', async () => {
   const [leases, project] = [await leasesOf({ writeTimeoutMs: 400 }), newId()]
   await redis.set(`${prefix}:lease:${project}`, 'somebody gone', 'PX', 60_000)
-  expect(await leases.hold(project)).toBe(true)
+  expect(await leases.acquire(project)).toBe(true)
   expect(await holderOf(project)).toBe('somebody gone')
 })
 
 test('a lease that is handed to a process which no longer waits is given back', async () => {
   const [first, second, project] = [await leasesOf(), await leasesOf({ writeTimeoutMs: 400 }), newId()]
-  await first.hold(project)
-  expect(await second.hold(project)).toBe(true) // goes on without it, and still stands in the queue
-  first.rest(project)
+  await first.acquire(project)
+  expect(await second.acquire(project)).toBe(true) // goes on without it, and still stands in the queue
+  first.markIdle(project)
   await eventually('the release', async () => (await holderOf(project)) === null)
 })
 
 test('a lease in use is renewed beyond its first life', async () => {
   const [leases, project] = [await leasesOf({ leaseTtlMs: 400 }), newId()]
-  await leases.hold(project)
+  await leases.acquire(project)
   const [holder, key] = [await holderOf(project), `${prefix}:lease:${project}`]
   await redis.pexpire(key, 150)
   await eventually('the renewal', async () => (await redis.pttl(key)) > 200)
@@ -127,22 +127,22 @@ test('a process that is handed a lease is told that another one waits', async ()
   const [first, second, third] = [await leasesOf(), await leasesOf(), await leasesOf()]
   const project = newId()
   const queued = async () => redis.llen(`${prefix}:lease-queue:${project}`)
-  await first.hold(project)
-  const granted = second.hold(project)
+  await first.acquire(project)
+  const granted = second.acquire(project)
   await eventually('the second in the queue', async () => (await queued()) === 1)
-  const last = third.hold(project)
+  const last = third.acquire(project)
   await eventually('the third in the queue', async () => (await queued()) === 2)
-  first.rest(project)
+  first.markIdle(project)
   await granted
   await eventually('the wish of the third', () => !second.holds(project))
-  second.rest(project)
+  second.markIdle(project)
   await last
   expect(third.holds(project)).toBe(true)
 })
 
 test("giving back what meanwhile is another's leaves it alone", async () => {
   const [leases, project] = [await leasesOf(), newId()]
-  await leases.hold(project)
+  await leases.acquire(project)
   await redis.set(`${prefix}:lease:${project}`, 'the successor')
   await leases.close()
   expect(await holderOf(project)).toBe('the successor')
@@ -150,7 +150,7 @@ test("giving back what meanwhile is another's leaves it alone", async () => {
 
 test('a queued process that no longer listens is passed over', async () => {
   const [first, project] = [await leasesOf(), newId()]
-  await first.hold(project)
+  await first.acquire(project)
   await redis.rpush(`${prefix}:lease-queue:${project}`, 'long gone')
   await first.close()
   expect(await holderOf(project)).toBeNull()
@@ -159,14 +159,14 @@ test('a queued process that no longer listens is passed over', async () => {
 test('without Redis everybody goes on, and with it leases are leases again', async () => {
   const [first, second, project] = [await leasesOf({ leaseTtlMs: 400 }), await leasesOf(), newId()]
   await server.stop()
-  await Promise.all([first.hold(project), second.hold(project)])
+  await Promise.all([first.acquire(project), second.acquire(project)])
   await eventually('the end of what nobody renews', () => !first.holds(project))
-  first.rest(project)
-  second.rest(project)
+  first.markIdle(project)
+  second.markIdle(project)
   await server.restart()
   await eventually('a lease', async () => {
-    await first.hold(project)
-    first.rest(project)
+    await first.acquire(project)
+    first.markIdle(project)
     return (await holderOf(project)) !== null
   })
 })
@@ -184,12 +184,12 @@ test('a process whose lines to Redis went silent without a word hears again what
   }
   await eventually('another subscription', async () => (await lines()).length === 1)
   await eventually('a lease', async () => {
-    await first.hold(project)
-    first.rest(project)
+    await first.acquire(project)
+    first.markIdle(project)
     return (await holderOf(project)) !== null
   })
   const holder = await holderOf(project)
-  await second.hold(project)
+  await second.acquire(project)
   expect(await holderOf(project)).not.toBe(holder)
   line.close()
 })

@@ -3,7 +3,7 @@ import { chown, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { freePort } from '../../src/local/port.ts'
-import { end, launch } from '../../src/local/process.ts'
+import { endServer, launch } from '../../src/local/process.ts'
 import { redisBinary } from '../../src/local/redis-binary.ts'
 import { openPostgres, type PostgresServer } from '../faults/postgres-server.ts'
 import { make, openClient, register } from '../support/client.ts'
@@ -49,7 +49,7 @@ async function secureRedis() {
   const command = [await redisBinary(console.error), ...tls, ...files, ...users, '--dir', dir]
   const { pid } = launch({ command, cwd: dir, logFile: join(dir, 'redis.log') })
   const url = `rediss://docket:s3cret@localhost:${port}`
-  return { url, close: () => end(pid, dir, 'SIGKILL', 5_000) }
+  return { url, close: () => endServer(pid, dir, 'SIGKILL', 5_000) }
 }
 
 const health = async ({ url }: ServiceProcess) => (await fetch(`${url}/health/ready`)).json()

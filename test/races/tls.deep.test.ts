@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { readConfig } from '../../src/config.ts'
 import { openDatabase } from '../../src/postgres/database.ts'
-import { isPassing } from '../../src/postgres/errors.ts'
+import { isTransient } from '../../src/postgres/errors.ts'
 import { freshDatabase } from '../support/database.ts'
 import { openTlsProxy } from '../support/tls-proxy.ts'
 import { forFile } from '../support/service.ts'
@@ -33,12 +33,12 @@ test('without TLS at the server, what prefers it goes on, and what requires it h
   expect(await ask(inPlain('prefer'))).toEqual(numbers)
   expect(await ask(inPlain('disable'))).toEqual(numbers)
   const error = await ask(inPlain('require'))
-  expect(error).toMatchObject({ message: 'No TLS with Postgres: the server has none' })
-  expect(isPassing(error)).toBe(true)
+  expect(error).toMatchObject({ message: 'No TLS with Postgres: the server does not support TLS' })
+  expect(isTransient(error)).toBe(true)
 })
 
 test('a certificate that cannot be trusted is no database for now', async () => {
   const error = await ask(front.url('verify-full'))
   expect(error).toMatchObject({ message: expect.stringMatching(/^No TLS with Postgres: .*self.signed/) })
-  expect(isPassing(error)).toBe(true)
+  expect(isTransient(error)).toBe(true)
 })

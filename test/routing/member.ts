@@ -1,6 +1,6 @@
 import { readConfig } from '../../src/config.ts'
-import { Homes, type Pace } from '../../src/routing/homes.ts'
-import { shardOf } from '../../src/routing/placement.ts'
+import { Placement, type Timing } from '../../src/routing/placement.ts'
+import { shardOf } from '../../src/routing/assign-shards.ts'
 import { newId } from '../../src/ids.ts'
 import { until } from '../../src/local/wait.ts'
 import { openLog } from '../../src/log.ts'
@@ -19,12 +19,12 @@ export interface Member {
 }
 
 /** Opens one that begins at once; without an id it is a worker. */
-export function openMember(env: Env, id?: string, pace?: Pace): Member {
+export function openMember(env: Env, id?: string, timing?: Timing): Member {
   const config = readConfig(env)
   const log = openLog('silent')
   const redis = openRedis(config.redisUrl, log)
   const me = id === undefined ? undefined : { id, host: '127.0.0.1', port: 1 }
-  const homes = new Homes(redis, config, me, log, pace)
+  const homes = new Placement(redis, config, me, log, timing)
   const projects = onePerShard(config.writeShards)
   return {
     id: id ?? 'worker',

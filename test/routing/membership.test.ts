@@ -3,7 +3,7 @@ import { Membership } from '../../src/routing/membership.ts'
 import { openLog } from '../../src/log.ts'
 import { disconnect, openRedis } from '../../src/redis/connections.ts'
 import { eventually } from '../races/pair.ts'
-import { Circle, entryOf } from './circle.ts'
+import { Circle, entryOf } from './member-group.ts'
 import { agreed, type Member } from './member.ts'
 
 const circle = new Circle()
@@ -91,7 +91,7 @@ test('of two assignments that were made from the same one the first is taken', a
   ]
   for (const membership of [one, other]) await membership.read(undefined)
   expect([await one.assign(['p', 'q']), await other.assign(['q', 'q'])]).toEqual([true, false])
-  expect((await other.read(undefined)).assigned).toEqual(['p', 'q'])
+  expect((await other.read(undefined)).assignment).toEqual(['p', 'q'])
   expect(await other.assign(['q', 'q'])).toBeTrue()
   for (const membership of [one, other]) membership.close()
   disconnect(redis)

@@ -1,142 +1,146 @@
-import { expect, test } from 'bun:test'
-import fc from 'fast-check'
-import { newId } from '../../src/ids.ts'
-import { place, shardOf } from '../../src/routing/placement.ts'
-import { tally, upTo } from '../races/pair.ts'
-import { networkInterfaces } from 'node:os'
-import { ownAddress } from '../../src/routing/own-address.ts'
+import { afterEach, expect, test } from 'bun:test'
+import { defaultTiming } from '../../src/routing/placement.ts'
+import { until } from '../../src/local/wait.ts'
+import { eventually, tally, upTo } from '../races/pair.ts'
+import { sharedRedisPrefix } from '../support/redis.ts'
+import { agreed, type Member, openMember } from './member.ts'
 
-const name = fc.string({ maxLength: 8 })
-const names = fc.uniqueArray(name, { minLength: 1, maxLength: 12 })
-/** What may have been: some of it by those who are gone, some by nobody, for more or fewer shards. */
-const situations = fc.record({
-  shards: fc.integer({ min: 1, max: 64 }),
-  live: names,
-  gone: names,
-  picks: fc.array(fc.option(fc.nat(), { nil: undefined }), { maxLength: 64 }),
-})
-type Situation = typeof situations extends fc.Arbitrary<infer S> ? S : never
+const open: Member[] = []
+afterEach(() => open.splice(0).forEach((member) => member.close()))
 
-function currentOf({ live, gone, picks }: Situation): (string | undefined)[] {
-  const all = [...live, ...gone]
-  return picks.map((pick) => (pick === undefined ? undefined : all[pick % all.length]))
+function cluster(shards = 4, timing = defaultTiming) {
+  const { url, prefix } = sharedRedisPrefix()
+  const env = { REDIS_URL: url, REDIS_PREFIX: prefix, WRITE_SHARDS: String(shards) }
+  const join = (id?: string, more: Record<string, string> = {}) => {
+    const member = openMember({ ...env, ...more }, id, timing)
+    open.push(member)
+    return member
+  }
+  /** Lets them in one after another: the first of them is home of all. */
+  const joinAll = async (...ids: string[]) => {
+    const members: Member[] = []
+    for (const id of ids) {
+      members.push(join(id))
+      await agreed(members)
+    }
+    return members
+  }
+  return { join, joinAll }
 }
 
-const holds = (property: (situation: Situation, current: (string | undefined)[]) => void) =>
-  fc.assert(fc.property(situations, (situation) => property(situation, currentOf(situation))))
+const loads = (view: (string | undefined)[]) => {
+  const ids = [...new Set(view)].sort()
+  return tally(view.map((id) => ids.indexOf(id)))
+}
+const movedBetween = (before: unknown[], after: unknown[]) =>
+  after.filter((home, i) => home !== before[i]).length
 
-const loadsOf = (live: string[], homes: string[]) =>
-  live.map((id) => homes.filter((home) => home === id).length)
-const spread = (loads: number[]) => Math.max(...loads) - Math.min(...loads)
-
-test('every shard has one home, which lives', () =>
-  holds(({ shards, live }, current) => {
-    for (const mayBalance of [false, true]) {
-      const homes = place(shards, live, current, mayBalance)
-      expect(homes).toHaveLength(shards)
-      expect(homes.filter((home) => !live.includes(home))).toEqual([])
-    }
-  }))
-
-test('nothing moves that need not', () =>
-  holds(({ shards, live }, current) => {
-    const homes = place(shards, live, current, false)
-    const moved = homes.filter((home, shard) => live.includes(current[shard]!) && home !== current[shard])
-    expect(moved).toEqual([])
-  }))
-
-test('what is there is placed as it is, again and again', () =>
-  holds(({ shards, live }, current) => {
-    const homes = place(shards, live, current, false)
-    expect(place(shards, live, homes, false)).toEqual(homes)
-  }))
-
-test('all find the same, in whatever order they know the others', () =>
-  holds(({ shards, live }, current) => {
-    for (const mayBalance of [false, true])
-      expect(place(shards, live.toReversed(), current, mayBalance)).toEqual(
-        place(shards, live, current, mayBalance),
-      )
-  }))
-
-test('who takes over takes no more than is needed to be even', () =>
-  holds(({ shards, live }, current) => {
-    const before = loadsOf(live, current.slice(0, shards) as string[])
-    const after = loadsOf(live, place(shards, live, current, false))
-    const takers = after.filter((load, i) => load > before[i]!)
-    if (takers.length > 0) expect(Math.max(...takers) - Math.min(...after)).toBeLessThanOrEqual(1)
-  }))
-
-test('balancing moves one shard at most, not while one was without a home, and ends even within one', () =>
-  holds(({ shards, live }, current) => {
-    let homes = place(shards, live, current, true)
-    if (current.length < shards) expect(homes).toEqual(place(shards, live, current, false))
-    for (let moves = 0; moves <= shards; moves++) {
-      const next = place(shards, live, homes, true)
-      const moved = next.filter((home, shard) => home !== homes[shard])
-      expect(moved.length).toBeLessThanOrEqual(1)
-      expect(moved.length === 0).toBe(spread(loadsOf(live, homes)) <= 1)
-      homes = next
-    }
-    expect(spread(loadsOf(live, homes))).toBeLessThanOrEqual(1)
-  }))
-
-test('where nobody lives, nobody is home', () => {
-  expect(place(4, [], ['a', undefined], true)).toEqual([])
+test('before anything was heard nobody is known', () => {
+  expect(cluster().join('a').view()).toEqual([undefined, undefined, undefined, undefined])
 })
 
-test('projects are spread over the shards, and each keeps its own', () => {
-  const ids = upTo(8_000).map(newId)
-  for (const shards of [2, 4, 7, 64]) {
-    const counts = Object.values(tally(ids.map((id) => shardOf(id, shards))))
-    expect(counts).toHaveLength(shards)
-    // Seven standard deviations of a fair spread.
-    const mean = ids.length / shards
-    for (const count of counts) expect(Math.abs(count - mean)).toBeLessThan(7 * Math.sqrt(mean))
-  }
-  expect(ids.map((id) => shardOf(id, 1))).toEqual(ids.map(() => 0))
-  // Processes of all versions must agree.
-  expect(shardOf('019a0000-0000-7000-8000-000000000001', 64)).toBe(17)
+test('who is alone is home of all, and who comes later shuffles nothing', async () => {
+  const { join, joinAll } = cluster()
+  await joinAll('b')
+  const [a, c] = [join('a'), join('c')]
+  for (const member of [a, c])
+    expect(await agreed([member], [{ ...a, id: 'b' }])).toEqual(['b', 'b', 'b', 'b'])
 })
 
-test('those who come and go one by one leave the shards of others alone', () => {
-  const ids = upTo(5).map((n) => `process ${n}`)
-  let homes = place(10, ids, [], false)
-  for (const leaver of ids.slice(1)) {
-    const live = ids.filter((id) => id !== leaver)
-    const after = place(10, live, homes, false)
-    expect(after.filter((home, shard) => home !== homes[shard])).toHaveLength(2)
-    homes = place(10, ids, place(10, ids, after, true), true)
+test('who leaves is replaced at once, at all others and at its own', async () => {
+  // Nobody would find it out before the test is over: all are told.
+  const { join, joinAll } = cluster(4, { ...defaultTiming, heartbeatMs: 600_000 })
+  const others = await joinAll('a', 'b')
+  for (const n of upTo(4)) {
+    const leaver = join(`leaver ${n}`)
+    const view = await agreed([...others, leaver])
+    await Bun.sleep(200) // what was told of who came is done with
+    const leaving = others[0]!.leave()
+    expect(others[0]!.view()).not.toContain(others[0]!.id) // before Redis has said anything
+    await leaving
+    await agreed([...others, leaver], [others[1]!, leaver])
+    const lost = view.filter((home) => home === others[0]!.id).length
+    expect(movedBetween(view, leaver.view())).toBe(lost)
+    others[0]!.close()
+    others.splice(0, 2, others[1]!, leaver)
   }
 })
 
-type Interfaces = NonNullable<Parameters<typeof ownAddress>[1]>
+test('a home that dies is replaced, and nothing else moves', async () => {
+  const { joinAll } = cluster(6)
+  const [a, b, c] = await joinAll('a', 'b', 'c')
+  a!.close()
+  const before = await agreed([b!, c!])
+  expect(Object.values(loads(before))).toEqual([3, 3])
+  b!.close()
+  expect(await agreed([c!])).toEqual(upTo(6).map(() => 'c'))
+})
 
-const at = (...addresses: string[]): Interfaces[string] =>
-  addresses.map((address) => {
-    const isSix = address.includes(':')
-    const more = { netmask: '', mac: '', cidr: null, internal: /^(127\.|::1$)/.test(address) }
-    return isSix ? { ...more, address, family: 'IPv6', scopeid: 0 } : { ...more, address, family: 'IPv4' }
+test('shards go to who has fewer after a calm, one at a time, until they are even', async () => {
+  const timing = { ...defaultTiming, stableMs: 3_000, balanceEveryMs: 500 }
+  const { joinAll } = cluster(6, timing)
+  const began = performance.now()
+  const [a, b] = await joinAll('a', 'b')
+  const views = [a!.view()]
+  await eventually('an even spread', () => {
+    const view = a!.view()
+    if (movedBetween(views.at(-1)!, view) > 0) {
+      if (views.length === 1) expect(performance.now() - began).toBeGreaterThan(timing.stableMs)
+      expect(movedBetween(views.at(-1)!, view)).toBe(1)
+      views.push(view)
+    }
+    return Object.values(loads(view)).join() === '3,3'
   })
-
-test('who listens at one address is reached there', () => {
-  for (const host of ['127.0.0.1', '10.0.0.7', 'fd00::7', 'web-1.internal'])
-    expect(ownAddress(host, { eth0: at('10.1.1.1') })).toBe(host)
+  expect(views).toHaveLength(4)
+  expect(await agreed([a!, b!])).toEqual(views.at(-1) as string[])
 })
 
-test('who listens everywhere is reached at the first address that is not of the machine alone', () => {
-  const machine = {
-    lo: at('127.0.0.1', '::1'),
-    eth0: at('fe80::1', '169.254.0.9', 'fd00::2', '10.0.0.2', '10.0.0.3'),
+test('who cannot be used is passed over alike by all, and has its shards again when it can', async () => {
+  const { joinAll } = cluster(8)
+  const [first, ...members] = await joinAll('first', 'a', 'b', 'c', 'd')
+  await first!.leave()
+  const before = await agreed(members)
+  for (const lost of [['b'], ['b', 'c'], ['c'], ['a', 'c', 'd']]) {
+    const sane = members.filter(({ id }) => !lost.includes(id))
+    const views = sane.map((member) => member.view(lost))
+    for (const view of views) expect(view).toEqual(views[0]!)
+    expect(views[0]!.filter((home) => !sane.some(({ id }) => id === home))).toEqual([])
+    for (const [shard, home] of before.entries())
+      if (!lost.includes(home)) expect(views[0]![shard]).toBe(home)
   }
-  expect(ownAddress('0.0.0.0', machine)).toBe('10.0.0.2')
-  expect(ownAddress('::', machine)).toBe('10.0.0.2')
-  expect(ownAddress('::', { lo: at('::1'), eth0: at('fe80::1', 'fd00::2') })).toBe('fd00::2')
+  expect(members[0]!.view()).toEqual(before)
 })
 
-test('where nothing but loopback is there, it is reached there', () => {
-  expect(ownAddress('0.0.0.0', { lo: at('127.0.0.1'), eth0: at('fd00::2') })).toBe('127.0.0.1')
-  expect(Object.values(networkInterfaces()).flatMap((all) => all?.map(({ address }) => address))).toContain(
-    ownAddress('::'),
-  )
+test('a worker knows the homes and is none, and with all of them lost it knows nobody', async () => {
+  const { join } = cluster(2)
+  const worker = join()
+  const [a, b] = [join('a'), join('b')]
+  const [home] = await agreed([worker, a, b], [a, b])
+  const other = home === 'a' ? 'b' : 'a'
+  await eventually('the other', () => worker.view([home!]).every((id) => id === other))
+  expect(worker.view(['a', 'b'])).toEqual([undefined, undefined])
+  await Promise.all([a.leave(), b.leave()])
+  await eventually('nobody', () => worker.view().every((home) => home === undefined))
+})
+
+test('clusters under different prefixes do not meet', async () => {
+  const [one, other] = [cluster(), cluster()]
+  const [a, b] = [one.join('a'), other.join('b')]
+  expect(await agreed([a])).toEqual(['a', 'a', 'a', 'a'])
+  expect(await agreed([b])).toEqual(['b', 'b', 'b', 'b'])
+  expect(a.view(['a'])).toEqual(['a', 'a', 'a', 'a'])
+})
+
+test('processes that count shards differently agree with their own kind, and take over from each other', async () => {
+  const { join } = cluster(2)
+  const old = ['a', 'b'].map((id) => join(id))
+  await agreed(old)
+  const young = ['c', 'd'].map((id) => join(id, { WRITE_SHARDS: '4' }))
+  const [ofTwo, ofFour] = [await agreed(old, [...old, ...young]), await agreed(young, [...old, ...young])]
+  expect([ofTwo.length, ofFour.length]).toEqual([2, 4])
+  await Promise.all(old.map((member) => member.leave()))
+  expect(Object.values(loads(await agreed(young)))).toEqual([2, 2])
+  expect(
+    await until(() => (old[0]!.view().every((id) => id === 'c' || id === 'd') ? true : undefined), 30_000),
+  ).toBe(true)
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { eventually, upTo } from '../races/pair.ts'
-import { Circle, entryOf } from './circle.ts'
+import { Circle, entryOf } from './member-group.ts'
 
 const circle = new Circle()
 

@@ -2,12 +2,12 @@ import { afterEach, beforeEach, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { RpcResponse, RpcRequest } from '../../src/routing/rpc.ts'
 import { ClockOffset } from '../../src/routing/clock-offset.ts'
-import { openLine, type Line } from './line.ts'
+import { openFaultyConnection, type FaultyConnection } from './faulty-connection.ts'
 import { echo, openPair, type Pair, reply, soon, until } from './pair.ts'
 
 let heard: RpcRequest[]
 let pair: Pair
-let line: Line
+let line: FaultyConnection
 const home = () => ({ ...pair.peer, port: line.port })
 beforeEach(async () => {
   heard = []
@@ -15,7 +15,7 @@ beforeEach(async () => {
     heard.push(...asks)
     echo(asks)
   })
-  line = await openLine(pair.peer.port)
+  line = await openFaultyConnection(pair.peer.port)
 })
 afterEach(async () => {
   line.close()
@@ -85,7 +85,7 @@ test('never overestimates the clock of another process, whatever the latency', (
         for (const { afterMs, transitMs } of all) {
           const sent = now + afterMs
           now = sent + transitMs
-          clock.receive(theirs(sent), now)
+          clock.update(theirs(sent), now)
           for (const later of [0, 1, 5_000]) {
             const believed = now + later + clock.at(now + later)
             expect(believed).toBeLessThanOrEqual(theirs(now + later) + 0.001)
@@ -98,7 +98,7 @@ test('never overestimates the clock of another process, whatever the latency', (
 
 test('knows the clock of another process exactly without latency', () => {
   const clock = new ClockOffset()
-  clock.receive(5_000, 1_000)
-  clock.receive(9_000, 2_000)
+  clock.update(5_000, 1_000)
+  clock.update(9_000, 2_000)
   expect(clock.at(2_000)).toBe(7_000)
 })

@@ -7,7 +7,7 @@ import { type Peer } from '../../src/routing/rpc.ts'
 import { echo, limits, listeningLog, openPair, reply, soon, until, lossOf } from './pair.ts'
 import { openForEach } from '../support/service.ts'
 
-interface Line {
+interface FaultyConnection {
   port?: number
   payload?: string
   leftMs?: number
@@ -17,7 +17,7 @@ interface Line {
 }
 interface Process {
   child: ChildProcess
-  lines: Line[]
+  lines: FaultyConnection[]
 }
 
 const forEach = openForEach()
@@ -26,13 +26,15 @@ function start(...args: string[]): Process {
   const script = join(import.meta.dirname, 'process.ts')
   const child = spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
   void forEach({ close: () => void child.kill('SIGKILL') })
-  const lines: Line[] = []
+  const lines: FaultyConnection[] = []
   createInterface({ input: child.stdout! }).on('line', (line) => lines.push(JSON.parse(line)))
   return { child, lines }
 }
 
 /** A home in a process of its own, that has answered once, and who asks it. */
-async function startHome(): Promise<Process & { client: RpcClient; peer: Peer; served(): Line[] }> {
+async function startHome(): Promise<
+  Process & { client: RpcClient; peer: Peer; served(): FaultyConnection[] }
+> {
   const home = start('home')
   await until(() => home.lines.length > 0)
   const client = await forEach(new RpcClient(limits, listeningLog()))
@@ -63,7 +65,7 @@ test('gives up a frozen server before the deadline, and uses it again when it re
   const deadline = performance.now() + 4_000
   expect(await lossOf(client.call(peer, 'short', deadline))).toMatchObject({
     sent: true,
-    message: 'went silent',
+    message: 'no heartbeat in time',
   })
   expect(client.isUsable('home-1')).toBe(false)
   await until(() => performance.now() > deadline)

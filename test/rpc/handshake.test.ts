@@ -1,13 +1,13 @@
 import { expect, test } from 'bun:test'
-import { authenticate, authorizationOf, deriveKeys } from '../../src/routing/handshake.ts'
-import { newNonce, verifyWelcome, welcomeOf } from '../../src/routing/handshake.ts'
+import { authenticate, authorizationHeader, deriveKeys } from '../../src/routing/handshake.ts'
+import { newNonce, verifyWelcome, createWelcome } from '../../src/routing/handshake.ts'
 
 function meet(ours: string[], theirs: string[], serverId = 'home-1') {
   const [client, server] = [deriveKeys(ours), deriveKeys(theirs)]
   const nonce = newNonce()
-  const [received, key] = authenticate(server, 'home-1', authorizationOf(client, serverId, nonce))
+  const [received, key] = authenticate(server, 'home-1', authorizationHeader(client, serverId, nonce))
   expect(received).toBe(nonce)
-  const welcome = welcomeOf(key, 'home-1', received, 42.1)
+  const welcome = createWelcome(key, 'home-1', received, 42.1)
   verifyWelcome(client, serverId, nonce, JSON.parse(JSON.stringify(welcome)))
 }
 
@@ -37,9 +37,9 @@ test('rejects a client that shares no secret, or means another process', () => {
     [[current, next], [old]],
     [[next], [current, old]],
   ] as [string[], string[]][])
-    expect(() => meet(ours, theirs)).toThrow('knows no secret of this process')
+    expect(() => meet(ours, theirs)).toThrow('the client has another secret')
   for (const id of ['home-2', '', 'home-1\n'])
-    expect(() => meet([current], [current], id)).toThrow('means another process')
+    expect(() => meet([current], [current], id)).toThrow('expects another process')
 })
 
 test('rejects an empty or missing secret', () => {
@@ -48,7 +48,7 @@ test('rejects an empty or missing secret', () => {
 
 test('rejects a header that is cut, changed or of another protocol', () => {
   const keys = deriveKeys([current])
-  const header = authorizationOf(keys, 'home-1', newNonce())
+  const header = authorizationHeader(keys, 'home-1', newNonce())
   const [scheme, nonce, proof] = header.split(' ')
   const wrong = [
     undefined,
@@ -69,14 +69,14 @@ test('rejects a header that is cut, changed or of another protocol', () => {
 test('rejects a welcome that is changed, of another handshake, or the proof of the client itself', () => {
   const keys = deriveKeys([current])
   const nonce = newNonce()
-  const header = authorizationOf(keys, 'home-1', nonce)
-  const welcome = welcomeOf(authenticate(keys, 'home-1', header)[1], 'home-1', nonce, 42)
+  const header = authorizationHeader(keys, 'home-1', nonce)
+  const welcome = createWelcome(authenticate(keys, 'home-1', header)[1], 'home-1', nonce, 42)
   const verify = (changed: object, known = keys, sent = nonce) =>
     verifyWelcome(known, 'home-1', sent, { ...welcome, ...changed })
   verify({})
   const [reflected] = header.split(' ').slice(2)
   for (const changed of [{ clock: 43 }, { proof: reflected }, { proof: undefined }])
-    expect(() => verify(changed)).toThrow('not the process')
-  expect(() => verify({}, keys, newNonce())).toThrow('not the process')
-  expect(() => verify({}, deriveKeys([old]))).toThrow('not the process')
+    expect(() => verify(changed)).toThrow('another process answers')
+  expect(() => verify({}, keys, newNonce())).toThrow('another process answers')
+  expect(() => verify({}, deriveKeys([old]))).toThrow('another process answers')
 })

@@ -1,6 +1,6 @@
 // Run by the tests as a process of its own: `home` serves and says what it served; `asker <port>` asks all the time.
 import { RpcServer } from '../../src/routing/rpc-server.ts'
-import type { Serve } from '../../src/routing/rpc.ts'
+import type { RequestHandler } from '../../src/routing/rpc.ts'
 import { RpcClient } from '../../src/routing/rpc-client.ts'
 import { echo, limits, listeningLog, soon } from './pair.ts'
 
@@ -10,7 +10,7 @@ if (role === 'home') await serve()
 else await ask(Number(port))
 
 async function serve(): Promise<void> {
-  const serve: Serve = (requests) => {
+  const serve: RequestHandler = (requests) => {
     const now = performance.now()
     for (const { payload, deadline } of requests) say({ payload, leftMs: deadline - now })
     echo(requests)

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { WebSocket, WebSocketServer } from 'ws'
-import { authorizationOf, deriveKeys, newNonce } from '../../src/routing/handshake.ts'
+import { authorizationHeader, deriveKeys, newNonce } from '../../src/routing/handshake.ts'
 
 export interface Raw {
   socket: WebSocket
@@ -24,7 +24,7 @@ function readRaw(socket: WebSocket): Raw {
 }
 
 export const authorization = (secrets: string[], serverId = 'home-1') =>
-  authorizationOf(deriveKeys(secrets), serverId, newNonce())
+  authorizationHeader(deriveKeys(secrets), serverId, newNonce())
 
 /** Connects with that header. @throws Error with the status that the server answers */
 export async function connectRaw(port: number, header: string): Promise<Raw> {

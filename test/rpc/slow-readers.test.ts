@@ -1,12 +1,12 @@
 import { expect, test } from 'bun:test'
-import { authenticate, deriveKeys, welcomeOf } from '../../src/routing/handshake.ts'
+import { authenticate, deriveKeys, createWelcome } from '../../src/routing/handshake.ts'
 import { ConnectionLost } from '../../src/routing/rpc.ts'
 import { RpcClient } from '../../src/routing/rpc-client.ts'
 import { HttpError } from '../../src/responses/errors.ts'
 import { limits, listeningLog, openPair, reply, secret, soon, until } from './pair.ts'
 import { authorization, connectRaw, serveRaw } from './raw.ts'
 import { once } from 'node:events'
-import { ServedConnection } from '../../src/routing/rpc-served.ts'
+import { RpcServerConnection } from '../../src/routing/rpc-server-connection.ts'
 
 const maxUnsentBytes = 1_048_576
 /** Upper limit of what the kernel buffers for one loopback connection, both sides together. */
@@ -15,7 +15,7 @@ const kernelBytes = 16_777_216
 test('rejects requests with 503 when a server reads nothing, then gives it up', async () => {
   const server = await serveRaw(({ socket }, header) => {
     const [nonce, key] = authenticate(deriveKeys([secret]), 'home-1', header)
-    socket.send(JSON.stringify(welcomeOf(key, 'home-1', nonce, performance.now())))
+    socket.send(JSON.stringify(createWelcome(key, 'home-1', nonce, performance.now())))
     socket.pause()
   })
   const peer = { id: 'home-1', host: '127.0.0.1', port: server.port }
@@ -35,7 +35,7 @@ test('rejects requests with 503 when a server reads nothing, then gives it up', 
   await until(() => errors.length === called)
   const lost = errors.filter((error) => error instanceof ConnectionLost)
   expect(lost.length).toBeGreaterThan(0)
-  expect(new Set(lost.map(({ message }) => message))).toEqual(new Set(['went silent']))
+  expect(new Set(lost.map(({ message }) => message))).toEqual(new Set(['no heartbeat in time']))
   client.close()
   server.close()
 })
@@ -79,9 +79,9 @@ test('reads no more requests of a client that reads no responses, serves others,
 })
 
 test('disconnects a client that has sent nothing for 30 s, not one that sends heartbeats', async () => {
-  let connection: ServedConnection | undefined
+  let connection: RpcServerConnection | undefined
   const server = await serveRaw(({ socket }) => {
-    connection = new ServedConnection(socket, limits, () => {}, listeningLog())
+    connection = new RpcServerConnection(socket, limits, () => {}, listeningLog())
   })
   const { socket, next } = await connectRaw(server.port, 'not checked here')
   await until(() => connection !== undefined)
@@ -100,7 +100,7 @@ test('keeps an idle connection whose heartbeats are answered, and gives up one w
   const closed = Promise.withResolvers<number>()
   const server = await serveRaw(({ socket }, header) => {
     const [nonce, key] = authenticate(deriveKeys([secret]), 'home-1', header)
-    socket.send(JSON.stringify(welcomeOf(key, 'home-1', nonce, performance.now())))
+    socket.send(JSON.stringify(createWelcome(key, 'home-1', nonce, performance.now())))
     let heartbeats = 0
     socket.on('message', (data) => {
       if (String(data) === '[0]' && ++heartbeats <= 6) socket.send(`[${performance.now()}]\n`)
@@ -111,7 +111,7 @@ test('keeps an idle connection whose heartbeats are answered, and gives up one w
   const client = new RpcClient(limits, log)
   void client.call({ id: 'home-1', host: '127.0.0.1', port: server.port }, 1, soon()).catch(() => {})
   expect(await closed.promise).toBeGreaterThan(6)
-  expect(log.told.map(({ what }) => what.reason)).toEqual(['went silent'])
+  expect(log.told.map(({ what }) => what.reason)).toEqual(['no heartbeat in time'])
   client.close()
   server.close()
 })

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { authenticate, deriveKeys, welcomeOf } from '../../src/routing/handshake.ts'
+import { authenticate, deriveKeys, createWelcome } from '../../src/routing/handshake.ts'
 import { echo, openPair, type Pair, reply, secret, soon, until, lossOf } from './pair.ts'
 import { authorization, connectRaw, type Raw, serveRaw } from './raw.ts'
 
@@ -88,7 +88,7 @@ async function callOf(act: (raw: Raw, header: string, id: string) => void): Prom
 }
 const welcomeAs = (id: string, header: string) => {
   const [nonce, key] = authenticate(deriveKeys([secret]), id, header)
-  return JSON.stringify(welcomeOf(key, id, nonce, 0))
+  return JSON.stringify(createWelcome(key, id, nonce, 0))
 }
 
 test('sends requests to a server with a right proof, and nothing to another one', async () => {
@@ -99,7 +99,7 @@ test('sends requests to a server with a right proof, and nothing to another one'
     socket.terminate()
   })
   expect([right[1], requests]).toEqual([true, ['secret']])
-  const message = 'is not the process that was expected'
+  const message = 'another process answers at this address'
   expect(await callOf(({ socket }) => socket.send('{}'))).toEqual([message, false])
   expect(await callOf(({ socket }) => socket.send('[0,0,0,{"kind":"failed"}]'))).toEqual([message, false])
   expect(await callOf(({ socket }, header) => socket.send(JSON.stringify({ proof: header })))).toEqual([

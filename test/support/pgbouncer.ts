@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import postgres from 'postgres'
 import { freePort } from '../../src/local/port.ts'
 import { serverUser } from '../../src/local/postgres-user.ts'
-import { end, launch, logTail } from '../../src/local/process.ts'
+import { endServer, launch, logTail } from '../../src/local/process.ts'
 import { until } from '../../src/local/wait.ts'
 
 const readyTimeoutMs = 30_000
@@ -44,7 +44,7 @@ max_client_conn = 500
     return sql`select 1`.then(...yesOrUndefined).finally(() => sql.end({ timeout: 1 }))
   }
   if (!(await until(answers, readyTimeoutMs))) throw new Error(`No PgBouncer: ${await logTail(logFile)}`)
-  return { through, stop: () => end(pid, dir, 'SIGKILL', readyTimeoutMs) }
+  return { through, stop: () => endServer(pid, dir, 'SIGKILL', readyTimeoutMs) }
 }
 
 const yesOrUndefined = [() => true, () => undefined] as const

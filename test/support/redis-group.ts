@@ -3,7 +3,7 @@ import { mkdir, realpath, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Redis, type RedisOptions } from 'ioredis'
 import { freePort } from '../../src/local/port.ts'
-import { end, launch, logTail } from '../../src/local/process.ts'
+import { endServer, launch, logTail } from '../../src/local/process.ts'
 import { redisBinary } from '../../src/local/redis-binary.ts'
 import { until } from '../../src/local/wait.ts'
 import { cert, key } from './tls-proxy.ts'
@@ -133,7 +133,7 @@ async function openNode(
     await waitFor(`Redis (${await logTail(`${dir}.log`)})`, () => answers().catch(() => false))
   }
   await start()
-  return { port, command: ask, start, kill: async () => void (await end(pid, dir, 'SIGKILL', 5_000)) }
+  return { port, command: ask, start, kill: async () => void (await endServer(pid, dir, 'SIGKILL', 5_000)) }
 }
 
 /** The nodes of a cluster take another port beside it, ten thousand further on. */

@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { freePort } from '../../src/local/port.ts'
-import { end } from '../../src/local/process.ts'
+import { endServer } from '../../src/local/process.ts'
 import { redisBinary } from '../../src/local/redis-binary.ts'
 import { launchRedis, redisIn } from '../../src/local/redis.ts'
-import { accepts } from '../../src/local/server.ts'
+import { waitUntilReady } from '../../src/local/server.ts'
 import { until } from '../../src/local/wait.ts'
 
 const startTimeoutMs = 30_000
@@ -33,7 +33,8 @@ export async function freshRedis(): Promise<FreshRedis> {
   let { pid, port } = await startRedis(binary, dir, freePort)
   const stop = async () => {
     signal(pid, 'SIGCONT')
-    if (!(await end(pid, dir, 'SIGTERM', stopTimeoutMs))) await end(pid, dir, 'SIGKILL', stopTimeoutMs)
+    if (!(await endServer(pid, dir, 'SIGTERM', stopTimeoutMs)))
+      await endServer(pid, dir, 'SIGKILL', stopTimeoutMs)
   }
   return {
     url: `redis://127.0.0.1:${port}`,
@@ -61,7 +62,7 @@ export async function startRedis(binary: string, dir: string, choosePort: () => 
   const start = async () => {
     const port = await choosePort()
     const launched = launchRedis([binary], dir, port)
-    return (await accepts(redisIn(dir), launched, port)) ? { pid: launched.pid, port } : undefined
+    return (await waitUntilReady(redisIn(dir), launched, port)) ? { pid: launched.pid, port } : undefined
   }
   const server = await until(start, startTimeoutMs)
   if (server) return server

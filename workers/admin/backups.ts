@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import process from 'node:process'
-import { calledIn } from '../../src/local/environment.ts'
+import { resolveForCaller } from '../../src/local/environment.ts'
 import { openFile, openNewFile } from '../backup/files.ts'
 import { restoreBackup } from '../backup/restore.ts'
 import { writeBackup } from '../backup/write.ts'
@@ -18,7 +18,7 @@ async function write({ config }: Errand, file = ''): Promise<string> {
     await writeBackup(config.databaseUrl, process.stdout)
     return ''
   }
-  const path = calledIn(file)
+  const path = resolveForCaller(file)
   await writeBackup(config.databaseUrl, await openNewFile(path)).catch(async (error: unknown) => {
     await rm(path)
     throw error
@@ -37,7 +37,7 @@ export const restore: Topic = {
 
 async function read({ config }: Errand, file = '', replace = ''): Promise<string> {
   if (replace && replace !== 'replace') throw new Wrong(`"${replace}" must be the word replace, or nothing`)
-  const from = file === standard ? process.stdin : await openFile(calledIn(file))
+  const from = file === standard ? process.stdin : await openFile(resolveForCaller(file))
   await restoreBackup(config.databaseUrl, from, { replaces: replace !== '' })
   return 'The backup is restored'
 }

@@ -5,8 +5,8 @@ import { createGunzip } from 'node:zlib'
 import type { TransactionSql } from 'postgres'
 import { applyToEmpty } from '../../drizzle/apply.ts'
 import { isTaken, knownMigrations, migrate, withConnections } from '../../drizzle/migrate.ts'
-import { errorCode, isPassing } from '../../src/postgres/errors.ts'
-import { writerUrl } from '../../src/postgres/writer.ts'
+import { errorCode, isTransient } from '../../src/postgres/errors.ts'
+import { primaryUrl } from '../../src/postgres/primary.ts'
 import { Wrong } from '../admin/topic.ts'
 import { BackupReader } from './blocks.ts'
 import { hashesIn, last, migrationsOf, tablesOf } from './format.ts'
@@ -20,7 +20,7 @@ const lockNotAvailable = '55P03'
  * @throws Wrong; the database is unchanged then
  */
 export async function restoreBackup(url: string, from: Readable, { replaces }: { replaces: boolean }) {
-  const writer = await writerUrl(url)
+  const writer = await primaryUrl(url)
   const unzipped = heard(createGunzip())
   from.on('error', (error) => unzipped.destroy(error)).pipe(unzipped)
   try {
@@ -47,7 +47,7 @@ async function restoreIn(tx: TransactionSql, backup: BackupReader, replaces: boo
   await tx.unsafe('drop table if exists drizzle.__drizzle_migrations')
   await applyToEmpty(tx, migrations)
   await fill(tx, backup, tablesOf(migrations)).catch((error) =>
-    Promise.reject(isPassing(error) ? error : damaged()),
+    Promise.reject(isTransient(error) ? error : damaged()),
   )
 }
 

@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import type { TransactionSql } from 'postgres'
 import { knownMigrations, withConnections } from '../../drizzle/migrate.ts'
-import { writerUrl } from '../../src/postgres/writer.ts'
+import { primaryUrl } from '../../src/postgres/primary.ts'
 import { Wrong } from '../admin/topic.ts'
 import { firstLine, last, migrationsOf, tablesOf } from './format.ts'
 
@@ -14,7 +14,7 @@ const blockBytes = 65_536
  * @throws Wrong when the database has other migrations than this release knows
  */
 export async function writeBackup(databaseUrl: string, to: Writable): Promise<void> {
-  await withConnections(await writerUrl(databaseUrl), (sql) =>
+  await withConnections(await primaryUrl(databaseUrl), (sql) =>
     sql.begin('isolation level repeatable read read only', async (tx) => {
       await tx.unsafe('set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0')
       const applied = await tx<{ hash: string }[]>`

@@ -1,6 +1,6 @@
 import { createTransport } from 'nodemailer'
 import { type Account, accountByEmail, accountById } from '../../modules/accounts/queries.ts'
-import type { Purpose } from '../../src/jobs/queue.ts'
+import type { MailPurpose } from '../../src/jobs/queue.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import type { Services } from '../../src/services.ts'
 import { reasonOf } from '../reason.ts'
@@ -29,7 +29,7 @@ export function openSendMail({ config, database: { background: sql }, log, mailT
   return async ({ id = '', purpose, userId, email }: Record<string, string>): Promise<void> => {
     if (!transport) throw new Error('SMTP_URL is not set for this worker')
     const account = userId ? await accountById(sql, userId) : await accountByEmail(sql, email ?? '')
-    const mail = { id, purpose: purpose as Purpose }
+    const mail = { id, purpose: purpose as MailPurpose }
     if (!account || !isFor(mail.purpose, account) || !(await storeToken(sql, mail, account))) return
     const message = {
       ...mailOf(mail.purpose, mailTokens.tokenOf(id), publicUrl),
@@ -49,11 +49,11 @@ export function openSendMail({ config, database: { background: sql }, log, mailT
 const messageIdOf = (id: string, sender: string) => `<${id}${sender.slice(sender.lastIndexOf('@'))}>`
 
 /** An address is verified once, and only a verified one resets the password. */
-const isFor = (purpose: Purpose, { emailVerified }: Account): boolean =>
+const isFor = (purpose: MailPurpose, { emailVerified }: Account): boolean =>
   emailVerified === (purpose === 'reset')
 
 /** Stores the mail's token; false when it was used or has expired. Its life begins with the job, however long that was parked. */
-async function storeToken(sql: Sql, { id, purpose }: { id: string; purpose: Purpose }, account: Account) {
+async function storeToken(sql: Sql, { id, purpose }: { id: string; purpose: MailPurpose }, account: Account) {
   await sql`
     insert into mail_tokens (id, user_id, purpose, email, version, expires_at)
     select ${id}::uuid, u.id, ${purpose}, u.email, u.token_version,

@@ -1,6 +1,6 @@
-import type { Purpose } from '../../src/jobs/queue.ts'
+import type { MailPurpose } from '../../src/jobs/queue.ts'
 
-export const lifeMinutes: Record<Purpose, number> = { verify: 1_440, reset: 30 }
+export const lifeMinutes: Record<MailPurpose, number> = { verify: 1_440, reset: 30 }
 
 interface Text {
   subject: string
@@ -11,7 +11,7 @@ interface Text {
   otherwise: string
 }
 
-const texts: Record<Purpose, Text> = {
+const texts: Record<MailPurpose, Text> = {
   verify: {
     subject: 'Verify your email address',
     why: 'An account at Docket was registered with this email address.\nTo verify that the address is yours',
@@ -34,7 +34,7 @@ const texts: Record<Purpose, Text> = {
  * A mail contains nothing that a caller wrote. The token in the link is behind a #, which browsers send to no server.
  * @param publicUrl the application with the pages; without it there is no link
  */
-export function mailOf(purpose: Purpose, token: string, publicUrl: string) {
+export function mailOf(purpose: MailPurpose, token: string, publicUrl: string) {
   const { subject, why, page, path, life, otherwise } = texts[purpose]
   const link = publicUrl && `${publicUrl.replace(/\/+$/, '')}/${page}#token=${token}`
   const lines = [

@@ -2,7 +2,7 @@ import type { webhooks } from '../../drizzle/schema/webhooks.ts'
 import type { Receiver } from '../../modules/webhooks/send.ts'
 import type { EventType } from '../../src/model/entities.ts'
 import type { Sql } from '../../src/postgres/database.ts'
-import { inOrder } from '../../src/postgres/in-order.ts'
+import { inOrder } from '../../src/postgres/row-order.ts'
 
 type Stored = typeof webhooks.$inferSelect
 type Sent = keyof Receiver | 'revision' | 'maxEvents' | 'cursor' | 'failures'

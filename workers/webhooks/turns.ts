@@ -1,7 +1,7 @@
 import { type DeliveryRow, deliveryColumns } from '../../modules/webhooks/deliveries.ts'
 import { batched } from '../../src/postgres/batch.ts'
 import type { Sql } from '../../src/postgres/database.ts'
-import { patiently } from '../../src/postgres/errors.ts'
+import { retryOnce } from '../../src/postgres/errors.ts'
 import { beginTurns, leaseMs, type Turn } from './begin-turns.ts'
 
 /** How a turn ended. Neither `upTo`, `waitMs` nor `disabled`: without a result, so that it begins again. */
@@ -16,14 +16,14 @@ export interface Ending {
 }
 
 /** How long the oldest end waits for a statement under way: nothing but its own webhook waits for it. */
-const patienceMs = 10
+const lingerMs = 10
 
 /** Turns of one worker, many in each statement. */
 export const openTurns = (sql: Sql, workerId: string) => ({
   /** Begins a delivery; undefined where nothing is due, or another worker delivers. */
   begin: batched({ keys: 200, slots: 1 }, (ids: string[]) => beginTurns(sql, workerId, ids)),
   /** Ends a delivery; true when more is due. */
-  end: batched({ keys: 200, slots: 2, patienceMs }, (endings: Ending[]) => endTurns(sql, workerId, endings)),
+  end: batched({ keys: 200, slots: 2, lingerMs }, (endings: Ending[]) => endTurns(sql, workerId, endings)),
   /** Renews the leases that this worker still has, and returns those. */
   renew: async (ids: string[]): Promise<string[]> => {
     const rows = await sql<{ id: string }[]>`
@@ -45,7 +45,7 @@ async function endTurns(sql: Sql, workerId: string, endings: Ending[]): Promise<
     return { id, deliveryId, revision, upTo, waitMs: disabled === undefined ? waitMs : disablingMs }
   })
   const attempts = endings.flatMap(({ attempt = [] }) => attempt)
-  const found = await patiently(
+  const found = await retryOnce(
     () => sql<{ id: string }[]>`
     with r as materialized (select * from jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb)
       as r(id uuid, "deliveryId" uuid, revision int4, "upTo" bigint, "waitMs" int4)),

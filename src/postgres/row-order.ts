@@ -1,10 +1,10 @@
-/** Rows in the order of `ids`; undefined for a missing row. */
+/** Returns the rows in the order of `ids`; undefined for a missing row. */
 export function inOrder<R>(ids: string[], rows: R[], idOf: (row: R) => string): (R | undefined)[] {
   const byId = new Map(rows.map((row) => [idOf(row), row]))
   return ids.map((id) => byId.get(id))
 }
 
-/** Rows in the order of their keys: `n` is the ordinal of the key, from 1. */
+/** Returns the rows in the order of their keys. `n` is the ordinal of the key, from 1. */
 export function byOrdinal<R extends { n: number }>(length: number, rows: R[]): (R | undefined)[] {
   const ordered = new Array<R | undefined>(length)
   for (const row of rows) ordered[row.n - 1] = row
@@ -12,8 +12,9 @@ export function byOrdinal<R extends { n: number }>(length: number, rows: R[]): (
 }
 
 /**
- * Reads rows that a query joined into one text, `n a b,n a b`, without spaces and commas in values; `n` as above. A key of
- * 64 takes 2.8 instead of 4.3 µs here, and 9 instead of 12 in Postgres, because there is no message for every row.
+ * Parses rows that a query joined into one text: `n a b,n a b`, `n` as above. Values contain no space and no comma.
+ * One text is cheaper than one message per row: of 64 keys, each takes 2.8 µs here instead of 4.3, and 9 µs in Postgres
+ * instead of 12 (measured).
  */
 export function readRows<V>(length: number, text: string | null, read: (fields: string[], n: number) => V) {
   const values = new Array<V | undefined>(length)

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { RpcClient } from '../../src/routing/rpc-client.ts'
 import { type RpcResponse, ConnectionLost } from '../../src/routing/rpc.ts'
-import { openLine } from './line.ts'
+import { openFaultyConnection } from './faulty-connection.ts'
 import { echo, limits, listeningLog, openPair, reply, soon } from './pair.ts'
 import { cases } from '../support/depth.ts'
 
@@ -38,7 +38,7 @@ test('settles every call truthfully, at whatever byte the connection breaks', as
     way: 'asks' | 'answers'
   }) => {
     run++
-    const line = await openLine(pair.peer.port)
+    const line = await openFaultyConnection(pair.peer.port)
     const client = new RpcClient(limits, listeningLog())
     const outcomes: Promise<[payload: [string, string], outcome: Outcome]>[] = []
     void line.cutAfter(bytes, way)

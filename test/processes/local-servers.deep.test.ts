@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { worksIn } from '../../src/local/process.ts'
+import { isServerProcess } from '../../src/local/process.ts'
 import { eventually } from '../races/pair.ts'
 import { runtimeOptions, newFolder, openForEach } from '../support/service.ts'
 import { begin } from './launch.ts'
@@ -30,7 +30,7 @@ async function processesIn(dir: string): Promise<string[]> {
 
 const gone = (servers: Record<string, number>) =>
   eventually('the servers are gone', async () => {
-    const works = Object.entries(servers).map(([name, pid]) => worksIn(pid, join(dataDir, name)))
+    const works = Object.entries(servers).map(([name, pid]) => isServerProcess(pid, join(dataDir, name)))
     return !(await Promise.all(works)).includes(true)
   })
 
@@ -38,7 +38,7 @@ test('they end with the process also when a second Ctrl-C ends it at once', asyn
   const service = start()
   await eventually('it serves', () => service.output().includes('"listening"'))
   const servers = await pids()
-  expect(await worksIn(servers.postgres!, join(dataDir, 'postgres'))).toBe(true)
+  expect(await isServerProcess(servers.postgres!, join(dataDir, 'postgres'))).toBe(true)
   service.signal('SIGINT')
   await eventually('it drains', () => service.output().includes('"stopping"'))
   service.signal('SIGINT')
@@ -84,7 +84,7 @@ test.each(['1', '2'])(
     terminal.stdout.on('data', (chunk: Buffer) => (output += chunk))
     await eventually('it serves', () => output.includes('listening'))
     const servers = await pids()
-    expect(await worksIn(servers.postgres!, join(dataDir, 'postgres'))).toBe(true)
+    expect(await isServerProcess(servers.postgres!, join(dataDir, 'postgres'))).toBe(true)
     terminal.kill('SIGKILL')
     await gone(servers)
   },

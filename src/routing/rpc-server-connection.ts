@@ -1,24 +1,24 @@
 import type { WebSocket } from 'ws'
 import { unavailable } from '../responses/errors.ts'
 import { Batch } from './batch.ts'
-import { envelopeBytes, type Log, type RpcOptions, type RpcRequest } from './rpc.ts'
-import { type RpcResponse, type Serve, tickMs } from './rpc.ts'
+import { overheadBytes, type Log, type RpcOptions, type RpcRequest } from './rpc.ts'
+import { type RpcResponse, type RequestHandler, tickMs } from './rpc.ts'
 
-/** Clients send heartbeats more often. A client that is silent for so long, or reads no responses, is disconnected. */
-const maxQuietMs = 30_000
+/** The server closes a connection without a message for so long. Clients send heartbeats far more often. */
+const silenceTimeoutMs = 30_000
 
-type Item = { head: string; body: string; bytes: number }
+type SentResponse = { head: string; body: string; bytes: number }
 
-/** The server's side of one connection: responses of one turn of the event loop travel in one message. */
-export class ServedConnection {
-  private readonly unanswered = new Set<number>()
-  private readonly unsent = new Batch<Item>((items) => this.send(items))
-  private quietMs = 0
+/** The server's side of one connection. Sends the responses of one turn of the event loop in one message. */
+export class RpcServerConnection {
+  private readonly pending = new Set<number>()
+  private readonly unsent = new Batch<SentResponse>((items) => this.send(items))
+  private silentMs = 0
 
   constructor(
     private readonly socket: WebSocket,
     private readonly options: RpcOptions,
-    private readonly serve: Serve,
+    private readonly handle: RequestHandler,
     private readonly log: Log,
   ) {
     socket.on('message', (data) => this.receive(String(data)))
@@ -28,39 +28,39 @@ export class ServedConnection {
   }
 
   tick(): void {
-    this.quietMs += tickMs
+    this.silentMs += tickMs
     const hasRoom = this.socket.bufferedAmount <= this.options.maxUnsentBytes
-    if (this.quietMs > maxQuietMs) this.socket.terminate()
+    if (this.silentMs > silenceTimeoutMs) this.socket.terminate()
     else if (this.socket.isPaused && hasRoom) this.socket.resume()
   }
 
   private receive(text: string): void {
-    this.quietMs = 0
+    this.silentMs = 0
     try {
       const message: unknown = JSON.parse(text)
       if (!Array.isArray(message)) throw new TypeError('not an array')
       if (message.length === 1) this.send([])
-      else this.take(message as [number, ...unknown[]])
+      else this.receiveRequests(message as [number, ...unknown[]])
     } catch (error) {
-      this.log.error({ reason: String(error) }, 'a message of another process cannot be read')
+      this.log.error({ reason: String(error) }, 'received an invalid message from another process')
       this.socket.terminate()
     }
   }
 
-  private take(message: [number, ...unknown[]]): void {
+  private receiveRequests(message: [number, ...unknown[]]): void {
     const now = performance.now()
     const requests: RpcRequest[] = []
     for (let i = 1; i < message.length; i += 2) {
       const id = message[0] + (i >> 1)
       const deadline = message[i] as number
       const respond = (response: RpcResponse) => this.respond(id, response)
-      this.unanswered.add(id)
+      this.pending.add(id)
       if (deadline <= now) respond(rejected('The write could not be finished in time'))
-      else if (this.unanswered.size > this.options.maxPending) respond(rejected('Too many writes wait'))
+      else if (this.pending.size > this.options.maxPending) respond(rejected('Too many writes wait'))
       else requests.push({ payload: message[i + 1], deadline, respond })
     }
     try {
-      this.serve(requests)
+      this.handle(requests)
     } catch (error) {
       this.log.error({ reason: String(error) }, 'requests of another process failed')
       for (const { respond } of requests) respond({ kind: 'failed' })
@@ -68,14 +68,14 @@ export class ServedConnection {
   }
 
   private respond(id: number, response: RpcResponse): void {
-    if (!this.unanswered.delete(id)) return
-    const item = itemOf(id, response)
+    if (!this.pending.delete(id)) return
+    const item = encode(id, response)
     if (item.bytes <= this.options.maxBytes) return this.unsent.add(item)
     this.log.error({ bytes: item.bytes }, 'a response is too large for its client')
-    this.unsent.add(itemOf(id, { kind: 'failed' }))
+    this.unsent.add(encode(id, { kind: 'failed' }))
   }
 
-  private send(items: Item[]): void {
+  private send(items: SentResponse[]): void {
     let head = `[${Math.floor(performance.now())}`
     let bodies = ''
     for (const item of items) {
@@ -83,15 +83,15 @@ export class ServedConnection {
       bodies += item.body
     }
     this.socket.send(`${head}]\n${bodies}`)
-    // No more requests are read until the client has read what waits for it.
+    // Reads no more requests until the client has read the pending responses.
     if (this.socket.bufferedAmount > this.options.maxUnsentBytes) this.socket.pause()
   }
 }
 
-function itemOf(id: number, response: RpcResponse): Item {
+function encode(id: number, response: RpcResponse): SentResponse {
   const [body, rest] = response.kind === 'reply' ? [response.body, { ...response, body: '' }] : ['', response]
   const head = `,${id},${body.length},${JSON.stringify(rest)}`
-  return { head, body, bytes: Buffer.byteLength(head) + Buffer.byteLength(body) + envelopeBytes }
+  return { head, body, bytes: Buffer.byteLength(head) + Buffer.byteLength(body) + overheadBytes }
 }
 
 function rejected(message: string): RpcResponse {

@@ -1,12 +1,12 @@
 import { beforeEach, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import postgres from 'postgres'
-import { worksIn } from '../../src/local/process.ts'
+import { isServerProcess } from '../../src/local/process.ts'
 import { eventually, upTo, statuses } from '../races/pair.ts'
 import { make, openClient, register } from '../support/client.ts'
 import { freshEnv, spawnService, openForEach, newFolder } from '../support/service.ts'
 import { run } from './launch.ts'
-import { isAlive, type Several, spawnSeveral } from './several.ts'
+import { isAlive, type Several, spawnSeveral } from './supervised-service.ts'
 import { askWithoutEnd } from './strict-client.ts'
 
 const forEach = openForEach()
@@ -43,7 +43,7 @@ test('one that is killed is replaced, and the others serve meanwhile', async () 
   process.kill(killed!, 'SIGKILL')
   await eventually('it is gone', () => !isAlive(killed!))
   const client = askWithoutEnd(several.url, alive, false)
-  const { started } = await several.said('another process has taken its place')
+  const { started } = await several.said('the child process was replaced')
   await client.stop()
   expect(client.failures).toEqual([])
   expect([isAlive(started as number), isAlive(other!), started === killed]).toEqual([true, true, false])
@@ -134,7 +134,7 @@ test('when the parent is killed, its processes end, and the next start has the d
         .catch(() => '0')
     ).split('\n')[0],
   )
-  expect(await worksIn(postmaster, join(dataDir, 'postgres'))).toBe(false)
+  expect(await isServerProcess(postmaster, join(dataDir, 'postgres'))).toBe(false)
 })
 
 const isClosed = (url: string) =>

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { type RpcRequest } from '../../src/routing/rpc.ts'
-import { openLine, type Line } from './line.ts'
+import { openFaultyConnection, type FaultyConnection } from './faulty-connection.ts'
 import { echo, openPair, type Pair, reply, soon, until, lossOf } from './pair.ts'
 
 let served: unknown[]
 let direct: Pair
-let line: Line
+let line: FaultyConnection
 const home = () => ({ ...direct.peer, port: line.port })
 let other: Pair
 beforeEach(async () => {
@@ -16,7 +16,7 @@ beforeEach(async () => {
   }
   direct = await openPair(serve)
   other = await openPair(echo, { id: 'home-2' })
-  line = await openLine(direct.peer.port)
+  line = await openFaultyConnection(direct.peer.port)
 })
 afterEach(async () => {
   line.close()
@@ -58,7 +58,7 @@ test('marks calls as unsent when no process listens, or the handshake is not ans
   const { client } = direct
   expect(await lossOf(client.call(home(), 1, soon()))).toMatchObject({ sent: false })
 
-  line = await openLine(direct.peer.port)
+  line = await openFaultyConnection(direct.peer.port)
   line.hold('asks')
   const mute = { ...home(), id: 'mute' }
   const unheard = await lossOf(client.call(mute, 1, soon()))
@@ -78,7 +78,10 @@ test('gives up a silent connection before the deadline of its calls', async () =
   const { client } = direct
   await client.call(home(), 1, soon())
   line.hold('answers')
-  expect(await lossOf(client.call(home(), 2, soon()))).toMatchObject({ sent: true, message: 'went silent' })
+  expect(await lossOf(client.call(home(), 2, soon()))).toMatchObject({
+    sent: true,
+    message: 'no heartbeat in time',
+  })
   expect(client.isUsable('home-1')).toBe(false)
 })
 

@@ -4,7 +4,7 @@ import { openTcpProxy as openPlainLine } from '../support/tcp-proxy.ts'
 type Way = 'asks' | 'answers'
 
 /** Stands between two processes, knows nothing of frames, and meddles. */
-export interface Line {
+export interface FaultyConnection {
   port: number
   /** Lets so many more bytes through that way, and cuts the line. Resolves when it is cut. */
   cutAfter(bytes: number, way: Way): Promise<void>
@@ -15,7 +15,7 @@ export interface Line {
   close(): void
 }
 
-export async function openLine(toPort: number): Promise<Line> {
+export async function openFaultyConnection(toPort: number): Promise<FaultyConnection> {
   const meddlers: Partial<Record<Way, (chunk: Buffer, to: Socket) => void>> = {}
   const { port, cut, close } = await openPlainLine(toPort, {
     intercept(chunk, to, { server }) {

@@ -2,16 +2,16 @@ import { WebSocket } from 'ws'
 import { unavailable } from '../responses/errors.ts'
 import { Batch } from './batch.ts'
 import { ClockOffset } from './clock-offset.ts'
-import { authorizationOf, newNonce, verifyWelcome } from './handshake.ts'
-import { ConnectionLost, envelopeBytes, goodbye, type Peer } from './rpc.ts'
+import { authorizationHeader, newNonce, verifyWelcome } from './handshake.ts'
+import { ConnectionLost, overheadBytes, goodbye, type Peer } from './rpc.ts'
 import { type RpcOptions, type RpcResponse, tickMs } from './rpc.ts'
 
-/** A response so long after the deadline will not arrive: the server rejects what is past its deadline. */
+/** Time after its deadline at which a call fails. The server never runs a request after its deadline. */
 const graceMs = 500
 const heartbeatMs = 500
-const silentMs = 2_000
+const silenceTimeoutMs = 2_000
 
-interface Call {
+interface PendingCall {
   text: string
   bytes: number
   deadline: number
@@ -19,19 +19,19 @@ interface Call {
   reject(reason: Error): void
 }
 
-/** The client's side of one connection: requests of one turn of the event loop travel in one message. */
-export class RpcConnection {
+/** The client's side of one connection. Sends the requests of one turn of the event loop in one message. */
+export class RpcClientConnection {
   state: 'connecting' | 'open' | 'leaving' | 'closed' = 'connecting'
   private readonly socket: WebSocket
   private readonly clock = new ClockOffset()
-  private readonly unsent: Batch<Call> = new Batch(
+  private readonly unsent: Batch<PendingCall> = new Batch(
     (calls) => this.send(calls),
     () => this.state === 'open',
   )
-  private readonly pending = new Map<number, Call>()
+  private readonly pending = new Map<number, PendingCall>()
   private readonly nonce = newNonce()
   private nextId = 0
-  private quietMs = 0
+  private silentMs = 0
 
   constructor(
     private readonly server: Peer,
@@ -41,7 +41,7 @@ export class RpcConnection {
   ) {
     const { id, host, port } = server
     this.socket = new WebSocket(`ws://${host.includes(':') ? `[${host}]` : host}:${port}`, {
-      headers: { authorization: authorizationOf(keys, id, this.nonce) },
+      headers: { authorization: authorizationHeader(keys, id, this.nonce) },
       maxPayload: options.maxBytes,
       perMessageDeflate: false,
     })
@@ -53,24 +53,25 @@ export class RpcConnection {
   call(payload: unknown, deadline: number): Promise<RpcResponse> {
     return new Promise((resolve, reject) => {
       if (this.state === 'leaving' || this.state === 'closed')
-        throw new ConnectionLost(false, 'that process is leaving')
+        throw new ConnectionLost(false, 'the process is shutting down')
       const text = JSON.stringify(payload)
-      const bytes = Buffer.byteLength(text) + envelopeBytes
+      const bytes = Buffer.byteLength(text) + overheadBytes
       if (bytes > this.options.maxBytes) return resolve({ kind: 'unknown' })
       if (!this.hasRoomFor(bytes)) throw unavailable('Too many writes wait')
       this.unsent.add({ text, bytes, deadline, resolve, reject })
     })
   }
 
-  /** Closes a silent connection, and gives up calls that are long past their deadline. */
+  /** Closes a silent connection, and rejects calls after their deadline and grace period. */
   tick(): void {
-    this.quietMs += tickMs
+    this.silentMs += tickMs
     const isOpening = this.state === 'connecting'
-    if (this.quietMs >= silentMs) return this.close(isOpening ? 'no handshake in time' : 'went silent')
-    if (!isOpening && this.quietMs % heartbeatMs === 0) this.socket.send('[0]')
-    const givenUp = performance.now() - graceMs
+    if (this.silentMs >= silenceTimeoutMs)
+      return this.close(isOpening ? 'no handshake in time' : 'no heartbeat in time')
+    if (!isOpening && this.silentMs % heartbeatMs === 0) this.socket.send('[0]')
+    const latestExpired = performance.now() - graceMs
     for (const [id, { deadline, reject }] of this.pending) {
-      if (deadline > givenUp) continue
+      if (deadline > latestExpired) continue
       this.pending.delete(id)
       reject(new ConnectionLost(true, 'no answer in time'))
     }
@@ -82,7 +83,7 @@ export class RpcConnection {
     this.onClose(reason)
     this.state = 'closed'
     this.socket.terminate()
-    this.loseUnsent(reason)
+    this.rejectUnsent(reason)
     for (const { reject } of this.pending.values()) reject(new ConnectionLost(true, reason))
     this.pending.clear()
   }
@@ -94,7 +95,7 @@ export class RpcConnection {
     return !isFull && this.pending.size + this.unsent.length < maxPending
   }
 
-  private send(calls: Call[]): void {
+  private send(calls: PendingCall[]): void {
     const aheadMs = this.clock.at(performance.now())
     let text = `[${this.nextId}`
     for (const call of calls) {
@@ -106,28 +107,28 @@ export class RpcConnection {
   }
 
   private receive(text: string): void {
-    this.quietMs = 0
+    this.silentMs = 0
     try {
-      if (this.state === 'connecting') this.open(text)
-      else if (text === goodbye) this.leave()
-      else this.settle(text)
+      if (this.state === 'connecting') this.receiveWelcome(text)
+      else if (text === goodbye) this.receiveGoodbye()
+      else this.receiveResponses(text)
     } catch (error) {
       this.close(String(error instanceof Error ? error.message : error))
     }
   }
 
-  private open(text: string): void {
+  private receiveWelcome(text: string): void {
     const welcome = JSON.parse(text)
     verifyWelcome(this.keys, this.server.id, this.nonce, welcome)
-    this.clock.receive(welcome.clock, performance.now())
+    this.clock.update(welcome.clock, performance.now())
     this.state = 'open'
     this.unsent.flush()
   }
 
-  private settle(text: string): void {
+  private receiveResponses(text: string): void {
     let from = text.indexOf('\n') + 1
     const message = JSON.parse(text.slice(0, from)) as [clock: number, ...unknown[]]
-    this.clock.receive(message[0], performance.now())
+    this.clock.update(message[0], performance.now())
     for (let i = 1; i < message.length; i += 3) {
       const [id, length, response] = message.slice(i, i + 3) as [number, number, RpcResponse]
       if (response.kind === 'reply') response.body = text.slice(from, (from += length))
@@ -138,14 +139,14 @@ export class RpcConnection {
     this.closeWhenDone()
   }
 
-  private leave(): void {
+  private receiveGoodbye(): void {
     this.state = 'leaving'
-    this.loseUnsent('that process is leaving')
+    this.rejectUnsent('the process is shutting down')
     this.closeWhenDone()
   }
 
-  private loseUnsent(reason: string): void {
-    for (const { reject } of this.unsent.take()) reject(new ConnectionLost(false, reason))
+  private rejectUnsent(reason: string): void {
+    for (const { reject } of this.unsent.drain()) reject(new ConnectionLost(false, reason))
   }
 
   private closeWhenDone(): void {

@@ -4,10 +4,10 @@ import { type Log, openLog, openBufferedLog } from '../log.ts'
 import { misspeltSettings, type VariableNames } from '../schema/misspelt.ts'
 import { urlsOf } from './port.ts'
 
-/** Opens the log. `start` keeps its log back until `begin`, which first prints where the service is if it has a port. */
-export function openFirstLines(command: string, { host, logLevel }: Config, isLed: boolean) {
-  if (isLed || command !== 'start')
-    return { log: openLog(logLevel, isLed ? { pid: process.pid } : null), begin: (_port?: number) => {} }
+/** Opens the log. `start` buffers its log until `begin(port)`, which prints the startup banner with the URLs first. */
+export function openStartupLog(command: string, { host, logLevel }: Config, isChild: boolean) {
+  if (isChild || command !== 'start')
+    return { log: openLog(logLevel, isChild ? { pid: process.pid } : null), begin: (_port?: number) => {} }
   const { log, begin } = openBufferedLog(logLevel)
   return {
     log,
@@ -19,8 +19,8 @@ export function openFirstLines(command: string, { host, logLevel }: Config, isLe
   }
 }
 
-/** Warns of variables that look like settings but are not, and of settings under the name of the release before. */
-export function warnOfNames(log: Log, given: Omit<VariableNames, 'settings'>): void {
+/** Logs a warning for variables that look like misspelt settings, and for settings under their previous name. */
+export function warnOfUnknownSettings(log: Log, given: Omit<VariableNames, 'settings'>): void {
   const renamed = renamedSettings()
   for (const { name: variable, suggestion } of misspeltSettings({
     settings: [...settingNames(), ...renamed.keys()],

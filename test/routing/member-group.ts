@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect } from 'bun:test'
-import { place } from '../../src/routing/placement.ts'
+import { assignShards } from '../../src/routing/assign-shards.ts'
 import { eventually } from '../races/pair.ts'
 import { type FreshRedis, freshRedis } from '../support/redis.ts'
 import { agreed, type Member, openMember } from './member.ts'
@@ -28,7 +28,7 @@ export class Circle {
     await this.leave('p')
     await this.join('t')
     const view = await this.leave('q')
-    expect(view).not.toEqual(place(Number(shards), ['r', 's', 't'], [], false))
+    expect(view).not.toEqual(assignShards(Number(shards), ['r', 's', 't'], [], false))
     await this.remember(view)
     return view
   }

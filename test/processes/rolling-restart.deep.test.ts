@@ -6,7 +6,7 @@ import postgres from 'postgres'
 import { upTo } from '../races/pair.ts'
 import { make, openClient, register } from '../support/client.ts'
 import { freshEnv, openForEach } from '../support/service.ts'
-import { patienceMs, spawnSeveral } from './several.ts'
+import { patienceMs, spawnSeveral } from './supervised-service.ts'
 import { askWithoutEnd, requestOf } from './strict-client.ts'
 
 const forEach = openForEach()
@@ -28,10 +28,10 @@ test(
       upTo(2).flatMap(() => [read, write].map((request) => askWithoutEnd(url, request, keepsAlive))),
     )
     several.signal('SIGHUP')
-    await several.said('all processes are replaced')
+    await several.said('rolling restart finished')
     await Promise.all(clients.map((client) => client.stop()))
     // Where the system does not let this user filter connections, the service says that clients may be reset.
-    const mayReset = several.output.some((line) => line.includes('may have to connect again'))
+    const mayReset = several.output.some((line) => line.includes('may have to reconnect'))
     if (mayReset) expect(process.getuid!()).not.toBe(0)
     const failures = clients.flatMap(({ failures }) => failures)
     expect(failures.filter((failure) => !mayReset || failure !== 'ECONNRESET')).toEqual([])
@@ -58,11 +58,11 @@ test(
     const before = several.pids()
     await Bun.write(BREAK_FILE, '')
     several.signal('SIGHUP')
-    await several.said('the new process does not come up: the others stay as they are')
+    await several.said('the new process did not start: keeping the current processes')
     expect((await fetch(`${several.url}/health/ready`)).status).toBe(200)
     await rm(BREAK_FILE)
     several.signal('SIGHUP')
-    await several.said('all processes are replaced')
+    await several.said('rolling restart finished')
     expect(several.pids().web).not.toContain(before.web[0]!)
     expect(await several.stop()).toBe(0)
   },

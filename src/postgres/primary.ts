@@ -1,0 +1,99 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { hostOf, urlsIn } from '../hosts.ts'
+import { connectMs, type ServerAddress, type PrimaryFinder } from './connect.ts'
+import { isTransient, connectionError } from './errors.ts'
+import { openPool } from './pool.ts'
+import { IdleTimeouts } from './idle-timeouts.ts'
+
+const searchMs = 2_000
+const retryMs = 50
+
+type Server = ServerAddress & { url: string }
+
+/** Returns one URL per server, without `target_session_attrs`, which `openPrimaryFinder` reads. */
+export function serverUrls(databaseUrl: string): string[] {
+  return urlsIn(databaseUrl).map((one) => {
+    const url = new URL(one)
+    url.searchParams.delete('target_session_attrs')
+    return url.href
+  })
+}
+
+/** Returns undefined for a single server without `target_session_attrs`. */
+export function openPrimaryFinder(
+  databaseUrl: string,
+  idleTimeouts: IdleTimeouts,
+): PrimaryFinder<Server> | undefined {
+  const [first = ''] = urlsIn(databaseUrl)
+  const servers = serverUrls(databaseUrl).map(serverAt)
+  const isWanted = ['read-write', 'primary'].includes(
+    new URL(first).searchParams.get('target_session_attrs')!,
+  )
+  if (servers.length < 2 && !isWanted) return undefined
+  let known: Server | undefined
+  let finding: Promise<Server> | undefined
+
+  const search = async () => (known = await findPrimary(servers, idleTimeouts))
+  return {
+    find: async () => known ?? (finding ??= search().finally(() => (finding = undefined))),
+    lost: (server) => void (known === server && (known = undefined)),
+  }
+}
+
+/** Returns the URL of the current primary. @throws the last error of the servers if no server is a primary */
+export async function primaryUrl(databaseUrl: string): Promise<string> {
+  const idleTimeouts = new IdleTimeouts()
+  try {
+    const found = await openPrimaryFinder(databaseUrl, idleTimeouts)?.find()
+    return found?.url ?? databaseUrl
+  } finally {
+    idleTimeouts.close()
+  }
+}
+
+function serverAt(url: string): Server {
+  const { host, port } = hostOf(url, 5_432)
+  return { url, host: [host], port: [port] }
+}
+
+/** Probes all servers concurrently, because a dead server may answer late or never. */
+async function findPrimary(servers: Server[], idleTimeouts: IdleTimeouts): Promise<Server> {
+  const until = performance.now() + searchMs
+  let isOver = false
+  const untilItWrites = async (server: Server): Promise<Server> => {
+    for (;;) {
+      try {
+        await requirePrimary(server, idleTimeouts)
+        return server
+      } catch (error) {
+        if (isOver || performance.now() > until || !isTransient(error)) throw error
+      }
+      await sleep(retryMs)
+    }
+  }
+  try {
+    return await Promise.any(servers.map(untilItWrites))
+  } catch (error) {
+    const { errors } = error as AggregateError
+    const reasons = errors.map((one: Error) => one.message).join('; ')
+    throw (
+      errors.find((one) => !isTransient(one)) ??
+      connectionError('NO_WRITER', `No server is a primary: ${reasons}`)
+    )
+  } finally {
+    isOver = true
+  }
+}
+
+/** @throws when the server cannot be reached, or is a standby */
+async function requirePrimary({ url }: Server, idleTimeouts: IdleTimeouts): Promise<void> {
+  const sql = openPool({ url, idleTimeouts, pooler: 'on', connections: 1, statementMs: connectMs })
+  try {
+    const [row] = await sql<
+      { readsOnly: string }[]
+    >`select current_setting('transaction_read_only') as "readsOnly"`
+    if (row?.readsOnly !== 'off') throw connectionError('ONLY_READS', 'the server is a standby')
+  } finally {
+    void sql.end({ timeout: 0 })
+  }
+}

@@ -1,0 +1,81 @@
+import type { Sql } from 'postgres'
+import type { noQueries } from '../metrics/counts.ts'
+import { isTransient, isStandby, markUnknownOutcome, retryDelay } from './errors.ts'
+import type { IdleTimeouts } from './idle-timeouts.ts'
+import { withoutHoles } from './workarounds.ts'
+
+interface Query extends PromiseLike<unknown[]> {
+  resolve: (rows: unknown[]) => void
+  reject: (error: unknown) => void
+  handler: (query: Query) => unknown
+}
+
+interface Options {
+  idleTimeouts: IdleTimeouts
+  limitMs: number
+  /** Retries a query once after a temporary error. */
+  retries: boolean
+  onStandby(): void
+  counts: ReturnType<typeof noQueries>
+}
+
+/** For rare queries with many variants: each prepared statement stays on its connection forever. */
+export function unprepared<Q extends object>(query: Q): Q {
+  ;(query as unknown as { options: { prepare: boolean } }).options.prepare = false
+  return query
+}
+
+/** Wraps a pool so that each query returns a complete result, or fails within its time limit. */
+export function withTimeouts(sql: Sql, options: Options): Sql {
+  const watch = <Q extends object>(createQuery: () => Q): Q => {
+    const query = createQuery()
+    if (!('handler' in query)) return query
+    const again = () => onSend(createQuery() as Q & Query, options)
+    return onSend(query as Q & Query, options, options.retries ? again : undefined)
+  }
+  const unsafe = (...args: Parameters<Sql['unsafe']>) => watch(() => sql.unsafe(...args))
+  return new Proxy(sql, {
+    apply: (target, self, args) => watch(() => Reflect.apply(target, self, args)),
+    get: (target, name) => (name === 'unsafe' ? unsafe : Reflect.get(target, name)),
+  })
+}
+
+/** Starts the time limit when the query is sent: most queries are only fragments of others and never sent themselves. */
+function onSend<Q extends Query>(query: Q, options: Options, again?: () => Query): Q {
+  const { handler } = query
+  query.handler = (sent) => {
+    track(query, options, again)
+    return handler(sent)
+  }
+  return query
+}
+
+function track(
+  query: Query,
+  { idleTimeouts, limitMs, onStandby, counts }: Options,
+  again?: () => Query,
+): void {
+  const { resolve, reject } = query
+  const began = performance.now()
+  let isOver = false
+  const isFirstEnd = () => {
+    idleTimeouts.delete(wait)
+    if (isOver) return false
+    counts.open--
+    counts.seconds.addSince(began)
+    return (isOver = true)
+  }
+  counts.open++
+  query.resolve = (rows) => {
+    if (isFirstEnd()) resolve(withoutHoles(rows))
+  }
+  query.reject = (error) => {
+    if (!isFirstEnd()) return
+    markUnknownOutcome(error)
+    if (isStandby(error)) onStandby()
+    if (again && isTransient(error)) retryDelay().then(again).then(resolve, reject)
+    else reject(error)
+  }
+  const wait = { limitMs, waitedMs: 0, fail: query.reject }
+  idleTimeouts.add(wait)
+}

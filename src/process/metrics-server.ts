@@ -1,0 +1,49 @@
+import { createServer } from 'node:http'
+import type { Config } from '../config.ts'
+import type { Family } from '../metrics/family.ts'
+import { within } from '../within.ts'
+import { listenAt } from './port.ts'
+import type { Shutdown } from './shutdown.ts'
+
+/** Far below the scrape timeout of Prometheus, 10 s. */
+const collectTimeoutMs = 1_500
+
+export type CollectFamilies = () => Family[] | Promise<Family[]>
+
+/** Returns the metric families of all parts. A part that fails contributes none. */
+export async function collect(parts: CollectFamilies[]): Promise<Family[]> {
+  const collected = parts.map((part) => within(collectTimeoutMs, Promise.try(part)).catch(() => undefined))
+  return (await Promise.all(collected)).flatMap((families) => families ?? [])
+}
+
+/**
+ * Serves GET /metrics in the Prometheus format on METRICS_PORT, if that is set. Concurrent requests share a response.
+ * @throws ConfigError when the port cannot be opened
+ */
+export async function serveMetrics(
+  config: Config,
+  shutdown: Shutdown,
+  collectAll: () => Promise<Family[][]>,
+) {
+  const { metricsHost: host, metricsPort: port } = config
+  if (port === 0) return
+  const { AggregatorRegistry } = await import('prom-client')
+  const write = async () => AggregatorRegistry.aggregate(await collectAll()).metrics()
+  let pending: Promise<string> | undefined
+  const server = createServer(({ method, url }, response) => {
+    const respond = (status: number, type: string, body: string) =>
+      response.writeHead(status, { 'content-type': type, connection: 'close' }).end(body)
+    if (method !== 'GET' || url?.split('?')[0] !== '/metrics')
+      return respond(404, 'text/plain', 'This port serves only GET /metrics\n')
+    pending ??= write().finally(() => (pending = undefined))
+    pending.then(
+      (body) => respond(200, AggregatorRegistry.PROMETHEUS_CONTENT_TYPE, body),
+      (error) => respond(500, 'text/plain', `${error instanceof Error ? error.message : error}\n`),
+    )
+  })
+  await listenAt(server, { host, port }, 'METRICS_')
+  shutdown.onClose('metrics', async () => {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  })
+}

@@ -1,0 +1,126 @@
+import process from 'node:process'
+import { isatty } from 'node:tty'
+import type { Log } from '../log.ts'
+import { within } from '../within.ts'
+
+interface Closer {
+  what: string
+  close(): Promise<void>
+  withinMs: number
+  /** Called at a second signal too, because it stops other processes. */
+  evenIfForced: boolean
+}
+
+interface Options {
+  log: Log
+  drainTimeoutMs: number
+  /** Interrupted by a signal, a one-off command exits with 128 + the signal's number. */
+  isOneOff: boolean
+  isRunByNpm: boolean
+  /** A child may get a signal twice, from its parent and from the terminal. Its parent kills it after a time-out. */
+  isChild: boolean
+}
+
+const numbers = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 }
+/** npm repeats the SIGINT of a terminal within this time. A second Ctrl-C comes later. */
+const echoMs = 300
+const forcedCloseMs = 250
+
+/** Stops the process: orderly at the first signal or failure, at once at the second signal. */
+export class Shutdown {
+  private readonly closers: Closer[] = []
+  private isStopping = false
+  private firstAt = 0
+  private readonly hadTerminal = isatty(0)
+  private hangUp: (() => void) | undefined
+  /** A successor serves the port already. */
+  isReplaced = false
+
+  constructor(private readonly options: Options) {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void this.onSignal(signal))
+    if (this.hadTerminal) process.on('SIGHUP', () => this.onTerminalHangUp())
+    process.on('uncaughtException', (error) => this.unexpected(error))
+    process.on('unhandledRejection', (error) => this.unexpected(error))
+  }
+
+  onClose(
+    what: string,
+    close: () => Promise<void>,
+    withinMs = this.options.drainTimeoutMs,
+    evenIfForced = false,
+  ) {
+    this.closers.unshift({ what, close, withinMs, evenIfForced })
+  }
+
+  /** Calls `handler` at SIGHUP. A SIGHUP of a terminal that was closed stops the process instead. */
+  onHangUp(handler: () => void): void {
+    this.hangUp = handler
+    if (!this.hadTerminal) process.on('SIGHUP', handler)
+  }
+
+  /** Runs the closers, the last added first, and exits with `code`, or with 1 if a closer failed. */
+  async stop(code: number): Promise<void> {
+    if (this.isStopping) return
+    this.isStopping = true
+    let isClean = true
+    for (const closer of this.closers) isClean = (await this.closeInTime(closer)) && isClean
+    if (code === 0 && isClean && !this.options.isOneOff) this.options.log.info('stopped')
+    process.exit(code || (isClean ? 0 : 1))
+  }
+
+  retire(): Promise<void> {
+    this.isReplaced = !this.isStopping
+    return this.stop(0)
+  }
+
+  async fail(error: unknown): Promise<void> {
+    if (!this.isStopping) console.error(toOneLine(error))
+    return this.stop(1)
+  }
+
+  /** Returns the result of `work`; never resolves if the process is stopping by then. */
+  async unlessStopping<T>(work: Promise<T>): Promise<T> {
+    const result = await work
+    return this.isStopping ? new Promise<T>(() => {}) : result
+  }
+
+  private async onSignal(signal: keyof typeof numbers): Promise<void> {
+    const interrupted = 128 + numbers[signal]
+    if (!this.isStopping) {
+      this.firstAt = performance.now()
+      this.options.log.info({ signal }, 'stopping')
+      return this.stop(this.options.isOneOff ? interrupted : 0)
+    }
+    if (this.options.isChild) return
+    if (this.options.isRunByNpm && performance.now() - this.firstAt < echoMs) return
+    const forced = this.closers
+      .filter(({ evenIfForced }) => evenIfForced)
+      .map(({ close }) => close().catch(() => {}))
+    await within(forcedCloseMs, Promise.all(forced))
+    process.exit(interrupted)
+  }
+
+  private onTerminalHangUp(): void {
+    if (this.hangUp && isatty(0)) this.hangUp()
+    else if (!this.isStopping) void this.onSignal('SIGHUP') // may arrive twice: from the terminal and from npm
+  }
+
+  private async closeInTime({ what, close, withinMs }: Closer): Promise<boolean> {
+    const closing = Promise.try(close).then(() => '', String)
+    const reason = (await within(withinMs, closing)) ?? `Error: timed out after ${withinMs} ms`
+    if (reason) this.options.log.error({ what, reason }, 'failed to close')
+    return !reason
+  }
+
+  // The state may be inconsistent: answers accepted requests, then exits.
+  private unexpected(error: unknown): void {
+    const { message, stack } = error instanceof Error ? error : new Error(String(error))
+    this.options.log.fatal({ reason: message, stack }, 'unexpected error; stopping')
+    void this.stop(1)
+  }
+}
+
+export function toOneLine(error: unknown): string {
+  const message = error instanceof Error ? error.message : ''
+  return (message || String(error)).trim().replace(/\s*\n\s*/g, ' ')
+}
