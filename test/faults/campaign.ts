@@ -1,18 +1,18 @@
 import { until } from '../../src/local/wait.ts'
-import { Caller } from './caller.ts'
 import { checkDeliveries } from './check-deliveries.ts'
-import { judge, type Verdict } from './checks.ts'
+import { checkHistory, type Verdict } from './check-run.ts'
 import { finishDeliveries } from './deliveries.ts'
-import { type Evidence, gather } from './evidence.ts'
+import { type Deployment, openDeployment } from './deployment.ts'
+import { type Evidence, readEvidence } from './evidence.ts'
+import { type FaultInjector, openFaultInjector } from './fault-injector.ts'
 import type { FaultName } from './faults.ts'
-import { broken, History, type Violation } from './history.ts'
-import { keepHooks } from './hooks.ts'
+import { History, type Violation, violationsOf } from './history.ts'
 import { type LoadSize, startLoad } from './load.ts'
-import { type Nemesis, openNemesis } from './nemesis.ts'
-import { populate } from './population.ts'
+import { populate } from './populate.ts'
 import { openProbe } from './probe.ts'
 import { Random } from './random.ts'
-import { openStand, type Stand } from './stand.ts'
+import { RecordingClient } from './recording-client.ts'
+import { startWebhookClient } from './webhooks.ts'
 
 const drainTimeoutMs = 60_000
 
@@ -21,97 +21,99 @@ export interface Campaign {
   seconds: number
   webs: number
   withComparison: boolean
-  /** The faults one after another, some of them at the same time; it also ends with the last of them. */
+  /** The faults in their order; those of one list are injected at the same time. The campaign ends with the last one. */
   faults: (random: Random) => Iterable<FaultName[]>
-  pauseMs: [least: number, most: number]
+  pauseMs: [min: number, max: number]
   users: number
   projects: number
   load: LoadSize
-  say(line: string): void
+  log(line: string): void
 }
 
 export interface Result extends Verdict {
   history: History
-  nemesis: Nemesis
+  injector: FaultInjector
   evidence: Evidence
-  /** How long the worker took to do what was owed at the end; undefined when it did not. */
+  /** How long the worker took to finish all jobs after the load; undefined if it did not finish. */
   drainedMs: number | undefined
   deliveries: Awaited<ReturnType<typeof finishDeliveries>> | undefined
-  complaints: { name: string; count: number; last: string[] }[]
+  errorLogs: { name: string; count: number; last: string[] }[]
 }
 
-/** Faults under load, and then the reckoning. `closers` get what ends everything, whatever happens. */
+/**
+ * Injects faults under load, then checks what the clients recorded against the database.
+ * @param closers Receives the functions that stop what was started, also if the campaign throws.
+ */
 export async function run(campaign: Campaign, closers: (() => Promise<unknown>)[]): Promise<Result> {
-  const { seed, say } = campaign
-  const stand = await openStand(closers, campaign)
-  say(`web processes at ${stand.webs.map(({ url }) => url).join(' and ')}, seed ${seed}`)
+  const { seed, log, withComparison } = campaign
+  const deployment = await openDeployment(closers, campaign)
+  const { webs, worker, receivers, env } = deployment
+  const urls = webs.map(({ url }) => url)
+  log(`web processes at ${urls.join(' and ')}, seed ${seed}`)
   const [history, random] = [new History(), new Random(seed)]
-  const caller = new Caller(
-    stand.webs.map(({ url }) => url),
-    history,
-    random,
-  )
-  const world = await populate(caller, stand.webs[0]!.url, random, campaign)
-  const probe = await openProbe(caller, world)
-  const nemesis = openNemesis(stand, probe, random)
-  // What is sent of a log that two wrote at once is no log.
-  const keeper = campaign.withComparison
-    ? await keepHooks(caller, world, stand.receivers, new Random(seed + 1))
+  const client = new RecordingClient(urls, history, random)
+  const world = await populate(client, urls[0]!, random, campaign)
+  const probe = await openProbe(client, world)
+  const injector = openFaultInjector(deployment, probe, random)
+  // Without the comparison two processes write one log at once, so deliveries have no order to check.
+  const webhooks = withComparison
+    ? await startWebhookClient(client, world, receivers, new Random(seed + 1))
     : undefined
-  const load = startLoad(caller, world, seed, campaign.load)
-  await rage(campaign, nemesis, random)
+  const load = startLoad(client, world, seed, campaign.load)
+  await injectFaults(campaign, injector, random)
   await load.stop()
-  const deliveries = keeper && (await finishDeliveries(keeper, stand, caller))
-  const settled = await settle(stand)
-  const evidence = await gather(stand.env)
-  const { violations, resolved } = judge(history, evidence)
-  const all = [
-    ...nemesis.violations,
-    ...(deliveries?.violations ?? []),
-    ...settled.violations,
-    ...violations,
-    ...broken('webhooks get the log, in order', deliveries ? checkDeliveries(deliveries.sent, evidence) : []),
-  ]
-  const complaints = [...stand.webs, stand.worker].map(({ name, errorCount: count, errors: last }) => ({
-    name,
-    count,
-    last,
+  const deliveries = webhooks && (await finishDeliveries(webhooks, deployment, client))
+  const stopped = await stopAll(deployment)
+  const evidence = await readEvidence(env)
+  const { violations, resolved } = checkHistory(history, evidence)
+  const deliveryErrors = deliveries ? checkDeliveries(deliveries.sent, evidence) : []
+  const errorLogs = [...webs, worker].map(({ name, errorCount: count, errors: last }) => ({
+    ...{ name, count, last },
   }))
-  const { drainedMs } = settled
-  return { history, nemesis, evidence, resolved, violations: all, complaints, drainedMs, deliveries }
+  return {
+    ...{ history, injector, evidence, resolved, errorLogs, deliveries, drainedMs: stopped.drainedMs },
+    violations: [
+      ...injector.violations,
+      ...(deliveries?.violations ?? []),
+      ...stopped.violations,
+      ...violations,
+      ...violationsOf('webhooks receive the log in order', deliveryErrors),
+    ],
+  }
 }
 
-async function rage(
-  { seconds, faults, pauseMs, say }: Campaign,
-  nemesis: Nemesis,
+async function injectFaults(
+  { seconds, faults, pauseMs, log }: Campaign,
+  injector: FaultInjector,
   random: Random,
 ): Promise<void> {
   const deadline = performance.now() + seconds * 1_000
-  const rest = () =>
+  const pause = () =>
     Bun.sleep(Math.min(random.between(...pauseMs), Math.max(0, deadline - performance.now())))
-  await rest()
+  await pause()
   for (const names of faults(random)) {
     if (performance.now() >= deadline) return
-    await nemesis.strike(names)
-    const { fault, began, recovered } = nemesis.recoveries.at(-1)!
-    say(`${fault}: full service after ${Math.round(recovered - began)} ms`)
-    await rest()
+    await injector.inject(names)
+    const { fault, began, recovered } = injector.recoveries.at(-1)!
+    log(`${fault}: full service after ${Math.round(recovered - began)} ms`)
+    await pause()
   }
 }
 
-async function settle({ webs, worker, postgres }: Stand) {
-  const violations: Violation[] = []
-  const stopped = await Promise.all(webs.map((web) => web.stop()))
-  for (const [i, inTime] of stopped.entries())
-    if (!inTime) violations.push({ check: 'a process stops when told', detail: `${webs[i]!.name} did not` })
+async function stopAll({ webs, worker, postgres }: Deployment) {
+  const late: string[] = []
+  const stop = async (process: (typeof webs)[number]) => {
+    if (!(await process.stop())) late.push(`${process.name} had to be killed`)
+  }
+  await Promise.all(webs.map(stop))
   const began = performance.now()
-  const isDone = async () => {
-    const [row] = await postgres.ask((sql) => sql<{ n: number }[]>`select count(*)::int4 as n from outbox`)
+  const isDrained = async () => {
+    const [row] = await postgres.query((sql) => sql`select count(*)::int4 as n from outbox`)
     return row?.n === 0 ? true : undefined
   }
-  const drained = await until(isDone, drainTimeoutMs, { everyMs: 100 })
-  const drainedMs = drained && performance.now() - began
-  if (!(await worker.stop()))
-    violations.push({ check: 'a process stops when told', detail: 'the worker did not' })
+  const isDone = await until(isDrained, drainTimeoutMs, { everyMs: 100 })
+  const drainedMs = isDone && performance.now() - began
+  await stop(worker)
+  const violations: Violation[] = violationsOf('a process stops on SIGTERM', late)
   return { violations, drainedMs }
 }

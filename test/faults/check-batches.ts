@@ -1,4 +1,4 @@
-import type { Fact, KeptAnswer } from './evidence.ts'
+import type { LogEvent, StoredResponse } from './evidence.ts'
 import type { Operation } from './history.ts'
 
 const types: Record<string, string> = {
@@ -12,28 +12,28 @@ interface Results {
   results: { etag: string }[]
 }
 
-/** The events that a batch which took effect made: one for each operation, or in words what is wrong about them. */
+/** Returns the events of a committed batch, one for each operation, or an error. */
 export function eventsOfBatch(
   { body, callerId, text, status }: Operation,
-  kept: KeptAnswer,
-  byEtag: ReadonlyMap<string, Fact>,
-): Fact[] | string {
-  if (status === 200 && text !== kept.body) return `was answered ${text}, and ${kept.body} is kept`
-  const { results } = JSON.parse(kept.body) as Results
-  const facts = results.map(({ etag }) => byEtag.get(etag))
-  const [first] = facts
+  stored: StoredResponse,
+  byEtag: ReadonlyMap<string, LogEvent>,
+): LogEvent[] | string {
+  if (status === 200 && text !== stored.body) return `returned ${text}, but ${stored.body} is stored`
+  const { results } = JSON.parse(stored.body) as Results
+  const events = results.map(({ etag }) => byEtag.get(etag))
+  const [first] = events
   const operations = body!.operations as Record<string, unknown>[]
-  if (!first || results.length !== operations.length) return 'is not in the history'
-  for (const [i, fact] of facts.entries()) {
+  if (!first || results.length !== operations.length) return 'is not in the log'
+  for (const [i, event] of events.entries()) {
     const { op = '', ...fields } = operations[i]!
-    if (!fact || fact.type !== types[op as string]) return `did not make what its operation ${i} says`
-    if (fact.seq !== first.seq + i || fact.projectId !== first.projectId) return 'is not in one piece'
-    if (fact.batch !== first.seq) return `made an event of the batch ${fact.batch}`
-    if (fact.actorId !== callerId) return `made what ${fact.actorId} did`
+    if (!event || event.type !== types[op as string]) return `has no event of its operation ${i}`
+    if (event.seq !== first.seq + i || event.projectId !== first.projectId) return 'is not contiguous'
+    if (event.batch !== first.seq) return `wrote an event of batch ${event.batch}`
+    if (event.actorId !== callerId) return `wrote an event of ${event.actorId}`
     const differs = ['title', 'text', 'status'].some(
-      (name) => name in fields && fact.after?.[name] !== fields[name],
+      (name) => name in fields && event.after?.[name] !== fields[name],
     )
-    if (differs) return `left ${JSON.stringify(fact.after)}`
+    if (differs) return `wrote ${JSON.stringify(event.after)}`
   }
-  return facts as Fact[]
+  return events as LogEvent[]
 }

@@ -1,38 +1,37 @@
-import { say } from './check-claims.ts'
-import { type Evidence, shownFact } from './evidence.ts'
-import { type Operation, outcomeOf } from './history.ts'
-import type { Observation } from './observations.ts'
-import { isDry } from './undoing.ts'
+import { isUndoDryRun } from './check-undos.ts'
+import { type Evidence, eventJson } from './evidence.ts'
+import { label, type Operation, outcomeOf } from './history.ts'
+import type { Observation } from './task-observations.ts'
 
 const isPage = (read: Operation) => read.kind === 'project.history' && outcomeOf(read) === 'done'
 
-/** The newest pages of histories show the events as they stand, without a hole. */
-export function checkHistories(operations: Operation[], { facts, people }: Evidence): string[] {
-  const histories = Map.groupBy(facts, ({ projectId }) => projectId)
+/** Checks that the first page of a history has the newest events of the log, without a gap. */
+export function checkHistories(operations: Operation[], { events, people }: Evidence): string[] {
+  const histories = Map.groupBy(events, ({ projectId }) => projectId)
   const texts = new Map<string, string>()
   return operations.filter(isPage).flatMap((read) => {
     const history = histories.get(read.about.projectId!) ?? []
-    const shown = JSON.parse(read.text) as { seq: number; id: string }[]
-    const newest = shown[0]?.seq ?? 0
-    const wrong = shown.find((event, i) => {
-      const fact = history[newest - i - 1]
-      if (fact && !texts.has(fact.id)) texts.set(fact.id, shownFact(fact, people))
-      return JSON.stringify(event) !== texts.get(fact?.id ?? '')
+    const page = JSON.parse(read.text) as { seq: number; id: string }[]
+    const newest = page[0]?.seq ?? 0
+    const wrong = page.find((returned, i) => {
+      const event = history[newest - i - 1]
+      if (event && !texts.has(event.id)) texts.set(event.id, eventJson(event, people))
+      return JSON.stringify(returned) !== texts.get(event?.id ?? '')
     })
-    return wrong ? `${say(read)} shows ${JSON.stringify(wrong)}` : []
+    return wrong ? `${label(read)} returned ${JSON.stringify(wrong)}` : []
   })
 }
 
-/** A version that was the latest: so says the first event of a newest page, and so does a dry run. */
+/** The newest event of a first page was the latest version, and so was the version of a dry run. */
 export function observationsOfVersions(operations: Operation[]): Observation[] {
-  const dry = operations.filter((operation) => isDry(operation) && outcomeOf(operation) === 'done')
-  const seen = (read: Operation, from: number): Observation => {
-    return { read, span: { projectId: read.about.projectId!, from, before: from + 1 } }
+  const observe = (read: Operation, from: number): Observation => {
+    return { read, range: { projectId: read.about.projectId!, from, before: from + 1 } }
   }
+  const dryRuns = operations.filter((operation) => isUndoDryRun(operation) && outcomeOf(operation) === 'done')
   return [
     ...operations
       .filter(isPage)
-      .map((read) => seen(read, (JSON.parse(read.text) as { seq: number }[])[0]!.seq)),
-    ...dry.map((read) => seen(read, (JSON.parse(read.text) as { version: number }).version)),
+      .map((read) => observe(read, (JSON.parse(read.text) as { seq: number }[])[0]!.seq)),
+    ...dryRuns.map((read) => observe(read, (JSON.parse(read.text) as { version: number }).version)),
   ]
 }

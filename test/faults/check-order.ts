@@ -1,72 +1,79 @@
-import { Bounds } from './timeline.ts'
-import { type Claims, say } from './check-claims.ts'
-import type { SeenList } from './check-lists.ts'
-import type { Fact } from './evidence.ts'
-import { type Operation, outcomeOf } from './history.ts'
-import { common, Places, type Span } from './places.ts'
-import { excusesOf, excusesOfUndo } from './refusals.ts'
+import { suffices } from '../../src/identity/rights.ts'
 import { observationsOfVersions } from './check-histories.ts'
-import { chain, observationsOfLists, observationsOfTasks } from './observations.ts'
+import type { ListObservation } from './check-lists.ts'
+import type { Attribution } from './check-writes.ts'
+import type { LogEvent } from './evidence.ts'
+import { label, type Operation, outcomeOf } from './history.ts'
+import { rejectionRanges, undoRejectionRanges } from './rejections.ts'
+import { intersection, StateRanges, type VersionRange } from './state-ranges.ts'
+import { indexEvents, observationsOfLists, observationsOfTasks } from './task-observations.ts'
+import { Bounds } from './timeline.ts'
 
-interface Known {
-  facts: Fact[]
+interface Input {
+  events: LogEvent[]
   operations: Operation[]
-  makers: Claims['makers']
-  lists: SeenList[]
+  causes: Attribution['causes']
+  lists: ListObservation[]
 }
 
-const always = { from: 0, before: Infinity }
-
-/** True when what stood over these versions may have stood at some moment of this request. */
-type Fits = (span: Span, operation: Operation) => boolean
+/** Whether the state of these versions may have been current at some moment of this request. */
+type Overlaps = (range: VersionRange, operation: Operation) => boolean
 
 /**
- * Is each project's history linearizable? Its order is that of the events; every write must fall between its
- * start and its answer, and every read, refusals too, must show a state that stood between its start and its end.
+ * Checks that each project's history is linearizable in the order of its log: every write takes effect between its start
+ * and its response, and every read and rejection shows a state that was current between its start and its end.
  */
-export function checkOrder({ facts, operations, makers, lists }: Known): string[] {
+export function checkOrder({ events, operations, causes, lists }: Input): string[] {
   const bounds = new Bounds()
-  for (const { id, projectId, seq } of facts) {
-    const maker = makers.get(id)
-    if (maker) bounds.made(projectId, seq, maker)
+  for (const { id, projectId, seq } of events) {
+    const cause = causes.get(id)
+    if (cause) bounds.created(projectId, seq, cause)
   }
-  const links = chain(facts)
-  const { faults, observations } = observationsOfTasks(operations, links)
+  const index = indexEvents(events)
+  const { errors, observations } = observationsOfTasks(operations, index)
   const versions = observationsOfVersions(operations)
-  const seen = [...observations, ...versions, ...observationsOfLists(lists)]
-  for (const { read, span } of seen) bounds.seen(span, read)
+  const ofLists = observationsOfLists(lists)
+  for (const { read, range } of [...observations, ...versions, ...ofLists]) bounds.observed(range, read)
   const timelines = bounds.timelines()
-  const fits: Fits = ({ projectId, from, before }, { start, end }) =>
-    timelines.get(projectId)?.fits(from, before, start, end) ?? true
+  const overlaps: Overlaps = ({ projectId, from, before }, { start, end }) =>
+    timelines.get(projectId)?.overlaps(from, before, start, end) ?? true
 
-  const places = new Places(facts)
-  // The rows of a list may be a moment newer than the version at which its reader was let in.
-  const shown = [
-    ...observations,
-    ...versions,
-    ...observationsOfLists(lists).map(({ read, span }) => ({ read, span: { ...span, ...always } })),
-  ]
-  const strange = shown.filter(({ read, span }) => !mayBeThere(read, span, places, fits))
-  const histories = Map.groupBy(facts, ({ projectId }) => projectId)
-  const excuses = (operation: Operation) =>
-    operation.kind === 'undo' && operation.status !== 404
-      ? excusesOfUndo(operation, places, histories.get(operation.about.projectId!) ?? [])
-      : excusesOf(operation, places, links)
-  const isExcused = (operation: Operation) => excuses(operation).some((span) => fits(span, operation))
-  const unexcused = operations.filter(
-    (operation) => outcomeOf(operation) === 'refused' && !isExcused(operation),
+  const states = new StateRanges(events)
+  // The rows of a list may be newer than the version at which the reader was authorized.
+  const anyVersion = { from: 0, before: Infinity }
+  const widened = ofLists.map(({ read, range }) => ({ read, range: { ...range, ...anyVersion } }))
+  const unauthorized = [...observations, ...versions, ...widened].filter(
+    ({ read, range }) => !mayRead(read, range, states, overlaps),
   )
+  const histories = Map.groupBy(events, ({ projectId }) => projectId)
+  const allowedRanges = (operation: Operation) =>
+    operation.kind === 'undo' && operation.status !== 404
+      ? undoRejectionRanges(operation, states, histories.get(operation.about.projectId!) ?? [])
+      : rejectionRanges(operation, states, index)
+  const isWrong = (operation: Operation) =>
+    outcomeOf(operation) === 'rejected' &&
+    !allowedRanges(operation).some((range) => overlaps(range, operation))
   return [
-    ...[...timelines.values()].flatMap((timeline) => timeline.faults),
-    ...faults,
-    ...strange.map(({ read }) => `${say(read)} was shown to ${read.callerId}, a stranger`),
-    ...unexcused.map((operation) => `${say(operation)} was refused: ${operation.text}`),
+    ...[...timelines.values()].flatMap((timeline) => timeline.errors),
+    ...errors,
+    ...unauthorized.map(({ read }) => `${label(read)} was readable by ${read.callerId}, who is no member`),
+    ...events.flatMap((event) => roleError(event, causes.get(event.id), states) ?? []),
+    ...operations.filter(isWrong).map((operation) => `${label(operation)} was rejected: ${operation.text}`),
   ]
 }
 
-/** Whether the reader may have been in the project at some moment of the read, while things stood as it shows them. */
-const mayBeThere = (read: Operation, shown: Span, places: Places, fits: Fits): boolean =>
-  places.rolesOf(read.callerId, shown.projectId).some((span) => {
-    const both = span.role && common(span, shown)
-    return both && fits(both, read)
+/** Whether the reader may have been a member at some moment of the read, while the returned state was current. */
+const mayRead = (read: Operation, returned: VersionRange, states: StateRanges, overlaps: Overlaps): boolean =>
+  states.rolesOf(read.callerId, returned.projectId).some((range) => {
+    const both = range.role && intersection(range, returned)
+    return both && overlaps(both, read)
   })
+
+function roleError(event: LogEvent, cause: Operation | undefined, states: StateRanges): string | undefined {
+  if (!cause || event.type === 'project.created') return undefined
+  const role = states.roleAt(event)
+  const required = /^(task|subtask)\./.test(cause.kind) || cause.kind === 'batch' ? 'EDITOR' : 'VIEWER'
+  return role && suffices(role, required)
+    ? undefined
+    : `${label(cause)} wrote event ${event.seq} with the role ${role}`
+}

@@ -1,58 +1,135 @@
-import { inverseOf, isDry, type Undo } from './undoing.ts'
-import { type Evidence, type Fact, type KeptAnswer, shownFact } from './evidence.ts'
-import type { Operation } from './history.ts'
+import type { StoredEvent } from '../../src/model/events.ts'
+import { fold, emptyContents } from '../support/fold.ts'
+import type { Attribution } from './check-writes.ts'
+import { type Evidence, type LogEvent, eventJson, type StoredResponse } from './evidence.ts'
+import { label, type Operation } from './history.ts'
 
-interface Undone {
-  version: number
-  changes: { id: string; seq: number; type: string; undoes: number }[]
+export interface Undo {
+  seq?: number
+  batch?: number
+  seqs?: number[]
 }
 
-/** The events that an undo which took effect made: those of its answer, or in words what is wrong about them. */
+interface UndoResponse {
+  version: number
+  changes: { id: string; seq: number }[]
+}
+
+const isDryRun = ({ path }: Pick<Operation, 'path'>): boolean => path.endsWith('?dryRun=true')
+
+/** Whether a write is expected to change emptyContents. */
+export const isUndoDryRun = (operation: Operation): boolean =>
+  operation.kind === 'undo' && isDryRun(operation)
+
+/** Returns the events that a committed undo wrote, or an error. */
 export function eventsOfUndo(
   operation: Operation,
-  kept: KeptAnswer,
-  byEtag: ReadonlyMap<string, Fact>,
+  stored: StoredResponse,
+  byEtag: ReadonlyMap<string, LogEvent>,
   people: Evidence['people'],
-): Fact[] | string {
+): LogEvent[] | string {
   const { about, callerId, status, text } = operation
-  if (status === 200 && text !== kept.body) return `was answered ${text}, and ${kept.body} is kept`
-  const { version, changes } = JSON.parse(kept.body) as Undone
-  const facts = changes.map(({ id }) => byEtag.get(`"${id}"`))
-  if (isDry(operation)) {
-    if (facts.some(Boolean)) return 'was a dry run, and took effect'
-    return changes.every(({ seq }, i) => seq === version + 1 + i) ? [] : 'says other seqs than the next'
+  if (status === 200 && text !== stored.body) return `returned ${text}, but ${stored.body} is stored`
+  const { version, changes } = JSON.parse(stored.body) as UndoResponse
+  const events = changes.map(({ id }) => byEtag.get(`"${id}"`))
+  if (isDryRun(operation)) {
+    if (events.some(Boolean)) return 'is a dry run, but its events are in the log'
+    return changes.every(({ seq }, i) => seq === version + 1 + i) ? [] : 'does not predict the next seqs'
   }
-  const [first] = facts
-  if (!first || changes.length === 0) return 'is not in the history'
-  const batch = facts.length > 1 ? first.seq : null
-  for (const [i, fact] of facts.entries()) {
-    if (!fact) return `made ${JSON.stringify(changes[i])}, which is not in the history`
-    if (fact.seq !== first.seq + i || fact.projectId !== about.projectId) return 'is not in one piece'
-    if (fact.batch !== batch) return `made an event of the batch ${fact.batch}`
-    if (fact.actorId !== callerId) return `made what ${fact.actorId} did`
-    if (shownFact(fact, people) !== JSON.stringify(changes[i]))
-      return `was answered ${JSON.stringify(changes[i])}, the history has ${shownFact(fact, people)}`
+  const [first] = events
+  if (!first) return 'is not in the log'
+  const batch = events.length > 1 ? first.seq : null
+  for (const [i, event] of events.entries()) {
+    if (!event) return `returned ${JSON.stringify(changes[i])}, which is not in the log`
+    if (event.seq !== first.seq + i || event.projectId !== about.projectId) return 'is not contiguous'
+    if (event.batch !== batch) return `wrote an event of batch ${event.batch}`
+    if (event.actorId !== callerId) return `wrote an event of ${event.actorId}`
+    if (eventJson(event, people) !== JSON.stringify(changes[i]))
+      return `returned ${JSON.stringify(changes[i])}, but the log has ${eventJson(event, people)}`
   }
-  return facts.at(-1)!.seq === version ? (facts as Fact[]) : `says that the version is ${version}`
+  return events.at(-1)!.seq === version ? (events as LogEvent[]) : `returned version ${version}`
 }
 
-/** What of a dry run is not as an undo of what it names would be, in words. */
-export function faultOfDryRun({ body, text }: Operation, history: Fact[]): string | undefined {
-  const { changes } = JSON.parse(text) as Undone
-  const asked = new Set(seqsOf(body as Undo, history))
-  const missing = [...asked].filter((seq) => !changes.some(({ undoes }) => undoes === seq))
-  const isRight = ({ type, undoes }: Undone['changes'][number]) => {
-    const target = history[undoes - 1]
-    return target && (inverseOf[target.type] === type || target.type === 'task.deleted')
-  }
-  const wrong = changes.find((change) => !isRight(change))
-  if (wrong) return `would take back otherwise: ${JSON.stringify(wrong)}`
-  const isCompany = (seq: number) => history[seq - 1]?.undoes != null && !history[seq - 1]?.before
-  const left = missing.filter((seq) => !isCompany(seq))
-  return left.length > 0 ? `would leave ${left.join(', ')}` : undefined
+/** Checks that each undo reverses the events that it names, no others, and keeps later changes of other fields. */
+export function checkUndos(events: LogEvent[], causes: Attribution['causes']): string[] {
+  const isUndo = ({ id }: LogEvent) => causes.get(id)?.kind === 'undo'
+  return [...Map.groupBy(events, ({ projectId }) => projectId).values()].flatMap((history) => {
+    const unrequested = history.filter((event) => event.undoes != null && !isUndo(event))
+    const undos = Map.groupBy(history.filter(isUndo), ({ id }) => causes.get(id)!)
+    const children = childrenAtDeletion(history)
+    return [
+      ...unrequested.map(({ seq, undoes }) => `event ${seq} undoes ${undoes}, which no request asked for`),
+      ...[...undos].flatMap(([undo, written]) =>
+        undoErrors(undo, written, history, children).map((error) => `${label(undo)} ${error}`),
+      ),
+    ]
+  })
 }
 
-export function seqsOf({ seq, seqs, batch }: Undo, history: Fact[]): number[] {
+/** Returns the ids of the subtasks and comments that each deletion of a task deleted with it, by the deletion's seq. */
+function childrenAtDeletion(history: LogEvent[]): Map<number, string[]> {
+  const contents = emptyContents()
+  const children = new Map<number, string[]>()
+  for (const event of history) {
+    if (event.type === 'task.deleted') {
+      const rows = [...contents.subtask.values(), ...contents.comment.values()]
+      children.set(
+        event.seq,
+        rows.filter(({ taskId }) => taskId === event.entityId).map(({ id }) => id),
+      )
+    }
+    fold(contents, event as unknown as StoredEvent)
+  }
+  return children
+}
+
+function undoErrors(
+  undo: Operation,
+  written: LogEvent[],
+  history: LogEvent[],
+  children: ReadonlyMap<number, string[]>,
+): string[] {
+  const named = seqsOf(undo.body as Undo, history.slice(0, written[0]!.seq - 1))
+  const undone = new Set(written.map(({ undoes }) => undoes))
+  // A child that an earlier undo restored with its task is deleted with that task, without an event of its own.
+  const isRestoredChild = (seq: number) =>
+    history[seq - 1]!.undoes != null && !history[seq - 1]!.before && history[seq - 1]!.entity !== 'task'
+  // To restore a member also restores the member's tasks.
+  const isNamed = ({ undoes }: LogEvent) =>
+    named.includes(undoes!) || history[undoes! - 1]?.type === 'task.unassigned'
+  const restored = new Set(written.flatMap(({ after, entityId }) => (after ? entityId : [])))
+  const lost = named.flatMap((seq) => children.get(seq) ?? []).filter((id) => !restored.has(id))
+  return [
+    ...named
+      .filter((seq) => !undone.has(seq) && !isRestoredChild(seq))
+      .map((seq) => `did not undo event ${seq}`),
+    ...written.filter((event) => !isNamed(event)).map(({ undoes }) => `undid ${undoes} without naming it`),
+    ...lost.map((id) => `did not restore ${id} with its task`),
+    ...written.flatMap((event) => inverseError(event, history[event.undoes! - 1]) ?? []),
+  ]
+}
+
+const versionFields = ['eventId', 'updatedAt']
+
+/** The rows of created and restored entities are compared by `checkRows`. */
+function inverseError(event: LogEvent, target: LogEvent | undefined): string | undefined {
+  const about = `wrote event ${event.seq} (${event.type}) to undo ${event.undoes} (${target?.type})`
+  if (!target || target.seq >= event.seq) return `${about}, which is not an earlier event`
+  const { before, after } = event
+  if (target.type === 'task.deleted' && (event.type === 'task.unassigned' || !before)) return undefined
+  if (event.entityId !== target.entityId || !after !== !target.before || !before !== !target.after)
+    return `${about}, which is not its inverse`
+  if (!before || !after || !target.before || !target.after) return undefined
+  const [from, to] = [target.before, target.after]
+  const fields = Object.keys(to).filter((name) => !versionFields.includes(name) && name in before)
+  const changed = fields.filter((name) => from[name] !== to[name])
+  const overwritten = changed.filter((name) => before[name] !== to[name])
+  if (overwritten.length > 0) return `${about} and overwrote a later change of ${overwritten.join(', ')}`
+  const wrong = fields.filter((name) => after[name] !== (changed.includes(name) ? from : before)[name])
+  return wrong.length > 0 ? `${about} with a wrong ${wrong.join(', ')}` : undefined
+}
+
+export function seqsOf({ seq, seqs, batch }: Undo, history: LogEvent[]): number[] {
   if (batch === undefined) return seqs ?? [seq!]
-  return history.filter((fact) => fact.batch === batch).map((fact) => fact.seq)
+  return history.filter((event) => event.batch === batch).map((event) => event.seq)
 }

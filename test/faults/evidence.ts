@@ -1,18 +1,18 @@
 import type postgres from 'postgres'
-import type { Entity } from '../../src/model/entities.ts'
 import type { User } from '../../modules/accounts/user.ts'
-import type { StoredEvent } from '../../src/model/events.ts'
-import { rowAfter, rowBefore } from '../../src/log/rows.ts'
-import { readConfig } from '../../src/config.ts'
-import { openDatabase, type Sql } from '../../src/postgres/database.ts'
-import { eventFields, eventRows } from '../../src/postgres/columns.ts'
-import { readRows } from '../support/stored-rows.ts'
 import { eventView } from '../../modules/events/schema.ts'
 import type { ReadEvent } from '../../modules/events/views.ts'
+import { readConfig } from '../../src/config.ts'
+import { rowBefore } from '../../src/log/rows.ts'
+import type { Entity } from '../../src/model/entities.ts'
+import type { StoredEvent } from '../../src/model/events.ts'
+import { eventFields, eventRows } from '../../src/postgres/columns.ts'
+import { openDatabase, type Sql } from '../../src/postgres/database.ts'
+import { readRows } from '../support/stored-rows.ts'
 
 export type Row = Record<string, unknown> & { id: string; eventId: string }
 
-export interface Fact {
+export interface LogEvent {
   projectId: string
   seq: number
   id: string
@@ -26,11 +26,12 @@ export interface Fact {
   undoes: number | null
   xact: string
   before: Row | null
-  /** The row it left; when a task came from another project, with what hangs on it. */
+  /** The row after the event; in `task.moved_in`, with the children of the task. */
   after: Row | null
 }
 
-export interface KeptAnswer {
+/** The response of an idempotency record, and the transaction that wrote it. */
+export interface StoredResponse {
   status: number
   etag: string | null
   body: string
@@ -38,19 +39,19 @@ export interface KeptAnswer {
 }
 
 export interface Evidence {
-  /** All that were ever committed, by project and in their order. */
-  facts: Fact[]
+  /** All events that were ever committed, ordered by project and seq. */
+  events: LogEvent[]
   rows: { entity: Entity; row: Row }[]
   streams: { projectId: string; version: number; lastNumber: number }[]
-  remembered: string[]
-  kept: Map<string, KeptAnswer>
+  projectsWithEvents: string[]
+  /** By idempotency key. */
+  responses: Map<string, StoredResponse>
   people: Map<string, User>
-  /** Deferred work: ever asked for, and still owed. */
-  posted: number
-  owed: { name: string; projectId: string }[]
+  jobCount: number
+  pendingJobs: { name: string; projectId: string }[]
 }
 
-export async function gather(env: Record<string, string>): Promise<Evidence> {
+export async function readEvidence(env: Record<string, string>): Promise<Evidence> {
   const database = openDatabase(readConfig({ ...env, READ_TIMEOUT_MS: '120000' }))
   try {
     return await read(database.reads)
@@ -60,57 +61,47 @@ export async function gather(env: Record<string, string>): Promise<Evidence> {
 }
 
 async function read(sql: Sql): Promise<Evidence> {
-  const kept = await sql<
-    (KeptAnswer & { key: string })[]
-  >`select key, k.status, k.etag, k.body, f.xact::text as xact
+  const responses = await sql<(StoredResponse & { key: string })[]>`
+    select key, k.status, k.etag, k.body, f.xact::text as xact
     from idempotency_keys k join faults.idempotency_keys f using (scope, key)`
-  const [count] = await sql<{ posted: number }[]>`select count(*)::int4 as posted from faults.outbox`
-  const facts = await sql<StoredEvent[]>`
+  const [jobs] = await sql<{ count: number }[]>`select count(*)::int4 as count from faults.outbox`
+  const events = await sql<StoredEvent[]>`
     select ${eventFields(sql)}, ${eventRows(sql)}, e.xact::text as xact from faults.events e order by project_id, e.seq, e.id`
-  const remembered = await sql<{ projectId: string }[]>`select distinct project_id from events`
+  const projects = await sql<{ projectId: string }[]>`select distinct project_id from events`
+  const users = await sql<User[]>`select id, name, email from users`
   return {
-    facts: facts.map((fact) => ({ ...fact, before: rowBefore(fact) }) as unknown as Fact),
+    events: events.map((event) => ({ ...event, before: rowBefore(event) }) as unknown as LogEvent),
     rows: await readRows<Row>(sql),
     streams: await sql<Evidence['streams'][number][]>`
       select project_id, version::float8 as version, last_number from streams`,
-    remembered: remembered.map(({ projectId }) => projectId),
-    people: await peopleIn(sql),
-    kept: new Map(kept.map(({ key, ...answer }) => [key, answer])),
-    posted: count?.posted ?? 0,
-    owed: await sql<Evidence['owed'][number][]>`select name, project_id from outbox`,
+    projectsWithEvents: projects.map(({ projectId }) => projectId),
+    people: new Map(users.map((user) => [user.id, user])),
+    responses: new Map(responses.map(({ key, ...response }) => [key, response])),
+    jobCount: jobs?.count ?? 0,
+    pendingJobs: await sql<Evidence['pendingJobs'][number][]>`select name, project_id from outbox`,
   }
 }
 
-async function peopleIn(sql: Sql): Promise<Map<string, User>> {
-  const users = await sql<User[]>`select id, name, email from users`
-  return new Map(users.map((user) => [user.id, user]))
-}
-
-/** The row that an event left, without what else it says. */
-export const rowOf = (fact: Fact): Row | null =>
-  rowAfter(fact as unknown as StoredEvent) as unknown as Row | null
-
-export const shownFact = (fact: Fact, people: Evidence['people']): string =>
-  JSON.stringify(eventView.of({ ...fact, people } as unknown as ReadEvent))
+/** An event as the API returns it. */
+export const eventJson = (event: LogEvent, people: Evidence['people']): string =>
+  JSON.stringify(eventView.of({ ...event, people } as unknown as ReadEvent))
 
 /**
- * Keeps a copy of every event, every piece of deferred work and every answer under a key that was ever committed, made in
- * the very commit, and says in which: what a deleted project leaves is purged, and the evidence would go with it.
+ * Copies every event, job and idempotency record into the schema `faults`, by triggers in the transaction that inserts it,
+ * with the id of that transaction. Without the copies, purging deleted projects would remove the evidence.
  */
-export async function keepArchive(sql: postgres.Sql): Promise<void> {
+export async function createArchive(sql: postgres.Sql): Promise<void> {
+  const tables = ['events', 'idempotency_keys', 'outbox']
   await sql.unsafe(`
     create schema faults;
     create table faults.events (like events, xact xid8 default pg_current_xact_id());
     create table faults.idempotency_keys (like idempotency_keys, xact xid8 default pg_current_xact_id());
     create table faults.outbox (like outbox);
-    create function faults.keep() returns trigger language plpgsql as $$ begin
-      execute format('insert into faults.%I select * from fresh', tg_table_name);
+    create function faults.archive() returns trigger language plpgsql as $$ begin
+      execute format('insert into faults.%I select * from inserted', tg_table_name);
       return null;
-    end $$;
-    create trigger keep after insert on events referencing new table as fresh
-      for each statement execute function faults.keep();
-    create trigger keep after insert on idempotency_keys referencing new table as fresh
-      for each statement execute function faults.keep();
-    create trigger keep after insert on outbox referencing new table as fresh
-      for each statement execute function faults.keep();`)
+    end $$`)
+  for (const table of tables)
+    await sql.unsafe(`create trigger archive after insert on ${table} referencing new table as inserted
+      for each statement execute function faults.archive()`)
 }

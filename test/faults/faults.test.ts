@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test'
-import { runFaults } from './command.ts'
+import { runFaults } from './run-faults.ts'
 
-test('under one fault of each kind nothing is lost, doubled, reordered or answered wrongly', async () => {
+test('one fault of each kind loses, duplicates and reorders no write, and every response is right', async () => {
   const seed = Math.floor(Math.random() * 1_000_000)
-  console.log(`faults with the seed ${seed}`)
+  console.log(`fault run with seed ${seed}`)
   const { code, output } = await runFaults('--short', '--seed', String(seed))
   expect(output).toContain('\n0 violations')
   expect(code).toBe(0)

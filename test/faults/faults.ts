@@ -1,28 +1,29 @@
-import { strikePostgres, strikeReceivers, strikeRedis } from './faults-servers.ts'
-import { strikeProcesses } from './faults-processes.ts'
+import type { Deployment } from './deployment.ts'
 import type { Probe } from './probe.ts'
+import { processFaults } from './process-faults.ts'
 import type { Random } from './random.ts'
-import type { Stand } from './stand.ts'
+import { postgresFaults, receiverFaults, redisFaults } from './server-faults.ts'
 
-export interface Scene {
-  stand: Stand
+export interface FaultContext {
+  deployment: Deployment
   probe: Probe
   random: Random
+  /** The index of the web process to break. */
   web: number
-  /** Says "now": from here on the time counts. */
-  strike(): void
-  note(what: string, ms: number | undefined): void
+  /** Called just before the fault: the time to recovery starts here. */
+  start(): void
+  measure(what: string, ms: number | undefined): void
 }
 
-/** Strikes, waits, and mends what it broke. */
-export type Fault = (scene: Scene) => Promise<void>
+/** Breaks a part of the deployment, waits, and repairs it. */
+export type Fault = (context: FaultContext) => Promise<void>
 
-const catalogue = { ...strikeProcesses, ...strikeRedis, ...strikePostgres, ...strikeReceivers }
+const catalogue = { ...processFaults, ...redisFaults, ...postgresFaults, ...receiverFaults }
 export type FaultName = keyof typeof catalogue
 
 export const faults: Record<FaultName, Fault> = catalogue
 export const faultNames = Object.keys(catalogue) as FaultName[]
 
-/** What a fault breaks: two at once must not break the same thing. */
-export const familyOf = (name: FaultName): string =>
-  name in strikeRedis ? 'redis' : name in strikePostgres ? 'postgres' : name.split(' ')[0]!
+/** The part that a fault breaks. Two faults at once must break different parts. */
+export const partOf = (name: FaultName): string =>
+  name in redisFaults ? 'redis' : name in postgresFaults ? 'postgres' : name.split(' ')[0]!

@@ -3,7 +3,7 @@ import type { Entity } from '../../src/model/entities.ts'
 export interface About {
   entity: Entity
   id: string
-  /** Where it is asked for or made; of tasks and what hangs on them the history itself says where they were. */
+  /** The project of the request. For tasks and their children, the log tells in which projects they were. */
   projectId?: string
   otherProjectId?: string
   taskId?: string
@@ -20,7 +20,7 @@ export interface Request {
   about: About
 }
 
-/** A try that ended without an answer to keep: status 0 (no answer at all) or 503. */
+/** An attempt that ended without a final response: status 0 (no response), 429 or 503. */
 export interface Failure {
   path: string
   web: number
@@ -30,13 +30,13 @@ export interface Failure {
   reason: string
 }
 
-/** What was asked, when, and what came of it. Times are those of performance.now(). */
+/** A request, when it was sent, and its response. Times are those of performance.now(), in milliseconds. */
 export interface Operation extends Omit<Request, 'caller'> {
   callerId: string
   key: string
   start: number
   end: number
-  /** 0: the outcome is unknown to who asked. */
+  /** 0: the client does not know the outcome. */
   status: number
   etag: string | null
   text: string
@@ -44,19 +44,23 @@ export interface Operation extends Omit<Request, 'caller'> {
   failures: Failure[]
 }
 
-export type Outcome = 'done' | 'refused' | 'unknown'
+export type Outcome = 'done' | 'rejected' | 'unknown'
 
 export function outcomeOf({ status }: Pick<Operation, 'status'>): Outcome {
   if (status >= 200 && status < 300) return 'done'
-  return status >= 400 && status < 500 ? 'refused' : 'unknown'
+  return status >= 400 && status < 500 ? 'rejected' : 'unknown'
 }
 
 export const isWrite = ({ method }: Pick<Operation, 'method'>): boolean => method !== 'GET'
 
+/** Names an operation in the report. */
+export const label = ({ kind, key, path, body }: Operation): string =>
+  `${kind} ${key} ${path}${body ? ` ${JSON.stringify(body)}` : ''}`
+
 export class History {
   readonly operations: Operation[] = []
-  readonly flaws: string[] = []
-  /** All that counts against the service: not those whose sender would not wait. */
+  readonly invalidResponses: string[] = []
+  /** Failures of the service. Attempts that a client with a short timeout gave up are not among them. */
   readonly failures: Failure[] = []
 }
 
@@ -65,5 +69,5 @@ export interface Violation {
   detail: string
 }
 
-export const broken = (check: string, details: string[]): Violation[] =>
+export const violationsOf = (check: string, details: string[]): Violation[] =>
   details.map((detail) => ({ check, detail }))

@@ -1,44 +1,45 @@
-import type { Caller } from './caller.ts'
-import { settle } from './plan.ts'
+import { applyResponse } from './plan.ts'
 import { planNext } from './plans.ts'
 import { Random } from './random.ts'
+import type { RecordingClient } from './recording-client.ts'
 import type { World } from './world.ts'
 
-// The impatient ask again elsewhere while the first try is still under way.
-const [patientMs, impatientMs] = [4_000, 300]
+// One request in five has the short timeout: its client retries elsewhere while the first attempt still runs.
+const [longTimeoutMs, shortTimeoutMs] = [4_000, 300]
 
 export interface LoadSize {
   clients: number
   perSecond: number
-  mostOperations: number
+  maxOperations: number
 }
 
 export function startLoad(
-  caller: Caller,
+  recorder: RecordingClient,
   world: World,
   seed: number,
   size: LoadSize,
 ): { stop(): Promise<void> } {
-  const restMs = (1_000 * size.clients) / size.perSecond
-  let going = true
-  let left = size.mostOperations
+  const pauseMs = (1_000 * size.clients) / size.perSecond
+  let isRunning = true
+  let left = size.maxOperations
 
   async function client(n: number): Promise<void> {
     const random = new Random(seed + 1_000 + n)
-    await Bun.sleep(random.between(0, restMs))
-    while (going && left-- > 0) {
+    await Bun.sleep(random.between(0, pauseMs))
+    while (isRunning && left-- > 0) {
       const plan = planNext(world, random)
-      // Some give up at the first failure, so that there are outcomes nobody knows.
+      // A client that does not retry leaves outcomes that are unknown to it.
       const tries = random.chance(0.15) ? 1 : 12
-      const timeoutMs = random.chance(0.2) ? impatientMs : patientMs
-      settle(plan, await caller.perform(plan.request, { web: random.below(caller.webs), tries, timeoutMs }))
-      await Bun.sleep(random.between(0.2, 1.8) * restMs)
+      const timeoutMs = random.chance(0.2) ? shortTimeoutMs : longTimeoutMs
+      const web = random.below(recorder.webs)
+      applyResponse(plan, await recorder.send(plan.request, { web, tries, timeoutMs }))
+      await Bun.sleep(random.between(0.2, 1.8) * pauseMs)
     }
   }
   const clients = Array.from({ length: size.clients }, (_, n) => client(n))
   return {
     async stop() {
-      going = false
+      isRunning = false
       await Promise.all(clients)
     },
   }

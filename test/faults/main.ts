@@ -9,23 +9,23 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 }
 process.exit(await main(process.argv.slice(2)))
 
-/** Strikes the service with faults under load; 0 when every promise held. */
+/** Runs the fault tests. Returns the exit code: 0 if there is no violation. */
 async function main(args: string[]): Promise<number> {
   const options = optionsOf(args)
   if (!options) return 2
   try {
-    const result = await run({ ...options, say: console.log }, closers)
+    const result = await run({ ...options, log: console.log }, closers)
     console.log(`\n${report(result)}`)
-    return verdict(options, result)
+    return exitCode(options, result)
   } finally {
     await close()
   }
 }
 
-function verdict({ withComparison }: Options, { violations }: Result): number {
+function exitCode({ withComparison }: Options, { violations }: Result): number {
   if (withComparison) return violations.length > 0 ? 1 : 0
   const isFound = violations.length > 0
-  console.log(isFound ? 'violations found, as expected' : 'NO violations found: the checks see nothing')
+  console.log(isFound ? 'violations found, as expected' : 'NO violations found: the checks do not work')
   return isFound ? 0 : 1
 }
 
@@ -38,7 +38,7 @@ function optionsOf(args: string[]): Options | undefined {
   }
 }
 
-/** Ends everything that was started, the last first; once, whoever asks. */
+/** Stops everything that was started, in reverse order. Later calls wait for the first. */
 function close(): Promise<void> {
   closing ??= (async () => {
     for (let closer = closers.shift(); closer; closer = closers.shift()) await closer().catch(console.error)

@@ -1,13 +1,13 @@
 import { parseArgs } from 'node:util'
 import type { Campaign } from './campaign.ts'
 import { type FaultName, faultNames } from './faults.ts'
-import { endlessFaults } from './nemesis.ts'
+import { endlessFaults } from './fault-injector.ts'
 import type { Random } from './random.ts'
 
 export const usage =
   'test:faults [--minutes N | --seconds N] [--webs N] [--seed S] [--short] [--only FAULT] [--without-comparison]'
 
-/** The main ones, once each, in an order in which what takes long to settle comes first. */
+/** One fault of each kind. Faults with a long recovery come first. */
 const shortFaults: FaultName[][] = [
   ['worker killed'],
   ['leases expired'],
@@ -19,17 +19,16 @@ const shortFaults: FaultName[][] = [
   ['web killed'],
   ['postgres torn down'],
 ]
-/** What leaves two processes writing the same project, each believing that it does so alone. */
+/** Faults after which two processes write one project, each without knowing of the other. */
 const leaseFaults: FaultName[][] = [
   ...[['leases stolen'], ['leases expired'], ['web frozen']],
   ...[['leases stolen'], ['leases expired'], ['leases stolen']],
 ] as FaultName[][]
 
-const mostOperations = 400_000
-const mostOfOne = 1_000
-const again = (faults: FaultName[][]) => Array.from({ length: mostOfOne }, () => faults).flat()
+const maxOperations = 400_000
+const repeat = (faults: FaultName[][]) => Array.from({ length: 1_000 }, () => faults).flat()
 
-export interface Options extends Omit<Campaign, 'say'> {}
+export interface Options extends Omit<Campaign, 'log'> {}
 
 export function readOptions(args: string[]): Options {
   const { values } = parseArgs({
@@ -45,16 +44,16 @@ export function readOptions(args: string[]): Options {
     },
   })
   const only = faultNames.find((name) => name === values.only)
-  if (values.only && !only) throw new TypeError(`--only wants one of: ${faultNames.join(', ')}`)
+  if (values.only && !only) throw new TypeError(`--only must be one of: ${faultNames.join(', ')}`)
   const webs = Number(values.webs)
-  if (!(webs >= 2 && webs <= 8)) throw new TypeError('--webs wants a number from 2 to 8')
+  if (!(webs >= 2 && webs <= 8)) throw new TypeError('--webs must be a number from 2 to 8')
   const withComparison = !values['without-comparison']
   const fallback = withComparison && !values.short ? 120 : 30
   const seconds = Number(values.seconds ?? Number(values.minutes) * 60) || fallback
-  const perSecond = Math.min(values.short ? 300 : 600, mostOperations / seconds)
+  const perSecond = Math.min(values.short ? 300 : 600, maxOperations / seconds)
   const faults = (random: Random) => {
-    if (only) return again([[only]])
-    if (!withComparison) return again(leaseFaults)
+    if (only) return repeat([[only]])
+    if (!withComparison) return repeat(leaseFaults)
     return values.short ? shortFaults : endlessFaults(random)
   }
   return {
@@ -66,6 +65,6 @@ export function readOptions(args: string[]): Options {
     pauseMs: values.short || !withComparison ? [100, 300] : [300, 2_000],
     users: values.short ? 16 : 32,
     projects: 6,
-    load: { clients: 40, perSecond, mostOperations },
+    load: { clients: 40, perSecond, maxOperations },
   }
 }

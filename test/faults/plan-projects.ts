@@ -1,13 +1,14 @@
 import { roles } from '../../src/identity/rights.ts'
-import { aboutProject, gone, plan, type Planner } from './plan.ts'
-import { dropFrom, type KnownEvent } from './world.ts'
+import { aboutProject, deletes, plan, type Planner } from './plan.ts'
+import { removeFrom, type EventRef } from './world.ts'
 
-const mostPassing = 5
-const mostMembers = 12
+const maxTemporary = 5
+const maxMembers = 12
 
 export const createProject: Planner = (world, random) => {
-  if (world.projects.filter(({ lasts }) => !lasts).length >= mostPassing) return undefined
+  if (world.projects.filter(({ isPermanent }) => !isPermanent).length >= maxTemporary) return undefined
   const owner = random.pick(world.owners)!
+  const lists = { members: [], tasks: [], recent: [] }
   return plan(
     'project.create',
     'POST /projects',
@@ -15,8 +16,7 @@ export const createProject: Planner = (world, random) => {
     { entity: 'project', id: '' },
     {
       body: { name: world.tag('project') },
-      learn: ({ id }) =>
-        void world.projects.push({ id, owner, lasts: false, members: [], tasks: [], recent: [] }),
+      onSuccess: ({ id }) => void world.projects.push({ id, owner, isPermanent: false, ...lists }),
     },
   )
 }
@@ -29,28 +29,34 @@ export const patchProject: Planner = (world, random) => {
 }
 
 export const deleteProject: Planner = (world, random) => {
-  const project = random.pick(world.projects.filter(({ lasts }) => !lasts))
+  const project = random.pick(world.projects.filter(({ isPermanent }) => !isPermanent))
   if (!project) return undefined
-  const drop = gone(() => dropFrom(world.projects, project))
-  return plan('project.delete', `DELETE /projects/${project.id}`, project.owner, aboutProject(project), drop)
+  const handlers = deletes(() => removeFrom(world.projects, project))
+  return plan(
+    'project.delete',
+    `DELETE /projects/${project.id}`,
+    project.owner,
+    aboutProject(project),
+    handlers,
+  )
 }
 
 export const readHistory: Planner = (world, random) => {
   const project = world.project(random)
   const path = `/projects/${project.id}/history?limit=${random.chance(0.5) ? 5 : 20}`
   return plan('project.history', `GET ${path}`, world.caller(project, random), aboutProject(project), {
-    learn: (answer) => void (project.recent = answer as unknown as KnownEvent[]),
+    onSuccess: (body) => void (project.recent = body as unknown as EventRef[]),
   })
 }
 
 export const inviteMember: Planner = (world, random) => {
   const project = world.project(random)
-  if (project.members.length >= mostMembers) return removeMember(world, random)
+  if (project.members.length >= maxMembers) return removeMember(world, random)
   const [caller, user] = [world.caller(project, random), random.pick(world.users)!]
   const about = { entity: 'member' as const, id: '', projectId: project.id, userId: user.id }
   return plan('member.invite', `POST /projects/${project.id}/members/invite`, caller, about, {
     body: { email: user.email, role: random.pick(['EDITOR', 'ADMIN', 'EDITOR', 'VIEWER']) },
-    learn: ({ id }) => void project.members.push({ id, user }),
+    onSuccess: ({ id }) => void project.members.push({ id, user }),
   })
 }
 
@@ -71,11 +77,6 @@ export const removeMember: Planner = (world, random) => {
   const caller = random.chance(0.7) ? project.owner : member.user
   const path = `/projects/${project.id}/members/${member.id}`
   const about = { entity: 'member' as const, id: member.id, projectId: project.id, userId: member.user.id }
-  return plan(
-    'member.remove',
-    `DELETE ${path}`,
-    caller,
-    about,
-    gone(() => dropFrom(project.members, member)),
-  )
+  const handlers = deletes(() => removeFrom(project.members, member))
+  return plan('member.remove', `DELETE ${path}`, caller, about, handlers)
 }

@@ -1,36 +1,36 @@
 import { statuses } from '../../modules/tasks/schema.ts'
-import { aboutProject, aboutTask, gone, plan, type Planner } from './plan.ts'
+import { aboutProject, aboutTask, deletes, plan, type Planner } from './plan.ts'
 import type { Random } from './random.ts'
-import { dropFrom, type KnownProject, type KnownTask, type User } from './world.ts'
+import { removeFrom, type ProjectRef, type TaskRef, type User } from './world.ts'
 
-const mostTasks = 30
-const mostSubtasksAtOnce = 4
+const maxTasks = 30
+const maxSubtasksAtOnce = 4
 
-const assignee = (project: KnownProject, random: Random): User =>
+const assignee = (project: ProjectRef, random: Random): User =>
   random.pick(project.members)?.user ?? project.owner
 
 export const createTask: Planner = (world, random) => {
   const project = world.project(random)
-  if (project.tasks.length >= mostTasks) return deleteTask(world, random)
+  if (project.tasks.length >= maxTasks) return deleteTask(world, random)
   const assigned = random.chance(0.3) ? { assigneeId: assignee(project, random).id } : {}
   const about = { entity: 'task' as const, id: '', projectId: project.id, userId: assigned.assigneeId }
   return plan('task.create', 'POST /tasks', world.caller(project, random), about, {
     body: { title: world.tag('task'), projectId: project.id, status: random.pick(statuses), ...assigned },
-    learn: ({ id }, { etag }) => void project.tasks.push({ id, etag, subtasks: [], comments: [] }),
+    onSuccess: ({ id }, { etag }) => void project.tasks.push({ id, etag, subtasks: [], comments: [] }),
   })
 }
 
-/** A task and what hangs on it, all or nothing; at times the caller's own change of it in the same breath. */
+/** A task with subtasks and a comment in one batch; half of the batches also update the new task. */
 export const createBatch: Planner = (world, random) => {
   const project = world.project(random)
-  if (project.tasks.length >= mostTasks) return undefined
-  const steps = Array.from({ length: random.below(mostSubtasksAtOnce) }, () => {
+  if (project.tasks.length >= maxTasks) return undefined
+  const subtasks = Array.from({ length: random.below(maxSubtasksAtOnce) }, () => {
     return { op: 'subtask.create', taskId: '#task', title: world.tag('subtask') }
   })
   const change = { op: 'task.update', id: '#task', title: world.tag('task'), status: 'DONE' }
   const operations = [
     { op: 'task.create', as: 'task', title: world.tag('task') },
-    ...steps,
+    ...subtasks,
     { op: 'comment.create', taskId: '#task', text: world.tag('comment') },
     ...(random.chance(0.5) ? [change] : []),
   ]
@@ -38,11 +38,11 @@ export const createBatch: Planner = (world, random) => {
   const about = { entity: 'task' as const, id: '', projectId: project.id }
   return plan('batch', `POST /projects/${project.id}/batch`, caller, about, {
     body: { operations },
-    learn(answer) {
-      const { results } = answer as unknown as { results: { id: string }[] }
+    onSuccess(response) {
+      const { results } = response as unknown as { results: { id: string }[] }
       const ids = (op: string) => results.flatMap(({ id }, i) => (operations[i]!.op === op ? [id] : []))
       const comments = ids('comment.create').map((id) => ({ id, author: caller }))
-      const task: KnownTask = { id: results[0]!.id, etag: null, subtasks: ids('subtask.create'), comments }
+      const task: TaskRef = { id: results[0]!.id, etag: null, subtasks: ids('subtask.create'), comments }
       project.tasks.push(task)
     },
   })
@@ -53,15 +53,15 @@ export const patchTask: Planner = (world, random) => {
   if (!found) return undefined
   const { project, task } = found
   const assigned = random.chance(0.15) ? { assigneeId: assignee(project, random).id } : {}
-  const marked = random.chance(0.3) ? { status: random.pick(statuses) } : {}
-  // Not always the same field, so that one may be undone though another was changed since.
-  const said = random.chance(0.6) ? { title: world.tag('task') } : { description: world.tag('described') }
+  const status = random.chance(0.3) ? { status: random.pick(statuses) } : {}
+  // Two fields in turn, so that an undo of one can succeed after a change of the other.
+  const text = random.chance(0.6) ? { title: world.tag('task') } : { description: world.tag('described') }
   const about = { ...aboutTask(task), userId: assigned.assigneeId }
   return plan('task.patch', `PATCH /tasks/${task.id}`, world.caller(project, random), about, {
-    body: { ...said, ...marked, ...assigned },
+    body: { ...text, ...status, ...assigned },
     ifMatch: random.chance(0.2) ? (task.etag ?? undefined) : undefined,
-    learn: (_, { etag }) => void (task.etag = etag),
-    forget: () => dropFrom(project.tasks, task),
+    onSuccess: (_, { etag }) => void (task.etag = etag),
+    onMissing: () => removeFrom(project.tasks, task),
   })
 }
 
@@ -70,29 +70,35 @@ export const moveTask: Planner = (world, random) => {
   if (!found) return undefined
   const { project, task } = found
   const other = world.project(random)
-  if (other === project || other.tasks.length >= mostTasks) return undefined
-  const there = new Set(insidersOf(other))
-  const inBoth = insidersOf(project).filter((user) => there.has(user))
-  const caller = (random.chance(0.9) && random.pick(inBoth)) || world.caller(project, random)
+  if (other === project || other.tasks.length >= maxTasks) return undefined
+  const ofOther = new Set(membersOf(other))
+  const ofBoth = membersOf(project).filter((user) => ofOther.has(user))
+  const caller = (random.chance(0.9) && random.pick(ofBoth)) || world.caller(project, random)
   const about = { ...aboutTask(task), otherProjectId: other.id }
   return plan('task.move', `PATCH /tasks/${task.id}`, caller, about, {
     body: { projectId: other.id, title: world.tag('moved task') },
-    learn(_, { etag }) {
+    onSuccess(_, { etag }) {
       task.etag = etag
-      dropFrom(project.tasks, task)
+      removeFrom(project.tasks, task)
       if (!other.tasks.includes(task)) other.tasks.push(task)
     },
   })
 }
 
-const insidersOf = ({ owner, members }: KnownProject): User[] => [owner, ...members.map(({ user }) => user)]
+const membersOf = ({ owner, members }: ProjectRef): User[] => [owner, ...members.map(({ user }) => user)]
 
 export const deleteTask: Planner = (world, random) => {
   const found = world.task(random)
   if (!found) return undefined
   const { project, task } = found
-  const drop = gone(() => dropFrom(project.tasks, task))
-  return plan('task.delete', `DELETE /tasks/${task.id}`, world.caller(project, random), aboutTask(task), drop)
+  const handlers = deletes(() => removeFrom(project.tasks, task))
+  return plan(
+    'task.delete',
+    `DELETE /tasks/${task.id}`,
+    world.caller(project, random),
+    aboutTask(task),
+    handlers,
+  )
 }
 
 export const getTask: Planner = (world, random) => {

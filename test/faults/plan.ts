@@ -1,18 +1,19 @@
 import { type About, type Operation, outcomeOf, type Request } from './history.ts'
 import type { Random } from './random.ts'
-import type { KnownProject, KnownTask, User, World } from './world.ts'
+import type { ProjectRef, TaskRef, User, World } from './world.ts'
 
-interface Lessons {
-  learn?(answer: { id: string }, operation: Operation): void
-  /** It is gone, or was never ours to touch. */
-  forget?(): void
+/** How a response changes what the clients know. */
+interface Handlers {
+  onSuccess?(body: { id: string }, operation: Operation): void
+  /** Called on 404. */
+  onMissing?(): void
 }
 
-export interface Plan extends Lessons {
+export interface Plan extends Handlers {
   request: Request
 }
 
-/** Thinks of a request; undefined when there is nothing to ask it about. */
+/** Plans a random request; undefined if the clients know nothing that it could change or read. */
 export type Planner = (world: World, random: Random) => Plan | undefined
 
 /** @param to Method and path. */
@@ -21,23 +22,24 @@ export function plan(
   to: `${Request['method']} ${string}`,
   caller: User,
   about: About,
-  { body, ifMatch, ...lessons }: Pick<Request, 'body' | 'ifMatch'> & Lessons = {},
+  { body, ifMatch, ...handlers }: Pick<Request, 'body' | 'ifMatch'> & Handlers = {},
 ): Plan {
   const [method, path] = to.split(' ') as [Request['method'], string]
-  return { request: { kind, method, path, caller, body, ifMatch, about }, ...lessons }
+  return { request: { kind, method, path, caller, body, ifMatch, about }, ...handlers }
 }
 
-/** Both when it was deleted and when it is not found. */
-export const gone = (drop: () => void): Lessons => ({ learn: drop, forget: drop })
+/** Handlers of a deletion: 404 also means that the row is deleted. */
+export const deletes = (remove: () => void): Handlers => ({ onSuccess: remove, onMissing: remove })
 
-export const aboutProject = ({ id }: Pick<KnownProject, 'id'>) => ({
+export const aboutProject = ({ id }: Pick<ProjectRef, 'id'>) => ({
   ...{ entity: 'project' as const, id, projectId: id },
 })
-export const aboutTask = ({ id }: Pick<KnownTask, 'id'>) => ({
+export const aboutTask = ({ id }: Pick<TaskRef, 'id'>) => ({
   ...{ entity: 'task' as const, id, taskId: id },
 })
 
-export function settle(plan: Plan, operation: Operation): void {
-  if (outcomeOf(operation) === 'done') plan.learn?.(JSON.parse(operation.text) as { id: string }, operation)
-  else if (operation.status === 404) plan.forget?.()
+export function applyResponse(plan: Plan, operation: Operation): void {
+  if (outcomeOf(operation) === 'done')
+    plan.onSuccess?.(JSON.parse(operation.text) as { id: string }, operation)
+  else if (operation.status === 404) plan.onMissing?.()
 }

@@ -24,10 +24,7 @@ interface Server {
   pid: number
 }
 
-/**
- * A Postgres of a run's own: it may be torn down without a word and comes back at the same URL with its data; or another
- * one follows it, and takes its place.
- */
+/** A Postgres server for one run, and a standby that can replace it. A restarted server has the same port and data. */
 export type PostgresServer = Awaited<ReturnType<typeof openPostgres>>
 
 export async function openPostgres(dataDir: string) {
@@ -40,55 +37,55 @@ export async function openPostgres(dataDir: string) {
     const hosts = ports.map((port) => `127.0.0.1:${port}`).join()
     return `postgres://${databaseName}:${password}@${hosts}/${databaseName}`
   }
-  const asked = <T>(server: Server, work: (sql: postgres.Sql) => Promise<T>, database = databaseName) =>
-    ask(urlOf(server.port), database, work)
-  const answers = (server: Server) => asked(server, (sql) => sql`select 1`, 'postgres').then(...yesOrNo)
-  const start = (server: Server) => started(cluster, server, () => answers(server))
+  const queryAt = <T>(server: Server, work: (sql: postgres.Sql) => Promise<T>, database = databaseName) =>
+    connectAndQuery(urlOf(server.port), database, work)
+  const answers = (server: Server) => queryAt(server, (sql) => sql`select 1`, 'postgres').then(...yesOrNo)
+  const start = (server: Server) => startServer(cluster, server, () => answers(server))
 
   await start(primary)
-  await asked(primary, async (sql) => void (await sql`create database ${sql(databaseName)}`), 'postgres')
+  await queryAt(primary, async (sql) => void (await sql`create database ${sql(databaseName)}`), 'postgres')
   return {
-    /** Of the one that writes. */
+    /** The URL of the first primary. */
     url: urlOf(one),
-    /** Of both, of which one writes. */
+    /** Both servers, with target_session_attrs=read-write. */
     urls: `${urlOf(one, other)}?target_session_attrs=read-write`,
     start: () => start(primary),
-    /** As `pg_ctl stop -m immediate` does: nothing is written down, the next start recovers from the log. */
+    /** Like `pg_ctl stop -m immediate`: no checkpoint, so the next start recovers from the WAL. */
     stopImmediately: async () => void (await endServer(primary.pid, primary.dir, 'SIGQUIT', stopTimeoutMs)),
     async stop() {
       for (const { pid, dir } of [standby, primary])
         if (pid && !(await endServer(pid, dir, 'SIGINT', stopTimeoutMs)))
           await endServer(pid, dir, 'SIGQUIT', stopTimeoutMs)
     },
-    ask: <T>(work: (sql: postgres.Sql) => Promise<T>) => asked(primary, work),
+    query: <T>(work: (sql: postgres.Sql) => Promise<T>) => queryAt(primary, work),
 
-    /** Starts a standby that has all there is by then. Synchronous, nothing is acknowledged any more that it has not. */
-    async follow({ synchronous }: { synchronous: boolean }) {
+    /** Starts a standby and waits until it has caught up. If synchronous, a commit waits for it from then on. */
+    async startStandby({ synchronous }: { synchronous: boolean }) {
       const conninfo = `host=127.0.0.1 port=${primary.port} user=${databaseName} password=${password} application_name=${standbyName}`
-      await asked(primary, async (sql) => {
+      await queryAt(primary, async (sql) => {
         await sql.unsafe(`alter system set synchronous_standby_names = '${synchronous ? standbyName : ''}'`)
         await sql`select pg_reload_conf()`
         await copyToStandby(sql, primary.dir, standby.dir, conninfo)
       })
       await start(standby)
-      await this.caughtUp()
+      await this.standbyCaughtUp()
     },
-    async caughtUp() {
-      const [now] = await asked(primary, (sql) => sql`select pg_current_wal_lsn()::text as lsn`)
-      const isThere = (sql: postgres.Sql) =>
+    async standbyCaughtUp() {
+      const [now] = await queryAt(primary, (sql) => sql`select pg_current_wal_lsn()::text as lsn`)
+      const hasReplayed = (sql: postgres.Sql) =>
         sql`select 1 where pg_last_wal_replay_lsn() >= ${now!.lsn}::pg_lsn`
-      await eventually(() => asked(standby, async (sql) => (await isThere(sql)).length > 0))
+      await eventually(() => queryAt(standby, async (sql) => (await hasReplayed(sql)).length > 0))
     },
-    /** From now on the standby gets nothing any more. */
+    /** Stops the replication. */
     cutStandbyOff: () =>
-      asked(standby, async (sql) => {
+      queryAt(standby, async (sql) => {
         await sql`alter system set primary_conninfo = ''`
         await sql`select pg_reload_conf()`
         await eventually(async () => (await sql`select 1 from pg_stat_wal_receiver`).length === 0)
       }),
     killPrimary: () => endServer(primary.pid, primary.dir, 'SIGKILL', stopTimeoutMs),
     async promote() {
-      await asked(standby, async (sql) => {
+      await queryAt(standby, async (sql) => {
         await sql`alter system reset synchronous_standby_names`
         await sql`select pg_reload_conf()`
         await sql`select pg_promote(true, 30)`
@@ -98,7 +95,7 @@ export async function openPostgres(dataDir: string) {
   }
 }
 
-async function started(cluster: Cluster, server: Server, answers: () => Promise<boolean>): Promise<void> {
+async function startServer(cluster: Cluster, server: Server, answers: () => Promise<boolean>): Promise<void> {
   const logFile = `${server.dir}.log`
   const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
   const { prefix, uid, gid } = cluster.runAs
@@ -110,20 +107,24 @@ async function started(cluster: Cluster, server: Server, answers: () => Promise<
       everyMs: 20,
     })
   }
-  // Processes of the one that was torn down may still hold its memory.
+  // Retried, because processes of the stopped server may still use its shared memory.
   if (await until(async () => (await tryStart()) || undefined, readyTimeoutMs, { everyMs: 100 })) return
-  throw new Error(`Postgres does not start. ${await logTail(logFile)}`)
+  throw new Error(`Postgres did not start. ${await logTail(logFile)}`)
 }
 
-function ask<T>(url: string, database: string, work: (sql: postgres.Sql) => Promise<T>): Promise<T> {
+function connectAndQuery<T>(
+  url: string,
+  database: string,
+  work: (sql: postgres.Sql) => Promise<T>,
+): Promise<T> {
   const options = { database, max: 1, connect_timeout: 2, fetch_types: false, onnotice: () => {} }
   const sql = postgres(url, { ...options, connection: { application_name: 'faults' } })
   return work(sql).finally(() => sql.end({ timeout: 1 }))
 }
 
-async function eventually(isSo: () => Promise<boolean>): Promise<void> {
-  if (!(await until(async () => (await isSo()) || undefined, readyTimeoutMs, { everyMs: 10 })))
-    throw new Error('The standby does not follow')
+async function eventually(condition: () => Promise<boolean>): Promise<void> {
+  if (!(await until(async () => (await condition()) || undefined, readyTimeoutMs, { everyMs: 10 })))
+    throw new Error('The standby did not catch up')
 }
 
 const yesOrNo = [() => true, () => false] as const

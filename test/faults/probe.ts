@@ -1,122 +1,125 @@
-import type { Caller } from './caller.ts'
 import { outcomeOf } from './history.ts'
 import { aboutTask, type Plan, plan } from './plan.ts'
-import type { KnownProject, World } from './world.ts'
+import type { RecordingClient } from './recording-client.ts'
+import type { ProjectRef, World } from './world.ts'
 
 const everyMs = 20
-const patienceMs = 1_000
-const inARow = 10
-const mostWaitMs = 30_000
+const timeoutMs = 1_000
+const requiredInARow = 10
+const maxWaitMs = 30_000
 
-/** A project and a task that only one of the web processes is asked about, so that it holds the lease. */
-interface Spot {
+/** A project and a task that are requested from one web process only, so that this process holds the lease. */
+interface Target {
   web: number
-  project: KnownProject
+  project: ProjectRef
   taskId: string
 }
 
-interface Beat {
+/** One write and one read at each web process. */
+interface Sample {
   start: number
   end: number
-  fine: boolean[]
+  successes: boolean[]
 }
 
-/** How the service does, seen by a write and a read on each web every 20 ms. */
+/** Samples the service every 20 ms. */
 export interface Watch {
-  /** When service was full again: the end of the first beat after the last bad one; `began` without any bad one. */
-  recovered(began: number, healed: number): Promise<number | undefined>
+  /**
+   * Returns when service was full again: the end of the first sample after the last failed one, or `began` if no sample
+   * failed; undefined after 30 s.
+   */
+  recovered(began: number, repaired: number): Promise<number | undefined>
   stop(): Promise<void>
 }
 
 export class Probe {
   constructor(
-    private readonly caller: Caller,
+    private readonly client: RecordingClient,
     private readonly world: World,
-    private readonly spots: Spot[],
+    private readonly targets: Target[],
   ) {}
 
-  /** Writes to the spot of one web at any web. True when it was acknowledged in time. */
-  async write({ project, taskId }: Spot, web: number, timeoutMs = patienceMs): Promise<boolean> {
-    const body = { title: this.world.tag('probe') }
-    const { owner } = project
-    const { request } = plan('task.patch', `PATCH /tasks/${taskId}`, owner, aboutTask({ id: taskId }), {
-      body,
-    })
-    const operation = await this.caller.perform(request, { web, tries: 1, timeoutMs })
-    return outcomeOf(operation) === 'done'
-  }
-
-  /** Asks `web` to write what another web holds; the time until it did. */
-  async takeOver(of: number, web: number): Promise<number | undefined> {
+  /** Has `web` write to the project whose lease another web process holds. Returns the milliseconds it took. */
+  async takeOver(from: number, web: number): Promise<number | undefined> {
     const began = performance.now()
-    const spot = this.spots.find((known) => known.web === of)!
-    return (await this.write(spot, web, mostWaitMs)) ? performance.now() - began : undefined
+    const target = this.targets.find((one) => one.web === from)!
+    return (await this.write(target, web, maxWaitMs)) ? performance.now() - began : undefined
   }
 
   watch(): Watch {
-    const beats: Beat[] = []
-    let going = true
-    const beat = async () => {
+    const samples: Sample[] = []
+    let isRunning = true
+    const sample = async () => {
       const start = performance.now()
-      const at = beats.push({ start, end: Infinity, fine: [] }) - 1
-      const fine = await Promise.all(this.spots.map((spot) => this.touch(spot)))
-      beats[at] = { start, end: performance.now(), fine }
+      const at = samples.push({ start, end: Infinity, successes: [] }) - 1
+      const successes = await Promise.all(this.targets.flatMap((one) => [this.write(one), this.read(one)]))
+      samples[at] = { start, end: performance.now(), successes }
     }
-    const under: Promise<void>[] = []
-    const timer = setInterval(() => void (going && under.push(beat())), everyMs)
+    const pending: Promise<void>[] = []
+    const timer = setInterval(() => void (isRunning && pending.push(sample())), everyMs)
     return {
-      recovered: (began, healed) => recoveryOf(beats, began, healed),
+      recovered: (began, repaired) => recoveryOf(samples, began, repaired),
       async stop() {
-        going = false
+        isRunning = false
         clearInterval(timer)
-        await Promise.all(under)
+        await Promise.all(pending)
       },
     }
   }
 
-  private async touch(spot: Spot): Promise<boolean> {
-    const about = aboutTask({ id: spot.taskId })
-    const { request } = plan('task.get', `GET /tasks/${spot.taskId}`, spot.project.owner, about)
-    const [wrote, seen] = await Promise.all([
-      this.write(spot, spot.web),
-      this.caller.perform(request, { web: spot.web, tries: 1, timeoutMs: patienceMs }),
-    ])
-    return wrote && outcomeOf(seen) === 'done'
+  private write({ project, taskId, web: own }: Target, web = own, timeout = timeoutMs): Promise<boolean> {
+    const body = { title: this.world.tag('probe') }
+    const about = aboutTask({ id: taskId })
+    return this.send(
+      plan('task.patch', `PATCH /tasks/${taskId}`, project.owner, about, { body }),
+      web,
+      timeout,
+    )
+  }
+
+  private read({ project, taskId, web }: Target): Promise<boolean> {
+    const about = aboutTask({ id: taskId })
+    return this.send(plan('task.get', `GET /tasks/${taskId}`, project.owner, about), web, timeoutMs)
+  }
+
+  private async send({ request }: Plan, web: number, timeout: number): Promise<boolean> {
+    const operation = await this.client.send(request, { web, tries: 1, timeoutMs: timeout })
+    return outcomeOf(operation) === 'done'
   }
 }
 
-/** Waits until ten beats in a row are fine, with none before them still under way. */
-async function recoveryOf(beats: Beat[], began: number, healed: number): Promise<number | undefined> {
-  const deadline = performance.now() + mostWaitMs
-  const isFine = ({ fine }: Beat) => fine.length > 0 && fine.every(Boolean)
+/** Waits for ten successful samples in a row, with no earlier sample pending. */
+async function recoveryOf(samples: Sample[], began: number, repaired: number): Promise<number | undefined> {
+  const deadline = performance.now() + maxWaitMs
+  const isSuccess = ({ successes }: Sample) => successes.length > 0 && successes.every(Boolean)
   while (performance.now() < deadline) {
     await Bun.sleep(everyMs)
-    const since = beats.filter(({ end }) => end >= began)
-    const open = since.findIndex(({ end }) => end === Infinity)
-    const done = open < 0 ? since : since.slice(0, open)
-    const lastBad = done.findLastIndex((beat) => !isFine(beat))
-    const row = done.slice(lastBad + 1)
-    const after = row.filter(({ start }) => start >= healed)
-    if (after.length >= inARow) return lastBad < 0 ? began : row[0]!.end
+    const since = samples.filter(({ end }) => end >= began)
+    const firstPending = since.findIndex(({ end }) => end === Infinity)
+    const done = firstPending < 0 ? since : since.slice(0, firstPending)
+    const lastFailed = done.findLastIndex((sample) => !isSuccess(sample))
+    const row = done.slice(lastFailed + 1)
+    if (row.filter(({ start }) => start >= repaired).length >= requiredInARow)
+      return lastFailed < 0 ? began : row[0]!.end
   }
   return undefined
 }
 
-export async function openProbe(caller: Caller, world: World): Promise<Probe> {
-  const spots = await Promise.all(
-    Array.from({ length: caller.webs }, async (_, web) => {
-      const owner = world.users[web % world.users.length]!
-      const manner = { web, tries: 5, timeoutMs: 10_000 }
-      const made = async ({ request }: Plan) =>
-        (JSON.parse((await caller.perform(request, manner)).text) as { id: string }).id
-      const name = { body: { name: world.tag('probed') } }
-      const about = { entity: 'project' as const, id: '' }
-      const id = await made(plan('project.create', 'POST /projects', owner, about, name))
-      const inProject = { entity: 'task' as const, id: '', projectId: id }
-      const task = { title: world.tag('probed'), projectId: id }
-      const taskId = await made(plan('task.create', 'POST /tasks', owner, inProject, { body: task }))
-      return { web, taskId, project: { id, owner, lasts: true, members: [], tasks: [], recent: [] } }
-    }),
-  )
-  return new Probe(caller, world, spots)
+export async function openProbe(client: RecordingClient, world: World): Promise<Probe> {
+  const openTarget = async (_: unknown, web: number): Promise<Target> => {
+    const owner = world.users[web % world.users.length]!
+    const create = async ({ request }: Plan) => {
+      const { text } = await client.send(request, { web, tries: 5, timeoutMs: 10_000 })
+      return (JSON.parse(text) as { id: string }).id
+    }
+    const name = { body: { name: world.tag('probed') } }
+    const id = await create(
+      plan('project.create', 'POST /projects', owner, { entity: 'project', id: '' }, name),
+    )
+    const about = { entity: 'task' as const, id: '', projectId: id }
+    const body = { title: world.tag('probed'), projectId: id }
+    const taskId = await create(plan('task.create', 'POST /tasks', owner, about, { body }))
+    return { web, taskId, project: { id, owner, isPermanent: true, members: [], tasks: [], recent: [] } }
+  }
+  return new Probe(client, world, await Promise.all(Array.from({ length: client.webs }, openTarget)))
 }

@@ -1,8 +1,8 @@
-/** Chances that a seed fixes, so that a run can be asked for again. */
+/** Random numbers from a seed, so that a run can be repeated. */
 export class Random {
   constructor(private state: number) {}
 
-  /** From 0 to 1, without 1 (mulberry32). */
+  /** A number from 0 to below 1 (mulberry32). */
   next(): number {
     this.state = (this.state + 0x6d2b79f5) | 0
     let t = Math.imul(this.state ^ (this.state >>> 15), this.state | 1)

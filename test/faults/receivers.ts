@@ -3,62 +3,63 @@ import { freePort } from '../../src/local/port.ts'
 import { digest } from './check-lists.ts'
 import { Random } from './random.ts'
 
-export interface Received {
+export interface Delivery {
   path: string
   id: string
-  /** Of all that happens at receivers, the how manieth it was that it came, and that it was accepted. */
-  came: number
+  /** The step of its arrival, and the step of its acceptance. Arrivals and acceptances at all receivers share one count. */
+  received: number
   accepted: number | undefined
   projectId: string
   seqs: number[]
+  /** Digests of the events and of the whole body. */
   events: string[]
-  whole: string
+  body: string
 }
 
-export interface Letter {
-  received: Received
+export interface SignedRequest {
+  delivery: Delivery
   text: string
   headers: Record<string, string>
 }
 
 export type Receivers = Awaited<ReturnType<typeof openReceivers>>
 
-/** Receivers of webhooks, one at each path, who answer as they like until they are told to be kind. */
+/** One webhook receiver for each path. Each request gets a random behavior until `behave` sets one for all. */
 export async function openReceivers(random = new Random(1)) {
   const port = await freePort()
-  const held = new Set<ServerResponse>()
-  let mood: Mood | undefined
+  const waiting = new Set<ServerResponse>()
+  let fixed: Behavior | undefined
   let steps = 0
   let server: Server
 
-  async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     response.on('error', () => {})
-    const now = mood ?? someMood(random)
-    if (now === 'cutting' && random.chance(0.5)) return void request.socket.destroy()
+    const behavior = fixed ?? randomBehavior(random)
+    if (behavior === 'reset' && random.chance(0.5)) return void request.socket.destroy()
     let text = ''
     for await (const chunk of request.setEncoding('utf8')) text += chunk
-    const received = readDelivery(request, text, ++steps)
-    receivers.received.push(received)
-    receivers.verify({ received, text, headers: request.headers as Record<string, string> })
-    const silent = now === 'silent' || mood === 'silent'
-    if (silent) held.add(response)
-    await moods[silent ? 'silent' : now]({ response, random, accept: () => (received.accepted = ++steps) })
+    const delivery = readDelivery(request, text, ++steps)
+    receivers.deliveries.push(delivery)
+    receivers.verify({ delivery, text, headers: request.headers as Record<string, string> })
+    const isSilent = behavior === 'silent' || fixed === 'silent'
+    if (isSilent) waiting.add(response)
+    else await behaviors[behavior]({ response, random, accept: () => (delivery.accepted = ++steps) })
   }
 
   const receivers = {
     url: `http://127.0.0.1:${port}`,
-    received: [] as Received[],
+    deliveries: [] as Delivery[],
     steps: () => steps,
-    /** What is done with each delivery as it comes, for signatures hold only for a while. */
-    verify: (_: Letter): void => {},
-    /** All are so from now on; without one, each as chance has it. Who was kept waiting is let go. */
-    be(next?: Mood) {
-      mood = next
-      for (const response of held) response.socket?.destroy()
-      held.clear()
+    /** Called for each request when it arrives, because its signature expires. */
+    verify: (_: SignedRequest): void => {},
+    /** Sets the behavior of all receivers; without an argument, it is random again. Closes silent connections. */
+    behave(next?: Behavior) {
+      fixed = next
+      for (const response of waiting) response.socket?.destroy()
+      waiting.clear()
     },
     async up() {
-      server = createServer((request, response) => void take(request, response).catch(() => {}))
+      server = createServer((request, response) => void handle(request, response).catch(() => {}))
       await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
     },
     async down() {
@@ -70,50 +71,49 @@ export async function openReceivers(random = new Random(1)) {
   return receivers
 }
 
-function readDelivery({ url = '', headers }: IncomingMessage, text: string, came: number): Received {
+function readDelivery({ url = '', headers }: IncomingMessage, text: string, received: number): Delivery {
   const { data } = JSON.parse(text) as { data: { projectId: string; events: { seq: number }[] } }
   return {
-    ...{ path: url, id: String(headers['webhook-id']), came, accepted: undefined, whole: digest(text) },
+    ...{ path: url, id: String(headers['webhook-id']), received, accepted: undefined, body: digest(text) },
     projectId: data.projectId,
     seqs: data.events.map(({ seq }) => seq),
     events: data.events.map((event) => digest(JSON.stringify(event))),
   }
 }
 
-export interface Taken {
+interface Exchange {
   response: ServerResponse
   random: Random
-  /** From now on the sender may know that all is well. */
+  /** Called just before the sender may see the success. */
   accept(): void
 }
 
-export const moods = {
-  kind: ({ response, accept }: Taken) => {
+const behaviors = {
+  ok: ({ response, accept }: Exchange) => {
     accept()
     response.writeHead(204).end()
   },
-  late: async (taken: Taken) => {
-    await Bun.sleep(taken.random.between(50, 2_000))
-    moods.kind(taken)
+  slow: async (exchange: Exchange) => {
+    await Bun.sleep(exchange.random.between(50, 2_000))
+    behaviors.ok(exchange)
   },
-  broken: ({ response }: Taken) => response.writeHead(500).end('It did not work'),
-  busy: ({ response }: Taken) => response.writeHead(429, { 'retry-after': '1' }).end(),
-  leadingElsewhere: ({ response }: Taken) => response.writeHead(302, { location: '/elsewhere' }).end(),
-  gone: ({ response }: Taken) => response.writeHead(410).end(),
-  cutting: ({ response }: Taken) => response.socket?.destroy(),
-  /** It says that all is well, and goes in the middle of saying more. */
-  breakingOff: ({ response, accept }: Taken) => {
+  serverError: ({ response }: Exchange) => response.writeHead(500).end('It did not work'),
+  tooManyRequests: ({ response }: Exchange) => response.writeHead(429, { 'retry-after': '1' }).end(),
+  redirect: ({ response }: Exchange) => response.writeHead(302, { location: '/elsewhere' }).end(),
+  gone: ({ response }: Exchange) => response.writeHead(410).end(),
+  reset: ({ response }: Exchange) => response.socket?.destroy(),
+  /** Sends 200 and closes the connection within the body. */
+  partialBody: ({ response, accept }: Exchange) => {
     accept()
     response.writeHead(200, { 'content-length': '100' }).write('o')
     setTimeout(() => response.socket?.destroy(), 20)
   },
   silent: () => {},
 }
-export type Mood = keyof typeof moods
+type Behavior = keyof typeof behaviors
 
-/** Mostly well, so that there is something to lose. */
-export const someMood = (random: Random): Mood =>
+const randomBehavior = (random: Random): Behavior =>
   random.weighted({
-    ...{ kind: 60, late: 8, broken: 6, busy: 4, leadingElsewhere: 2, gone: 2 },
-    ...{ cutting: 5, breakingOff: 3, silent: 2 },
+    ...{ ok: 60, slow: 8, serverError: 6, tooManyRequests: 4, redirect: 2, gone: 2 },
+    ...{ reset: 5, partialBody: 3, silent: 2 },
   })

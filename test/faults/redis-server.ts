@@ -5,12 +5,12 @@ import { freePort } from '../../src/local/port.ts'
 import { endServer } from '../../src/local/process.ts'
 import { redisBinary } from '../../src/local/redis-binary.ts'
 import { until } from '../../src/local/wait.ts'
-import { startRedis as startedRedis } from '../support/redis.ts'
+import { startRedis } from '../support/redis.ts'
 import { masterName, openSentinel } from '../support/redis-group.ts'
 
 const startTimeoutMs = 20_000
 const stopTimeoutMs = 10_000
-/** The sentinel leaves to the run which of them is master. */
+/** An hour, so that the sentinel fails over only on request. */
 const sentinel = { quorum: 1, downMs: 3_600_000 }
 
 interface Server {
@@ -19,20 +19,17 @@ interface Server {
   pid: number
 }
 
-/**
- * A Redis of a run's own with a replica, and a sentinel that says which is which. The master may be killed, frozen and
- * emptied, and comes back at the same port.
- */
+/** A Redis master, its replica and a sentinel for one run. A restarted master has the same port. */
 export type RedisServer = Awaited<ReturnType<typeof openRedis>>
 
 export async function openRedis(dataDir: string) {
   const binary = await redisBinary(console.error)
-  const server = async (name: string) => ({ dir: join(dataDir, name), port: await freePort(), pid: 0 })
-  let [master, replica]: Server[] = await Promise.all([server('redis'), server('redis-second')])
-  const start = (what: 'kept' | 'empty', one = master!) => started(binary, one, what)
+  const newServer = async (name: string) => ({ dir: join(dataDir, name), port: await freePort(), pid: 0 })
+  let [master, replica]: Server[] = await Promise.all([newServer('redis'), newServer('redis-second')])
+  const start = (data: 'keep' | 'delete', server = master!) => startServer(binary, server, data)
 
-  await Promise.all([start('empty'), start('empty', replica)])
-  await ask(replica!.port, ['REPLICAOF', '127.0.0.1', String(master!.port)])
+  await Promise.all([start('delete'), start('delete', replica)])
+  await send(replica!.port, ['REPLICAOF', '127.0.0.1', String(master!.port)])
   const watcher = await openSentinel(join(dataDir, 'sentinel'), master!.port, sentinel)
   return {
     url: `redis+sentinel://127.0.0.1:${watcher.port}/${masterName}`,
@@ -40,17 +37,17 @@ export async function openRedis(dataDir: string) {
     kill: async () => void (await endServer(master!.pid, master!.dir, 'SIGKILL', stopTimeoutMs)),
     freeze: () => void process.kill(master!.pid, 'SIGSTOP'),
     thaw: () => void process.kill(master!.pid, 'SIGCONT'),
-    ask: (...command: string[]) => ask(master!.port, command),
+    send: (...command: string[]) => send(master!.port, command),
 
-    /** Has the replica become the master. Resolves when the sentinel has begun with it; the rest is to be waited for. */
-    async switch(): Promise<() => Promise<void>> {
-      // Refused as long as the replica has not caught up.
+    /** Promotes the replica. Resolves when the failover has started, with a function that waits for its end. */
+    async failOver(): Promise<() => Promise<void>> {
+      // The sentinel rejects the command until the replica has caught up.
       const begin = () => watcher.command('SENTINEL', 'FAILOVER', masterName).then(...yesOrUndefined)
       if (!(await until(begin, startTimeoutMs, { everyMs: 100 })))
-        throw new Error('The sentinel has no replica to take')
+        throw new Error('The sentinel did not accept the failover')
       ;[master, replica] = [replica, master]
       const isIn = async (one: Server, role: string) =>
-        String(await ask(one.port, ['ROLE']).catch(() => '')).startsWith(role)
+        String(await send(one.port, ['ROLE']).catch(() => '')).startsWith(role)
       const isDone = async () =>
         ((await isIn(master!, 'master')) && (await isIn(replica!, 'slave'))) || undefined
       return async () => {
@@ -63,21 +60,20 @@ export async function openRedis(dataDir: string) {
       await watcher.kill()
       for (const { pid, dir } of [master!, replica!]) {
         await endServer(pid, dir, 'SIGCONT', 0)
-        if (!(await endServer(pid, dir, 'SIGTERM', stopTimeoutMs)))
-          await endServer(pid, dir, 'SIGKILL', stopTimeoutMs)
+        if (!(await endServer(pid, dir, 'SIGTERM', stopTimeoutMs))) await endServer(pid, dir, 'SIGKILL', stopTimeoutMs)
       }
     },
   }
 }
 
-/** Starts it again, with what it had on disk or with nothing. */
-async function started(binary: string, server: Server, what: 'kept' | 'empty'): Promise<void> {
-  if (what === 'empty') await rm(server.dir, { recursive: true, force: true })
+/** Starts a server with its data on disk, or empty. */
+async function startServer(binary: string, server: Server, data: 'keep' | 'delete'): Promise<void> {
+  if (data === 'delete') await rm(server.dir, { recursive: true, force: true })
   await mkdir(server.dir, { recursive: true })
-  server.pid = (await startedRedis(binary, server.dir, () => server.port)).pid
+  server.pid = (await startRedis(binary, server.dir, () => server.port)).pid
 }
 
-async function ask(port: number, [name = '', ...args]: string[]): Promise<unknown> {
+async function send(port: number, [name = '', ...args]: string[]): Promise<unknown> {
   const redis = new Redis(port, '127.0.0.1', { lazyConnect: true, retryStrategy: () => null })
   redis.on('error', () => {})
   return redis.call(name, ...args).finally(() => redis.disconnect())

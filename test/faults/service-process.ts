@@ -11,7 +11,7 @@ const root = join(import.meta.dirname, '../..')
 interface Settings {
   command: 'web' | 'worker'
   env: Record<string, string>
-  /** Loaded before the service, which knows nothing of it. */
+  /** A module that is loaded before the service. */
   preload?: string
 }
 
@@ -29,7 +29,7 @@ export class ServiceProcess {
     this.url = `http://127.0.0.1:${settings.env.PORT}`
   }
 
-  /** Resolves when it answers; a worker says nothing and is not waited for. */
+  /** Resolves when a web process responds; for a worker, at once. */
   async start(): Promise<void> {
     const { command, env, preload } = this.settings
     const args = [...runtimeOptions, ...(preload ? ['--preload', preload] : []), 'src/main.ts', command]
@@ -42,13 +42,13 @@ export class ServiceProcess {
     this.child = child
     this.exited = new Promise((resolve) => child.once('exit', resolve))
     for (const stream of [child.stdout, child.stderr])
-      createInterface({ input: stream }).on('line', (line) => this.complained(line))
+      createInterface({ input: stream }).on('line', (line) => this.logged(line))
     if (command === 'worker') return
-    const lives = () => fetch(`${this.url}/health/live`).then(...yesOrUndefined)
-    const up = await until(async () => (child.exitCode !== null ? false : lives()), startTimeoutMs, {
+    const isUp = () => fetch(`${this.url}/health/live`).then(...yesOrUndefined)
+    const up = await until(async () => (child.exitCode !== null ? false : isUp()), startTimeoutMs, {
       everyMs: 20,
     })
-    if (!up) throw new Error(`${this.name} does not start: ${this.errors.join('\n')}`)
+    if (!up) throw new Error(`${this.name} did not start: ${this.errors.join('\n')}`)
   }
 
   signal(name: NodeJS.Signals): void {
@@ -60,7 +60,7 @@ export class ServiceProcess {
     await this.exited
   }
 
-  /** As an operator stops it: it answers what is under way. False when it had to be killed after all. */
+  /** Stops the process with SIGTERM. Returns false if it had to be killed after 20 s. */
   async stop(): Promise<boolean> {
     this.signal('SIGCONT')
     this.signal('SIGTERM')
@@ -70,7 +70,7 @@ export class ServiceProcess {
     return inTime
   }
 
-  private complained(line: string): void {
+  private logged(line: string): void {
     this.errorCount++
     this.errors.push(line.slice(0, 2_000))
     if (this.errors.length > 20) this.errors.shift()

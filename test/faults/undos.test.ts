@@ -1,124 +1,163 @@
 import { expect, test } from 'bun:test'
-import { type Fact, type Row, shownFact } from './evidence.ts'
-import { idOf, owner, project, read, type Told, verdictOn } from './given.ts'
-import { asked, broughtBack, changedBack, happened, step, undid } from './given-undone.ts'
+import { eventJson, type LogEvent, type Row } from './evidence.ts'
+import { viewOf } from './expected-events.ts'
+import { aboutProject, addEvent, addRequest, addUndo, idOf, owner, project } from './sample-run.ts'
+import { readOf, type Run, taskOf, validRun, violationsIn } from './sample-run.ts'
 
-function found(told: Told, spoil: (told: Told, last: Fact) => unknown = () => {}): string {
-  spoil(told, told.evidence.facts.at(-1)!)
-  return verdictOn(told)
-    .violations.map(({ check, detail }) => `${check}: ${detail}`)
-    .join('\n')
+const task = taskOf(2)
+const subtaskId = idOf(300)
+
+/** Event 3 changes the title of a task, and event 4 undoes event 3. */
+function undoneUpdate(): Run {
+  const run = validRun(2)
+  const { events, rows } = run.evidence
+  const before = events[1]!.after!
+  const changed = addEvent(run, { type: 'task.updated', before, after: { ...before, title: 'other' } })
+  const text = viewOf('task', changed.after!)
+  addRequest(run, { kind: 'task.patch', path: `/tasks/${task}`, body: { title: 'other' }, text })
+  const undo = addEvent(run, { type: 'task.updated', before: changed.after, after: before, undoes: 3 })
+  addUndo(run, { seq: 3 }, [undo])
+  rows[1]!.row = undo.after!
+  return run
 }
 
-function leaving(told: Told, last: Fact, after: Row): void {
-  last.after = { ...after, eventId: last.id }
-  Object.assign(told.evidence.rows.at(-1)!, { row: last.after })
-  answering(told)
+/** Event 3 adds a subtask, event 4 deletes its task, events 5 and 6 restore both. */
+function undoneDeletion(): Run {
+  const run = validRun(2)
+  const { events, rows } = run.evidence
+  const before = events[1]!.after!
+  const entity = 'subtask' as const
+  const subtask = { entity, entityId: subtaskId, before: null }
+  const row = { id: subtaskId, eventId: '', taskId: task, title: 'step', completed: false } as Row
+  const added = addEvent(run, { type: 'subtask.created', ...subtask, after: row })
+  const about = { entity, id: '', taskId: task }
+  const sent = { path: `/tasks/${task}/subtasks`, body: { title: 'step' }, about, status: 201 }
+  addRequest(run, { kind: 'subtask.add', text: viewOf(entity, added.after!), ...sent })
+  addEvent(run, { type: 'task.deleted', before, after: null })
+  addRequest(run, { kind: 'task.delete', path: `/tasks/${task}`, text: '{}' })
+  const links = { undoes: 4, batch: 5 }
+  const restored = addEvent(run, { type: 'task.created', before: null, after: before, ...links })
+  const child = addEvent(run, { type: 'subtask.created', ...subtask, after: row, ...links })
+  addUndo(run, { seq: 4 }, [restored, child])
+  rows[1]!.row = restored.after!
+  rows.push({ entity, row: child.after! })
+  return run
 }
-function answering({ evidence, operations }: Told): void {
+
+type Change = (run: Run, last: LogEvent) => unknown
+
+function errorsAfter(run: Run, change: Change = () => {}): string {
+  change(run, run.evidence.events.at(-1)!)
+  return violationsIn(run)
+}
+
+/** Rewrites the response of the undo after its events were changed. */
+function updateResponse({ evidence, operations }: Run): void {
   const { text, key } = operations.at(-1)!
-  const said = JSON.parse(text) as { version: number; changes: { id: string }[] }
-  const { facts, people, kept } = evidence
-  const changes = said.changes.map(({ id }): unknown =>
+  const response = JSON.parse(text) as { changes: { id: string }[] }
+  const { events, people, responses } = evidence
+  const changes = response.changes.map(({ id }): unknown =>
     JSON.parse(
-      shownFact(
-        facts.find((one) => one.id === id)!,
+      eventJson(
+        events.find((event) => event.id === id)!,
         people,
       ),
     ),
   )
-  const body = JSON.stringify({ ...said, changes })
+  const body = JSON.stringify({ ...response, changes })
   operations.at(-1)!.text = body
-  kept.get(key)!.body = body
+  responses.get(key)!.body = body
 }
 
-const again = (told: Told) => {
-  const { type, before, after } = told.evidence.facts[3]!
-  happened(told, { type, before: { ...after! }, after: before, undoes: 3 })
-}
-const passingOver = (told: Told, last: Fact) => {
-  last.before = { ...last.before!, title: 'later' }
-  answering(told)
-}
-const changing = (fields: Partial<Row>) => (told: Told, last: Fact) =>
-  leaving(told, last, { ...last.after!, ...fields })
-const withoutItsSubtask = (told: Told) => {
-  const { evidence, operations } = told
-  evidence.facts.pop()
-  evidence.rows.pop()
-  evidence.streams[0]!.version = 5
-  evidence.facts.at(-1)!.batch = null
-  operations.pop()
-  undid(told, { seq: 4 }, [evidence.facts.at(-1)!])
-}
-const naming = (seqs: number[]) => (told: Told) => void (told.operations.at(-1)!.body = { seqs })
-const byAStranger = (told: Told, last: Fact) => {
-  told.operations.at(-1)!.callerId = last.actorId = idOf(999)
-  answering(told)
-}
-const path = `/projects/${project}/undo`
-const about = { entity: 'project' as const, id: project, projectId: project }
-const dry = (undoes: number) => (told: Told, last: Fact) => {
-  const fact = { ...last, seq: 5, id: idOf(77), undoes }
-  const text = JSON.stringify({ version: 4, changes: [JSON.parse(shownFact(fact, new Map())) as object] })
-  undid(told, { seq: 4 }, [last], { path: `${path}?dryRun=true`, key: 'dry', text })
-}
-const refused = (message: string) => (told: Told) => {
-  const text = JSON.stringify({ statusCode: 409, message, error: 'Conflict' })
-  asked(told, { kind: 'undo', path, body: { seq: 4 }, text, status: 409, key: 'refused', about })
-  told.evidence.kept.delete('refused')
-}
-/** Somebody reads the newest page of the history, and is shown these events. */
-const page = (seqs: number[]) => (told: Told) => {
-  const { facts, people } = told.evidence
-  const text = `[${seqs.map((seq) => shownFact(facts[seq - 1]!, people)).join()}]`
-  const asking = {
-    kind: 'project.history',
-    path: `/projects/${project}/history`,
-    about,
-    text,
-    callerId: owner,
+const writing =
+  (fields: Partial<Row>): Change =>
+  (run, last) => {
+    last.after = { ...last.after!, ...fields, eventId: last.id }
+    Object.assign(run.evidence.rows.at(-1)!, { row: last.after })
+    updateResponse(run)
   }
-  told.operations.push({ ...read(2, 60, 65), ...asking })
+const naming =
+  (seqs: number[]): Change =>
+  ({ operations }) =>
+    (operations.at(-1)!.body = { seqs })
+const rejectedWith =
+  (message: string): Change =>
+  (run) => {
+    const text = JSON.stringify({ statusCode: 409, message, error: 'Conflict' })
+    const sent = { kind: 'undo', path: `/projects/${project}/undo`, body: { seq: 3 }, key: 'rejected' }
+    addRequest(run, { ...sent, text, status: 409, about: aboutProject })
+    run.evidence.responses.delete('rejected')
+  }
+const dryRun: Change = (run, last) => {
+  const next = { ...last, seq: 5, id: idOf(77), undoes: 4 }
+  const changes = [JSON.parse(eventJson(next, new Map())) as object]
+  const path = `/projects/${project}/undo?dryRun=true`
+  addUndo(run, { seq: 4 }, [last], { path, key: 'dry', text: JSON.stringify({ version: 4, changes }) })
 }
+/** Reads the first page of the history, which returns these events. */
+const page =
+  (seqs: number[]): Change =>
+  ({ operations, evidence: { events, people } }) => {
+    const text = `[${seqs.map((seq) => eventJson(events[seq - 1]!, people)).join()}]`
+    const path = `/projects/${project}/history`
+    const read = { kind: 'project.history', path, about: aboutProject, text, callerId: owner }
+    operations.push({ ...readOf(2, 60, 65), ...read })
+  }
 
-test('undos, dry runs and histories that are as they say are found right', () => {
-  for (const right of [changedBack(), broughtBack()]) expect(found(right)).toBe('')
-  for (const more of [dry(4), page([4, 3, 2, 1])]) expect(found(changedBack(), more)).toBe('')
+test('accepts undos, dry runs, rejections and history pages that match the log', () => {
+  expect(errorsAfter(undoneDeletion())).toBe('')
+  const right = [
+    dryRun,
+    page([4, 3, 2, 1]),
+    rejectedWith('Seq 3 cannot be undone: title changed since by seq 4'),
+  ]
+  for (const change of [undefined, ...right]) expect(errorsAfter(undoneUpdate(), change)).toBe('')
 })
 
-/** Each finding, and a change of a run with an undo that leads to it. */
-const ofChange: Record<string, Parameters<typeof found>[1]> = {
-  'undo key 4': ({ evidence }) => evidence.facts.pop(),
-  'takes back what nobody asked for': again,
-  'and another build on the same row': (told, { type, before, after }) =>
-    happened(told, { type, before, after }),
-  'left no answer': ({ evidence }) => evidence.kept.delete('key 4'),
-  'and loses what came since in title': passingOver,
-  'and leaves another title': changing({ title: 'another' }),
-  'and leaves another status': changing({ status: 'DONE' }),
-  'left 2 as it was': naming([2, 3]),
-  'took 3 back, which it does not name': naming([2]),
-  'took 3 back for a stranger': byAStranger,
-  'was a dry run, and took effect': ({ operations }) => (operations.at(-1)!.path += '?dryRun=true'),
-  'would take back otherwise': dry(2),
-  'was refused: {"statusCode":409,"message":"Seq 4': refused(
-    'Seq 4 cannot be undone: title changed since by seq 5',
-  ),
-  'was refused: {"statusCode":409,"message":"A move': refused(
-    'A move between projects cannot be undone: move it',
-  ),
-  shows: page([4, 2, 1]),
-  'version 4 stood at 45.0 ms': page([3, 2, 1]),
+const wrongUpdates: Record<string, Change> = {
+  'undo key 4': ({ evidence }) => evidence.events.pop(),
+  'which no request asked for': (run) => {
+    const { type, before, after } = run.evidence.events[3]!
+    addEvent(run, { type, before: { ...after! }, after: before, undoes: 3 })
+  },
+  'and another build on the same row': (run, { type, before, after }) =>
+    addEvent(run, { type, before, after }),
+  'has no idempotency record': ({ evidence }) => evidence.responses.delete('key 4'),
+  'overwrote a later change of title': (run, last) => {
+    last.before = { ...last.before!, title: 'later' }
+    updateResponse(run)
+  },
+  'with a wrong title': writing({ title: 'another' }),
+  'with a wrong status': writing({ status: 'DONE' }),
+  'did not undo event 2': naming([2, 3]),
+  'undid 3 without naming it': naming([2]),
+  'wrote event 4 with the role null': (run, last) => {
+    run.operations.at(-1)!.callerId = last.actorId = idOf(999)
+    updateResponse(run)
+  },
+  'is a dry run, but its events are in the log': ({ operations }) =>
+    (operations.at(-1)!.path += '?dryRun=true'),
+  'was rejected: {"statusCode":409': rejectedWith('Seq 3 cannot be undone: title changed since by seq 2'),
+  'returned {"seq":2': page([4, 2, 1]),
+  'version 4 existed at 45.0 ms': page([3, 2, 1]),
 }
-const ofDeletion: typeof ofChange = {
-  'which is not in the history': ({ evidence }) => evidence.facts.pop(),
-  'came back otherwise than it went': changing({ title: 'another' }),
-  [`lost ${step}, which hung on a task`]: withoutItsSubtask,
-}
-test.each(Object.entries(ofChange))('a spoilt undo of a change is found: %s', (finding, spoil) =>
-  expect(found(changedBack(), spoil)).toContain(finding),
+test.each(Object.entries(wrongUpdates))('reports a wrong undo of an update: %s', (error, change) =>
+  expect(errorsAfter(undoneUpdate(), change)).toContain(error),
 )
-test.each(Object.entries(ofDeletion))('a spoilt undo of a deletion is found: %s', (finding, spoil) =>
-  expect(found(broughtBack(), spoil)).toContain(finding),
+
+const wrongDeletions: Record<string, Change> = {
+  'which is not in the log': ({ evidence }) => evidence.events.pop(),
+  'came back otherwise than it went': writing({ title: 'another' }),
+  [`did not restore ${subtaskId} with its task`]: (run) => {
+    const { evidence, operations } = run
+    evidence.events.pop()
+    evidence.rows.pop()
+    evidence.streams[0]!.version = 5
+    evidence.events.at(-1)!.batch = null
+    operations.pop()
+    addUndo(run, { seq: 4 }, [evidence.events.at(-1)!])
+  },
+}
+test.each(Object.entries(wrongDeletions))('reports a wrong undo of a deletion: %s', (error, change) =>
+  expect(errorsAfter(undoneDeletion(), change)).toContain(error),
 )

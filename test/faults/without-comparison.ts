@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
-import { blinded } from './blinding.ts'
+import { withoutComparisons } from './remove-comparisons.ts'
 
-// Loaded before the service, which knows nothing of it, to show that the checks can fail.
+// Preloaded into the service to show that the checks find violations.
 Bun.plugin({
   name: 'without-comparison',
   setup(build) {
     build.onLoad({ filter: /src\/commit\/statement\.ts$/ }, ({ path }) => ({
       loader: 'ts',
-      contents: blinded(readFileSync(path, 'utf8')),
+      contents: withoutComparisons(readFileSync(path, 'utf8')),
     }))
   },
 })

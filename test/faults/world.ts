@@ -6,14 +6,14 @@ export interface User {
   token: string
 }
 
-export interface KnownTask {
+export interface TaskRef {
   id: string
   etag: string | null
   subtasks: string[]
   comments: { id: string; author: User }[]
 }
 
-export interface KnownEvent {
+export interface EventRef {
   seq: number
   batch: number | null
   undoes?: number
@@ -23,24 +23,24 @@ export interface KnownEvent {
   after: Record<string, unknown> | null
 }
 
-export interface KnownProject {
+export interface ProjectRef {
   id: string
   owner: User
-  /** Stays for the whole run; others come and go. */
-  lasts: boolean
+  /** Never deleted during the run. */
+  isPermanent: boolean
   members: { id: string; user: User }[]
-  tasks: KnownTask[]
-  recent: KnownEvent[]
+  tasks: TaskRef[]
+  recent: EventRef[]
 }
 
-/** What the clients know from the answers they got. It may be old, as it is with clients. */
+/** The data that the clients know from responses. It may be out of date. */
 export class World {
-  readonly projects: KnownProject[] = []
+  readonly projects: ProjectRef[] = []
   private tags = 0
 
   constructor(readonly users: User[]) {}
 
-  /** Few own all projects, so that there is mostly somebody who may move a task from one to another. */
+  /** Three users own all projects, so that most moves have a caller who may write both projects. */
   get owners(): User[] {
     return this.users.slice(0, 3)
   }
@@ -49,24 +49,24 @@ export class World {
     return `${what} ${++this.tags}`
   }
 
-  project(random: Random): KnownProject {
-    return (random.chance(0.4) ? this.projects[0] : random.pick(this.projects)) as KnownProject
+  project(random: Random): ProjectRef {
+    return (random.chance(0.4) ? this.projects[0] : random.pick(this.projects)) as ProjectRef
   }
 
-  task(random: Random): { project: KnownProject; task: KnownTask } | undefined {
+  task(random: Random): { project: ProjectRef; task: TaskRef } | undefined {
     const project = this.project(random)
     const task = random.pick(project.tasks)
     return task && { project, task }
   }
 
-  /** Mostly somebody of the project, at times somebody who has no business there. */
-  caller(project: KnownProject, random: Random): User {
+  /** Returns a member of the project; in 4 % of the calls, any user. */
+  caller(project: ProjectRef, random: Random): User {
     if (random.chance(0.04)) return random.pick(this.users)!
     return random.chance(0.4) ? project.owner : (random.pick(project.members)?.user ?? project.owner)
   }
 }
 
-export function dropFrom<T>(items: T[], item: T): void {
+export function removeFrom<T>(items: T[], item: T): void {
   const at = items.indexOf(item)
   if (at >= 0) items.splice(at, 1)
 }

@@ -12,7 +12,7 @@ import { eventually, openPair, makeProjects, deleteWhole } from './pair.ts'
 async function open(synchronous: boolean) {
   const servers = await forFile(openPostgres(await newFolder()))
   await migrate(await primaryUrl(servers.urls))
-  await servers.follow({ synchronous })
+  await servers.startStandby({ synchronous })
   const pair = await forFile(openPair({ DATABASE_URL: servers.urls }))
   await forFile(spawnService('worker', pair.env))
   return { servers, ...pair }
@@ -38,7 +38,7 @@ test('where the standby was behind, nothing is shown or believed of what is lost
   const { id: projectId } = await make(atA, '/projects', { name: 'Kept' })
   const task = await make(atA, '/tasks', { projectId, title: 'First' })
   const paths = [`/tasks?projectId=${projectId}`, `/tasks/${task.id}`, `/projects/${projectId}/events`]
-  await servers.caughtUp()
+  await servers.standbyCaughtUp()
   await servers.cutStandbyOff()
   for (const who of [atA, atB]) {
     await make(who, '/tasks', { projectId, title: 'Lost' })

@@ -23,13 +23,13 @@ url.hostname = 'localhost'
 const DATABASE_URL = `${url.href}?sslmode=verify-full`
 const env = { DATABASE_URL, REDIS_URL: redis.url, JWT_SECRET: testSecret, HOST: '127.0.0.1', PORT: '0' }
 
-async function speakTls({ ask }: PostgresServer): Promise<void> {
+async function speakTls({ query }: PostgresServer): Promise<void> {
   const { uid, gid } = await stat(join(dir, 'postgres'))
   for (const [name, text] of Object.entries({ 'server.crt': cert, 'server.key': key })) {
     await writeFile(join(dir, 'postgres', name), text, { mode: 0o600 })
     await chown(join(dir, 'postgres', name), uid, gid)
   }
-  await ask(async (sql) => {
+  await query(async (sql) => {
     await sql`alter system set ssl = on`
     await sql`select pg_reload_conf()`
   })
@@ -60,7 +60,7 @@ test('Postgres and Redis are spoken to through TLS, by who they can prove to be,
   const ada = await register(openClient(one.url))
   const { id } = await make(ada, '/projects', { name: 'Secured' })
   await make(ada, '/tasks', { projectId: id, title: 'First' })
-  const plain = await postgres.ask(
+  const plain = await postgres.query(
     (sql) => sql`select from pg_stat_ssl join pg_stat_activity using (pid)
       where application_name = 'docket' and not ssl`,
   )
@@ -69,7 +69,7 @@ test('Postgres and Redis are spoken to through TLS, by who they can prove to be,
   expect(await client.keys('docket:lease:*')).not.toHaveLength(0)
   client.disconnect()
   await ada.delete(`/projects/${id}`)
-  const streams = () => postgres.ask((sql) => sql`select from streams where project_id = ${id}`)
+  const streams = () => postgres.query((sql) => sql`select from streams where project_id = ${id}`)
   await eventually('the end of the project', async () => (await streams()).length === 0)
 })
 

@@ -11,7 +11,7 @@ import { react } from '../../workers/reactions.ts'
 import { openClient, type Person, register } from '../support/client.ts'
 import { forFile, openTestService } from '../support/service.ts'
 import { checkRows } from '../faults/check-rows.ts'
-import type { Fact, Row } from '../faults/evidence.ts'
+import type { LogEvent, Row } from '../faults/evidence.ts'
 import { faultsByProject, faultsIn } from '../support/history.ts'
 import { readEvents, readStreams } from './history.ts'
 import { assertInTime } from './in-time.ts'
@@ -123,14 +123,14 @@ test('when the workers are done, the history still gives the rows of what stands
   // With a deleted project goes its history, so what its tasks did before they moved away is taken from before.
   const known = new Set(before.map(({ id }) => id))
   const since = (await readEvents(sql())).filter(({ id }) => !known.has(id))
-  const all = [...before, ...since] as unknown as Fact[]
+  const all = [...before, ...since] as unknown as LogEvent[]
   const [events, rows, streams] = [
     await readEvents(sql()),
     await readRows<Row>(sql()),
     await readStreams(sql()),
   ]
-  const remembered = events.map(({ projectId }) => projectId)
-  expect(checkRows({ facts: all, rows, streams, remembered })).toEqual([])
+  const projectsWithEvents = events.map(({ projectId }) => projectId)
+  expect(checkRows({ events: all, rows, streams, projectsWithEvents })).toEqual([])
   expect(faultsByProject({ events, rows })).toEqual([])
   expect(since.length).toBeGreaterThan(0)
   expect(since.every(({ type }) => type === 'task.unassigned')).toBe(true)

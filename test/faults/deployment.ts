@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { migrate } from '../../drizzle/migrate.ts'
 import { freePort } from '../../src/local/port.ts'
-import { keepArchive } from './evidence.ts'
+import { createArchive } from './evidence.ts'
 import { openPostgres, type PostgresServer } from './postgres-server.ts'
 import { openReceivers, type Receivers } from './receivers.ts'
 import { openRedis, type RedisServer } from './redis-server.ts'
@@ -11,7 +11,7 @@ import { ServiceProcess } from './service-process.ts'
 
 export const leaseTtlMs = 1_000
 
-export interface Stand {
+export interface Deployment {
   postgres: PostgresServer
   redis: RedisServer
   receivers: Receivers
@@ -20,11 +20,14 @@ export interface Stand {
   env: Record<string, string>
 }
 
-/** Starts it all. `closers` get what must be undone from the moment there is something to undo. */
-export async function openStand(
+/**
+ * Starts Postgres, Redis, webhook receivers, web processes and a worker.
+ * @param closers Receives a function for each part as soon as the part is started.
+ */
+export async function openDeployment(
   closers: (() => Promise<unknown>)[],
   { webs: count, withComparison }: { webs: number; withComparison: boolean },
-): Promise<Stand> {
+): Promise<Deployment> {
   const dataDir = await realpath(await mkdtemp(join(tmpdir(), 'docket-faults-')))
   closers.unshift(() => rm(dataDir, { recursive: true, force: true, maxRetries: 5 }))
   const postgres = await openPostgres(dataDir)
@@ -34,20 +37,19 @@ export async function openStand(
   const receivers = await openReceivers()
   closers.unshift(() => receivers.down())
   await migrate(postgres.url)
-  await postgres.ask(keepArchive)
-  // The events' primary key is a second guard behind the comparison; without both, everything gets through.
+  await postgres.query(createArchive)
+  // The primary key of events would reject what the removed comparison lets through.
   if (!withComparison)
-    await postgres.ask((sql) => sql`alter table events drop constraint events_project_id_seq_pk`)
+    await postgres.query((sql) => sql`alter table events drop constraint events_project_id_seq_pk`)
   const env = serviceEnv(postgres.urls, redis.url)
   const preload = withComparison ? undefined : join(import.meta.dirname, 'without-comparison.ts')
-  // Without the comparison all shall go wrong that can: then each process sees another home for every project.
-  const homes = (n: number) => (withComparison ? undefined : { WRITE_SHARDS: String(n + 1) })
-  const web = async (name: string, n: number) => {
-    const own = { ...env, ...homes(n), PORT: String(await freePort()) }
-    return new ServiceProcess(name, { command: 'web', preload, env: own })
+  // Different shard counts give each process another placement, so that several processes write one project.
+  const shards = (n: number) => (withComparison ? undefined : { WRITE_SHARDS: String(n + 1) })
+  const openWeb = async (_: unknown, n: number) => {
+    const own = { ...env, ...shards(n), PORT: String(await freePort()) }
+    return new ServiceProcess(`web ${String.fromCharCode(65 + n)}`, { command: 'web', preload, env: own })
   }
-  const names = Array.from({ length: count }, (_, n) => `web ${String.fromCharCode(65 + n)}`)
-  const webs = await Promise.all(names.map(web))
+  const webs = await Promise.all(Array.from({ length: count }, openWeb))
   const worker = new ServiceProcess('worker', { command: 'worker', preload, env })
   for (const process of [...webs, worker]) closers.unshift(() => process.kill())
   await Promise.all([...webs, worker].map((process) => process.start()))
@@ -57,7 +59,7 @@ export async function openStand(
 const serviceEnv = (databaseUrl: string, redisUrl: string): Record<string, string> => ({
   DATABASE_URL: databaseUrl,
   REDIS_URL: redisUrl,
-  JWT_SECRET: 'a secret that is only good for finding faults',
+  JWT_SECRET: 'a secret that is used only by the fault tests',
   LOG_LEVEL: 'error',
   HOST: '127.0.0.1',
   LEASE_TTL_MS: String(leaseTtlMs),

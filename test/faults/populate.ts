@@ -1,17 +1,17 @@
 import { roles } from '../../src/identity/rights.ts'
-import type { Caller } from './caller.ts'
-import { plan, settle } from './plan.ts'
+import { openClient, register } from '../support/client.ts'
+import { applyResponse, plan } from './plan.ts'
 import { createProject } from './plan-projects.ts'
 import type { Random } from './random.ts'
-import { openClient, register } from '../support/client.ts'
+import type { RecordingClient } from './recording-client.ts'
 import { type User, World } from './world.ts'
 
 const registeredAtOnce = 4
-const membersAtFirst = 8
-const manner = { web: 0, tries: 5, timeoutMs: 10_000 }
+const membersPerProject = 8
+const sendOptions = { web: 0, tries: 5, timeoutMs: 10_000 }
 
 export async function populate(
-  caller: Caller,
+  recorder: RecordingClient,
   url: string,
   random: Random,
   size: { users: number; projects: number },
@@ -27,16 +27,16 @@ export async function populate(
   const world = new World(users)
   for (let n = 0; n < size.projects; n++) {
     const creation = createProject(world, random)!
-    settle(creation, await caller.perform(creation.request, manner))
+    applyResponse(creation, await recorder.send(creation.request, sendOptions))
     const project = world.projects.at(-1)!
-    project.lasts = true
-    const others = random.shuffled(users.filter((user) => user !== project.owner)).slice(0, membersAtFirst)
+    project.isPermanent = true
+    const others = random.shuffled(users.filter((user) => user !== project.owner)).slice(0, membersPerProject)
     for (const [i, user] of others.entries()) {
       const about = { entity: 'member' as const, id: '', projectId: project.id, userId: user.id }
       const body = { email: user.email, role: roles[(i + 1) % roles.length] }
       const to = `POST /projects/${project.id}/members/invite` as const
       const { request } = plan('member.invite', to, project.owner, about, { body })
-      const { id } = JSON.parse((await caller.perform(request, manner)).text) as { id: string }
+      const { id } = JSON.parse((await recorder.send(request, sendOptions)).text) as { id: string }
       project.members.push({ id, user })
     }
   }

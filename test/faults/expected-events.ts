@@ -4,7 +4,7 @@ import { projectView } from '../../modules/projects/schema.ts'
 import { subtaskView } from '../../modules/subtasks/schema.ts'
 import { taskView } from '../../modules/tasks/schema.ts'
 import type { Entity, Rows } from '../../src/model/entities.ts'
-import type { Fact, Row } from './evidence.ts'
+import type { LogEvent, Row } from './evidence.ts'
 import type { Operation } from './history.ts'
 
 export const eventTypes: Record<string, string[]> = {
@@ -16,7 +16,7 @@ export const eventTypes: Record<string, string[]> = {
   'member.remove': ['member.removed'],
   'task.create': ['task.created'],
   'task.patch': ['task.updated'],
-  // Also the task that was there already.
+  // A move to the task's own project only updates the task.
   'task.move': ['task.moved_in', 'task.updated'],
   'task.delete': ['task.deleted'],
   'subtask.add': ['subtask.created'],
@@ -37,7 +37,7 @@ const views: { [E in Exclude<Entity, Integration>]: (row: Rows[E]) => object } =
   comment: (row) => ({ ...commentView.of(row), authorRemoved: false }),
 }
 
-/** An answer without the people it shows, if they are who it says: their names are in no history. */
+/** Removes the user objects from a response if their ids are right: the log has ids, no names. */
 export function withoutPeople(text: string): string {
   const body: Record<string, { id?: string } | string | null> = JSON.parse(text)
   for (const role of ['owner', 'user', 'author']) {
@@ -47,23 +47,22 @@ export function withoutPeople(text: string): string {
   return JSON.stringify(body)
 }
 
-/** A row as its readers get it, people apart. */
+/** Returns a row as the API does, without user objects. */
 export const viewOf = (entity: Entity, row: Row): string =>
   JSON.stringify((views[entity as Exclude<Entity, Integration>] as (row: unknown) => object)(row))
 
-/** Where an event is not what this request asked for, in words. */
-export function mismatch(operation: Operation, fact: Fact): string | undefined {
+/** Compares an event with its request. Returns the difference, or undefined. */
+export function mismatch(operation: Operation, event: LogEvent): string | undefined {
   const { kind, callerId, about, body = {}, ifMatch } = operation
-  if (fact.undoes != null && kind !== 'member.role') return 'made what an undo did'
-  if (!eventTypes[kind]?.includes(fact.type)) return `made a ${fact.type}`
-  // Setting a role that is set already changes nothing, and shows what somebody else did.
-  if (fact.actorId !== callerId && kind !== 'member.role') return `made what ${fact.actorId} did`
-  if (about.id && about.id !== fact.entityId) return `changed ${fact.entity} ${fact.entityId}`
-  const { after } = fact
+  if (event.undoes != null && kind !== 'member.role') return 'has the event of an undo'
+  if (!eventTypes[kind]?.includes(event.type)) return `wrote a ${event.type}`
+  // Setting the current role writes no event, and returns the latest one, which may be of another user.
+  if (event.actorId !== callerId && kind !== 'member.role') return `has an event of ${event.actorId}`
+  if (about.id && about.id !== event.entityId) return `changed ${event.entity} ${event.entityId}`
+  const { after } = event
   const differs = Object.keys(body).filter((field) => field !== 'email' && after?.[field] !== body[field])
-  if (after && differs.length) return `left other ${differs.join(', ')}: ${JSON.stringify(after)}`
-  if (kind === 'subtask.toggle' && after?.completed === fact.before?.completed) return 'did not invert'
-  if (ifMatch && fact.before && ifMatch !== `"${fact.before.eventId}"`)
-    return `passed over If-Match ${ifMatch}`
+  if (after && differs.length) return `wrote another ${differs.join(', ')}: ${JSON.stringify(after)}`
+  if (kind === 'subtask.toggle' && after?.completed === event.before?.completed) return 'did not toggle'
+  if (ifMatch && event.before && ifMatch !== `"${event.before.eventId}"`) return `ignored If-Match ${ifMatch}`
   return undefined
 }

@@ -1,11 +1,11 @@
 import { expect, test } from 'bun:test'
-import { runFaults } from './command.ts'
+import { runFaults } from './run-faults.ts'
 
-// Far more than it takes: what is written twice is judged at the end.
+// Far more than a run takes, because the checks are slow on a log with duplicate seqs.
 const timeoutMs = 300_000
 
 test(
-  'without the comparison of versions violations are found',
+  'finds violations when commits do not compare versions',
   async () => {
     const { code, output } = await runFaults('--without-comparison', '--short')
     expect(output).toContain('violations found, as expected')

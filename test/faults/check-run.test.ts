@@ -1,0 +1,132 @@
+import { expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { digest } from './check-lists.ts'
+import { responseError } from './check-responses.ts'
+import { withoutComparisons } from './remove-comparisons.ts'
+import { aboutProject, creationOf, eventAt, idOf, owner, project, readOf } from './sample-run.ts'
+import { type Run, taskOf, validRun, verdictOf, violationsIn } from './sample-run.ts'
+
+function errorsAfter(change: (run: Run) => unknown): string {
+  const run = validRun()
+  change(run)
+  return violationsIn(run)
+}
+
+const notFound = { status: 404, text: 'Not Found', etag: null }
+const orphan = { id: idOf(70), eventId: idOf(71), taskId: taskOf(2) }
+
+test('accepts a valid run', () =>
+  expect(errorsAfter(({ operations }) => operations.push(readOf(2, 19, 26), readOf(2, 100, 110)))).toBe(''))
+
+/** By the expected error. */
+const invalid: Record<string, (run: Run) => unknown> = {
+  'key 4 /tasks {"title":"task 4"} is not in the log': ({ evidence }) => evidence.events.pop(),
+  [`task ${taskOf(4)} is lost`]: ({ evidence }) => evidence.rows.pop(),
+  'without an idempotency record': ({ evidence }) => evidence.responses.delete('key 3'),
+  'has no request': ({ evidence }) => evidence.events.push(eventAt(5, idOf(50))),
+  'has the same event as task.create key 4': ({ operations, evidence }) => {
+    operations.push({ ...creationOf(eventAt(4)), key: 'another' })
+    evidence.responses.set('another', evidence.responses.get('key 4')!)
+  },
+  'wrote another title': ({ operations }) => (operations[2]!.body = { title: 'x' }),
+  'returned {}': ({ operations }) => (operations[2]!.text = '{}'),
+  'was rejected with 404 and took effect': ({ operations }) => Object.assign(operations[3]!, notFound),
+  'wrote event 3 with the role null': ({ operations, evidence }) =>
+    (operations[2]!.callerId = evidence.events[2]!.actorId = idOf(999)),
+  // A read and a list that miss an acknowledged write.
+  'was rejected: Not Found': ({ operations }) => operations.push(readOf(3, 40, 45, notFound)),
+  'version 3 existed at 35.0 ms': ({ operations }) => operations.push(listOf(2, 40, 45)),
+  // A read that returns a later write, versions that go back, and two events in the wrong order.
+  'version 4 existed at 25.0 ms': ({ operations }) => operations.push(readOf(4, 20, 25)),
+  'version 4 existed at 55.0 ms': ({ operations }) => {
+    Object.assign(operations[3]!, { status: 0, end: Infinity })
+    operations.push(readOf(4, 50, 55), listOf(3, 60, 65))
+  },
+  'version 2 did not before 100.0 ms': ({ operations }) =>
+    Object.assign(operations[1]!, { start: 100, end: 105 }),
+  'rows that no version had': ({ operations }) =>
+    operations.push({ ...listOf(3, 60, 65), text: digest('[]') }),
+  'who is no member': ({ operations }) => operations.push(readOf(3, 60, 65, { callerId: idOf(999) })),
+  'event 5 stands where 4 belongs': ({ evidence }) => (evidence.events[3]!.seq = 5),
+  'task number 7 stands where 3 belongs': ({ evidence }) => (evidence.events[3]!.after!.number = 7),
+  'is at version 3, its last event is 4': ({ evidence }) => (evidence.streams[0]!.version = 3),
+  'its history says that it is gone': ({ evidence }) =>
+    evidence.rows.push({ entity: 'subtask', row: orphan }),
+  'and not': ({ evidence: { rows } }) => (rows[2] = { entity: 'task', row: { ...rows[2]!.row, title: 'x' } }),
+}
+test.each(Object.entries(invalid))('reports an invalid run: %s', (error, change) =>
+  expect(errorsAfter(change)).toContain(error),
+)
+
+test('reports a batch that is incomplete, not contiguous or not committed as one', () => {
+  const asBatch = ({ operations, evidence }: Run) => {
+    const written = evidence.events.slice(2)
+    for (const event of written) event.batch = 3
+    const body = { operations: written.map(({ after }) => ({ op: 'task.create', title: after!.title })) }
+    const results = written.map(({ entityId: id, id: eventId }) => ({ id, etag: `"${eventId}"` }))
+    const text = JSON.stringify({ version: 4, results })
+    operations.splice(2, 2, { ...operations[2]!, kind: 'batch', body, status: 200, etag: null, text })
+    evidence.responses.set('key 3', { status: 200, etag: null, body: text, xact: '3' })
+  }
+  const errorsOfBatch = (change: (run: Run) => void) => errorsAfter((run) => (asBatch(run), change(run)))
+  expect(errorsAfter(asBatch)).toBe('')
+  expect(errorsOfBatch(({ evidence }) => void evidence.events.pop())).toContain('no event of its operation 1')
+  expect(errorsOfBatch(({ evidence }) => void (evidence.events[3]!.seq = 5))).toContain('is not contiguous')
+  expect(errorsOfBatch(({ evidence }) => void (evidence.events[3]!.batch = null))).toContain('of batch null')
+  expect(errorsOfBatch(({ evidence }) => void evidence.responses.delete('key 3'))).toContain('has no request')
+})
+
+test('resolves an unknown outcome by the stored response', () => {
+  const run = validRun()
+  Object.assign(run.operations[3]!, { status: 0, end: Infinity, etag: null, text: '' })
+  run.operations.push({ ...run.operations[3]!, key: 'never arrived' })
+  expect(verdictOf(run)).toEqual({ violations: [], resolved: { applied: 1, notApplied: 1, late: 0 } })
+})
+
+test('reports rows, events and jobs that are left of a deleted project', () => {
+  const errors = errorsAfter(({ evidence }) => {
+    const { after, ...created } = eventAt(1)
+    const deletion = { seq: 5, id: idOf(5), type: 'project.deleted', before: after, after: null }
+    evidence.events.push({ ...created, ...deletion })
+    evidence.rows.shift()
+    evidence.pendingJobs.push({ name: 'purge-project', projectId: project })
+  })
+  expect(errors).toContain(`task ${taskOf(2)} is an orphan`)
+  expect(errors).toContain(`the stream of the deleted project ${project} is left`)
+  expect(errors).toContain(`events of the deleted project ${project} are left`)
+  expect(errors).toContain(`purge-project of ${project} is still pending`)
+})
+
+test('reports responses that break the documented contract', () => {
+  const check = (status: number, body: unknown, headers = {}) =>
+    responseError('POST', { status, text: JSON.stringify(body), headers: new Headers(headers) })
+  const error = { statusCode: 503, message: 'Later', error: 'Service Unavailable' }
+  const internal = { statusCode: 500, message: 'x', error: 'Internal Server Error' }
+  expect(check(503, error, { 'retry-after': '1' })).toBeUndefined()
+  expect(check(503, error)).toBe('returned 503 without Retry-After')
+  expect(check(404, error)).toContain('returned 404 with the body')
+  expect(check(500, internal)).toContain('returned 500')
+  expect(check(200, {})).toBe('returned 200')
+  expect(check(201, {})).toBeUndefined()
+})
+
+test('the comparisons that the control run removes are in the commit statement', () => {
+  const path = join(import.meta.dirname, '../../src/commit/statement.ts')
+  expect(withoutComparisons(readFileSync(path, 'utf8'))).not.toMatch(/(version|event_id).* h\."?expected/)
+})
+
+/** A read of the project's list that returns the tasks at a version. */
+function listOf(version: number, start: number, end: number) {
+  const rows = Array.from({ length: version - 1 }, (_, i) => readOf(i + 2, 0, 0).text)
+  const path = `/tasks?projectId=${project}&limit=200`
+  const response = { etag: `"${version}-${idOf(version)}"`, text: digest(`[${rows.join()}]`) }
+  return {
+    ...readOf(2, start, end),
+    kind: 'task.list',
+    callerId: owner,
+    path,
+    about: aboutProject,
+    ...response,
+  }
+}

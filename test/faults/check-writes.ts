@@ -1,0 +1,134 @@
+import { model } from '../../modules/modules.ts'
+import { worker } from '../../workers/cascade.ts'
+import { eventsOfBatch } from './check-batches.ts'
+import { eventsOfUndo } from './check-undos.ts'
+import type { Evidence, LogEvent, StoredResponse } from './evidence.ts'
+import { eventTypes, mismatch, viewOf, withoutPeople } from './expected-events.ts'
+import { label, type Operation, outcomeOf } from './history.ts'
+
+/** Which request wrote which event. */
+export interface Attribution {
+  errors: string[]
+  /** Event id → its request. The request has no end if its client got no response. */
+  causes: Map<string, Operation>
+  /** Requests without a known outcome, resolved by the stored responses. */
+  resolved: { applied: number; notApplied: number; late: number }
+}
+
+/**
+ * Checks that each acknowledged write wrote exactly one event, which is as requested and as returned; that a rejected
+ * write wrote none; and that every event has a request. A stored idempotency record resolves an unknown outcome.
+ */
+export function attribute(
+  writes: Operation[],
+  { events, responses, people }: Pick<Evidence, 'events' | 'responses' | 'people'>,
+): Attribution {
+  const attribution: Attribution = {
+    errors: [],
+    causes: new Map(),
+    resolved: { applied: 0, notApplied: 0, late: 0 },
+  }
+  const { causes, errors } = attribution
+  const byEtag = new Map(events.map((event) => [`"${event.id}"`, event]))
+  const find = finderOf(events, byEtag, causes)
+  const severalEventsOf = { batch: eventsOfBatch, undo: eventsOfUndo }
+  for (const operation of writes.toSorted((a, b) => a.start - b.start)) {
+    const response = responses.get(operation.key)
+    const applied = resolve(operation, response, attribution)
+    if (!applied) continue
+    const eventsOf = severalEventsOf[operation.kind as keyof typeof severalEventsOf]
+    const error = eventsOf
+      ? attributeMany(applied, response && eventsOf(applied, response, byEtag, people), causes)
+      : attributeOne(operation, find(operation, response), applied, causes)
+    if (error) errors.push(`${label(operation)} ${error}`)
+  }
+  attributeMoves(events, causes)
+  for (const { id, type, entity, projectId, seq, actorId, entityId } of events) {
+    // Requests about webhooks are not recorded, and the worker unassigns tasks of removed members.
+    const isExpected =
+      model.entities[entity].untold !== undefined || (actorId === worker && type === 'task.unassigned')
+    if (!causes.has(id) && !isExpected)
+      errors.push(`${type} of ${entityId} (${projectId} ${seq}) has no request`)
+  }
+  return attribution
+}
+
+function resolve(
+  operation: Operation,
+  response: StoredResponse | undefined,
+  { resolved, errors }: Attribution,
+): Operation | undefined {
+  const outcome = outcomeOf(operation)
+  if (outcome === 'done') {
+    if (!response) errors.push(`${label(operation)} was acknowledged without an idempotency record`)
+    else if (response.status !== operation.status || response.etag !== operation.etag)
+      errors.push(`${label(operation)} returned another response than is stored: ${JSON.stringify(response)}`)
+    return operation
+  }
+  if (outcome === 'unknown') resolved[response ? 'applied' : 'notApplied']++
+  if (!response) return undefined
+  // An attempt without a response may be executed after a later attempt was rejected.
+  if (outcome === 'rejected' && operation.failures.length > 0) resolved.late++
+  else if (outcome === 'rejected')
+    errors.push(`${label(operation)} was rejected with ${operation.status} and took effect`)
+  return { ...operation, end: Infinity }
+}
+
+function attributeMany(
+  applied: Operation,
+  events: LogEvent[] | string | undefined,
+  causes: Attribution['causes'],
+): string | undefined {
+  if (!events) return 'has no idempotency record'
+  if (typeof events === 'string') return events
+  const other = events.map(({ id }) => causes.get(id)).find(Boolean)
+  if (other) return `wrote the same events as ${label(other)}`
+  for (const { id } of events) causes.set(id, applied)
+  return undefined
+}
+
+function attributeOne(
+  operation: Operation,
+  event: LogEvent | undefined,
+  applied: Operation,
+  causes: Attribution['causes'],
+) {
+  if (!event) return 'is not in the log'
+  const wrong = mismatch(operation, event)
+  if (wrong) return wrong
+  const hasBody = outcomeOf(operation) === 'done' && event.after
+  if (hasBody && viewOf(event.entity, event.after!) !== withoutPeople(operation.text))
+    return `returned ${operation.text}, but the log has ${JSON.stringify(event.after)}`
+  const isOwnChange =
+    event.type === 'member.role_set' && event.actorId === operation.callerId && event.undoes == null
+  // Setting the current role writes no event, and returns the latest one.
+  if (operation.kind === 'member.role' && (causes.has(event.id) || !isOwnChange)) return undefined
+  if (causes.has(event.id)) return `has the same event as ${label(causes.get(event.id)!)}`
+  causes.set(event.id, applied)
+  return undefined
+}
+
+/** Attributes the other events of a move, whose ids come just before that of its last `task.moved_in`. */
+function attributeMoves(events: LogEvent[], causes: Attribution['causes']): void {
+  const moves = events.filter(({ type }) => type === 'task.moved_out' || type === 'task.moved_in')
+  for (const ofTask of Map.groupBy(moves, ({ entityId }) => entityId).values()) {
+    let cause: Operation | undefined
+    for (const { id, type } of ofTask.sort((a, b) => (a.id < b.id ? 1 : -1))) {
+      cause = causes.get(id) ?? cause
+      if (cause) causes.set(id, cause)
+      if (type === 'task.moved_out') cause = undefined
+    }
+  }
+}
+
+/** Finds the event of a request by the ETag of its response; the event of a deletion by its transaction. */
+function finderOf(events: LogEvent[], byEtag: Map<string, LogEvent>, causes: Attribution['causes']) {
+  const deletions = events.filter(({ after, undoes }) => !after && undoes == null)
+  const byCommit = Map.groupBy(deletions, ({ type, entityId, xact }) => `${type} ${entityId} ${xact}`)
+  return ({ kind, about, etag: returned }: Operation, response: StoredResponse | undefined) => {
+    const etag = response?.etag ?? returned
+    if (etag) return byEtag.get(etag)
+    const found = byCommit.get(`${eventTypes[kind]?.[0]} ${about.id} ${response?.xact}`)
+    return found?.find(({ id }) => !causes.has(id)) ?? found?.[0]
+  }
+}

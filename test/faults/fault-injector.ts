@@ -1,0 +1,51 @@
+import type { Deployment } from './deployment.ts'
+import { type FaultContext, type FaultName, faultNames, faults, partOf } from './faults.ts'
+import type { Violation } from './history.ts'
+import type { Probe } from './probe.ts'
+import type { Random } from './random.ts'
+
+/** From the fault until full service. Times are those of performance.now(), in milliseconds. */
+export interface Recovery {
+  fault: string
+  began: number
+  recovered: number
+}
+
+export interface FaultInjector {
+  recoveries: Recovery[]
+  measurements: { what: string; ms: number | undefined }[]
+  violations: Violation[]
+  inject(names: FaultName[]): Promise<void>
+}
+
+export function openFaultInjector(deployment: Deployment, probe: Probe, random: Random): FaultInjector {
+  const injector: FaultInjector = { recoveries: [], measurements: [], violations: [], inject }
+
+  async function inject(names: FaultName[]): Promise<void> {
+    const watch = probe.watch()
+    const now = performance.now()
+    await watch.recovered(now, now)
+    const web = random.below(deployment.webs.length)
+    let began = 0
+    const measure: FaultContext['measure'] = (what, ms) => void injector.measurements.push({ what, ms })
+    const start = () => (began ||= performance.now())
+    await Promise.all(names.map((name) => faults[name]({ deployment, probe, random, web, measure, start })))
+    const recovered = await watch.recovered(began, performance.now())
+    await watch.stop()
+    const fault = names.join(' + ')
+    if (recovered === undefined)
+      injector.violations.push({ check: 'recovery', detail: `no full service within 30 s after: ${fault}` })
+    injector.recoveries.push({ fault, began, recovered: recovered ?? performance.now() })
+  }
+  return injector
+}
+
+/** Endless rounds of all faults in random order; one in five comes with a second fault. */
+export function* endlessFaults(random: Random): Generator<FaultName[]> {
+  for (;;) {
+    for (const name of random.shuffled(faultNames)) {
+      const other = random.pick(faultNames)!
+      yield random.chance(0.2) && partOf(other) !== partOf(name) ? [name, other] : [name]
+    }
+  }
+}
