@@ -60,7 +60,8 @@ export async function openRedis(dataDir: string) {
       await watcher.kill()
       for (const { pid, dir } of [master!, replica!]) {
         await endServer(pid, dir, 'SIGCONT', 0)
-        if (!(await endServer(pid, dir, 'SIGTERM', stopTimeoutMs))) await endServer(pid, dir, 'SIGKILL', stopTimeoutMs)
+        if (!(await endServer(pid, dir, 'SIGTERM', stopTimeoutMs)))
+          await endServer(pid, dir, 'SIGKILL', stopTimeoutMs)
       }
     },
   }
