@@ -5,20 +5,20 @@ import { openExecute } from './commands/execute.ts'
 import { openLookUp } from './commands/look-up.ts'
 import { openFindPerson } from './reads/people.ts'
 import { registryOf } from './commands/registry.ts'
-import { openPlaces } from './commands/places.ts'
+import { openRowLocations } from './commands/row-locations.ts'
 import { openRouter, openRun } from './commands/router.ts'
-import { openNaming } from './commands/naming.ts'
+import { openAddConflictingSeqs } from './commands/conflicting-seqs.ts'
 import { openReadPast } from './log/read-past.ts'
 import { Actors } from './actor/actors.ts'
 import { openCommit } from './commit/commit.ts'
 import type { CommitUnit } from './commit/unit.ts'
 import { openFindRecord } from './commit/idempotency.ts'
-import { movedBy, Recent } from './commit/recent.ts'
+import { changedProjects, RecentCommits } from './commit/recent-commits.ts'
 import type { Config } from './config.ts'
 import { Hints } from './subscriptions/hints.ts'
 import { openSubscriptions } from './subscriptions/subscriptions.ts'
 import { Leases } from './lock/leases.ts'
-import { openFindLanded } from './actor/landed.ts'
+import { openFindCommitted } from './actor/find-committed.ts'
 import { openLoader } from './actor/load.ts'
 import type { Entity } from './model/entities.ts'
 import { model } from './model/model.ts'
@@ -35,7 +35,7 @@ import { disconnect, openRedis, openSubscriber } from './redis/connections.ts'
 import { type Tracing, withSpans } from './tracing/tracing.ts'
 import { Expensive } from './admission/expensive.ts'
 import { Rejections } from './admission/rejections.ts'
-import { openSpend } from './admission/spend.ts'
+import { openCharge } from './admission/charge.ts'
 import { openMoments } from './log/moments.ts'
 import { openIdentity } from './identity/identity.ts'
 import { openGuards } from './http/guards.ts'
@@ -49,11 +49,11 @@ export type Services = ReturnType<typeof openServices>
 /** Opens everything. Redis may be away. */
 export function openServices(config: Config, log: Log, domain: Domain, tracing?: Tracing) {
   const writing = openWriting(config, log, domain, tracing)
-  const { counts, database, findKept, subscriptions, oldestKept, redis, scheduler } = writing
+  const { counts, database, findRecord, subscriptions, oldestKept, redis, scheduler } = writing
   const identity = openIdentity(config, database, counts)
   const limits = openLimits(redis, config, log)
   const expensive = new Expensive(config.expensiveRequestsPerAccount, scheduler)
-  const spend = openSpend({ database, expensive, budget: limits.budgets?.reads })
+  const spend = openCharge({ database, expensive, budget: limits.budgets?.reads })
   let draining = false
   return {
     ...writing,
@@ -62,7 +62,7 @@ export function openServices(config: Config, log: Log, domain: Domain, tracing?:
     outbound: openOutbound(config),
     moments: openMoments(database.reads, oldestKept, spend, config),
     rejections: new Rejections(scheduler),
-    withIdempotency: openWithIdempotency(findKept),
+    withIdempotency: openWithIdempotency(findRecord),
     guards: openGuards({ ...identity, limits, scheduler, config }),
     serve: openServe(config.bodyCacheBytes, counts.caches.bodies),
     redisStatus: (): string => redis.status,
@@ -86,7 +86,7 @@ export function openWriting(config: Config, log: Log, domain: Domain, tracing?: 
   const actors = openActors(ground, domain.react)
   const registry = registryOf(domain.commands)
   const lookUp = openLookUp(findPerson, places)
-  const explain = openNaming(database.reads)
+  const explain = openAddConflictingSeqs(database.reads)
   const execute = withSpans(openExecute({ actors, findRole, lookUp, limits: config, explain, log }), tracing)
   const isClosing = () => actors.isClosing
   const means = { config, redis, registry, execute, scheduler, isClosing, log }
@@ -130,24 +130,29 @@ function openGround(config: Config, log: Log) {
     jobs: openJobs(config, log),
     webhookHints: new Hints(redis, subscriber, `${config.redisPrefix}:webhooks`),
     scheduler: new Scheduler(),
-    recent: new Recent((projectId) => subscriptions.countOf(projectId) > 0),
-    findKept: openFindRecord(database.reads),
+    recent: new RecentCommits((projectId) => subscriptions.countOf(projectId) > 0),
+    findRecord: openFindRecord(database.reads),
     findPerson: openFindPerson(database.reads, config.smtpUrl !== ''),
     findRole: openFindRole(database.reads, versions, counts.caches.roles, counts.readWaits.roles),
     oldestKept: openOldestKept(database.reads),
-    places: openPlaces(database.reads, counts.caches.places),
+    places: openRowLocations(database.reads, counts.caches.places),
   }
 }
 
 function openActors(ground: Ground, react: React): Actors {
   const { config, counts, database, redis, subscriber, hints, recent, steps, jobs } = ground
-  const { commitSlots: slots, commitEvents: events, commitShapes: shapes, writeTimeoutMs: timeoutMs } = config
+  const {
+    commitSlots: slots,
+    commitEvents: events,
+    commitShapes: statements,
+    writeTimeoutMs: timeoutMs,
+  } = config
   const by = {
     loader: openLoader(database.reads),
-    findLanded: openFindLanded(database.reads),
+    findCommitted: openFindCommitted(database.reads),
     versions: ground.versions,
-    commit: openCommit(database.commits, { slots, events, shapes, timeoutMs }, counts.commits),
-    findKept: ground.findKept,
+    commit: openCommit(database.commits, { slots, events, statements, timeoutMs }, counts.commits),
+    findRecord: ground.findRecord,
     readPast: openReadPast(database.reads, ground.oldestKept, ground.findPerson),
     react,
     counts: counts.caches.states,
@@ -155,7 +160,7 @@ function openActors(ground: Ground, react: React): Actors {
       ground.places.add(unit.events)
       recent.add(unit)
       steps.add(unit)
-      hints.tell(movedBy(unit))
+      hints.tell(changedProjects(unit))
       if (unit.jobs.length > 0) jobs.enqueue(unit.jobs)
     },
   }

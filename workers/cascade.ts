@@ -34,8 +34,8 @@ export async function purgeProject(sql: Sql, projectId: string, pace: Pace): Pro
   const webhooks = await sql<{ id: string }[]>`select id from webhooks where project_id = ${projectId}`
   // Not by a join, which reads all of their deliveries for each page.
   await removeDeliveries(sql, sql`webhook_id = any(${webhooks.map(({ id }) => id)}::uuid[])`, pace)
-  for (const { name, table, parent, isCutLater } of model.all)
-    if (parent === 'project' && !isCutLater && name !== 'task')
+  for (const { name, table, parent, isDeletedByWorker } of model.all)
+    if (parent === 'project' && !isDeletedByWorker && name !== 'task')
       await purgeRows(sql, table, sql`project_id = ${projectId}`, pace)
   await removeServiceAccounts(sql, projectId, pace)
   await perPage(pace, 0, async (after) => {

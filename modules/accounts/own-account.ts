@@ -1,4 +1,4 @@
-import { accountCommand, type Signed } from '../../src/commands/command.ts'
+import { accountCommand, type SignedInRequest } from '../../src/commands/command.ts'
 import { Input } from '../../src/schema/input.ts'
 import { tooCommon } from '../../src/identity/passwords.ts'
 import type { Services } from '../../src/services.ts'
@@ -16,7 +16,7 @@ export const updateMe = (services: Services) =>
       'Absent fields stay. A new password takes the current one (403 when it is wrong), ends every token, API tokens too, and is answered with a fresh one.',
     input: UpdateMeBody,
     endsTokens: true,
-    begin: (me: Signed, body) => ({
+    begin: (me: SignedInRequest, body) => ({
       execute: (keep) =>
         withMe(services, me, async (before) => {
           const after = await changedAccount(services, me.address, before, body)
@@ -27,7 +27,7 @@ export const updateMe = (services: Services) =>
         }),
     }),
     view: changedMeView,
-    done: 'The caller as they are now',
+    replyDescription: 'The caller as they are now',
     errors: [passwordMissing(), tooCommon(), wrongPassword()],
   })
 
@@ -38,8 +38,8 @@ export const deleteMe = (services: Services) =>
       'At once and for good: its tokens, its projects and its memberships. Comments stay, their author shown as removed. Takes the password, or a recent sign-in.',
     input: DeleteMeBody,
     endsTokens: true,
-    begin: (me: Signed, { password }) => ({
-      said: password === undefined ? null : { password },
+    begin: (me: SignedInRequest, { password }) => ({
+      fingerprinted: password === undefined ? null : { password },
       admit: () => confirm(services, me, password),
       execute: (keep) =>
         withMe(services, me, async (account) => {
@@ -49,7 +49,7 @@ export const deleteMe = (services: Services) =>
         }),
     }),
     message: 'Account deleted successfully',
-    done: 'Deleted',
+    replyDescription: 'Deleted',
     errors: unconfirmed,
   })
 
@@ -59,12 +59,12 @@ export const signOut = ({ database }: Services) =>
     about: 'The token of this request is refused from now on, everywhere within a second.',
     input: Input({}),
     endsTokens: true,
-    begin: ({ claims }: Signed) => ({
-      said: { token: claims.tokenId },
+    begin: ({ claims }: SignedInRequest) => ({
+      fingerprinted: { token: claims.tokenId },
       execute: (keep) => revokeToken(database.background, claims, keep()),
     }),
     message: 'Signed out successfully',
-    done: 'Signed out',
+    replyDescription: 'Signed out',
     does: 'add',
   })
 
@@ -74,7 +74,7 @@ export const signOutEverywhere = (services: Services) =>
     about: 'Every token of the caller, API tokens too, is refused from now on, everywhere within a second.',
     input: Input({}),
     endsTokens: true,
-    begin: ({ claims }: Signed) => ({
+    begin: ({ claims }: SignedInRequest) => ({
       execute: (keep) =>
         withMe(services, { claims }, async (before) => {
           const after = { ...before, tokenVersion: before.tokenVersion + 1 }
@@ -82,6 +82,6 @@ export const signOutEverywhere = (services: Services) =>
         }),
     }),
     message: 'Signed out everywhere successfully',
-    done: 'Signed out',
+    replyDescription: 'Signed out',
     does: 'add',
   })

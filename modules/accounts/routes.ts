@@ -28,10 +28,10 @@ export function accountRoutes(
 }
 
 const getMe = ({ database }: Services): Query => ({
-  called: { id: 'getMe', tag: 'Authentication' },
+  operation: { id: 'getMe', tag: 'Authentication' },
   about: 'The account that the token is of.',
   view: accountView,
-  answers: { description: 'The caller' },
+  reply: { description: 'The caller' },
   async read({ request, caller }) {
     const account = await accountById(database.reads, caller.userId)
     if (!account) throw invalidToken()

@@ -17,7 +17,7 @@ export const signedInView = view<{ account: OwnUser; claims: Claims }>({
   name: 'SignedIn',
   schema: Type.Object({ access_token: Token, user: accountView.schema }),
   of: ({ claims, account }) => ({ claims, user: accountView.of(account) }),
-  untagged: true,
+  hasNoEtag: true,
 })
 
 /** With a token after a change of the password, which ends all others. */

@@ -1,4 +1,4 @@
-import { accountCommand, type Stranger } from '../../src/commands/command.ts'
+import { accountCommand, type AnonymousRequest } from '../../src/commands/command.ts'
 import { signInBodyBytes, tooLarge } from '../../src/http/json-body.ts'
 import { tooCommon } from '../../src/identity/passwords.ts'
 import { newId } from '../../src/ids.ts'
@@ -59,7 +59,7 @@ export const register = (services: Services) =>
   accountCommand('account.register', {
     ...ofStranger('register'),
     input: RegisterBody,
-    begin({ address }: Stranger, { name, email: given, password }) {
+    begin({ address }: AnonymousRequest, { name, email: given, password }) {
       const { config, database, jobs, newPasswords, passwords, tokens } = services
       const email = normalEmail(given)
       requireOpen(config.registration, email)
@@ -84,7 +84,7 @@ export const register = (services: Services) =>
       }
     },
     status: 201,
-    done: 'Registered and signed in',
+    replyDescription: 'Registered and signed in',
     location: () => '/auth/me',
     errors: [tooCommon(), closed(), registered(), tooLarge(signInBodyBytes)],
   })
@@ -95,7 +95,7 @@ export const login = ({ database, limits, passwords, tokens }: Services) =>
   accountCommand('account.login', {
     ...ofStranger('login'),
     input: LoginBody,
-    begin({ address }: Stranger, { email: given, password }) {
+    begin({ address }: AnonymousRequest, { email: given, password }) {
       const email = normalEmail(given).replaceAll('\0', '')
       const by = { address, account: email }
       let account: Account | undefined
@@ -116,7 +116,7 @@ export const login = ({ database, limits, passwords, tokens }: Services) =>
         },
       }
     },
-    done: 'Signed in',
+    replyDescription: 'Signed in',
     does: 'add',
     errors: [wrong(), tooLarge(signInBodyBytes)],
   })

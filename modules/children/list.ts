@@ -1,10 +1,10 @@
-import type { Query, Reading } from '../../src/commands/query.ts'
+import type { Query, ReadRequest } from '../../src/commands/query.ts'
 import { AsOfParameter, type Moment, pinned } from '../../src/log/as-of.ts'
 import { firstRows, shownColumns, sourcesOf } from '../../src/log/rows-at.ts'
 import { isArrivalTold, rowsTold } from '../../src/log/told-children.ts'
-import { type Definition, parentKeys } from '../../src/model/definition.ts'
+import { type EntityDefinition, parentKeys } from '../../src/model/definition.ts'
 import type { ChildOfTask, Entity, Rows } from '../../src/model/entities.ts'
-import { lengthIn, personIn } from '../../src/model/model.ts'
+import { textLengthSql, personIdOf } from '../../src/model/model.ts'
 import { columnsOf } from '../../src/postgres/columns.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { unprepared } from '../../src/postgres/query-timeouts.ts'
@@ -34,7 +34,7 @@ import { asOfTask, momentOf, taskThen, withoutAsOf } from '../tasks/past.ts'
  */
 export function childList<E extends Entity>(
   services: Services,
-  entity: Definition<E>,
+  entity: EntityDefinition<E>,
   see: LookUp<Versioned>,
   about = 'Oldest first.',
 ): Query {
@@ -60,9 +60,9 @@ export function childList<E extends Entity>(
   }
 }
 
-function openListNow<E extends Entity>({ database, serve }: Services, entity: Definition<E>) {
+function openListNow<E extends Entity>({ database, serve }: Services, entity: EntityDefinition<E>) {
   const pageOfChildren = openChildPage(database.reads, entity)
-  return async ({ request, params }: Reading, page: Page, seen: Versioned): Promise<Response> => {
+  return async ({ request, params }: ReadRequest, page: Page, seen: Versioned): Promise<Response> => {
     const build = async (etag: string) =>
       answer(entity, request, await pageOfChildren(params.id!, page), page, etag)
     // Renaming an account changes no project: where names are shown, the version alone is no ETag.
@@ -75,8 +75,8 @@ function openListNow<E extends Entity>({ database, serve }: Services, entity: De
 /** Undefined if there was no such parent. */
 async function listThen<E extends Entity>(
   services: Services,
-  entity: Definition<E>,
-  reading: Reading,
+  entity: EntityDefinition<E>,
+  reading: ReadRequest,
   page: Page,
 ): Promise<Response | undefined> {
   const { moments } = services
@@ -90,7 +90,7 @@ async function listThen<E extends Entity>(
 }
 
 const answer = <E extends Entity>(
-  { name, view }: Definition<E>,
+  { name, view }: EntityDefinition<E>,
   request: Pick<Request, 'url'>,
   rows: Named<Rows[E]>[],
   { limit }: Page,
@@ -99,7 +99,7 @@ const answer = <E extends Entity>(
   const shown = (row: Named<Rows[E]>) => {
     const { personName, personEmail } = row
     if (personName == null || personEmail == null) return view.of(row)
-    return view.of(row, { id: personIn(name, row)!, name: personName, email: personEmail, nameTag: '' })
+    return view.of(row, { id: personIdOf(name, row)!, name: personName, email: personEmail, nameTag: '' })
   }
   return pageOf(request, cut(rows, limit), shown, ({ id }) => [id], etag)
 }
@@ -108,11 +108,11 @@ const answer = <E extends Entity>(
 type Named<R> = R & { personName?: string | null; personEmail?: string | null }
 
 /** Opens the pages of rows that belong to a parent, oldest first, with one row more than the limit. */
-function openChildPage<E extends Entity>(sql: Sql, entity: Definition<E>, moment?: Moment) {
+function openChildPage<E extends Entity>(sql: Sql, entity: EntityDefinition<E>, moment?: Moment) {
   const { name, table, parent, person } = entity
   const nameOf = (key: string) => columnsOf(table).find((column) => column.key === key)!.name
   // The parts of the text that are always the same are made once.
-  const long = sql`${sql.unsafe(lengthIn(name, 'octet_length'))}`
+  const long = sql`${sql.unsafe(textLengthSql(name, 'octet_length'))}`
   const parentId = sql.unsafe(`t.${nameOf(parentKeys[parent!])}`)
   const by = sql`t.id, t.created_at`
   const names = person ? sql`, u.name as person_name, u.email as person_email` : sql``
@@ -133,7 +133,7 @@ function openChildPage<E extends Entity>(sql: Sql, entity: Definition<E>, moment
 async function childPageThen<E extends Entity>(
   { oldestKept }: Services,
   sql: Sql,
-  entity: Definition<E>,
+  entity: EntityDefinition<E>,
   { moment, parentId, page }: { moment: Moment; parentId: string; page: Page },
 ) {
   const { name } = entity

@@ -1,7 +1,13 @@
 import type { CommentRow } from '../../drizzle/rows.ts'
 import { comments } from '../../drizzle/schema/comments.ts'
-import { type Asking, type Caller, requireScope, type Role, suffices } from '../../src/identity/rights.ts'
-import { type Admit, entity, toRestore } from '../../src/model/definition.ts'
+import {
+  type ProjectCaller,
+  type Caller,
+  requireScope,
+  type Role,
+  suffices,
+} from '../../src/identity/rights.ts'
+import { type AuthorizeUndo, entity, byDeleterOrAdmin } from '../../src/model/definition.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
 import { forbidden } from '../../src/responses/errors.ts'
 import { commentView } from './schema.ts'
@@ -21,16 +27,16 @@ export function requireAdmin(role: Role | null, caller: Caller): void {
   requireScope(caller, 'admin')
 }
 
-const isAuthor = ({ caller }: Asking, { before, after }: StoredEvent) =>
+const isAuthor = ({ caller }: ProjectCaller, { before, after }: StoredEvent) =>
   ((after ?? before) as CommentRow).authorId === caller.userId
 
-const byAuthor: Admit = (asking, event) => {
+const byAuthor: AuthorizeUndo = (asking, event) => {
   if (!isAuthor(asking, event)) throw notAuthor()
 }
-const byAuthorOrAdmin: Admit = (asking, event) =>
+const byAuthorOrAdmin: AuthorizeUndo = (asking, event) =>
   void (isAuthor(asking, event) || requireAdmin(asking.role, asking.caller))
-const byRestorer: Admit = (...given) => {
-  toRestore(...given)
+const byRestorer: AuthorizeUndo = (...given) => {
+  byDeleterOrAdmin(...given)
   byAuthorOrAdmin(...given)
 }
 

@@ -2,7 +2,7 @@ import type { MemberRow } from '../../drizzle/rows.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import type { RuleContext } from '../../src/commands/command.ts'
 import type { StoredRows } from '../../src/model/entities.ts'
-import { type EventDraft, removed } from '../../src/model/events.ts'
+import { type EventDraft, deleted } from '../../src/model/events.ts'
 import { toldOf } from '../../src/log/rows.ts'
 import { conflict, forbidden } from '../../src/responses/errors.ts'
 import type { Creations, Departure } from './schema.ts'
@@ -25,7 +25,7 @@ function creationsOf(state: ProjectState, userId: string, now: string): Creation
   const all = state.all('service_account')
   for (let size = 0; size < creators.size;) {
     size = creators.size
-    for (const account of [...(state.demanded?.links ?? []), ...all])
+    for (const account of [...(state.onDemand?.links ?? []), ...all])
       if (isCreated(account)) creators.add(account.id)
   }
   return {
@@ -63,12 +63,12 @@ export function departure(
 ) {
   const created = creationsOf(state, member.userId, known.now)
   const own = state.row('service_account', member.userId)
-  const changes = own ? endAccount(state, known, own) : [removed(state, known, 'member.removed', member)]
+  const changes = own ? endAccount(state, known, own) : [deleted(state, known, 'member.removed', member)]
   const isRevoked = revoke === 'true'
   if (isRevoked) {
     if (created.serviceAccounts.some(({ id }) => id === known.caller.userId)) throw ownEnd()
     changes.push(...endAll(state, known, created))
-    if (changes.length > maxEvents || state.demanded?.isCut) throw tooMuchToRevoke()
+    if (changes.length > maxEvents || state.onDemand?.isTruncated) throw tooMuchToRevoke()
   }
   const [stillWorking, revoked] = isRevoked ? [none, created] : [created, none]
   const answer: Departure = { message, stillWorking, revoked }
@@ -84,8 +84,8 @@ function endAll(
   const others = tokens.filter(({ userId }) => !ended.has(userId)) // the tokens of an account end with it
   return [
     ...serviceAccounts.flatMap((account) => endAccount(state, known, account)),
-    ...webhooks.map((row) => removed(state, known, 'webhook.deleted', toldOf('webhook', row))),
-    ...others.map((row) => removed(state, known, 'token.deleted', toldOf('token', row))),
+    ...webhooks.map((row) => deleted(state, known, 'webhook.deleted', toldOf('webhook', row))),
+    ...others.map((row) => deleted(state, known, 'token.deleted', toldOf('token', row))),
   ]
 }
 
@@ -96,7 +96,7 @@ function endAccount(
 ): EventDraft[] {
   const member = state.memberOf(row.id)
   return [
-    removed(state, known, 'service_account.deleted', toldOf('service_account', row)),
-    ...(member ? [removed(state, known, 'member.removed', member)] : []),
+    deleted(state, known, 'service_account.deleted', toldOf('service_account', row)),
+    ...(member ? [deleted(state, known, 'member.removed', member)] : []),
   ]
 }

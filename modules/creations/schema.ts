@@ -87,7 +87,7 @@ export const departureView = view<Departure>({
   of: ({ message, stillWorking, revoked }) => {
     return { message, stillWorking: shownOf(stillWorking), revoked: shownOf(revoked) }
   },
-  untagged: true,
+  hasNoEtag: true,
 })
 
 export const Revoke = Flag(

@@ -1,5 +1,5 @@
-import type { Made } from '../../src/commit/recent.ts'
-import type { Reading } from '../../src/commands/query.ts'
+import type { VersionRef } from '../../src/commit/recent-commits.ts'
+import type { ReadRequest } from '../../src/commands/query.ts'
 import type { Following } from '../../src/subscriptions/following.ts'
 import { requireSeen, type Seen } from '../../src/reads/lookups.ts'
 import type { Services } from '../../src/services.ts'
@@ -20,7 +20,7 @@ const mostUntold = 1_000
 /** A stream's reader: what the reader may see, up to which version certainly all, and where the reader is. */
 interface Sight {
   seen: Seen
-  held: Made
+  held: VersionRef
   position: Position
 }
 
@@ -30,8 +30,13 @@ export function openFollow(services: Services) {
   const framesAfter = openFrames(services)
   const stillSeen = openStillSeen(services)
 
-  return async function* follow(reading: Reading, first: Seen, asked: Asked, signal: AbortSignal): Chunks {
-    let [seen, held]: [Seen, Made] = [first, first]
+  return async function* follow(
+    reading: ReadRequest,
+    first: Seen,
+    asked: Asked,
+    signal: AbortSignal,
+  ): Chunks {
+    let [seen, held]: [Seen, VersionRef] = [first, first]
     let position: Position = { seq: asked.after, id: idAt(seen, asked.after) }
     const following = subscriptions.follow([seen], signal)
     const lag = subscriptions.lags.begin(signal, following, position.seq)
@@ -72,7 +77,7 @@ export function openFollow(services: Services) {
  */
 export function openStillSeen(means: Pick<Services, 'authenticate' | 'findRole' | 'recent'>) {
   return async (
-    reading: Reading,
+    reading: ReadRequest,
     { seen, held, position }: Sight,
     frames: Frames,
     following: Following,
@@ -84,7 +89,7 @@ export function openStillSeen(means: Pick<Services, 'authenticate' | 'findRole' 
       return { seen: now, held: now }
     }
     const caller = await means.authenticate.caller(reading.request)
-    const plain = means.recent.plainSince(seen.projectId, held)
+    const plain = means.recent.sameRightsSince(seen.projectId, held)
     if (plain && plain.version >= Math.max(frames.end.seq, seen.version, following.beyond))
       return { seen, held: plain }
     const now = await frames.seenBy(caller)
@@ -99,7 +104,7 @@ export function openStillSeen(means: Pick<Services, 'authenticate' | 'findRole' 
  */
 async function reauthorize(
   { authenticate, findRole }: Pick<Services, 'authenticate' | 'findRole'>,
-  { request }: Reading,
+  { request }: ReadRequest,
   projectId: string,
   { seq, id }: Position,
 ): Promise<Seen> {

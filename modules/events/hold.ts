@@ -1,4 +1,4 @@
-import type { Reading } from '../../src/commands/query.ts'
+import type { ReadRequest } from '../../src/commands/query.ts'
 import type { Moved } from '../../src/subscriptions/hints.ts'
 import type { Caller } from '../../src/identity/rights.ts'
 import { requireSeen, type Seen } from '../../src/reads/lookups.ts'
@@ -22,12 +22,12 @@ export interface Wait<S> {
  */
 export const openHold =
   ({ authenticate, subscriptions }: Pick<Services, 'authenticate' | 'subscriptions'>) =>
-  async <S>({ request, caller, turn }: Reading, first: S, wait: Wait<S>): Promise<S> => {
+  async <S>({ request, caller, permit }: ReadRequest, first: S, wait: Wait<S>): Promise<S> => {
     const until = performance.now() + wait.waitMs
     if (await wait.hasNews(first)) return first
     const leave = subscriptions.acquire(caller.userId, wait.seats)
     const following = subscriptions.follow(wait.projectsOf(first), request.signal)
-    turn.end()
+    permit.release()
     try {
       for (let state = first; ;) {
         const leftMs = until - performance.now()
@@ -53,7 +53,7 @@ export function openLongPoll(
 ) {
   const { findRole, oldestKept, spend } = services
   const hold = openHold(services)
-  return (reading: Reading, first: Seen, { after, types, waitMs }: Asked): Promise<Seen> => {
+  return (reading: ReadRequest, first: Seen, { after, types, waitMs }: Asked): Promise<Seen> => {
     let quietUpTo = after
     return hold(reading, first, {
       waitMs,

@@ -52,7 +52,7 @@ export function projectHistory(services: Services): Query {
     input: ProjectHistoryQuery,
     view: eventView,
     isList: true,
-    called: { id: 'listProjectHistory', tag: 'History' },
+    operation: { id: 'listProjectHistory', tag: 'History' },
     errors: [notFound('Project')],
     async read({ request, caller, query, params: { id } }) {
       const wanted = readWanted(query)

@@ -1,4 +1,4 @@
-import type { Query, Reading } from '../../src/commands/query.ts'
+import type { Query, ReadRequest } from '../../src/commands/query.ts'
 import { gone, requireKept } from '../../src/reads/kept.ts'
 import { nextLink, textsOf } from '../../src/reads/pages.ts'
 import { requireSeen, type Seen } from '../../src/reads/lookups.ts'
@@ -32,7 +32,7 @@ export function listEvents(services: Services): Query {
     input: EventsQuery,
     view: eventView,
     isList: true,
-    ...{ streams: streamedEvents, examples: eventExamples() },
+    ...{ eventStream: streamedEvents, examples: eventExamples() },
     errors: [ahead(), ahead(lastEventIdHeader), badLastEventId(), notFound('Project'), gone(17)],
     async read(reading) {
       const { request, caller, query } = reading
@@ -63,7 +63,7 @@ export function listEvents(services: Services): Query {
 
 const openPageOf =
   ({ oldestKept, spend }: Services) =>
-  async ({ request, caller }: Reading, seen: Seen, asked: Asked, etag: string): Promise<CachedBody> => {
+  async ({ request, caller }: ReadRequest, seen: Seen, asked: Asked, etag: string): Promise<CachedBody> => {
     const { projectId, version } = seen
     const { after, limit, types } = asked
     const place = { projectId, version, after, limit, types }

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Authenticate } from '../../src/identity/sessions.ts'
-import { believe, notYetSeen, type Seen } from '../../src/identity/validity.ts'
+import { setValidity, unchecked, type CheckedSession } from '../../src/identity/validity.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
 import { eventFields } from '../../src/postgres/columns.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
@@ -96,16 +96,16 @@ async function accountsOf(sql: Sql, ids: string[]): Promise<People> {
  * The same for streams: an account is reused as long as its token would be, and until it is changed in this process. To
  * read it at each commit would cost as much as all else that a stream does.
  */
-export function openPeople(sql: Sql, { isBelieved }: Pick<Authenticate, 'isBelieved'>) {
-  const known = new LRUCache<string, Seen & { user: User | undefined }>({ max: 10_000 })
+export function openPeople(sql: Sql, { isFresh }: Pick<Authenticate, 'isFresh'>) {
+  const known = new LRUCache<string, CheckedSession & { user: User | undefined }>({ max: 10_000 })
   return async (events: StoredEvent[]): Promise<People> => {
     const ids = namedIn(events)
-    const unknown = ids.filter((id) => !known.has(id) || !isBelieved(known.get(id)!))
+    const unknown = ids.filter((id) => !known.has(id) || !isFresh(known.get(id)!))
     const now = performance.now()
     const users = await accountsOf(sql, unknown)
     for (const userId of unknown) {
-      const one = { caller: { userId }, ...notYetSeen, user: users.get(userId) }
-      believe(one, now, Infinity)
+      const one = { caller: { userId }, ...unchecked, user: users.get(userId) }
+      setValidity(one, now, Infinity)
       known.set(userId, one)
     }
     const found = ids.map((id) => users.get(id) ?? known.get(id)?.user)

@@ -2,7 +2,7 @@ import { type TProperties, Type } from '@sinclair/typebox'
 import type { Entity } from '../../src/model/entities.ts'
 import { titleOf } from '../../src/model/model.ts'
 import { answerExample } from '../../src/openapi/example.ts'
-import type { Streamed } from '../../src/commands/query.ts'
+import type { EventStream } from '../../src/commands/query.ts'
 import { view } from '../../src/model/view.ts'
 import { Id, sampleId, Timestamp } from '../../src/schema/response.ts'
 import { named } from '../../src/schema/named.ts'
@@ -79,7 +79,7 @@ export const eventView = view<ReadEvent>({
 const frame = (event: string) => `id: 42\nevent: ${event}\ndata: `
 
 /** A stream in the document: OpenAPI 3.1 describes all of it as one text. */
-export const streamedEvents: Streamed = {
+export const streamedEvents: EventStream = {
   schema: named(
     'EventStream',
     Type.String({

@@ -1,4 +1,4 @@
-import type { Reading } from '../../src/commands/query.ts'
+import type { ReadRequest } from '../../src/commands/query.ts'
 import type { Services } from '../../src/services.ts'
 import { type Chunks, errorChunk, streamHeaders } from '../../src/responses/server-sent-events.ts'
 
@@ -8,7 +8,11 @@ import { type Chunks, errorChunk, streamHeaders } from '../../src/responses/serv
  * @throws HttpError 429 or 503
  */
 export function openStream({ subscriptions }: Pick<Services, 'subscriptions'>) {
-  return ({ request, caller }: Reading, chunksOf: (signal: AbortSignal) => Chunks, more = {}): Response => {
+  return (
+    { request, caller }: ReadRequest,
+    chunksOf: (signal: AbortSignal) => Chunks,
+    more = {},
+  ): Response => {
     const told = { ...streamHeaders(), ...more }
     if (request.method === 'HEAD') return new Response(null, { headers: told })
     const leave = subscriptions.acquire(caller.userId)

@@ -35,7 +35,7 @@ export function taskHistory(services: Services): Query {
     input: Input({ limit: Limit(50, 200), cursor: Cursor() }),
     view: taskEventView,
     isList: true,
-    called: { id: 'listTaskHistory', tag: 'History' },
+    operation: { id: 'listTaskHistory', tag: 'History' },
     errors: [notFound('Task')],
     async read({ request, caller, query, params: { id: taskId = '' } }) {
       const page = idPage(query, 50, 200)

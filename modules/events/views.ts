@@ -1,6 +1,6 @@
 import type { ChildOfTask, Entity, Rows } from '../../src/model/entities.ts'
-import { isSame, type StoredEvent } from '../../src/model/events.ts'
-import { definitionOf, personIn } from '../../src/model/model.ts'
+import { isEqual, type StoredEvent } from '../../src/model/events.ts'
+import { definitionOf, personIdOf } from '../../src/model/model.ts'
 import { arrivedWith, type Changed, rowAfter, rowBefore } from '../../src/log/rows.ts'
 import type { User } from '../accounts/user.ts'
 
@@ -12,15 +12,15 @@ export interface ReadEvent extends StoredEvent {
 }
 
 function shownRow(entity: Entity, row: Rows[Entity], people: People): object {
-  const user = people.get(personIn(entity, row) ?? '')
+  const user = people.get(personIdOf(entity, row) ?? '')
   return definitionOf(entity).view.of(row, user && { ...user, nameTag: '' })
 }
 
 export function peopleIn(event: StoredEvent): string[] {
   const { entity, actorId } = event
   const row = event.before ? rowBefore(event) : rowAfter(event)
-  const shown = childrenIn(event).flatMap(([child, rows]) => rows.map((one) => personIn(child, one)))
-  return [actorId, row && personIn(entity, row), ...shown].filter((id) => id !== null)
+  const shown = childrenIn(event).flatMap(([child, rows]) => rows.map((one) => personIdOf(child, one)))
+  return [actorId, row && personIdOf(entity, row), ...shown].filter((id) => id !== null)
 }
 
 /** An event as the API shows it: views of what was and is, never the rows themselves. */
@@ -51,6 +51,6 @@ const childrenIn = (event: StoredEvent) =>
 
 function differences(before: object, after: object): [object, object] {
   const has = after as Record<string, unknown>
-  const changed = Object.entries(before).filter(([name, value]) => !isSame(value, has[name]))
+  const changed = Object.entries(before).filter(([name, value]) => !isEqual(value, has[name]))
   return [Object.fromEntries(changed), Object.fromEntries(changed.map(([name]) => [name, has[name]]))]
 }

@@ -1,6 +1,6 @@
-import type { Query, Reading } from '../../src/commands/query.ts'
+import type { Query, ReadRequest } from '../../src/commands/query.ts'
 import { moreMark, mostTold, type State } from '../../src/subscriptions/standing.ts'
-import { reaches } from '../../src/identity/rights.ts'
+import { isWithinToken } from '../../src/identity/rights.ts'
 import type { Services } from '../../src/services.ts'
 import { unavailable } from '../../src/responses/errors.ts'
 import {
@@ -20,17 +20,17 @@ export function followProjects(services: Services): Query {
   const stream = openStream(services)
   return {
     about,
-    called: { id: 'followProjects', tag: 'Events' },
+    operation: { id: 'followProjects', tag: 'Events' },
     view: manyEventsView,
-    streams: streamedVersions,
-    onlyStreams: true,
+    eventStream: streamedVersions,
+    isStreamOnly: true,
     read: async (reading) => stream(reading, (signal) => overview(services, reading, signal)),
   }
 }
 
 async function* overview(
   { authenticate, subscriptions }: Services,
-  { request, caller }: Reading,
+  { request, caller }: ReadRequest,
   signal: AbortSignal,
 ): Chunks {
   const listener = await subscriptions.listen(caller.userId, signal)
@@ -41,7 +41,7 @@ async function* overview(
     const leftMs = saidAt + heartbeatMs - performance.now()
     if (leftMs > 0) await listener.news(leftMs)
     const now = await authenticate.caller(request)
-    const isShown = ({ projectId }: State) => projectId === moreMark || reaches(now, projectId)
+    const isShown = ({ projectId }: State) => projectId === moreMark || isWithinToken(now, projectId)
     const text = listener.take().filter(isShown).map(messageOf).join('')
     if (!text && performance.now() < saidAt + heartbeatMs) continue
     yield text ? encode(text) : heartbeat()

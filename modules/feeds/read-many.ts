@@ -1,5 +1,5 @@
 import type { Static } from '@sinclair/typebox'
-import type { Query, Reading } from '../../src/commands/query.ts'
+import type { Query, ReadRequest } from '../../src/commands/query.ts'
 import type { Caller } from '../../src/identity/rights.ts'
 import { isId } from '../../src/ids.ts'
 import type { Sql } from '../../src/postgres/database.ts'
@@ -34,7 +34,7 @@ export function readManyEvents(services: Services): Query {
   const hold = openHold(services)
   const show = openShow(services)
 
-  async function read(reading: Reading, positions: Map<string, number>, limit: number, waitMs: number) {
+  async function read(reading: ReadRequest, positions: Map<string, number>, limit: number, waitMs: number) {
     const look = (caller: Caller) => standingOf(services, caller, positions)
     const first = await spend(reading.caller, 1 + positions.size / projectsOfRead, async (sql) => {
       const standing = await look(reading.caller)
@@ -49,7 +49,7 @@ export function readManyEvents(services: Services): Query {
 
   return {
     about,
-    called: { id: 'readEvents', tag: 'Events' },
+    operation: { id: 'readEvents', tag: 'Events' },
     body: ReadMany,
     view: manyEventsView,
     errors: [aheadIn(sampleId), gone(17, sampleId)],

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
-import type { Streamed } from '../../src/commands/query.ts'
+import type { EventStream } from '../../src/commands/query.ts'
 import { canonicalId } from '../../src/ids.ts'
 import { view } from '../../src/model/view.ts'
 import { Id, sampleId } from '../../src/schema/response.ts'
@@ -78,11 +78,11 @@ export const manyEventsView = view<never>({
       examples: [[]],
     }),
   }),
-  untagged: true,
+  hasNoEtag: true,
 })
 
 /** What the document says of the stream of all projects. */
-export const streamedVersions: Streamed = {
+export const streamedVersions: EventStream = {
   schema: named(
     'VersionStream',
     Type.String({

@@ -1,4 +1,9 @@
-import { accountCommand, type ToRecord, type Signed, type Stranger } from '../../src/commands/command.ts'
+import {
+  accountCommand,
+  type ToRecord,
+  type SignedInRequest,
+  type AnonymousRequest,
+} from '../../src/commands/command.ts'
 import { Input } from '../../src/schema/input.ts'
 import { signInBodyBytes, tooLarge } from '../../src/http/json-body.ts'
 import { tooCommon } from '../../src/identity/passwords.ts'
@@ -41,7 +46,7 @@ export const verify = (services: Services) =>
     about:
       'The token is in the mail that registering or `resend` sent. It holds for 24 hours and is used once.',
     input: Input({ token: Token }),
-    begin(_: Stranger, { token }) {
+    begin(_: AnonymousRequest, { token }) {
       const id = mailIdIn(services, token)
       return {
         scope: `mail:${id}`,
@@ -59,7 +64,7 @@ export const resend = (services: Services) =>
     ...called('resendVerification'),
     about: 'To the address of the caller. Mails to one address are bounded per hour.',
     input: Input({}),
-    begin: ({ claims }: Signed) => ({
+    begin: ({ claims }: SignedInRequest) => ({
       async execute(keep) {
         requireMail(services)
         const account = await accountById(services.database.background, claims.userId)
@@ -82,7 +87,7 @@ export const forgot = (services: Services) =>
     about:
       'The answer is the same for every address. Only a verified address of an account gets a mail. Mails to one address are bounded per hour.',
     input: Input({ email: Email() }),
-    begin(_: Stranger, { email: given }) {
+    begin(_: AnonymousRequest, { email: given }) {
       requireMail(services)
       const email = normalEmail(given)
       return {
@@ -117,7 +122,7 @@ export const reset = (services: Services) =>
     about:
       'The token holds for 30 minutes and is used once. All sign-ins and API tokens of the account end; sign in with the new password.',
     input: Input({ token: Token, password: Password }),
-    begin({ address }: Stranger, { token, password }) {
+    begin({ address }: AnonymousRequest, { token, password }) {
       const { authenticate, database, newPasswords, passwords } = services
       const id = mailIdIn(services, token)
       const scope = `mail:${id}`
@@ -132,7 +137,7 @@ export const reset = (services: Services) =>
         async execute(keep) {
           const passwordHash = await passwords.hash(password, { address, account: scope })
           const isReset = await resetPassword(database.background, id, passwordHash, keep())
-          authenticate.changed(userId!)
+          authenticate.invalidate(userId!)
           if (!isReset) throw badMailToken()
         },
       }

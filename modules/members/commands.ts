@@ -1,4 +1,4 @@
-import { appeared, updated } from '../../src/model/events.ts'
+import { created, updated } from '../../src/model/events.ts'
 import { requireMatch } from '../../src/responses/if-match.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import { command, inProject, type RuleContext } from '../../src/commands/command.ts'
@@ -21,7 +21,7 @@ export function joined(state: ProjectState, known: RuleContext, userId: string, 
   if (state.memberCount >= projectMembers) throw conflict(`A project has at most ${projectMembers} members`)
   const { projectId } = state
   const fields = { id: known.newId(), projectId, userId, role, createdAt: known.now }
-  return appeared(state, known, 'member.invited', fields)
+  return created(state, known, 'member.invited', fields)
 }
 
 export const inviteMember = command('member.invite', {
@@ -68,7 +68,7 @@ export const removeMember = command('member.remove', {
   about:
     'An admin removes anyone, everyone may leave. Tasks assigned to the user become unassigned. The answer lists the webhooks, service accounts and tokens that the member created and that still work; `revoke=true` ends them in the same commit, and takes the role ADMIN.',
   input: RemoveMember,
-  inQuery: ['revoke'],
+  queryFields: ['revoke'],
   target: inProject(),
   role: 'VIEWER',
   scope: 'admin',

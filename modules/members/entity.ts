@@ -1,7 +1,7 @@
 import type { MemberRow } from '../../drizzle/rows.ts'
 import { members } from '../../drizzle/schema/members.ts'
 import type { Caller } from '../../src/identity/rights.ts'
-import { type Admit, byAdmin, entity } from '../../src/model/definition.ts'
+import { type AuthorizeUndo, byAdmin, entity } from '../../src/model/definition.ts'
 import { forbidden } from '../../src/responses/errors.ts'
 import { memberView } from './schema.ts'
 
@@ -18,7 +18,7 @@ export function requireFree({ token }: Caller): void {
   if (token?.isService) throw staying()
 }
 
-const toRemove: Admit = (asking, event) => {
+const toRemove: AuthorizeUndo = (asking, event) => {
   byAdmin(asking, event)
   if ((event.after as MemberRow).userId === asking.caller.userId) requireFree(asking.caller)
 }

@@ -3,7 +3,7 @@ import { AsOfParameter, type Moment } from '../../src/log/as-of.ts'
 import { Cursor, Limit, idPage, pageOf } from '../../src/reads/pages.ts'
 import { etagOf, notModified, respondWithBody, pathAndQuery, respond } from '../../src/responses/reply.ts'
 import { Input } from '../../src/schema/input.ts'
-import type { Query, Reading } from '../../src/commands/query.ts'
+import type { Query, ReadRequest } from '../../src/commands/query.ts'
 import { requireSeen } from '../../src/reads/lookups.ts'
 import type { Services } from '../../src/services.ts'
 import {
@@ -66,7 +66,7 @@ function openGet(services: Services): Query {
 
 async function showThen(
   { moments }: Services,
-  { request, caller }: Pick<Reading, 'request' | 'caller'>,
+  { request, caller }: Pick<ReadRequest, 'request' | 'caller'>,
   moment: Moment | undefined,
 ): Promise<Response> {
   const project = moment && (await moments.read(caller, moment, (sql) => projectThen(sql, moment)))

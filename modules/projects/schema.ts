@@ -32,5 +32,5 @@ export const projectView = view<ProjectRow>({
     createdAt: Timestamp('When it was created'),
   }),
   computed: { owner: (_, owner) => personView(owner) },
-  tag: (owner) => owner?.nameTag ?? goneTag,
+  etagSuffix: (owner) => owner?.nameTag ?? goneTag,
 })

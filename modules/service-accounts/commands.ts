@@ -1,6 +1,6 @@
 import { requireMatch } from '../../src/responses/if-match.ts'
 import { command, inProject } from '../../src/commands/command.ts'
-import { appeared } from '../../src/model/events.ts'
+import { created } from '../../src/model/events.ts'
 import { notFound } from '../../src/responses/errors.ts'
 import { departure, ownEnd, removing, tooMuchToRevoke } from '../creations/creations.ts'
 import { departureView } from '../creations/schema.ts'
@@ -27,11 +27,11 @@ export const createServiceAccount = command('serviceAccount.create', {
       ...{ id, projectId, name: name.trim(), email: addressOf(id) },
       ...{ createdBy: known.caller.userId, createdAt: known.now },
     }
-    const created = appeared(state, known, 'service_account.created', account)
+    const event = created(state, known, 'service_account.created', account)
     const change = joined(state, known, id, role)
     const { id: memberId, eventId } = change.after
     const answer = { ...account, memberId, role, eventId }
-    return { changes: [{ ...created, untold: { tokenVersion: 0 } }, change], isBatch: true, answer }
+    return { changes: [{ ...event, unlogged: { tokenVersion: 0 } }, change], isBatch: true, answer }
   },
   view: serviceAccountView,
   status: 201,
@@ -42,7 +42,7 @@ export const deleteServiceAccount = command('serviceAccount.delete', {
   about:
     'With its tokens. What it did stays, by an account that is gone; its tasks become unassigned. The answer lists what the service account created and that still works; `revoke=true` ends it in the same commit.',
   input: DeleteServiceAccount,
-  inQuery: ['revoke'],
+  queryFields: ['revoke'],
   target: inProject(),
   role: 'ADMIN',
   preload: ({ accountId, revoke }) => ({

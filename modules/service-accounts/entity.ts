@@ -34,8 +34,8 @@ export const serviceAccount = entity<'service_account'>({
   load: 'on demand',
   ...byCreator(serviceAccountSummary),
   events,
-  untold: untoldOfAccount,
-  isCutLater: true,
+  unlogged: untoldOfAccount,
+  isDeletedByWorker: true,
 })
 
 export const token = entity<'token'>({
@@ -46,5 +46,5 @@ export const token = entity<'token'>({
   load: 'on demand',
   ...byCreator(tokenSummary),
   events,
-  untold: untoldOfToken,
+  unlogged: untoldOfToken,
 })

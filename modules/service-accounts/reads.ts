@@ -38,7 +38,7 @@ export const serviceAccountReads = ({ database: { reads: sql }, findRole, serve 
   } satisfies Query,
   tokens: adminQuery(findRole, {
     ...tokenList,
-    called: { id: 'listServiceAccountTokens', tag: 'ServiceAccounts' },
+    operation: { id: 'listServiceAccountTokens', tag: 'ServiceAccounts' },
     errors: [noAccount()],
     async read({ request, params: { accountId = '' } }, { projectId }) {
       const found = sql`select from members m join users u on u.id = m.user_id and u.project_id = m.project_id

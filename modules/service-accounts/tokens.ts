@@ -1,6 +1,6 @@
 import type { ProjectState } from '../../src/actor/state.ts'
 import { command, inProject } from '../../src/commands/command.ts'
-import { appeared, removed } from '../../src/model/events.ts'
+import { created, deleted } from '../../src/model/events.ts'
 import { toldOf } from '../../src/log/rows.ts'
 import type { RouteContext } from '../../src/http/secret-writes.ts'
 import type { Services } from '../../src/services.ts'
@@ -43,7 +43,7 @@ export const createToken = command('token.create', {
   input: CreateToken,
   body: CreateTokenBody,
   storesReply: true,
-  prepared: ['made'],
+  preparedFields: ['made'],
   decide(state, known, { accountId, made: { digest, sealed, ...token } }) {
     const { tokenVersion: version } = accountIn(state, accountId)
     const all = state.all('token').filter(({ userId }) => userId === accountId)
@@ -51,8 +51,8 @@ export const createToken = command('token.create', {
     const slot = freeSlot(all) // expired tokens keep their slots until a worker deletes them
     const { lastUsedAt: _, ...told } = { ...token, userId: accountId, createdBy: known.caller.userId }
     const texts = { scopes: token.scopes.join(' '), projects: token.projects?.join(' ') ?? null }
-    const change = appeared(state, known, 'token.created', { ...told, ...texts })
-    return { changes: [{ ...change, untold: { version, slot, digest } }], answer: { ...token, sealed } }
+    const change = created(state, known, 'token.created', { ...told, ...texts })
+    return { changes: [{ ...change, unlogged: { version, slot, digest } }], answer: { ...token, sealed } }
   },
   view: newTokenView,
   status: 201,
@@ -71,10 +71,10 @@ export const deleteToken = command('token.delete', {
     accountIn(state, accountId)
     const token = state.row('token', tokenId)
     if (token?.userId !== accountId) throw noToken()
-    return { changes: [removed(state, known, 'token.deleted', toldOf('token', token))], answer: undefined }
+    return { changes: [deleted(state, known, 'token.deleted', toldOf('token', token))], answer: undefined }
   },
   message: 'Token deleted successfully',
-  done: 'Ended',
+  replyDescription: 'Ended',
   does: 'add',
   errors: [noToken(), noAccount()],
 })
@@ -89,6 +89,6 @@ export const aroundTokens = (services: Services) => ({
     },
   },
   deleting: {
-    after: ({ accountId }: { accountId: string }) => services.authenticate.changed(accountId),
+    after: ({ accountId }: { accountId: string }) => services.authenticate.invalidate(accountId),
   },
 })

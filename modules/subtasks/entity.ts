@@ -1,6 +1,6 @@
 import type { SubtaskRow } from '../../drizzle/rows.ts'
 import { subtasks } from '../../drizzle/schema/subtasks.ts'
-import { byEditor, entity, plainEvents } from '../../src/model/definition.ts'
+import { byEditor, entity, standardEvents } from '../../src/model/definition.ts'
 import { subtaskView } from './schema.ts'
 
 declare module '../../src/model/entities.ts' {
@@ -9,7 +9,7 @@ declare module '../../src/model/entities.ts' {
   }
 }
 
-const { deleted, ...events } = plainEvents
+const { deleted, ...events } = standardEvents
 
 export const subtask = entity<'subtask'>({
   name: 'subtask',

@@ -1,8 +1,8 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
-import { appeared, differing, updated } from '../../src/model/events.ts'
+import { created, diff, updated } from '../../src/model/events.ts'
 import { requireMatch } from '../../src/responses/if-match.ts'
 import { command, inProject, ofTask } from '../../src/commands/command.ts'
-import { idFor } from '../../src/commands/decide.ts'
+import { newRowId } from '../../src/commands/decide.ts'
 import { deletion } from '../../src/commands/row-commands.ts'
 import { conflict, idTaken } from '../../src/responses/errors.ts'
 import { task } from './entity.ts'
@@ -15,11 +15,11 @@ export const createTask = command('task.create', {
   input: CreateTask,
   target: inProject(),
   role: 'EDITOR',
-  takesOwnId: true,
+  acceptsClientId: true,
   decide(state, known, { id, title, projectId, ...input }) {
     requireAssignable(state, input.assigneeId)
-    const change = appeared(state, known, 'task.created', {
-      id: idFor(state, known, id),
+    const change = created(state, known, 'task.created', {
+      id: newRowId(state, known, id),
       projectId: state.projectId,
       number: state.lastNumber + 1,
       title: title.trim(),
@@ -44,12 +44,12 @@ export const updateTask = command('task.update', {
   role: 'EDITOR',
   destination: ({ projectId }) => projectId,
   decide(state, known, { id, projectId: _, ...input }, target) {
-    const task = state.present('task', id)
+    const task = state.requireRow('task', id)
     const wanted = fieldsOf(input)
     requireMatch(known, task)
     if (target !== state) return move(state, target, known, task, wanted)
     requireAssignable(state, wanted.assigneeId)
-    const fields = differing<Partial<Editable>>(task, wanted)
+    const fields = diff<Partial<Editable>>(task, wanted)
     if (!fields) return { changes: [], answer: task }
     const change = updated(state, known, 'task.updated', task, { ...fields, updatedAt: known.now })
     return { changes: [change], answer: change.after }

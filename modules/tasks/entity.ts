@@ -1,6 +1,6 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
 import { tasks } from '../../drizzle/schema/tasks.ts'
-import { byEditor, entity, plainEvents } from '../../src/model/definition.ts'
+import { byEditor, entity, standardEvents } from '../../src/model/definition.ts'
 import { referencesIn } from '../../src/model/fields.ts'
 import { conflict } from '../../src/responses/errors.ts'
 import { fields, taskView } from './schema.ts'
@@ -25,7 +25,7 @@ export const task = entity<'task'>({
   view: taskView,
   references: referencesIn(fields),
   events: {
-    ...plainEvents,
+    ...standardEvents,
     moved_in: notMovedBack,
     moved_out: notMovedBack,
     unassigned: { by: 'updated', admit: byEditor },

@@ -1,13 +1,13 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
-import { firstOf } from '../../src/model/fields.ts'
+import { defaultsOf } from '../../src/model/fields.ts'
 import { optionalText, parseInstant } from '../../src/schema/text.ts'
 import { badRequest } from '../../src/responses/errors.ts'
 import { fields, type TaskInput } from './schema.ts'
 
 export type Editable = Omit<TaskRow, 'id' | 'projectId' | 'number' | 'createdAt' | 'updatedAt' | 'eventId'>
 
-export const blank: Omit<Editable, 'title'> = firstOf(fields)
+export const blank: Omit<Editable, 'title'> = defaultsOf(fields)
 
 /** The fields of an input as they are stored; what is absent stays so. */
 export function fieldsOf(input: Partial<Omit<TaskInput, 'id' | 'projectId'>>): Partial<Editable> {

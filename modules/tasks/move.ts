@@ -3,7 +3,7 @@ import type { ProjectState } from '../../src/actor/state.ts'
 import type { RuleContext } from '../../src/commands/command.ts'
 import { inParts, isTooMuch, mostMoved } from '../../src/log/children.ts'
 import { carrying } from '../../src/log/rows.ts'
-import { appeared, removed, updated } from '../../src/model/events.ts'
+import { created, deleted, updated } from '../../src/model/events.ts'
 import { movedReferences } from '../../src/model/references.ts'
 import { conflict } from '../../src/responses/errors.ts'
 import { type Editable, requireAssignable } from './fields.ts'
@@ -17,9 +17,9 @@ export function move(
   wanted: Partial<Editable>,
 ) {
   requireAssignable(target, wanted.assigneeId)
-  const { leaving } = source
-  if (!leaving) throw new Error('The children of the task are not loaded')
-  if (isTooMuch(leaving)) throw tooMuchToMove()
+  const { movingChildren } = source
+  if (!movingChildren) throw new Error('The children of the task are not loaded')
+  if (isTooMuch(movingChildren)) throw tooMuchToMove()
   const { eventId: _, ...kept } = task
   const { projectId, lastNumber } = target
   const references = movedReferences('task', task, source, target)
@@ -28,11 +28,11 @@ export function move(
     ...{ projectId, number: lastNumber + 1, updatedAt: known.now },
   }
   if (moved.assigneeId && !target.roleOf(moved.assigneeId)) moved.assigneeId = null
-  const [along, ...more] = inParts(leaving)
+  const [along, ...more] = inParts(movingChildren)
   // The last event has the command's id, and the row that the command answers.
   const meanwhile = { newEventId: () => known.newId() }
-  const departure = removed(source, meanwhile, 'task.moved_out', task)
-  const arrival = appeared(target, more.length > 0 ? meanwhile : known, 'task.moved_in', moved)
+  const departure = deleted(source, meanwhile, 'task.moved_out', task)
+  const arrival = created(target, more.length > 0 ? meanwhile : known, 'task.moved_in', moved)
   let last = arrival.after
   const further = more.map((part, i) => {
     const isLast = i === more.length - 1

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import type { TaskRow } from '../../drizzle/rows.ts'
-import type { Reading } from '../../src/commands/query.ts'
+import type { ReadRequest } from '../../src/commands/query.ts'
 import { canonicalId, isId } from '../../src/ids.ts'
 import { AsOfParameter, type Moment, readAsOf } from '../../src/log/as-of.ts'
 import { firstRows, shownColumns, since, sourcesOf } from '../../src/log/rows-at.ts'
@@ -29,7 +29,7 @@ export const asOfTask = () => ({
 })
 export const withoutAsOf = () => badRequest('projectId goes with asOf: it says whose version that is')
 
-export async function showThen(services: Services, reading: Reading): Promise<Response> {
+export async function showThen(services: Services, reading: ReadRequest): Promise<Response> {
   const { request, caller, params } = reading
   const moment = await momentOf(services, reading)
   const task =
@@ -46,7 +46,7 @@ export async function showThen(services: Services, reading: Reading): Promise<Re
  */
 export async function momentOf(
   { findRole, moments, spend }: Services,
-  { caller, params, query }: Reading,
+  { caller, params, query }: ReadRequest,
   given = query.projectId && canonicalId(query.projectId),
 ): Promise<Moment | undefined> {
   const { id = '' } = params

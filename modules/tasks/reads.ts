@@ -1,6 +1,6 @@
 import type { TaskRow } from '../../drizzle/rows.ts'
 import type { Query } from '../../src/commands/query.ts'
-import { type Caller, reaches } from '../../src/identity/rights.ts'
+import { type Caller, isWithinToken } from '../../src/identity/rights.ts'
 import { pinned } from '../../src/log/as-of.ts'
 import { shownColumns, shownEventId } from '../../src/log/rows-at.ts'
 import { batched } from '../../src/postgres/batch.ts'
@@ -103,6 +103,6 @@ function openFindTask(sql: Sql) {
   })
   return async (caller: Caller, id: string) => {
     const task = await find({ userId: caller.userId, id })
-    return task && reaches(caller, task.projectId) ? task : undefined
+    return task && isWithinToken(caller, task.projectId) ? task : undefined
   }
 }

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import type { TaskRow } from '../../drizzle/rows.ts'
-import { field, inputsOf, shownOf } from '../../src/model/fields.ts'
+import { field, inputsOf, outputsOf } from '../../src/model/fields.ts'
 import { Id, Timestamp } from '../../src/schema/response.ts'
 import { IdOf, Input, OwnId } from '../../src/schema/input.ts'
 import { view } from '../../src/model/view.ts'
@@ -64,7 +64,7 @@ export const taskView = view<TaskRow>({
     projectId: Id('The project it belongs to'),
     number: Type.Integer({ minimum: 1, description: 'Counts up in its project: 1, 2, 3 …', examples: [42] }),
     title: Type.String({ description: 'What is to be done', examples: ['Draw the second plate'] }),
-    ...shownOf(fields),
+    ...outputsOf(fields),
     createdAt: Timestamp('When it was created'),
     updatedAt: Timestamp('When it was last changed'),
   }),

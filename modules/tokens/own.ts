@@ -1,4 +1,4 @@
-import { accountCommand, type Signed } from '../../src/commands/command.ts'
+import { accountCommand, type SignedInRequest } from '../../src/commands/command.ts'
 import type { Query } from '../../src/commands/query.ts'
 import { IdOf, Input } from '../../src/schema/input.ts'
 import { digestOfToken, newApiToken } from '../../src/identity/api-tokens.ts'
@@ -25,7 +25,7 @@ export const createOwnToken = (services: Services) =>
     about:
       'For a program, in the name of the account and with no more rights than it has. A scope is a ceiling on the role: `read` that of a VIEWER, `write` of an EDITOR, `admin` none; each operation names the one it takes. With `projects`, all others are as absent, and what is in no project is refused. The answer shows the token, and nothing ever again but a repeat under its Idempotency-Key. Takes the password, or a recent sign-in.',
     input: CreateTokenBody,
-    begin: ({ claims, address }: Signed, wanted) => ({
+    begin: ({ claims, address }: SignedInRequest, wanted) => ({
       admit: () => confirm(services, { claims, address }, wanted.password),
       async execute(keep) {
         const token = await newToken(services, claims.userId, wanted)
@@ -43,21 +43,21 @@ export const deleteOwnToken = ({ database }: Services) =>
   accountCommand('token.delete', {
     about: 'It is refused from now on, everywhere within a second, also where it waits for events.',
     input: Input({ id: IdOf('token') }),
-    begin: ({ claims }: Signed, { id }) => ({
+    begin: ({ claims }: SignedInRequest, { id }) => ({
       async execute(keep) {
         if (!isId(id) || !(await deleteToken(database.background, claims.userId, id, keep()))) throw noToken()
       },
     }),
     message: 'Token deleted successfully',
     status: 204,
-    done: 'Ended',
+    replyDescription: 'Ended',
     does: 'add',
     errors: [noToken()],
   })
 
 export const listOwnTokens = ({ database }: Services): Query => ({
   ...tokenList,
-  called: { id: 'listTokens', tag: 'Tokens' },
+  operation: { id: 'listTokens', tag: 'Tokens' },
   read: async ({ request, caller }) =>
     respondWithJson(request, await tokensOf(database.reads, caller.userId)),
 })
@@ -84,6 +84,6 @@ export async function newToken(
     createdAt: now.toISOString(),
     lastUsedAt: null,
     digest: digestOfToken(token),
-    sealed: sealing.seal(token),
+    sealed: sealing.encrypt(token),
   }
 }

@@ -75,7 +75,7 @@ export const newTokenView = view<Omit<NewToken, 'digest'>>({
     ...shown,
   }),
   of: ({ sealed: token, ...row }) => ({ sealed: { token }, ...apiTokenView.of(row) }),
-  untagged: true,
+  hasNoEtag: true,
 })
 
 export const CreateTokenBody = named(

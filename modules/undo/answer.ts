@@ -33,7 +33,7 @@ export const undoneView = view<Undone>({
     const { length } = textsOf(changes, eventView.of, shownBytes)
     return { version, changes: changes.slice(0, length).map((one) => eventView.of(one)) }
   },
-  untagged: true,
+  hasNoEtag: true,
 })
 
 /** As the feed will show them: by somebody, after a version. */

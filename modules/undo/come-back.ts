@@ -3,7 +3,7 @@ import type { ProjectState } from '../../src/actor/state.ts'
 import type { RuleContext } from '../../src/commands/command.ts'
 import { eachOf } from '../../src/log/children.ts'
 import { completed } from '../../src/log/rows.ts'
-import { appeared, type EventDraft, updated } from '../../src/model/events.ts'
+import { created, type EventDraft, updated } from '../../src/model/events.ts'
 import type { EventType } from '../../src/model/entities.ts'
 import type { LoggedEvent } from '../../src/log/past.ts'
 import { conflict, idTaken } from '../../src/responses/errors.ts'
@@ -29,7 +29,7 @@ export function* comeBack(
     if (isHere) throw overtaken(event, [], undoing)
     if (task || past.elsewhere.has(seq)) throw idTaken()
   } else if ((taskId && !isHere) || trial.row(entity, entityId)) throw overtaken(event, [], undoing)
-  const again = (type: EventType, row: object) => appeared(trial, known, type, row as never) as EventDraft
+  const again = (type: EventType, row: object) => created(trial, known, type, row as never) as EventDraft
   yield [seq, again(by, completed(entity, event.before!))]
   const children = past.children.get(seq)
   for (const [child, row] of children ? eachOf(children) : [])

@@ -1,6 +1,6 @@
 import type { State } from '../../src/actor/state.ts'
 import type { RuleContext } from '../../src/commands/command.ts'
-import { type EventDraft, isSame, removed, updated } from '../../src/model/events.ts'
+import { type EventDraft, isEqual, deleted, updated } from '../../src/model/events.ts'
 import type { EventType } from '../../src/model/entities.ts'
 import type { LoggedEvent, ToldPast } from '../../src/log/past.ts'
 import { rowAfter, rowBefore } from '../../src/log/rows.ts'
@@ -34,10 +34,10 @@ export function invert(by: EventType, event: LoggedEvent, undoing: Undoing): Eve
   const row = rowNow(trial, event)
   const [was, left] = [rowBefore(event) as Row | null, rowAfter(event) as unknown as Row]
   const fields = Object.keys(left).filter(
-    (name) => !versions.includes(name) && !isSame(left[name], was?.[name]),
+    (name) => !versions.includes(name) && !isEqual(left[name], was?.[name]),
   )
   const now = row as Row | null
-  const others = fields.filter((name) => !isSame(now?.[name], left[name]))
+  const others = fields.filter((name) => !isEqual(now?.[name], left[name]))
   if (!row || others.length > 0) throw overtaken(event, row ? others : [], undoing)
   if (was) {
     const at = 'updatedAt' in row ? { updatedAt: known.now } : {}
@@ -46,7 +46,7 @@ export function invert(by: EventType, event: LoggedEvent, undoing: Undoing): Eve
   }
   if (event.entity === 'task' && hasOthers(event.entityId, undoing)) throw overtaken(event, [], undoing)
   if (past.people.get((row as { userId?: string }).userId ?? '')?.serves) throw notEnded()
-  return removed(trial, known, by, row as never)
+  return deleted(trial, known, by, row as never)
 }
 
 /** The row as it is here; null when it is gone, or with its task in another project. */
@@ -64,7 +64,7 @@ function hasOthers(taskId: string, { trial, past }: Undoing): boolean {
   const read = past.hanging.filter((one) => one.taskId === taskId)
   const all = [...read, ...added.map(({ entity, entityId }) => ({ entity, id: entityId }))]
   return all.some(({ entity, id }) => {
-    return !trial.knows(entity, id) || trial.row(entity, id) !== undefined
+    return !trial.isLoaded(entity, id) || trial.row(entity, id) !== undefined
   })
 }
 

@@ -1,12 +1,12 @@
 import { evolve } from '../../src/actor/state.ts'
-import { inTurn, requireNotBack } from '../../src/batch/in-turn.ts'
+import { mapInOrder, rejectReinvited } from '../../src/batch/map-in-order.ts'
 import type { ProjectState } from '../../src/actor/state.ts'
 import type { RuleContext } from '../../src/commands/command.ts'
 import type { EventDraft } from '../../src/model/events.ts'
 import type { EventType } from '../../src/model/entities.ts'
 import type { LoggedEvent } from '../../src/log/past.ts'
-import type { Asking } from '../../src/identity/rights.ts'
-import { undoOf } from '../../src/model/model.ts'
+import type { ProjectCaller } from '../../src/identity/rights.ts'
+import { undoRuleOf } from '../../src/model/model.ts'
 import { Overtaken } from '../../src/log/overtaken.ts'
 import { conflict } from '../../src/responses/errors.ts'
 import { comeBack } from './come-back.ts'
@@ -33,7 +33,7 @@ export function takeBack(state: ProjectState, known: RuleContext, past: Undoing[
     if (event.after) put(seq, invert(by.get(seq)!, event, undoing))
     else for (const [of, change] of comeBack(by.get(seq)!, event, undoing)) put(of, change)
   })
-  requireNotBack(new Map(), changes, notAtOnce)
+  rejectReinvited(new Map(), changes, notAtOnce)
   for (const [of, change] of strangersTasks(changes, undoing)) put(of, change)
   return changes
 }
@@ -43,10 +43,10 @@ export function takeBack(state: ProjectState, known: RuleContext, past: Undoing[
  * events, so that it comes before anything else is loaded.
  * @throws HttpError 403, 409
  */
-export function authorizeUndo(asking: Asking, events: LoggedEvent[]): Map<number, EventType> {
+export function authorizeUndo(asking: ProjectCaller, events: LoggedEvent[]): Map<number, EventType> {
   return new Map(
     eachOf(events, (event) => {
-      const inverse = undoOf(event.type)
+      const inverse = undoRuleOf(event.type)
       if (typeof inverse === 'function') throw inverse()
       inverse.admit(asking, event)
       return [event.seq, `${event.entity}.${inverse.by}` as EventType] as const
@@ -56,6 +56,6 @@ export function authorizeUndo(asking: Asking, events: LoggedEvent[]): Map<number
 
 /** Works on one event after another. Of several events, prefixes an error with the event's seq. */
 const eachOf = <R>(events: LoggedEvent[], work: (event: LoggedEvent) => R): R[] =>
-  inTurn(events, work, (n, error) =>
+  mapInOrder(events, work, (n, error) =>
     events.length === 1 || error instanceof Overtaken ? undefined : `Seq ${events[n]!.seq}`,
   )

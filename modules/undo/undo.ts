@@ -19,10 +19,10 @@ export const oneOfThree = () => badRequest('Say exactly one of seq, batch and se
 const manySeqs = 10
 
 export const undoProject = command('project.undo', {
-  called: { id: 'undoProject', tag: 'History' },
+  operation: { id: 'undoProject', tag: 'History' },
   about,
   input: UndoProject,
-  inQuery: ['dryRun'],
+  queryFields: ['dryRun'],
   target: inProject('id'),
   role: 'VIEWER',
   complete(given) {

@@ -10,7 +10,7 @@ const resolveMs = 2_000
 /** Work around the pure rules: makes secrets, checks URLs, and notifies workers of each change. */
 export function aroundWebhooks({ oldestKept, outbound, sealing, webhookHints }: Services) {
   const after = ({ projectId }: { projectId: string }) => webhookHints.tell([{ projectId, version: 0 }])
-  const newSealed = () => ({ secret: sealing.seal(newSecret()) })
+  const newSealed = () => ({ secret: sealing.encrypt(newSecret()) })
 
   /** @throws HttpError 400 for a forbidden URL */
   async function checked({ url }: { url?: string }) {

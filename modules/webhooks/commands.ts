@@ -2,7 +2,7 @@ import type { ProjectState } from '../../src/actor/state.ts'
 import { command, inProject, type RuleContext } from '../../src/commands/command.ts'
 import { toldOf } from '../../src/log/rows.ts'
 import type { StoredRows } from '../../src/model/entities.ts'
-import { appeared, differing, removed, updated } from '../../src/model/events.ts'
+import { created, diff, deleted, updated } from '../../src/model/events.ts'
 import { requireMatch } from '../../src/responses/if-match.ts'
 import { badRequest, conflict, notFound } from '../../src/responses/errors.ts'
 import { freeSlot } from '../creations/entity.ts'
@@ -67,7 +67,7 @@ export function change(
   const next = { ...row, ...fields, revision: row.revision + 1 }
   const event = updated(state, known, 'webhook.updated', toldOf('webhook', row), toldOf('webhook', next))
   const after = { ...event.after, changed }
-  return { changes: [{ ...event, after, untold: fields }], answer: answered(known, next) }
+  return { changes: [{ ...event, after, unlogged: fields }], answer: answered(known, next) }
 }
 
 export const createWebhook = command('webhook.create', {
@@ -75,7 +75,7 @@ export const createWebhook = command('webhook.create', {
   about:
     'Every event of the project from now on, or of some `types`, is posted to the URL: in order, at least once, `maxEvents` at most in one body `{"type": "events", "timestamp": …, "data": {"projectId": …, "events": […]}}`, signed as Standard Webhooks say. The answer shows the `secret`, and nothing ever again but a repeat under its Idempotency-Key.',
   input: CreateWebhook,
-  prepared: ['secret'],
+  preparedFields: ['secret'],
   decide(state, known, { url, types = null, maxEvents = 100, enabled = true, secret }) {
     const all = state.all('webhook')
     const { projectWebhooks } = known.limits
@@ -87,9 +87,9 @@ export const createWebhook = command('webhook.create', {
       ...{ disabledAt: enabled ? null : known.now, disabledReason: null, leaseBy: null, leaseUntil: null },
       ...{ ...anew, ...atOnce, cursor: state.version + 1 }, // it begins after its own creation
     }
-    const created = appeared(state, known, 'webhook.created', toldOf('webhook', row))
-    const { eventId: _, ...untold } = row
-    return { changes: [{ ...created, untold }], answer: answered(known, row) }
+    const event = created(state, known, 'webhook.created', toldOf('webhook', row))
+    const { eventId: _, ...unlogged } = row
+    return { changes: [{ ...event, unlogged }], answer: answered(known, row) }
   },
   view: sealedWebhookView,
   status: 201,
@@ -106,7 +106,7 @@ export const updateWebhook = command('webhook.update', {
     const row = webhookIn(state, known, webhookId)
     const isSwitched = enabled !== undefined && enabled === (row.disabledAt !== null)
     const isTriedAgain = enabled === true && (row.failures > 0 || row.nextAt !== null)
-    const shown = differing<Partial<Row>>(row, { url, types: types && textOf(types), maxEvents }) ?? {}
+    const shown = diff<Partial<Row>>(row, { url, types: types && textOf(types), maxEvents }) ?? {}
     const changed = Object.keys(shown)
     if (isSwitched || isTriedAgain) changed.push('enabled')
     if (changed.length === 0) return { changes: [], answer: answered(known, row) }
@@ -126,8 +126,8 @@ export const rotateWebhook = command('webhook.rotate', {
   ...ofAdmins,
   about: 'For 24 hours deliveries are signed with both, the new one first; the answer shows it.',
   input: RotateWebhook,
-  prepared: ['secret'],
-  done: 'Done',
+  preparedFields: ['secret'],
+  replyDescription: 'Done',
   decide(state, known, { webhookId, secret }) {
     const row = webhookIn(state, known, webhookId)
     const formerUntil = new Date(Date.parse(known.now) + formerMs).toISOString()
@@ -142,10 +142,10 @@ export const deleteWebhook = command('webhook.delete', {
   storesReply: false,
   about: 'Nothing more is sent, and what it was sent is forgotten.',
   input: WebhookId,
-  done: 'Deleted',
+  replyDescription: 'Deleted',
   decide(state, known, { webhookId }) {
     const row = webhookIn(state, known, webhookId)
-    const event = removed(state, known, 'webhook.deleted', toldOf('webhook', row))
+    const event = deleted(state, known, 'webhook.deleted', toldOf('webhook', row))
     return { changes: [event], answer: undefined }
   },
   message: 'Webhook deleted successfully',

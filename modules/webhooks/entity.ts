@@ -29,5 +29,5 @@ export const webhook = entity<'webhook'>({
   load: 'on demand',
   ...byCreator(webhookSummary),
   events: { created: notUndone, updated: notUndone, deleted: notUndone },
-  untold: [...untold, 'hasCreator'],
+  unlogged: [...untold, 'hasCreator'],
 })

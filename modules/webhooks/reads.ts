@@ -72,7 +72,7 @@ const openGet = ({ database: { reads: sql }, findRole }: Services) =>
       // As answers to writes have it: the revision, and how far it has got.
       const etag = etagOf(
         { eventId: `${webhook.id}-${webhook.revision}` },
-        webhookView.tag!(undefined, webhook),
+        webhookView.etagSuffix!(undefined, webhook),
       )
       return respond(request, { body, link: null, etag }, version)
     },
@@ -83,7 +83,7 @@ const openDeliveries = ({ database: { reads: sql }, findRole }: Services) =>
     about: 'What was sent and what came back, each attempt for itself, the newest first, for 30 days.',
     ...paged,
     view: deliveryView,
-    called: { id: 'listWebhookDeliveries', tag: 'Webhooks' },
+    operation: { id: 'listWebhookDeliveries', tag: 'Webhooks' },
     scope: 'admin',
     errors: [noWebhook()],
     async read({ request, query, params }, { version }) {

@@ -67,7 +67,7 @@ export const webhookView = view<Webhook>({
     enabled: ({ disabledAt }) => disabledAt === null,
     nextAttemptAt: ({ nextAt }) => nextAt,
   },
-  tag: (_, row) => (row ? progressOf(row) : ''),
+  etagSuffix: (_, row) => (row ? progressOf(row) : ''),
 })
 
 const secret = Type.String({
@@ -79,7 +79,7 @@ export const sealedWebhookView = view<Webhook>({
   name: 'WebhookWithSecret',
   schema: Type.Object({ id, secret, ...shown }),
   of: (row) => ({ sealed: { secret: row.secret }, ...webhookView.of(row) }),
-  tag: webhookView.tag,
+  etagSuffix: webhookView.etagSuffix,
 })
 
 const ofProject = { projectId: IdOf('project') }

@@ -41,9 +41,9 @@ function signed(
   id: string,
   body: string,
 ) {
-  const current = sealing.open(secret)
+  const current = sealing.decrypt(secret)
   if (current === null) throw unreadable()
-  const former = formerUntil && Date.parse(formerUntil) > nowMs() && sealing.open(formerSecret!)
+  const former = formerUntil && Date.parse(formerUntil) > nowMs() && sealing.decrypt(formerSecret!)
   const secrets = former ? [current, former] : [current]
   const headers = signedHeaders(secrets, id, body, Math.floor(Date.now() / 1000))
   return { ...headers, 'user-agent': `Docket/${packageJson.version}` }

@@ -42,8 +42,8 @@ export function testWebhook(services: Services) {
         }
       },
     }),
-    view: { ...deliveryView, untagged: true },
-    done: 'Sent: what came back',
+    view: { ...deliveryView, hasNoEtag: true },
+    replyDescription: 'Sent: what came back',
     does: 'add',
     errors: [unreadable(), noWebhook()],
   })

@@ -6,51 +6,51 @@ import type { QueuedCommand } from './queued-command.ts'
 import type { Leases } from '../lock/leases.ts'
 import { ProjectActor } from './project-actor.ts'
 import { State } from './state.ts'
-import { transact, type Transactor } from './transact.ts'
+import { transact, type TransactDependencies } from './transact.ts'
 
-const tidyEveryMs = 250
+const evictEveryMs = 250
 
-/** The projects this process writes, each behind its actor. */
+/** The actors of the projects that this process writes. */
 export class Actors {
   private readonly actors = new Map<string, ProjectActor>()
-  private readonly open = new Set<QueuedCommand>()
+  private readonly pending = new Set<QueuedCommand>()
   private ready: ProjectActor[] = []
   isClosing = false
-  private emptied: (() => void) | null = null
-  private readonly tidying: ReturnType<typeof setInterval>
+  private onDrained: (() => void) | null = null
+  private readonly timer: ReturnType<typeof setInterval>
 
   constructor(
-    private readonly by: Transactor,
+    private readonly dependencies: TransactDependencies,
     private readonly leases: Leases,
     private readonly config: Config,
   ) {
-    this.tidying = setInterval(() => {
-      this.rejectLate()
-      this.tidy()
-    }, tidyEveryMs)
+    this.timer = setInterval(() => {
+      this.rejectExpired()
+      this.evict()
+    }, evictEveryMs)
   }
 
   /**
-   * Runs a command and returns its answer once it is durable.
-   * @throws HttpError the rule's, or 503 when too many commands wait or the deadline passes.
+   * Queues a command for its actor, and returns the reply once the commit is durable.
+   * @throws HttpError of the rule; 503 if too many commands wait or the deadline passes
    */
   run<T>(command: QueuedCommand<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      // Text that is no id names a project that does not exist: the rule says so in its own words.
-      if (!isId(command.projectId)) return resolve(decideOnNothing(command))
+      // A malformed id: the command's own checks answer 404.
+      if (!isId(command.projectId)) return resolve(decideOnMissingProject(command))
       const now = performance.now()
       if (this.isClosing) throw unavailable('The service is shutting down')
       if (command.deadline <= now) throw writeTimedOut()
-      if (this.open.size >= this.config.waitingCommands) throw unavailable('Too many writes wait')
+      if (this.pending.size >= this.config.waitingCommands) throw unavailable('Too many writes wait')
       command.resolve = resolve
       command.reject = reject
       command.since = now
-      this.post(command as QueuedCommand)
-      this.open.add(command as QueuedCommand)
+      this.enqueue(command as QueuedCommand)
+      this.pending.add(command as QueuedCommand)
     })
   }
 
-  /** The project's state in memory, which may be out of date. */
+  /** The project's state in memory, which may be out of date; undefined or null if none is loaded. */
   stateOf(projectId: string): State | null | undefined {
     return this.actors.get(projectId)?.state
   }
@@ -61,29 +61,27 @@ export class Actors {
       deepest = Math.max(deepest, actor.waiting)
       stateBytes += actor.bytes
     }
-    const { actors, open, leases } = this
-    return { known: actors.size, waiting: open.size, deepest, stateBytes, leases: leases.size }
+    const { actors, pending, leases } = this
+    return { known: actors.size, waiting: pending.size, deepest, stateBytes, leases: leases.size }
   }
 
-  /** Takes no more commands, waits for the accepted ones, at most `timeoutMs`, and gives the leases back. */
+  /** Rejects new commands, waits at most `timeoutMs` for the accepted ones, and releases the leases. */
   async close(timeoutMs: number): Promise<void> {
     this.isClosing = true
-    if (this.open.size > 0) await within(timeoutMs, new Promise<void>((resolve) => (this.emptied = resolve)))
-    clearInterval(this.tidying)
+    if (this.pending.size > 0)
+      await within(timeoutMs, new Promise<void>((resolve) => (this.onDrained = resolve)))
+    clearInterval(this.timer)
     await this.leases.close()
   }
 
-  /**
-   * Has an actor decide at the end of this turn of the event loop, so that commands that arrived together are committed
-   * together.
-   */
-  soon(actor: ProjectActor): void {
+  /** Starts an actor's next batch at the end of this event-loop iteration, so that commands that arrived together share a commit. */
+  schedule(actor: ProjectActor): void {
     if (this.ready.push(actor) === 1) setImmediate(this.decideAll)
   }
 
-  ended(commands: QueuedCommand[]): void {
-    for (const command of commands) this.open.delete(command)
-    if (this.open.size === 0) this.emptied?.()
+  commandsEnded(commands: QueuedCommand[]): void {
+    for (const command of commands) this.pending.delete(command)
+    if (this.pending.size === 0) this.onDrained?.()
   }
 
   private readonly decideAll = (): void => {
@@ -92,57 +90,57 @@ export class Actors {
     for (const actor of actors) actor.decide()
   }
 
-  private post(command: QueuedCommand): void {
-    const { projectId, otherProjectId, opens } = command
-    if (otherProjectId && otherProjectId !== projectId) this.postToBoth(command, [projectId, otherProjectId])
-    else this.actorOf(projectId, opens).post(command)
+  private enqueue(command: QueuedCommand): void {
+    const { projectId, destinationId, createsProject } = command
+    if (destinationId && destinationId !== projectId) this.enqueueMove(command, [projectId, destinationId])
+    else this.actorOf(projectId, createsProject).enqueue(command)
   }
 
   /**
-   * One commit over two actors: both are held, always the lower id first, so that no two moves deadlock. The first one waits
-   * for the other no longer than the caller does.
+   * A move is one commit of two actors. The actor with the lower id is reserved first, so that two moves cannot deadlock. It
+   * waits for the second actor until the command's deadline at most.
    */
-  private postToBoth(command: QueuedCommand, projectIds: [string, string]): void {
+  private enqueueMove(command: QueuedCommand, projectIds: [string, string]): void {
     const [firstId, secondId] = projectIds.sort() as [string, string]
     const first = this.actorOf(firstId)
     const withFirst = async () => {
-      const second = this.actorOf(secondId) // not before: an actor without work may be dropped
+      const second = this.actorOf(secondId) // only now: an idle actor may be evicted
       let [hasBegun, isLate] = [false, false]
-      const done = second.exclusively(async () => {
+      const done = second.runAlone(async () => {
         hasBegun = !isLate
         if (isLate) return
-        await transact(this.by, [first, second], [command])
+        await transact(this.dependencies, [first, second], [command])
       })
       await within(command.deadline - performance.now(), done)
       isLate = !hasBegun
       if (hasBegun) await done
       else command.reject(writeTimedOut())
     }
-    const done = first.exclusively(withFirst).catch(command.reject)
-    void done.then(() => this.ended([command]))
+    const done = first.runAlone(withFirst).catch(command.reject)
+    void done.then(() => this.commandsEnded([command]))
   }
 
   private actorOf(projectId: string, opens = false): ProjectActor {
     const known = this.actors.get(projectId)
     if (known) return known
-    const actor = new ProjectActor(projectId, this.by, this.leases, this, this.config)
+    const actor = new ProjectActor(projectId, this.dependencies, this.leases, this, this.config)
     if (opens) actor.state = new State(projectId)
     this.actors.set(projectId, actor)
     return actor
   }
 
-  /** Rejects commands whose deadline passes while their commit is still under way. */
-  private rejectLate(): void {
+  /** Rejects commands whose deadline passes during their commit. */
+  private rejectExpired(): void {
     const now = performance.now()
-    for (const command of this.open) {
+    for (const command of this.pending) {
       if (command.deadline > now) continue
       command.reject(writeTimedOut())
-      this.ended([command])
+      this.commandsEnded([command])
     }
   }
 
-  /** Drops actors that have rested for a while, and the least recently used ones when together they are too much. */
-  private tidy(): void {
+  /** Drops actors that are idle for long, and then the least recently used idle ones until the cache limits hold. */
+  private evict(): void {
     let bytes = 0
     const stale = performance.now() - this.config.actorIdleMs
     for (const [id, actor] of this.actors)
@@ -159,7 +157,7 @@ export class Actors {
   }
 }
 
-function decideOnNothing<T>(command: QueuedCommand<T>): T {
+function decideOnMissingProject<T>(command: QueuedCommand<T>): T {
   const nothing = new State(command.projectId)
   return command.decide(new Clock(nilId), nothing, nothing).answer
 }

@@ -1,11 +1,11 @@
 import type { CommitHead, CommitUnit } from '../commit/unit.ts'
-import { claimOf, isOwn, type IdempotencyRecord, nameOf, replay } from '../commit/idempotency.ts'
+import { idClaim, isCommandKey, type IdempotencyRecord, recordName, replay } from '../commit/idempotency.ts'
 import { Clock, newId } from '../ids.ts'
 import type { React } from '../log/rule.ts'
 import type { EventDraft, StoredEvent } from '../model/events.ts'
 import type { Reply } from '../responses/reply.ts'
 import { outcomeUnknown, HttpError } from '../responses/errors.ts'
-import { logOf, type Prepared, stateOf } from './prepare.ts'
+import { firstEventState, type Prepared, stateOf } from './prepare.ts'
 import type { QueuedCommand } from './queued-command.ts'
 import { evolve, type State } from './state.ts'
 
@@ -15,21 +15,20 @@ interface Deciding extends Prepared {
 }
 
 /**
- * Decides commands one after another on the evolving states, and returns the unit to commit; a rejected command leaves no
- * trace for the next one. The states run ahead of the database from here on: a commit that fails makes them out of date,
- * with all that was decided on them. So they are not forked for each batch.
+ * Decides commands one after another, and returns the unit to commit. Changes the states in place, without a copy for each
+ * batch: so a failed commit makes the states invalid. A rejected command changes nothing.
  */
-export function decideBatch({ states, kept, batch }: Prepared, react: React): CommitUnit {
-  const unit: CommitUnit = { heads: states.map(headOf), events: [], jobs: [], kept: [] }
+export function decideBatch({ states, records, batch }: Prepared, react: React): CommitUnit {
+  const unit: CommitUnit = { heads: states.map(headOf), events: [], jobs: [], records: [] }
   const last = unit.heads.reduce((id, { lastEventId }) => (id > lastEventId ? id : lastEventId), '')
-  const deciding: Deciding = { states, kept, batch, clock: new Clock(last), unit }
+  const deciding: Deciding = { states, records, batch, clock: new Clock(last), unit }
   for (const command of batch) decideOne(deciding, command)
   for (const event of unit.events)
     for (const { name, data } of react(event))
       unit.jobs.push({ id: newId(), projectId: event.projectId, name, data })
   unit.heads.forEach((head, n) => {
     const state = states[n]!
-    state.forgetDemanded()
+    state.unloadOnDemand()
     head.version = state.version
     head.lastNumber = state.lastNumber
     head.lastEventId = state.lastEventId
@@ -37,8 +36,7 @@ export function decideBatch({ states, kept, batch }: Prepared, react: React): Co
   return unit
 }
 
-/** Sends the outcome of each command of a batch, once the commit is certain. */
-export function settle(batch: QueuedCommand[]): void {
+export function sendOutcomes(batch: QueuedCommand[]): void {
   for (const command of batch)
     if (command.isRejected) command.reject(command.outcome)
     else command.resolve(command.outcome)
@@ -48,7 +46,7 @@ function decideOne(deciding: Deciding, command: QueuedCommand): void {
   command.isRejected = false
   try {
     const { guard } = command
-    const answered = guard && deciding.kept?.get(nameOf(guard))
+    const answered = guard && deciding.records?.get(recordName(guard))
     command.outcome = answered ? replay(answered, guard) : decideNew(deciding, command)
   } catch (error) {
     command.isRejected = true
@@ -57,36 +55,36 @@ function decideOne(deciding: Deciding, command: QueuedCommand): void {
   }
 }
 
-/** Decides a command that was not answered before, and takes its changes into the states and events. */
+/** Decides a command that has no idempotency record, and applies its changes to the states. */
 function decideNew(deciding: Deciding, command: QueuedCommand): unknown {
   const { states, clock, unit } = deciding
-  const { rejection, guard, ownIds, past } = command
+  const { rejection, guard, clientIds, past } = command
   if (rejection) throw rejection
   if (past) past.decided = unit.events
-  if (ownIds) command.claimed = ownIds.filter((id) => deciding.kept?.has(nameOf(claimOf(id))))
+  if (clientIds) command.claimedIds = clientIds.filter((id) => deciding.records?.has(recordName(idClaim(id))))
   const source = stateOf(states, command.projectId)
-  const target = logOf(states, command)
+  const target = firstEventState(states, command)
   const { changes, answer, isBatch } = command.decide(clock, source, target)
   const batch = isBatch ? source.version + 1 : undefined
   for (const change of changes) {
     const { version } = evolve(stateOf(states, change.projectId), change)
     unit.events.push(eventOf(change, version, command.caller.userId, clock.now, batch))
   }
-  const isOwnKey = guard !== undefined && isOwn(guard)
+  const isOwnKey = guard !== undefined && isCommandKey(guard)
   const isNothing = changes.length === 0
   if (isNothing && command.again && (!guard || isOwnKey)) throw outcomeUnknown()
-  if (ownIds && !isNothing) for (const id of ownIds) keep(deciding, claimOf(id))
-  if (guard && !(isOwnKey && isNothing)) keep(deciding, { ...guard, ...(answer as Reply) })
+  if (clientIds && !isNothing) for (const id of clientIds) addRecord(deciding, idClaim(id))
+  if (guard && !(isOwnKey && isNothing)) addRecord(deciding, { ...guard, ...(answer as Reply) })
   return answer
 }
 
-function keep(deciding: Deciding, kept: IdempotencyRecord): void {
-  deciding.kept ??= new Map()
-  deciding.kept.set(nameOf(kept), kept)
-  deciding.unit.kept.push(kept)
+function addRecord(deciding: Deciding, kept: IdempotencyRecord): void {
+  deciding.records ??= new Map()
+  deciding.records.set(recordName(kept), kept)
+  deciding.unit.records.push(kept)
 }
 
-/** Written out: to spread a change costs several times as much, for every event. */
+/** Lists the fields, because object spread costs several times as much. */
 const eventOf = (
   change: EventDraft,
   seq: number,
@@ -102,7 +100,7 @@ const eventOf = (
   before: change.before,
   after: change.after,
   undoes: change.undoes,
-  untold: change.untold,
+  unlogged: change.unlogged,
   seq,
   actorId,
   at,

@@ -3,12 +3,12 @@ import { definitionOf } from '../model/model.ts'
 import { isId } from '../ids.ts'
 import { columnList } from '../postgres/columns.ts'
 import type { Sql, SqlPart } from '../postgres/database.ts'
-import type { Link, Preload, WantedIntegrations } from './preload.ts'
+import type { CreatorLink, Preload, IntegrationsQuery } from './preload.ts'
 import type { State } from './state.ts'
 
-/** Tokens that are loaded at once where they end: one more than one command may end. */
+/** Tokens loaded for a command that revokes them: one more than a command may revoke. */
 const maxTokens = 5_001
-/** Tokens that are loaded at once where the answer only lists them, or where they end with their account. */
+/** Tokens loaded for a reply that lists them, or for an account that is deleted. */
 const maxListed = 100
 
 export async function loadIntegrations(sql: Sql, state: State, needs: Preload[]): Promise<void> {
@@ -23,20 +23,20 @@ export async function loadIntegrations(sql: Sql, state: State, needs: Preload[])
   ])
   const isLent = ({ userId, createdBy }: StoredRows['token']) =>
     creators.includes(createdBy ?? '') && !creators.includes(userId)
-  const isCut = tokens.length >= maxTokens && tokens.filter(isLent).length >= maxTokens
-  state.demanded = { links, isCut }
+  const isTruncated = tokens.length >= maxTokens && tokens.filter(isLent).length >= maxTokens
+  state.onDemand = { links, isTruncated }
   for (const row of webhooks) state.put('webhook', row.id, row)
   for (const row of accounts) state.put('service_account', row.id, row)
   for (const row of tokens) state.put('token', row.id, row)
 }
 
-const idsOf = (wanted: WantedIntegrations[], name: 'accountId' | 'creator'): string[] =>
+const idsOf = (wanted: IntegrationsQuery[], name: 'accountId' | 'creator'): string[] =>
   wanted.flatMap(({ [name]: id }) => (id !== undefined && isId(id) ? id : []))
 
-/** The accounts whose creations are asked for, with the service accounts that they created. */
-async function linksOf(sql: Sql, projectId: string, ids: string[]): Promise<Link[]> {
+/** The accounts whose integrations are wanted, with the service accounts that they created. */
+async function linksOf(sql: Sql, projectId: string, ids: string[]): Promise<CreatorLink[]> {
   if (ids.length === 0) return []
-  return sql<Link[]>`
+  return sql<CreatorLink[]>`
     with recursive creators(id, created_by) as (
       select user_id, null::uuid from members
       where project_id = ${projectId} and (id = any(${ids}::uuid[]) or user_id = any(${ids}::uuid[]))
@@ -45,8 +45,8 @@ async function linksOf(sql: Sql, projectId: string, ids: string[]): Promise<Link
     select id, created_by from creators`
 }
 
-/** Webhooks, each with whether the account that created it exists. */
-function webhooksOf(sql: Sql, projectId: string, creators: string[], wanted: WantedIntegrations[]) {
+/** Webhooks, with `has_creator`: the account that created the webhook exists. */
+function webhooksOf(sql: Sql, projectId: string, creators: string[], wanted: IntegrationsQuery[]) {
   const needsAll = wanted.some(({ webhooks }) => webhooks)
   return sql<StoredRows['webhook'][]>`
     select ${columnList(sql, definitionOf('webhook').table, 'w')}, w.cursor::float8 as cursor,
@@ -54,8 +54,8 @@ function webhooksOf(sql: Sql, projectId: string, creators: string[], wanted: Wan
     where w.project_id = ${projectId} and (${needsAll} or w.created_by = any(${creators}::uuid[])) order by w.id`
 }
 
-/** Service accounts that are members, and tokens of such accounts. */
-function accountsOf(sql: Sql, projectId: string, creators: string[], wanted: WantedIntegrations[]) {
+/** Queries for service accounts that are members, and for tokens of these accounts. */
+function accountsOf(sql: Sql, projectId: string, creators: string[], wanted: IntegrationsQuery[]) {
   const ids = idsOf(wanted, 'accountId')
   const tokens = (where: SqlPart) => sql`
     select ${columnList(sql, definitionOf('token').table, 't')} from api_tokens t

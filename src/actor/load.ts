@@ -2,7 +2,7 @@ import { getTableName } from 'drizzle-orm'
 import type { PgTable } from 'drizzle-orm/pg-core'
 import type { ProjectRow } from '../../drizzle/rows.ts'
 import type { Entity, Rows } from '../model/entities.ts'
-import { definitionOf, lengthIn, model } from '../model/model.ts'
+import { definitionOf, textLengthSql, model } from '../model/model.ts'
 import { type Children, mostMoved } from '../log/children.ts'
 import { batched } from '../postgres/batch.ts'
 import { columnsOf, columnList } from '../postgres/columns.ts'
@@ -14,7 +14,7 @@ import { State } from './state.ts'
 
 const limits = { keys: 500, slots: 2 }
 
-/** A project with its version and the rows that are loaded with it, as they are in one moment. */
+/** A project with its version and the rows that are loaded with it, from one snapshot. */
 interface Head extends ProjectRow {
   projectId: string
   version: number
@@ -26,8 +26,8 @@ interface Head extends ProjectRow {
 export type Loader = ReturnType<typeof openLoader>
 
 /**
- * Loads what commands name, many projects in one query. Always the version first and the rows after it: a row
- * that is newer than its version makes the commit fail its comparison, an older one would not.
+ * Loads projects and rows, many in one query. The version is read before the rows: a row newer than its version makes the
+ * compare-and-swap fail, but a row older than its version would not.
  */
 export function openLoader(sql: Sql) {
   const { table: projects } = definitionOf('project')
@@ -54,13 +54,13 @@ export function openLoader(sql: Sql) {
       return state
     },
 
-    /** Puts the rows that the commands name, and the state does not know yet, into it; an absent one as null. */
+    /** Loads the rows of `preloads` that the state lacks; null stands for a row that does not exist. */
     async rows(state: State, needs: Preload[]): Promise<void> {
       const missing = missingFrom(state, needs)
       const found = await Promise.all(missing.map(({ entity, id }) => find[entity](id)))
       missing.forEach(({ entity, id }, i) => state.put(entity, id, found[i] ?? null))
       const leaving = leavingFrom(state, needs)
-      if (leaving) state.leaving = await loadChildren(sql, leaving)
+      if (leaving) state.movingChildren = await loadChildren(sql, leaving)
       await loadIntegrations(sql, state, needs)
     },
   }
@@ -73,7 +73,7 @@ const finder = (sql: Sql, table: PgTable) =>
     return inOrder(ids, rows, (row) => row.id)
   })
 
-/** The rows that are loaded with project `p`, by their entities. Of each row all columns: what is left out would be lost at its next change. */
+/** SQL for the rows that are loaded with project `p`. All columns: a change of the row would erase a column that is missing here. */
 function contents(): string {
   const lists = model().all.map(({ name, table, parent, load }) => {
     if (load !== 'with project' || parent !== 'project') return []
@@ -89,24 +89,25 @@ function contents(): string {
 }
 
 const leavingFrom = (state: State, needs: Preload[]): string | undefined =>
-  needs.find(({ leaving = '' }) => state.row('task', leaving)?.projectId === state.projectId)?.leaving
+  needs.find(({ movingTaskId = '' }) => state.row('task', movingTaskId)?.projectId === state.projectId)
+    ?.movingTaskId
 
-/** Each once, by kind and id: things of two kinds may have one id. */
+/** Each row once. Rows of two entities may have the same id. */
 function missingFrom(state: State, needs: Preload[]) {
   return model().byRow.flatMap((entity) => {
     const ids = needs.flatMap((named) => named[entity] ?? [])
-    return [...new Set(ids)].flatMap((id) => (state.knows(entity, id) ? [] : { entity, id }))
+    return [...new Set(ids)].flatMap((id) => (state.isLoaded(entity, id) ? [] : { entity, id }))
   })
 }
 
-/** Loads the children of a task, and one row more than may move with it, so that the rule can reject too many. */
+/** Loads the children of a task, and one row more than may move, so that the rule can reject the move. */
 async function loadChildren(sql: Sql, taskId: string): Promise<Children> {
   const { ofTask } = model()
   const lists = await Promise.all(
     ofTask.map(async ({ name, table }) => {
       const rows = await sql<{ before: number }[]>`
         select * from (
-          select *, coalesce(sum(${sql.unsafe(lengthIn(name, 'char_length'))}) over (rows between unbounded preceding and 1 preceding), 0)::int4
+          select *, coalesce(sum(${sql.unsafe(textLengthSql(name, 'char_length'))}) over (rows between unbounded preceding and 1 preceding), 0)::int4
             as before
           from (select ${columnList(sql, table, 't')} from ${sql(getTableName(table))} t where task_id = ${taskId}
             order by id, created_at limit ${mostMoved.rows + 1}) r) r

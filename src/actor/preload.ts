@@ -2,32 +2,32 @@ import type { AskedOfLog } from '../log/past.ts'
 import type { Entity } from '../model/entities.ts'
 
 export type Preload = Partial<Record<Entity, string[]>> & {
-  /** The task that moves to another project: its children are loaded too. */
-  leaving?: string
-  /** Events that it asks of the log; the rows that they are about are loaded too. */
+  /** The task that moves to another project. Its children are loaded too. */
+  movingTaskId?: string
+  /** Events to read from the log. The rows of these events are loaded too. */
   past?: AskedOfLog
-  integrations?: WantedIntegrations[]
+  integrations?: IntegrationsQuery[]
 }
 
-/** The integrations that a command asks for. They are loaded for each batch, because they change rarely. */
-export interface WantedIntegrations {
+/** The integrations that a command needs. They are loaded for each batch: commands rarely need them. */
+export interface IntegrationsQuery {
   webhooks?: true
   accountId?: string
-  /** Everything that a member created, by the id of the member or of its user; and what was created by such service accounts. */
+  /** A user id or member id: loads all integrations of this user, and of the service accounts that the user created. */
   creator?: string
-  /** All of it, because it ends; else as much as an answer lists. */
+  /** Loads all tokens, because they are revoked. Default: as many as a reply lists. */
   revokes?: boolean
 }
 
-export interface Link {
+export interface CreatorLink {
   id: string
   createdBy: string | null
 }
 
-/** Data that was loaded on demand beside rows. */
-export interface Demanded {
-  /** Creators, with service accounts that are deleted but created something that still works. */
-  links: Link[]
-  /** True when there are more tokens to end than were loaded. */
-  isCut: boolean
+/** Data that is loaded on demand besides the rows. */
+export interface OnDemandRows {
+  /** The creators. Includes deleted service accounts whose integrations still work. */
+  links: CreatorLink[]
+  /** True if there are more tokens to revoke than were loaded. */
+  isTruncated: boolean
 }

@@ -1,111 +1,119 @@
 import {
-  claimOf,
+  idClaim,
   type FindRecord,
   type IdempotencyKey,
-  isOwn,
+  isCommandKey,
   type IdempotencyRecord,
-  nameOf,
+  recordName,
 } from '../commit/idempotency.ts'
 import { isAhead, isCreatedAfter } from '../ids.ts'
 import type { Past, ReadPast } from '../log/past.ts'
 import { outcomeUnknown, HttpError, writeTimedOut } from '../responses/errors.ts'
 import { within } from '../within.ts'
-import type { FindLanded } from './landed.ts'
+import type { FindCommitted } from './find-committed.ts'
 import type { Loader } from './load.ts'
 import type { Preload } from './preload.ts'
 import type { QueuedCommand } from './queued-command.ts'
 import type { State } from './state.ts'
 
-export interface Asks {
+export interface PrepareDependencies {
   loader: Loader
-  findLanded: FindLanded
-  findKept: FindRecord
+  findCommitted: FindCommitted
+  findRecord: FindRecord
   readPast: ReadPast
 }
 
-/** An actor as a commit uses it: with the project's warm state, which is dropped when it proves stale. */
-export interface Holder {
+/** The part of an actor that a commit uses. `state` is set to null when it is out of date. */
+export interface StateHolder {
   readonly projectId: string
   state: State | null
 }
 
 export interface Prepared {
   states: State[]
-  /** The commands still to be decided: not those that are already committed. */
+  /** The commands to decide, without those that are already committed. */
   batch: QueuedCommand[]
-  /** The replies that the batch's Idempotency-Keys got before, and the claimed ids, by their names. */
-  kept?: Map<string, IdempotencyRecord>
+  /** The idempotency records of the batch's keys and claimed ids, by `recordName`. */
+  records?: Map<string, IdempotencyRecord>
 }
 
-/** True when nothing must be loaded before these commands are decided. */
-export function isWarm(holders: Holder[], batch: QueuedCommand[]): boolean {
+/** True if nothing must be loaded before these commands are decided. */
+export function isWarm(holders: StateHolder[], batch: QueuedCommand[]): boolean {
   for (const { state } of holders) {
     if (!state) return false
-    for (const { needs, rejection } of batch) if (rejection || !state.knowsAll(needs)) return false
+    for (const { preload, rejection } of batch) if (rejection || !state.hasLoaded(preload)) return false
   }
   const states = holders.map(({ state }) => state!)
   return batch.every(
-    (command) => !keyToFind(states, command) && !(command.isRecallable && isSuspect(states, command)),
+    (command) => !keyToFind(states, command) && !(command.isRecallable && mayBeCommitted(states, command)),
   )
 }
 
 /**
- * Loads what the batch needs, and answers the commands in it that are already committed. Versions and roles come first:
- * nothing is loaded for a command that those reject.
+ * Loads the rows, records and events that the batch needs, and replies to commands that are already committed. Roles are
+ * checked first: nothing more is loaded for a rejected command.
  */
-export async function prepare(asks: Asks, holders: Holder[], batch: QueuedCommand[]): Promise<Prepared> {
+export async function prepare(
+  asks: PrepareDependencies,
+  holders: StateHolder[],
+  batch: QueuedCommand[],
+): Promise<Prepared> {
   const states: State[] = []
   for (const holder of holders) states.push((holder.state ??= await asks.loader.state(holder.projectId)))
   const admitted = batch.filter((command) => isAuthorized(states, command))
   await loadRows(asks.loader, states, admitted)
-  const rest = await withoutLanded(asks.findLanded, states, batch)
-  const [kept] = await Promise.all([
-    findKept(asks.findKept, states, rest),
+  const rest = await withoutCommitted(asks.findCommitted, states, batch)
+  const [records] = await Promise.all([
+    findRecords(asks.findRecord, states, rest),
     ...rest.map((command) => readPast(asks, states, command)),
   ])
-  return { states, kept, batch: rest }
+  return { states, records, batch: rest }
 }
 
 function isAuthorized(states: State[], command: QueuedCommand): boolean {
   command.rejection = command.past = undefined
-  if (!command.needs) return true
+  if (!command.preload) return true
   try {
-    command.authorize(stateOf(states, command.projectId), logOf(states, command))
+    command.authorize(stateOf(states, command.projectId), firstEventState(states, command))
   } catch (error) {
     reject(command, error)
   }
   return !command.rejection
 }
 
-/** Keeps the error until the version of the batch has proved current. @throws all but Refusals */
+/** Stores the error until the batch's version is verified. @throws every other error */
 function reject(command: QueuedCommand, error: unknown): void {
   if (!(error instanceof HttpError)) throw error
   command.rejection = error
 }
 
-/** Reads what the command asks of the log, up to the version of its project, with the rows that the events are about. */
-async function readPast({ readPast, loader }: Asks, states: State[], command: QueuedCommand): Promise<void> {
-  const { caller, projectId, deadline, needs } = command
-  if (!needs?.past || command.rejection) return
+/** Reads the events that the command needs, up to the project's version, and the rows of these events. */
+async function readPast(
+  { readPast, loader }: PrepareDependencies,
+  states: State[],
+  command: QueuedCommand,
+): Promise<void> {
+  const { caller, projectId, deadline, preload } = command
+  if (!preload?.past || command.rejection) return
   const state = stateOf(states, projectId)
   const at = { projectId, version: state.version, caller, role: state.roleOf(caller.userId) }
   try {
-    const past = await beforeDeadline(deadline, readPast(at, needs.past))
-    await loader.rows(state, [neededBy(past)])
+    const past = await beforeDeadline(deadline, readPast(at, preload.past))
+    await loader.rows(state, [preloadOf(past)])
     command.past = { ...past, decided: [] }
   } catch (error) {
     reject(command, error)
   }
 }
 
-/** @throws HttpError 503 when the deadline passes: what is still under way is not waited for */
+/** @throws HttpError 503 when the deadline passes, although `work` continues */
 async function beforeDeadline<T extends object>(deadline: number, work: Promise<T>): Promise<T> {
   const done = await within(deadline - performance.now(), work)
   if (done === undefined) throw writeTimedOut()
   return done
 }
 
-function neededBy({ events, taken }: Past): Preload {
+function preloadOf({ events, taken }: Past): Preload {
   const task = events.flatMap(({ taskId }) => taskId ?? [])
   const theirs = [...taken.values()].flat().map(({ entityId }) => entityId)
   const needs: Preload = { task: [...task, ...theirs] }
@@ -114,41 +122,40 @@ function neededBy({ events, taken }: Past): Preload {
 }
 
 async function loadRows(loader: Loader, states: State[], batch: QueuedCommand[]): Promise<void> {
-  const needs = batch.flatMap(({ needs }) => needs ?? [])
+  const needs = batch.flatMap(({ preload }) => preload ?? [])
   if (needs.length === 0) return
   const loaded = Promise.all(states.map((state) => loader.rows(state, needs)))
-  // What leaves with a task may be much: its command comes alone, and stops when its caller gives up.
-  await (needs.some(({ leaving }) => leaving) ? beforeDeadline(batch[0]!.deadline, loaded) : loaded)
+  // The children of a task may be many: a move is alone in its batch, and stops at its deadline.
+  await (needs.some(({ movingTaskId }) => movingTaskId) ? beforeDeadline(batch[0]!.deadline, loaded) : loaded)
 }
 
-/** What the batch's Idempotency-Keys were answered before, and which ids of clients are claimed. */
-async function findKept(
+async function findRecords(
   find: FindRecord,
   states: State[],
   batch: QueuedCommand[],
 ): Promise<Map<string, IdempotencyRecord>> {
   const guards = batch.flatMap((command): IdempotencyKey[] => {
-    const claims = command.ownIds?.map(claimOf) ?? []
+    const claims = command.clientIds?.map(idClaim) ?? []
     return [...claims, keyToFind(states, command) ?? []].flat()
   })
   const kept = await Promise.all(guards.map(find))
-  return new Map(kept.flatMap((answer) => (answer ? [[nameOf(answer), answer]] : [])))
+  return new Map(kept.flatMap((answer) => (answer ? [[recordName(answer), answer]] : [])))
 }
 
-/** Answers the commands that are already committed, and returns the others. As a rule none can be, and nothing is read. */
-async function withoutLanded(
-  find: FindLanded,
+/** Replies to commands that are already committed, and returns the others. Reads nothing unless a command may be committed. */
+async function withoutCommitted(
+  find: FindCommitted,
   states: State[],
   batch: QueuedCommand[],
 ): Promise<QueuedCommand[]> {
-  const suspects = batch.filter((command) => command.isRecallable && isSuspect(states, command))
+  const suspects = batch.filter((command) => command.isRecallable && mayBeCommitted(states, command))
   if (suspects.length === 0) return batch
-  const { projectId, version } = logOf(states, suspects[0]!)
+  const { projectId, version } = firstEventState(states, suspects[0]!)
   const ids = suspects.map(({ id }) => id)
   const landed = await find(projectId, version, ids)
   return batch.filter((command) => {
     const event = landed.get(command.id)
-    const answer = event ? command.recall(event, logOf(states, command)) : undefined
+    const answer = event ? command.recall(event, firstEventState(states, command)) : undefined
     if (answer !== undefined) command.resolve(answer)
     const isUnknown = event === null && command.again === true
     if (isUnknown) command.reject(outcomeUnknown())
@@ -156,24 +163,26 @@ async function withoutLanded(
   })
 }
 
-/** The key whose reply must be looked up: the command's own key only when the command may be in the log. */
+/** The key to look up. A command's own key is looked up only if the command may be committed already. */
 const keyToFind = (states: State[], command: QueuedCommand): IdempotencyKey | undefined =>
-  command.guard && isOwn(command.guard) && !isSuspect(states, command) ? undefined : command.guard
+  command.guard && isCommandKey(command.guard) && !mayBeCommitted(states, command) ? undefined : command.guard
 
 /**
- * Whether a command may be in the log. A committed command is either older than the latest event found when the state was
- * loaded, or came of this very state: then only a retried command is decided twice.
+ * Whether a command may already be in the log. A command committed before the state was loaded is older than the latest event of
+ * that time. A command committed since then was decided on this state, and only a retried command arrives twice.
  */
-export function isSuspect(states: State[], command: QueuedCommand): boolean {
+export function mayBeCommitted(states: State[], command: QueuedCommand): boolean {
   if (command.again) return true
-  const { loaded } = logOf(states, command)
-  // Where a log is ahead of the clock, ids do not tell: a command that was made after it was loaded is not in it.
+  const { loaded } = firstEventState(states, command)
+  // If the log is ahead of the clock, ids prove nothing: compare the time of the command with the time of the load.
   return loaded.eventId >= command.id && !(isCreatedAfter(command.id, loaded.at) && isAhead(loaded.eventId))
 }
 
-/** The state of the project that gets the command's first event: the target of a move. */
-export const logOf = (states: State[], { projectId, otherProjectId = projectId }: QueuedCommand): State =>
-  stateOf(states, otherProjectId)
+/** The state of the project whose log gets the command's first event: for a move, the destination. */
+export const firstEventState = (
+  states: State[],
+  { projectId, destinationId = projectId }: QueuedCommand,
+): State => stateOf(states, destinationId)
 
 export const stateOf = (states: State[], projectId: string): State =>
   states.length === 1 ? states[0]! : states.find((state) => state.projectId === projectId)!

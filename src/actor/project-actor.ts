@@ -2,12 +2,12 @@ import type { Config } from '../config.ts'
 import type { Leases } from '../lock/leases.ts'
 import { isOverloaded } from '../postgres/batch.ts'
 import { unavailable } from '../responses/errors.ts'
-import type { Holder } from './prepare.ts'
+import type { StateHolder } from './prepare.ts'
 import type { QueuedCommand } from './queued-command.ts'
 import type { State } from './state.ts'
-import { transact, type Transactor } from './transact.ts'
+import { transact, type TransactDependencies } from './transact.ts'
 
-/** Work that needs the actor for itself, such as a commit over two projects. */
+/** Work that runs alone in the actor, such as a commit of two projects. */
 interface Exclusive {
   run: () => Promise<void>
   since: number
@@ -15,18 +15,18 @@ interface Exclusive {
 
 type Queue = (QueuedCommand | Exclusive)[]
 
-/** Commands of one batch that read the log, each of which may load thousands of rows. */
+/** The most commands in a batch that read the log: each may load thousands of rows. */
 const maxLogReaders = 4
 
-export const full = () => unavailable('Too many writes wait for this project')
+export const mailboxFull = () => unavailable('Too many writes wait for this project')
 
-interface Host {
-  soon(actor: ProjectActor): void
-  ended(commands: QueuedCommand[]): void
+interface ActorHost {
+  schedule(actor: ProjectActor): void
+  commandsEnded(commands: QueuedCommand[]): void
 }
 
-/** One project in this process: takes commands in order, one batch at a time. */
-export class ProjectActor implements Holder {
+/** The actor of one project: runs its commands in order, one batch at a time. */
+export class ProjectActor implements StateHolder {
   state: State | null = null
   usedAt = performance.now()
   private readonly queue: Queue = []
@@ -35,9 +35,9 @@ export class ProjectActor implements Holder {
 
   constructor(
     readonly projectId: string,
-    private readonly by: Transactor,
+    private readonly dependencies: TransactDependencies,
     private readonly leases: Leases,
-    private readonly host: Host,
+    private readonly host: ActorHost,
     private readonly config: Pick<Config, 'mailboxCommands' | 'commitEvents' | 'actorCacheBytes'>,
   ) {}
 
@@ -49,67 +49,67 @@ export class ProjectActor implements Holder {
     return this.queue.length
   }
 
-  /** About how much memory its warm state takes. */
+  /** The approximate memory of the state. */
   get bytes(): number {
     return this.state?.bytes ?? 0
   }
 
-  /** @throws HttpError 503 when the queue is full, or so slow that an answer would come too late. */
-  post(item: QueuedCommand | Exclusive): void {
+  /** @throws HttpError 503 if the queue is full, or too slow for any deadline */
+  enqueue(item: QueuedCommand | Exclusive): void {
     const { queue, config } = this
-    if (queue.length >= config.mailboxCommands || isOverloaded(queue)) throw full()
+    if (queue.length >= config.mailboxCommands || isOverloaded(queue)) throw mailboxFull()
     queue.push(item)
     this.usedAt = item.since
     if (this.busy) return
     this.busy = true
-    this.host.soon(this)
+    this.host.schedule(this)
   }
 
-  /** Runs `work` when its turn comes, with the lease held and no command under way. */
-  exclusively(work: () => Promise<unknown>): Promise<void> {
+  /** Queues `work`, which runs with the lease held and no command in progress. */
+  runAlone(work: () => Promise<unknown>): Promise<void> {
     return new Promise((resolve, reject) => {
       const run = () => work().then(() => resolve(), reject)
-      this.post({ run, since: performance.now() })
+      this.enqueue({ run, since: performance.now() })
     })
   }
 
-  /** Decides what waits: before this returns, when the project is leased and warm. */
+  /** Decides the queued commands: before this call returns, if the lease is held and the state is loaded. */
   decide(): void {
-    if (this.leases.holds(this.projectId)) this.take()
-    else void this.lease().then(() => this.take())
+    if (this.leases.holds(this.projectId)) this.startNext()
+    else void this.acquireLease().then(() => this.startNext())
   }
 
-  private async lease(): Promise<void> {
-    // A state from before another process's turn would only lose its commit.
+  private async acquireLease(): Promise<void> {
+    // Another process had the lease: with the old state the commit would conflict.
     if (!(await this.leases.acquire(this.projectId)) && this.state?.version) this.state = null
   }
 
-  private take(): void {
+  private startNext(): void {
     const next = takeFrom(this.queue, this.config.commitEvents)
-    if ('run' in next) return void next.run().then(this.goOn)
+    if ('run' in next) return void next.run().then(this.finishBatch)
     this.batch = next
-    void transact(this.by, [this], next).then(this.goOn)
+    void transact(this.dependencies, [this], next).then(this.finishBatch)
   }
 
-  private readonly goOn = (): void => {
-    this.host.ended(this.batch)
+  private readonly finishBatch = (): void => {
+    this.host.commandsEnded(this.batch)
     this.batch = []
-    // One project has at most an eighth of the memory of all.
-    if (this.bytes > this.config.actorCacheBytes / 8) this.state?.forgetRows()
-    if (this.queue.length > 0) return this.host.soon(this)
+    // One project may use an eighth of the cache.
+    if (this.bytes > this.config.actorCacheBytes / 8) this.state?.unloadRows()
+    if (this.queue.length > 0) return this.host.schedule(this)
     this.busy = false
     this.leases.markIdle(this.projectId)
   }
 }
 
-/** Takes the next work from a queue: commands that may share a commit, up to `most` writes, or one exclusive piece. */
+/** Takes the next commands of one commit from the queue, at most `maxWrites`, or the next exclusive work. */
 export function takeFrom(queue: Queue, most: number): QueuedCommand[] | Exclusive {
   if (queue[0] && 'run' in queue[0]) return queue.shift() as Exclusive
   let [count, weight, logReaders] = [0, 0, 0]
   for (const item of queue) {
     if ('run' in item) break
     weight += item.weight ?? 1
-    if (item.needs?.past) logReaders++
+    if (item.preload?.past) logReaders++
     if (count > 0 && (weight > most || logReaders > maxLogReaders)) break
     count++
   }

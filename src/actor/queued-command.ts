@@ -8,39 +8,38 @@ import type { HttpError } from '../responses/errors.ts'
 import type { Preload } from './preload.ts'
 import type { ProjectState } from './state.ts'
 
-/** A command in the mailbox of its project, with the promise that its caller waits for. */
+/** A command in its project's mailbox, with the functions that settle the caller's promise. */
 export interface QueuedCommand<T = unknown> {
-  /** The id of the command's first event ends like this id, so the log shows whether the command is committed. */
+  /** The id of the command's first event ends with the same digits, so the log shows whether the command is committed. */
   readonly id: string
-  /** Another process received the command before and may have committed it. Can become true while it is under way. */
+  /** The command is retried: another process may have committed it. Can become true while the command is in progress. */
   readonly again?: boolean
   readonly projectId: string
-  /** A second project written in the same commit: the target of a move. */
-  readonly otherProjectId?: string
+  /** The second project of the commit: the destination of a move. */
+  readonly destinationId?: string
   readonly caller: Caller
-  readonly needs?: Preload
+  readonly preload?: Preload
   readonly guard?: IdempotencyKey
-  /** Made by the client for new things: claimed with the commit. */
-  readonly ownIds?: string[]
-  /** The number of writes, if more than one. */
+  /** Ids that the client chose for new rows. The commit claims them. */
+  readonly clientIds?: string[]
+  /** The number of writes. Default: 1. */
   readonly weight?: number
-  /** The project is new. */
-  readonly opens?: boolean
-  /** On the clock of performance.now(), as `since`. */
+  readonly createsProject?: boolean
+  /** On the clock of performance.now(), like `since`. */
   readonly deadline: number
-  /** Whether `recall` can answer: false where the reply is kept under an Idempotency-Key instead. */
+  /** False if `recall` cannot make the reply again: an idempotency record stores it. */
   readonly isRecallable: boolean
-  /** Checks role and scope, before the rows in `needs` are loaded. @throws HttpError 404 for a stranger, 403 */
+  /** Checks role and scope before the rows of `preload` are loaded. @throws HttpError 404 for a caller without a role, 403 */
   authorize(state: ProjectState, other: ProjectState): void
-  /** Pure. `other` is the second project's state, if one was named. @throws HttpError to change nothing */
+  /** Pure. `destination` is the state of the second project, or equal to `state`. @throws HttpError to change nothing */
   decide(clock: Clock, state: ProjectState, other: ProjectState): Decision<T>
-  /** The answer once more, from the command's first event in the log. */
+  /** Makes the reply again from the command's first event in the log. */
   recall(event: StoredEvent, state: ProjectState): T
-  // Set by the actor, for each attempt:
+  // The actor sets these for each attempt:
   past?: ToldPast
-  /** Ids of `ownIds` that something else got meanwhile. */
-  claimed?: string[]
-  /** The error of a command that is rejected before its rule. */
+  /** The `clientIds` that another row got in the meantime. */
+  claimedIds?: string[]
+  /** Set if the command is rejected before its rule runs. */
   rejection?: HttpError
   outcome?: unknown
   isRejected?: boolean

@@ -6,40 +6,39 @@ import { rowAfter } from '../log/rows.ts'
 import { parentKeys } from '../model/definition.ts'
 import type { Entity, StoredRows } from '../model/entities.ts'
 import type { EventDraft } from '../model/events.ts'
-import { definitionOf, lengthOf, model } from '../model/model.ts'
+import { definitionOf, textLength, model } from '../model/model.ts'
 import { notFound } from '../responses/errors.ts'
-import type { Demanded, Preload } from './preload.ts'
-import { Overlay } from './overlay.ts'
+import type { OnDemandRows, Preload } from './preload.ts'
+import { CopyOnWriteMap } from './copy-on-write-map.ts'
 
 type Row = { id: string }
 
-/** What it takes to remember the id of a deleted row. */
-const goneBytes = 100
+const deletedIdBytes = 100
 
-/** About how many bytes of memory a row takes: fields and map entries about 700 (measured), texts two a character. */
-const weigh = (entity: Entity, row: object | null): number => 700 + (row ? 2 * lengthOf(entity, row) : 0)
+/** The approximate memory of a row: 700 bytes for fields and map entries (measured), and 2 bytes a character of text. */
+const bytesOf = (entity: Entity, row: object | null): number => 700 + (row ? 2 * textLength(entity, row) : 0)
 
-/** A project at one version, as rules read it. Rows that no command named may be missing. */
+/** A project at one version, as rules read it. Contains only the rows that commands preloaded. */
 export type ProjectState = Readonly<Omit<State, 'put' | 'drop' | 'forgetRows' | 'forgetDemanded'>>
 
-/** A project in memory, kept between commits. A row that is null is known to be absent. */
+/** A project in memory, kept between commits. Null stands for a row that does not exist. */
 export class State {
   project: ProjectRow | null = null
   memberCount = 0
-  /** The last event there was when it was loaded, and when that was (performance.now()): what came since, came of this state. */
+  /** The project's last event when the state was loaded, and the time of the load. Later events were decided on this state. */
   readonly loaded: { eventId: string; at: number }
-  /** The children of the task that is about to move to another project; null for every other command. */
-  leaving: Children | null = null
-  /** Present while the rows are here that a batch loads on demand. */
-  demanded: Demanded | null = null
-  private readonly rows: Partial<Record<Entity, Overlay<Row>>> = {}
-  /** The ids of rows that were deleted meanwhile: a search of the log may have come before the deletion. */
-  private readonly gone: Overlay<true>
-  private readonly byUser: Overlay<MemberRow>
+  /** The children of a task that a command of the batch moves to another project. */
+  movingChildren: Children | null = null
+  /** Not null while rows of `on demand` entities are loaded. */
+  onDemand: OnDemandRows | null = null
+  private readonly rows: Partial<Record<Entity, CopyOnWriteMap<Row>>> = {}
+  /** Ids of rows deleted since the load. A look-up of taken ids may have run before the deletion. */
+  private readonly deletedIds: CopyOnWriteMap<true>
+  private readonly byUser: CopyOnWriteMap<MemberRow>
   private rowBytes = 0
-  private keptBytes = 0
+  private projectBytes = 0
 
-  /** @param lastEventId the event that made the version: the latest id in the project */
+  /** @param lastEventId the event that made the version */
   constructor(
     readonly projectId: string,
     public version = 0,
@@ -48,26 +47,26 @@ export class State {
     private readonly below?: State,
   ) {
     this.loaded = below?.loaded ?? { eventId: lastEventId, at: performance.now() }
-    this.gone = new Overlay(below?.gone)
-    this.byUser = new Overlay(below?.byUser)
+    this.deletedIds = new CopyOnWriteMap(below?.deletedIds)
+    this.byUser = new CopyOnWriteMap(below?.byUser)
   }
 
-  /** A state to try changes on, which go with it. While it is in use this one must stay as it is. */
+  /** A copy on which changes can be tried. This state must not change while the copy is in use. */
   fork(): State {
     const fork = new State(this.projectId, this.version, this.lastNumber, this.lastEventId, this)
     fork.project = this.project
     fork.memberCount = this.memberCount
     fork.rowBytes = this.rowBytes
-    fork.keptBytes = this.keptBytes
-    fork.leaving = this.leaving
-    fork.demanded = this.demanded
+    fork.projectBytes = this.projectBytes
+    fork.movingChildren = this.movingChildren
+    fork.onDemand = this.onDemand
     return fork
   }
 
   get bytes(): number {
-    const known = this.rowBytes + this.keptBytes
-    return this.leaving
-      ? eachOf(this.leaving).reduce((sum, [entity, row]) => sum + weigh(entity, row), known)
+    const known = this.rowBytes + this.projectBytes
+    return this.movingChildren
+      ? eachOf(this.movingChildren).reduce((sum, [entity, row]) => sum + bytesOf(entity, row), known)
       : known
   }
 
@@ -80,38 +79,38 @@ export class State {
     return (this.rowsOf(entity).get(id) ?? undefined) as StoredRows[E] | undefined
   }
 
-  /** A row that must be here. @throws HttpError 404 */
-  present<E extends Entity>(entity: E, id: string): StoredRows[E] {
+  /** @throws HttpError 404 if the row does not exist */
+  requireRow<E extends Entity>(entity: E, id: string): StoredRows[E] {
     const row = this.row(entity, id)
     if (!row) throw notFound(definitionOf(entity).noun)
     return row
   }
 
-  /** All rows of an entity that is loaded with the project, or on demand. */
+  /** All rows of an entity that is loaded `with project` or `on demand`. */
   all<E extends Entity>(entity: E): StoredRows[E][] {
     return this.rowsOf(entity).values() as StoredRows[E][]
   }
 
-  private rowsOf(entity: Entity): Overlay<Row> {
-    return (this.rows[entity] ??= new Overlay(this.below?.rowsOf(entity)))
+  private rowsOf(entity: Entity): CopyOnWriteMap<Row> {
+    return (this.rows[entity] ??= new CopyOnWriteMap(this.below?.rowsOf(entity)))
   }
 
-  knowsAll(needs: Preload | undefined): boolean {
+  hasLoaded(needs: Preload | undefined): boolean {
     if (!needs) return true
-    if (needs.leaving || needs.past || needs.integrations) return false // loaded each time
-    return model().byRow.every((entity) => needs[entity]?.every((id) => this.knows(entity, id)) ?? true)
+    if (needs.movingTaskId || needs.past || needs.integrations) return false // loaded each time
+    return model().byRow.every((entity) => needs[entity]?.every((id) => this.isLoaded(entity, id)) ?? true)
   }
 
-  /** True when the row is here, or known to be absent. */
-  knows(entity: Entity, id: string): boolean {
+  /** True if the row is loaded, or is known not to exist. */
+  isLoaded(entity: Entity, id: string): boolean {
     return this.rowsOf(entity).get(id) !== undefined
   }
 
-  has(id: string): boolean {
-    return model().names.some((name) => this.row(name, id) !== undefined) || this.gone.get(id) === true
+  hasId(id: string): boolean {
+    return model().names.some((name) => this.row(name, id) !== undefined) || this.deletedIds.get(id) === true
   }
 
-  /** The user's role; null for a stranger, and in a deleted project. */
+  /** The user's role; null for a user who is no member, and in a deleted project. */
   roleOf(userId: string): Role | null {
     if (!this.project) return null
     return this.project.ownerId === userId ? 'OWNER' : (this.byUser.get(userId)?.role ?? null)
@@ -123,21 +122,22 @@ export class State {
       return
     }
     const { load } = definitionOf(entity)
-    if (load === 'on demand' && !this.demanded) return
+    if (load === 'on demand' && !this.onDemand) return
     const rows = this.rowsOf(entity)
     const old = rows.get(id)
-    if (load === 'by row') this.rowBytes += weigh(entity, row) - (old === undefined ? 0 : weigh(entity, old))
-    else this.keptBytes += (row ? weigh(entity, row) : 0) - (old ? weigh(entity, old) : 0)
+    if (load === 'by row')
+      this.rowBytes += bytesOf(entity, row) - (old === undefined ? 0 : bytesOf(entity, old))
+    else this.projectBytes += (row ? bytesOf(entity, row) : 0) - (old ? bytesOf(entity, old) : 0)
     if (row || load === 'by row') rows.set(id, row)
     else rows.delete(id)
     if (entity === 'member') this.putMember(old as MemberRow | undefined, row as MemberRow | null)
   }
 
-  /** Deletes a row for good: its id is not given again. */
+  /** Deletes a row. Its id stays taken. */
   drop(entity: Entity, id: string): void {
     this.put(entity, id, null)
-    this.gone.set(id, true)
-    this.rowBytes += goneBytes
+    this.deletedIds.set(id, true)
+    this.rowBytes += deletedIdBytes
     for (const { name, parent, load } of model().all) {
       if (load !== 'on demand' || parent !== entity) continue
       const key = parentKeys[parent] as 'id'
@@ -145,20 +145,19 @@ export class State {
     }
   }
 
-  /** Drops the rows, which can be loaded again; the project and its members stay. */
-  forgetRows(): void {
+  /** Drops the rows that are loaded by id. The project and its members stay. */
+  unloadRows(): void {
     for (const entity of model().byRow) this.rowsOf(entity).clear()
-    this.gone.clear()
+    this.deletedIds.clear()
     this.rowBytes = 0
-    this.leaving = null
+    this.movingChildren = null
   }
 
-  /** Drops what was loaded for one batch. */
-  forgetDemanded(): void {
-    if (!this.demanded) return
+  unloadOnDemand(): void {
+    if (!this.onDemand) return
     for (const { name, load } of model().all)
       if (load === 'on demand') for (const { id } of this.all(name)) this.put(name, id, null)
-    this.demanded = null
+    this.onDemand = null
   }
 
   private putMember(old: MemberRow | null | undefined, row: MemberRow | null): void {
@@ -168,20 +167,17 @@ export class State {
   }
 }
 
-/**
- * Applies one change: the state takes the next version, and the row as the change leaves it. Modifies the given state and
- * returns it. The only way a state changes.
- */
+/** Applies one change to the state, in place. After the load this is the only way in which a state changes. */
 export function evolve(state: State, change: EventDraft): State {
-  const { type, entity, entityId, untold } = change
+  const { type, entity, entityId, unlogged } = change
   state.version++
   state.lastEventId = change.id
-  // Its subtasks and comments may have changed while the task lived in another project.
-  if (type === 'task.moved_in') state.forgetRows()
-  if (type === 'task.moved_out') state.leaving = null
+  // The task's subtasks and comments may have changed in the other project.
+  if (type === 'task.moved_in') state.unloadRows()
+  if (type === 'task.moved_out') state.movingChildren = null
   const after = rowAfter(change)
   if (after)
-    state.put(entity, entityId, untold ? { ...state.row(entity, entityId), ...after, ...untold } : after)
+    state.put(entity, entityId, unlogged ? { ...state.row(entity, entityId), ...after, ...unlogged } : after)
   else state.drop(entity, entityId)
   const number = entity === 'task' ? (after as StoredRows['task'] | null)?.number : undefined
   if (number !== undefined && number > state.lastNumber) state.lastNumber = number

@@ -6,71 +6,72 @@ import type { Hits } from '../metrics/counts.ts'
 import { isTransient } from '../postgres/errors.ts'
 import type { Versions } from '../reads/versions.ts'
 import { writeTimedOut } from '../responses/errors.ts'
-import { decideBatch, settle } from './decide-batch.ts'
-import { type Asks, type Holder, isWarm, type Prepared, prepare } from './prepare.ts'
+import { decideBatch, sendOutcomes } from './decide-batch.ts'
+import { type PrepareDependencies, type StateHolder, isWarm, type Prepared, prepare } from './prepare.ts'
 import type { QueuedCommand } from './queued-command.ts'
 import type { State } from './state.ts'
 
-export interface Transactor extends Asks {
+export interface TransactDependencies extends PrepareDependencies {
   versions: Pick<Versions, 'isCurrent'>
   commit: Commit
   react: React
   counts?: Hits
-  /** Called with each unit that was just committed. Its effects may be lost, because the database holds the unit. */
+  /** Called after each commit. Its effects may be lost in a crash: the database is the truth. */
   onCommitted(unit: CommitUnit): void
 }
 
 /**
- * Brings a batch of commands from "waiting" to "answered". What is warm is decided and given to the commit before this
- * returns, so that projects decided in one turn of the loop share a commit.
+ * Decides and commits a batch, again until the outcome is certain, and sends the replies. If nothing must be loaded, the batch
+ * reaches the group commit before this call returns, so that projects of one event-loop iteration share a commit.
  */
-export async function transact(by: Transactor, holders: Holder[], batch: QueuedCommand[]): Promise<void> {
+export async function transact(
+  by: TransactDependencies,
+  holders: StateHolder[],
+  batch: QueuedCommand[],
+): Promise<void> {
   let refused: Error | null = null
   for (let attempt = 0; ; attempt++) {
-    batch = inTime(batch)
+    batch = rejectExpired(batch)
     if (batch.length === 0) return
-    if (attempt > 0) await pause(attempt)
+    if (attempt > 0) await backOff(attempt)
     try {
       const warm = isWarm(holders, batch)
       if (by.counts) by.counts[warm ? 'hits' : 'misses']++
       const prepared: Prepared = warm
         ? { states: holders.map(stateOf), batch }
         : await prepare(by, holders, batch)
-      if (!warm) batch = prepared.batch = inTime(prepared.batch)
+      if (!warm) batch = prepared.batch = rejectExpired(prepared.batch)
       if (refused) return batch.forEach(({ reject }) => reject(refused))
       const unit = decideBatch(prepared, by.react)
-      const changes = unit.events.length + unit.kept.length > 0
+      const changes = unit.events.length + unit.records.length > 0
       const outcome = await (changes ? by.commit(unit) : verify(by, prepared.states))
-      if (outcome === 'won') {
-        settle(batch)
+      if (outcome === 'committed') {
+        sendOutcomes(batch)
         return changes ? by.onCommitted(unit) : undefined
       }
-      forget(holders)
-      // The database refused the batch: each command alone, so that only the bad one fails.
+      dropStates(holders)
+      // The database rejected the batch: commit each command alone, so that only the faulty one fails.
       if (outcome instanceof Error && batch.length > 1) {
         for (const command of batch) await transact(by, holders, [command])
         return
       }
       if (outcome instanceof Error) refused = outcome
     } catch (error) {
-      forget(holders)
+      dropStates(holders)
       if (!isTransient(error)) return batch.forEach(({ reject }) => reject(error))
     }
   }
 }
 
-const stateOf = ({ state }: Holder): State => state!
+const stateOf = ({ state }: StateHolder): State => state!
 
-/**
- * Every answer is the truth of one version: a commit proves it by its comparison, a batch that changes nothing by
- * reading the version once more.
- */
-async function verify({ versions }: Transactor, states: State[]): Promise<Outcome> {
+/** A batch without changes has no compare-and-swap, so the version is read again: the replies must belong to one version. */
+async function verify({ versions }: TransactDependencies, states: State[]): Promise<Outcome> {
   const areCurrent = await Promise.all(states.map(versions.isCurrent))
-  return areCurrent.every(Boolean) ? 'won' : 'lost'
+  return areCurrent.every(Boolean) ? 'committed' : 'conflict'
 }
 
-function inTime(batch: QueuedCommand[]): QueuedCommand[] {
+function rejectExpired(batch: QueuedCommand[]): QueuedCommand[] {
   const now = performance.now()
   if (batch.every(({ deadline }) => deadline > now)) return batch
   const [inTime, late] = [
@@ -81,7 +82,7 @@ function inTime(batch: QueuedCommand[]): QueuedCommand[] {
   return inTime
 }
 
-const forget = (holders: Holder[]) => holders.forEach((holder) => (holder.state = null))
+const dropStates = (holders: StateHolder[]) => holders.forEach((holder) => (holder.state = null))
 
-/** Grows to half a second, with jitter, so that processes without a lease do not collide in step. */
-const pause = (attempt: number) => sleep(Math.random() * Math.min(5 * 2 ** attempt, 500))
+/** Exponential, at most half a second, with jitter: without leases several processes retry at once. */
+const backOff = (attempt: number) => sleep(Math.random() * Math.min(5 * 2 ** attempt, 500))

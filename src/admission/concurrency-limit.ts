@@ -1,13 +1,13 @@
 import { HttpError, unavailable } from '../responses/errors.ts'
 
 interface Bounds {
-  /** The bounded operations, as messages name them: "Too many … are in progress". */
+  /** The name of the operations in messages: "Too many … are in progress". */
   what: string
   ofAll: number
   ofAccount: number
 }
 
-/** Bounds what is in progress in this process at once: of all accounts together, and of each with all its tokens. */
+/** Limits the operations in progress in this process: of all accounts, and of each account with all its tokens. */
 export function openConcurrencyLimit({ what, ofAll, ofAccount }: Bounds) {
   const acquired = new Map<string, number>()
   let all = 0

@@ -3,18 +3,18 @@ import { openConcurrencyLimit } from './concurrency-limit.ts'
 import { RoundRobin } from './round-robin.ts'
 import type { Scheduler } from './scheduler.ts'
 
-/** Expensive operations of all accounts in progress at once. */
+/** The most expensive operations of all accounts that run or wait. */
 const ofAll = 1_000
-/** A request that has waited longer is rejected: its answer would come too late. */
-const patienceMs = 10_000
+/** A request that waited longer is rejected. */
+const maxWaitMs = 10_000
 
-/** While a process is shared, an account pauses after an expensive operation for this many times its duration. */
+/** While several accounts are active, an account pauses after an expensive operation for this many times its duration. */
 const pauseRatio = 4
-const mostPauseMs = 500
+const maxPauseMs = 500
 
 /**
- * Runs expensive operations one after another, so that plain requests wait for one of them at most; accounts take turns.
- * The limit of an account counts operations that wait too. A pause of one account delays no other account.
+ * Runs expensive operations one at a time, so that a plain request waits for one of them at most. Accounts alternate. An
+ * account's limit includes its waiting operations. The pause of one account does not delay other accounts.
  */
 export class Expensive {
   private readonly limit: ReturnType<typeof openConcurrencyLimit>
@@ -33,7 +33,7 @@ export class Expensive {
     this.limit = openConcurrencyLimit({ what: 'expensive requests', ofAll, ofAccount })
   }
 
-  /** @throws HttpError 429 when too many of the account are in progress, 503 */
+  /** @throws HttpError 429 if too many operations of the account run or wait; 503 */
   async run<T>(accountId: string, work: () => PromiseLike<T>): Promise<T> {
     const release = this.limit.acquire(accountId)
     try {
@@ -46,18 +46,18 @@ export class Expensive {
       try {
         return await work()
       } finally {
-        this.goOn(accountId, performance.now() - began)
+        this.startNextLater(accountId, performance.now() - began)
       }
     } finally {
       release()
     }
   }
 
-  private goOn(accountId: string, tookMs: number): void {
-    // What arrived meanwhile goes first.
+  private startNextLater(accountId: string, tookMs: number): void {
+    // Operations that arrived in the meantime start first.
     if (this.waiting.hasOther(accountId) || !this.scheduler.isShared())
       return void setImmediate(this.startNext)
-    const timer = setTimeout(this.startNext, Math.min(mostPauseMs, pauseRatio * tookMs))
+    const timer = setTimeout(this.startNext, Math.min(maxPauseMs, pauseRatio * tookMs))
     this.pause = { accountId, timer }
   }
 
@@ -71,7 +71,7 @@ export class Expensive {
   private readonly startNext = (): void => {
     this.pause = undefined
     for (let next = this.waiting.next(); next; next = this.waiting.next()) {
-      if (performance.now() - next.since < patienceMs) return next.start()
+      if (performance.now() - next.since < maxWaitMs) return next.start()
       next.reject(unavailable('Too many expensive requests wait'))
     }
     this.isBusy = false

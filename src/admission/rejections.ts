@@ -1,31 +1,30 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Scheduler } from './scheduler.ts'
 
-/** Rejections of one account, and of all requests without an account, that are answered at once in one window. */
+/** The rejections of one account, or of all requests without an account, that are sent at once in one window. */
 const promptRejections = 20
 const windowMs = 20
-/** A rejection after them waits, on average, or a client that does not pause would keep a process busy with rejections. */
+/** The average delay of further rejections. Without it a client that retries at once would keep a process busy. */
 const delayMs = 300
-const mostDelayMs = 1_000
-/** A rejection counts once more, and waits longer, for each so many bytes of the request's body. */
+const maxDelayMs = 1_000
+/** Each 8 KiB of the request's body count as one more rejection. */
 const bytesOfRejection = 8_192
 
-/** Delays the rejections of a client that sends many requests to reject, while others send requests too. */
+/** Delays the rejections of an account that causes many, while other accounts are active. Requests without an account are always limited. */
 export class Rejections {
   private readonly counts = new Map<string, number>()
   private endsAt = 0
 
   constructor(private readonly scheduler: Pick<Scheduler, 'isShared'>) {}
 
-  /** Returns the same response, at once or later. */
-  pace(request: Request, response: Response, accountId = ''): Response | Promise<Response> {
+  delay(request: Request, response: Response, accountId = ''): Response | Promise<Response> {
     const weight = 1 + Number(request.headers.get('content-length')) / bytesOfRejection
     const before = this.count(accountId, weight)
     if (before < promptRejections || (accountId !== '' && !this.scheduler.isShared())) return response
-    // A body that nothing reads would be kept in memory until the response.
+    // An unread body would stay in memory until the response is sent.
     if (!request.bodyUsed) request.body?.cancel().catch(() => {})
-    const jitter = 0.5 + Math.random() // for those of many connections not to come back together
-    return sleep(Math.min(mostDelayMs, delayMs * weight) * jitter, response)
+    const jitter = 0.5 + Math.random() // so that the clients of many connections do not retry together
+    return sleep(Math.min(maxDelayMs, delayMs * weight) * jitter, response)
   }
 
   /** Counts a rejection, and returns the count of its window before it. */

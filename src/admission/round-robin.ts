@@ -1,22 +1,22 @@
-/** A queue in which accounts take turns: one that had its turn goes behind all others. */
+/** A queue that alternates between accounts: after each item the account moves behind all others. */
 export class RoundRobin<T> {
-  private readonly lines = new Map<string, T[]>()
+  private readonly queues = new Map<string, T[]>()
 
   add(accountId: string, item: T): void {
-    const line = this.lines.get(accountId)
+    const line = this.queues.get(accountId)
     if (line) line.push(item)
-    else this.lines.set(accountId, [item])
+    else this.queues.set(accountId, [item])
   }
 
   hasOther(accountId: string): boolean {
-    return this.lines.size > (this.lines.has(accountId) ? 1 : 0)
+    return this.queues.size > (this.queues.has(accountId) ? 1 : 0)
   }
 
   next(): T | undefined {
-    for (const [accountId, line] of this.lines) {
-      this.lines.delete(accountId)
+    for (const [accountId, line] of this.queues) {
+      this.queues.delete(accountId)
       const item = line.shift()
-      if (line.length > 0) this.lines.set(accountId, line)
+      if (line.length > 0) this.queues.set(accountId, line)
       return item
     }
     return undefined

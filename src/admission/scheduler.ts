@@ -1,188 +1,198 @@
 import { isOverloaded } from '../postgres/batch.ts'
 import { HttpError, unavailable } from '../responses/errors.ts'
 
-/** Requests of one account in progress at once, while other accounts send requests too. */
+/** The most requests of one account in progress, while other accounts are active. */
 const sharedRequests = 16
-/** The same for each of many accounts whose requests wait. */
-const fewestRequests = 4
-/** A process counts as shared for so long after a request of another account. */
+/** The least requests of one account in progress, however many accounts have waiting requests. */
+const minRequests = 4
+/** A process counts as shared for this time after a request of another account. */
 const sharedMs = 2_000
-/** Places that requests of one account wait for, at most: each keeps up to 4 KiB of a body. */
-const mostWaitingPlaces = 5_000
-/** When no request of an account has ended for so long, those in progress wait for a fault, and hold up no others. */
+/** The most slots that requests of one account wait for. A slot stands for up to 4 KiB of request body. */
+const maxWaitingSlots = 5_000
+/** If no request of an account ends for this time, its requests wait for a faulty dependency, and their slots are given to others. */
 const stuckMs = 250
-/** Lines below which no idle one is dropped. */
-const fewestLines = 10_000
-/** Writes of a batch that cost as much event-loop time as one request by itself. */
+/** Idle queues are dropped only above this number of queues. */
+const minQueues = 10_000
+/** The writes of a batch that take as much event-loop time as one separate request. */
 const writesOfRequest = 32
-/** Bytes of a body that cost as much as one write. */
+/** The bytes of a request body that cost as much as one write. */
 const bytesOfWrite = 128
 
-export const tooManyOfOne = () =>
+export const tooManyOfAccount = () =>
   new HttpError(429, 'Too many requests of this account wait', { 'retry-after': '1' })
 
-/** The cost of reading a request, in writes. */
+/** The cost of reading a request body, in writes. */
 export const writesIn = ({ headers }: Request): number =>
   Math.max(1, Number(headers.get('content-length')) / bytesOfWrite)
 
-const placesOf = (writes: number): number => Math.ceil(writes / writesOfRequest)
+const slotsOf = (writes: number): number => Math.ceil(writes / writesOfRequest)
 
-/** One account's requests in this process. */
-interface Line {
+/** The requests of one account in this process. */
+interface AccountQueue {
   accountId: string
-  /** Of all requests in progress. */
-  places: number
-  waiting: { since: number; turn: Turn; places: number; admit: (turn: Turn) => void }[]
-  waitingPlaces: number
-  /** Grows when the places of stuck requests are given to others: then the places that they took no longer count. */
-  round: number
-  /** When a request ended last while others waited, or the last one in progress, on the clock of performance.now(). */
+  /** The slots of the requests in progress. */
+  slots: number
+  waiting: { since: number; turn: Permit; places: number; admit: (turn: Permit) => void }[]
+  waitingSlots: number
+  /** Increases when the slots of stuck requests are given to others. Slots of an earlier generation no longer count. */
+  generation: number
+  /** The last time a request ended while others waited, or as the last one in progress; on the clock of performance.now(). */
   endedAt: number
 }
 
-/** A request in progress, until it ends. */
-export class Turn {
-  places = 0
-  private round = 0
+/** The permission to process a request, until it is released. A large batch takes several slots. */
+export class Permit {
+  slots = 0
+  private generation = 0
 
   constructor(
     private readonly scheduler: Scheduler,
-    readonly line: Line,
+    readonly queue: AccountQueue,
   ) {}
 
-  take(places: number): void {
-    this.line.places += places
-    this.places = places
-    this.round = this.line.round
+  takeSlots(places: number): void {
+    this.queue.slots += places
+    this.slots = places
+    this.generation = this.queue.generation
   }
 
-  release(): void {
-    if (this.round === this.line.round) this.line.places -= this.places
-    this.places = 0
+  freeSlots(): void {
+    if (this.generation === this.queue.generation) this.queue.slots -= this.slots
+    this.slots = 0
   }
 
-  /** Takes as many places as a request with so many writes costs. Rejects with 429 when too many requests wait. */
-  widen(writes: number): Turn | Promise<Turn> {
-    const places = placesOf(writes)
-    if (places <= this.places) return this
-    this.release()
+  /** Takes the slots for a request with this many writes. Rejects with 429 if too many requests wait. */
+  grow(writes: number): Permit | Promise<Permit> {
+    const places = slotsOf(writes)
+    if (places <= this.slots) return this
+    this.freeSlots()
     return this.scheduler.admit(this, places)
   }
 
-  /** The request is answered, or waits for something that costs nothing: others may go on. */
-  end(): void {
-    this.scheduler.leave(this)
+  /** Call this when the response is sent, or when the request begins to wait for events. */
+  release(): void {
+    this.scheduler.release(this)
   }
 }
 
 /**
- * Lets accounts take turns. A request's latency grows with the requests in progress beside it, so an account may have few
- * in progress while a process serves others too; its other requests wait. An account that is alone never waits.
+ * Limits the requests of each account in progress while several accounts are active, because concurrent requests slow each other
+ * down. Further requests of the account wait. The requests of a single active account never wait.
  */
 export class Scheduler {
-  private readonly lines = new Map<string, Line>()
-  private readonly crowded = new Set<Line>()
-  private isPumping = false
+  private readonly queues = new Map<string, AccountQueue>()
+  private readonly waitingQueues = new Set<AccountQueue>()
+  private isScheduled = false
   private stuckTimer: ReturnType<typeof setInterval> | undefined
-  private sweepAt = fewestLines
+  private sweepAt = minQueues
   private lastAccountId = ''
   private sharedUntil = -Infinity
 
-  /** Admits a request: at once, unless too many of the same account are in progress. Rejects with 429 when too many wait. */
-  enter(accountId: string, writes = 1): Turn | Promise<Turn> {
-    if (accountId !== this.lastAccountId) this.changeTo(accountId)
-    return this.admit(new Turn(this, this.lines.get(accountId) ?? this.open(accountId)), placesOf(writes))
+  /** Admits a request, later if too many of the account are in progress. Rejects with 429 if too many wait. */
+  acquire(accountId: string, writes = 1): Permit | Promise<Permit> {
+    if (accountId !== this.lastAccountId) this.changeAccount(accountId)
+    return this.admit(
+      new Permit(this, this.queues.get(accountId) ?? this.openQueue(accountId)),
+      slotsOf(writes),
+    )
   }
 
-  /** The process is shared only if the account before has a request in progress, or had one lately. */
-  private changeTo(accountId: string): void {
-    const before = this.lines.get(this.lastAccountId)
+  /** The process is shared if the previous account has a request in progress, or had one within `sharedMs`. */
+  private changeAccount(accountId: string): void {
+    const before = this.queues.get(this.lastAccountId)
     const now = performance.now()
-    if (before && (before.places > 0 || now - before.endedAt <= sharedMs)) this.sharedUntil = now + sharedMs
+    if (before && (before.slots > 0 || now - before.endedAt <= sharedMs)) this.sharedUntil = now + sharedMs
     this.lastAccountId = accountId
   }
 
-  /** Lines stay, because most accounts send another request soon: idle ones are dropped when there are many. */
-  private open(accountId: string): Line {
-    if (this.lines.size >= this.sweepAt) {
-      for (const [id, { places, waiting }] of this.lines)
-        if (places === 0 && waiting.length === 0) this.lines.delete(id)
-      this.sweepAt = Math.max(fewestLines, 2 * this.lines.size)
+  /** Idle queues are kept, because most accounts soon send another request, and dropped when there are many. */
+  private openQueue(accountId: string): AccountQueue {
+    if (this.queues.size >= this.sweepAt) {
+      for (const [id, { slots, waiting }] of this.queues)
+        if (slots === 0 && waiting.length === 0) this.queues.delete(id)
+      this.sweepAt = Math.max(minQueues, 2 * this.queues.size)
     }
-    const line: Line = { accountId, places: 0, waiting: [], waitingPlaces: 0, round: 0, endedAt: 0 }
-    this.lines.set(accountId, line)
+    const line: AccountQueue = {
+      accountId,
+      slots: 0,
+      waiting: [],
+      waitingSlots: 0,
+      generation: 0,
+      endedAt: 0,
+    }
+    this.queues.set(accountId, line)
     return line
   }
 
-  /** Whether several accounts have sent requests lately. */
+  /** True if several accounts sent requests within `sharedMs`. */
   isShared(): boolean {
     return performance.now() <= this.sharedUntil
   }
 
-  leave(turn: Turn): void {
-    if (turn.places === 0) return // it has ended
-    const { line } = turn
-    turn.release()
-    if (line.waiting.length === 0 && line.places > 0) return
-    line.endedAt = performance.now()
-    if (line.waiting.length > 0) this.pumpSoon()
+  release(turn: Permit): void {
+    if (turn.slots === 0) return // it has ended
+    const { queue } = turn
+    turn.freeSlots()
+    if (queue.waiting.length === 0 && queue.slots > 0) return
+    queue.endedAt = performance.now()
+    if (queue.waiting.length > 0) this.admitWaitingSoon()
   }
 
-  admit(turn: Turn, places: number): Turn | Promise<Turn> {
-    const { line } = turn
-    if (line.waiting.length > 0 || !this.hasRoom(line, places)) return this.wait(turn, places)
-    turn.take(places)
+  admit(turn: Permit, places: number): Permit | Promise<Permit> {
+    const { queue } = turn
+    if (queue.waiting.length > 0 || !this.hasRoom(queue, places)) return this.wait(turn, places)
+    turn.takeSlots(places)
     return turn
   }
 
-  /** A request that is larger than all places of its account is in progress alone. */
-  private hasRoom(line: Line, places: number): boolean {
-    if (line.places === 0 || line.places + places <= fewestRequests) return true
-    const most = Math.max(fewestRequests, sharedRequests / Math.max(1, this.crowded.size))
-    return line.places + places <= most || !this.isShared()
+  /** A request that needs more slots than its account may have runs alone. */
+  private hasRoom(line: AccountQueue, places: number): boolean {
+    if (line.slots === 0 || line.slots + places <= minRequests) return true
+    const most = Math.max(minRequests, sharedRequests / Math.max(1, this.waitingQueues.size))
+    return line.slots + places <= most || !this.isShared()
   }
 
-  private wait(turn: Turn, places: number): Promise<Turn> {
-    const { line } = turn
-    if (line.places === 0) this.pumpSoon()
-    if (line.waitingPlaces + places > mostWaitingPlaces) return Promise.reject(tooManyOfOne())
-    if (isOverloaded(line.waiting)) return Promise.reject(unavailable('Too many requests wait'))
-    this.crowded.add(line)
-    line.waitingPlaces += places
+  private wait(turn: Permit, places: number): Promise<Permit> {
+    const { queue } = turn
+    if (queue.slots === 0) this.admitWaitingSoon()
+    if (queue.waitingSlots + places > maxWaitingSlots) return Promise.reject(tooManyOfAccount())
+    if (isOverloaded(queue.waiting)) return Promise.reject(unavailable('Too many requests wait'))
+    this.waitingQueues.add(queue)
+    queue.waitingSlots += places
     this.stuckTimer ??= setInterval(this.freeStuck, stuckMs).unref()
     const since = performance.now()
-    return new Promise((admit) => void line.waiting.push({ since, turn, places, admit }))
+    return new Promise((admit) => void queue.waiting.push({ since, turn, places, admit }))
   }
 
-  /** In the next turn of the event loop: requests that are answered without a wait must not all run in this one. */
-  private pumpSoon(): void {
-    if (this.isPumping) return
-    this.isPumping = true
-    setImmediate(this.pump)
+  /** In the next event-loop iteration: requests that never wait must not all run in the current one. */
+  private admitWaitingSoon(): void {
+    if (this.isScheduled) return
+    this.isScheduled = true
+    setImmediate(this.admitWaiting)
   }
 
   private readonly freeStuck = (): void => {
     const since = performance.now() - stuckMs
-    for (const line of this.crowded) {
+    for (const line of this.waitingQueues) {
       if (line.endedAt > since || line.waiting[0]!.since > since) continue
-      line.round++
-      line.places = 0
+      line.generation++
+      line.slots = 0
     }
-    if (this.crowded.size > 0) return this.pumpSoon()
+    if (this.waitingQueues.size > 0) return this.admitWaitingSoon()
     clearInterval(this.stuckTimer)
     this.stuckTimer = undefined
   }
 
-  private readonly pump = (): void => {
-    this.isPumping = false
-    for (const line of this.crowded) {
+  private readonly admitWaiting = (): void => {
+    this.isScheduled = false
+    for (const line of this.waitingQueues) {
       while (line.waiting.length > 0 && this.hasRoom(line, line.waiting[0]!.places)) {
         const { turn, places, admit } = line.waiting.shift()!
-        line.waitingPlaces -= places
-        turn.take(places)
+        line.waitingSlots -= places
+        turn.takeSlots(places)
         admit(turn)
       }
-      if (line.waiting.length === 0) this.crowded.delete(line)
+      if (line.waiting.length === 0) this.waitingQueues.delete(line)
     }
   }
 }

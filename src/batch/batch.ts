@@ -2,31 +2,31 @@ import { type Static, Type } from '@sinclair/typebox'
 import { isId } from '../ids.ts'
 import { preconditionFailed, requireMatch } from '../responses/if-match.ts'
 import { type Command, command, inProject } from '../commands/command.ts'
-import { ownIdIn } from '../commands/decide.ts'
+import { clientIdIn } from '../commands/decide.ts'
 import { IdOf, Input } from '../schema/input.ts'
 import type { LookupResults } from '../commands/request.ts'
 import type { Preload } from '../actor/preload.ts'
 import type { Entity } from '../model/entities.ts'
 import { definitionOf } from '../model/model.ts'
-import { type Asking, requireRole, requireScope, type Role, roleNeeded } from '../identity/rights.ts'
+import { type ProjectCaller, requireRole, requireScope, type Role, roleNeeded } from '../identity/rights.ts'
 import { OneOf } from '../schema/text.ts'
 import { HttpError } from '../responses/errors.ts'
 import { DryRun } from './dry-run.ts'
-import { backAgain, decideOperations, notAsWas } from './decide-operations.ts'
-import { inTurn, ofOperation } from './in-turn.ts'
-import { type Kinds, kindsOf, type Operation } from './kinds.ts'
+import { reinvited, decideOperations, wasConflict } from './decide-operations.ts'
+import { mapInOrder, operationError } from './map-in-order.ts'
+import { type OperationTypes, operationTypesOf, type Operation } from './operation-types.ts'
 import { operationsSchema } from './operation-schema.ts'
-import { notHere, openReadOperations } from './read-operations.ts'
-import { batchViewOf, requireShort, tooLong } from './results.ts'
+import { wrongProject, openReadOperations } from './read-operations.ts'
+import { batchViewOf, requireSmallReply, replyTooLarge } from './results.ts'
 
 const about = `All or nothing: operations are decided one after another, each on what those before it leave, and
 committed as one. Each is a command by its name, with its own input, path ids included; \`as\` gives what it is about a
 name, and \`#name\` stands for that id in operations after it. The first that is refused refuses all, with its own
 status, and says which it is. Each takes the role that it takes alone. Nothing moves between projects here.`
 
-const versionMoved = () => new HttpError(412, 'The project has another version than ifVersion')
+const versionChanged = () => new HttpError(412, 'The project has another version than ifVersion')
 
-const BatchInput = (kinds: Kinds) =>
+const BatchInput = (kinds: OperationTypes) =>
   Input({
     id: IdOf('project'),
     dryRun: DryRun,
@@ -49,68 +49,73 @@ const BatchInput = (kinds: Kinds) =>
   })
 
 export function batchOf(commands: Command<never>[]) {
-  const kinds = kindsOf(commands)
+  const kinds = operationTypesOf(commands)
   const readOperations = openReadOperations(kinds)
   const input = BatchInput(kinds)
   const views = new Set([...kinds.values()].flatMap(({ command: { view: shows } }) => shows?.schema ?? []))
   return command('project.batch', {
     about: about.replaceAll('\n', ' '),
     input,
-    inQuery: ['dryRun', 'return'],
+    queryFields: ['dryRun', 'return'],
     target: inProject('id'),
     role: 'VIEWER',
     complete: (given) => ({ ...given, operations: readOperations(given.id, given.operations) }),
     authorize: (asking, { operations }) => authorizeEach(kinds, asking, operations),
     lookups: ({ operations }, caller) => ({
       people: operations.map(({ op, ...own }) => commandOf(kinds, { op }).person?.(own, caller)),
-      parts: partsOf(kinds, operations),
-      ownIds: operations.flatMap(({ op, ...own }) => ownIdIn(commandOf(kinds, { op }), own) ?? []),
+      children: childrenOf(kinds, operations),
+      clientIds: operations.flatMap(({ op, ...own }) => clientIdIn(commandOf(kinds, { op }), own) ?? []),
     }),
-    preload: ({ operations }, found) => needsOf(kinds, operations, found),
+    preload: ({ operations }, found) => preloadOf(kinds, operations, found),
     weight: ({ operations }) => operations.length,
-    cost: ({ operations }) => sumOf(operations, (one) => commandOf(kinds, one).cost?.(one) ?? 1),
+    cost: ({ operations }) => totalOf(operations, (one) => commandOf(kinds, one).cost?.(one) ?? 1),
     isExpensive: ({ operations }) => operations.some((one) => commandOf(kinds, one).isExpensive?.(one)),
     invites: ({ operations }) => operations.filter((one) => commandOf(kinds, one).invites).length,
     storesReply: true,
     decide(state, known, { ifVersion, operations, dryRun, return: wanted }: Static<typeof input>) {
       if (state.project) requireMatch(known, state.project)
-      if (ifVersion !== undefined && ifVersion !== state.version) throw versionMoved()
+      if (ifVersion !== undefined && ifVersion !== state.version) throw versionChanged()
       const whole = wanted === 'full'
       const { changes, results, version } = decideOperations(kinds, state, known, { operations, whole })
-      if (whole) requireShort(results)
+      if (whole) requireSmallReply(results)
       if (dryRun === 'true') return { changes: [], answer: { version: state.version, results } }
       return { changes, isBatch: true, answer: { version, results } }
     },
     view: batchViewOf([...views]),
     errors: [
-      ...[notHere(), tooLong(), ofOperation(0, roleNeeded('EDITOR')), ofOperation(0, notAsWas(['status']))],
-      ...[ofOperation(1, backAgain()), preconditionFailed(), versionMoved()],
+      ...[
+        wrongProject(),
+        replyTooLarge(),
+        operationError(0, roleNeeded('EDITOR')),
+        operationError(0, wasConflict(['status'])),
+      ],
+      ...[operationError(1, reinvited()), preconditionFailed(), versionChanged()],
     ],
   })
 }
 
-const sumOf = <T>(all: T[], of: (one: T) => number) => all.reduce((sum, one) => sum + of(one), 0)
+const totalOf = <T>(all: T[], of: (one: T) => number) => all.reduce((sum, one) => sum + of(one), 0)
 
-const commandOf = (kinds: Kinds, { op }: { op: string }): Command => kinds.get(op)!.command
+const commandOf = (kinds: OperationTypes, { op }: { op: string }): Command => kinds.get(op)!.command
 
-/** An operation cannot raise its caller's rights for those after it: what one of them takes, the caller needs now. */
-const authorizeEach = (kinds: Kinds, asking: Asking, operations: Operation[]): void =>
-  void inTurn(operations, ({ op, ...input }) => {
+/** The caller needs all rights before the batch: an operation cannot raise the rights for later operations. */
+const authorizeEach = (kinds: OperationTypes, asking: ProjectCaller, operations: Operation[]): void =>
+  void mapInOrder(operations, ({ op, ...input }) => {
     const { role, scope, authorize } = commandOf(kinds, { op })
     requireRole(asking.role, role as Role, 'Project')
     requireScope(asking.caller, scope)
     authorize?.(asking, input)
   })
 
-/** The rows that belong to tasks and are named by their ids. */
-const partsOf = (kinds: Kinds, operations: Operation[]) =>
+/** The targets that are children of tasks and named by id. */
+const childrenOf = (kinds: OperationTypes, operations: Operation[]) =>
   operations.flatMap(({ op, id }) => {
     const { kind } = commandOf(kinds, { op }).target
     const isPart = kind !== 'new' && definitionOf(kind).parent === 'task' && isId(String(id))
     return isPart ? [{ kind, id: String(id) }] : []
   })
 
-function needsOf(kinds: Kinds, operations: Operation[], found?: LookupResults): Preload {
+function preloadOf(kinds: OperationTypes, operations: Operation[], found?: LookupResults): Preload {
   const needs: Preload = { task: [] }
   const need = (kind: Entity, id: string) => (needs[kind] ??= []).push(id)
   for (const { op, ...input } of operations) {
@@ -119,7 +124,7 @@ function needsOf(kinds: Kinds, operations: Operation[], found?: LookupResults): 
     if (isRow && isId(String(input[at.key]))) need(at.kind, String(input[at.key]))
     for (const wanted of own?.(input, found)?.integrations ?? []) (needs.integrations ??= []).push(wanted)
   }
-  for (const [n, { kind, id }] of partsOf(kinds, operations).entries()) {
+  for (const [n, { kind, id }] of childrenOf(kinds, operations).entries()) {
     const taskId = found?.taskIds[n]
     if (!taskId) continue
     need('task', taskId)

@@ -5,9 +5,9 @@ import type { View } from '../model/view.ts'
 import { named } from '../schema/named.ts'
 import { Name } from '../schema/text.ts'
 
-export const mostOperations = 500
+export const maxOperations = 500
 
-const besides = {
+const commonFields = {
   as: Type.Optional({
     ...Name(64, 'plate'),
     description: 'A name of 1 to 64 characters for what it is about',
@@ -17,7 +17,7 @@ const besides = {
   ),
 }
 
-/** A command's input as one of many: its name, all that it takes alone, and conditions of its own. */
+/** The schema of an operation: the command's name and input, and conditions. */
 export function operationSchema(
   { name, input, view: shows, location }: Command<never>,
   view: View,
@@ -31,8 +31,8 @@ export function operationSchema(
   const isName = (value: unknown) => value === name
   const op = { type: 'string', enum: [name], description: name, examples: [name] }
   const all = {
-    ...{ op: checked<string>(isName, op), as: besides.as },
-    ...(!location && { ifMatch: besides.ifMatch, was: wasSchema(view) }),
+    ...{ op: checked<string>(isName, op), as: commonFields.as },
+    ...(!location && { ifMatch: commonFields.ifMatch, was: wasSchema(view) }),
     ...Object.fromEntries(fields),
   }
   return named(`${camel(name)}Operation`, shows ? Body(all, view.schema) : Body(all, Type.Object({})))
@@ -42,21 +42,21 @@ export function operationSchema(
 const camel = (name: string): string =>
   name.replace(/(?:^|[._])(\w)/g, (_, letter: string) => letter.toUpperCase())
 
-/** An id, or `#name`: no format that a name would not have. */
+/** The schema of an id field that also accepts `#name`, which has no UUID format. */
 function reference({ format: _, ...schema }: TSchema): TSchema {
   const description = `${schema.description}, or \`#name\` of an operation before`
   const { anyOf, items } = schema
-  const inside = anyOf ? { anyOf: anyOf.map(without) } : items ? { items: without(items) } : {}
+  const inside = anyOf ? { anyOf: anyOf.map(withoutFormat) } : items ? { items: withoutFormat(items) } : {}
   return { ...schema, ...inside, description } as unknown as TSchema
 }
-const without = ({ format: _, ...schema }: TSchema) => schema
+const withoutFormat = ({ format: _, ...schema }: TSchema) => schema
 
-const ofAccounts = ['authorRemoved']
+const accountFields = ['authorRemoved']
 
-/** Fields as they were read: any value may be compared. */
+/** The schema of `was`. Fields accept any value, because they are only compared. */
 function wasSchema({ schema }: View): TObject {
   const plain = Object.entries(schema.properties as Record<string, TSchema>).filter(
-    ([name, one]) => !ofAccounts.includes(name) && !isObject(one),
+    ([name, one]) => !accountFields.includes(name) && !isObject(one),
   )
   const fields = plain.map(([name, one]) => [name, Type.Optional({ ...one, [Kind]: 'Unknown' } as TSchema)])
   const about = 'Fields as the caller knows them: 409 when one is another by now'
@@ -66,16 +66,16 @@ function wasSchema({ schema }: View): TObject {
 const isObject = (schema: TSchema): boolean =>
   schema.type === 'object' || (schema.anyOf ?? []).some((one: TSchema) => isObject(one))
 
-const isList = (value: unknown) => Array.isArray(value) && value.length >= 1 && value.length <= mostOperations
+const isList = (value: unknown) => Array.isArray(value) && value.length >= 1 && value.length <= maxOperations
 
-/** The list of them. What is in it is held to their schemas where it is read, to say which one does not fit. */
+/** The schema of the list. Each operation is validated later, so that the error can name its index. */
 export function operationsSchema<T>(schemas: Map<string, TObject>) {
   const refs = [...schemas.keys()].map((op) => [op, `#/components/schemas/${camel(op)}Operation`])
   return checked<T[]>(isList, {
     type: 'array',
     minItems: 1,
-    maxItems: mostOperations,
-    description: `A list of 1 to ${mostOperations} operations`,
+    maxItems: maxOperations,
+    description: `A list of 1 to ${maxOperations} operations`,
     items: {
       oneOf: [...schemas.values()],
       discriminator: { propertyName: 'op', mapping: Object.fromEntries(refs) },

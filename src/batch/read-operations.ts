@@ -6,33 +6,30 @@ import { parseInstant } from '../schema/text.ts'
 import { nearest } from '../schema/nearest.ts'
 import { validationError } from '../schema/validation.ts'
 import { badRequest } from '../responses/errors.ts'
-import { inTurn } from './in-turn.ts'
-import type { Kind, Kinds, Operation } from './kinds.ts'
+import { mapInOrder } from './map-in-order.ts'
+import type { OperationType, OperationTypes, Operation } from './operation-types.ts'
 
-export const notHere = (key = 'projectId') =>
+export const wrongProject = (key = 'projectId') =>
   badRequest(
     `${key} must be the project of the batch${key === 'id' ? '' : ': a task moves to another one alone'}`,
   )
 
-/**
- * Holds each operation to its command's own schema, in the words in which the command alone is refused, and sees that
- * what it names by `#name` comes before it. @throws HttpError 400
- */
+/** Validates each operation with its command's schema, and checks that each `#name` is defined by an earlier operation. @throws HttpError 400 */
 export const openReadOperations =
-  (kinds: Kinds) =>
+  (kinds: OperationTypes) =>
   (projectId: string, given: unknown[]): Operation[] => {
-    const names = new Map<string, Kind>()
-    return inTurn(given, (one) => {
+    const names = new Map<string, OperationType>()
+    return mapInOrder(given, (one) => {
       const kind = kindOf(kinds, one)
-      const operation = tidied(kind, one as Operation)
-      requireKnown(kind, operation, names)
-      placeIn(projectId, kind, operation, names)
+      const operation = normalized(kind, one as Operation)
+      requireNamesDefined(kind, operation, names)
+      setProject(projectId, kind, operation, names)
       if (operation.as !== undefined) names.set(operation.as, kind)
       return operation
     })
   }
 
-function kindOf(kinds: Kinds, given: unknown): Kind {
+function kindOf(kinds: OperationTypes, given: unknown): OperationType {
   const { op } = (given ?? {}) as { op?: unknown }
   const kind = typeof op === 'string' && kinds.get(op)
   if (!kind) throw unknownOp(op, [...kinds.keys()])
@@ -41,28 +38,30 @@ function kindOf(kinds: Kinds, given: unknown): Kind {
   return kind
 }
 
-type Names = ReadonlyMap<string, Kind>
+type Names = ReadonlyMap<string, OperationType>
 
-const besides = ['op', 'as', 'ifMatch', 'was']
+const conditionFields = ['op', 'as', 'ifMatch', 'was']
 
-function tidied({ command, ids, schema }: Kind, given: Operation): Operation {
+function normalized({ command, idFields, schema }: OperationType, given: Operation): Operation {
   const operation: Record<string, unknown> = {}
-  for (const key of [...besides, ...Object.keys(command.input.properties)])
+  for (const key of [...conditionFields, ...Object.keys(command.input.properties)])
     if (given[key] !== undefined) operation[key] = given[key]
-  for (const key of ids)
+  for (const key of idFields)
     if (operation[key])
       operation[key] = mapIds(operation[key], (id) => (isReference(id) ? id : canonicalId(id)))
   if (given.was) {
     const fields = Object.entries(given.was)
     const { properties } = schema.properties.was as TObject
-    operation.was = Object.fromEntries(fields.map(([key, value]) => [key, stored(properties[key]!, value)]))
+    operation.was = Object.fromEntries(
+      fields.map(([key, value]) => [key, storedValue(properties[key]!, value)]),
+    )
   }
   return operation as Operation
 }
 
-/** Ids and instants as rows hold them, however they are written. */
-function stored({ anyOf = [], ...schema }: TSchema, value: unknown): unknown {
-  if (Array.isArray(value) && schema.items) return value.map((one) => stored(schema.items, one))
+/** Ids and times in the form in which rows store them. */
+function storedValue({ anyOf = [], ...schema }: TSchema, value: unknown): unknown {
+  if (Array.isArray(value) && schema.items) return value.map((one) => storedValue(schema.items, one))
   if (typeof value !== 'string') return value
   const formats = [schema, ...anyOf].map(({ format }) => format)
   if (formats.includes('uuid')) return canonicalId(value)
@@ -72,20 +71,25 @@ function stored({ anyOf = [], ...schema }: TSchema, value: unknown): unknown {
 export const isReference = (value: unknown): value is string =>
   typeof value === 'string' && value.startsWith('#')
 
-function requireKnown({ ids }: Kind, operation: Operation, names: Names): void {
+function requireNamesDefined({ idFields }: OperationType, operation: Operation, names: Names): void {
   if (operation.as !== undefined && names.has(operation.as))
     throw badRequest('as must be a name that no operation before has')
   const isLost = (id: unknown) => isReference(id) && !names.has(id.slice(1))
-  const lost = ids.find((key) => [operation[key]].flat().some(isLost))
+  const lost = idFields.find((key) => [operation[key]].flat().some(isLost))
   if (lost) throw badRequest(`${lost} must be an id, or the #name of an operation before`)
 }
 
-/** The project is the batch's own: said, by its id or a name, or not, it is no other one. */
-function placeIn(projectId: string, { command, projectKey }: Kind, operation: Operation, names: Names): void {
+/** Sets the operation's project to the batch's project. @throws HttpError 400 if the operation names another one */
+function setProject(
+  projectId: string,
+  { command, projectKey }: OperationType,
+  operation: Operation,
+  names: Names,
+): void {
   if (!projectKey) return
   const said = operation[projectKey] ?? projectId
   const isNamed = isReference(said) && names.get(said.slice(1))?.noun === 'project'
-  if (!isNamed && said !== projectId) throw notHere(projectKey)
+  if (!isNamed && said !== projectId) throw wrongProject(projectKey)
   if (command.target.kind === 'project') operation[projectKey] = projectId
   else delete operation[projectKey]
 }

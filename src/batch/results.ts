@@ -7,8 +7,8 @@ import { named } from '../schema/named.ts'
 import { etagOf } from '../responses/reply.ts'
 import { badRequest } from '../responses/errors.ts'
 
-/** Whole resources may be far larger than what was sent to change them, and an answer travels in one frame. */
-export const mostWholeBytes = 500_000
+/** Full resources may be far larger than the request, and a reply is one RPC frame. */
+export const maxFullBytes = 500_000
 
 const Result = named(
   'BatchResult',
@@ -27,7 +27,7 @@ export interface BatchAnswer {
   results: object[]
 }
 
-/** What a batch answers: of each operation a line, or the resource that it is about. */
+/** The view of a batch's reply: a short result or the full resource for each operation. */
 export const batchViewOf = (views: TSchema[]): View<BatchAnswer> =>
   view<BatchAnswer>({
     name: 'Batch',
@@ -38,7 +38,7 @@ export const batchViewOf = (views: TSchema[]): View<BatchAnswer> =>
       }),
     }),
     of: (answer) => answer,
-    untagged: true,
+    hasNoEtag: true,
   })
 
 interface Row {
@@ -47,7 +47,7 @@ interface Row {
   number?: number
 }
 
-/** What one operation came to; of what is gone only its id. */
+/** The result of one operation. For a deleted row: only its id. */
 export function resultOf(
   { view: shows }: Command,
   id: string,
@@ -57,14 +57,18 @@ export function resultOf(
 ) {
   if (!shows) return { id, etag: null }
   if (whole) return shows.of(answer, person)
-  if (shows.untagged) return { id, etag: null }
+  if (shows.hasNoEtag) return { id, etag: null }
   const { number, ...row } = answer as Row
-  return { id: row.id, etag: etagOf(row, shows.tag?.(person)), ...(number !== undefined && { number }) }
+  return {
+    id: row.id,
+    etag: etagOf(row, shows.etagSuffix?.(person)),
+    ...(number !== undefined && { number }),
+  }
 }
 
-export const tooLong = () =>
-  badRequest(`return=full would answer more than ${mostWholeBytes} bytes: ask without it`)
+export const replyTooLarge = () =>
+  badRequest(`return=full would answer more than ${maxFullBytes} bytes: ask without it`)
 
-export function requireShort(results: object[]): void {
-  if (Buffer.byteLength(JSON.stringify(results)) > mostWholeBytes) throw tooLong()
+export function requireSmallReply(results: object[]): void {
+  if (Buffer.byteLength(JSON.stringify(results)) > maxFullBytes) throw replyTooLarge()
 }

@@ -3,7 +3,7 @@ import type { IdempotencyRecord } from '../commit/idempotency.ts'
 import type { Context, Decision } from '../log/rule.ts'
 import type { Preload } from '../actor/preload.ts'
 import type { ProjectState } from '../actor/state.ts'
-import { type Asking, type Caller, type Role, type Scope, scopeOfWrite } from '../identity/rights.ts'
+import { type ProjectCaller, type Caller, type Role, type Scope, scopeOfWrite } from '../identity/rights.ts'
 import type { Session } from '../identity/validity.ts'
 import type { Entity } from '../model/entities.ts'
 import type { HttpError } from '../responses/errors.ts'
@@ -11,7 +11,7 @@ import type { LookupResults, Lookups } from './request.ts'
 import type { Person, Whom } from '../reads/people.ts'
 import type { View } from '../model/view.ts'
 
-/** Where a command runs: in a new project, or in the one that a field of its input names, or holds just now. */
+/** The project that a command runs in: a new one, or the project of the row whose id is in the input field `key`. */
 export type Target = { kind: 'new' } | { kind: Entity; key: string }
 
 export const inNewProject: Target = { kind: 'new' }
@@ -20,98 +20,98 @@ export const ofTask = (key = 'id'): Target => ({ kind: 'task', key })
 export const atRow = (kind: Entity): Target => ({ kind, key: 'id' })
 export const ofAccount = { kind: 'account' } as const
 
-/** What a rule may know beside the state. */
+/** What a rule can read besides the state. */
 export interface RuleContext extends Context {
   person?: Person
-  found?: LookupResults
+  lookupResults?: LookupResults
   limits: { projectMembers: number; projectWebhooks: number }
 }
 
-/** A write as routes and the document see it, wherever it is executed. */
-export interface Declared<Input extends object = object, Row = unknown> {
+/** The parts of a write that routes and the OpenAPI document use. */
+export interface WriteDefinition<Input extends object = object, Row = unknown> {
   /** `noun.verb` */
   name: string
   about?: string
-  /** The operation's id and tag in the document, where the name does not give them. */
-  called?: { id: string; tag: string }
-  /** Path, body and query together. */
+  /** The operation's id and tag in the OpenAPI document. Default: derived from the name. */
+  operation?: { id: string; tag: string }
+  /** The fields of the path, the body and the query together. */
   input: TObject
-  /** The request's body, where it is not just the fields of the input. */
+  /** The schema of the request body. Default: the input fields that neither path nor query gives. */
   body?: TObject
-  /** The fields of the input that a URL's query gives. */
-  inQuery?: string[]
-  /** The fields of the input that the route's `prepare` makes. */
-  prepared?: string[]
+  /** Input fields that come from the URL's query. */
+  queryFields?: string[]
+  /** Input fields that the route's `prepare` adds. */
+  preparedFields?: string[]
   target: Target | typeof ofAccount
-  /** The role it takes, held before the rule is asked; `nobody` is for the service's own work. */
+  /** The role that the caller needs, checked before the rule runs. `nobody`: only the service itself runs the command. */
   role: Role | 'nobody'
-  /** The scope that an API token needs for it: that of the role, unless told. */
+  /** The scope that an API token needs. Default: the scope of the role. */
   scope: Scope
   callers?: 'signedIn' | 'anyone'
-  /** The body or the answer holds a secret: see src/http/secret-writes.ts. */
+  /** The body or the reply contains a secret: see src/http/secret-writes.ts. */
   isSecret?: boolean
-  /** Its tokens may have ended when its answer is sent again. */
+  /** The command revokes tokens, so the caller's token may be invalid when the request is retried. */
   endsTokens?: boolean
-  /** The project that a thing moves to, if the input says so. */
+  /** The id of the project that the row moves to, if the input names one. */
   destination?(input: Input): string | undefined
-  /** Holds the input to what its schema does not say, and completes it. @throws HttpError 400 */
+  /** Checks what the schema cannot express, and adds derived fields. @throws HttpError 400 */
   complete?(input: Input): object
-  /** Rights that the input takes beside role and scope, checked with them. @throws HttpError 403 */
-  authorize?(asking: Asking, input: Input): void
-  /** The answer: the view of a row, or a message. */
+  /** Checks further rights that depend on the input. Runs after the checks of role and scope. @throws HttpError 403 */
+  authorize?(asking: ProjectCaller, input: Input): void
+  /** The reply is the view of a row or a message. */
   view?: View<Row>
   message?: string
   status: 200 | 201 | 202 | 204
-  /** The document's words for the answer, and `add` for a write that takes no If-Match, unless the status gives them. */
-  done?: string
+  /** The reply's description in the OpenAPI document. Default: derived from the status. */
+  replyDescription?: string
   does?: 'add'
   location?(id: string, input: Input): string
-  /** What its rule refuses beside what every command may: for the document. */
+  /** Errors of the rule, for the OpenAPI document. Errors that every command can have are not listed. */
   errors?: HttpError[]
 }
 
-/**
- * A write as data: a name, plain input, where it runs, and the pure rule that decides it. The same definition serves a
- * route, the document, the workers, and whatever else runs commands by name.
- */
-export interface Command<Input extends object = object, Row = unknown> extends Declared<Input, Row> {
+/** A write as data: name, input schema, target and a pure rule. Routes, batches and workers run commands by name. */
+export interface Command<Input extends object = object, Row = unknown> extends WriteDefinition<Input, Row> {
   target: Target
-  /** What has to be looked up before it is known what to load. */
+  /** Look-ups whose results `preload` needs. */
   lookups?(input: Input, caller: Caller): Lookups
-  /** Rows to load beside the one it runs at. */
+  /** Rows to load besides the target row. */
   preload?(input: Input, found?: LookupResults): Preload
-  /** Its input's `id` is that of what it makes, where the client gives one. */
-  takesOwnId?: boolean
-  /** How many writes it is, where it is more than one: a commit holds so many. */
+  /** The client may choose the id of the new row: the input field `id`. */
+  acceptsClientId?: boolean
+  /** The number of writes, for the limit of writes in one commit. Default: 1. */
   weight?(input: Input): number
-  /** How many accounts it looks up by their addresses: each is an invitation. */
+  /** The number of accounts that the command looks up by email address. Each counts as an invitation. */
   invites?(input: Input): number
-  /** Its cost in plain writes, where that differs from its weight. */
+  /** The cost in plain writes, for rate limits. Default: the weight. */
   cost?(input: Input): number
-  /** Whether few of an account may be in progress at once: it takes long however little it writes. */
+  /** True for a slow command: an account may have only a few of these in progress. */
   isExpensive?(input: Input): boolean
-  /** Its answer is kept with its commit: its first event does not say all of it. */
+  /** The commit also stores the reply, because the first event does not contain all of it. */
   storesReply?: boolean
-  /** The entity that it is about, or what else its name begins with. */
+  /** The part of the name before the dot: the entity that the command writes. */
   noun: string
-  /** Whose account the rule or the answer asks for. */
+  /** The account that the rule or the reply needs. */
   person?(input: Input, caller: Caller): Whom
-  /** Throws an HttpError to change nothing. `other` is the state that the thing moves to: this one, if it stays. */
+  /**
+   * The rule. Pure. `destination` is the state of the project that the row moves to; equal to `state` when nothing moves.
+   * @throws HttpError to change nothing
+   */
   decide(state: ProjectState, known: RuleContext, input: Input, other: ProjectState): Decision<Row>
 }
 
-type Definition<S extends TObject, Row> = Omit<
+type CommandDefinition<S extends TObject, Row> = Omit<
   Command<Static<S>, Row>,
   'name' | 'noun' | 'input' | 'status' | 'scope'
 > & {
   input: S
-  status?: Declared['status']
+  status?: WriteDefinition['status']
   scope?: Scope
 }
 
 export const command = <S extends TObject, Row>(
   name: string,
-  definition: Definition<S, Row>,
+  definition: CommandDefinition<S, Row>,
 ): Command<Static<S>, Row> => ({
   name,
   noun: name.slice(0, name.indexOf('.')),
@@ -120,46 +120,44 @@ export const command = <S extends TObject, Row>(
   ...definition,
 })
 
-/** A request of a caller without a token. */
-export interface Stranger {
+export interface AnonymousRequest {
   request: Request
   address: string
 }
 
-/** A request of a caller who signed in. */
-export interface Signed extends Stranger {
+export interface SignedInRequest extends AnonymousRequest {
   claims: Session
 }
 
-/** A row's answer under the request's Idempotency-Key, for the statement that writes the row; undefined without a key. */
+/** Makes the idempotency record that is written in the same statement as the row; undefined without an Idempotency-Key. */
 export type ToRecord<Row> = (row?: Row) => IdempotencyRecord | undefined
 
-/** One request to write, which its Idempotency-Key may prove to be a repeat. */
+/** One request to write. With an Idempotency-Key the request may be a retry. */
 export interface AccountWrite<Row> {
-  /** The holder of the Idempotency-Key, and the account that passwords are checked for: the caller, unless told. */
+  /** The owner of the Idempotency-Key, and the account whose password is checked. Default for both: the caller. */
   scope?: string
   account?: string
-  /** What a repeat must send again: the body, unless told. */
-  said?: unknown
-  /** Rejects a request that is no repeat. */
+  /** The data that a retry must repeat. Default: the request body. */
+  fingerprinted?: unknown
+  /** Checks that run only for a request that is not a retry. @throws HttpError */
   admit?(): Promise<void>
-  /** Writes, in one statement with the record of the Idempotency-Key. */
+  /** Writes the row and the idempotency record in one statement. */
   execute(keep: ToRecord<Row>): Promise<Row>
 }
 
-/** A write outside of projects' logs: a statement executes it, and no actor. */
+/** A write that belongs to no project: one SQL statement executes it, without an actor. */
 export interface AccountCommand<
-  Asked = Signed,
+  Asked = SignedInRequest,
   Input extends object = object,
   Row = unknown,
-> extends Declared<Input, Row> {
+> extends WriteDefinition<Input, Row> {
   begin(asked: Asked, input: Input): AccountWrite<Row>
 }
 
 type AccountDefinition<Asked, S extends TObject, Row> = Omit<
   AccountCommand<Asked, Static<S>, Row>,
   'name' | 'input' | keyof typeof defaults
-> & { input: S } & Partial<Pick<Declared, keyof typeof defaults>>
+> & { input: S } & Partial<Pick<WriteDefinition, keyof typeof defaults>>
 
 const defaults = {
   target: ofAccount,

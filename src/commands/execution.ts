@@ -1,43 +1,43 @@
 import type { QueuedCommand } from '../actor/queued-command.ts'
 import type { Preload } from '../actor/preload.ts'
 import type { ProjectState } from '../actor/state.ts'
-import { type IdempotencyKey, ownKey } from '../commit/idempotency.ts'
+import { type IdempotencyKey, commandKey } from '../commit/idempotency.ts'
 import type { Clock } from '../ids.ts'
 import type { ToldPast } from '../log/past.ts'
 import type { Decision } from '../log/rule.ts'
 import type { StoredEvent } from '../model/events.ts'
-import { visible } from '../model/references.ts'
+import { hideDeletedReferences } from '../model/references.ts'
 import type { Person } from '../reads/people.ts'
 import { etagOf, type Reply } from '../responses/reply.ts'
 import type { HttpError } from '../responses/errors.ts'
-import type { Command, Declared, RuleContext } from './command.ts'
-import { authorize, decide, idIn, otherProject } from './decide.ts'
+import type { Command, WriteDefinition, RuleContext } from './command.ts'
+import { authorize, decide, idIn, destinationOf } from './decide.ts'
 import type { LookedUp } from './look-up.ts'
 import type { LookupResults, RoutedCommand } from './request.ts'
 
-/** A routed command with its look-ups, in the mailbox of its project. It is also what its rule knows beside the state. */
+/** A routed command with its look-ups. It is also the context of its rule: one object less for each command. */
 export class Execution implements QueuedCommand<Reply>, RuleContext {
   readonly id: string
   readonly projectId: string
-  readonly otherProjectId: string | undefined
+  readonly destinationId: string | undefined
   readonly caller: RoutedCommand['caller']
-  readonly needs: Preload | undefined
+  readonly preload: Preload | undefined
   readonly ifMatch: string | undefined
   readonly guard: IdempotencyKey | undefined
-  readonly ownIds: string[] | undefined
+  readonly clientIds: string[] | undefined
   readonly weight: number | undefined
-  readonly opens: boolean
+  readonly createsProject: boolean
   readonly isRecallable: boolean
   readonly person: Person | undefined
-  readonly found: LookupResults | undefined
+  readonly lookupResults: LookupResults | undefined
   past: ToldPast | undefined
-  claimed: string[] | undefined
+  claimedIds: string[] | undefined
   rejection: HttpError | undefined
   outcome: unknown
   isRejected = false
   since = 0
-  resolve = unanswered
-  reject = unanswered
+  resolve = notQueued
+  reject = notQueued
   private clock: Clock | undefined
   private hasEvents = false
 
@@ -46,25 +46,25 @@ export class Execution implements QueuedCommand<Reply>, RuleContext {
     private readonly routed: RoutedCommand,
     readonly deadline: number,
     readonly limits: RuleContext['limits'],
-    { person, found }: LookedUp = {},
+    { person, lookupResults }: LookedUp = {},
   ) {
     const { id, projectId, input, caller, ifMatch, guard } = routed
     this.id = id
     this.projectId = projectId
-    this.otherProjectId = command.destination?.(input)
+    this.destinationId = command.destination?.(input)
     this.caller = caller
-    this.needs = needsOf(command, routed, found)
+    this.preload = preloadOf(command, routed, lookupResults)
     this.ifMatch = ifMatch
-    this.guard = guard ?? (command.storesReply ? ownKey(id) : undefined)
-    this.ownIds = found?.ownIds?.length ? found.ownIds : undefined
+    this.guard = guard ?? (command.storesReply ? commandKey(id) : undefined)
+    this.clientIds = lookupResults?.clientIds?.length ? lookupResults.clientIds : undefined
     this.weight = command.weight?.(input)
-    this.opens = command.target.kind === 'new'
+    this.createsProject = command.target.kind === 'new'
     this.isRecallable = !command.storesReply
     this.person = person
-    this.found = found
+    this.lookupResults = lookupResults
   }
 
-  /** Another copy of the command may set it while this one is under way. */
+  /** A retry that joins this command sets `again` on the routed command. */
   get again(): boolean | undefined {
     return this.routed.again
   }
@@ -95,32 +95,32 @@ export class Execution implements QueuedCommand<Reply>, RuleContext {
     return decision as Decision<Reply>
   }
 
-  /** A reply that was not kept follows from the command's first event. */
+  /** Makes the reply again from the command's first event. */
   recall({ entity, after }: StoredEvent, state: ProjectState): Reply {
-    return replyOf(this.command, visible(state, entity, after), this.person)
+    return replyOf(this.command, hideDeletedReferences(state, entity, after), this.person)
   }
 }
 
-const unanswered = (): void => {}
+const notQueued = (): void => {}
 
-function needsOf(command: Command, { projectId, taskId, input }: RoutedCommand, found?: LookupResults) {
-  const { target: at, preload: needs } = command
+function preloadOf(command: Command, { projectId, taskId, input }: RoutedCommand, found?: LookupResults) {
+  const { target: at, preload } = command
   if (at.kind === 'new') return undefined
-  if (at.kind === 'project') return needs?.(input, found)
-  const leaves = otherProject(command, projectId, input) !== undefined
-  const own: Preload = { task: taskId ? [taskId] : [], leaving: leaves ? taskId : undefined }
+  if (at.kind === 'project') return preload?.(input, found)
+  const leaves = destinationOf(command, projectId, input) !== undefined
+  const own: Preload = { task: taskId ? [taskId] : [], movingTaskId: leaves ? taskId : undefined }
   if (at.kind !== 'task') own[at.kind] = [idIn(input, at.key)]
   return own
 }
 
-/** What a command answers, from what its rule decided: the row's view and ETag, its message, or else the bare answer. */
+/** The reply of a command: the row's view with its ETag, the message, or the rule's bare answer. */
 export function replyOf<Row>(
-  { status, view: shows, message: says }: Declared<never, Row>,
+  { status, view: shows, message: says }: WriteDefinition<never, Row>,
   answer: unknown,
   person?: Person,
 ): Reply {
   const body = shows ? shows.of(answer as Row, person) : says ? { message: says } : answer
-  const tag = shows?.tag?.(person, answer as Row)
-  const etag = shows && !shows.untagged ? etagOf(answer as { eventId: string }, tag) : null
+  const tag = shows?.etagSuffix?.(person, answer as Row)
+  const etag = shows && !shows.hasNoEtag ? etagOf(answer as { eventId: string }, tag) : null
   return { status, body: JSON.stringify(body), etag }
 }

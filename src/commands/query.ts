@@ -1,58 +1,58 @@
 import type { TObject, TSchema } from '@sinclair/typebox'
-import type { Turn } from '../admission/scheduler.ts'
+import type { Permit } from '../admission/scheduler.ts'
 import { type Caller, requireRole, roleNeeded, type Scope } from '../identity/rights.ts'
 import { type FindRole, requireSeen, type Seen } from '../reads/lookups.ts'
 import { notFound, type HttpError } from '../responses/errors.ts'
 import type { View } from '../model/view.ts'
 
-export interface Reading {
+export interface ReadRequest {
   request: Request
   caller: Caller
   params: Record<string, string>
   query: Record<string, string | undefined>
   body?: unknown
-  /** Ended by a read that begins to wait for events. */
-  turn: Turn
+  /** A read releases the permit before it waits for events. */
+  permit: Permit
 }
 
-/** Server-sent events that a read answers with: all of them as one text, and some. */
-export interface Streamed {
+/** The server-sent events of a read: the schema of the whole text, and an example. */
+export interface EventStream {
   schema: TSchema
   example: string
 }
 
-/** A read as data: what may be asked, what it shows, and how it is answered. */
+/** A read as data: its parameters, its view, and the function that answers. */
 export interface Query {
   about?: string
-  /** The scope that an API token needs for it: read, unless told. */
+  /** The scope that an API token needs. Default: `read`. */
   scope?: Scope
   input?: TObject
-  /** What a read that is a POST takes: it has no ETag then. */
+  /** The body of a read by POST. Such a read has no ETag. */
   body?: TObject
   view: View<never>
-  /** Its name and place in the document, where another read shows the same. */
-  called?: { id: string; tag: string }
-  /** Without it, every token with the scope. */
+  /** The operation's id and tag in the OpenAPI document, where another read has the same view. */
+  operation?: { id: string; tag: string }
+  /** Default: every token with the scope. */
   callers?: 'signedIn'
-  /** The document's words for the answer, unless it is one of a kind or a page. */
-  answers?: { description: string; schema?: TSchema }
-  /** Named examples of the answer, in place of one that the schema gives. */
+  /** The reply's description in the OpenAPI document. Default: derived from the view. */
+  reply?: { description: string; schema?: TSchema }
+  /** Named examples of the reply. Default: the example of the schema. */
   examples?: Record<string, { value: unknown }>
-  /** Pages of it, and not one. */
+  /** The reply is a page of a list. */
   isList?: boolean
-  /** To who asks for it, or to all. */
-  streams?: Streamed
-  onlyStreams?: boolean
-  /** What it refuses in words of its own, for the document. */
+  /** The reply for `Accept: text/event-stream`. */
+  eventStream?: EventStream
+  isStreamOnly?: boolean
+  /** Errors of this read, for the OpenAPI document. */
   errors?: HttpError[]
-  read(asked: Reading): Promise<Response>
+  read(asked: ReadRequest): Promise<Response>
 }
 
 interface AdminQuery extends Omit<Query, 'read'> {
-  read(asked: Reading, seen: Seen): Response | Promise<Response>
+  read(asked: ReadRequest, seen: Seen): Response | Promise<Response>
 }
 
-/** The query of the project that the path names by `id`, for its admins. Other callers get 404 or 403. */
+/** A query that takes the role ADMIN in the project with the path's `id`. Other callers get 404 or 403. */
 export const adminQuery = (findRole: FindRole, { read, ...query }: AdminQuery): Query => ({
   ...query,
   about: `${query.about} Takes the role ADMIN.`,

@@ -3,20 +3,20 @@ import type { Command } from './command.ts'
 
 export interface Registered {
   command: Command
-  /** What its input and rights look like in this release: a process of another one must not take it for something else. */
+  /** A digest of the input schema and the scope. A process of another release rejects a command whose form differs. */
   form: string
 }
 
 export type Registry = ReadonlyMap<string, Registered>
 
-/** All commands by their names. @throws Error when two have the same */
+/** All commands by name. @throws Error if two commands have one name */
 export function registryOf(commands: Command[]): Registry {
   const registry = new Map(commands.map((command) => [command.name, { command, form: formOf(command) }]))
   if (registry.size < commands.length) throw new Error('Two commands have the same name')
   return registry
 }
 
-/** Counts changes of what is sent with a command: 2, since its home looks up what it needs. */
+/** Increases with each incompatible change of RoutedCommand. */
 const dispatchVersion = '2'
 
 const formOf = ({ input, scope }: Command): string =>

@@ -1,7 +1,7 @@
 import type { IdempotencyKey } from '../commit/idempotency.ts'
 import type { Caller } from '../identity/rights.ts'
 import type { Person, Whom } from '../reads/people.ts'
-import type { Part } from './places.ts'
+import type { ChildRef } from './row-locations.ts'
 
 /** A command with its caller and conditions. Plain data. */
 export interface CommandRequest {
@@ -10,34 +10,35 @@ export interface CommandRequest {
   caller: Caller
   ifMatch?: string
   guard?: IdempotencyKey
-  /** The caller's request as a place in a trace, where traces are made. */
+  /** The caller's W3C trace context. */
   traceparent?: string
 }
 
-/** What a command has looked up once its caller is authorized: people, and the tasks that parts hang on. */
+/** The look-ups of a command, done after the caller is authorized. */
 export interface Lookups {
   people: (Whom | undefined)[]
-  parts: Part[]
-  ownIds: string[]
+  children: ChildRef[]
+  clientIds: string[]
 }
 
-/** What was found of it, in the same order; null for what there is not. */
+/** The results in the order of the look-ups; null if nothing was found. */
 export interface LookupResults {
   people: (Person | null)[]
   taskIds: (string | null)[]
-  ownIds?: string[]
-  /** Those of the own ids that something has, or had. */
-  taken: string[]
+  clientIds?: string[]
+  /** The client ids that a row has, or had. */
+  takenIds: string[]
 }
 
-/** A request with its project. Plain data: it can be sent to another process. */
+/** A command with its project. Plain data, because it is sent between processes. */
 export interface RoutedCommand extends CommandRequest {
-  /** The id of the command's first event ends like this id, so another process can see whether the command is committed. */
+  /** The id of the command's first event ends with the same digits, so every process can find a committed command in the log. */
   id: string
-  /** The form of the command in the release that sent it: see registry.ts. */
+  /** See registry.ts. */
   form: string
+  /** The command is sent again, because its first home was lost before it replied. */
   again?: true
   projectId: string
-  /** The task that the target hangs on. */
+  /** The task that the target row belongs to. */
   taskId?: string
 }

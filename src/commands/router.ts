@@ -12,27 +12,27 @@ import { secretsIn } from '../setting-values.ts'
 import type { Reply } from '../responses/reply.ts'
 import { notFound, outcomeUnknown, HttpError } from '../responses/errors.ts'
 import type { Command } from './command.ts'
-import { idIn, nounAt, ownIdIn } from './decide.ts'
+import { idIn, targetNoun, clientIdIn } from './decide.ts'
 import type { Execute } from './execute.ts'
-import type { Places } from './places.ts'
+import type { RowLocations } from './row-locations.ts'
 import type { Registry } from './registry.ts'
 import type { CommandRequest, RoutedCommand } from './request.ts'
 import { openServe } from './serve.ts'
 
 /**
- * Runs a command by its name at the home of its project, and returns its reply once it is durable.
- * @throws HttpError the rule's, 404 when the target does not exist, 503
+ * Runs a command by name at its project's home, and returns the reply once the commit is durable.
+ * @throws HttpError of the rule; 404 if the target does not exist; 503
  */
 export type Run = (request: CommandRequest) => Promise<Reply>
 
-interface RunMeans {
+interface RunDependencies {
   registry: Registry
-  places: Places
+  places: RowLocations
   route: Execute
   timeoutMs: number
 }
 
-export function openRun({ registry, places, route, timeoutMs }: RunMeans): Run {
+export function openRun({ registry, places, route, timeoutMs }: RunDependencies): Run {
   return ({ name, input, caller, ifMatch, guard, traceparent }) => {
     const known = registry.get(name)
     if (!known) return Promise.reject(new Error(`There is no command ${name}`))
@@ -56,21 +56,21 @@ export function openRun({ registry, places, route, timeoutMs }: RunMeans): Run {
       }
       return route(command, routed, deadline)
     }
-    if (at.kind === 'new') return send(ownIdIn(command, input) ?? newId())
+    if (at.kind === 'new') return send(clientIdIn(command, input) ?? newId())
     const id = idIn(input, at.key)
     if (at.kind === 'project') return send(id)
-    return places.at(at.kind, id, nounAt(at), ({ projectId, taskId }) => send(projectId, taskId ?? undefined))
+    return places.at(at.kind, id, targetNoun(at), ({ projectId, taskId }) =>
+      send(projectId, taskId ?? undefined),
+    )
   }
 }
 
-/** Retries of a command whose home was lost while the command was under way there. */
 const maxRetries = 2
 
 /**
- * Sends a command to its project's home and returns the reply. The home is only a hint: any process can execute any
- * command, and the commit's comparison keeps it right. A command whose home was lost goes to the next home with the same
- * id, by which the log says whether it is committed; at most twice, so that a command that ends its process does not end
- * every process.
+ * Sends a command to its project's home and returns the reply. The home is only a hint: any process can execute any command,
+ * and the compare-and-swap of the commit keeps the data consistent. If the home is lost, the command goes to the next home with the
+ * same id, which the log is searched for. At most two retries, so that a command that crashes its process crashes only three.
  */
 export function openRoute(
   homeOf: (projectId: string) => Home | undefined,
@@ -109,20 +109,20 @@ export function openRoute(
   return route
 }
 
-/** The largest body of a request (16 MiB) within JSON within JSON. */
+/** The largest request body (16 MiB), escaped twice as JSON. */
 const maxBytes = 68_157_440
 const maxUnsentBytes = 16_777_216
 
-/** The processes that write together, each the home of some projects. Until it joins, a process executes every command itself. */
+/** Routes commands to the homes of their projects. Before it joins, a process executes every command itself. */
 export interface Router {
   route: Execute
   join(asHome: boolean): Promise<void>
-  /** Lets other processes take over, and executes what they still send until all of them know, at most `timeoutMs`. */
+  /** Hands this process's shards over. Still executes commands from processes that do not know it yet, for at most `timeoutMs`. */
   leave(timeoutMs: number): Promise<void>
   close(): Promise<void>
 }
 
-interface Means {
+interface RouterDependencies {
   config: Config
   redis: RedisClient
   registry: Registry
@@ -133,7 +133,7 @@ interface Means {
   counts: Counts['orders']
 }
 
-export function openRouter(means: Means): Router {
+export function openRouter(means: RouterDependencies): Router {
   const { config, redis, execute, log, counts } = means
   const options = {
     secrets: secretsIn(config.jwtSecret),
@@ -150,7 +150,7 @@ export function openRouter(means: Means): Router {
       counts,
     ),
     async join(asHome) {
-      if (config.writeShards === 0) return // every process executes what it is sent
+      if (config.writeShards === 0) return
       const client = new RpcClient(options, log)
       const serve = openServe({ ...means, ttlMs: config.writeTimeoutMs })
       const server = asHome ? new RpcServer(crypto.randomUUID(), options, serve, log) : undefined

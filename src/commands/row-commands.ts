@@ -3,15 +3,13 @@ import { requireMatch } from '../responses/if-match.ts'
 import type { ProjectState } from '../actor/state.ts'
 import type { Role } from '../identity/rights.ts'
 import type { Decision } from '../log/rule.ts'
-import type { Definition } from '../model/definition.ts'
+import type { EntityDefinition } from '../model/definition.ts'
 import type { Entity, EventType, Rows } from '../model/entities.ts'
-import { appeared, type EventDraft, differing, removed, updated } from '../model/events.ts'
+import { created, type EventDraft, diff, deleted, updated } from '../model/events.ts'
 import { idTaken, type HttpError } from '../responses/errors.ts'
 import { type Target, atRow, command, type Command, type RuleContext } from './command.ts'
-import { idFor } from './decide.ts'
+import { newRowId } from './decide.ts'
 import { IdOf, Input } from '../schema/input.ts'
-
-// The commands that most entities have: to create, update and delete a row.
 
 interface RowCommand<Given> {
   about?: string
@@ -29,20 +27,20 @@ interface Creation<E extends Entity, S extends TObject> extends RowCommand<Stati
   fields(input: Static<S>, known: RuleContext, state: ProjectState): Fields<E>
 }
 
-/** The command that creates a row. Its input has an optional `id`, that of the client. */
+/** The command that creates a row. The input field `id` is the client's id for the row, if the client gives one. */
 export const creation = <E extends Entity, S extends TObject>(
-  { name, view }: Definition<E>,
+  { name, view }: EntityDefinition<E>,
   { fields, path, errors = [], ...definition }: Creation<E, S>,
 ) =>
   command<S, Rows[E]>(`${name}.create`, {
     ...definition,
-    takesOwnId: true,
+    acceptsClientId: true,
     decide(state, known, input) {
       const isProject = definition.target.kind === 'new'
       if (isProject && state.version > 0) throw idTaken()
-      const id = idFor(state, known, isProject ? state.projectId : (input as { id?: string }).id)
+      const id = newRowId(state, known, isProject ? state.projectId : (input as { id?: string }).id)
       const row = { id, ...fields(input, known, state) }
-      return changing<E>(appeared(state, known, typeOf(name, 'created'), row as never))
+      return decisionOf<E>(created(state, known, typeOf(name, 'created'), row as never))
     },
     view,
     status: 201,
@@ -52,28 +50,28 @@ export const creation = <E extends Entity, S extends TObject>(
 
 interface Update<E extends Entity, S extends TObject> extends RowCommand<Static<S>> {
   input: S
-  /** Of the command and its event, unless it is an update. */
+  /** The verbs of the command and its event. Default: `update` and `updated`. */
   verbs?: [command: string, event: string]
-  /** The wanted fields; undefined keeps a field. @throws HttpError */
+  /** The new values; undefined keeps a field. @throws HttpError */
   fields(input: Static<S>, known: RuleContext, row: Rows[E]): Partial<Fields<E>>
 }
 
-/** The command that changes the fields of a row that are wanted otherwise. */
+/** The command that updates a row. Equal values cause no event. */
 export const update = <E extends Entity, S extends TObject>(
-  { name, view }: Definition<E>,
+  { name, view }: EntityDefinition<E>,
   { fields, verbs: [verb, event] = ['update', 'updated'], ...definition }: Update<E, S>,
 ) =>
   command<S, Rows[E]>(`${name}.${verb}`, {
     ...definition,
     target: atRow(name),
     decide(state, known, input) {
-      const row = state.present(name, (input as { id: string }).id) as Rows[E]
+      const row = state.requireRow(name, (input as { id: string }).id) as Rows[E]
       const wanted = fields(input, known, row)
       requireMatch(known, row)
-      const others = differing<Partial<Fields<E>>>(row, wanted)
+      const others = diff<Partial<Fields<E>>>(row, wanted)
       if (!others) return { changes: [], answer: row }
       const stamp = 'updatedAt' in row ? { updatedAt: known.now } : {}
-      return changing<E>(updated(state, known, typeOf(name, event), row as never, { ...others, ...stamp }))
+      return decisionOf<E>(updated(state, known, typeOf(name, event), row as never, { ...others, ...stamp }))
     },
     view,
   })
@@ -84,7 +82,7 @@ interface Deletion<E extends Entity> extends RowCommand<{ id: string }> {
 }
 
 export const deletion = <E extends Entity>(
-  { name, noun }: Definition<E>,
+  { name, noun }: EntityDefinition<E>,
   { check, ...definition }: Deletion<E>,
 ) =>
   command(`${name}.delete`, {
@@ -92,10 +90,10 @@ export const deletion = <E extends Entity>(
     input: Input({ id: IdOf(name) }),
     target: atRow(name),
     decide(state, known, { id }) {
-      const row = state.present(name, id) as Rows[E]
+      const row = state.requireRow(name, id) as Rows[E]
       check?.(row, known, state)
       requireMatch(known, row)
-      const change = removed(state, known, typeOf(name, 'deleted'), row as never)
+      const change = deleted(state, known, typeOf(name, 'deleted'), row as never)
       return { changes: [change as EventDraft], answer: undefined }
     },
     message: `${noun} deleted successfully`,
@@ -103,7 +101,7 @@ export const deletion = <E extends Entity>(
 
 const typeOf = (entity: Entity, verb: string) => `${entity}.${verb}` as EventType
 
-const changing = <E extends Entity>(change: { after: object }): Decision<Rows[E]> => ({
+const decisionOf = <E extends Entity>(change: { after: object }): Decision<Rows[E]> => ({
   changes: [change as EventDraft],
   answer: change.after as Rows[E],
 })

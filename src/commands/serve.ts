@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { Scheduler, Turn } from '../admission/scheduler.ts'
+import type { Scheduler, Permit } from '../admission/scheduler.ts'
 import type { RpcRequest, RpcResponse } from '../routing/rpc.ts'
 import type { Log } from '../log.ts'
 import { noOrders } from '../metrics/counts.ts'
@@ -10,13 +10,13 @@ import type { Execute } from './execute.ts'
 import type { Registered, Registry } from './registry.ts'
 import type { RoutedCommand } from './request.ts'
 
-/** Retried commands are remembered until their first copies would come too late. */
+/** Ids of retried commands that are remembered, each until its first copy would arrive after the deadline. */
 const maxRetried = 100_000
 
-interface Means {
+interface ServeDependencies {
   registry: Registry
   execute: Execute
-  /** Accounts take turns here too: what another process forwards may be the flood of one. */
+  /** Limits each account here too: another process may forward very many commands of one account. */
   scheduler: Scheduler
   isClosing(): boolean
   ttlMs: number
@@ -25,11 +25,10 @@ interface Means {
 }
 
 /**
- * Executes the commands that other processes send to this one as the home of their projects. A copy of a command that
- * comes over another connection joins the one under way, which then counts as retried; whichever copy comes second, the
- * log is searched first.
+ * Executes commands that other processes send to this home. A copy of a command in progress joins it and marks it as
+ * retried. The log is searched before the second copy of a command is decided, whether that is the first one sent or the retry.
  */
-export function openServe(means: Means) {
+export function openServe(means: ServeDependencies) {
   const { registry, execute, scheduler, isClosing, ttlMs, log, counts = noOrders() } = means
   const underway = new Map<string, { routed: RoutedCommand; done: Promise<Reply> }>()
   const retried = new LRUCache<string, true>({ max: maxRetried, ttl: ttlMs })
@@ -42,8 +41,8 @@ export function openServe(means: Means) {
     }
     if (routed.again) retried.set(routed.id, true)
     else if (retried.size > 0 && retried.has(routed.id)) routed.again = true
-    const work = (turn: Turn) => execute(command, routed, deadline).finally(() => turn.end())
-    const turn = scheduler.enter(routed.caller.userId, command.weight?.(routed.input as never))
+    const work = (turn: Permit) => execute(command, routed, deadline).finally(() => turn.release())
+    const turn = scheduler.acquire(routed.caller.userId, command.weight?.(routed.input as never))
     const answer = turn instanceof Promise ? turn.then(work) : work(turn)
     const done = answer.finally(() => underway.delete(routed.id))
     underway.set(routed.id, { routed, done })
@@ -58,14 +57,14 @@ export function openServe(means: Means) {
     counts.served++
     once(known, routed, deadline).then(
       (reply) => respond({ kind: 'reply', ...reply }),
-      (error) => respond(refused(log, error, routed.traceparent)),
+      (error) => respond(errorResponse(log, error, routed.traceparent)),
     )
   }
 
   return (requests: RpcRequest[]): void => requests.forEach(serve)
 }
 
-function refused(log: Log, error: unknown, traceparent?: string): RpcResponse {
+function errorResponse(log: Log, error: unknown, traceparent?: string): RpcResponse {
   const refusal = toHttpError(error)
   if (refusal) {
     const { status, message, headers } = refusal

@@ -6,39 +6,38 @@ import type { Reply } from '../responses/reply.ts'
 import { idempotencyKeys } from '../../drizzle/schema/idempotency.ts'
 import { columnList } from '../postgres/columns.ts'
 
-/** What a caller's Idempotency-Key stands for (draft-ietf-httpapi-idempotency-key-header). */
+/** A caller's Idempotency-Key (draft-ietf-httpapi-idempotency-key-header). */
 export interface IdempotencyKey {
-  /** Whose key it is: keys of different callers never meet. */
+  /** The owner of the key: callers cannot see each other's keys. */
   scope: string
   key: string
-  /** A digest of method, path and body: the same key for something else is refused. */
+  /** A digest of method, path and body: the same key with another request is rejected. */
   fingerprint: string
 }
 
 const orders = 'orders'
 
-/** Keeps a command's answer under the command's id, for the process that takes the command over. */
-export const ownKey = (commandId: string): IdempotencyKey => ({
+/** The key under which a command's reply is stored, for the process that retries the command. */
+export const commandKey = (commandId: string): IdempotencyKey => ({
   scope: orders,
   key: commandId,
   fingerprint: '',
 })
-export const isOwn = ({ scope }: IdempotencyKey): boolean => scope === orders
+export const isCommandKey = ({ scope }: IdempotencyKey): boolean => scope === orders
 
 /**
- * Claims the id that a client made, as a key of its own that is committed with what gets the id. Of commits in several
- * projects at once one gets it, whatever it is for. The claim outlives every command that was on its way meanwhile; commands
- * after it find the id in the log.
+ * A record that claims a client's id, in the commit that creates the row. Of concurrent commits in several projects only one
+ * can claim the id. The record outlives every command in progress; later commands find the id in the log.
  */
-export const claimOf = (key: string): IdempotencyRecord => ({ ...claim, key })
+export const idClaim = (key: string): IdempotencyRecord => ({ ...claim, key })
 const claim = { scope: 'ids', fingerprint: '', status: 0, body: '', etag: null }
 
-/** A key with the answer it was given, committed together with what it did. */
+/** A key with the stored reply, written in the same commit as the changes. */
 export type IdempotencyRecord = IdempotencyKey & Reply
 
 export type FindRecord = (guard: IdempotencyKey) => Promise<IdempotencyRecord | undefined>
 
-/** Looks up what keys were answered, many in one query: by its key each, also by a plan from when the table was empty. */
+/** Finds the records of keys, many in one query. The lateral join forces an index scan, also in a plan made for an empty table. */
 export function openFindRecord(sql: Sql): FindRecord {
   return batched({ keys: 500, slots: 2 }, async (guards: IdempotencyKey[]) => {
     const rows = await sql<(IdempotencyRecord & { n: number })[]>`
@@ -49,16 +48,16 @@ export function openFindRecord(sql: Sql): FindRecord {
   })
 }
 
-export const nameOf = ({ scope, key }: IdempotencyKey): string => `${scope} ${key}`
+export const recordName = ({ scope, key }: IdempotencyKey): string => `${scope} ${key}`
 
-export const usedOtherwise = () => new HttpError(422, 'This Idempotency-Key was used for another request')
+export const keyReused = () => new HttpError(422, 'This Idempotency-Key was used for another request')
 
 /**
- * The answer given before, marked as such.
- * @throws HttpError 422 when the key was used for another request.
+ * The stored reply, marked as replayed.
+ * @throws HttpError 422 if the key was used for another request
  */
 export function replay(kept: IdempotencyRecord, guard: IdempotencyKey): Reply & { replayed?: true } {
-  if (kept.fingerprint !== guard.fingerprint) throw usedOtherwise()
+  if (kept.fingerprint !== guard.fingerprint) throw keyReused()
   const { status, body, etag } = kept
-  return { status, body, etag, ...(!isOwn(guard) && ({ replayed: true } as const)) }
+  return { status, body, etag, ...(!isCommandKey(guard) && ({ replayed: true } as const)) }
 }

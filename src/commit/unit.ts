@@ -4,7 +4,7 @@ import type { StoredEvent } from '../model/events.ts'
 import { definitionOf } from '../model/model.ts'
 import type { IdempotencyRecord } from './idempotency.ts'
 
-/** A project as it was decided on, and as it is then. */
+/** A project's version before and after the commit. */
 export interface CommitHead {
   projectId: string
   expected: number
@@ -14,46 +14,47 @@ export interface CommitHead {
   lastEventId: string
 }
 
-/** What one actor (two, for a move) wants committed: all of it or nothing. */
+/** The changes of one actor (two for a move): all are committed, or none. */
 export interface CommitUnit {
   heads: CommitHead[]
   events: StoredEvent[]
   jobs: OutboxJob[]
-  kept: IdempotencyRecord[]
+  records: IdempotencyRecord[]
 }
 
-/** How an event writes its row: inserts it, also over one that may still stand, updates it, or deletes it. */
-export type RowWrite = 'add' | 'put' | 'set' | 'cut'
+/** How an event writes its row. `upsert`: the old row may still exist, because a worker deletes it later. */
+export const rowWrites = ['insert', 'upsert', 'update', 'delete'] as const
+export type RowWrite = (typeof rowWrites)[number]
 
-/** An event with the number of its unit. Only a row's last event writes the row; one that came and went leaves no trace. */
-export type CommitEvent = StoredEvent & { unit: number; how: RowWrite | null }
+/** An event with the number of its unit. Only a row's last event in the unit writes the row. */
+export type CommitEvent = StoredEvent & { unit: number; write: RowWrite | null }
 
-interface Untold {
+interface UnloggedValues {
   unit: number
   entityId: string
   fields: object
 }
 
-/** The rows that the commit of some units writes, each with its unit's number. */
+/** The contents of several units, each object with its unit's number. */
 export interface Batch {
   heads: CommitHead[]
-  facts: CommitEvent[]
-  untold: Untold[]
+  events: CommitEvent[]
+  unlogged: UnloggedValues[]
   jobs: object[]
-  kept: object[]
+  records: object[]
 }
 
-/** Sets the number of the unit on the unit's own objects: to copy each would cost more than all else here. */
+/** Sets the unit's number on the existing objects: copies would cost more than the rest of this function. */
 export function batchOf(units: CommitUnit[]): Batch {
-  const batch: Batch = { heads: [], facts: [], untold: [], jobs: [], kept: [] }
-  for (const [unit, { heads, events, jobs, kept }] of units.entries()) {
+  const batch: Batch = { heads: [], events: [], unlogged: [], jobs: [], records: [] }
+  for (const [unit, { heads, events, jobs, records }] of units.entries()) {
     number(heads, unit, batch.heads)
-    number(events, unit, batch.facts)
+    number(events, unit, batch.events)
     number(jobs, unit, batch.jobs)
-    number(kept, unit, batch.kept)
-    settleHow(events as CommitEvent[])
-    for (const { untold, entityId } of events)
-      if (untold) addUntold(batch, { unit, entityId, fields: untold })
+    number(records, unit, batch.records)
+    setWrites(events as CommitEvent[])
+    for (const { unlogged, entityId } of events)
+      if (unlogged) addUnlogged(batch, { unit, entityId, fields: unlogged })
   }
   return batch
 }
@@ -65,37 +66,36 @@ function number(rows: object[], unit: number, into: object[]): void {
   }
 }
 
-function settleHow(facts: CommitEvent[]): void {
-  if (facts.length === 1) return void (facts[0]!.how = howOf(facts[0]!, facts[0]!))
+function setWrites(events: CommitEvent[]): void {
+  if (events.length === 1) return void (events[0]!.write = writeOf(events[0]!, events[0]!))
   const first = new Map<string, CommitEvent>()
   const last = new Map<string, CommitEvent>()
-  for (const fact of facts) {
-    const row = rowOf(fact)
-    if (!first.has(row)) first.set(row, fact)
-    last.set(row, fact)
-    fact.how = null
+  for (const event of events) {
+    const row = rowOf(event)
+    if (!first.has(row)) first.set(row, event)
+    last.set(row, event)
+    event.write = null
   }
-  for (const [row, fact] of last) fact.how = howOf(first.get(row)!, fact)
+  for (const [row, event] of last) event.write = writeOf(first.get(row)!, event)
 }
 
-/** Clients make ids too: those of rows of two entities may be the same. */
+/** Clients choose ids too, so rows of two entities may have the same id. */
 const rowOf = ({ entity, entityId }: StoredEvent): string => entity + entityId
 
-/** How a row is written, of which these are the first and the last event. */
-function howOf({ before, entity, undoes }: StoredEvent, { after }: StoredEvent): RowWrite | null {
-  // The children of a task that was deleted and restored may still stand, until a worker removes them.
-  const mayStand = !before && undoes != null && definitionOf(entity).parent === 'task'
-  if (after) return mayStand ? 'put' : before ? 'set' : 'add'
-  const isCut = before ? !definitionOf(entity).isCutLater : mayStand
-  return isCut ? 'cut' : null
+/** How a row is written whose first and last event in the unit are given. */
+function writeOf({ before, entity, undoes }: StoredEvent, { after }: StoredEvent): RowWrite | null {
+  // The rows of a deleted task's children exist until a worker removes them, so a restored child may exist.
+  const mayExist = !before && undoes != null && definitionOf(entity).parent === 'task'
+  if (after) return mayExist ? 'upsert' : before ? 'update' : 'insert'
+  const isDeletedNow = before ? !definitionOf(entity).isDeletedByWorker : mayExist
+  return isDeletedNow ? 'delete' : null
 }
 
-/** Adds each row once: only the last event of a row writes these columns. */
-function addUntold({ untold }: Batch, more: Untold): void {
-  const same = untold.find(({ unit, entityId }) => unit === more.unit && entityId === more.entityId)
+/** Merges the values of one row. */
+function addUnlogged({ unlogged }: Batch, more: UnloggedValues): void {
+  const same = unlogged.find(({ unit, entityId }) => unit === more.unit && entityId === more.entityId)
   if (same) same.fields = { ...same.fields, ...more.fields }
-  else untold.push(more)
+  else unlogged.push(more)
 }
 
-/** Whether rows of an entity have columns that no event holds. */
-export const hasUntold = (name: Entity): boolean => definitionOf(name).untold !== undefined
+export const hasUnlogged = (name: Entity): boolean => definitionOf(name).unlogged !== undefined

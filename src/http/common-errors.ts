@@ -1,6 +1,6 @@
-import { tooManyOfOne } from '../admission/scheduler.ts'
-import { full } from '../actor/project-actor.ts'
-import { usedOtherwise } from '../commit/idempotency.ts'
+import { tooManyOfAccount } from '../admission/scheduler.ts'
+import { mailboxFull } from '../actor/project-actor.ts'
+import { keyReused } from '../commit/idempotency.ts'
 import type { Config } from '../config.ts'
 import { preconditionFailed } from '../responses/if-match.ts'
 import { invalidToken, missingToken, type HttpError, urlTooLong, internalError } from '../responses/errors.ts'
@@ -15,8 +15,8 @@ export const commonErrors = ({ bodyBytes, bodyTimeoutMs }: Config): HttpError[][
   [tooLarge(bodyBytes)],
   [urlTooLong()],
   [notJson(), notUtf8(), contentEncoded()],
-  [usedOtherwise()],
-  [rateLimited({ name: 'reads', points: 6_000_000, seconds: 60 }, 2_000), tooManyOfOne()],
+  [keyReused()],
+  [rateLimited({ name: 'reads', points: 6_000_000, seconds: 60 }, 2_000), tooManyOfAccount()],
   [internalError()],
-  [full()],
+  [mailboxFull()],
 ]

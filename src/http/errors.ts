@@ -2,7 +2,7 @@ import { Elysia, ValidationError } from 'elysia'
 import { isUnavailable, toHttpError } from '../postgres/errors.ts'
 import { badRequest, errorResponse, type HttpError, internalError } from '../responses/errors.ts'
 import type { Rejections } from '../admission/rejections.ts'
-import type { Turn } from '../admission/scheduler.ts'
+import type { Permit } from '../admission/scheduler.ts'
 import { type Share, setRateLimitHeaders } from './limits/budget.ts'
 import { pathnameOf, requestId } from '../responses/reply.ts'
 import { acceptsStream, endedStream } from '../responses/server-sent-events.ts'
@@ -14,12 +14,12 @@ import type { RequestInfo, Telemetry } from './telemetry.ts'
 export const errors = (methods: Methods, observed: Telemetry, rejections: Rejections) =>
   // Elysia reads this text, and prepares for every route what it names.
   new Elysia({ name: 'errors' }).onError({ as: 'global' }, (failed: ErrorContext) => {
-    const { error, code, request, route, params, caller, claims, share, turn, began, set } = failed
-    turn?.end()
+    const { error, code, request, route, params, caller, claims, share, permit, began, set } = failed
+    permit?.release()
     const refusal = code === 'NOT_FOUND' ? methods.respond(request) : httpErrorOf(error, code)
     observed.end({ request, route, began }, refusal.status)
-    const accountId = turn?.line.accountId
-    if (refusal instanceof Response) return rejections.pace(request, refusal, accountId)
+    const accountId = permit?.queue.accountId
+    if (refusal instanceof Response) return rejections.delay(request, refusal, accountId)
     const id = requestId()
     const reason = refusal.status === 500 ? reasonOf(error) : refusal.message
     observed.logError({ request, route, params, caller, claims, began }, refusal.status, id, reason)
@@ -31,14 +31,14 @@ export const errors = (methods: Methods, observed: Telemetry, rejections: Reject
     const response = errorResponse(refusal, id)
     if (isStreamed) response.headers.append('vary', 'Accept')
     if (share && refusal.status !== 429) setRateLimitHeaders(response.headers, share)
-    return rejections.pace(request, response, accountId)
+    return rejections.delay(request, response, accountId)
   })
 
 interface ErrorContext extends RequestInfo {
   error: unknown
   code: unknown
   share?: Share | null
-  turn?: Turn
+  permit?: Permit
   set: { status?: number | string }
 }
 

@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia'
-import { type Scheduler, type Turn, writesIn } from '../admission/scheduler.ts'
+import { type Scheduler, type Permit, writesIn } from '../admission/scheduler.ts'
 import type { Config } from '../config.ts'
 import type { Authenticate } from '../identity/sessions.ts'
 import { canonicalId } from '../ids.ts'
@@ -59,8 +59,16 @@ function normalize(request: Request, params: Record<string, string | undefined>)
 }
 
 /** The request is answered: the next one of its account may begin. */
-function finish({ response, share, turn }: { response: unknown; share: Share | null; turn?: Turn }): void {
-  turn?.end()
+function finish({
+  response,
+  share,
+  permit,
+}: {
+  response: unknown
+  share: Share | null
+  permit?: Permit
+}): void {
+  permit?.release()
   if (share && response instanceof Response) setRateLimitHeaders(response.headers, share)
 }
 
@@ -93,8 +101,8 @@ const openCallerGuard = (
       const taken = limits.budgets?.[kindOf(request)].take(caller) ?? null
       const share = taken instanceof Promise ? await taken : taken
       normalize(request, params)
-      const turn = scheduler.enter(caller.userId, writesIn(request))
-      return { caller, share, turn: turn instanceof Promise ? await turn : turn }
+      const permit = scheduler.acquire(caller.userId, writesIn(request))
+      return { caller, share, permit: permit instanceof Promise ? await permit : permit }
     })
     .onAfterHandle({ as: 'scoped' }, finish)
 
@@ -110,14 +118,14 @@ const openSessionGuard = ({ authenticate, limits, scheduler, config }: Dependenc
       requireShortUrl(request)
       const claims = await authenticate.session(request)
       const isKeyed = kindOf(request) === 'writes' && request.headers.has('idempotency-key')
-      const isHeld = isKeyed ? await authenticate.holdsInTime(claims) : true
+      const isHeld = isKeyed ? await authenticate.isUnrevoked(claims) : true
       if (!isKeyed) await authenticate.require(claims)
       // Revoked tokens draw on a separate rate limit.
       const holder = isHeld ? claims.userId : claims.tokenId
       const share = (await limits.budgets?.[kindOf(request)].takeFor(holder)) ?? null
       normalize(request, params)
-      const turn = await scheduler.enter(holder, writesIn(request))
+      const permit = await scheduler.acquire(holder, writesIn(request))
       const address = addressOf(request, server, config.trustProxy)
-      return { claims, caller: claims.caller, share, turn, address }
+      return { claims, caller: claims.caller, share, permit, address }
     })
     .onAfterHandle({ as: 'scoped' }, finish)

@@ -14,14 +14,14 @@ export type WithIdempotency = ReturnType<typeof openWithIdempotency>
  * with the same key. `isSame` compares a digest with a stored fingerprint that is not the digest itself. @throws HttpError 422
  */
 export const openWithIdempotency =
-  (findKept: FindRecord) =>
+  (findRecord: FindRecord) =>
   async (
     guard: IdempotencyKey,
     work: () => Promise<Reply>,
     isSame?: (digest: string, stored: string) => Promise<boolean>,
   ): Promise<Reply & { replayed?: true }> => {
     const repeated = async () => {
-      const kept = await findKept(guard)
+      const kept = await findRecord(guard)
       return kept && replay(kept, (await isSame?.(guard.fingerprint, kept.fingerprint)) ? kept : guard)
     }
     const before = await repeated()

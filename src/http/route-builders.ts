@@ -1,8 +1,8 @@
 import type { Expensive } from '../admission/expensive.ts'
-import type { Turn } from '../admission/scheduler.ts'
-import type { AccountCommand, Command, Declared } from '../commands/command.ts'
-import type { Query, Reading } from '../commands/query.ts'
-import { inPath, keysOfBody } from '../commands/read-input.ts'
+import type { Permit } from '../admission/scheduler.ts'
+import type { AccountCommand, Command, WriteDefinition } from '../commands/command.ts'
+import type { Query, ReadRequest } from '../commands/query.ts'
+import { pathFields, bodyFields } from '../commands/input-fields.ts'
 import { type Caller, holderOf, requireScope } from '../identity/rights.ts'
 import { commandHooks } from '../openapi/command-hooks.ts'
 import { queryHooks } from '../openapi/query-hooks.ts'
@@ -66,7 +66,7 @@ export const openRouteBuilders = (guards: Guards, means: Dependencies) => ({
 
 function queryRoute(path: string, query: Query, summary: string) {
   const { read, scope = 'read' } = query
-  const handle = handlerOf<Reading>((asked) => {
+  const handle = handlerOf<ReadRequest>((asked) => {
     requireScope(asked.caller, scope)
     return read(asked)
   })
@@ -78,10 +78,10 @@ const routeOf = <Handle, Hooks extends { query?: object }>(path: string, handle:
   [path, handle, { ...hooks, ...(!hooks.query && { transform: requireNoParameters }) }] as const
 
 /** Puts path, body and query together as the command's input, without other fields of the body. */
-function readInput<Input extends object, Row>(path: string, command: Declared<Input, Row>) {
-  const given = inPath(path, command)
-  const inQuery = command.inQuery ?? []
-  const keys = keysOfBody(command, given)
+function readInput<Input extends object, Row>(path: string, command: WriteDefinition<Input, Row>) {
+  const given = pathFields(path, command)
+  const inQuery = command.queryFields ?? []
+  const keys = bodyFields(command, given)
   const ids = keys.filter((key) => isIdSchema(command.input.properties[key]!))
   return ({ params, body, query = {} }: RouteContext): Input => {
     const input: Record<string, unknown> = {}
@@ -96,7 +96,7 @@ function readInput<Input extends object, Row>(path: string, command: Declared<In
 
 interface CallerContext extends RouteContext {
   caller: Caller
-  turn: Turn
+  permit: Permit
 }
 
 /**
@@ -105,8 +105,8 @@ interface CallerContext extends RouteContext {
  */
 function handlerOf<Needed>(answer: (asked: Needed) => Promise<Response>) {
   const all = answer as unknown as (asked: CallerContext) => Promise<Response>
-  const handle = ({ request, params, query, body, caller, turn, claims, address }: CallerContext) =>
-    all({ request, params, query, body, caller, turn, claims, address })
+  const handle = ({ request, params, query, body, caller, permit, claims, address }: CallerContext) =>
+    all({ request, params, query, body, caller, permit, claims, address })
   return handle as unknown as (asked: Needed) => Promise<Response>
 }
 
@@ -125,7 +125,7 @@ function openRunCommand<Input extends object, Row>(means: Dependencies, command:
   }
 
   return (asked: CallerContext, input: Input): Promise<Response> => {
-    const { caller, turn } = asked
+    const { caller, permit } = asked
     const writes = cost?.(input) ?? 1
     const invitations = invites?.(input) ?? 0
     const takesLong = isExpensive?.(input)
@@ -133,7 +133,7 @@ function openRunCommand<Input extends object, Row>(means: Dependencies, command:
     const pay = async () => {
       if (invitations > 0) await limits.takeInvitations(caller.userId, invitations)
       if (writes > 1) await limits.budgets?.writes.takeMore(caller, writes - 1)
-      if (!takesLong) await turn.widen(writes)
+      if (!takesLong) await permit.grow(writes)
       return go(asked, input)
     }
     return takesLong ? expensive.run(caller.userId, pay) : pay()

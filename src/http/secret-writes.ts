@@ -1,12 +1,12 @@
-import type { AccountCommand, AccountWrite, Command, Declared } from '../commands/command.ts'
-import { takesRole } from '../commands/decide.ts'
+import type { AccountCommand, AccountWrite, Command, WriteDefinition } from '../commands/command.ts'
+import { needsRole } from '../commands/decide.ts'
 import { requireAuthorized } from '../commands/execute.ts'
 import { replyOf } from '../commands/execution.ts'
 import type { Run } from '../commands/router.ts'
 import type { IdempotencyKey } from '../commit/idempotency.ts'
 import { type Caller, holderOf } from '../identity/rights.ts'
 import type { Fingerprints } from '../identity/fingerprints.ts'
-import type { Sealing } from '../identity/sealed.ts'
+import type { Encryption } from '../identity/encryption.ts'
 import type { Authenticate } from '../identity/sessions.ts'
 import type { Claims, Tokens } from '../identity/tokens.ts'
 import type { Session } from '../identity/validity.ts'
@@ -22,7 +22,7 @@ export interface SecretDependencies {
   fingerprints: Fingerprints
   limits: Limits
   run: Run
-  sealing: Sealing
+  sealing: Encryption
   tokens: Tokens
   withIdempotency: WithIdempotency
 }
@@ -69,7 +69,7 @@ export async function writeAccount<Needed, Input extends object, Row>(
       const row = await write.execute((row) => guard && { ...guard, ...replyOf(command, row) })
       return replyOf(command, row)
     } finally {
-      if (asked.claims) means.authenticate.changed(asked.claims.userId)
+      if (asked.claims) means.authenticate.invalidate(asked.claims.userId)
     }
   }
   return answer(means, command, asked, input, { ...write, execute })
@@ -100,24 +100,31 @@ export async function writeSecretly<Input extends object, Row>(
  */
 async function answer<Input extends object>(
   means: SecretDependencies,
-  command: Declared<Input>,
+  command: WriteDefinition<Input>,
   asked: RouteContext,
   input: Input,
   write: Write,
 ): Promise<Response> {
   const { authenticate, fingerprints, findRole, withIdempotency } = means
   const { body = null, caller, claims, params, request } = asked
-  const { said = body } = write
+  const { fingerprinted = body } = write
   if (claims && !command.endsTokens) await authenticate.require(claims)
-  if (caller && takesRole(command as Declared))
-    await requireAuthorized(findRole, command as Declared, { projectId: params.id ?? '', caller, input })
+  if (caller && needsRole(command as WriteDefinition))
+    await requireAuthorized(findRole, command as WriteDefinition, {
+      projectId: params.id ?? '',
+      caller,
+      input,
+    })
   const by = holderIn(means, asked, write)
-  const guard = readIdempotencyKey(request, by.scope, said)
+  const guard = readIdempotencyKey(request, by.scope, fingerprinted)
   const work = async () => {
     if (claims) await authenticate.require(claims)
     await write.admit?.()
     if (!guard) return write.execute()
-    return write.execute({ ...guard, fingerprint: await fingerprints.of(guard.fingerprint, said, by) })
+    return write.execute({
+      ...guard,
+      fingerprint: await fingerprints.of(guard.fingerprint, fingerprinted, by),
+    })
   }
   const isSame = (digest: string, stored: string) => fingerprints.isSame(digest, stored, by)
   const reply = await (guard ? withIdempotency(guard, work, isSame) : work())
@@ -143,7 +150,7 @@ async function withSecrets(
   { claims, sealed = {}, id, ...rest }: StoredSecrets & { id?: string },
 ): Promise<string> {
   const token = claims && { access_token: await tokens.sign(claims) }
-  const opened = Object.entries(sealed).map(([name, box]) => [name, sealing.open(box)])
+  const opened = Object.entries(sealed).map(([name, box]) => [name, sealing.decrypt(box)])
   if (opened.some(([, text]) => text === null)) throw unreadable()
   return JSON.stringify({ ...token, id, ...Object.fromEntries(opened), ...rest })
 }

@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
-// `dkt_`, then 32 random bytes as 43 digits to the base 62, then the CRC-32 of those digits (of their ASCII, not of the
-// bytes) as 6 digits; both big-endian. So scanners recognize a token that leaked, and a mistyped one costs no query.
+// `dkt_`, 32 random bytes as 43 base-62 digits, and the CRC-32 of these digits (their ASCII codes) as 6 base-62 digits; both
+// big-endian. Secret scanners recognize the form, and a mistyped token is rejected without a query.
 const form = /^dkt_[0-9A-Za-z]{49}$/
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const sumDigits = 6
@@ -23,5 +23,5 @@ export function newApiToken(): string {
 export const isApiToken = (token: string): boolean =>
   form.test(token) && token.slice(-sumDigits) === sumOf(token.slice(4, -sumDigits))
 
-/** Returns the stored form of a token. A token is random, so a fast digest suffices. */
+/** The stored form of a token. A fast digest is safe, because the token is random. */
 export const digestOfToken = (token: string): string => createHash('sha256').update(token).digest('hex')

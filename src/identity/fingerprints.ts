@@ -1,13 +1,13 @@
 import { createHmac } from 'node:crypto'
 import type { Source } from './fair-queue.ts'
-import { keysFor } from './sealed.ts'
+import { keysFor } from './encryption.ts'
 import type { Passwords } from './passwords.ts'
 
 export type Fingerprints = ReturnType<typeof openFingerprints>
 
 /**
- * Stored of a request to compare its repeat with: argon2id of a body with a password, as expensive to guess as the password's
- * own hash; HMAC-SHA-256 of any other body.
+ * Fingerprints of requests, stored to recognize retries: argon2id for a body with a password, as hard to guess as the password's
+ * hash; HMAC-SHA-256 for any other body.
  */
 export function openFingerprints(secrets: string[], passwords: Passwords) {
   const keys = keysFor(secrets, 'fingerprint')
@@ -20,15 +20,15 @@ export function openFingerprints(secrets: string[], passwords: Passwords) {
       return keyed(digest, keys[0])
     },
 
-    /** Earlier releases stored argon2id for every body. `guess` limits how often a digest is compared with one. */
-    async isSame(digest: string, stored: string, { guess, ...by }: Guesser): Promise<boolean> {
+    /** Earlier releases stored argon2id for every body. `guess` limits the comparisons with argon2id. */
+    async isSame(digest: string, stored: string, { guess, ...by }: GuessSource): Promise<boolean> {
       if (stored.startsWith('$argon2')) return guess(() => passwords.matches(digest, stored, by))
       return keys.some((key) => keyed(digest, key) === stored)
     },
   }
 }
 
-interface Guesser extends Source {
+interface GuessSource extends Source {
   guess(isRight: () => Promise<boolean>): Promise<boolean>
 }
 

@@ -6,16 +6,16 @@ import { secretsIn } from '../setting-values.ts'
 import { openFingerprints } from './fingerprints.ts'
 import { openMailTokens } from './mail-tokens.ts'
 import { openNewPasswords, openPasswords } from './passwords.ts'
-import { openSealing } from './sealed.ts'
+import { openEncryption } from './encryption.ts'
 import { Authenticate } from './sessions.ts'
 import { openTokens } from './tokens.ts'
-import { openNoteUse } from './token-sessions.ts'
+import { openRecordUse } from './token-sessions.ts'
 
 export function openIdentity(config: Config, { background, reads }: Database, counts: Counts) {
   const secrets = secretsIn(config.jwtSecret)
   const tokens = openTokens(secrets, config.jwtExpirationSeconds, () => databaseTime(background))
-  const authenticate = new Authenticate(reads, tokens, openNoteUse(background), counts)
-  const keys = { tokens, mailTokens: openMailTokens(secrets), sealing: openSealing(secrets) }
+  const authenticate = new Authenticate(reads, tokens, openRecordUse(background), counts)
+  const keys = { tokens, mailTokens: openMailTokens(secrets), sealing: openEncryption(secrets) }
   const passwords = openPasswords()
   const fingerprints = openFingerprints(secrets, passwords)
   return { authenticate, ...keys, passwords, newPasswords: openNewPasswords(config), fingerprints }

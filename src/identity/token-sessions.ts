@@ -4,66 +4,66 @@ import { byOrdinal } from '../postgres/row-order.ts'
 import { invalidToken } from '../responses/errors.ts'
 import { digestOfToken, isApiToken } from './api-tokens.ts'
 import { type Caller, highest, type Scope } from './rights.ts'
-import { notYetSeen, type Seen, type Validity } from './validity.ts'
+import { unchecked, type CheckedSession, type Validity } from './validity.ts'
 
-/** How often one process notes that a token is used, at most. */
-const notedEveryMs = 60_000
+/** A process records the use of a token at most once in this time. */
+const recordUseEveryMs = 60_000
 
-/** An API token of the right form; its caller is known once it was read. */
-export interface TokenSession extends Seen {
+/** A well-formed API token. Its caller is unknown until the token is read. */
+export interface TokenSession extends CheckedSession {
   digest: string
-  notedAt: number
+  useRecordedAt: number
 }
 
-/** Reads API tokens. `onUse` is called with the id of each token that is used. */
+/** Reads API tokens. Calls `onUse` with the ids of used tokens. */
 export function openTokenSessions(sql: Sql, onUse: (tokenId: string) => void) {
   const find = openFind(sql)
   return {
-    /** @throws HttpError 401 for a token that was never made here, without a query */
-    begin(token: string): TokenSession {
+    /** @throws HttpError 401 for a malformed token, without a query */
+    open(token: string): TokenSession {
       if (!isApiToken(token)) throw invalidToken()
-      return { digest: digestOfToken(token), caller: nobody, notedAt: -Infinity, ...notYetSeen }
+      return { digest: digestOfToken(token), caller: unknownCaller, useRecordedAt: -Infinity, ...unchecked }
     },
 
     async read(session: TokenSession): Promise<Validity> {
       const now = performance.now()
       const found = await find(session.digest)
-      if (!found) return { isHeld: false, leftMs: 0 }
-      if (session.caller === nobody) session.caller = callerOf(found)
-      if (now >= session.notedAt + notedEveryMs) {
-        session.notedAt = now
+      if (!found) return { isValid: false, leftMs: 0 }
+      if (session.caller === unknownCaller) session.caller = callerOf(found)
+      if (now >= session.useRecordedAt + recordUseEveryMs) {
+        session.useRecordedAt = now
         onUse(found.id)
       }
-      return { isHeld: true, leftMs: found.leftMs }
+      return { isValid: true, leftMs: found.leftMs }
     },
   }
 }
 
-const nobody: Caller = { userId: '' }
+const unknownCaller: Caller = { userId: '' }
 
-interface Found {
+interface TokenRow {
   n: number
   id: string
   userId: string
   scopes: string
   projects: string | null
-  /** The project of a service account. */
-  serves: string | null
+  /** The project of the service account; null for a user. */
+  serviceProjectId: string | null
   leftMs: number
 }
 
-function callerOf({ id, userId, scopes, projects, serves }: Found): Caller {
+function callerOf({ id, userId, scopes, projects, serviceProjectId }: TokenRow): Caller {
   const scope = highest(scopes.split(' ') as Scope[])
   const some = projects?.split(' ') ?? null
-  if (!serves) return { userId, token: { id, scope, projects: some } }
-  const own = some?.includes(serves) === false ? [] : [serves]
+  if (!serviceProjectId) return { userId, token: { id, scope, projects: some } }
+  const own = some?.includes(serviceProjectId) === false ? [] : [serviceProjectId]
   return { userId, token: { id, scope, projects: own, isService: true } }
 }
 
-/** Finds tokens that hold, many in one query. */
+/** Finds valid tokens, many in one query. */
 const openFind = (sql: Sql) =>
   batched({ keys: 500, slots: 2 }, async (digests: string[]) => {
-    const rows = await sql<Found[]>`
+    const rows = await sql<TokenRow[]>`
       select q.n::int4 as n, t.id, t.user_id, t.scopes, t.projects, u.project_id as serves,
         extract(epoch from t.expires_at - now())::float8 * 1000 as left_ms
       from unnest(${digests}::text[]) with ordinality q(digest, n)
@@ -74,13 +74,13 @@ const openFind = (sql: Sql) =>
     return byOrdinal(digests.length, rows)
   })
 
-/** How often the uses of tokens are written, and of how many tokens in one statement, at most. */
-const writtenEveryMs = 1_000
+/** Uses of tokens are written once a second, at most 1,000 in one statement. */
+const writeEveryMs = 1_000
 const maxWritten = 1_000
 
-/** Writes when tokens were last used, to the minute and after their requests. The last second of a process may be lost. */
-export function openNoteUse(sql: Sql): (tokenId: string) => void {
-  const schedule = (write: () => void) => setTimeout(write, writtenEveryMs).unref()
+/** Writes the time of the last use of tokens, precise to a minute. A crash may lose the last second. */
+export function openRecordUse(sql: Sql): (tokenId: string) => void {
+  const schedule = (write: () => void) => setTimeout(write, writeEveryMs).unref()
   const note = batched(
     { keys: maxWritten, slots: 1, rejectsOverload: false, schedule },
     async (ids: string[]) => {

@@ -3,27 +3,27 @@ import { isId } from '../ids.ts'
 
 const issuer = 'docket'
 const audience = 'docket-api'
-// Before every time that a token names: the database, whose clock all processes share, decides whether a token has expired.
+// A date before every expiry, so that the library accepts expired tokens: the database's clock decides whether a token is expired.
 const currentDate = new Date(0)
 const checks = { algorithms: ['HS256'], issuer, audience, currentDate }
 
-/** The content of a token: the same claims make the very same token again. */
+/** The claims of a token. Equal claims make the same token. */
 export interface Claims {
   userId: string
   tokenId: string
-  /** The account's token version; an earlier one is revoked. */
+  /** The account's token version. Tokens of earlier versions are revoked. */
   version: number
   /** Seconds since 1970. */
   expiresAt: number
-  /** The time of the sign-in; tokens of earlier releases lack it. */
+  /** The time of the sign-in. Missing in tokens of earlier releases. */
   issuedAt?: number
 }
 
 export type Tokens = ReturnType<typeof openTokens>
 
 /**
- * Signs and verifies access tokens: JWT with HS256, issuer and audience pinned. The first secret signs, all verify,
- * so that a secret can be changed without signing everybody out. `now` returns the seconds since 1970.
+ * Signs and verifies access tokens: JWT with HS256, with a fixed issuer and audience. The first secret signs and all secrets
+ * verify, so that a secret can be rotated without signing users out. `now` returns the seconds since 1970.
  */
 export function openTokens(secrets: string[], lifeSeconds: number, now: () => Promise<number>) {
   const signers = secrets.map(
@@ -36,7 +36,7 @@ export function openTokens(secrets: string[], lifeSeconds: number, now: () => Pr
       return { userId, tokenId: crypto.randomUUID(), version, expiresAt: issuedAt + lifeSeconds, issuedAt }
     },
 
-    /** `auth_time` is OpenID Connect's; the package would put the present time into `iat`. */
+    /** The sign-in time is the claim `auth_time` of OpenID Connect, because the package sets `iat` to the current time. */
     sign({ userId, tokenId, version, expiresAt, issuedAt }: Claims): Promise<string> {
       const authTime = issuedAt === undefined ? {} : { auth_time: issuedAt }
       return signers[0]!.sign({
@@ -49,7 +49,7 @@ export function openTokens(secrets: string[], lifeSeconds: number, now: () => Pr
       })
     },
 
-    /** Null for a malformed or forged token. */
+    /** Null if the token is malformed or its signature is wrong. */
     async verify(token: string): Promise<Claims | null> {
       for (const signer of signers) {
         const claims = claimsIn(await signer.verify(token, checks))

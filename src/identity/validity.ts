@@ -5,34 +5,34 @@ import { byOrdinal } from '../postgres/row-order.ts'
 import type { Caller } from './rights.ts'
 import type { Claims } from './tokens.ts'
 
-/** How long the database's answer is believed: a revoked token is rejected everywhere within this time. */
-const believedMs = 500
+/** The time for which a check of the database counts: within this time every process rejects a revoked token. */
+const validityMs = 500
 
-/** An account as it was read last, with the times of the read and of its expiry on the clock of performance.now(). */
-export interface Seen {
+/** A token's last check. Times are on the clock of performance.now(). */
+export interface CheckedSession {
   caller: Caller
-  seenAt: number
-  believedUntil: number
+  checkedAt: number
+  validUntil: number
 }
 
-/** A sign-in token whose signature was verified. */
-export interface Session extends Claims, Seen {}
+/** A sign-in token with a verified signature. */
+export interface Session extends Claims, CheckedSession {}
 
-export const notYetSeen = { seenAt: -Infinity, believedUntil: -Infinity }
+export const unchecked = { checkedAt: -Infinity, validUntil: -Infinity }
 
-/** @param now before the database was asked */
-export function believe(session: Seen, now: number, leftMs: number): void {
-  session.seenAt = now
-  session.believedUntil = now + Math.min(believedMs, leftMs)
+/** @param now the time before the query was sent */
+export function setValidity(session: CheckedSession, now: number, leftMs: number): void {
+  session.checkedAt = now
+  session.validUntil = now + Math.min(validityMs, leftMs)
 }
 
-/** How long a token lives yet, by the database's clock, and whether its account exists and nobody revoked it. */
+/** The time until a token expires, by the database's clock; and whether its account exists and the token is not revoked. */
 export interface Validity {
   leftMs: number
-  isHeld: boolean | null
+  isValid: boolean | null
 }
 
-/** Reads whether sign-in tokens hold, many in one query. */
+/** Checks sign-in tokens, many in one query. */
 export const openReadValidity = (sql: Sql, waits?: Distribution) =>
   batched({ keys: 500, slots: 2, waits }, async (keys: Claims[]) => {
     const rows = await sql<(Validity & { n: number })[]>`

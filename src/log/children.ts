@@ -1,5 +1,5 @@
 import type { ChildOfTask, Rows } from '../model/entities.ts'
-import { lengthOf, model } from '../model/model.ts'
+import { textLength, model } from '../model/model.ts'
 
 export type Children = { [E in ChildOfTask]: Rows[E][] }
 type Child = Rows[ChildOfTask]
@@ -17,7 +17,7 @@ export const eachOf = (children: Children): [ChildOfTask, Child][] =>
 
 export function isTooMuch(children: Children): boolean {
   const rows = eachOf(children)
-  const characters = rows.reduce((sum, [entity, row]) => sum + lengthOf(entity, row), 0)
+  const characters = rows.reduce((sum, [entity, row]) => sum + textLength(entity, row), 0)
   return rows.length > mostMoved.rows || characters > mostMoved.characters
 }
 
@@ -26,7 +26,7 @@ export function inParts(children: Children): Children[] {
   const parts = [noChildren()]
   let [rows, characters] = [0, 0]
   for (const [entity, row] of eachOf(children)) {
-    const length = lengthOf(entity, row)
+    const length = textLength(entity, row)
     const isFull = rows === mostInEvent.rows || characters + length > mostInEvent.characters
     if (isFull && rows > 0) {
       parts.push(noChildren())

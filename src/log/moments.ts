@@ -1,4 +1,4 @@
-import type { Spend } from '../admission/spend.ts'
+import type { Charge } from '../admission/charge.ts'
 import type { Config } from '../config.ts'
 import type { Caller } from '../identity/rights.ts'
 import type { Sql } from '../postgres/database.ts'
@@ -11,7 +11,7 @@ import { ahead, type Moment, readAsOf, tooFarBack } from './as-of.ts'
 const eventsOfRead = 25
 
 /** Finds moments of projects that the caller was just seen to be in, and reads them. */
-export function openMoments(sql: Sql, oldestKept: OldestKept, spend: Spend, { asOfEvents: most }: Config) {
+export function openMoments(sql: Sql, oldestKept: OldestKept, spend: Charge, { asOfEvents: most }: Config) {
   /** 0 when the project did not exist yet: its row tells, also where events have expired. @throws HttpError 410 */
   async function versionAt(now: Versioned, instant: string): Promise<number> {
     const version = await seqAt(sql, now, instant)

@@ -1,5 +1,5 @@
 import type { ChildOfTask } from '../model/entities.ts'
-import type { Asking } from '../identity/rights.ts'
+import type { ProjectCaller } from '../identity/rights.ts'
 import type { Children } from './children.ts'
 import type { StoredEvent } from '../model/events.ts'
 import type { Person } from '../reads/people.ts'
@@ -9,7 +9,7 @@ export interface AskedOfLog {
   seqs?: number[]
   batch?: number
   /** Checks the caller's rights by the events, before anything else is loaded for them. @throws HttpError 403, 409 */
-  authorize(asking: Asking, events: LoggedEvent[]): void
+  authorize(asking: ProjectCaller, events: LoggedEvent[]): void
 }
 
 /** An event with the task that it is about, if it is about one. */
@@ -37,7 +37,7 @@ export interface Past {
   people: ReadonlyMap<string, Person>
 }
 
-export interface ReadingPast extends Asking {
+export interface ReadingPast extends ProjectCaller {
   projectId: string
   version: number
 }

@@ -1,5 +1,5 @@
 import type { Entity } from '../model/entities.ts'
-import { personIn } from '../model/model.ts'
+import { personIdOf } from '../model/model.ts'
 import type { Sql } from '../postgres/database.ts'
 import { eventFields } from '../postgres/columns.ts'
 import { gone, type OldestKept } from '../reads/kept.ts'
@@ -112,6 +112,6 @@ function whoIn({ events, children }: Omit<Past, 'people'>): Set<string> {
     [before, after].map((row): [Entity, object | null] => [entity, row]),
   )
   const along = [...children.values()].flatMap(eachOf)
-  const ids = [...rows, ...along].flatMap(([entity, row]) => (row && personIn(entity, row)) || [])
+  const ids = [...rows, ...along].flatMap(([entity, row]) => (row && personIdOf(entity, row)) || [])
   return new Set(ids)
 }

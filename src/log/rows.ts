@@ -46,7 +46,7 @@ export function completed<R extends object>(entity: Entity, row: R): R {
 
 export function toldOf<E extends Entity>(entity: E, row: StoredRows[E]): Rows[E] {
   const told = { ...(row as object) } as Record<string, unknown>
-  for (const name of definitionOf(entity).untold ?? []) delete told[name]
+  for (const name of definitionOf(entity).unlogged ?? []) delete told[name]
   return told as unknown as Rows[E]
 }
 

@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Entity, EventType, Rows } from './entities.ts'
 
 /**
- * One fact, as a rule decides it: what happened to which row. `after` is the row as it is then; `before` is the row that is
- * gone, or what it had in the fields that have changed. Events from before this hold all fields: see rows.ts.
+ * An event as a rule makes it. `after` is the new row, or null. `before` is the deleted row, or the previous values of the
+ * changed fields; events of early releases contain all fields.
  */
 export interface EventDraft<E extends Entity = Entity> {
   id: string
@@ -13,13 +13,13 @@ export interface EventDraft<E extends Entity = Entity> {
   entityId: string
   before: Partial<Rows[E]> | null
   after: Rows[E] | null
-  /** The seq of the event in this project that it takes back. */
+  /** The seq of the event that this event undoes, in the same project. */
   undoes?: number | null
-  /** Values for the columns that no event holds. Absent columns stay as they are. */
-  untold?: object
+  /** New values of unlogged columns. Absent columns keep their values. */
+  unlogged?: object
 }
 
-/** A fact at its place in a project's history. */
+/** An event in a project's log. */
 export type StoredEvent = EventDraft & { seq: number; actorId: string; at: string; batch?: number | null }
 
 type Fields<E extends Entity> = Omit<Rows[E], 'eventId'>
@@ -29,7 +29,7 @@ type EntityOf<T extends EventType> = T extends `${infer E extends Entity}.${stri
 
 const entitiesOf = new Map<EventType, Entity>()
 
-/** The entity that a fact's name begins with: the same text each time, for a new one would be hashed at every look-up. */
+/** The entity of an event type. Always the same string object, because map look-ups hash a new string again. */
 function entityOf<T extends EventType>(type: T): EntityOf<T> {
   const known = entitiesOf.get(type)
   if (known) return known as EntityOf<T>
@@ -38,8 +38,7 @@ function entityOf<T extends EventType>(type: T): EntityOf<T> {
   return entity
 }
 
-/** A row that was not here: its change carries the row with the id of the event that made it. */
-export function appeared<T extends EventType>(
+export function created<T extends EventType>(
   { projectId }: Place,
   ids: Ids,
   type: T,
@@ -50,7 +49,6 @@ export function appeared<T extends EventType>(
   return { id, projectId, type, entity: entityOf(type), entityId: after.id, before: null, after }
 }
 
-/** A row with some fields set. */
 export function updated<T extends EventType>(
   { projectId }: Place,
   ids: Ids,
@@ -60,20 +58,19 @@ export function updated<T extends EventType>(
 ): EventDraft<EntityOf<T>> & { after: Rows[EntityOf<T>] } {
   const id = ids.newEventId()
   const after = { ...before, ...fields, eventId: id }
-  const had = whatChanged<Rows[EntityOf<T>]>(before, fields as Partial<Rows[EntityOf<T>]>)
+  const had = previousValues<Rows[EntityOf<T>]>(before, fields as Partial<Rows[EntityOf<T>]>)
   return { id, projectId, type, entity: entityOf(type), entityId: before.id, before: had, after }
 }
 
-/** What a row had in the fields that become others, and its event, which always does. */
-function whatChanged<R extends { eventId: string }>(row: R, fields: Partial<R>): Partial<R> {
+/** The previous values of the changed fields. `eventId` always changes. */
+function previousValues<R extends { eventId: string }>(row: R, fields: Partial<R>): Partial<R> {
   const had: Partial<R> = {}
-  for (const name in fields) if (!isSame(row[name], fields[name])) had[name] = row[name]
+  for (const name in fields) if (!isEqual(row[name], fields[name])) had[name] = row[name]
   had.eventId = row.eventId
   return had
 }
 
-/** A row no longer here. */
-export function removed<T extends EventType>(
+export function deleted<T extends EventType>(
   { projectId }: Place,
   ids: Ids,
   type: T,
@@ -83,19 +80,19 @@ export function removed<T extends EventType>(
   return { id: ids.newEventId(), projectId, type, entity, entityId: before.id, before, after: null }
 }
 
-/** The fields of `wanted` that differ from the row; null when there are none. Undefined means "keep". */
-export function differing<R extends object>(row: R, wanted: Partial<R>): Partial<R> | null {
+/** The fields of `wanted` that differ from the row; null if there are none. Undefined keeps a field. */
+export function diff<R extends object>(row: R, wanted: Partial<R>): Partial<R> | null {
   const fields: Partial<R> = {}
   let isChanged = false
   for (const name in wanted) {
     const value = wanted[name]
-    if (value === undefined || isSame(value, row[name])) continue
+    if (value === undefined || isEqual(value, row[name])) continue
     fields[name] = value
     isChanged = true
   }
   return isChanged ? fields : null
 }
 
-/** Whether two values of a field are equal: lists and JSON are compared by their contents. */
-export const isSame = (one: unknown, other: unknown): boolean =>
+/** Compares two values of a field: lists and JSON by their contents. */
+export const isEqual = (one: unknown, other: unknown): boolean =>
   one === other || (typeof one === 'object' && one !== null && isDeepStrictEqual(one, other))

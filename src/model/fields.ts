@@ -5,32 +5,35 @@ import { Nullable } from '../schema/text.ts'
 import type { Reference } from './definition.ts'
 import type { Entity } from './entities.ts'
 
-/** A field that clients set: as requests give it, as answers show it, and its value in a new row where the request lacks it. */
+/** A field that clients set: its schemas in requests and replies, and its default. */
 export interface Field<Input extends TSchema = TSchema, Value = unknown> {
   input: Input
-  shown: TSchema
-  first: Value
-  /** The rows that the field refers to by their ids. */
+  output: TSchema
+  defaultValue: Value
+  /** Set if the field contains ids of another entity's rows. */
   reference?: Reference
 }
 
-function of<Input extends TSchema, Value>(input: Input, shown: TSchema, first: Value): Field<Input, Value> {
-  return { input, shown, first }
+function of<Input extends TSchema, Value>(
+  input: Input,
+  output: TSchema,
+  defaultValue: Value,
+): Field<Input, Value> {
+  return { input, output, defaultValue }
 }
 
-/** The ids of rows of another entity, which is loaded with its project. */
+/** Defines a list of ids. The entity `to` must be loaded `with project`. */
 const ids = (to: Entity, onMove: Reference['onMove']) => {
-  const shown = Type.Array(Id(`The id of a ${to}`), { description: `The ids of each ${to}` })
-  return { ...of(IdsOf(`the entity ${to}`), shown, [] as string[]), reference: { to, onMove } }
+  const output = Type.Array(Id(`The id of a ${to}`), { description: `The ids of each ${to}` })
+  return { ...of(IdsOf(`the entity ${to}`), output, [] as string[]), reference: { to, onMove } }
 }
 
 const id = (to: Entity, onMove: Reference['onMove']) => {
   const description = `The id of a ${to}`
-  const shown = Type.Union([Id(description), Type.Null()], { description: `${description}, or null` })
-  return { ...of(Nullable(IdOf(to)), shown, null as string | null), reference: { to, onMove } }
+  const output = Type.Union([Id(description), Type.Null()], { description: `${description}, or null` })
+  return { ...of(Nullable(IdOf(to)), output, null as string | null), reference: { to, onMove } }
 }
 
-/** Makes fields: of any schemas, or of references to another entity. */
 export const field = { of, ids, id }
 
 type Fields = Record<string, Field>
@@ -40,10 +43,9 @@ const each = <F extends Fields, T>(fields: F, of: (one: Field) => T) =>
 export const inputsOf = <F extends Fields>(fields: F) =>
   Type.Partial(Type.Object(each(fields, ({ input }) => input) as { [K in keyof F]: F[K]['input'] }))
     .properties
-export const shownOf = (fields: Fields) => each(fields, ({ shown }) => shown)
-/** The values of a new row. */
-export const firstOf = <F extends Fields>(fields: F) =>
-  each(fields, ({ first }) => first) as { [K in keyof F]: F[K]['first'] }
+export const outputsOf = (fields: Fields) => each(fields, ({ output }) => output)
+export const defaultsOf = <F extends Fields>(fields: F) =>
+  each(fields, ({ defaultValue }) => defaultValue) as { [K in keyof F]: F[K]['defaultValue'] }
 export const referencesIn = (fields: Fields) =>
   Object.fromEntries(
     Object.entries(fields).flatMap(([name, { reference }]) => (reference ? [[name, reference]] : [])),

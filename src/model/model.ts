@@ -1,34 +1,34 @@
 import { type Column, columnsOf } from '../postgres/columns.ts'
-import type { Definition, Reference, Undo } from './definition.ts'
+import type { EntityDefinition, Reference, UndoRule } from './definition.ts'
 import type { ChildOfTask, Entity, EventType } from './entities.ts'
 
 export interface ReferenceField extends Reference {
   name: string
   column: Column
-  /** The field holds a list of ids. */
+  /** The field contains a list of ids. */
   isMany: boolean
 }
 
 type ByName<T> = Record<Entity, T>
 
-function describe(all: Definition[]) {
-  const byName = <T>(of: (one: Definition) => T) =>
+function describe(all: EntityDefinition[]) {
+  const byName = <T>(of: (one: EntityDefinition) => T) =>
     Object.fromEntries(all.map((one) => [one.name, of(one)])) as ByName<T>
   const references = byName(referencesIn)
   return {
-    /** In the order in which the document names them. */
+    /** In the order of the OpenAPI document. */
     all,
-    entities: byName((one) => one) as unknown as { [E in Entity]: Definition<E> },
+    entities: byName((one) => one) as unknown as { [E in Entity]: EntityDefinition<E> },
     names: all.map(({ name }) => name),
     byRow: all.flatMap(({ name, load }) => (load === 'by row' ? name : [])),
-    ofTask: all.filter(({ parent }) => parent === 'task') as unknown as Definition<ChildOfTask>[],
+    ofTask: all.filter(({ parent }) => parent === 'task') as unknown as EntityDefinition<ChildOfTask>[],
     eventTypes: all.flatMap(({ name, events }) =>
       Object.keys(events).map((verb) => `${name}.${verb}` as EventType),
     ),
-    /** The reference fields of each entity; undefined where it has none. */
+    /** The reference fields of each entity; undefined if it has none. */
     references: byName(({ name }) => (references[name].length > 0 ? references[name] : undefined)),
     targets: new Set(Object.values(references).flatMap((fields) => fields.map(({ to }) => to))),
-    /** The fields that hold texts, lists or JSON. */
+    /** Fields of variable length: texts, lists and JSON. */
     texts: byName(({ table }) => columnsOf(table).flatMap(({ key, type }) => (isLong(type) ? key : []))),
   }
 }
@@ -38,13 +38,13 @@ let known: Model | undefined
 
 type Missing<All extends readonly { name: Entity }[]> = Exclude<Entity, All[number]['name']>
 
-/** Makes the entities known to the whole service. A list that lacks an entity does not compile. */
+/** Defines the entities of the service. A list that lacks an entity does not compile. */
 export const defineModel = <const All extends readonly { name: Entity }[]>(
   list: All,
   ..._missing: Missing<All> extends never ? [] : [Missing<All>]
-): Model => (known = describe(list as readonly object[] as Definition[]))
+): Model => (known = describe(list as readonly object[] as EntityDefinition[]))
 
-function referencesIn({ references = {}, table }: Definition): ReferenceField[] {
+function referencesIn({ references = {}, table }: EntityDefinition): ReferenceField[] {
   const columns = columnsOf(table)
   return Object.entries(references).map(([name, reference]) => {
     const column = columns.find(({ key }) => key === name)!
@@ -54,32 +54,31 @@ function referencesIn({ references = {}, table }: Definition): ReferenceField[] 
 
 const isLong = (type: string): boolean => type === 'text' || type === 'jsonb' || type.endsWith('[]')
 
-/** The entities of the service. @throws Error when none are defined yet: see modules/modules.ts */
+/** @throws Error if no entity is defined yet: see modules/modules.ts */
 export function model(): Model {
   if (!known) throw new Error('No entity is defined: modules/modules.ts is not loaded')
   return known
 }
 
-export const definitionOf = <E extends Entity>(name: E): Definition<E> => model().entities[name]
+export const definitionOf = <E extends Entity>(name: E): EntityDefinition<E> => model().entities[name]
 
 /** `service_account` is ServiceAccount. */
 export const titleOf = (entity: Entity): string =>
   entity.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())
 
-/** The account whose name the view of a row shows. */
-export function personIn(entity: Entity, row: object): string | null {
+/** The id of the account whose name the row's view shows. */
+export function personIdOf(entity: Entity, row: object): string | null {
   const { person } = definitionOf(entity)
   return person === undefined ? null : ((row as Record<string, string | null>)[person] ?? null)
 }
 
-/** How an event is undone, or why it cannot be. */
-export function undoOf(type: EventType): Undo {
+export function undoRuleOf(type: EventType): UndoRule {
   const [entity, verb] = type.split('.') as [Entity, string]
   return definitionOf(entity).events[verb]!
 }
 
-/** The characters of a row's texts, and of its lists and JSON as text. */
-export function lengthOf(entity: Entity, row: object): number {
+/** The characters of a row's texts, lists and JSON. */
+export function textLength(entity: Entity, row: object): number {
   let length = 0
   for (const name of model().texts[entity]) {
     const value = (row as Record<string, unknown>)[name]
@@ -89,8 +88,8 @@ export function lengthOf(entity: Entity, row: object): number {
   return length
 }
 
-/** The same in Postgres, of the columns of a row. */
-export function lengthIn(entity: Entity, measure: 'char_length' | 'octet_length'): string {
+/** The SQL expression for `textLength`. */
+export function textLengthSql(entity: Entity, measure: 'char_length' | 'octet_length'): string {
   const long = columnsOf(definitionOf(entity).table).filter(({ key }) => model().texts[entity].includes(key))
   return ['0', ...long.map(({ name }) => `coalesce(${measure}(${name}::text), 0)`)].join(' + ')
 }

@@ -1,13 +1,13 @@
 import { badRequest } from '../responses/errors.ts'
 import type { Entity } from './entities.ts'
-import { isSame } from './events.ts'
+import { isEqual } from './events.ts'
 import { definitionOf, model, type ReferenceField } from './model.ts'
 
-// Rows refer to rows of other entities by their ids. A row keeps the ids of deleted rows, and no answer shows them: so a deletion
-// changes one row, and an undo of it brings all references back.
+// A row keeps references to deleted rows, and replies hide them. So a deletion changes only one row, and its undo restores all
+// references to that row.
 
-/** The rows of a project that may be referred to: all of them are loaded with it. */
-interface Present {
+/** The rows of a project. Referenced entities are loaded `with project`. */
+interface RowSource {
   row(entity: Entity, id: string): object | undefined
 }
 type Row = Record<string, unknown>
@@ -17,15 +17,18 @@ export const referencesOf = (entity: Entity): ReferenceField[] | undefined => mo
 const idsIn = (value: unknown): string[] =>
   Array.isArray(value) ? value : value == null ? [] : [String(value)]
 
-export const notReferred = ({ name, to, isMany }: ReferenceField) => {
+export const invalidReference = ({ name, to, isMany }: ReferenceField) => {
   const { noun, plural } = definitionOf(to)
   return badRequest(
     `${name} must be ${isMany ? `the ids of ${plural}` : `the id of a ${noun.toLowerCase()}`} in the project`,
   )
 }
 
-/** A row as answers show it: without the ids of deleted rows. Its `eventId` then says which ids are shown: so its ETag does too. */
-export function visible<R>(state: Present, entity: Entity, row: R): R {
+/**
+ * A row without references to deleted rows, as replies show it. If ids are hidden, `eventId` gets a suffix that lists them,
+ * so that the ETag changes too.
+ */
+export function hideDeletedReferences<R>(state: RowSource, entity: Entity, row: R): R {
   const fields = referencesOf(entity)
   if (!fields || !row) return row
   const shown: Row = { ...row }
@@ -42,35 +45,36 @@ export function visible<R>(state: Present, entity: Entity, row: R): R {
 }
 
 /**
- * An input whose references are all in the project. A field that asks for what the row shows already keeps the stored value.
+ * Checks that all references exist in the project. A field that repeats the visible value keeps the stored value, with its
+ * references to deleted rows.
  * @throws HttpError 400 that names the field
  */
-export function withReferences<Input extends object>(state: Present, entity: Entity, input: Input): Input {
+export function checkReferences<Input extends object>(state: RowSource, entity: Entity, input: Input): Input {
   let checked = input as Row
   for (const field of referencesOf(entity) ?? []) {
     const wanted = checked[field.name]
     if (wanted === undefined) continue
-    if (idsIn(wanted).some((id) => !state.row(field.to, id))) throw notReferred(field)
+    if (idsIn(wanted).some((id) => !state.row(field.to, id))) throw invalidReference(field)
     const row = state.row(entity, String(checked.id)) as Row | undefined
-    const isShown = row && isSame((visible(state, entity, row) as Row)[field.name], wanted)
+    const isShown = row && isEqual((hideDeletedReferences(state, entity, row) as Row)[field.name], wanted)
     if (isShown) checked = { ...checked, [field.name]: row[field.name] }
   }
   return checked as Input
 }
 
-/** The references of a row that moves to another project: each to the row there with the same value, or dropped. */
+/** The references of a row after its move to another project. */
 export function movedReferences<R extends object>(
   entity: Entity,
   row: R,
-  source: Present,
-  target: Target,
+  source: RowSource,
+  target: ReferenceTarget,
 ): Partial<R> {
   const moved: Row = {}
   for (const { name, to, isMany, onMove } of referencesOf(entity) ?? []) {
     const ids = idsIn((row as Row)[name]).flatMap((id) => {
       const before = source.row(to, id) as Row | undefined
       if (!before || onMove === 'drop') return []
-      const same = target.all(to).find((one) => isSame((one as Row)[onMove.by], before[onMove.by]))
+      const same = target.all(to).find((one) => isEqual((one as Row)[onMove.by], before[onMove.by]))
       return same ? same.id : []
     })
     moved[name] = isMany ? ids : (ids[0] ?? null)
@@ -78,6 +82,6 @@ export function movedReferences<R extends object>(
   return moved as Partial<R>
 }
 
-interface Target {
+interface ReferenceTarget {
   all(entity: Entity): { id: string }[]
 }

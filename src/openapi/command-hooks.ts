@@ -1,22 +1,22 @@
-import type { Declared } from '../commands/command.ts'
-import { nounAt } from '../commands/decide.ts'
+import type { WriteDefinition } from '../commands/command.ts'
+import { targetNoun } from '../commands/decide.ts'
 import type { Entity } from '../model/entities.ts'
-import { notReferred, referencesOf } from '../model/references.ts'
+import { invalidReference, referencesOf } from '../model/references.ts'
 import { Body, Input } from '../schema/input.ts'
-import { boundToken, roleNeeded, suffices } from '../identity/rights.ts'
+import { unboundTokenNeeded, roleNeeded, suffices } from '../identity/rights.ts'
 import { Message, sampleId } from '../schema/response.ts'
 import { named, nameOf } from '../schema/named.ts'
 import { invalidIdempotencyKey, notFound, type HttpError } from '../responses/errors.ts'
-import { inPath, keysOfBody } from '../commands/read-input.ts'
+import { pathFields, bodyFields } from '../commands/input-fields.ts'
 import { answerExample } from './example.ts'
 import { headersOf, locationAt, noStoreHeader, headerRefs } from './headers.ts'
 import { sampleValidationError, operation } from './operation.ts'
 
 /** What Elysia and the document know of a command at a path. */
-export function commandHooks<Row>(path: string, command: Declared<never, Row>, summary: string) {
+export function commandHooks<Row>(path: string, command: WriteDefinition<never, Row>, summary: string) {
   const { about, callers, role, name, status } = command
-  const { id, tag } = command.called ?? { id: operationId(name), tag: `${nounOf(name)}s` }
-  const given = inPath(path, command)
+  const { id, tag } = command.operation ?? { id: operationId(name), tag: `${nounOf(name)}s` }
+  const given = pathFields(path, command)
   const body = bodyOf(command, given, capital(id))
   const takes = role === 'EDITOR' || role === 'ADMIN' ? `Takes the role ${role}.` : ''
   const query = queryOf(command)
@@ -34,18 +34,18 @@ export function commandHooks<Row>(path: string, command: Declared<never, Row>, s
 
 const done = { 200: 'Done: as it is now', 201: 'Made', 202: 'Done', 204: 'Done' }
 
-function answerOf<Row>(command: Declared<never, Row>, given: [string, string][]) {
+function answerOf<Row>(command: WriteDefinition<never, Row>, given: [string, string][]) {
   const { isSecret, location, status } = command
   const shows = status === 204 ? undefined : command.view
   const schema = shows?.schema ?? Message
   const example = shows ? answerExample(schema) : { message: command.message ?? '' }
   const where = Object.fromEntries(given.map(([, key]) => [key, sampleId]))
   return {
-    description: command.done ?? done[status],
+    description: command.replyDescription ?? done[status],
     headers: {
       ...headerRefs(headersOf.write),
-      ...(shows && !shows.untagged && headerRefs(['ETag'])),
-      ...(shows?.untagged && !isSecret && headerRefs(['Docket-Version'])),
+      ...(shows && !shows.hasNoEtag && headerRefs(['ETag'])),
+      ...(shows?.hasNoEtag && !isSecret && headerRefs(['Docket-Version'])),
       ...(isSecret && { 'Cache-Control': noStoreHeader }),
       ...(location && { Location: locationAt(location(sampleId, where as never)) }),
     },
@@ -53,19 +53,19 @@ function answerOf<Row>(command: Declared<never, Row>, given: [string, string][])
   }
 }
 
-function bodyOf<Row>(command: Declared<never, Row>, given: [string, string][], name: string) {
+function bodyOf<Row>(command: WriteDefinition<never, Row>, given: [string, string][], name: string) {
   const { body, input, view: shows } = command
   if (body || nameOf(input)) return body ?? input
-  const keys = keysOfBody(command, given)
+  const keys = bodyFields(command, given)
   const fields = Object.fromEntries(keys.map((key) => [key, input.properties[key]!]))
   if (keys.length === 0) return undefined
   const { examples } = input // of a body of which not all may be said at once
   const own = { ...Input(fields), ...(examples && { examples }) }
-  return named(name, shows?.untagged ? own : Body(fields, shows?.schema ?? Input({})))
+  return named(name, shows?.hasNoEtag ? own : Body(fields, shows?.schema ?? Input({})))
 }
 
-const queryOf = <Row>({ input, inQuery }: Declared<never, Row>) =>
-  inQuery && Input(Object.fromEntries(inQuery.map((key) => [key, input.properties[key]!])))
+const queryOf = <Row>({ input, queryFields }: WriteDefinition<never, Row>) =>
+  queryFields && Input(Object.fromEntries(queryFields.map((key) => [key, input.properties[key]!])))
 
 /** The errors of its rule, and those of every command at such a place. */
 function errorsOf<Row>({
@@ -75,14 +75,14 @@ function errorsOf<Row>({
   destination,
   role,
   ...own
-}: Declared<never, Row>): HttpError[] {
+}: WriteDefinition<never, Row>): HttpError[] {
   const fields = referencesOf(name.slice(0, name.indexOf('.')) as Entity) ?? []
-  const referred = fields.filter((field) => field.name in input.properties).map(notReferred)
+  const referred = fields.filter((field) => field.name in input.properties).map(invalidReference)
   const errors = [...(own.errors ?? []), ...referred]
-  if (target.kind === 'new') return [...errors, boundToken()]
+  if (target.kind === 'new') return [...errors, unboundTokenNeeded()]
   if (target.kind === 'account' || role === 'nobody') return errors
   const forRole = suffices('VIEWER', role) ? [] : [roleNeeded(role)]
-  return [...forRole, ...errors, notFound(nounAt(target)), ...(destination ? [notFound('Project')] : [])]
+  return [...forRole, ...errors, notFound(targetNoun(target)), ...(destination ? [notFound('Project')] : [])]
 }
 
 /** `member.set_role` is setMemberRole. */

@@ -9,15 +9,15 @@ import { notModified } from './error-responses.ts'
 
 /** What Elysia and the document know of a query. */
 export function queryHooks(query: Query, summary: string) {
-  const { about, body, callers, input, isList, errors = [], scope = 'read', streams } = query
+  const { about, body, callers, input, isList, errors = [], scope = 'read', eventStream } = query
   const { name } = query.view
-  const isAsk = body !== undefined || query.onlyStreams
+  const isAsk = body !== undefined || query.isStreamOnly
   const { limit, cursor } = input?.properties ?? {}
   const ofPages = [badLimit(limit?.maximum), ...(cursor ? [badCursor()] : [])]
   const own = [...(isList ? ofPages : input ? [duplicateParameter('x')] : []), ...errors]
-  const byAccept = streams && { ...notModified, headers: { ...notModified.headers, Vary: streamVaryHeader } }
+  const byAccept = eventStream && { ...notModified, headers: { ...notModified.headers, Vary: streamVaryHeader } }
   return operation({
-    ...(query.called ?? { id: isList ? `list${name}s` : `get${name}`, tag: `${name}s` }),
+    ...(query.operation ?? { id: isList ? `list${name}s` : `get${name}`, tag: `${name}s` }),
     ...{ summary, body, query: input, description: about },
     scope: callers ? undefined : scope,
     responses: {
@@ -32,21 +32,21 @@ export function queryHooks(query: Query, summary: string) {
 }
 
 function answerOf(query: Query, kind: 'post' | 'page' | 'read') {
-  const { streams, onlyStreams, isList, answers, examples } = query
+  const { eventStream, isStreamOnly, isList, reply, examples } = query
   const description = kind === 'post' ? 'As it is now' : 'As it is now, or was as of then'
   const one = isList ? Type.Array(query.view.schema) : query.view.schema
-  const schema = answers?.schema ?? one
+  const schema = reply?.schema ?? one
   return {
-    description: isList ? 'A page' : (answers?.description ?? description),
+    description: isList ? 'A page' : (reply?.description ?? description),
     headers: {
       ...headerRefs(headersOf[kind]),
-      ...(streams && { ...headerRefs(['X-Accel-Buffering']), Vary: streamVaryHeader }),
+      ...(eventStream && { ...headerRefs(['X-Accel-Buffering']), Vary: streamVaryHeader }),
     },
     content: {
-      ...(!onlyStreams && {
+      ...(!isStreamOnly && {
         'application/json': { schema, ...(examples ? { examples } : { example: answerExample(schema) }) },
       }),
-      ...(streams && { 'text/event-stream': streams }),
+      ...(eventStream && { 'text/event-stream': eventStream }),
     },
   }
 }

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { type Caller, reaches, type Role } from '../identity/rights.ts'
+import { type Caller, isWithinToken, type Role } from '../identity/rights.ts'
 import { isId } from '../ids.ts'
 import { type Hits, noHits } from '../metrics/counts.ts'
 import type { Distribution } from '../metrics/distribution.ts'
@@ -88,6 +88,6 @@ export function openLookUp<S extends Versioned>(
     }
     if (!seen) known.delete(userId + id)
     else if (seen !== last) known.set(userId + id, seen)
-    return seen && reaches(caller, seen.projectId) ? seen : undefined
+    return seen && isWithinToken(caller, seen.projectId) ? seen : undefined
   }
 }

@@ -10,7 +10,7 @@ const numbers = (count: number) => Array.from({ length: count }, (_, n) => n)
 function openRejections(isShared = true) {
   const rejections = new Rejections({ isShared: () => isShared })
   const reject = (account?: string, headers = {}) =>
-    rejections.pace(
+    rejections.delay(
       new Request('http://localhost', { headers }),
       new Response(null, { status: 404 }),
       account,

@@ -1,15 +1,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, spyOn, test } from 'bun:test'
-import { Scheduler, tooManyOfOne, type Turn, writesIn } from '../../src/admission/scheduler.ts'
+import { Scheduler, tooManyOfAccount, type Permit, writesIn } from '../../src/admission/scheduler.ts'
 
 /** Requests of accounts, each with its turn once it is admitted. */
 function openRequests() {
   const scheduler = new Scheduler()
-  const turns: Record<string, Turn[]> = {}
+  const turns: Record<string, Permit[]> = {}
   const send = (account: string, count: number) => {
     const own = (turns[account] ??= [])
     for (let n = 0; n < count; n++) {
-      const turn = scheduler.enter(account)
+      const turn = scheduler.acquire(account)
       if (turn instanceof Promise) void turn.then((one) => own.push(one))
       else own.push(turn)
     }
@@ -40,7 +40,7 @@ test('two seconds after the last request of another account it is alone again', 
   ] as const) {
     const { send, admitted, turns } = openRequests()
     send('bob', 1)
-    turns.bob![0]!.end()
+    turns.bob![0]!.release()
     now.mockReturnValue(performance.now() + afterMs)
     send('ada', 1_000)
     expect([afterMs, admitted('ada')]).toEqual([afterMs, most])
@@ -52,8 +52,8 @@ test('what waits is admitted in order as others end, in the next turn of the eve
   const { send, admitted, turns } = openRequests()
   send('bob', 1)
   send('ada', 20)
-  for (const turn of turns.ada!.slice(0, 3)) turn.end()
-  turns.ada![0]!.end() // once is enough
+  for (const turn of turns.ada!.slice(0, 3)) turn.release()
+  turns.ada![0]!.release() // once is enough
   await Promise.resolve()
   expect(admitted('ada')).toBe(16)
   await nextTurn()
@@ -69,7 +69,7 @@ test('accounts whose requests wait share what one would have', async () => {
   for (const account of accounts) send(account, 40)
   const before = accounts.map(admitted)
   expect(before[0]).toBe(16) // alone in waiting at first
-  for (const account of accounts) for (const turn of turns[account]!.splice(0)) turn.end()
+  for (const account of accounts) for (const turn of turns[account]!.splice(0)) turn.release()
   await nextTurn()
   expect(accounts.map(admitted)).toEqual([4, 4, 4, 4])
 })
@@ -78,8 +78,8 @@ test('rejects with 429 what does not fit into the queue of an account, and admit
   const { scheduler, send } = openRequests()
   send('bob', 1)
   send('ada', 16 + 5_000)
-  expect(scheduler.enter('ada')).rejects.toThrow(tooManyOfOne())
-  expect(tooManyOfOne()).toMatchObject({ status: 429, headers: { 'retry-after': '1' } })
+  expect(scheduler.acquire('ada')).rejects.toThrow(tooManyOfAccount())
+  expect(tooManyOfAccount()).toMatchObject({ status: 429, headers: { 'retry-after': '1' } })
   send('bob', 1)
 })
 
@@ -88,8 +88,8 @@ test('what waits counts by the bytes of its body, 4 KiB as one request', () => {
   const large = writesIn(new Request('http://localhost', { headers: { 'content-length': '1048576' } }))
   send('bob', 1)
   send('ada', 16)
-  for (let n = 0; n < 19; n++) void scheduler.enter('ada', large)
-  expect(scheduler.enter('ada', large)).rejects.toThrow(tooManyOfOne())
+  for (let n = 0; n < 19; n++) void scheduler.acquire('ada', large)
+  expect(scheduler.acquire('ada', large)).rejects.toThrow(tooManyOfAccount())
   expect(writesIn(new Request('http://localhost'))).toBe(1)
 })
 
@@ -98,15 +98,15 @@ test('a large batch is in progress alone, and smaller ones beside others as far 
   send('bob', 1)
   send('ada', 3)
   const [first, second, third] = turns.ada!
-  expect(first!.widen(32)).toBe(first!)
-  expect(first!.widen(100)).toBe(first!) // 4 of 16 places, and 2 others
-  const wide = scheduler.enter('ada', 500)
+  expect(first!.grow(32)).toBe(first!)
+  expect(first!.grow(100)).toBe(first!) // 4 of 16 places, and 2 others
+  const wide = scheduler.acquire('ada', 500)
   expect(wide).toBeInstanceOf(Promise)
   send('ada', 1) // behind it
-  for (const turn of [first, second, third]) turn!.end()
-  expect((await wide).places).toBe(16)
+  for (const turn of [first, second, third]) turn!.release()
+  expect((await wide).slots).toBe(16)
   expect(admitted('ada')).toBe(3)
-  ;(await wide).end()
+  ;(await wide).release()
   await nextTurn()
   expect(admitted('ada')).toBe(4)
 })
@@ -116,14 +116,14 @@ test('a batch that becomes large waits for the others of its account', async () 
   send('bob', 1)
   send('ada', 2)
   const [first, second] = turns.ada!
-  const [one, other] = [first!.widen(500), second!.widen(500)]
+  const [one, other] = [first!.grow(500), second!.grow(500)]
   expect([one instanceof Promise, other instanceof Promise]).toEqual([true, true])
-  expect((await one).places).toBe(16)
+  expect((await one).slots).toBe(16)
   await nextTurn()
-  expect(second!.places).toBe(0)
-  first!.end()
-  first!.end()
-  expect((await other).places).toBe(16)
+  expect(second!.slots).toBe(0)
+  first!.release()
+  first!.release()
+  expect((await other).slots).toBe(16)
 })
 
 test('requests that wait for a fault to pass give their places to others of their account', async () => {
@@ -132,16 +132,16 @@ test('requests that wait for a fault to pass give their places to others of thei
   send('ada', 40)
   const held = turns.ada!.slice(0, 16)
   while (admitted('ada') < 32) await nextTurn()
-  for (const turn of held) turn.end()
+  for (const turn of held) turn.release()
   await nextTurn()
   expect(admitted('ada')).toBe(32) // those that gave their places up give up no others
 })
 
 test('keeps few lines of accounts without requests, and every line of one with a request', async () => {
   const scheduler = new Scheduler()
-  const busy = await scheduler.enter('busy')
-  for (let n = 0; n < 35_000; n++) (await scheduler.enter(`account-${n}`)).end()
+  const busy = await scheduler.acquire('busy')
+  for (let n = 0; n < 35_000; n++) (await scheduler.acquire(`account-${n}`)).release()
   const lines = Reflect.get(scheduler, 'lines') as Map<string, unknown>
   expect(lines.size).toBeLessThanOrEqual(10_000)
-  expect(lines.get('busy')).toBe(busy.line)
+  expect(lines.get('busy')).toBe(busy.queue)
 })

@@ -41,7 +41,7 @@ export const newCommand: Edit[] = [
   role: 'EDITOR',
   decide(state, known, { id }) {
     const fields = { status: 'DONE', updatedAt: known.now } as const
-    const change = updated(state, known, 'task.updated', state.present('task', id), fields)
+    const change = updated(state, known, 'task.updated', state.requireRow('task', id), fields)
     return { changes: [change], answer: change.after }
   },
   view: taskView,

@@ -5,7 +5,7 @@ import { commands } from '../../modules/commands.ts'
 import type { Command } from '../../src/commands/command.ts'
 import type { RoutedCommand } from '../../src/commands/request.ts'
 import type { Execute } from '../../src/commands/execute.ts'
-import { openPlaces } from '../../src/commands/places.ts'
+import { openRowLocations } from '../../src/commands/row-locations.ts'
 import { registryOf } from '../../src/commands/registry.ts'
 import { Scheduler } from '../../src/admission/scheduler.ts'
 import { openServe } from '../../src/commands/serve.ts'
@@ -31,7 +31,7 @@ const route: Execute = (command, routed, deadline) => {
   sent = { command, routed }
   return here(command, routed, deadline)
 }
-const places = openPlaces(sql)
+const places = openRowLocations(sql)
 const run = openRun({ registry: registryOf(commands), places, route, timeoutMs: 15_000 })
 
 const eventsNow = async () => (await sql`select 1 from events`).length

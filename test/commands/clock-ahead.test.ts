@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'bun:test'
-import { openFindLanded } from '../../src/actor/landed.ts'
-import { isSuspect } from '../../src/actor/prepare.ts'
+import { openFindCommitted } from '../../src/actor/find-committed.ts'
+import { mayBeCommitted } from '../../src/actor/prepare.ts'
 import { State } from '../../src/actor/state.ts'
 import type { QueuedCommand } from '../../src/actor/queued-command.ts'
 import type { Sql } from '../../src/postgres/database.ts'
@@ -75,7 +75,7 @@ test('the search for commands in a log that is ahead ends after so many events',
   const counted = ((...args: Parameters<typeof ask>) => (queries++, ask(...args))) as unknown as Sql
   const ask = sql as unknown as (strings: TemplateStringsArray, ...values: unknown[]) => unknown
   const id = newId()
-  const found = await openFindLanded(Object.assign(counted, sql))(project.id, 8_001, [id])
+  const found = await openFindCommitted(Object.assign(counted, sql))(project.id, 8_001, [id])
   expect(found.get(id)).toBeNull()
   expect(queries).toBe(5)
 })
@@ -108,7 +108,7 @@ test('a command that was made after a log that is ahead was loaded is not search
     return Object.assign(state, { loaded: { ...state.loaded, at: performance.now() - 20_000 } })
   }
   const isSearched = (state: State, command = create()) =>
-    isSuspect([state], command as unknown as QueuedCommand)
+    mayBeCommitted([state], command as unknown as QueuedCommand)
   expect(isSearched(loadedLongAgo(yearMs))).toBe(false)
   expect(isSearched(loadedLongAgo(yearMs), { ...create(), again: true })).toBe(true)
   expect(isSearched(loadedLongAgo(yearMs), create(idAt(Date.now() - 30_000)))).toBe(true)

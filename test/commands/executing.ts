@@ -1,12 +1,12 @@
 import { type LookUp, openLookUp } from '../../src/commands/look-up.ts'
 import { openFindPerson } from '../../src/reads/people.ts'
 import { openExecute } from '../../src/commands/execute.ts'
-import { openPlaces } from '../../src/commands/places.ts'
+import { openRowLocations } from '../../src/commands/row-locations.ts'
 import type { Log } from '../../src/log.ts'
 import type { Services } from '../../src/services.ts'
 
 export const lookUpOf = ({ database }: Services): LookUp =>
-  openLookUp(openFindPerson(database.reads), openPlaces(database.reads))
+  openLookUp(openFindPerson(database.reads), openRowLocations(database.reads))
 
 /** Runs commands in the actors of a service, as a project's home does. */
 export const executeOf = (services: Services, over: { lookUp?: LookUp; log?: Log } = {}) => {

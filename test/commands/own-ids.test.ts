@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from 'bun:test'
 import type { Command } from '../../src/commands/command.ts'
 import type { RoutedCommand } from '../../src/commands/request.ts'
 import type { Execute } from '../../src/commands/execute.ts'
-import { openPlaces } from '../../src/commands/places.ts'
+import { openRowLocations } from '../../src/commands/row-locations.ts'
 import { registryOf } from '../../src/commands/registry.ts'
 import { openRun } from '../../src/commands/router.ts'
 import { commands } from '../../modules/commands.ts'
@@ -30,7 +30,7 @@ async function send(name: string, input: object): Promise<() => ReturnType<Execu
   const sent = Promise.withResolvers<[Command, RoutedCommand]>()
   const run = openRun({
     registry: registryOf(commands),
-    places: openPlaces(reads),
+    places: openRowLocations(reads),
     route: (command, routed) => {
       sent.resolve([command, routed])
       return Promise.withResolvers<never>().promise

@@ -3,8 +3,8 @@ import { crc32 } from 'node:zlib'
 import { isApiToken, newApiToken } from '../../src/identity/api-tokens.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { openTokenSessions } from '../../src/identity/token-sessions.ts'
-import { openSealing } from '../../src/identity/sealed.ts'
-import { believe, notYetSeen } from '../../src/identity/validity.ts'
+import { openEncryption } from '../../src/identity/encryption.ts'
+import { setValidity, unchecked } from '../../src/identity/validity.ts'
 
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const valueOf = (text: string) =>
@@ -44,28 +44,28 @@ test('one that was never made here is refused without asking anything', () => {
   }) as unknown as Sql
   const sessions = openTokenSessions(unasked, () => {})
   const token = newApiToken()
-  expect(sessions.begin(token).caller.userId).toBe('')
+  expect(sessions.open(token).caller.userId).toBe('')
   const wrong = token.slice(0, -1) + (token.endsWith('0') ? '1' : '0')
-  expect(() => sessions.begin(wrong)).toThrow('The bearer token is not valid')
+  expect(() => sessions.open(wrong)).toThrow('The bearer token is not valid')
 })
 
 const [first, second] = ['one secret of thirty-two bytes or more', 'another secret of as many bytes as that']
 
 test('what is sealed is read with the secret alone, also when another one seals by now', () => {
-  const sealed = openSealing([first!]).seal('dkt_secret')
+  const sealed = openEncryption([first!]).encrypt('dkt_secret')
   expect(sealed).not.toContain('secret')
-  expect(openSealing([second!, first!]).open(sealed)).toBe('dkt_secret')
-  expect(openSealing([second!]).open(sealed)).toBeNull()
-  expect(openSealing([first!]).seal('dkt_secret')).not.toBe(sealed)
+  expect(openEncryption([second!, first!]).decrypt(sealed)).toBe('dkt_secret')
+  expect(openEncryption([second!]).decrypt(sealed)).toBeNull()
+  expect(openEncryption([first!]).encrypt('dkt_secret')).not.toBe(sealed)
   const changed = Buffer.from(sealed, 'base64url')
   changed[14]! ^= 1
-  expect(openSealing([first!]).open(changed.toString('base64url'))).toBeNull()
+  expect(openEncryption([first!]).decrypt(changed.toString('base64url'))).toBeNull()
 })
 
 test('a token that was looked at is believed for half a second, and never longer than it lives', () => {
-  const session = { caller: { userId: 'somebody' }, ...notYetSeen }
-  believe(session, 1_000, 60_000)
-  expect(session).toMatchObject({ seenAt: 1_000, believedUntil: 1_500 })
-  believe(session, 2_000, 10)
-  expect(session).toMatchObject({ seenAt: 2_000, believedUntil: 2_010 })
+  const session = { caller: { userId: 'somebody' }, ...unchecked }
+  setValidity(session, 1_000, 60_000)
+  expect(session).toMatchObject({ checkedAt: 1_000, validUntil: 1_500 })
+  setValidity(session, 2_000, 10)
+  expect(session).toMatchObject({ checkedAt: 2_000, validUntil: 2_010 })
 })

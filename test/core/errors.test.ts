@@ -69,13 +69,13 @@ test('a write without an answer is done again only where it does not stand', asy
 
 const unit = (): CommitUnit => {
   const head = { projectId: newId(), expected: 0, expectedEventId: nilId, version: 1, lastNumber: 0 }
-  return { heads: [{ ...head, lastEventId: newId() }], events: [], jobs: [], kept: [] }
+  return { heads: [{ ...head, lastEventId: newId() }], events: [], jobs: [], records: [] }
 }
 
 test('of a commit without an answer nobody knows whether it stands', async () => {
   const outcomes = async (answer: () => Promise<unknown>) => {
     const counts = noCommits()
-    const limits = { slots: 1, events: 10, shapes: 10, timeoutMs: 50 }
+    const limits = { slots: 1, events: 10, statements: 10, timeoutMs: 50 }
     const outcome = await openCommit({ unsafe: answer } as never, limits, counts)(unit())
     return [outcome, counts.units]
   }
@@ -83,5 +83,8 @@ test('of a commit without an answer nobody knows whether it stands', async () =>
   const broken = () => Promise.reject(connectionError('CONNECTION_CLOSED', 'gone'))
   expect(await outcomes(broken)).toEqual(['unknown', unknown])
   expect(await outcomes(() => new Promise(() => {}))).toEqual(['unknown', unknown])
-  expect(await outcomes(async () => [{ won: null }])).toEqual(['lost', { ...unknown, lost: 1, unknown: 0 }])
+  expect(await outcomes(async () => [{ committed: null }])).toEqual([
+    'conflict',
+    { ...unknown, lost: 1, unknown: 0 },
+  ])
 })

@@ -3,7 +3,7 @@ import { beforeEach, expect, test } from 'bun:test'
 import { type Body, make, register } from '../support/client.ts'
 import { faultsOf } from '../support/history.ts'
 import { forFile, openTestService } from '../support/service.ts'
-import { openFindLanded } from '../../src/actor/landed.ts'
+import { openFindCommitted } from '../../src/actor/find-committed.ts'
 import { newId } from '../../src/ids.ts'
 
 let project: Body
@@ -85,7 +85,7 @@ test('a command is found wherever its first event is in the log, which is read i
     insert into events (project_id, seq, id, type, entity, entity_id, actor_id, at)
     select ${projectId}, seq, id, 'task.updated', 'task', id, id, now()
     from unnest(${ids}::uuid[]) with ordinality e(id, seq)`
-  const found = await openFindLanded(sql)(projectId, ids.length, ids)
+  const found = await openFindCommitted(sql)(projectId, ids.length, ids)
   expect(ids.filter((id) => found.get(id)?.id !== id)).toEqual([])
   expect(found.size).toBe(ids.length)
 })

@@ -6,8 +6,8 @@ import { newId } from '../../src/ids.ts'
 import { queuedCommand } from '../support/queued-command.ts'
 
 const projectId = newId()
-const waiting = (needs: QueuedCommand['needs']): QueuedCommand =>
-  queuedCommand(newId(), { projectId, needs, decide: () => ({ changes: [], answer: undefined }) })
+const waiting = (preload: QueuedCommand['preload']): QueuedCommand =>
+  queuedCommand(newId(), { projectId, preload, decide: () => ({ changes: [], answer: undefined }) })
 const reading = () => waiting({ past: { seqs: [1], authorize: () => {} } })
 
 function sizes(commands: QueuedCommand[]): number[] {

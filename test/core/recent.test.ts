@@ -1,14 +1,14 @@
 import '../../modules/modules.ts'
 import { beforeEach, expect, test } from 'bun:test'
-import { Recent } from '../../src/commit/recent.ts'
+import { RecentCommits } from '../../src/commit/recent-commits.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
 
 const [projectId, elsewhere] = ['p', 'q']
 let now = 1
-let recent: Recent
+let recent: RecentCommits
 beforeEach(() => {
   now = 1
-  recent = new Recent(
+  recent = new RecentCommits(
     (id) => id !== 'nobody',
     () => now,
   )
@@ -47,7 +47,7 @@ function commit(expected: number, types: number | string[], about: About = {}): 
   recent.add({ heads: [head], events })
 }
 const plainSince = (version: number, by = 'e') =>
-  recent.plainSince(projectId, { version, lastEventId: by + version })?.version
+  recent.sameRightsSince(projectId, { version, lastEventId: by + version })?.version
 const seqsAfter = (after: number, upTo = 1_000) =>
   recent.after({ projectId, after, upTo })?.map(({ seq }) => seq)
 
@@ -95,7 +95,7 @@ test('what may change rights is not told, nor taken for nothing', () => {
 test('of two projects in one commit each has its own', () => {
   const heads = [projectId, elsewhere].map((id) => ({ projectId: id, expected: 1, version: 2 }))
   const events = [eventAt(2, 'task.deleted', '', elsewhere), eventAt(2, 'task.created', '', projectId)]
-  recent.add({ heads, events } as Parameters<Recent['add']>[0])
+  recent.add({ heads, events } as Parameters<RecentCommits['add']>[0])
   expect(recent.after({ projectId, after: 1, upTo: 9 })).toEqual([events[1]!])
   expect(recent.after({ projectId: elsewhere, after: 1, upTo: 9 })).toEqual([events[0]!])
 })

@@ -23,7 +23,7 @@ export const attachments = pgTable(
 )
 `,
   'modules/attachments/schema.ts': `import { type Static, Type } from '@sinclair/typebox'
-import { field, inputsOf, shownOf } from '../../src/model/fields.ts'
+import { field, inputsOf, outputsOf } from '../../src/model/fields.ts'
 import { view } from '../../src/model/view.ts'
 import { Id, Timestamp } from '../../src/schema/response.ts'
 import { IdOf, Input, OwnId } from '../../src/schema/input.ts'
@@ -52,14 +52,14 @@ export const attachmentView = view<object>({
     taskId: Id('The task it belongs to'),
     name: Type.String({ description: 'The name of the file', examples: ['plan.pdf'] }),
     size: Size,
-    ...shownOf(fields),
+    ...outputsOf(fields),
     createdAt: Timestamp('When it was created'),
     updatedAt: Timestamp('When it was last changed'),
   }),
 })
 `,
   'modules/attachments/entity.ts': `import { attachments } from '../../drizzle/schema/attachments.ts'
-import { entity, plainEvents } from '../../src/model/definition.ts'
+import { entity, standardEvents } from '../../src/model/definition.ts'
 import { referencesIn } from '../../src/model/fields.ts'
 import { attachmentView, fields } from './schema.ts'
 
@@ -77,12 +77,12 @@ export const attachment = entity<'attachment'>({
   load: 'by row',
   view: attachmentView,
   references: referencesIn(fields),
-  events: plainEvents,
+  events: standardEvents,
 })
 `,
   'modules/attachments/commands.ts': `import { ofTask } from '../../src/commands/command.ts'
 import { creation, deletion, update } from '../../src/commands/row-commands.ts'
-import { firstOf } from '../../src/model/fields.ts'
+import { defaultsOf } from '../../src/model/fields.ts'
 import { attachment } from './entity.ts'
 import { CreateAttachment, fields, UpdateAttachment } from './schema.ts'
 
@@ -92,7 +92,7 @@ export const createAttachment = creation(attachment, {
   role: 'EDITOR',
   path: '/tasks/attachments',
   fields: ({ id: _, name, ...input }, { now }) => {
-    return { ...firstOf(fields), ...input, name: name.trim(), createdAt: now, updatedAt: now }
+    return { ...defaultsOf(fields), ...input, name: name.trim(), createdAt: now, updatedAt: now }
   },
 })
 

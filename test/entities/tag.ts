@@ -38,7 +38,7 @@ export const tagView = view<object>({
 })
 `,
   'modules/tags/entity.ts': `import { tags } from '../../drizzle/schema/tags.ts'
-import { entity, plainEvents } from '../../src/model/definition.ts'
+import { entity, standardEvents } from '../../src/model/definition.ts'
 import { tagView } from './schema.ts'
 
 declare module '../../src/model/entities.ts' {
@@ -54,7 +54,7 @@ export const tag = entity<'tag'>({
   parent: 'project',
   load: 'with project',
   view: tagView,
-  events: plainEvents,
+  events: standardEvents,
 })
 `,
   'modules/tags/commands.ts': `import { inProject } from '../../src/commands/command.ts'

@@ -46,7 +46,7 @@ export function attribute(
   for (const { id, type, entity, projectId, seq, actorId, entityId } of events) {
     // Requests about webhooks are not recorded, and the worker unassigns tasks of removed members.
     const isExpected =
-      model.entities[entity].untold !== undefined || (actorId === worker && type === 'task.unassigned')
+      model.entities[entity].unlogged !== undefined || (actorId === worker && type === 'task.unassigned')
     if (!causes.has(id) && !isExpected)
       errors.push(`${type} of ${entityId} (${projectId} ${seq}) has no request`)
   }

@@ -65,7 +65,7 @@ test('requests that wait for events leave their place to others', async () => {
 })
 
 test('rejections are counted for their account, or for none when it is not known', async () => {
-  const pace = spyOn(service.services.rejections, 'pace')
+  const pace = spyOn(service.services.rejections, 'delay')
   try {
     await busy.post('/tasks', { title: 7 })
     await busy.get('/nothing')

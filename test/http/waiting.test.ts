@@ -93,7 +93,7 @@ test('who waits for some types is answered at the first wake-up after such an ev
   const hold = openLongPoll({ ...services, subscriptions: { ...services.subscriptions, follow } })
   const first = (await services.findRole(caller, projectId))!
   const asked = { after: 0, limit: 10, types: ['comment.created'], waitMs: 60_000 }
-  const turn = new Scheduler().enter(caller.userId)
+  const turn = new Scheduler().acquire(caller.userId)
   const reading = { request, caller, params: {}, query: {}, turn: await turn }
   expect(await hold(reading as never, first, asked)).toMatchObject({ version: 4 })
 })

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { model } from '../../modules/modules.ts'
 import { sorts } from '../../modules/tasks/list-query.ts'
 import { priorities, statuses } from '../../modules/tasks/schema.ts'
-import { openShapes, parametersOf } from '../../src/commit/statement.ts'
+import { openChooseStatement, parametersOf } from '../../src/commit/statement.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { writeCursor } from '../../src/reads/pages.ts'
 import { type Body, invite, make, register } from '../support/client.ts'
@@ -86,22 +86,24 @@ test('every list there is, with every filter, order and page, leaves a connectio
 
 test('commits of whatever is written together leave a connection small', async () => {
   const { config, database } = service.services
-  const choose = openShapes(config.commitShapes)
+  const choose = openChooseStatement(config.commitShapes)
   const children = ['comment', 'subtask'] as const
   const texts = new Set<string>()
   for (let n = 0; n < 2 ** 15; n += 97) {
-    const untold = n % 11 > 8
+    const unlogged = n % 11 > 8
     const some = (mask: number) =>
-      model.names.filter((name, i) => (model.entities[name].untold ? untold && mask > 15 : mask & (1 << i)))
+      model.names.filter((name, i) =>
+        model.entities[name].unlogged ? unlogged && mask > 15 : mask & (1 << i),
+      )
     const [adds, sets, cuts] = [some(n >> 10), some((n >> 5) & 31), some(n & 31)]
-    const beside = { untold, jobs: n % 5 > 2, kept: n % 7 > 3 }
+    const beside = { unlogged, jobs: n % 5 > 2, records: n % 7 > 3 }
     const puts = children.filter((_, i) => n & (4 << i))
-    const named = { add: adds, put: puts, set: sets, cut: cuts }
+    const named = { insert: adds, upsert: puts, update: sets, delete: cuts }
     const writes = Object.entries(named).flatMap(([how, names]) => names.map((name) => `${how} ${name}`))
-    const asked = { joint: n % 3 === 0, opens: n % 2 > 0, writes, ...beside }
+    const asked = { spansProjects: n % 3 === 0, hasNewProjects: n % 2 > 0, writes, ...beside }
     const { shape, text } = choose(asked)
     texts.add(text)
-    const none = parametersOf(shape, { heads: [], facts: [], untold: [], jobs: [], kept: [] })
+    const none = parametersOf(shape, { heads: [], events: [], unlogged: [], jobs: [], records: [] })
     await database.commits.unsafe(text, none, { prepare: true })
   }
   expect(texts.size).toBeLessThanOrEqual(config.commitShapes + 4)

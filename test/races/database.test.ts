@@ -4,7 +4,7 @@ import { openDatabase } from '../../src/postgres/database.ts'
 import { isTransient } from '../../src/postgres/errors.ts'
 import { freshDatabase } from '../support/database.ts'
 import { forFile, openTestService } from '../support/service.ts'
-import { listsOf, rowsFrom } from '../../src/commit/lists.ts'
+import { listsOf, rowsFrom } from '../../src/commit/parameter-lists.ts'
 import type { Column } from '../../src/postgres/columns.ts'
 
 const fresh = await forFile(freshDatabase())

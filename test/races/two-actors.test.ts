@@ -3,7 +3,7 @@ import { Actors } from '../../src/actor/actors.ts'
 import type { QueuedCommand } from '../../src/actor/queued-command.ts'
 import type { Outcome } from '../../src/commit/commit.ts'
 import type { CommitUnit } from '../../src/commit/unit.ts'
-import { removed } from '../../src/model/events.ts'
+import { deleted } from '../../src/model/events.ts'
 import { Leases } from '../../src/lock/leases.ts'
 import { State } from '../../src/actor/state.ts'
 import { readConfig } from '../../src/config.ts'
@@ -27,18 +27,18 @@ beforeEach(() => {
   disconnect = () => [redis, subscriber].forEach((connection) => connection.disconnect())
   underWay = []
   const transactor = {
-    findLanded: async () => new Map(),
+    findCommitted: async () => new Map(),
     loader: { state: async (id: string) => new State(id, 1), rows: async () => {} },
     versions: { isCurrent: async () => true },
     commit: ({ heads }: CommitUnit) =>
       new Promise<Outcome>((resolve) => {
         const finish = () => {
           underWay = underWay.filter((commit) => commit.finish !== finish)
-          resolve('won')
+          resolve('committed')
         }
         underWay.push({ projectIds: heads.map(({ projectId }) => projectId), finish })
       }),
-    findKept: async () => undefined,
+    findRecord: async () => undefined,
     readPast: () => Promise.reject(notFound('Event')),
     react: () => [],
     onCommitted: () => {},
@@ -51,16 +51,15 @@ afterEach(async () => {
 })
 
 const command = (
-  projectId: string,
-  otherProjectId?: string,
+  projectId: string, destinationId?: string,
   deadline = distantDeadline(),
 ): QueuedCommand<undefined> =>
   queuedCommand(nilId, {
     projectId,
-    otherProjectId,
+    destinationId,
     deadline,
     decide: (state, context) => ({
-      changes: [removed(state, context, 'project.deleted', { ...project, id: projectId })],
+      changes: [deleted(state, context, 'project.deleted', { ...project, id: projectId })],
       answer: undefined,
     }),
   })

@@ -5,8 +5,8 @@ import type { CommitUnit } from '../../src/commit/unit.ts'
 import type { QueuedCommand } from '../../src/actor/queued-command.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
 import { State } from '../../src/actor/state.ts'
-import type { Holder } from '../../src/actor/prepare.ts'
-import { transact, type Transactor } from '../../src/actor/transact.ts'
+import type { StateHolder } from '../../src/actor/prepare.ts'
+import { transact, type TransactDependencies } from '../../src/actor/transact.ts'
 import { newId, tailOf } from '../../src/ids.ts'
 import { queuedCommand } from '../support/queued-command.ts'
 import type { CommentRow } from '../../drizzle/rows.ts'
@@ -33,8 +33,8 @@ function world(outcomes: Outcome[]) {
     findKept: async () => undefined,
     react: () => [],
     onCommitted: () => {},
-  } as unknown as Transactor
-  const holder: Holder = { projectId, state: null }
+  } as unknown as TransactDependencies
+  const holder: StateHolder = { projectId, state: null }
   const answers: (string | Error)[] = []
   const post = (name: string) =>
     queuedCommand<string>(newId(), {
@@ -65,7 +65,7 @@ function world(outcomes: Outcome[]) {
 const refused = new Error('refused')
 
 /** Has something happen before anybody hears how a commit came out. */
-function meanwhile(by: Transactor, happens: (outcome: Outcome) => unknown): void {
+function meanwhile(by: TransactDependencies, happens: (outcome: Outcome) => unknown): void {
   const { commit } = by
   by.commit = async (unit) => {
     const outcome = await commit(unit)
@@ -92,7 +92,7 @@ test('nor when it was alone', async () => {
 })
 
 test('set apart, a command whose own attempt has landed answers for itself alone', async () => {
-  const { by, holder, answers, committed, post, lands } = world([refused, 'unknown', 'won'])
+  const { by, holder, answers, committed, post, lands } = world([refused, 'unknown', 'committed'])
   meanwhile(by, (outcome) => outcome === 'unknown' && lands(1))
   await transact(by, [holder], [post('one'), post('two')])
   expect(answers).toEqual(['one', 'two'])

@@ -32,7 +32,7 @@ const target = folded(
 
 const moving: Rule = (state, known) => {
   const source = state.fork()
-  source.leaving = { subtask: [], comment: [] }
+  source.movingChildren = { subtask: [], comment: [] }
   return asking(tasks.updateTask, { id: taskId, projectId: elsewhereId })(source, known, target)
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { differing } from '../../src/model/events.ts'
+import { diff } from '../../src/model/events.ts'
 import { busy, elsewhereId, fact, memberOf } from './facts.ts'
 import { staffed, subtask, task, taskOf, viewer } from './facts.ts'
 import { folded } from './given.ts'
@@ -28,8 +28,8 @@ test('a task that comes back is not believed to have the subtasks it left with',
 })
 
 test('only wanted values that differ are a difference', () => {
-  expect(differing({ a: 1, b: null }, { a: 1, b: null })).toBeNull()
-  expect(differing<{ a: number; b: string | null }>({ a: 1, b: 'x' }, { a: undefined, b: null })).toEqual({
+  expect(diff({ a: 1, b: null }, { a: 1, b: null })).toBeNull()
+  expect(diff<{ a: number; b: string | null }>({ a: 1, b: 'x' }, { a: undefined, b: null })).toEqual({
     b: null,
   })
 })

@@ -43,7 +43,7 @@ function seen(state: State) {
     members: [...users, owner].map((user) => [
       ...[state.memberOf(user), state.row('member', `${user}-in`), state.roleOf(user)],
     ]),
-    rows: model.byRow.map((entity) => ids.map((id) => [state.row(entity, id), state.knows(entity, id)])),
+    rows: model.byRow.map((entity) => ids.map((id) => [state.row(entity, id), state.isLoaded(entity, id)])),
   }
 }
 

@@ -42,7 +42,7 @@ export const folded = (facts: EventDraft[], id = projectId): State => facts.redu
 export function readyToLeave(facts: EventDraft[]): State {
   const state = folded(facts)
   const { subtask, comment } = facts.reduce(fold, emptyContents())
-  state.leaving = { subtask: [...subtask.values()], comment: [...comment.values()] }
+  state.movingChildren = { subtask: [...subtask.values()], comment: [...comment.values()] }
   return state
 }
 

@@ -1,4 +1,4 @@
-import { isSame, type StoredEvent } from '../../src/model/events.ts'
+import { isEqual, type StoredEvent } from '../../src/model/events.ts'
 import type { Sql } from '../../src/postgres/database.ts'
 import { visibleIn } from '../support/history.ts'
 import { readRows } from '../support/stored-rows.ts'
@@ -18,7 +18,7 @@ export async function stateOf(sql: Sql): Promise<State> {
 
 export type Difference = Map<string, { was: unknown; is: unknown }>
 export function difference(before: State, after: State): Difference {
-  const keys = [...before.keys(), ...after.keys()].filter((key) => !isSame(before.get(key), after.get(key)))
+  const keys = [...before.keys(), ...after.keys()].filter((key) => !isEqual(before.get(key), after.get(key)))
   return new Map(keys.sort().map((key) => [key, { was: before.get(key), is: after.get(key) }]))
 }
 export const reversed = (all: Difference): Difference =>

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { model } from '../../modules/modules.ts'
 import type { StoredEvent } from '../../src/model/events.ts'
 import type { EventType } from '../../src/model/entities.ts'
-import { undoOf } from '../../src/model/model.ts'
+import { undoRuleOf } from '../../src/model/model.ts'
 import { type Caller, roles, scopes } from '../../src/identity/rights.ts'
 import { editor, viewer } from './facts.ts'
 import { refusalOf } from './given.ts'
@@ -28,7 +28,7 @@ const eventOf = (type: EventType) =>
 test('an undo takes the role and the scope of the change that it takes back', () => {
   const found: typeof expected = {}
   for (const type of model.eventTypes) {
-    const inverse = undoOf(type)
+    const inverse = undoRuleOf(type)
     if (typeof inverse === 'function') continue
     const isLetIn = (role: (typeof roles)[number], caller: Caller) =>
       !refusalOf(() => inverse.admit({ caller, role }, eventOf(type)))
@@ -43,7 +43,7 @@ test('an undo takes the role and the scope of the change that it takes back', ()
 
 test('an author who is a VIEWER changes their own comment back and takes it away', () => {
   for (const type of ['comment.created', 'comment.updated'] as const) {
-    const inverse = undoOf(type)
+    const inverse = undoRuleOf(type)
     if (typeof inverse === 'function') throw inverse()
     expect(
       refusalOf(() => inverse.admit({ caller: { userId: viewer }, role: 'VIEWER' }, eventOf(type))),

@@ -16,8 +16,8 @@ export async function readRows<R extends Row = Row>(sql: Sql): Promise<{ entity:
 
 /** The rows of an entity, with the columns that events hold. Accounts and tokens of people are in no project. */
 function storedRows<Row extends object>(sql: Sql, entity: Entity) {
-  const { table, untold = [] } = model.entities[entity]
-  const columns = columnsOf(table).filter(({ key }) => !untold.includes(key))
+  const { table, unlogged = [] } = model.entities[entity]
+  const columns = columnsOf(table).filter(({ key }) => !unlogged.includes(key))
   const account = { service_account: sql`t.id`, token: sql`t.user_id` }[entity as 'token']
   return sql<Row[]>`
     select ${sql.unsafe(columns.map(({ name }) => `t.${name}`).join(', '))} from ${sql(getTableName(table))} t

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { beforeEach, expect, setSystemTime, test } from 'bun:test'
 import { purgeProject } from '../../workers/cascade.ts'
-import { openSealing } from '../../src/identity/sealed.ts'
+import { openEncryption } from '../../src/identity/encryption.ts'
 import { expireDeliveries, resealSecrets } from '../../workers/webhooks/upkeep.ts'
 import { unreachableUrl } from '../http/scene.ts'
 import { make } from '../support/client.ts'
@@ -88,17 +88,17 @@ test('the secret of the service can be changed: what it sealed is sealed anew, a
   const receiver = await openReceiver()
   const { id, secret } = await hook(receiver.url)
   const path = `/projects/${projectId}/webhooks/${id}`
-  const next = openSealing(['the next secret, of thirty-two bytes', testSecret])
+  const next = openEncryption(['the next secret, of thirty-two bytes', testSecret])
   await resealSecrets(sql, next, pace)
   const stored = async () =>
     (await sql<{ secret: string }[]>`select secret from webhooks where id = ${id}`)[0]!.secret
   const sealed = await stored()
-  expect(next.open(sealed)).toBe(secret)
-  expect(openSealing([testSecret]).open(sealed)).toBeNull()
+  expect(next.decrypt(sealed)).toBe(secret)
+  expect(openEncryption([testSecret]).decrypt(sealed)).toBeNull()
   await resealSecrets(sql, next, pace)
   expect(await stored()).toBe(sealed)
   expect((await ada.post(`${path}/test`)).body.message).toBe('The secret cannot be read any more: rotate it')
-  await resealSecrets(sql, openSealing([testSecret, 'the next secret, of thirty-two bytes']), pace)
+  await resealSecrets(sql, openEncryption([testSecret, 'the next secret, of thirty-two bytes']), pace)
   expect((await ada.post(`${path}/test`)).status).toBe(200)
   expect(verified(secret, receiver.received[0]!)).toEqual(receiver.received[0]!.body)
   await receiver.close()
@@ -106,7 +106,7 @@ test('the secret of the service can be changed: what it sealed is sealed anew, a
 
 test('however many secrets there are, a slice goes on where the one before ended', async () => {
   const hooks = [await hook(), await hook(), await hook(), await hook(), await hook()]
-  const next = openSealing(['the next secret, of thirty-two bytes', testSecret])
+  const next = openEncryption(['the next secret, of thirty-two bytes', testSecret])
   const short = { batchRows: 2, pauseMs: 0, isOver: () => true }
   const places: unknown[] = []
   for (let place: string | undefined | void = '00000000-0000-0000-0000-000000000000'; place !== undefined;) {
@@ -116,8 +116,8 @@ test('however many secrets there are, a slice goes on where the one before ended
   const ids = hooks.map(({ id }) => id).sort()
   expect(places).toEqual([ids[1], ids[3], undefined])
   const rows = await sql<{ id: string; secret: string }[]>`select id, secret from webhooks`
-  const alone = openSealing(['the next secret, of thirty-two bytes'])
-  expect(new Map(rows.map(({ id, secret }) => [id, alone.open(secret)]))).toEqual(
+  const alone = openEncryption(['the next secret, of thirty-two bytes'])
+  expect(new Map(rows.map(({ id, secret }) => [id, alone.decrypt(secret)]))).toEqual(
     new Map(hooks.map(({ id, secret }) => [id, secret])),
   )
 })

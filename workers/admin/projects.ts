@@ -26,10 +26,10 @@ async function list({ sql }: Errand, email = ''): Promise<string> {
 type Project = Row & { ownerId: string; createdAt: string } & Record<string, unknown>
 
 /** Of the rows of each entity in project `p`, but for accounts and their tokens. */
-const counts = model.all.flatMap(({ table, plural, parent, isCutLater }) => {
+const counts = model.all.flatMap(({ table, plural, parent, isDeletedByWorker }) => {
   const rows = getTableName(table)
   const from = parent === 'task' ? `tasks t join ${rows} c on c.task_id = t.id` : `${rows} t`
-  const isCounted = parent === 'task' || (parent === 'project' && !isCutLater)
+  const isCounted = parent === 'task' || (parent === 'project' && !isDeletedByWorker)
   return isCounted ? `(select count(*)::int4 from ${from} where t.project_id = p.id) as ${plural}` : []
 })
 

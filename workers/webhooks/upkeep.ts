@@ -1,7 +1,7 @@
 import type { Receiver } from '../../modules/webhooks/send.ts'
 import type { Sql, SqlPart } from '../../src/postgres/database.ts'
 import { firstIdAt, nilId, nowMs } from '../../src/ids.ts'
-import type { Sealing } from '../../src/identity/sealed.ts'
+import type { Encryption } from '../../src/identity/encryption.ts'
 import { type Pace, perPage, SliceOver, untilFewer } from '../pace.ts'
 
 const keptMs = 30 * 86_400_000
@@ -49,13 +49,13 @@ export const removeDeliveries = (sql: Sql, where: SqlPart, pace: Pace) =>
  * Recurring: encrypts with the service's first secret what was encrypted with another one, so that the other may go. Returns
  * the last id of its slice; undefined at the end.
  */
-export async function resealSecrets(sql: Sql, { renewed }: Sealing, pace: Pace, after = nilId) {
+export async function resealSecrets(sql: Sql, { reencrypt }: Encryption, pace: Pace, after = nilId) {
   let last: string | undefined = after
   const resealPage = async (from: string) => {
     const rows = await sql<Pick<Receiver, 'id' | 'secret' | 'formerSecret'>[]>`
       select id, secret, former_secret from webhooks where id > ${from} order by id limit ${pace.batchRows}`
     for (const { id, secret, formerSecret } of rows) {
-      const [next, nextFormer] = [renewed(secret), formerSecret && renewed(formerSecret)]
+      const [next, nextFormer] = [reencrypt(secret), formerSecret && reencrypt(formerSecret)]
       if (next !== secret || nextFormer !== formerSecret)
         await sql`update webhooks set secret = ${next}, former_secret = ${nextFormer}
           where id = ${id} and secret = ${secret} and former_secret is not distinct from ${formerSecret}`

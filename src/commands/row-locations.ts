@@ -11,52 +11,57 @@ import { inOrder } from '../postgres/row-order.ts'
 import { notFound, HttpError } from '../responses/errors.ts'
 import { isId } from '../ids.ts'
 
-/** Where something is: the actor to ask, and the task it hangs on. */
-export interface Place {
+/** The project and the task of a row. */
+export interface RowLocation {
   projectId: string
   taskId: string | null
-  /** The task's number there. A task that moves away and back gets a new one: same number, never away. */
+  /** The task's number in the project. A task that moved away and back has another number. */
   number: number
 }
 
-/** A row that belongs to a task. */
-export interface Part {
+export interface ChildRef {
   kind: Entity
   id: string
 }
 
-type Known = Record<Entity, Recalled>
+type Known = Record<Entity, LocationCache>
 
-export type Places = ReturnType<typeof openPlaces>
+export type RowLocations = ReturnType<typeof openRowLocations>
 
-/** Places of one entity that are kept at least; twice as many at most. */
-const mostYoung = 50_000
+/** The cache of one entity keeps between 50,000 and 100,000 locations. */
+const maxYoung = 50_000
 
-/** Not found, or forbidden: in the project that a thing moved to, its caller may have another role. */
-const mayBeElsewhere = new Set([403, 404])
+/** A row that moved is not found (404), or its caller has another role in the cached project (403). */
+const statusesAfterMove = new Set([403, 404])
 
-/** Finds the project of what a path names by its id alone. Remembers, for the actor notices when a place is old. */
-export function openPlaces(sql: Sql, counts = noHits()) {
-  const known = each(() => new Recalled())
+/** Finds the project of a row by the row's id. Cached: a command at an old location is rejected by its actor. */
+export function openRowLocations(sql: Sql, counts = noHits()) {
+  const known = each(() => new LocationCache())
   const find = each((kind) => openFind(sql, kind))
   const findTaken = openFindTaken(sql)
   const recall = (kind: Entity, id: string) => counted(counts, known[kind].get(id))
   return {
     add: (events: StoredEvent[]) => remember(known, events),
 
-    /** The task of a part: always the same one, wherever the task goes. */
-    async taskOf({ kind, id }: Part): Promise<string | null> {
+    /** The task of a child. A child never changes its task, so the cached value is always right. */
+    async taskOf({ kind, id }: ChildRef): Promise<string | null> {
       const place = isId(id) ? (recall(kind, id) ?? (await find[kind](id))) : undefined
       return place?.taskId ?? null
     },
-    /** True when something has this id, or is still owed work from when it had. */
+    /** True if a row has this id, or a deleted row had it and its removal is not complete. */
     isTaken: async (id: string): Promise<boolean> => (await findTaken(id)) !== undefined,
 
     /**
-     * Runs `work` at the thing's place, and again when it proves to have moved meanwhile.
-     * @throws HttpError 404 naming `what`
+     * Calls `work` with the row's location. If the row has moved, calls `work` again with the new location.
+     * @param noun the resource in the message of the error 404
+     * @throws HttpError 404
      */
-    async at<T>(kind: Entity, id: string, what: string, work: (place: Place) => Promise<T>): Promise<T> {
+    async at<T>(
+      kind: Entity,
+      id: string,
+      what: string,
+      work: (place: RowLocation) => Promise<T>,
+    ): Promise<T> {
       if (!isId(id)) throw notFound(what)
       const recalled = recall(kind, id)
       let place = recalled ?? (await find[kind](id))
@@ -65,7 +70,7 @@ export function openPlaces(sql: Sql, counts = noHits()) {
         try {
           return await work(place)
         } catch (error) {
-          if (!(error instanceof HttpError) || !mayBeElsewhere.has(error.status)) throw error
+          if (!(error instanceof HttpError) || !statusesAfterMove.has(error.status)) throw error
           known[kind].delete(id)
           const now = await find[kind](id)
           if (now?.projectId === place.projectId && now.number === place.number) throw error
@@ -80,17 +85,17 @@ export function openPlaces(sql: Sql, counts = noHits()) {
 const each = <T>(make: (kind: Entity) => T) =>
   Object.fromEntries(model().names.map((kind) => [kind, make(kind)])) as Record<Entity, T>
 
-/** Places of one entity in two generations: an LRU cache would cost each create 3,000 instructions more. */
-class Recalled {
-  private young = new Map<string, Place>()
-  private old = new Map<string, Place>()
+/** Locations in two generations. An LRU cache would cost each create 3,000 more instructions. */
+class LocationCache {
+  private young = new Map<string, RowLocation>()
+  private old = new Map<string, RowLocation>()
 
-  get(id: string): Place | undefined {
+  get(id: string): RowLocation | undefined {
     return this.young.get(id) ?? this.old.get(id)
   }
 
-  set(id: string, place: Place): void {
-    if (this.young.size >= mostYoung) [this.old, this.young] = [this.young, new Map()]
+  set(id: string, place: RowLocation): void {
+    if (this.young.size >= maxYoung) [this.old, this.young] = [this.young, new Map()]
     this.young.set(id, place)
   }
 
@@ -100,7 +105,7 @@ class Recalled {
   }
 }
 
-/** Remembers where new tasks and their children are: clients write many of them again soon. */
+/** Caches the locations of new tasks and their children: clients often write these rows again soon. */
 function remember(known: Known, events: StoredEvent[]): void {
   for (const { entity, entityId, projectId, before, after } of events) {
     if (before || !after) continue
@@ -121,14 +126,14 @@ function openFind(sql: Sql, kind: Entity) {
         ? sql`select c.id, c.task_id, t.project_id, t.number from ${from} c join tasks t on t.id = c.task_id`
         : sql`select id, null::uuid as task_id, project_id, 0 as number from ${from} c`
   return batched({ keys: 500, slots: 2 }, async (ids: string[]) => {
-    const rows = await sql<(Place & { id: string })[]>`${select} where c.id = any(${ids}::uuid[])`
+    const rows = await sql<(RowLocation & { id: string })[]>`${select} where c.id = any(${ids}::uuid[])`
     return inOrder(ids, rows, ({ id }) => id)
   })
 }
 
 /**
- * What has an id, or had it: as long as the log tells of it, and a project's for good. What waits to be removed, or is
- * remembered of what is gone, would be taken for the new one's.
+ * Finds ids that a row has, or had. Ids of deleted rows stay taken while the log has an event of them, ids of projects forever:
+ * events, jobs and caches of the old row would be mistaken for those of the new row.
  */
 function openFindTaken(sql: Sql) {
   const { all, ofTask } = model()

@@ -2,12 +2,12 @@ import type { Caller } from '../identity/rights.ts'
 import type { Database, Sql } from '../postgres/database.ts'
 import type { Expensive } from './expensive.ts'
 
-/** Reads that cost as much as this many plain ones are expensive: about half a millisecond of Postgres. */
+/** A read is expensive if it costs at least this many plain reads: about 0.5 ms of Postgres. */
 const expensiveReads = 10
 
-export type Spend = ReturnType<typeof openSpend>
+export type Charge = ReturnType<typeof openCharge>
 
-interface Means {
+interface ChargeDependencies {
   database: Database
   expensive: Expensive
   /** The caller's budget of reads; undefined when there is no limit. */
@@ -15,13 +15,13 @@ interface Means {
 }
 
 /**
- * Runs a read that costs as much as many plain ones: takes them from the caller's budget. An expensive read waits for its
- * turn, and has a connection of its own, so that no plain read waits behind it.
+ * Runs a read and subtracts its cost from the caller's budget. Expensive reads are queued and use a separate connection, so
+ * that plain reads do not wait for them.
  * @param cost in plain reads
- * @throws HttpError 429 when the budget is used up or too many expensive reads of the account are in progress, 503
+ * @throws HttpError 429 if the budget is used up or too many expensive reads of the account run or wait; 503
  */
-export const openSpend =
-  ({ database, expensive, budget }: Means) =>
+export const openCharge =
+  ({ database, expensive, budget }: ChargeDependencies) =>
   async <T>(caller: Caller, cost: number, work: (sql: Sql) => PromiseLike<T>): Promise<T> => {
     const isExpensive = cost >= expensiveReads
     const paid = async () => {

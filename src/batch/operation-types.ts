@@ -7,7 +7,7 @@ import { model } from '../model/model.ts'
 import type { View } from '../model/view.ts'
 import { operationSchema } from './operation-schema.ts'
 
-/** One of many writes: a command's own input, with a name and conditions. */
+/** One operation of a batch: the command's input, with an optional name and conditions. */
 export interface Operation extends Record<string, unknown> {
   op: string
   as?: string
@@ -15,20 +15,20 @@ export interface Operation extends Record<string, unknown> {
   was?: Record<string, unknown>
 }
 
-export interface Kind {
+export interface OperationType {
   command: Command
   noun: Entity
-  /** The fields that name something, by its id or by what an earlier operation is called. */
-  ids: string[]
+  /** The input fields that contain ids, or `#name` of an earlier operation. */
+  idFields: string[]
   projectKey?: string
   schema: TObject
-  /** Compiled when the first operation comes. */
+  /** Compiled at first use. */
   check?: TypeCheck<TObject>
 }
 
-export type Kinds = ReadonlyMap<string, Kind>
+export type OperationTypes = ReadonlyMap<string, OperationType>
 
-/** What is done to rows inside one project: not what makes or ends it, nor integrations, nor the service's own work. */
+/** True for commands on rows of a project. False for creating or deleting a project, for integrations, and for internal commands. */
 const isInside = (command: Command<never>): boolean =>
   command.target.kind !== 'new' &&
   !['OWNER', 'nobody'].includes(command.role) &&
@@ -36,20 +36,20 @@ const isInside = (command: Command<never>): boolean =>
 
 const nounOf = ({ noun }: Command<never>) => noun as Entity
 
-export function kindsOf(commands: Command<never>[]): Kinds {
+export function operationTypesOf(commands: Command<never>[]): OperationTypes {
   const views = new Map(
-    commands.flatMap((one) => (one.view && !one.view.untagged ? [[nounOf(one), one.view as View]] : [])),
+    commands.flatMap((one) => (one.view && !one.view.hasNoEtag ? [[nounOf(one), one.view as View]] : [])),
   )
-  const kinds = commands.filter(isInside).map((command): [string, Kind] => {
+  const kinds = commands.filter(isInside).map((command): [string, OperationType] => {
     const { target: at, destination: into, input, name } = command
     const noun = nounOf(command)
-    const ids = Object.keys(input.properties).filter((key) => isIdSchema(input.properties[key]!))
+    const idFields = Object.keys(input.properties).filter((key) => isIdSchema(input.properties[key]!))
     const projectKey = at.kind === 'project' ? at.key : into && 'projectId'
     const schema = operationSchema(command, views.get(noun)!, projectKey)
-    return [name, { command: command as unknown as Command, noun, ids, projectKey, schema }]
+    return [name, { command: command as unknown as Command, noun, idFields, projectKey, schema }]
   })
   return new Map(kinds)
 }
 
-export const subjectOf = ({ noun }: Kind, input: Record<string, unknown>): string | undefined =>
+export const subjectOf = ({ noun }: OperationType, input: Record<string, unknown>): string | undefined =>
   (input[`${noun}Id`] ?? input.id) as string | undefined

@@ -3,40 +3,40 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:cr
 const nonceBytes = 12
 const tagBytes = 16
 
-/** A key for one purpose from each secret. The first writes, all read, so that a secret can be changed. */
+/** Derives one key for a purpose from each secret. The first key encrypts or signs, all keys decrypt or verify: so a secret can be rotated. */
 export function keysFor(secrets: string[], purpose: string): [Buffer, ...Buffer[]] {
   const keyOf = (secret: string) => Buffer.from(hkdfSync('sha256', secret, '', `docket ${purpose}`, 32))
   return secrets.map(keyOf) as [Buffer, ...Buffer[]]
 }
 
-export type Sealing = ReturnType<typeof openSealing>
+export type Encryption = ReturnType<typeof openEncryption>
 
 /** Encrypts texts with the service's secret (AES-256-GCM). */
-export function openSealing(secrets: string[]) {
+export function openEncryption(secrets: string[]) {
   const keys = keysFor(secrets, 'sealed text')
   const [first] = keys
 
-  function seal(text: string): string {
+  function encrypt(text: string): string {
     const nonce = randomBytes(nonceBytes)
     const cipher = createCipheriv('aes-256-gcm', first, nonce)
     const box = [nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]
     return Buffer.concat(box).toString('base64url')
   }
 
-  /** Null for a text that was encrypted with another secret. */
-  const open = (sealed: string): string | null =>
-    keys.reduce<string | null>((text, key) => text ?? opened(key, sealed), null)
+  /** Null if none of the secrets encrypted the text. */
+  const decrypt = (sealed: string): string | null =>
+    keys.reduce<string | null>((text, key) => text ?? decryptWith(key, sealed), null)
 
-  /** The same text encrypted with the first secret, if another one of these encrypted it. */
-  function renewed(sealed: string): string {
-    const text = opened(first, sealed) === null ? open(sealed) : null
-    return text === null ? sealed : seal(text)
+  /** Encrypts a text with the first secret, if another known secret encrypted it. */
+  function reencrypt(sealed: string): string {
+    const text = decryptWith(first, sealed) === null ? decrypt(sealed) : null
+    return text === null ? sealed : encrypt(text)
   }
 
-  return { seal, open, renewed }
+  return { encrypt, decrypt, reencrypt }
 }
 
-function opened(key: Buffer, sealed: string): string | null {
+function decryptWith(key: Buffer, sealed: string): string | null {
   const box = Buffer.from(sealed, 'base64url')
   const cipher = createDecipheriv('aes-256-gcm', key, box.subarray(0, nonceBytes))
   cipher.setAuthTag(box.subarray(-tagBytes))

@@ -1,14 +1,14 @@
 import type { EventDraft } from '../model/events.ts'
 import { HttpError } from '../responses/errors.ts'
 
-/** The error of one of many, that names it. */
-export const ofOperation = (n: number, error: HttpError): HttpError => prefixed(`operations[${n}]`, error)
+/** Prefixes an error with the index of its operation. */
+export const operationError = (n: number, error: HttpError): HttpError => prefixed(`operations[${n}]`, error)
 
 const prefixed = (name: string, { status, message, headers }: HttpError) =>
   new HttpError(status, `${name}: ${message}`, headers)
 
-/** Works on one after another, until one is rejected. Prefixes its error with its name, if it has one. */
-export const inTurn = <T, R>(
+/** Maps items one after another and stops at the first error, which is prefixed with the item's name. */
+export const mapInOrder = <T, R>(
   all: T[],
   work: (one: T, n: number) => R,
   nameOf: (n: number, error: HttpError) => string | undefined = (n) => `operations[${n}]`,
@@ -23,12 +23,11 @@ export const inTurn = <T, R>(
   })
 
 /**
- * Rejects a removed user who comes back as another member in the same commit: one statement writes new members before the
- * old ones are out of it.
- * @param gone the memberships that ended so far, by their users
+ * Rejects a user who is removed and invited again in one commit: the statement inserts new members before it deletes old ones.
+ * @param removed the ids of memberships removed so far, by user id
  * @throws HttpError
  */
-export function requireNotBack(
+export function rejectReinvited(
   gone: Map<string, string>,
   changes: EventDraft[],
   error: () => HttpError,

@@ -4,22 +4,22 @@ import type { Sql } from '../postgres/database.ts'
 import { eventFields, eventRows } from '../postgres/columns.ts'
 
 const pageEvents = 1_000
-/** Pages of events that are ahead of the clock. All commands that are under way are among them, or nearly all. */
-const mostPagesAhead = 5
+/** Pages searched while events are ahead of the clock. They contain nearly every command that can still be retried. */
+const maxPagesAhead = 5
 
-/** The first event of each of these commands, if it is in the project's log up to a version; null for not found so far. */
-export type FindLanded = (
+/** Finds the first event of each command in the project's log up to a version; null if the search ended without certainty. */
+export type FindCommitted = (
   projectId: string,
   version: number,
   commandIds: string[],
 ) => Promise<Map<string, StoredEvent | null>>
 
 /**
- * Searches the log for commands. Ids of events grow with their seq, and all events of a command sort after the command: so
- * the search ends at events that are older than the oldest command. Events of a clock that was ahead are newer than any
- * command: there the search ends after so many.
+ * Searches the log for commands, newest events first. Event ids grow with seq and are larger than their command's id, so
+ * the search ends at the first event older than the oldest command. If events are ahead of the clock, it ends after
+ * `maxPagesAhead` pages.
  */
-export function openFindLanded(sql: Sql): FindLanded {
+export function openFindCommitted(sql: Sql): FindCommitted {
   return async (projectId, version, commandIds) => {
     const oldest = commandIds.reduce((a, b) => (a < b ? a : b))
     const searched = new Map(commandIds.map((id) => [tailOf(id), id]))
@@ -35,9 +35,9 @@ export function openFindLanded(sql: Sql): FindLanded {
       }
       const earliest = page.at(-1)
       if (found.size === commandIds.length || !earliest || earliest.id < oldest) break
-      if (isAhead(earliest.id) && ++pagesAhead === mostPagesAhead) break
+      if (isAhead(earliest.id) && ++pagesAhead === maxPagesAhead) break
     }
-    const unknown = pagesAhead === mostPagesAhead ? commandIds.map((id) => [id, null] as const) : []
+    const unknown = pagesAhead === maxPagesAhead ? commandIds.map((id) => [id, null] as const) : []
     if (found.size === 0) return new Map(unknown)
     const rows = await sql<StoredEvent[]>`
       select ${eventFields(sql)}, ${eventRows(sql)} from events e

@@ -1,13 +1,10 @@
-/**
- * A map that may lie over another one and leaves that as it is: what is set here hides what is there. To lay it over
- * costs the same however much there is.
- */
-export class Overlay<V> {
+/** A map whose copy costs the same for every size: the copy stores only its own changes and reads the rest from its base. */
+export class CopyOnWriteMap<V> {
   private readonly own = new Map<string, V | null>()
 
-  constructor(private below: Overlay<V> | null = null) {}
+  constructor(private below: CopyOnWriteMap<V> | null = null) {}
 
-  /** Null for what is known to be absent, undefined for what is not known. */
+  /** Null for a value that is known to be absent, undefined if nothing is known. */
   get(key: string): V | null | undefined {
     const value = this.own.get(key)
     return value === undefined && this.below ? this.below.get(key) : value
@@ -17,7 +14,6 @@ export class Overlay<V> {
     this.own.set(key, value)
   }
 
-  /** Takes a value away: in a map below it stays, and is hidden. */
   delete(key: string): void {
     if (this.below) this.own.set(key, null)
     else this.own.delete(key)
@@ -31,7 +27,7 @@ export class Overlay<V> {
     return this.below ? new Map([...this.below.entries(), ...this.own]) : this.own
   }
 
-  /** Knows nothing any more. A map below is no longer asked. */
+  /** Removes everything, also the values of the base. */
   clear(): void {
     this.own.clear()
     this.below = null

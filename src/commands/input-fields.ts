@@ -1,0 +1,16 @@
+import type { WriteDefinition } from './command.ts'
+
+/** Pairs of path parameter and input field. `:id` is the id of the target. */
+export function pathFields(path: string, { target: at }: WriteDefinition<never>): [string, string][] {
+  const names = [...path.matchAll(/:(\w+)/g)].map(([, name]) => name!)
+  return names.map((name) => [name, name === 'id' && 'key' in at ? at.key : name])
+}
+
+/** The input fields that come from the request body. */
+export function bodyFields(
+  { input, queryFields = [], preparedFields = [] }: WriteDefinition<never>,
+  given: [string, string][],
+): string[] {
+  const others = [...queryFields, ...preparedFields, ...given.map(([, key]) => key)]
+  return Object.keys(input.properties).filter((key) => !others.includes(key))
+}

@@ -1,0 +1,129 @@
+import { LRUCache } from 'lru-cache'
+import type { MemberRow, ProjectRow } from '../../drizzle/rows.ts'
+import type { Moved } from '../subscriptions/hints.ts'
+import type { StoredEvent } from '../model/events.ts'
+import { textLength } from '../model/model.ts'
+import type { Versioned } from '../reads/versions.ts'
+import type { CommitUnit } from './unit.ts'
+
+/** The last committed events of one project, without a gap. */
+interface RecentEvents {
+  /** The version before the first event, and the event that made this version. */
+  from: number
+  fromEventId: string
+  events: StoredEvent[]
+  bytes: number
+}
+
+/** A version with the id of its event: after a failover another event may have the same version. */
+export type VersionRef = Pick<Versioned, 'version' | 'lastEventId'>
+
+/** The events with a seq in `(after, upTo]`. `afterId` is the expected id of the event at `after`. */
+interface EventRange {
+  projectId: string
+  after: number
+  afterId?: string | undefined
+  upTo: number
+}
+
+/** The time after the last commit in which events are used without reading the database: as long as a checked token is trusted. */
+const maxAgeMs = 500
+/** Limits: events of one project, and bytes of all projects. */
+const maxEvents = 500
+const maxBytes = 16_777_216
+/** The most bytes returned at once. A larger event is returned alone. */
+const maxBytesReturned = 262_144
+
+/**
+ * The last commits of this process to projects with streams here, so that streams need not read them from the database. Keeps only
+ * events that change no rights: the readers of the project stay the same.
+ */
+export class RecentCommits {
+  private readonly tails: LRUCache<string, RecentEvents>
+
+  constructor(
+    private readonly isFollowed: (projectId: string) => boolean,
+    now = () => performance.now(),
+  ) {
+    const fresh = { ttl: maxAgeMs, ttlResolution: 0, noDeleteOnStaleGet: true, perf: { now } }
+    this.tails = new LRUCache({ maxSize: maxBytes, ...fresh })
+  }
+
+  add({ heads, events }: Pick<CommitUnit, 'heads' | 'events'>): void {
+    for (const { projectId, expected, expectedEventId } of heads) {
+      const own = heads.length > 1 ? events.filter((event) => event.projectId === projectId) : events
+      if (this.isFollowed(projectId) && own.every(keepsRights))
+        this.append(projectId, { version: expected, lastEventId: expectedEventId }, own)
+      else this.tails.delete(projectId)
+    }
+  }
+
+  /** The events of a range, or the first of them; undefined unless all are kept and follow the expected event. */
+  after({ projectId, after, afterId, upTo }: EventRange): StoredEvent[] | undefined {
+    const tail = this.tails.get(projectId)
+    if (!tail || after < tail.from || after >= endOf(tail).version) return undefined
+    if (afterId !== undefined && eventAt(tail, after) !== afterId) return undefined
+    const first = after - tail.from
+    const most = Math.min(upTo - tail.from, tail.events.length)
+    let end = first
+    for (let bytes = 0; end < most && bytes < maxBytesReturned; end++) bytes += weigh(tail.events[end]!)
+    return tail.events.slice(first, end)
+  }
+
+  /** The latest version with the same rights as `since`; undefined if unknown. */
+  sameRightsSince(projectId: string, since: VersionRef): VersionRef | undefined {
+    const tail = this.tails.get(projectId)
+    return tail && eventAt(tail, since.version) === since.lastEventId ? endOf(tail) : undefined
+  }
+
+  private append(projectId: string, { version, lastEventId }: VersionRef, more: StoredEvent[]): void {
+    const known = this.tails.get(projectId, { allowStale: true })
+    const end = known && endOf(known)
+    const isNext = end?.version === version && end.lastEventId === lastEventId
+    // A new object, because the cache measures each object only once.
+    const tail = isNext ? { ...known! } : { from: version, fromEventId: lastEventId, events: [], bytes: 0 }
+    tail.events.push(...more)
+    tail.bytes += sizeOf(more)
+    const dropped = tail.events.splice(0, tail.events.length - maxEvents)
+    if (dropped.length > 0) {
+      tail.from += dropped.length
+      tail.fromEventId = dropped.at(-1)!.id
+      tail.bytes -= sizeOf(dropped)
+    }
+    this.tails.set(projectId, tail, { size: tail.bytes })
+  }
+}
+
+const sizeOf = (events: StoredEvent[]): number => events.reduce((sum, event) => sum + weigh(event), 0)
+
+const eventAt = ({ from, fromEventId, events }: RecentEvents, version: number): string | undefined =>
+  version === from ? fromEventId : events[version - from - 1]?.id
+
+const endOf = ({ from, fromEventId, events }: RecentEvents): VersionRef => ({
+  version: from + events.length,
+  lastEventId: events.at(-1)?.id ?? fromEventId,
+})
+
+/** False also for a moved task: its children may exceed the memory limit. */
+const keepsRights = ({ entity, type }: StoredEvent): boolean =>
+  entity !== 'project' && entity !== 'member' && type !== 'task.moved_in'
+
+/** The approximate memory of an event: 2 bytes a character of text. */
+const weigh = ({ entity, before, after }: StoredEvent): number =>
+  2_000 + 2 * (textLength(entity, before ?? {}) + textLength(entity, after ?? {}))
+
+/** The projects that a commit changed, with the users who became owner or member: the project becomes visible to them. */
+export function changedProjects({ heads, events }: Pick<CommitUnit, 'heads' | 'events'>): Moved[] {
+  const coming = events.filter(addsUser)
+  if (coming.length === 0) return heads
+  return heads.map(({ projectId, version }) => {
+    const own = coming.filter((event) => event.projectId === projectId)
+    return { projectId, version, comers: own.map(addedUser) }
+  })
+}
+
+const addsUser = ({ entity, before, after }: StoredEvent): boolean =>
+  before === null && after !== null && (entity === 'project' || entity === 'member')
+
+const addedUser = ({ entity, after }: StoredEvent): string =>
+  entity === 'project' ? (after as ProjectRow).ownerId : (after as MemberRow).userId
