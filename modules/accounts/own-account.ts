@@ -7,7 +7,7 @@ import { confirm, unconfirmed } from './confirm.ts'
 import { closingOf, deleteAccount, replaceAccount, revokeToken } from './queries.ts'
 import { changedMeView, DeleteMeBody, UpdateMeBody } from './schema.ts'
 
-const called = (id: string) => ({ called: { id, tag: 'Authentication' } })
+const called = (id: string) => ({ operation: { id, tag: 'Authentication' } })
 
 export const updateMe = (services: Services) =>
   accountCommand('me.update', {

@@ -36,7 +36,7 @@ const otherDomain = (domains: string[]) => forbidden(`Registration takes address
 
 const ofStranger = (id: string) =>
   ({
-    called: { id, tag: 'Authentication' },
+    operation: { id, tag: 'Authentication' },
     about: 'An Idempotency-Key holds for the email address.',
     callers: 'anyone',
     view: signedInView,

@@ -23,8 +23,8 @@ const badMailToken = () =>
 
 const Token = AnyText(1024, 'The token of the mail', 'AZorPE1ef2CKmwwdLj9KWzN2p0kYH3f6c1l0b5x8QdE')
 
-const called = (id: string) => ({ called: { id, tag: 'Authentication' } })
-const open = { callers: 'anyone', done: 'Done', does: 'add' } as const
+const called = (id: string) => ({ operation: { id, tag: 'Authentication' } })
+const open = { callers: 'anyone', replyDescription: 'Done', does: 'add' } as const
 
 /** @throws HttpError 409 */
 function requireMail({ config }: Services): void {

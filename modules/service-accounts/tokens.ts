@@ -26,7 +26,7 @@ const ofAdmins = {
   isSecret: true,
   preload: ({ accountId }: { accountId: string }) => ({ integrations: [{ accountId }] }),
 } as const
-const called = (id: string) => ({ called: { id, tag: 'ServiceAccounts' } })
+const called = (id: string) => ({ operation: { id, tag: 'ServiceAccounts' } })
 
 /** @throws HttpError 404 */
 function accountIn(state: ProjectState, accountId: string) {

@@ -55,7 +55,7 @@ export const tokenList = {
   about: 'Those that hold, the oldest first, without their secrets.',
   callers: 'signedIn',
   view: apiTokenView,
-  answers: { schema: Type.Array(apiTokenView.schema), description: 'All of them' },
+  reply: { schema: Type.Array(apiTokenView.schema), description: 'All of them' },
 } as const
 
 /** A new token, which is sealed until it is answered. */

@@ -62,7 +62,7 @@ const contextOf = (known: RuleContext, person?: Person, ifMatch?: string): RuleC
   newId: () => known.newId(),
   newEventId: () => known.newEventId(),
   past: known.past,
-  claimed: known.claimed,
+  claimedIds: known.claimedIds,
   lookupResults: known.lookupResults,
   limits: known.limits,
   person,

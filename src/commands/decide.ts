@@ -98,7 +98,7 @@ export function newRowId(state: ProjectState, known: RuleContext, own?: string):
 }
 
 /** True if a row of any project has the id, or had it. */
-const isIdTaken = ({ lookupResults, claimed }: RuleContext, id: string): boolean =>
-  lookupResults?.takenIds.includes(id) === true || claimed?.includes(id) === true
+const isIdTaken = ({ lookupResults, claimedIds }: RuleContext, id: string): boolean =>
+  lookupResults?.takenIds.includes(id) === true || claimedIds?.includes(id) === true
 
 export const idIn = (input: object, key: string): string => String((input as Record<string, unknown>)[key])

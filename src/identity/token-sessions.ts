@@ -64,7 +64,7 @@ function callerOf({ id, userId, scopes, projects, serviceProjectId }: TokenRow):
 const openFind = (sql: Sql) =>
   batched({ keys: 500, slots: 2 }, async (digests: string[]) => {
     const rows = await sql<TokenRow[]>`
-      select q.n::int4 as n, t.id, t.user_id, t.scopes, t.projects, u.project_id as serves,
+      select q.n::int4 as n, t.id, t.user_id, t.scopes, t.projects, u.project_id as service_project_id,
         extract(epoch from t.expires_at - now())::float8 * 1000 as left_ms
       from unnest(${digests}::text[]) with ordinality q(digest, n)
       join api_tokens t on t.digest = q.digest and t.expires_at > now()

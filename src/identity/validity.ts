@@ -37,7 +37,7 @@ export const openReadValidity = (sql: Sql, waits?: Distribution) =>
   batched({ keys: 500, slots: 2, waits }, async (keys: Claims[]) => {
     const rows = await sql<(Validity & { n: number })[]>`
       select q.n::int4 as n, (q.expires_at - extract(epoch from now())::float8) * 1000 as left_ms,
-        u.token_version = q.version and not exists (select from revoked_tokens r where r.jti = q.token_id) as is_held
+        u.token_version = q.version and not exists (select from revoked_tokens r where r.jti = q.token_id) as is_valid
       from unnest(${keys.map((k) => k.userId)}::uuid[], ${keys.map((k) => k.tokenId)}::uuid[],
           ${keys.map((k) => String(k.version))}::text[]::float8[], ${keys.map((k) => String(k.expiresAt))}::text[]::float8[])
         with ordinality q(user_id, token_id, version, expires_at, n)

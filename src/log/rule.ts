@@ -14,7 +14,7 @@ export interface Context {
   ifMatch?: string
   past?: ToldPast
   /** Ids that the client made, and that other rows have. */
-  claimed?: string[]
+  claimedIds?: string[]
 }
 
 /** The events that a rule wants committed, none when nothing changes, and the caller's answer. */

@@ -141,7 +141,7 @@ test('keeps few lines of accounts without requests, and every line of one with a
   const scheduler = new Scheduler()
   const busy = await scheduler.acquire('busy')
   for (let n = 0; n < 35_000; n++) (await scheduler.acquire(`account-${n}`)).release()
-  const lines = Reflect.get(scheduler, 'lines') as Map<string, unknown>
+  const lines = Reflect.get(scheduler, 'queues') as Map<string, unknown>
   expect(lines.size).toBeLessThanOrEqual(10_000)
   expect(lines.get('busy')).toBe(busy.queue)
 })

@@ -120,7 +120,7 @@ const versionOf = (version: number) => ({ version, lastEventId: `event-${version
 /** Whether the database is asked before events up to seq 5 are sent, all up to `known` being known to change no rights. */
 async function isAsked({ known = 5, seen = 5, heard = 5 }): Promise<boolean> {
   const caller = { userId: 'somebody' }
-  const recent = { plainSince: () => versionOf(known) }
+  const recent = { sameRightsSince: () => versionOf(known) }
   const stillSeen = openStillSeen({ authenticate: { caller: () => caller }, recent } as never)
   let asked = false
   const frames = { end: { seq: 5 }, seenBy: async () => ((asked = true), versionOf(9)) }

@@ -17,7 +17,7 @@ function holdAt1(look: (waiting: Waiting) => number) {
   }
   const subscriptions = { acquire: () => () => {}, follow, hasEnded: () => false }
   const hold = openHold({ authenticate: { caller: () => null }, subscriptions } as never)
-  const reading = { request: new Request('http://localhost'), caller: {}, turn: { end() {} } }
+  const reading = { request: new Request('http://localhost'), caller: {}, permit: { release() {} } }
   const wait = {
     waitMs: 2_000,
     projectsOf: (version: number) => [{ projectId, version }],

@@ -30,7 +30,7 @@ services.versions.isCurrent = (one) => {
   return isCurrent(one)
 }
 // What was seen of names is believed however long a round takes.
-Object.assign(services.authenticate, { isBelieved: () => true })
+Object.assign(services.authenticate, { isFresh: () => true })
 const other = await forFile(openTestService(service.env))
 const ada = await register(service.client)
 
