@@ -15,7 +15,10 @@ export function queryHooks(query: Query, summary: string) {
   const { limit, cursor } = input?.properties ?? {}
   const ofPages = [badLimit(limit?.maximum), ...(cursor ? [badCursor()] : [])]
   const own = [...(isList ? ofPages : input ? [duplicateParameter('x')] : []), ...errors]
-  const byAccept = eventStream && { ...notModified, headers: { ...notModified.headers, Vary: streamVaryHeader } }
+  const byAccept = eventStream && {
+    ...notModified,
+    headers: { ...notModified.headers, Vary: streamVaryHeader },
+  }
   return operation({
     ...(query.operation ?? { id: isList ? `list${name}s` : `get${name}`, tag: `${name}s` }),
     ...{ summary, body, query: input, description: about },

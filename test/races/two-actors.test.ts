@@ -51,7 +51,8 @@ afterEach(async () => {
 })
 
 const command = (
-  projectId: string, destinationId?: string,
+  projectId: string,
+  destinationId?: string,
   deadline = distantDeadline(),
 ): QueuedCommand<undefined> =>
   queuedCommand(nilId, {
