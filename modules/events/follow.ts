@@ -30,12 +30,7 @@ export function openFollow(services: Services) {
   const framesAfter = openFrames(services)
   const stillSeen = openStillSeen(services)
 
-  return async function* follow(
-    reading: ReadRequest,
-    first: Seen,
-    asked: Asked,
-    signal: AbortSignal,
-  ): Chunks {
+  return async function* follow(read: ReadRequest, first: Seen, asked: Asked, signal: AbortSignal): Chunks {
     let [seen, held]: [Seen, VersionRef] = [first, first]
     let position: Position = { seq: asked.after, id: idAt(seen, asked.after) }
     const following = subscriptions.follow([seen], signal)
@@ -47,7 +42,7 @@ export function openFollow(services: Services) {
       if (subscriptions.hasEnded()) throw unavailable('This process ends')
       if (position.seq < seen.version) {
         const frames = await framesAfter(seen, position)
-        ;({ seen, held } = await stillSeen(reading, { seen, held, position }, frames, following))
+        ;({ seen, held } = await stillSeen(read, { seen, held, position }, frames, following))
         position = frames.end
         const isLongUntold = position.seq - told > mostUntold
         const chunk = shownOf(frames, asked.types) ?? (isLongUntold ? heartbeat(idOf(position.seq)) : null)
@@ -57,9 +52,7 @@ export function openFollow(services: Services) {
         const leftMs = saidAt + heartbeatMs - performance.now()
         if (leftMs > 0) {
           const version = await following.moved(seen.version, leftMs)
-          seen = version
-            ? { ...seen, version }
-            : await reauthorize(services, reading, seen.projectId, position)
+          seen = version ? { ...seen, version } : await reauthorize(services, read, seen.projectId, position)
           if (!version) held = seen // which may be an older one, where events were lost
           continue
         }

@@ -82,17 +82,15 @@ export function batchOf(commands: Command<never>[]) {
       return { changes, isBatch: true, answer: { version, results } }
     },
     view: batchViewOf([...views]),
-    errors: [
-      ...[
-        wrongProject(),
-        replyTooLarge(),
-        operationError(0, roleNeeded('EDITOR')),
-        operationError(0, wasConflict(['status'])),
-      ],
-      ...[operationError(1, reinvited()), preconditionFailed(), versionChanged()],
-    ],
+    errors: batchErrors(),
   })
 }
+
+const batchErrors = (): HttpError[] => [
+  ...[wrongProject(), replyTooLarge(), versionChanged(), preconditionFailed()],
+  ...[operationError(0, roleNeeded('EDITOR')), operationError(0, wasConflict(['status']))],
+  operationError(1, reinvited()),
+]
 
 const totalOf = <T>(all: T[], of: (one: T) => number) => all.reduce((sum, one) => sum + of(one), 0)
 

@@ -24,7 +24,7 @@ export interface ChildRef {
   id: string
 }
 
-type Known = Record<Entity, LocationCache>
+type Caches = Record<Entity, LocationCache>
 
 export type RowLocations = ReturnType<typeof openRowLocations>
 
@@ -34,19 +34,21 @@ const maxYoung = 50_000
 /** A row that moved is not found (404), or its caller has another role in the cached project (403). */
 const statusesAfterMove = new Set([403, 404])
 
+type Work<T> = (location: RowLocation) => Promise<T>
+
 /** Finds the project of a row by the row's id. Cached: a command at an old location is rejected by its actor. */
 export function openRowLocations(sql: Sql, counts = noHits()) {
-  const known = each(() => new LocationCache())
+  const caches = each(() => new LocationCache())
   const find = each((kind) => openFind(sql, kind))
   const findTaken = openFindTaken(sql)
-  const recall = (kind: Entity, id: string) => counted(counts, known[kind].get(id))
+  const cachedLocation = (kind: Entity, id: string) => counted(counts, caches[kind].get(id))
   return {
-    add: (events: StoredEvent[]) => remember(known, events),
+    add: (events: StoredEvent[]) => cacheNew(caches, events),
 
     /** The task of a child. A child never changes its task, so the cached value is always right. */
     async taskOf({ kind, id }: ChildRef): Promise<string | null> {
-      const place = isId(id) ? (recall(kind, id) ?? (await find[kind](id))) : undefined
-      return place?.taskId ?? null
+      const location = isId(id) ? (cachedLocation(kind, id) ?? (await find[kind](id))) : undefined
+      return location?.taskId ?? null
     },
     /** True if a row has this id, or a deleted row had it and its removal is not complete. */
     isTaken: async (id: string): Promise<boolean> => (await findTaken(id)) !== undefined,
@@ -56,28 +58,23 @@ export function openRowLocations(sql: Sql, counts = noHits()) {
      * @param noun the resource in the message of the error 404
      * @throws HttpError 404
      */
-    async at<T>(
-      kind: Entity,
-      id: string,
-      what: string,
-      work: (place: RowLocation) => Promise<T>,
-    ): Promise<T> {
-      if (!isId(id)) throw notFound(what)
-      const recalled = recall(kind, id)
-      let place = recalled ?? (await find[kind](id))
-      while (place) {
-        if (place !== recalled) known[kind].set(id, place)
+    async at<T>(kind: Entity, id: string, noun: string, work: Work<T>): Promise<T> {
+      if (!isId(id)) throw notFound(noun)
+      const cached = cachedLocation(kind, id)
+      let location = cached ?? (await find[kind](id))
+      while (location) {
+        if (location !== cached) caches[kind].set(id, location)
         try {
-          return await work(place)
+          return await work(location)
         } catch (error) {
           if (!(error instanceof HttpError) || !statusesAfterMove.has(error.status)) throw error
-          known[kind].delete(id)
+          caches[kind].delete(id)
           const now = await find[kind](id)
-          if (now?.projectId === place.projectId && now.number === place.number) throw error
-          place = now
+          if (now?.projectId === location.projectId && now.number === location.number) throw error
+          location = now
         }
       }
-      throw notFound(what)
+      throw notFound(noun)
     },
   }
 }
@@ -94,9 +91,9 @@ class LocationCache {
     return this.young.get(id) ?? this.old.get(id)
   }
 
-  set(id: string, place: RowLocation): void {
+  set(id: string, location: RowLocation): void {
     if (this.young.size >= maxYoung) [this.old, this.young] = [this.young, new Map()]
-    this.young.set(id, place)
+    this.young.set(id, location)
   }
 
   delete(id: string): void {
@@ -106,13 +103,13 @@ class LocationCache {
 }
 
 /** Caches the locations of new tasks and their children: clients often write these rows again soon. */
-function remember(known: Known, events: StoredEvent[]): void {
+function cacheNew(caches: Caches, events: StoredEvent[]): void {
   for (const { entity, entityId, projectId, before, after } of events) {
     if (before || !after) continue
     const { number, taskId } = after as { number: number; taskId?: string }
-    const place =
-      entity === 'task' ? { projectId, taskId: entityId, number } : taskId && known.task.get(taskId)
-    if (place) known[entity].set(entityId, place)
+    const location =
+      entity === 'task' ? { projectId, taskId: entityId, number } : taskId && caches.task.get(taskId)
+    if (location) caches[entity].set(entityId, location)
   }
 }
 
@@ -139,7 +136,7 @@ function openFindTaken(sql: Sql) {
   const { all, ofTask } = model()
   const isIn = (table: PgTable, column: string) =>
     `exists (select from ${getTableName(table)} where ${column} = q.id)`
-  const places = [
+  const tables = [
     ...all.flatMap(({ table, parent, load }) => (parent && load !== 'on demand' ? isIn(table, 'id') : [])),
     ...ofTask.map(({ table }) => isIn(table, 'task_id')),
   ]
@@ -149,7 +146,7 @@ function openFindTaken(sql: Sql) {
       where exists (select from streams where project_id = q.id)
         or exists (select from gone_projects where project_id = q.id)
         or exists (select from users u where u.id = q.id) or exists (select from events e where e.task_id = q.id)
-        or ${sql.unsafe(places.join(' or '))}
+        or ${sql.unsafe(tables.join(' or '))}
         or exists (select from events e
           where e.entity_id = q.id and e.entity in ('subtask', 'comment') and e.before is null)
         or exists (select from events e where e.entity_id = q.id and ${sql.unsafe(isOfLaterEntity('e'))})
