@@ -55,8 +55,7 @@ export function openRowLocations(sql: Sql, counts = noHits()) {
 
     /**
      * Calls `work` with the row's location. If the row has moved, calls `work` again with the new location.
-     * @param noun the resource in the message of the error 404
-     * @throws HttpError 404
+     * @throws HttpError 404 that names `noun`
      */
     async at<T>(kind: Entity, id: string, noun: string, work: Work<T>): Promise<T> {
       if (!isId(id)) throw notFound(noun)
