@@ -1,4 +1,4 @@
-// Serves on a port that the process which starts it has too.
+// A second server on the port of the test process.
 const server = Bun.serve({
   port: Number(process.argv[2]),
   hostname: '127.0.0.1',

@@ -8,7 +8,7 @@ import { newFolder, openForEach } from '../support/service.ts'
 
 const pinned = packageJson.devDependencies.bun
 
-// What installs puts a Bun in place that notes how it was called, and installs too when it is told to.
+// A fake install, which creates a Bun that records its calls.
 const installing = `mkdir -p node_modules/.bin
 printf '#!/bin/sh\\necho "pinned $*" >>calls\\n' >node_modules/.bin/bun
 chmod +x node_modules/.bin/bun`
@@ -21,7 +21,7 @@ beforeEach(async () => {
   await copyFile(new URL('../../src/local/bun.sh', import.meta.url), join(dir, 'src/local/bun.sh'))
   await writeFile(join(dir, 'package.json'), JSON.stringify(packageJson, null, 2))
   await writeFile(join(dir, 'bun.lock'), 'one')
-  await program('bun', 'echo "another $*" >>calls')
+  await program('bun', 'echo "global $*" >>calls')
   await program('npx', `echo "npx $*" >>calls\n${installing}`)
 })
 
@@ -47,14 +47,14 @@ async function calls(): Promise<string[]> {
 
 const options = 'install --frozen-lockfile --no-progress --no-summary'
 
-test('the first command installs the packages with the pinned Bun and runs with it, the next only runs', async () => {
+test('the first command installs the packages with the pinned Bun and runs with it; the next only runs', async () => {
   expect(await launch('src/main.ts', 'web')).toEqual({ code: 0, said: 'Installing the packages\n' })
   expect(await calls()).toEqual([`npx --yes bun@${pinned} ${options}`, 'pinned src/main.ts web'])
   expect(await launch('src/main.ts', 'worker')).toEqual({ code: 0, said: '' })
   expect(await calls()).toEqual(['pinned src/main.ts worker'])
 })
 
-test('bounds the heap of the service unless the operator has, and not that of other programs', async () => {
+test('limits the heap of the service unless the operator sets a limit, and of no other program', async () => {
   await launch()
   await calls()
   await program('pinned', 'echo "${BUN_JSC_forceRAMSize:-none}" >>calls')
@@ -67,12 +67,12 @@ test('bounds the heap of the service unless the operator has, and not that of ot
   expect(await calls()).toEqual(['1'])
 })
 
-test('without a command it only installs', async () => {
+test('without arguments it only installs', async () => {
   await launch()
   expect(await calls()).toEqual([`npx --yes bun@${pinned} ${options}`])
 })
 
-test('after a pull that changed the packages they are installed again', async () => {
+test('installs again after bun.lock has changed', async () => {
   await launch()
   await calls()
   await writeFile(join(dir, 'bun.lock'), 'two')
@@ -80,7 +80,7 @@ test('after a pull that changed the packages they are installed again', async ()
   expect(await calls()).toEqual([`pinned ${options}`, 'pinned check'])
 })
 
-test('of several first commands at once one installs', async () => {
+test('only one of several concurrent first commands installs', async () => {
   await program('npx', `echo "npx $*" >>calls\nsleep 0.5\n${installing}`)
   const all = await Promise.all(upTo(4).map(() => launch('check')))
   expect(all).toEqual(all.map(({ said }) => ({ code: 0, said })))
@@ -90,7 +90,7 @@ test('of several first commands at once one installs', async () => {
   ])
 })
 
-test('an install that was interrupted is begun anew', async () => {
+test('repeats an interrupted install from the beginning', async () => {
   await program('npx', `${installing}\necho half >node_modules/half\nkill -KILL $PPID`)
   await launch('check')
   await program('npx', `ls node_modules >>calls\n${installing}`)
@@ -98,23 +98,23 @@ test('an install that was interrupted is begun anew', async () => {
   expect(await calls()).toEqual(['pinned check'])
 })
 
-/** Leaves what an install leaves that is interrupted: its lock, and so many files. */
-async function leaveHalf(holder: string, files = 0): Promise<void> {
+/** Creates the state after an interrupted install: its lock, and so many files. */
+async function interruptInstall(holder: string, files = 0): Promise<void> {
   await mkdir(join(dir, 'node_modules'))
   await writeFile(join(dir, 'node_modules/.installing'), `${holder}\n`)
   await writeFile(join(dir, 'node_modules/.unfinished'), '')
   await Promise.all(upTo(files).map((n) => writeFile(join(dir, `node_modules/half-${n}`), '')))
 }
 
-test('a stranger that has the pid of who was interrupted by now holds up nobody', async () => {
-  await leaveHalf(`${process.pid}`)
+test('ignores a lock whose pid now belongs to another program', async () => {
+  await interruptInstall(`${process.pid}`)
   expect((await launch('check')).code).toBe(0)
   expect(await calls()).toEqual([`npx --yes bun@${pinned} ${options}`, 'pinned check'])
 })
 
-test('of several that find an interrupted install one begins it anew', async () => {
+test('only one of several concurrent commands repeats an interrupted install', async () => {
   const { pid } = Bun.spawnSync(['true'])
-  await leaveHalf(`${pid}`, 2_000)
+  await interruptInstall(`${pid}`, 2_000)
   await program('npx', `echo "npx $*" >>calls\nsleep 0.5\n${installing}`)
   const all = await Promise.all(upTo(6).map(() => launch('check')))
   expect(all).toEqual(all.map(({ said }) => ({ code: 0, said })))
@@ -122,14 +122,14 @@ test('of several that find an interrupted install one begins it anew', async () 
   expect((await readdir(join(dir, 'node_modules'))).sort()).toEqual(['.bin', '.installed.lock'])
 })
 
-test('an install that fails says so, and nothing runs', async () => {
+test('reports a failed install, and does not run the command', async () => {
   await program('npx', 'echo "no network" >&2; exit 3')
   const said = 'Installing the packages\nno network\nInstalling the packages failed: see the error above\n'
   expect(await launch('check')).toEqual({ code: 1, said })
   expect(await calls()).toEqual([''])
 })
 
-test('every script goes this way, and leaves no shell between npm and what it signals', () => {
+test('every npm script uses exec, so that signals of npm reach the program', () => {
   const { setup, ...others } = packageJson.scripts
   expect(setup).toBe('sh src/local/bun.sh')
   for (const script of Object.values(others)) expect(script).toStartWith('exec sh src/local/bun.sh ')

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { filterNotAllowed, dropNewConnections } from '../../src/local/closing-port.ts'
 import { eventually, upTo } from '../races/pair.ts'
-import { askWithoutEnd } from '../processes/strict-client.ts'
+import { requestForever } from '../processes/strict-client.ts'
 
 const here = () => new Response('here')
 let server: Bun.Server<undefined>
@@ -19,8 +19,8 @@ afterEach(async () => {
   await server.stop(true)
 })
 
-/** True once no new connection comes here. A system that allows it to root alone must say so, and change nothing. */
-function isAllowed(port: number): boolean {
+/** Returns false if only root may filter connections here; then nothing has changed. */
+function dropsNewConnections(port: number): boolean {
   try {
     dropNewConnections(port)
     return true
@@ -34,13 +34,13 @@ function isAllowed(port: number): boolean {
 const ask = async () =>
   (await fetch(server.url, { keepalive: false, headers: { connection: 'close' } })).text()
 
-test('new connections come to the other process, and those that are open stay open', async () => {
+test('new connections go to the other process, and open connections stay open', async () => {
   const before = await Promise.all(upTo(64).map(ask))
   expect(new Set(before)).toEqual(new Set(['here', 'beside']))
   const request = () => 'GET / HTTP/1.1\r\nHost: docket.test\r\n\r\n'
-  const open = upTo(8).map(() => askWithoutEnd(server.url.href, request, true))
-  await eventually('all are open', () => open.every(({ answered }) => answered > 0))
-  if (!isAllowed(server.port!)) {
+  const open = upTo(8).map(() => requestForever(server.url.href, request, true))
+  await eventually('all connections are open', () => open.every(({ answered }) => answered > 0))
+  if (!dropsNewConnections(server.port!)) {
     await Promise.all(open.map((client) => client.stop()))
     expect(new Set(await Promise.all(upTo(64).map(ask)))).toEqual(new Set(['here', 'beside']))
     return

@@ -10,7 +10,7 @@ import { disconnect, openBlocking } from '../../src/redis/connections.ts'
 
 const path = process.env.PATH
 const missing = 'There is neither redis-server nor valkey-server on the PATH.'
-// Who is not root asks sudo, which must never wait for a password.
+// Fails unless it is called with -n, because sudo must never wait for a password.
 const sudo = '[ "$1" = -n ] || exit 1; shift; exec "$@"'
 const isRoot = process.getuid?.() === 0
 const installing = `${isRoot ? '' : 'sudo -n '}apt-get install -y --no-install-recommends redis-server`
@@ -35,7 +35,7 @@ async function only(programs: Record<string, string>): Promise<void> {
   process.env.PATH = bin
 }
 
-test('without a Redis and without a way to install one, the servers start without it and say what to do', async () => {
+test('without Redis and without a package manager, the start continues and reports how to install Redis', async () => {
   await only({})
   const dataDir = join(dir, 'data')
   const local = await startLocal({ dataDir, postgres: false, redis: true, log: () => {} })
@@ -46,28 +46,28 @@ test('without a Redis and without a way to install one, the servers start withou
   expect(local.withoutRedis).toEndWith('or set REDIS_URL to a running Redis.')
 })
 
-test('a Redis that is missing is installed with the package manager that is here, which is said', async () => {
+test('installs a missing Redis with the package manager, and logs the command', async () => {
   const put = `echo > ${bin}/redis-server; /bin/chmod +x ${bin}/redis-server`
   await only({ sudo, 'apt-get': `[ "$1" = update ] && exit; ${put}` })
-  const told: string[] = []
-  expect(await redisBinary((message) => void told.push(message))).toBe(join(bin, 'redis-server'))
-  expect(told).toEqual([`Redis is missing, installing it: ${installing}`])
+  const messages: string[] = []
+  expect(await redisBinary((message) => void messages.push(message))).toBe(join(bin, 'redis-server'))
+  expect(messages).toEqual([`Redis is missing, installing it: ${installing}`])
 })
 
-test('when installing fails, the reason is told', async () => {
+test('reports why an installation failed', async () => {
   await only({ sudo, 'apt-get': 'echo "E: no network" >&2; exit 100' })
   const reason = `${missing} ${installing} failed: E: no network Install Redis`
   await expect(redisBinary(() => {})).rejects.toThrow(reason)
 })
 
-test('valkey-server will do as well, and redis-server is taken first', async () => {
+test('accepts valkey-server, and prefers redis-server', async () => {
   await only({ 'valkey-server': 'exit' })
   expect(await redisBinary(() => {})).toBe(join(bin, 'valkey-server'))
   await only({ 'redis-server': 'exit' })
   expect(await redisBinary(() => {})).toBe(join(bin, 'redis-server'))
 })
 
-test('REDIS_URL may be the path of a socket, with a database', async () => {
+test('REDIS_URL may be a Unix socket with a database number', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'docket socket '))
   const path = join(dir, 'redis.sock')
   const options = ['--port', '0', '--unixsocket', path, '--unixsocketperm', '700', '--dir', dir]

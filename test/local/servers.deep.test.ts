@@ -7,7 +7,7 @@ import { type Local, startLocal } from '../../src/local/start.ts'
 import { until } from '../../src/local/wait.ts'
 import { newFolder, openForEach } from '../support/service.ts'
 
-const goneWithinMs = 30_000
+const endTimeoutMs = 30_000
 
 const forEach = openForEach()
 let dataDir: string
@@ -28,9 +28,9 @@ async function command<T>(local: Local, work: (redis: Redis) => Promise<T>): Pro
   return work(redis).finally(() => redis.disconnect())
 }
 
-const keepRow = (local: Local) =>
+const insertRow = (local: Local) =>
   query(local, async (sql) => void (await sql`create table kept as select 'a row' as what`))
-const keptRow = (local: Local) => query(local, async (sql) => (await sql`select what from kept`)[0]?.what)
+const readRow = (local: Local) => query(local, async (sql) => (await sql`select what from kept`)[0]?.what)
 
 const serves = async (local: Local) => ({
   postgres: await query(local, (sql) => sql`select 1`).then(...yesOrNo),
@@ -48,7 +48,7 @@ async function killRedis(): Promise<void> {
   process.kill(pid, 'SIGKILL')
 }
 
-test('the servers of a data folder are shared by all who start them, and end with the last one', async () => {
+test('processes share the servers of a data folder, and the last process stops them', async () => {
   const [first, second] = await Promise.all([start(), start()])
   expect([second.databaseUrl, second.redisUrl]).toEqual([first.databaseUrl, first.redisUrl])
   expect(new URL(first.databaseUrl ?? '').hostname).toBe('127.0.0.1')
@@ -59,47 +59,47 @@ test('the servers of a data folder are shared by all who start them, and end wit
   expect(await serves(second)).toEqual({ postgres: false, redis: false })
 })
 
-test('the servers keep their data over a restart', async () => {
+test('the servers keep their data after a restart', async () => {
   const before = await start()
-  await keepRow(before)
+  await insertRow(before)
   await command(before, (redis) => redis.set('kept', 'a value'))
   await before.stop()
   const after = await start()
-  expect(await keptRow(after)).toBe('a row')
+  expect(await readRow(after)).toBe('a row')
   expect(await command(after, (redis) => redis.get('kept'))).toBe('a value')
 })
 
-test('servers that were killed start again with what was committed', async () => {
+test('servers that were killed start again with all committed data', async () => {
   const before = await start()
-  await keepRow(before)
+  await insertRow(before)
   await Promise.all([killPostgres(), killRedis()])
-  const isGone = async () => ((await serves(before)).postgres ? undefined : true)
-  expect(await until(isGone, goneWithinMs)).toBe(true)
+  const hasEnded = async () => ((await serves(before)).postgres ? undefined : true)
+  expect(await until(hasEnded, endTimeoutMs)).toBe(true)
 
-  // Beside somebody who still believes in them.
+  // While the first process still uses the folder.
   const beside = await start()
   expect(await serves(beside)).toEqual({ postgres: true, redis: true })
   await killPostgres()
   await Promise.all([before.stop(), beside.stop()])
 
-  // And with nobody left, as after a crash of everything.
-  expect(await keptRow(await start({ postgres: true, redis: false }))).toBe('a row')
+  // Without any other process, as after a crash of the machine.
+  expect(await readRow(await start({ postgres: true, redis: false }))).toBe('a row')
 })
 
-test('no server is started when none is asked for', async () => {
+test('starts no server if none is requested', async () => {
   const none = await start({ postgres: false, redis: false })
   expect([none.databaseUrl, none.redisUrl]).toEqual([undefined, undefined])
   expect(await readdir(dataDir)).toEqual([])
 })
 
-test('a data folder that cannot be written is named', async () => {
+test('reports a data folder that is not writable', async () => {
   const file = join(dataDir, 'file')
   await writeFile(file, '')
   const failure = startLocal({ dataDir: file, postgres: true, redis: true, log: () => {} })
   await expect(failure).rejects.toThrow(`DATA_DIR ${file} must be writable for this user.`)
 })
 
-test('a cluster of another major version of Postgres is named, and nothing of it is changed', async () => {
+test('rejects a cluster of another major version of Postgres, and does not change it', async () => {
   await (await start({ postgres: true, redis: false })).stop()
   await writeFile(join(dataDir, 'postgres/PG_VERSION'), '17\n')
   const failure = startLocal({ dataDir, postgres: true, redis: true, log: () => {} })
@@ -107,7 +107,7 @@ test('a cluster of another major version of Postgres is named, and nothing of it
   expect(await readFile(join(dataDir, 'postgres/PG_VERSION'), 'utf8')).toBe('17\n')
 })
 
-test('a server that does not start is told by the line of its log that says why', async () => {
+test('reports why a server does not start, from its log', async () => {
   await (await start({ postgres: true, redis: false })).stop()
   await writeFile(join(dataDir, 'postgres/postgresql.conf'), 'max_wishes = 3\n')
   const failure = startLocal({ dataDir, postgres: true, redis: false, log: () => {} })
@@ -115,26 +115,26 @@ test('a server that does not start is told by the line of its log that says why'
   await failure.catch(({ message }: Error) => expect(message.split('\n')).toHaveLength(1))
 })
 
-test('the own Redis rejects a client without its password, also after a restart', async () => {
+test('the local Redis rejects a client without its password, also after a restart', async () => {
   for (let n = 0; n < 2; n++) {
     const local = await start({ postgres: false, redis: true })
     const { port, password } = new URL(local.redisUrl ?? '')
     expect(password).toMatch(/^[\w-]{32}$/)
-    const stranger = { ...local, redisUrl: `redis://127.0.0.1:${port}` }
-    await expect(command(stranger, (redis) => redis.flushall())).rejects.toThrow('NOAUTH')
+    const unauthenticated = { ...local, redisUrl: `redis://127.0.0.1:${port}` }
+    await expect(command(unauthenticated, (redis) => redis.flushall())).rejects.toThrow('NOAUTH')
     expect(await command(local, (redis) => redis.ping())).toBe('PONG')
     await local.stop()
   }
 })
 
-test('the password of the own Redis is shown in no list of processes', async () => {
+test('the password of the local Redis is not in its command line', async () => {
   const local = await start({ postgres: false, redis: true })
   const { pid } = JSON.parse(await readFile(join(dataDir, 'redis/server.json'), 'utf8'))
   const line = await readFile(`/proc/${pid}/cmdline`, 'utf8')
   expect(line).not.toContain(new URL(local.redisUrl ?? '').password)
 })
 
-test('files of the own servers are closed to others', async () => {
+test('only the owner can read the files of the local servers', async () => {
   const local = await start()
   expect(await serves(local)).toEqual({ postgres: true, redis: true })
   const names = ['postgres', 'redis', 'postgres.log', 'redis.log', 'postgres/docket.password']

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'bun:test'
 import { freePort } from '../../src/local/port.ts'
 import { run } from '../processes/launch.ts'
-import { spawnSeveral } from '../processes/supervised-service.ts'
+import { spawnSupervised } from '../processes/supervised-service.ts'
 import { eventually } from '../races/pair.ts'
 import { freshEnv, openForEach } from '../support/service.ts'
 import { promtool } from './promtool.ts'
@@ -19,7 +19,7 @@ beforeEach(async () => {
 const start = (process: string) => `docket_process_start_time_seconds{process="${process}"}`
 
 test('several processes tell under one address, each under its name, also who takes the place of another', async () => {
-  const several = await forEach(spawnSeveral('start', fresh.env))
+  const several = await forEach(spawnSupervised('start', fresh.env))
   const before = await scrape(port)
   for (const process of ['parent', 'web-1', 'web-2', 'worker-1'])
     expect([process, before.of(start(process))! > 1e9]).toEqual([process, true])

@@ -9,7 +9,7 @@ import { run } from './launch.ts'
 
 const dir = await newFolder()
 
-test('the own Postgres is backed up while it serves; restored into another folder, it answers the same', async () => {
+test('a backup of the local Postgres, taken while it serves, restores the same data in another folder', async () => {
   const [one, other] = [join(dir, 'one'), join(dir, 'other')]
   const local = { HOST: '127.0.0.1', PORT: '0' }
   const first = await spawnService('start', { ...local, DATA_DIR: one })
@@ -21,7 +21,7 @@ test('the own Postgres is backed up while it serves; restored into another folde
     Promise.all(paths.map(async (path) => (await ada.at(url).get(path)).text))
   const before = await answers(first.url)
 
-  // As npm runs it: in the folder of package.json, for somebody who is in another one.
+  // npm runs the command in the folder of package.json; INIT_CWD is the folder of the user.
   const backup = await run('admin', { DATA_DIR: one, INIT_CWD: dir }, 'backup', 'docket.backup')
   expect(backup).toEqual({
     code: 0,
@@ -38,7 +38,7 @@ test('the own Postgres is backed up while it serves; restored into another folde
   expect([await first.stop(), await second.stop()]).toEqual([0, 0])
 })
 
-test('a backup on standard output is nothing but the backup, as containers hand it on', async () => {
+test('admin backup - writes only the backup to standard output', async () => {
   const { env, drop } = await freshEnv()
   const main = new URL('../../src/main.ts', import.meta.url).pathname
   const words = [...runtimeOptions, main, 'admin', 'backup', '-']

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 
-// Loaded before the service: as long as the file is there, a process that others lead ends as soon as it starts.
+// Preloaded by tests: while BREAK_FILE exists, child processes exit as soon as they start.
 if (process.argv.includes('led') && existsSync(process.env.BREAK_FILE ?? '')) {
   console.error('broken on purpose')
   process.exit(7)

@@ -24,18 +24,18 @@ async function begin(overrides: Record<string, string> = {}): Promise<void> {
 
 async function stopMidway(): Promise<{ answers: Answer[]; code: number | null }> {
   const { id: projectId } = project
-  const refused: Answer[] = []
+  const rejected: Answer[] = []
   const { sent, exited } = await admin.begin(async (sql) => {
     await sql`select 1 from streams where project_id = ${projectId} for update`
     const sent = upTo(accepted + 5).map((n) => ada.post('/tasks', { title: `Task ${n}`, projectId }))
-    for (const answer of sent) void answer.then((busy) => refused.push(busy))
-    // As many as may wait, wait: the others were refused at once.
-    await eventually('the refusals', () => refused.length === 5)
+    for (const answer of sent) void answer.then((settled) => rejected.push(settled))
+    // The mailbox is full: the service rejects the other requests at once.
+    await eventually('the rejections', () => rejected.length === 5)
     const exited = web.stop()
-    await eventually('the signal', () => web.output.some((line) => line.includes('"stopping"')))
+    await eventually('the shutdown', () => web.output.some((line) => line.includes('"stopping"')))
     return { sent, exited }
   })
-  const tooMany = new Set(refused.slice(0, 5))
+  const tooMany = new Set(rejected.slice(0, 5))
   return { answers: (await Promise.all(sent)).filter((answer) => !tooMany.has(answer)), code: await exited }
 }
 
@@ -49,15 +49,15 @@ async function expectDrained(): Promise<void> {
 describe('with Redis', () => {
   beforeEach(() => begin())
 
-  test('what was accepted is answered, and the process ends with 0', expectDrained)
+  test('accepted requests are answered, and the process exits with 0', expectDrained)
 
-  test('an idle connection that a client keeps open does not keep the process', async () => {
+  test('an idle keep-alive connection does not delay the exit', async () => {
     const idle = await idleConnection(web.url)
     await expectDrained()
     idle.destroy()
   })
 
-  test('leases are given back', async () => {
+  test('leases are released', async () => {
     const client = new Redis(env.REDIS_URL!)
     const leases = () => client.keys(`${env.REDIS_PREFIX}:lease:*`)
     await make(ada, '/tasks', { title: 'Warm', projectId: project.id })
@@ -67,7 +67,7 @@ describe('with Redis', () => {
     client.disconnect()
   })
 
-  test('a process under load stops without an answer that is not true', async () => {
+  test('while a process under load stops, each 201 response is of a committed task', async () => {
     const { id: projectId } = project
     const statuses: number[] = []
     const titles: string[] = []
@@ -94,19 +94,19 @@ describe('with Redis', () => {
   })
 })
 
-describe('with Redis in trouble', () => {
+describe('with a failing Redis', () => {
   let redis: FreshRedis
   beforeAll(async () => void (redis = await freshRedis()))
   afterAll(() => redis.stop())
   beforeEach(() => begin({ REDIS_URL: redis.url }))
 
-  test('it hangs: what was accepted is answered, and the process ends with 0', async () => {
+  test('if Redis hangs, accepted requests are answered, and the process exits with 0', async () => {
     process.kill(redis.pid, 'SIGSTOP')
     await expectDrained()
     process.kill(redis.pid, 'SIGCONT')
   })
 
-  test('it is gone: what was accepted is answered, and the process ends with 0', async () => {
+  test('if Redis has crashed, accepted requests are answered, and the process exits with 0', async () => {
     redis.kill()
     await expectDrained()
   })

@@ -29,7 +29,7 @@ async function listening(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-test('a PORT that is taken is named before a server is started for it', async () => {
+test('a taken PORT is reported before any local server starts', async () => {
   const other = createServer()
   const port = String(await listening(other))
   const dataDir = await newFolder('docket taken ')
@@ -45,7 +45,7 @@ test('a PORT that is taken is named before a server is started for it', async ()
   other.close()
 })
 
-test('a HOST that is not of this machine is named', async () => {
+test('a HOST that is not an address of this machine is reported', async () => {
   expectOneLine(await run('web', { ...env, HOST: '192.0.2.1' }), 'HOST "192.0.2.1"')
 })
 
@@ -55,7 +55,7 @@ const wrong = {
   'an unknown database': [(url: URL) => (url.pathname = 'nowhere'), 'database "nowhere" does not exist'],
 } as const
 
-test.each(Object.entries(wrong))('%s in DATABASE_URL is said at once', async (_, [change, reason]) => {
+test.each(Object.entries(wrong))('%s in DATABASE_URL is reported at once', async (_, [change, reason]) => {
   const lost = { ...env, DATABASE_URL: changed(change) }
   const runs = await Promise.all([...serving, 'migrate', 'jobs'].map((command) => run(command, lost)))
   for (const one of runs) {
@@ -64,7 +64,7 @@ test.each(Object.entries(wrong))('%s in DATABASE_URL is said at once', async (_,
   }
 })
 
-test('production with DATABASE_URL and without REDIS_URL is refused, except to migrate', async () => {
+test('production with DATABASE_URL requires REDIS_URL, except for migrate', async () => {
   const { REDIS_URL: _, ...without } = {
     ...env,
     NODE_ENV: 'production',
@@ -76,7 +76,7 @@ test('production with DATABASE_URL and without REDIS_URL is refused, except to m
 })
 
 test.each(['web', 'worker'] as const)(
-  '%s with a Redis of its own leaves a given database as it is',
+  '%s with a local Redis does not migrate the database of DATABASE_URL',
   async (command) => {
     const database = await emptyDatabase()
     const dataDir = await newFolder()
@@ -92,14 +92,14 @@ test.each(['web', 'worker'] as const)(
   },
 )
 
-test('start and migrate wait for a Postgres that is not there yet, say so, and go on when it comes', async () => {
+test('start and migrate wait until Postgres can be reached, and log that', async () => {
   const database = await emptyDatabase()
   const { port, hostname } = new URL(database.url)
-  const later = await freePort()
+  const unusedPort = await freePort()
   const waiting = {
     ...env,
     LOG_LEVEL: 'info',
-    DATABASE_URL: database.url.replace(`:${port}/`, `:${later}/`),
+    DATABASE_URL: database.url.replace(`:${port}/`, `:${unusedPort}/`),
   }
   const both = [begin('migrate', waiting), begin('start', waiting)]
   await eventually('both wait', () =>
@@ -110,7 +110,7 @@ test('start and migrate wait for a Postgres that is not there yet, say so, and g
     for (const end of [socket, onward]) end.on('error', () => {})
     socket.pipe(onward).pipe(socket)
   })
-  await new Promise<void>((resolve) => forward.listen(later, '127.0.0.1', resolve))
+  await new Promise<void>((resolve) => forward.listen(unusedPort, '127.0.0.1', resolve))
   expect((await both[0]!.ended).code).toBe(0)
   await eventually('start serves', () => both[1]!.output().includes('"listening"'))
   both[1]!.signal('SIGTERM')
@@ -119,7 +119,7 @@ test('start and migrate wait for a Postgres that is not there yet, say so, and g
   await database.drop()
 })
 
-test('a migrate that is stopped before it has migrated says so with its code', async () => {
+test('a migrate that a signal interrupts exits with 128 + the signal number', async () => {
   const nowhere = {
     ...env,
     LOG_LEVEL: 'info',
@@ -144,7 +144,7 @@ await sql`insert into outbox (id, project_id, name, data, created_at, attempts, 
   values (${id}, ${projectId}, 'purge-project', '{}', now(), 8, 'P0001: Not today', '2027-01-31 12:00:00+00')`
 await sql.end()
 
-test('jobs lists what is parked, asks for it again, and refuses what it does not know', async () => {
+test('jobs lists dead letters, retries them, and rejects an unknown id', async () => {
   expect(await run('jobs', parked)).toEqual({
     code: 0,
     output:
@@ -159,14 +159,14 @@ test('jobs lists what is parked, asks for it again, and refuses what it does not
   expect((await run('jobs', parked, 'forget')).code).toBe(1)
 })
 
-test('jobs says that a database is not migrated', async () => {
+test('jobs reports a database that is not migrated', async () => {
   const empty = await emptyDatabase()
   const { code, output } = await run('jobs', { DATABASE_URL: empty.url })
   expect({ code, output }).toEqual({ code: 1, output: 'The database is not migrated: npm run migrate\n' })
   await empty.drop()
 })
 
-test('without DATABASE_URL jobs asks the Postgres of DATA_DIR', async () => {
+test('without DATABASE_URL, jobs uses the local Postgres of DATA_DIR', async () => {
   const dir = await newFolder()
   expect(await run('jobs', { DATA_DIR: dir })).toEqual({
     code: 0,

@@ -8,10 +8,10 @@ import { sendRaw, requestHead } from '../http/raw.ts'
 
 const longMs = 600_000
 const methods = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PATCH', 'PUT']
-/** What is another with each answer. */
-const passing = /^(date|x-request-id|ratelimit|connection|keep-alive|age):.*(\r\n|$)/gim
+/** Headers that differ in each response. */
+const varyingHeaders = /^(date|x-request-id|ratelimit|connection|keep-alive|age):.*(\r\n|$)/gim
 
-test('who hands over answers as before, whatever name it is called by, and ends each connection', async () => {
+test('a process that retires its port answers as before, and closes each connection', async () => {
   await using service = await openTestService()
   const app = createApp(service.services)
   app.listen({ hostname: '127.0.0.1', port: 0, idleTimeout: 30 })
@@ -30,7 +30,7 @@ test('who hands over answers as before, whatever name it is called by, and ends 
   const ask = async (method: string, path: string) => {
     const headers = { Host: 'web', Authorization: `Bearer ${ada.token}`, 'Content-Length': 0 }
     const answer = await sendRaw(app.server!.url.href, requestHead(method, path, headers))
-    return [method, path, answer.head.replace(passing, ''), answer.body.length]
+    return [method, path, answer.head.replace(varyingHeaders, ''), answer.body.length]
   }
   const asked = paths.flatMap((path) => methods.map((method) => [method, path] as const))
   const all = () => Promise.all(asked.map((one) => ask(...one)))

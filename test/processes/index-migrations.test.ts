@@ -22,7 +22,7 @@ const isValid = async () =>
   (await sql`select indisvalid from pg_index where indexrelid = to_regclass('plates_name')`)[0]?.indisvalid
 const index = 'CREATE UNIQUE INDEX CONCURRENTLY "plates_name" ON "plates" USING btree ("name");'
 
-test('an index that could not be made is made anew, and what came before it is not done twice', async () => {
+test('a failed index is created again, and earlier statements do not run twice', async () => {
   const one = later('ALTER TABLE "plates" ADD COLUMN "size" int4;', index)
   const all = [one, later('ALTER TABLE "plates" ADD COLUMN "later" int4;')]
   await expect(applyMissing(sql, all)).rejects.toThrow('could not create unique index')
@@ -34,18 +34,18 @@ test('an index that could not be made is made anew, and what came before it is n
   expect(await countApplied(sql)).toBe(before + 2)
 })
 
-test('a table is written while its index is made', async () => {
+test('a table accepts writes while its index is created', async () => {
   await sql`update plates set name = name || id`
-  // Keeps the index from being finished: it waits for all that had begun to write before.
+  // An open transaction keeps the index from being finished.
   const release = await holdTransaction(sql, (tx) => tx`insert into plates values (0, 'held')`)
-  const made = applyMissing(sql, [later(index)])
+  const created = applyMissing(sql, [later(index)])
   await untilBlocked(sql, 1, 'CREATE UNIQUE INDEX%')
   await sql`insert into plates values (101, 'another')`
-  await Promise.all([release(), made])
+  await Promise.all([release(), created])
   expect(await isValid()).toBe(true)
 })
 
-test('a change that cannot have its table is put off, with all of its migration', async () => {
+test('a migration that cannot lock its table fails as a whole, and can be repeated', async () => {
   const one = later('CREATE TABLE "forks" ("id" int4);', 'ALTER TABLE "plates" ADD COLUMN "size" int4;')
   const release = await holdTransaction(sql, (tx) => tx`select from plates`)
   await expect(applyMissing(sql, [one])).rejects.toMatchObject({ code: '55P03' })

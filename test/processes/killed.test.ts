@@ -10,20 +10,20 @@ const operations = (name: string) => [
   { op: 'task.delete', id: '#new' },
 ]
 
-test('a batch and an undo are whole or absent, and once what their answers say, when the process that writes them is killed', async () => {
+test('if a process is killed, each batch and undo is committed once or not at all', async () => {
   await using pair = await openPair()
   const { id: projectId } = await make(pair.atA, '/projects', { name: 'P' })
   const batches = new Set<string>()
   const told = new Map<number, string>()
   let goesOn = true
-  /** Makes something and deletes it, and takes the deletion back, each under a key and asked for until it is answered. */
-  async function write(who: Person, name: string): Promise<void> {
+  /** Creates and deletes a task, then undoes that; retries each with its idempotency key until it succeeds. */
+  async function write(person: Person, name: string): Promise<void> {
     for (let n = 0; goesOn; n++) {
       const title = `${name} ${n}`
       const send = (path: string, body: object, key: string) =>
-        who.post(`/projects/${projectId}/${path}`, body, { 'idempotency-key': key }).catch(() => null)
+        person.post(`/projects/${projectId}/${path}`, body, { 'idempotency-key': key }).catch(() => null)
       const made = await send('batch', { operations: operations(title) }, title)
-      if (made === null) return // its process is gone
+      if (made === null) return // the process was killed
       const seq = (made.body as unknown as { version: number }).version
       if (made.status !== 200) continue
       batches.add(title)
@@ -46,7 +46,7 @@ test('a batch and an undo are whole or absent, and once what their answers say, 
   const [made, undone] = [rows.filter(({ undoes }) => undoes === null), rows.filter(({ undoes }) => undoes)]
   const whole = 'task.created subtask.created comment.created'
   for (const { types } of made) expect(types).toBe(`${whole} task.deleted`)
-  // Of one deletion there is one undo: a second one would bring back what stands.
+  // Each batch has at most one undo.
   for (const { types } of undone) expect(types).toBe(whole)
   const titles = made.map(({ title }) => title)
   expect(new Set(titles).size).toBe(titles.length)

@@ -13,13 +13,13 @@ import { newFolder, spawnService, forFile } from '../support/service.ts'
 const dir = await newFolder()
 const postgres = await forFile(openPostgres(dir))
 await migrate(postgres.url)
-// One connection of each kind: what it was asked before, it is asked again.
+// One connection per pool, so that each connection runs its prepared statements again.
 const few = { READ_CONNECTIONS: '1', BACKGROUND_CONNECTIONS: '1', COMMIT_SLOTS: '1' }
 const pair = await forFile(openPair({ DATABASE_URL: postgres.url, ...few }))
 await forFile(spawnService('worker', pair.env))
 
-/** What a later release brings: a column in every table, and a migration that this one does not know. */
-const migrateFurther = () =>
+/** Like a later release: adds a column to every table, and a migration that this release does not know. */
+const applyLaterMigration = () =>
   postgres.query(async (sql) => {
     await inEveryTable(sql, 'add column later text')
     await sql`insert into drizzle.__drizzle_migrations (hash, created_at) values ('later', 9999999999999)`
@@ -32,7 +32,7 @@ async function inEveryTable(sql: Direct, change: string): Promise<void> {
   for (const { name } of tables) await sql.unsafe(`alter table "${name}" ${change}`)
 }
 
-async function everything(who: Person) {
+async function callEveryRoute(who: Person) {
   const { id: projectId } = await make(who, '/projects', { name: 'One' })
   const other = await make(who, '/projects', { name: 'Other' })
   const key = { 'idempotency-key': crypto.randomUUID() }
@@ -69,19 +69,19 @@ async function everything(who: Person) {
   })
 }
 
-test('a process of the release before goes on as if nothing was when columns are added under load', async () => {
+test('a later release may add columns under load while this release serves', async () => {
   const { a, b, atA, atB, sql } = pair
-  for (const who of [atA, atB]) await everything(who)
+  for (const who of [atA, atB]) await callEveryRoute(who)
   const projectIds = await makeProjects(atA, 3)
   const load = startLoad({ clients: [atA, atB], projectIds })
   await load.acknowledged(100)
-  await migrateFurther()
+  await applyLaterMigration()
   const later = await forFile(spawnService('web', pair.env))
-  for (const who of [atA, atB, at(atA, later)]) await everything(who)
+  for (const who of [atA, atB, at(atA, later)]) await callEveryRoute(who)
   await load.acknowledged(100)
   await requireKept(sql, load, [])
   for (const { url } of [a, b, later]) expect((await fetch(`${url}/health/ready`)).status).toBe(200)
-  // The driver asks again by itself, and may then take the answers of others for its own.
+  // postgres.js would retry, and could then mix up the results of queries.
   const log = await readFile(join(dir, 'postgres.log'), 'utf8')
   expect(log.match(/cached plan must not change result type\n.*/g) ?? []).toEqual([])
   await Promise.all([a, b, later].map((one) => one.stop()))

@@ -36,7 +36,7 @@ export async function emptyDatabase() {
   }
 }
 
-/** A connection that has asked once and stays open, saying nothing more. */
+/** Opens a connection, sends one request, and keeps the connection open. */
 export async function idleConnection(url: string): Promise<Socket> {
   const { port, hostname } = new URL(url)
   const socket = connect(Number(port), hostname)

@@ -21,20 +21,20 @@ async function pids(): Promise<Record<string, number>> {
   return { postgres: Number(postgres.split('\n')[0]), redis: JSON.parse(redis).pid }
 }
 
-/** The command lines that name the folder: also of a server that has not written its pid yet. */
+/** Returns the command lines that contain the folder. Includes servers that have not written their pid yet. */
 async function processesIn(dir: string): Promise<string[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
   const lines = pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => ''))
   return (await Promise.all(lines)).filter((line) => line.includes(dir))
 }
 
-const gone = (servers: Record<string, number>) =>
-  eventually('the servers are gone', async () => {
+const untilEnded = (servers: Record<string, number>) =>
+  eventually('the servers have ended', async () => {
     const works = Object.entries(servers).map(([name, pid]) => isServerProcess(pid, join(dataDir, name)))
     return !(await Promise.all(works)).includes(true)
   })
 
-test('they end with the process also when a second Ctrl-C ends it at once', async () => {
+test('local servers stop with the process, also if a second Ctrl-C ends it at once', async () => {
   const service = start()
   await eventually('it serves', () => service.output().includes('"listening"'))
   const servers = await pids()
@@ -43,20 +43,20 @@ test('they end with the process also when a second Ctrl-C ends it at once', asyn
   await eventually('it drains', () => service.output().includes('"stopping"'))
   service.signal('SIGINT')
   expect((await service.ended).code).toBe(130)
-  await gone(servers)
+  await untilEnded(servers)
 })
 
-/** How far the start has come, by what it leaves in the data folder. */
+/** The file in the data folder that shows that a step has begun. */
 const steps = {
-  'a cluster is made': 'postgres.new',
-  'Postgres starts': 'postgres.log',
-  'Redis starts': 'redis.log',
+  'creating the cluster': 'postgres.new',
+  'starting Postgres': 'postgres.log',
+  'starting Redis': 'redis.log',
 }
 
 test.each(Object.entries(steps))(
-  'they end also when the process is told to stop while they start: %s',
+  'local servers stop if the process gets SIGTERM during the start: %s',
   async (step, file) => {
-    // A start may take minutes on a busy machine: it is given up, and not waited for.
+    // The shutdown aborts the start instead of waiting for it.
     const service = start({ DRAIN_TIMEOUT_MS: '100' })
     await eventually(step, () => existsSync(join(dataDir, file)))
     service.signal('SIGTERM')
@@ -66,13 +66,13 @@ test.each(Object.entries(steps))(
       output,
       served: false,
     })
-    await gone(await pids())
+    await untilEnded(await pids())
     await eventually('no process is left', async () => (await processesIn(dataDir)).length === 0)
   },
 )
 
 test.each(['1', '2'])(
-  'they end with a terminal that is closed, of %s web processes',
+  'local servers stop when the terminal is closed; web processes: %s',
   async (WEB_CONCURRENCY) => {
     const main = new URL('../../src/main.ts', import.meta.url).pathname
     const line = ['exec', process.execPath, ...runtimeOptions, main, 'start'].join(' ')
@@ -86,6 +86,6 @@ test.each(['1', '2'])(
     const servers = await pids()
     expect(await isServerProcess(servers.postgres!, join(dataDir, 'postgres'))).toBe(true)
     terminal.kill('SIGKILL')
-    await gone(servers)
+    await untilEnded(servers)
   },
 )

@@ -16,7 +16,7 @@ const said = (inFiles: string[], inEnvironment: string[] = []) =>
     suggestion,
   ])
 
-test('a variable of .env that no setting has is named with the nearest setting', () => {
+test('reports an unknown variable of .env, and suggests the nearest setting', () => {
   expect(said(['WRITE_TIMEOUT', 'HISTORYDAYS', 'LOG_LEVL', 'PROT', 'COLOUR', 'PORT'])).toEqual([
     ['WRITE_TIMEOUT', 'WRITE_TIMEOUT_MS'],
     ['HISTORYDAYS', 'HISTORY_DAYS'],
@@ -26,14 +26,14 @@ test('a variable of .env that no setting has is named with the nearest setting',
   ])
 })
 
-test('a variable of .env that another program reads is no mistake', () => {
+test('accepts variables of .env that other programs read', () => {
   const others = words('POSTGRES_PASSWORD POSTGRES_HOST REDIS_PASSWORD COMPOSE_PROJECT_NAME PGPASSWORD')
   const runtime = words('TZ HTTPS_PROXY http_proxy NODE_EXTRA_CA_CERTS BUN_OPTIONS OTEL_SERVICE_NAME')
   expect(said([...others, ...runtime])).toEqual([])
   expect(said(['NODE_ENVV'])).toEqual([['NODE_ENVV', 'NODE_ENV']])
 })
 
-test('a variable of the environment is named only when it is all but a setting', () => {
+test('reports a variable of the environment only if it differs from a setting by a typo', () => {
   expect(said([], ['READ_CONECTIONS', 'LOGLEVEL'])).toEqual([
     ['READ_CONECTIONS', 'READ_CONNECTIONS'],
     ['LOGLEVEL', 'LOG_LEVEL'],
@@ -43,59 +43,67 @@ test('a variable of the environment is named only when it is all but a setting',
   expect(said([], [...usual, ...desktop, ...Object.keys(process.env), ...settingNames()])).toEqual([])
 })
 
-test.each(['start', 'web', 'worker', 'migrate'])('%s warns of what is misspelt in .env', async (command) => {
-  const database = await emptyDatabase()
-  await writeFile(
-    join(dir, '.env'),
-    `WRITE_TIMEOUT=2\nWRITE_HOMES=2\nLOG_LEVEL=warn\nDATABASE_URL=${database.url}\nPORT=70000`,
-  )
-  const main = new URL('../../src/main.ts', import.meta.url).pathname
-  const env = { PATH: process.env.PATH, REDIS_URL: process.env.TEST_REDIS_URL, PORT: '0', HOST: '127.0.0.1' }
-  const child = Bun.spawn([process.execPath, main, command], {
-    cwd: dir,
-    env,
-    stdout: 'pipe',
-    stderr: 'inherit',
-  })
-  let output = ''
-  for await (const chunk of child.stdout) {
-    output += new TextDecoder().decode(chunk)
-    if (output.split('\n').length > 2) child.kill()
-  }
-  await child.exited
-  const [first, second] = output.split('\n')
-  expect(JSON.parse(first!)).toMatchObject({
-    level: 40,
-    variable: 'WRITE_TIMEOUT',
-    msg: 'this variable is no setting; did you mean WRITE_TIMEOUT_MS?',
-  })
-  expect(JSON.parse(second!)).toMatchObject({
-    level: 40,
-    variable: 'WRITE_HOMES',
-    msg: 'this setting is called WRITE_SHARDS now; the next release ignores the old name',
-  })
-  await database.drop()
-})
+test.each(['start', 'web', 'worker', 'migrate'])(
+  '%s warns of misspelt and renamed settings in .env',
+  async (command) => {
+    const database = await emptyDatabase()
+    await writeFile(
+      join(dir, '.env'),
+      `WRITE_TIMEOUT=2\nWRITE_HOMES=2\nLOG_LEVEL=warn\nDATABASE_URL=${database.url}\nPORT=70000`,
+    )
+    const main = new URL('../../src/main.ts', import.meta.url).pathname
+    const env = {
+      PATH: process.env.PATH,
+      REDIS_URL: process.env.TEST_REDIS_URL,
+      PORT: '0',
+      HOST: '127.0.0.1',
+    }
+    const child = Bun.spawn([process.execPath, main, command], {
+      cwd: dir,
+      env,
+      stdout: 'pipe',
+      stderr: 'inherit',
+    })
+    let output = ''
+    for await (const chunk of child.stdout) {
+      output += new TextDecoder().decode(chunk)
+      if (output.split('\n').length > 2) child.kill()
+    }
+    await child.exited
+    const [first, second] = output.split('\n')
+    expect(JSON.parse(first!)).toMatchObject({
+      level: 40,
+      variable: 'WRITE_TIMEOUT',
+      msg: 'this variable is no setting; did you mean WRITE_TIMEOUT_MS?',
+    })
+    expect(JSON.parse(second!)).toMatchObject({
+      level: 40,
+      variable: 'WRITE_HOMES',
+      msg: 'this setting is called WRITE_SHARDS now; the next release ignores the old name',
+    })
+    await database.drop()
+  },
+)
 
 const commands = ['start', 'web', 'worker', 'migrate', 'admin', 'jobs']
 const main = new URL('../../src/main.ts', import.meta.url).pathname
 await writeFile(join(dir, '.env'), 'PORT=70000\n')
 
-/** What a command that starts in the folder with the `.env` complains about. */
-const complaint = (command: string, env = {}, options: string[] = []) =>
+/** Runs a command in the folder with the `.env`. Returns its error message. */
+const errorOf = (command: string, env = {}, options: string[] = []) =>
   new Promise<string>((resolve) => {
     const given = { cwd: dir, env: { PATH: process.env.PATH, LOG_LEVEL: 'loud', ...env } }
     execFile(process.execPath, [...options, main, command], given, (_, __, said) => resolve(said))
   })
 
 test.each(commands)('%s reads .env', async (command) => {
-  expect(await complaint(command)).toStartWith('PORT must be a whole number')
+  expect(await errorOf(command)).toStartWith('PORT must be a whole number')
 })
 
-test('the environment comes before it', async () => {
-  expect(await complaint('web', { PORT: '3000' })).toStartWith('LOG_LEVEL must be')
+test('the environment takes precedence over .env', async () => {
+  expect(await errorOf('web', { PORT: '3000' })).toStartWith('LOG_LEVEL must be')
 })
 
-test('what a test starts does not read it', async () => {
-  expect(await complaint('web', {}, runtimeOptions)).toStartWith('LOG_LEVEL must be')
+test('services that tests start do not read .env', async () => {
+  expect(await errorOf('web', {}, runtimeOptions)).toStartWith('LOG_LEVEL must be')
 })

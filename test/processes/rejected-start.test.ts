@@ -7,16 +7,16 @@ import { emptyDatabase, readiness, run } from './launch.ts'
 
 const { env } = await forFile(freshEnv())
 
-// Which values are wrong, and how each is named: test/core/config.test.ts.
+// test/core/config.test.ts tests each setting.
 test.each(['start', 'web', 'worker', 'migrate'])(
-  '%s refuses a wrong setting in one line',
+  '%s rejects an invalid setting with one line',
   async (command) => {
     const { code, output } = await run(command, { ...env, PORT: 'http' })
     expect({ code, output }).toEqual({ code: 1, output: expect.stringMatching(/^PORT must be .*\n$/) })
   },
 )
 
-test('an unknown command is refused with those there are', async () => {
+test('rejects an unknown command, and lists the known commands', async () => {
   const { code, output } = await run('serve', env)
   expect({ code, output }).toEqual({
     code: 1,
@@ -24,7 +24,7 @@ test('an unknown command is refused with those there are', async () => {
   })
 })
 
-test('production without a JWT_SECRET refuses to start and says why; with one it starts', async () => {
+test('production requires JWT_SECRET', async () => {
   const { JWT_SECRET: _, ...open }: Record<string, string> = { ...env, NODE_ENV: 'production' }
   for (const command of ['start', 'web', 'worker']) {
     const { code, output } = await run(command, open)
@@ -35,7 +35,7 @@ test('production without a JWT_SECRET refuses to start and says why; with one it
   expect(await web.stop()).toBe(0)
 })
 
-test('several migrate at once on an empty database all succeed', async () => {
+test('several concurrent migrations of an empty database all succeed', async () => {
   const database = await emptyDatabase()
   const runs = await Promise.all(upTo(5).map(() => run('migrate', { ...env, DATABASE_URL: database.url })))
   expect(runs.map(({ code, output }) => ({ code, output }))).toEqual(
@@ -52,7 +52,7 @@ test('several migrate at once on an empty database all succeed', async () => {
   await database.drop()
 })
 
-test('a web on an unmigrated database is alive and not ready, until it is migrated', async () => {
+test('a web process is live but not ready until the database is migrated', async () => {
   const database = await emptyDatabase()
   const over = { ...env, DATABASE_URL: database.url }
   const web = await spawnService('web', over)
@@ -64,12 +64,15 @@ test('a web on an unmigrated database is alive and not ready, until it is migrat
   await database.drop()
 })
 
-test('without Redis a web is ready and says that Redis is away; without Postgres it is not', async () => {
+test('a web process is ready without Redis, and not ready without Postgres', async () => {
   const nowhere = `127.0.0.1:${await freePort()}`
-  const lame = await spawnService('web', { ...env, REDIS_URL: `redis://${nowhere}` })
-  expect(await readiness(lame.url)).toMatchObject({ status: 200, body: { postgres: 'ok', redis: 'away' } })
-  expect(await lame.stop()).toBe(0)
-  const lost = await spawnService('web', { ...env, DATABASE_URL: `postgres://${nowhere}/docket` })
-  expect(await readiness(lost.url)).toMatchObject({ status: 503, body: { postgres: 'away' } })
-  expect(await lost.stop()).toBe(0)
+  const withoutRedis = await spawnService('web', { ...env, REDIS_URL: `redis://${nowhere}` })
+  expect(await readiness(withoutRedis.url)).toMatchObject({
+    status: 200,
+    body: { postgres: 'ok', redis: 'away' },
+  })
+  expect(await withoutRedis.stop()).toBe(0)
+  const withoutPostgres = await spawnService('web', { ...env, DATABASE_URL: `postgres://${nowhere}/docket` })
+  expect(await readiness(withoutPostgres.url)).toMatchObject({ status: 503, body: { postgres: 'away' } })
+  expect(await withoutPostgres.stop()).toBe(0)
 })

@@ -9,7 +9,7 @@ const env = await forFile(freshEnv())
 const writing = await forFile(spawnService('web', env.env))
 const ada = await register(openClient(writing.url), 'Ada')
 
-test('clients whose process is killed come back and have seen all, once and in order', async () => {
+test('clients that reconnect after their process was killed receive each event once and in order', async () => {
   const first = await spawnService('web', env.env)
   const port = new URL(first.url).port
   const ids: string[] = []
@@ -42,7 +42,7 @@ async function followed([writing, waiting]: [ServiceProcess, ServiceProcess]): P
   const took: number[] = []
   for (let seq = 1; seq <= 5; seq++) {
     const answer = ada.at(waiting.url).get(`/projects/${projectId}/events?after=${seq}&wait=25`)
-    await Bun.sleep(100) // who begins to wait has a look, which is not what is meant here
+    await Bun.sleep(100) // until the first query of the long poll is over
     const began = performance.now()
     const { id } = await make(ada, '/tasks', { title: 'Draw', projectId })
     const { body } = await answer
@@ -60,12 +60,12 @@ async function withTwo(more: Record<string, string>, use: typeof followed): Prom
   return took
 }
 
-test('what happens in one process is heard in another long before it would be asked for', async () => {
+test('a long poll in another process answers sooner than the next poll of the database', async () => {
   const took = await withTwo({}, followed)
-  // All would be found at the next look, two seconds after the one before.
+  // Without notifications, each event would take up to two seconds.
   expect(took.toSorted((a, b) => a - b)[2]).toBeLessThan(1_000)
 })
 
-test('without Redis it is found all the same', async () => {
+test('without Redis, a long poll in another process answers by polling the database', async () => {
   expect(await withTwo({ REDIS_URL: 'redis://127.0.0.1:1' }, followed)).toHaveLength(5)
 })

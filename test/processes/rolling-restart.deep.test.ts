@@ -6,67 +6,67 @@ import postgres from 'postgres'
 import { upTo } from '../races/pair.ts'
 import { make, openClient, register } from '../support/client.ts'
 import { freshEnv, openForEach } from '../support/service.ts'
-import { patienceMs, spawnSeveral } from './supervised-service.ts'
-import { askWithoutEnd, requestOf } from './strict-client.ts'
+import { timeoutMs, spawnSupervised } from './supervised-service.ts'
+import { requestForever, requestOf } from './strict-client.ts'
 
 const forEach = openForEach()
 let env: Record<string, string>
 beforeEach(async () => void ({ env } = await forEach(freshEnv())))
 
 test(
-  'SIGHUP replaces one after another, and not one request fails under load',
+  'SIGHUP replaces the processes one after another without a failed request under load',
   async () => {
-    const several = await forEach(spawnSeveral('start', env))
-    const before = several.pids()
-    const ada = await register(openClient(several.url))
+    const service = await forEach(spawnSupervised('start', env))
+    const before = service.pids()
+    const ada = await register(openClient(service.url))
     const { id: projectId } = await make(ada, '/projects', { name: 'Rolled' })
     const { id } = await make(ada, '/tasks', { title: 'Read', projectId })
     const read = () => requestOf('GET', `/tasks/${id}`, ada.token!)
     const write = () => requestOf('POST', '/tasks', ada.token!, { title: 'Written', projectId })
-    const { url } = several
+    const { url } = service
     const clients = [true, false].flatMap((keepsAlive) =>
-      upTo(2).flatMap(() => [read, write].map((request) => askWithoutEnd(url, request, keepsAlive))),
+      upTo(2).flatMap(() => [read, write].map((request) => requestForever(url, request, keepsAlive))),
     )
-    several.signal('SIGHUP')
-    await several.said('rolling restart finished')
+    service.signal('SIGHUP')
+    await service.logged('rolling restart finished')
     await Promise.all(clients.map((client) => client.stop()))
-    // Where the system does not let this user filter connections, the service says that clients may be reset.
-    const mayReset = several.output.some((line) => line.includes('may have to reconnect'))
+    // Without the privilege to filter connections, the service logs that clients may have to reconnect.
+    const mayReset = service.output.some((line) => line.includes('may have to reconnect'))
     if (mayReset) expect(process.getuid!()).not.toBe(0)
     const failures = clients.flatMap(({ failures }) => failures)
     expect(failures.filter((failure) => !mayReset || failure !== 'ECONNRESET')).toEqual([])
     for (const { answered } of clients) expect(answered).toBeGreaterThan(0)
 
-    const after = several.pids()
+    const after = service.pids()
     const all = [...before.web, ...before.worker, ...after.web, ...after.worker]
     expect([after.web.length, after.worker.length, new Set(all).size]).toEqual([2, 1, 6])
     const answered = clients.reduce((sum, { answered }, i) => sum + (i % 2) * answered, 0)
     expect(await written(projectId)).toBeWithin(answered, answered + failures.length + 1)
-    expect(await several.stop()).toBe(0)
-    await several.gone()
+    expect(await service.stop()).toBe(0)
+    await service.ended()
   },
-  patienceMs,
+  timeoutMs,
 )
 
 test(
-  'what does not come up replaces nobody: the others go on, and a later SIGHUP finds them',
+  'a new process that does not start replaces no process, and a later SIGHUP tries again',
   async () => {
     const BREAK_FILE = join(tmpdir(), `docket-broken-${crypto.randomUUID()}`)
-    const several = await forEach(
-      spawnSeveral('web', { ...env, BREAK_FILE }, ['--preload', `${import.meta.dir}/broken.ts`]),
+    const service = await forEach(
+      spawnSupervised('web', { ...env, BREAK_FILE }, ['--preload', `${import.meta.dir}/broken.ts`]),
     )
-    const before = several.pids()
+    const before = service.pids()
     await Bun.write(BREAK_FILE, '')
-    several.signal('SIGHUP')
-    await several.said('the new process did not start: keeping the current processes')
-    expect((await fetch(`${several.url}/health/ready`)).status).toBe(200)
+    service.signal('SIGHUP')
+    await service.logged('the new process did not start: keeping the current processes')
+    expect((await fetch(`${service.url}/health/ready`)).status).toBe(200)
     await rm(BREAK_FILE)
-    several.signal('SIGHUP')
-    await several.said('rolling restart finished')
-    expect(several.pids().web).not.toContain(before.web[0]!)
-    expect(await several.stop()).toBe(0)
+    service.signal('SIGHUP')
+    await service.logged('rolling restart finished')
+    expect(service.pids().web).not.toContain(before.web[0]!)
+    expect(await service.stop()).toBe(0)
   },
-  patienceMs,
+  timeoutMs,
 )
 
 async function written(projectId: string): Promise<number> {

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 
 const dataDir = await newFolder()
 
-test('start with no URL on an empty folder serves, and keeps data and tokens over a restart', async () => {
+test('start without URLs in an empty folder serves, and keeps data and tokens after a restart', async () => {
   const env = { DATA_DIR: dataDir, HOST: '127.0.0.1', PORT: '0', SWEEP_EVERY_MS: '200' }
   const first = await spawnService('start', env)
   expect(await readiness(first.url)).toMatchObject({ status: 200, body: { postgres: 'ok' } })
@@ -27,7 +27,7 @@ test('start with no URL on an empty folder serves, and keeps data and tokens ove
   expect(await second.stop()).toBe(0)
 })
 
-test('start with both URLs serves and works: it does what it owes by itself', async () => {
+test('start with both URLs serves requests and runs jobs', async () => {
   const { env, drop } = await freshEnv()
   const both = await spawnService('start', env)
   const ada = await register(openClient(both.url))
@@ -39,7 +39,7 @@ test('start with both URLs serves and works: it does what it owes by itself', as
   await drop()
 })
 
-test('web and worker apart do the same, and the web alone leaves the work to the worker', async () => {
+test('a web process serves requests, and a separate worker runs the jobs', async () => {
   const { env, drop } = await freshEnv()
   const web = await spawnService('web', env)
   const ada = await register(openClient(web.url))
@@ -67,14 +67,14 @@ async function countOf(databaseUrl: string, table: string): Promise<number> {
   return row!.n
 }
 
-/** What the own Postgres needs of the system when root starts it. */
+/** Programs that the local Postgres needs if root starts it. */
 const programs = ['id', 'chown', 'setpriv', 'sh']
 const dir = await newFolder()
 await mkdir(join(dir, 'bin'))
 for (const name of programs) await symlink(Bun.which(name)!, join(dir, 'bin', name))
 
 test.each(['1', '2'])(
-  'start without a Redis server and without a way to install one warns once and serves; processes: %s',
+  'start without Redis and without a package manager warns once and serves; processes: %s',
   async (WEB_CONCURRENCY) => {
     const env = { DATA_DIR: join(dir, 'data'), HOST: '127.0.0.1', PORT: '0', WEB_CONCURRENCY }
     const service = await spawnService('start', { ...env, PATH: join(dir, 'bin') })

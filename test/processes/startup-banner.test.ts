@@ -8,9 +8,9 @@ import { begin } from './launch.ts'
 const fresh = await forFile(freshEnv({ LOG_LEVEL: 'info' }))
 const env: Record<string, string> = fresh.env
 
-/** Starts it, stops it once it says `last`, and gives the lines that it printed. */
+/** Stops the service after it has logged `last`, and returns its output by line. */
 async function linesOf(service: ReturnType<typeof begin>, last: string): Promise<string[]> {
-  await eventually(`it says ${last}`, () => service.output().includes(last))
+  await eventually(last, () => service.output().includes(last))
   service.signal('SIGTERM')
   const { code, output } = await service.ended
   expect([code, output]).toEqual([0, output])
@@ -18,7 +18,7 @@ async function linesOf(service: ReturnType<typeof begin>, last: string): Promise
 }
 
 test.each(['1', '2'])(
-  'the first lines of start are where everything is, all others JSON; processes: %s',
+  'start prints the startup banner with the URLs first, then logs JSON; processes: %s',
   async (n) => {
     const port = await freePort()
     const own = { ...env, PORT: String(port), HOST: '0.0.0.0', WEB_CONCURRENCY: n }
@@ -27,20 +27,20 @@ test.each(['1', '2'])(
       `API         http://localhost:${port}/api/v1`,
       `Swagger UI  http://localhost:${port}/api/docs`,
     ])
-    const said = others.map((line) => JSON.parse(line).msg)
-    for (const what of ['database is migrated', 'working', 'listening', 'stopping'])
-      expect(said).toContain(what)
+    const messages = others.map((line) => JSON.parse(line).msg)
+    for (const message of ['database is migrated', 'working', 'listening', 'stopping'])
+      expect(messages).toContain(message)
   },
 )
 
-test('a port that the system chose is told as well', async () => {
+test('with PORT=0 the startup banner shows the port that the system chose', async () => {
   const [api, docs, ...others] = await linesOf(begin('start', env), '"listening"')
-  const told = others.map((line) => JSON.parse(line)).find(({ msg }) => msg === 'listening')
-  expect([api, docs]).toEqual([`API         ${told.api}`, `Swagger UI  ${told.docs}`])
-  expect(told.api).not.toContain(':0/')
+  const listening = others.map((line) => JSON.parse(line)).find(({ msg }) => msg === 'listening')
+  expect([api, docs]).toEqual([`API         ${listening.api}`, `Swagger UI  ${listening.docs}`])
+  expect(listening.api).not.toContain(':0/')
 })
 
-test('web and worker log JSON alone', async () => {
+test('web and worker log only JSON', async () => {
   for (const [command, last] of [
     ['web', '"listening"'],
     ['worker', '"working"'],
@@ -63,7 +63,7 @@ function onTerminal(command: string, env: Record<string, string>) {
   return { output: () => output, type: (keys: string) => void child.stdin.write(keys), ended }
 }
 
-test('a terminal gets lines to read', async () => {
+test('on a terminal, log lines are human-readable', async () => {
   const service = onTerminal('start', env)
   await eventually('it listens', () => service.output().includes('listening'))
   service.type('\x03')

@@ -19,42 +19,42 @@ beforeEach(async () => {
 const spawn = (command: (typeof commands)[number], over = {}) =>
   forEach(spawnService(command, { ...env, ...over }))
 
-const said = (process: ServiceProcess, what: string) =>
-  eventually(what, () => process.output.some((line) => line.includes(what)))
+const logged = (process: ServiceProcess, text: string) =>
+  eventually(text, () => process.output.some((line) => line.includes(text)))
 
-test.each(commands)('%s says that it stops, ends with 0, and its last line says so', async (command) => {
+test.each(commands)('%s exits with 0 at SIGINT, and its last log line is "stopped"', async (command) => {
   const process = await spawn(command)
   expect(await process.stop('SIGINT')).toBe(0)
   expect(JSON.parse(process.output.at(-1)!)).toMatchObject({ level: 30, msg: 'stopped' })
   expect(process.output.filter((line) => /failed to close|error/i.test(line))).toEqual([])
 })
 
-// A step of a shutdown that waits for Redis waits out its time, ten minutes here, far longer than a test may take.
-test.each(commands)('%s stops as soon without Redis: it waits for nobody who is away', async (command) => {
+// A step of the shutdown that waited for Redis would take its time-out, which is longer than a test may take.
+test.each(commands)('%s does not wait for a crashed Redis at shutdown', async (command) => {
   const process = await spawn(command, { DRAIN_TIMEOUT_MS: hour })
   redis.kill()
-  await said(process, 'Redis is unavailable')
+  await logged(process, 'Redis is unavailable')
   expect(await process.stop()).toBe(0)
 })
 
-test.each(commands)('%s stops as soon when Redis never came', async (command) => {
+test.each(commands)('%s does not wait at shutdown for a Redis that it never reached', async (command) => {
   redis.kill()
   const process = await spawn(command, { DRAIN_TIMEOUT_MS: hour })
   expect(await process.stop()).toBe(0)
 })
 
-test.each(commands)('%s stops as soon when Redis hangs', async (command) => {
+test.each(commands)('%s does not wait for a frozen Redis at shutdown', async (command) => {
   const process = await spawn(command, { DRAIN_TIMEOUT_MS: hour })
   redis.freeze()
   expect(await process.stop()).toBe(0)
 })
 
-test('a drain says so in its readiness first, and serves as before until the port closes', async () => {
+test('a draining process is not ready, and serves requests until its port closes', async () => {
   const web = await spawn('web', { DRAIN_DELAY_MS: '1500' })
   const ada = await register(openClient(web.url))
   expect((await readiness(web.url)).status).toBe(200)
   const exited = web.stop()
-  await said(web, '"stopping"')
+  await logged(web, '"stopping"')
   expect(await readiness(web.url)).toMatchObject({
     status: 503,
     body: { status: 'draining', postgres: 'ok' },
@@ -64,38 +64,38 @@ test('a drain says so in its readiness first, and serves as before until the por
   expect(await exited).toBe(0)
 })
 
-test('a sender who never ends a body keeps the process no longer than its time', async () => {
+test('a request without an end delays the exit only until the drain time-out', async () => {
   const web = await spawn('web', { DRAIN_TIMEOUT_MS: '500' })
   const ada = await register(openClient(web.url))
   const { port, hostname } = new URL(web.url)
   const sender = connect(Number(port), hostname)
-  const cut = new Promise((resolve) => sender.on('error', () => {}).once('close', resolve))
+  const closed = new Promise((resolve) => sender.on('error', () => {}).once('close', resolve))
   const headers = `Host: x\r\nAuthorization: Bearer ${ada.token}\r\nContent-Type: application/json\r\n`
   sender.write(`POST /api/v1/projects HTTP/1.1\r\n${headers}Content-Length: 100\r\n\r\n{"name":`)
   await make(ada, '/projects', { name: 'Sent after it' })
   expect(await web.stop()).toBe(0)
-  await cut
+  await closed
   expect(web.output.filter((line) => line.includes('did not finish in time'))).toHaveLength(1)
 })
 
-test('a second signal ends the process at once, with the code that says which', async () => {
+test('a second signal ends the process at once with 128 + the signal number', async () => {
   const signals = { SIGINT: 130, SIGTERM: 143 } as const
   for (const [signal, code] of Object.entries(signals) as [keyof typeof signals, number][]) {
     const web = await spawn('web', { DRAIN_DELAY_MS: hour })
     web.signal('SIGINT')
-    await said(web, '"stopping"')
+    await logged(web, '"stopping"')
     expect(await web.stop(signal)).toBe(code)
   }
 })
 
-test('the Ctrl-C that npm hands on beside the terminal does not count as the second', async () => {
+test('the SIGINT that npm repeats does not count as a second signal', async () => {
   const web = await spawn('web', { DRAIN_DELAY_MS: '1000', npm_lifecycle_event: 'web' })
   web.signal('SIGINT')
-  await said(web, '"stopping"')
+  await logged(web, '"stopping"')
   expect(await web.stop('SIGINT')).toBe(0)
 })
 
-test('what nobody caught is said in one line, and the process drains and ends with 1', async () => {
+test('an unhandled rejection is logged in one line, and the process drains and exits with 1', async () => {
   const web = await spawnService('web', env, ['--preload', `${import.meta.dir}/stray.ts`])
   const ada = await register(openClient(web.url))
   const { id } = await make(ada, '/projects', { name: 'Kept' })

@@ -1,2 +1,2 @@
-// Loaded before the service: at a signal, fails where nobody catches it.
+// Preloaded by tests: SIGUSR2 causes an unhandled rejection.
 process.on('SIGUSR2', () => void Promise.reject(new Error('a stray rejection')))

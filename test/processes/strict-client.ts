@@ -1,14 +1,14 @@
 import { connect, type Socket } from 'node:net'
 
-/** A client on bare sockets, which asks nothing twice: each request that is not answered counts. */
+/** A client on raw sockets that never retries, and records each request without a response. */
 export interface StrictClient {
   answered: number
   failures: string[]
   stop(): Promise<void>
 }
 
-/** Sends one request after another until it is stopped, each on a connection of its own or all on one while it lasts. */
-export function askWithoutEnd(url: string, request: () => string, keepsAlive: boolean): StrictClient {
+/** Sends requests one after another until `stop`. @param keepsAlive reuses the connection while it is open */
+export function requestForever(url: string, request: () => string, keepsAlive: boolean): StrictClient {
   const { hostname, port } = new URL(url)
   let going = true
   let socket: Socket | undefined
@@ -43,7 +43,7 @@ function ask(socket: Socket, bytes: string): Promise<{ text: string; error?: str
       if (end >= 0 && text.length >= end + 4 + length) finish()
     })
     socket.on('error', (error: NodeJS.ErrnoException) => finish(error.code ?? error.message))
-    socket.on('close', () => finish('closed without an answer'))
+    socket.on('close', () => finish('closed without a response'))
     socket.write(bytes)
   })
 }

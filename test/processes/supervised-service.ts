@@ -2,29 +2,31 @@ import { until } from '../../src/local/wait.ts'
 import { eventually } from '../races/pair.ts'
 import { type ServiceProcess, spawnService } from '../support/service.ts'
 
-/** Replacing three processes starts three, and waits for three to drain. */
-export const patienceMs = 100_000
+/** A rolling restart of three processes takes three starts and three drains. */
+export const timeoutMs = 100_000
 
 export interface Pids {
   web: number[]
   worker: number[]
 }
 
-/** A service of several processes, with what it says of them. */
-export interface Several extends ServiceProcess {
-  /** What it has logged. */
+/** A supervisor with its child processes. */
+export interface SupervisedService extends ServiceProcess {
+  /** All log lines so far. */
   lines(): { msg: string; pid: number }[]
-  said(what: string): Promise<Record<string, unknown>>
-  /** Its processes as it named them last. */
+  /** Waits for a log line with this message. */
+  logged(message: string): Promise<Record<string, unknown>>
+  /** The process ids that the supervisor has logged last. */
   pids(): Pids
-  gone(): Promise<void>
+  /** Waits until all processes have ended. */
+  ended(): Promise<void>
 }
 
-export async function spawnSeveral(
+export async function spawnSupervised(
   command: 'start' | 'web',
   env: Record<string, string>,
   options: string[] = [],
-): Promise<Several> {
+): Promise<SupervisedService> {
   const service = await spawnService(command, { WEB_CONCURRENCY: '2', ...env }, options)
   const lines = () => service.output.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line))
   const seen = new Set<number>()
@@ -34,17 +36,18 @@ export async function spawnSeveral(
     return { web, worker }
   }
   pids()
-  const gone = () => eventually('all are gone', () => [service.pid, ...seen].every((pid) => !isAlive(pid)))
+  const ended = () =>
+    eventually('all processes have ended', () => [service.pid, ...seen].every((pid) => !isAlive(pid)))
   return {
-    ...{ ...service, pids, lines, gone },
+    ...{ ...service, pids, lines, ended },
     async close() {
       await service.close()
-      await gone()
+      await ended()
       return null
     },
-    async said(what) {
-      const find = () => lines().find(({ msg }) => msg === what)
-      if (!(await until(find, patienceMs, { everyMs: 10 }))) throw new Error(`It never said: ${what}`)
+    async logged(message) {
+      const find = () => lines().find(({ msg }) => msg === message)
+      if (!(await until(find, timeoutMs, { everyMs: 10 }))) throw new Error(`Not logged: ${message}`)
       return find()
     },
   }

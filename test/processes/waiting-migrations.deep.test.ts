@@ -8,11 +8,11 @@ import { forFile } from '../support/service.ts'
 const fresh = await forFile(freshDatabase())
 const sql: postgres.Sql = await forFile(postgres(fresh.url, { max: 3, prepare: false, onnotice: () => {} }))
 
-test('who waits for another to migrate is in no transaction meanwhile, whose end an index would wait for', async () => {
+test('a migration that waits for another holds no transaction open, because index creation waits for those', async () => {
   const release = await holdTransaction(sql, (tx) => tx`select pg_advisory_xact_lock(${0x646f636b})`)
   const waiting = migrate(fresh.url)
   const begun = new Set<string>()
-  await eventually('a transaction, and another one', async () => {
+  await eventually('two different transactions', async () => {
     const asking = await sql<{ at: string }[]>`select xact_start::text as at from pg_stat_activity
       where datname = current_database() and xact_start is not null and query like '%pg_try_advisory_xact_lock%'
         and pid <> pg_backend_pid()`

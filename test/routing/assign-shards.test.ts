@@ -8,7 +8,7 @@ import { ownAddress } from '../../src/routing/own-address.ts'
 
 const name = fc.string({ maxLength: 8 })
 const names = fc.uniqueArray(name, { minLength: 1, maxLength: 12 })
-/** What may have been: some of it by those who are gone, some by nobody, for more or fewer shards. */
+/** Previous assignments of live and ended processes, with gaps, for fewer or more shards. */
 const situations = fc.record({
   shards: fc.integer({ min: 1, max: 64 }),
   live: names,
@@ -22,15 +22,15 @@ function currentOf({ live, gone, picks }: Situation): (string | undefined)[] {
   return picks.map((pick) => (pick === undefined ? undefined : all[pick % all.length]))
 }
 
-const holds = (property: (situation: Situation, current: (string | undefined)[]) => void) =>
+const forAll = (property: (situation: Situation, current: (string | undefined)[]) => void) =>
   fc.assert(fc.property(situations, (situation) => property(situation, currentOf(situation))))
 
 const loadsOf = (live: string[], homes: string[]) =>
   live.map((id) => homes.filter((home) => home === id).length)
 const spread = (loads: number[]) => Math.max(...loads) - Math.min(...loads)
 
-test('every shard has one home, which lives', () =>
-  holds(({ shards, live }, current) => {
+test('each shard has one live home', () =>
+  forAll(({ shards, live }, current) => {
     for (const mayBalance of [false, true]) {
       const homes = assignShards(shards, live, current, mayBalance)
       expect(homes).toHaveLength(shards)
@@ -38,37 +38,37 @@ test('every shard has one home, which lives', () =>
     }
   }))
 
-test('nothing moves that need not', () =>
-  holds(({ shards, live }, current) => {
+test('a shard with a live home does not move', () =>
+  forAll(({ shards, live }, current) => {
     const homes = assignShards(shards, live, current, false)
     const moved = homes.filter((home, shard) => live.includes(current[shard]!) && home !== current[shard])
     expect(moved).toEqual([])
   }))
 
-test('what is there is placed as it is, again and again', () =>
-  holds(({ shards, live }, current) => {
+test('the result of an assignment is stable', () =>
+  forAll(({ shards, live }, current) => {
     const homes = assignShards(shards, live, current, false)
     expect(assignShards(shards, live, homes, false)).toEqual(homes)
   }))
 
-test('all find the same, in whatever order they know the others', () =>
-  holds(({ shards, live }, current) => {
+test('the order of the processes does not matter', () =>
+  forAll(({ shards, live }, current) => {
     for (const mayBalance of [false, true])
       expect(assignShards(shards, live.toReversed(), current, mayBalance)).toEqual(
         assignShards(shards, live, current, mayBalance),
       )
   }))
 
-test('who takes over takes no more than is needed to be even', () =>
-  holds(({ shards, live }, current) => {
+test('shards without a home go to the processes with the fewest', () =>
+  forAll(({ shards, live }, current) => {
     const before = loadsOf(live, current.slice(0, shards) as string[])
     const after = loadsOf(live, assignShards(shards, live, current, false))
     const takers = after.filter((load, i) => load > before[i]!)
     if (takers.length > 0) expect(Math.max(...takers) - Math.min(...after)).toBeLessThanOrEqual(1)
   }))
 
-test('balancing moves one shard at most, not while one was without a home, and ends even within one', () =>
-  holds(({ shards, live }, current) => {
+test('balancing moves at most one shard at a time, until counts differ by one at most', () =>
+  forAll(({ shards, live }, current) => {
     let homes = assignShards(shards, live, current, true)
     if (current.length < shards) expect(homes).toEqual(assignShards(shards, live, current, false))
     for (let moves = 0; moves <= shards; moves++) {
@@ -81,11 +81,11 @@ test('balancing moves one shard at most, not while one was without a home, and e
     expect(spread(loadsOf(live, homes))).toBeLessThanOrEqual(1)
   }))
 
-test('where nobody lives, nobody is home', () => {
+test('returns no homes without live processes', () => {
   expect(assignShards(4, [], ['a', undefined], true)).toEqual([])
 })
 
-test('projects are spread over the shards, and each keeps its own', () => {
+test('projects are spread evenly over the shards, always in the same way', () => {
   const ids = upTo(8_000).map(newId)
   for (const shards of [2, 4, 7, 64]) {
     const counts = Object.values(tally(ids.map((id) => shardOf(id, shards))))
@@ -99,11 +99,11 @@ test('projects are spread over the shards, and each keeps its own', () => {
   expect(shardOf('019a0000-0000-7000-8000-000000000001', 64)).toBe(17)
 })
 
-test('those who come and go one by one leave the shards of others alone', () => {
+test('a restart of one process after another moves only the shards of that process', () => {
   const ids = upTo(5).map((n) => `process ${n}`)
   let homes = assignShards(10, ids, [], false)
-  for (const leaver of ids.slice(1)) {
-    const live = ids.filter((id) => id !== leaver)
+  for (const restarting of ids.slice(1)) {
+    const live = ids.filter((id) => id !== restarting)
     const after = assignShards(10, live, homes, false)
     expect(after.filter((home, shard) => home !== homes[shard])).toHaveLength(2)
     homes = assignShards(10, ids, assignShards(10, ids, after, true), true)
@@ -119,12 +119,12 @@ const at = (...addresses: string[]): Interfaces[string] =>
     return isSix ? { ...more, address, family: 'IPv6', scopeid: 0 } : { ...more, address, family: 'IPv4' }
   })
 
-test('who listens at one address is reached there', () => {
+test('a specific host is the own address', () => {
   for (const host of ['127.0.0.1', '10.0.0.7', 'fd00::7', 'web-1.internal'])
     expect(ownAddress(host, { eth0: at('10.1.1.1') })).toBe(host)
 })
 
-test('who listens everywhere is reached at the first address that is not of the machine alone', () => {
+test('for a wildcard host, the own address is the first that other machines can reach', () => {
   const machine = {
     lo: at('127.0.0.1', '::1'),
     eth0: at('fe80::1', '169.254.0.9', 'fd00::2', '10.0.0.2', '10.0.0.3'),
@@ -134,7 +134,7 @@ test('who listens everywhere is reached at the first address that is not of the 
   expect(ownAddress('::', { lo: at('::1'), eth0: at('fe80::1', 'fd00::2') })).toBe('fd00::2')
 })
 
-test('where nothing but loopback is there, it is reached there', () => {
+test('without another address, the own address is loopback', () => {
   expect(ownAddress('0.0.0.0', { lo: at('127.0.0.1'), eth0: at('fd00::2') })).toBe('127.0.0.1')
   expect(Object.values(networkInterfaces()).flatMap((all) => all?.map(({ address }) => address))).toContain(
     ownAddress('::'),

@@ -6,10 +6,10 @@ import { sharedRedisPrefix } from '../support/redis.ts'
 import { runtimeOptions, forFile } from '../support/service.ts'
 import { agreed, openMember } from './member.ts'
 
-let itsView: (string | null)[] = []
-afterEach(() => void frozen.kill('SIGCONT'))
+let childView: (string | null)[] = []
+afterEach(() => void child.kill('SIGCONT'))
 
-const allAt = (id: string) =>
+const allShardsAt = (id: string) =>
   upTo(4)
     .map(() => id)
     .join()
@@ -17,26 +17,26 @@ const allAt = (id: string) =>
 const { url, prefix } = sharedRedisPrefix()
 const env: Record<string, string> = { REDIS_URL: url, REDIS_PREFIX: prefix, WRITE_SHARDS: '4' }
 const script = new URL('./member-process.ts', import.meta.url).pathname
-const args = [...runtimeOptions, script, 'frozen', JSON.stringify(env)]
-const frozen = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
-await forFile({ close: () => frozen.kill('SIGKILL') })
-createInterface({ input: frozen.stdout }).on('line', (line) => (itsView = JSON.parse(line)))
-await eventually('its own shards', () => itsView.join() === allAt('frozen'))
+const args = [...runtimeOptions, script, 'child', JSON.stringify(env)]
+const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+await forFile({ close: () => child.kill('SIGKILL') })
+createInterface({ input: child.stdout }).on('line', (line) => (childView = JSON.parse(line)))
+await eventually('the child is the home', () => childView.join() === allShardsAt('child'))
 const a = await forFile(openMember(env, 'a'))
 const worker = await forFile(openMember(env))
-await eventually('the one who was there first', () => a.view().join() === allAt('frozen'))
+await eventually('a reads the assignment', () => a.view().join() === allShardsAt('child'))
 
-test('a frozen home is replaced, and wakes up to learn that it is home no more', async () => {
-  frozen.kill('SIGSTOP')
+test('a frozen home is replaced, and reads the new homes when it resumes', async () => {
+  child.kill('SIGSTOP')
   expect(await agreed([a])).toEqual(['a', 'a', 'a', 'a'])
-  expect(itsView.join()).toBe(allAt('frozen'))
-  frozen.kill('SIGCONT')
-  await eventually('the truth', () => itsView.join() === allAt('a'))
-  expect(a.view().join()).toBe(allAt('a'))
+  expect(childView.join()).toBe(allShardsAt('child'))
+  child.kill('SIGCONT')
+  await eventually('the child reads the new homes', () => childView.join() === allShardsAt('a'))
+  expect(a.view().join()).toBe(allShardsAt('a'))
 })
 
-test('awake it is a member again, and takes over when the other leaves', async () => {
-  await eventually('it beats', () => worker.view(['a']).join() === allAt('frozen'))
+test('a resumed process is a member again, and takes over when the other process leaves', async () => {
+  await eventually('its heartbeat', () => worker.view(['a']).join() === allShardsAt('child'))
   await a.leave()
-  await eventually('it is home', () => itsView.join() === allAt('frozen'))
+  await eventually('the child is the home', () => childView.join() === allShardsAt('child'))
 })

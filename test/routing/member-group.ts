@@ -6,8 +6,8 @@ import { agreed, type Member, openMember } from './member.ts'
 
 const shards = '5'
 
-/** Processes that know each other by a Redis of their own, which a test may stop, empty and spoil. */
-export class Circle {
+/** Members on their own Redis server, which a test may stop, flush or corrupt. */
+export class MemberGroup {
   redis!: FreshRedis
   members: Member[] = []
   private runs = 0
@@ -21,27 +21,29 @@ export class Circle {
     afterAll(() => this.redis.stop())
   }
 
-  /** Three with five shards between them, where they would not be if they had come today. */
-  async settle(): Promise<string[]> {
+  /** Starts three members that share five shards, placed by history: a fresh assignment would differ. */
+  async start(): Promise<string[]> {
     this.env = { REDIS_URL: this.redis.url, REDIS_PREFIX: `run${++this.runs}`, WRITE_SHARDS: shards }
     for (const id of ['p', 'q', 'r', 's']) await this.join(id)
     await this.leave('p')
     await this.join('t')
     const view = await this.leave('q')
     expect(view).not.toEqual(assignShards(Number(shards), ['r', 's', 't'], [], false))
-    await this.remember(view)
+    await this.untilAllHaveRead(view)
     return view
   }
 
-  /** Until all know it by what is written: one who has not read that yet may think the same. */
-  private async remember(view: string[]): Promise<void> {
-    const written = async () => String(await this.command('GET', this.assignment()))
-    await eventually('it is written', async () => (await written()).endsWith(` ${JSON.stringify(view)}`))
+  /** A member can compute the same view without having read the stored assignment. */
+  private async untilAllHaveRead(view: string[]): Promise<void> {
+    const stored = async () => String(await this.command('GET', this.assignment()))
+    await eventually('the assignment is stored', async () =>
+      (await stored()).endsWith(` ${JSON.stringify(view)}`),
+    )
     const [seconds, micros] = (await this.command('TIME')) as string[]
     const now = Number(seconds) * 1_000 + Number(micros) / 1_000
-    await eventually('all have read it', async () => {
-      const beats = await this.command('ZRANGE', this.living(), '0', '-1', 'WITHSCORES')
-      return (beats as [string, number][]).every(([, at]) => at > now)
+    await eventually('all members have read it', async () => {
+      const heartbeats = await this.command('ZRANGE', this.living(), '0', '-1', 'WITHSCORES')
+      return (heartbeats as [string, number][]).every(([, at]) => at > now)
     })
   }
 
@@ -51,38 +53,38 @@ export class Circle {
   }
 
   async leave(id: string): Promise<string[]> {
-    const leaver = this.members.find((one) => one.id === id)!
-    await leaver.leave()
-    leaver.close()
-    this.members = this.members.filter((one) => one !== leaver)
+    const leaving = this.members.find((member) => member.id === id)!
+    await leaving.leave()
+    leaving.close()
+    this.members = this.members.filter((member) => member !== leaving)
     return agreed(this.members)
   }
 
-  /** So many beats pass, and nobody sees a shard move or loses sight of anybody. */
-  async unmoved(before: string[], beats = 6): Promise<void> {
+  /** Expects that during some heartbeats no member sees a shard move, and each still lists all others. */
+  async expectStable(before: string[], heartbeats = 6): Promise<void> {
     const began = performance.now()
-    await eventually('some beats', () => {
+    await eventually('some heartbeats', () => {
       for (const member of this.members) expect(member.view()).toEqual(before)
-      return performance.now() - began > beats * 500
+      return performance.now() - began > heartbeats * 500
     })
-    expect(this.members.filter((one) => !this.knowsAll(one))).toEqual([])
+    expect(this.members.filter((member) => !this.listsAll(member))).toEqual([])
   }
 
   async command(...words: string[]): Promise<unknown> {
     const client = new Bun.RedisClient(this.redis.url)
-    const answer = await client.send(words[0]!, words.slice(1))
+    const reply = await client.send(words[0]!, words.slice(1))
     client.close()
-    return answer
+    return reply
   }
 
   living = () => `run${this.runs}:{homes-2}:living`
   assignment = () => `run${this.runs}:{homes-2}:of-${shards}`
   listed = async () => (await this.command('ZRANGE', this.living(), '0', '-1')) as string[]
 
-  /** Where all but one other are lost, that one has its part. */
-  private knowsAll(one: Member): boolean {
+  /** If all members but one are lost, that one must be a home. */
+  private listsAll(member: Member): boolean {
     const ids = this.members.map(({ id }) => id)
-    return ids.every((id) => one.view(ids.filter((other) => other !== id)).includes(id))
+    return ids.every((id) => member.view(ids.filter((other) => other !== id)).includes(id))
   }
 }
 

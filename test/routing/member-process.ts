@@ -1,10 +1,10 @@
 import { openMember } from './member.ts'
 
-// A process of its own, which can be frozen: it prints what it knows of homes whenever that changes.
+// Runs a member in a child process that a test can freeze. Prints the member's view whenever it changes.
 const [id = '', env = '{}'] = process.argv.slice(2)
 const member = openMember(JSON.parse(env), id)
-let told = ''
+let printed = ''
 setInterval(() => {
   const line = JSON.stringify(member.view())
-  if (line !== told) console.log((told = line))
+  if (line !== printed) console.log((printed = line))
 }, 5)

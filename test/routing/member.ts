@@ -8,17 +8,17 @@ import { openRedis } from '../../src/redis/connections.ts'
 
 type Env = Record<string, string>
 
-/** What a process knows of homes. In a test, many stand in one process. */
+/** The membership and placement of one process. A test runs many members in one process. */
 export interface Member {
   id: string
-  /** The home of each shard as this one sees it, by id; those who are lost cannot be used. */
+  /** Returns the home of each shard as this member sees it. @param lost ids of unusable processes */
   view(lost?: string[]): (string | undefined)[]
   leave(): Promise<void>
-  /** Ends without a word, as a process that is killed. */
+  /** Ends without leaving, like a crashed process. */
   close(): void
 }
 
-/** Opens one that begins at once; without an id it is a worker. */
+/** Starts a member; without an id it is a worker. */
 export function openMember(env: Env, id?: string, timing?: Timing): Member {
   const config = readConfig(env)
   const log = openLog('silent')
@@ -50,7 +50,7 @@ function onePerShard(shards: number): string[] {
   return Array.from({ length: shards }, (_, shard) => projects.get(shard)!)
 }
 
-/** The view that all of them have, once every shard is the living's and they are of one mind. */
+/** Waits until all members have the same view with only live homes, and returns the view. */
 export async function agreed(members: Member[], live = members): Promise<string[]> {
   const ids = live.map(({ id }) => id)
   const isSettled = (view: (string | undefined)[]) => view.every((home) => home && ids.includes(home))
@@ -60,5 +60,5 @@ export async function agreed(members: Member[], live = members): Promise<string[
   }
   const view = await until(common, 40_000, { everyMs: 5 })
   if (view) return view as string[]
-  throw new Error(`Never of one mind: ${JSON.stringify(members.map((one) => [one.id, one.view()]))}`)
+  throw new Error(`The members do not agree: ${JSON.stringify(members.map((one) => [one.id, one.view()]))}`)
 }

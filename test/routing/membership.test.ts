@@ -3,46 +3,46 @@ import { Membership } from '../../src/routing/membership.ts'
 import { openLog } from '../../src/log.ts'
 import { disconnect, openRedis } from '../../src/redis/connections.ts'
 import { eventually } from '../races/pair.ts'
-import { Circle, entryOf } from './member-group.ts'
+import { MemberGroup, entryOf } from './member-group.ts'
 import { agreed, type Member } from './member.ts'
 
-const circle = new Circle()
+const group = new MemberGroup()
 
-test('what nobody was told of is seen at the next beat', async () => {
-  await circle.settle()
-  const [dead, ...rest] = circle.members as [Member, ...Member[]]
+test('a change without notification is noticed at the next heartbeat', async () => {
+  await group.start()
+  const [dead, ...rest] = group.members as [Member, ...Member[]]
   dead.close()
-  const [entry] = (await circle.listed()).filter((one) => one.includes(`"${dead.id}"`))
-  await circle.command('ZREM', circle.living(), entry!)
+  const [entry] = (await group.listed()).filter((one) => one.includes(`"${dead.id}"`))
+  await group.command('ZREM', group.living(), entry!)
   await agreed(rest)
 })
 
-test('who leaves while its line is cut has left when it is drawn again, not when it was silent too long', async () => {
-  await circle.settle()
-  const [leaver, ...rest] = circle.members as [Member, ...Member[]]
-  // Silent it cannot be, for somebody beats in its name while it is listed.
-  const beat = () => circle.command('ZADD', circle.living(), 'XX', String(Date.now()), entryOf(leaver.id))
-  const beating = setInterval(() => void beat().catch(() => {}), 100)
-  for (const type of ['normal', 'pubsub']) await circle.command('CLIENT', 'KILL', 'TYPE', type)
-  await leaver.leave()
-  await agreed(rest).finally(() => clearInterval(beating))
+test('a process that leaves while it is disconnected from Redis is removed when it reconnects', async () => {
+  await group.start()
+  const [leaving, ...rest] = group.members as [Member, ...Member[]]
+  // Heartbeats in its name keep it from expiring.
+  const heartbeat = () => group.command('ZADD', group.living(), 'XX', String(Date.now()), entryOf(leaving.id))
+  const timer = setInterval(() => void heartbeat().catch(() => {}), 100)
+  for (const type of ['normal', 'pubsub']) await group.command('CLIENT', 'KILL', 'TYPE', type)
+  await leaving.leave()
+  await agreed(rest).finally(() => clearInterval(timer))
 })
 
-test('who has left is not brought back by others who remember it', async () => {
-  await circle.settle()
-  const [leaver, ...rest] = circle.members as [Member, ...Member[]]
-  await leaver.leave()
+test('a process that has left is removed again when another process restores it', async () => {
+  await group.start()
+  const [leaving, ...rest] = group.members as [Member, ...Member[]]
+  await leaving.leave()
   const after = await agreed(rest)
-  const entry = entryOf(leaver.id)
-  await circle.command('ZADD', circle.living(), String(Date.now()), entry)
-  await eventually('it is taken out', async () => !(await circle.listed()).includes(entry))
+  const entry = entryOf(leaving.id)
+  await group.command('ZADD', group.living(), String(Date.now()), entry)
+  await eventually('it is removed', async () => !(await group.listed()).includes(entry))
   expect(await agreed(rest)).toEqual(after)
 })
 
-/** What no process of this version writes there. */
-const strangePeers = `{ 7 null [] "a" {"id":1} {"id":"x","host":"h"} {"id":"x","host":[],"port":1}
+/** Entries that no process of this version writes. */
+const invalidPeers = `{ 7 null [] "a" {"id":1} {"id":"x","host":"h"} {"id":"x","host":[],"port":1}
   {"id":"x","host":"","port":1} {"id":"x","host":"h","port":0} {"id":"x","host":"h","port":65536}`
-const strangeAssignments = [
+const invalidAssignments = [
   '',
   '{',
   '["r"]',
@@ -50,39 +50,42 @@ const strangeAssignments = [
   '7 ',
   '7 {}',
   '7 [1,2]',
-  '7 ["nobody"]',
+  '7 ["unknown"]',
   '1e9 []',
   '999999999 []',
 ]
 const tooLarge = `${'9'.repeat(40)} []`
 
-test('who is listed and is no process of this version is not seen, and gone soon', async () => {
-  const before = await circle.settle()
+test('ignores and removes entries that are not of this version', async () => {
+  const before = await group.start()
   const now = String(Date.now())
-  const entries = strangePeers.split(/\s+/).flatMap((entry) => [now, entry])
-  await circle.command('ZADD', circle.living(), ...entries, 'inf', 'ever', '1e300', 'late')
-  await circle.unmoved(before)
-  expect(await circle.listed()).toHaveLength(circle.members.length)
-  await circle.command('SET', circle.living(), 'a text')
-  await circle.unmoved(before)
+  const entries = invalidPeers.split(/\s+/).flatMap((entry) => [now, entry])
+  await group.command('ZADD', group.living(), ...entries, 'inf', 'ever', '1e300', 'late')
+  await group.expectStable(before)
+  expect(await group.listed()).toHaveLength(group.members.length)
+  await group.command('SET', group.living(), 'a text')
+  await group.expectStable(before)
 })
 
-test('what is no assignment of this version is replaced', async () => {
-  await circle.settle()
-  for (const text of [...strangeAssignments, tooLarge, `8 ${JSON.stringify([...'rstrstrst'])}`]) {
-    await circle.command('SET', circle.assignment(), text)
-    await eventually('another', async () => (await circle.command('GET', circle.assignment())) !== text)
-    await agreed(circle.members)
+test('replaces an assignment that is not of this version', async () => {
+  await group.start()
+  for (const text of [...invalidAssignments, tooLarge, `8 ${JSON.stringify([...'rstrstrst'])}`]) {
+    await group.command('SET', group.assignment(), text)
+    await eventually(
+      'another assignment',
+      async () => (await group.command('GET', group.assignment())) !== text,
+    )
+    await agreed(group.members)
   }
-  await circle.command('LPUSH', 'list', 'one')
-  await circle.command('RENAME', 'list', circle.assignment())
-  await eventually('a text', async () => (await circle.command('TYPE', circle.assignment())) === 'string')
-  await circle.unmoved(await agreed(circle.members))
+  await group.command('LPUSH', 'list', 'one')
+  await group.command('RENAME', 'list', group.assignment())
+  await eventually('a string', async () => (await group.command('TYPE', group.assignment())) === 'string')
+  await group.expectStable(await agreed(group.members))
 })
 
-test('of two assignments that were made from the same one the first is taken', async () => {
+test('of two concurrent assignments only the first is stored', async () => {
   const log = openLog('silent')
-  const config = { redisUrl: circle.redis.url, redisPrefix: 'assigning', writeShards: 2 }
+  const config = { redisUrl: group.redis.url, redisPrefix: 'assigning', writeShards: 2 }
   const redis = openRedis(config.redisUrl, log)
   await eventually('Redis', () => redis.status === 'ready')
   const [one, other] = [1, 2].map(() => new Membership(redis, config, log, () => {})) as [

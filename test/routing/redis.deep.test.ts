@@ -1,83 +1,86 @@
 import { expect, test } from 'bun:test'
 import { eventually, upTo } from '../races/pair.ts'
-import { Circle, entryOf } from './member-group.ts'
+import { MemberGroup, entryOf } from './member-group.ts'
 
-const circle = new Circle()
+const group = new MemberGroup()
 
-test('Redis emptied again and again leaves every home where it is', async () => {
-  const before = await circle.settle()
+test('a flushed Redis moves no shard', async () => {
+  const before = await group.start()
   for (const _ of upTo(4)) {
-    await circle.command('FLUSHALL')
-    await circle.unmoved(before, 2)
+    await group.command('FLUSHALL')
+    await group.expectStable(before, 2)
   }
-  await circle.unmoved(before)
+  await group.expectStable(before)
 })
 
-test('who is new and the first to beat in an empty Redis keeps nothing', async () => {
-  const before = await circle.settle()
-  // What it would leave there.
+test('a new process that is the first in a flushed Redis gets no shard', async () => {
+  const before = await group.start()
+  // The state that such a process would leave.
   const script = `redis.call('flushall') redis.call('zadd', KEYS[1], ARGV[1], ARGV[2]) redis.call('set', KEYS[2], ARGV[3])`
   const left = [String(Date.now()), entryOf('new'), `1 ${JSON.stringify(upTo(5).map(() => 'new'))}`]
-  await circle.command('EVAL', script, '2', circle.living(), circle.assignment(), ...left)
-  expect(await circle.join('new')).toEqual(before)
-  await circle.unmoved(before)
+  await group.command('EVAL', script, '2', group.living(), group.assignment(), ...left)
+  expect(await group.join('new')).toEqual(before)
+  await group.expectStable(before)
 })
 
-test('a Redis that lost its last writes is told them again', async () => {
-  await circle.settle()
-  const old = (await circle.command('GET', circle.assignment())) as string
-  const after = await circle.leave('r')
-  // It would have what r had, if that were placed again.
-  expect(await circle.join('new')).toEqual(after)
-  await circle.command('SET', circle.assignment(), old)
-  await eventually('the newer one', async () => (await circle.command('GET', circle.assignment())) !== old)
-  await circle.unmoved(after)
+test('members restore the last assignment if Redis lost it', async () => {
+  await group.start()
+  const old = (await group.command('GET', group.assignment())) as string
+  const after = await group.leave('r')
+  // A new assignment would give it the shards of r.
+  expect(await group.join('new')).toEqual(after)
+  await group.command('SET', group.assignment(), old)
+  await eventually(
+    'the newer assignment',
+    async () => (await group.command('GET', group.assignment())) !== old,
+  )
+  await group.expectStable(after)
 })
 
-test('while Redis is away the homes known are used on, and stay when it comes back, kept or empty', async () => {
-  const before = await circle.settle()
-  for (const isEmptied of [false, true]) {
-    circle.redis.kill()
-    await circle.unmoved(before)
-    await circle.redis.restart()
-    if (isEmptied) await circle.command('FLUSHALL')
-    await circle.unmoved(before)
+test('homes stay during an outage of Redis and after it, also if Redis lost its data', async () => {
+  const before = await group.start()
+  for (const hasLostData of [false, true]) {
+    group.redis.kill()
+    await group.expectStable(before)
+    await group.redis.restart()
+    if (hasLostData) await group.command('FLUSHALL')
+    await group.expectStable(before)
   }
 })
 
-test('Redis frozen for longer than a process may be silent costs nobody a shard', async () => {
-  const before = await circle.settle()
-  circle.redis.freeze()
-  await circle.unmoved(before)
-  process.kill(circle.redis.pid, 'SIGCONT')
-  await circle.unmoved(before)
+test('a Redis frozen for longer than the time to live of members moves no shard', async () => {
+  const before = await group.start()
+  group.redis.freeze()
+  await group.expectStable(before)
+  process.kill(group.redis.pid, 'SIGCONT')
+  await group.expectStable(before)
 })
 
-test('who dies or comes while Redis is away is replaced or let in when it is back', async () => {
-  const before = await circle.settle()
-  circle.redis.kill()
-  const dead = circle.members.shift()!
+test('crashes and joins during an outage of Redis take effect after it', async () => {
+  const before = await group.start()
+  group.redis.kill()
+  const dead = group.members.shift()!
   dead.close()
-  await Bun.sleep(1_500) // so long that nobody is taken for silent who finds the way back later than others
-  const joining = circle.join('late')
-  await circle.redis.restart()
+  await Bun.sleep(1_500) // longer than `outageMs`, so that members that reconnect late are not removed
+  const joining = group.join('late')
+  await group.redis.restart()
   const after = await joining
   for (const [shard, home] of before.entries()) if (home !== dead.id) expect(after[shard]).toBe(home)
 })
 
-test('a Redis whose clock was set, forward or back, makes nobody silent', async () => {
-  const before = await circle.settle()
+test('a change of the clock of Redis removes no member', async () => {
+  const before = await group.start()
   for (const ms of [-3_600_000, 3_600_000]) {
-    const times = (await circle.command('ZRANGE', circle.living(), '0', '-1', 'WITHSCORES')) as [
+    const times = (await group.command('ZRANGE', group.living(), '0', '-1', 'WITHSCORES')) as [
       string,
       number,
     ][]
-    // All at once, as it is with a clock: nobody beats in between.
-    await circle.command(
+    // One command, so that no heartbeat comes in between.
+    await group.command(
       'ZADD',
-      circle.living(),
+      group.living(),
       ...times.flatMap(([member, score]) => [String(score + ms), member]),
     )
-    await circle.unmoved(before)
+    await group.expectStable(before)
   }
 })

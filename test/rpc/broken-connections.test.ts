@@ -10,9 +10,9 @@ const home = () => ({ ...direct.peer, port: line.port })
 let other: Pair
 beforeEach(async () => {
   served = []
-  const serve = (asks: RpcRequest[]) => {
-    served.push(...asks.map(({ payload }) => payload))
-    echo(asks)
+  const serve = (requests: RpcRequest[]) => {
+    served.push(...requests.map(({ payload }) => payload))
+    echo(requests)
   }
   direct = await openPair(serve)
   other = await openPair(echo, { id: 'home-2' })
@@ -23,21 +23,21 @@ afterEach(async () => {
   await Promise.all([direct.close(), other.close()])
 })
 
-const askOther = () => direct.client.call({ ...other.peer, id: 'home-2' }, 'other', soon())
+const callOther = () => direct.client.call({ ...other.peer, id: 'home-2' }, 'other', soon())
 
-for (const way of ['asks', 'answers'] as const)
-  test(`loses the calls of a connection that breaks in the middle of ${way}, no others, and reconnects`, async () => {
+for (const direction of ['requests', 'responses'] as const)
+  test(`fails only the calls of a connection that breaks while sending ${direction}, then reconnects`, async () => {
     const { client } = direct
     expect(await client.call(home(), 'first', soon())).toEqual(reply('"first"'))
-    await askOther()
-    const cut = line.cutAfter(40, way)
-    const lost = ['a', 'b', 'c'].map((one) => lossOf(client.call(home(), one.repeat(50), soon())))
-    const unharmed = askOther()
+    await callOther()
+    const cut = line.cutAfter(40, direction)
+    const lost = ['a', 'b', 'c'].map((letter) => lossOf(client.call(home(), letter.repeat(50), soon())))
+    const unaffected = callOther()
     for (const { sent } of await Promise.all(lost)) expect(sent).toBe(true)
     await cut
-    expect(await unharmed).toEqual(reply('"other"'))
+    expect(await unaffected).toEqual(reply('"other"'))
     expect(client.isUsable('home-2')).toBe(true)
-    expect(served).toHaveLength(way === 'asks' ? 1 : 4)
+    expect(served).toHaveLength(direction === 'requests' ? 1 : 4)
 
     expect(client.isUsable('home-1')).toBe(false)
     expect(await lossOf(client.call(home(), 'too early', soon()))).toMatchObject({ sent: false })
@@ -47,24 +47,24 @@ for (const way of ['asks', 'answers'] as const)
   })
 
 test('reads messages that arrive a few bytes at a time', async () => {
-  line.crumble(7)
+  line.splitInto(7)
   const texts = ['é🦊', 'x'.repeat(500), '']
-  const answers = await Promise.all(texts.map((text) => direct.client.call(home(), text, soon())))
-  expect(answers).toEqual(texts.map((text) => reply(JSON.stringify(text))))
+  const responses = await Promise.all(texts.map((text) => direct.client.call(home(), text, soon())))
+  expect(responses).toEqual(texts.map((text) => reply(JSON.stringify(text))))
 })
 
-test('marks calls as unsent when no process listens, or the handshake is not answered', async () => {
+test('marks calls as unsent if no process listens, or the server does not answer the handshake', async () => {
   line.close()
   const { client } = direct
   expect(await lossOf(client.call(home(), 1, soon()))).toMatchObject({ sent: false })
 
   line = await openFaultyConnection(direct.peer.port)
-  line.hold('asks')
-  const mute = { ...home(), id: 'mute' }
-  const unheard = await lossOf(client.call(mute, 1, soon()))
-  expect(unheard.sent).toBe(false)
-  // Both sides give a handshake the same time: whichever is over first ends it.
-  expect(['no handshake in time', 'the connection was closed']).toContain(unheard.message)
+  line.hold('requests')
+  const silent = { ...home(), id: 'silent' }
+  const lost = await lossOf(client.call(silent, 1, soon()))
+  expect(lost.sent).toBe(false)
+  // Both sides have the same time-out for a handshake, so either side may close the connection.
+  expect(['no handshake in time', 'the connection was closed']).toContain(lost.message)
   expect(served).toEqual([])
 })
 
@@ -74,10 +74,10 @@ test('treats an invalid address as an unreachable process', async () => {
   expect(direct.client.isUsable('nowhere')).toBe(false)
 })
 
-test('gives up a silent connection before the deadline of its calls', async () => {
+test('closes a silent connection before the deadline of its calls', async () => {
   const { client } = direct
   await client.call(home(), 1, soon())
-  line.hold('answers')
+  line.hold('responses')
   expect(await lossOf(client.call(home(), 2, soon()))).toMatchObject({
     sent: true,
     message: 'no heartbeat in time',
@@ -86,18 +86,18 @@ test('gives up a silent connection before the deadline of its calls', async () =
 })
 
 test('waits for a late response of a process that answers heartbeats', async () => {
-  await using slow = await openPair((asks) => void setTimeout(() => echo(asks), 3_000))
+  await using slow = await openPair((requests) => void setTimeout(() => echo(requests), 3_000))
 
   expect(await slow.client.call(slow.peer, 1, soon())).toEqual(reply('1'))
 })
 
-test('loses the pending calls of a client that closes, and sends nothing more', async () => {
-  let heard = 0
-  await using mute = await openPair((asks) => void (heard += asks.length))
-  const lost = lossOf(mute.client.call(mute.peer, 1, soon()))
-  await until(() => heard === 1)
-  await mute.client.close()
+test('a client that closes rejects pending calls, and sends no new ones', async () => {
+  let received = 0
+  await using silent = await openPair((requests) => void (received += requests.length))
+  const lost = lossOf(silent.client.call(silent.peer, 1, soon()))
+  await until(() => received === 1)
+  await silent.client.close()
   expect((await lost).sent).toBe(true)
-  expect([mute.client.isUsable('home-1'), mute.client.isUsable('home-2')]).toEqual([false, false])
-  expect(await lossOf(mute.client.call(mute.peer, 1, soon()))).toMatchObject({ sent: false })
+  expect([silent.client.isUsable('home-1'), silent.client.isUsable('home-2')]).toEqual([false, false])
+  expect(await lossOf(silent.client.call(silent.peer, 1, soon()))).toMatchObject({ sent: false })
 })

@@ -1,17 +1,17 @@
 import { afterEach, expect, test } from 'bun:test'
 import type { RpcResponse, RpcRequest } from '../../src/routing/rpc.ts'
 import { HttpError } from '../../src/responses/errors.ts'
-import { failureOf, limits, openPair, type Pair, reply, soon } from './pair.ts'
+import { echo, failureOf, limits, openPair, type Pair, reply, soon } from './pair.ts'
 
 let pair: Pair | undefined
 afterEach(() => pair?.close())
 
 test('delivers payload and deadline unchanged, and returns the response', async () => {
-  const heard: RpcRequest[] = []
-  pair = await openPair((asks) => {
-    heard.push(...asks)
-    for (const ask of asks)
-      ask.respond({ ...(reply('{"id":1}', '"v1"') as object), status: 201 } as RpcResponse)
+  const received: RpcRequest[] = []
+  pair = await openPair((requests) => {
+    received.push(...requests)
+    for (const { respond } of requests)
+      respond({ ...(reply('{"id":1}', '"v1"') as object), status: 201 } as RpcResponse)
   })
   const payload = { name: 'task.create', input: { title: 'Plate', none: null, list: [1, 2] } }
   const deadline = soon()
@@ -21,23 +21,25 @@ test('delivers payload and deadline unchanged, and returns the response', async 
     body: '{"id":1}',
     etag: '"v1"',
   })
-  expect(heard.map((ask) => ask.payload)).toEqual([payload])
-  // Both clocks are this process's: never later than meant, and earlier by what the handshake took at most.
-  expect(heard[0]!.deadline).toBeLessThanOrEqual(deadline)
-  expect(heard[0]!.deadline).toBeGreaterThan(deadline - 1_000)
+  expect(received.map((request) => request.payload)).toEqual([payload])
+  // Client and server share a clock here. The received deadline may be earlier by the duration of the handshake.
+  expect(received[0]!.deadline).toBeLessThanOrEqual(deadline)
+  expect(received[0]!.deadline).toBeGreaterThan(deadline - 1_000)
 })
 
 test('returns every kind of response unchanged', async () => {
-  const answers: RpcResponse[] = [
+  const responses: RpcResponse[] = [
     { kind: 'reply', status: 200, body: '', etag: null, replayed: true },
     { kind: 'refusal', status: 412, message: 'Changed, "meanwhile"\n', headers: { 'x-a': 'b' } },
     { kind: 'unknown' },
     { kind: 'failed' },
     { kind: 'reply', status: 204, body: '\n[1]\n', etag: 'W/"\\"' },
   ]
-  pair = await openPair((asks) => asks.forEach((ask) => ask.respond(answers[ask.payload as number]!)))
+  pair = await openPair((requests) =>
+    requests.forEach(({ respond, payload }) => respond(responses[payload as number]!)),
+  )
   const { client, peer } = pair
-  expect(await Promise.all(answers.map((_, i) => client.call(peer, i, soon())))).toEqual(answers)
+  expect(await Promise.all(responses.map((_, i) => client.call(peer, i, soon())))).toEqual(responses)
 })
 
 test('returns texts unchanged, whatever characters they contain', async () => {
@@ -51,69 +53,69 @@ test('returns texts unchanged, whatever characters they contain', async () => {
     '語'.repeat(9_000),
     '',
   ]
-  pair = await openPair((asks) => asks.forEach((ask) => ask.respond(reply(String(ask.payload)))))
+  pair = await openPair((requests) =>
+    requests.forEach(({ respond, payload }) => respond(reply(String(payload)))),
+  )
   const { client, peer } = pair
-  const answers = await Promise.all(texts.map((text) => client.call(peer, text, soon())))
-  expect(answers.map((answer) => answer.kind === 'reply' && answer.body)).toEqual(texts)
+  const responses = await Promise.all(texts.map((text) => client.call(peer, text, soon())))
+  expect(responses.map((response) => response.kind === 'reply' && response.body)).toEqual(texts)
 })
 
 test('delivers a lone surrogate unchanged', async () => {
-  const heard: unknown[] = []
-  pair = await openPair((asks) =>
-    asks.forEach((ask) => {
-      heard.push(ask.payload)
-      ask.respond(reply('ok'))
-    }),
-  )
-  const odd = ['\ud83d', 'x\udc00y']
-  await Promise.all(odd.map((text) => pair!.client.call(pair!.peer, text, soon())))
-  expect(heard).toEqual(odd)
+  const received: unknown[] = []
+  pair = await openPair((requests) => {
+    received.push(...requests.map(({ payload }) => payload))
+    echo(requests)
+  })
+  const loneSurrogates = ['\ud83d', 'x\udc00y']
+  await Promise.all(loneSurrogates.map((text) => pair!.client.call(pair!.peer, text, soon())))
+  expect(received).toEqual(loneSurrogates)
 })
 
-test('delivers the calls of one turn of the event loop together', async () => {
-  const frames: number[] = []
-  pair = await openPair((asks) => {
-    frames.push(asks.length)
-    asks.forEach((ask) => ask.respond(reply('ok')))
+test('sends the calls of one turn of the event loop in one message', async () => {
+  const messages: number[] = []
+  pair = await openPair((requests) => {
+    messages.push(requests.length)
+    echo(requests)
   })
   const { client, peer } = pair
-  const askMany = (count: number) =>
+  const callMany = (count: number) =>
     Promise.all(Array.from({ length: count }, (_, i) => client.call(peer, { i }, soon())))
-  await askMany(500)
-  await askMany(300)
-  expect(frames).toEqual([500, 300])
+  await callMany(500)
+  await callMany(300)
+  expect(messages).toEqual([500, 300])
 })
 
 test('matches responses to calls in any order', async () => {
-  const kept: RpcRequest[] = []
-  pair = await openPair((asks) => {
-    kept.push(...asks)
-    if (kept.length < 4) return
-    for (const at of [2, 0, 3, 1]) {
-      const ask = kept[at]!
-      setTimeout(() => ask.respond(reply(`answer ${ask.payload}`)), at)
-      setTimeout(() => ask.respond(reply('a second answer')), at + 5)
+  const received: RpcRequest[] = []
+  pair = await openPair((requests) => {
+    received.push(...requests)
+    if (received.length < 4) return
+    for (const i of [2, 0, 3, 1]) {
+      const { respond, payload } = received[i]!
+      setTimeout(() => respond(reply(`response ${payload}`)), i)
+      setTimeout(() => respond(reply('a second response')), i + 5)
     }
   })
   const { client, peer } = pair
-  const answers = await Promise.all([0, 1, 2, 3].map((i) => client.call(peer, i, soon())))
-  expect(answers).toEqual([0, 1, 2, 3].map((i) => reply(`answer ${i}`)))
+  const responses = await Promise.all([0, 1, 2, 3].map((i) => client.call(peer, i, soon())))
+  expect(responses).toEqual([0, 1, 2, 3].map((i) => reply(`response ${i}`)))
 })
 
 test('splits requests and responses into messages of about 1 MiB', async () => {
-  const frames: number[] = []
-  pair = await openPair((asks) => {
-    frames.push(asks.length)
-    asks.forEach((ask) => ask.respond(reply(String(ask.payload))))
+  const messages: number[] = []
+  pair = await openPair((requests) => {
+    messages.push(requests.length)
+    echo(requests)
   })
   const { client, peer } = pair
   const texts = Array.from({ length: 40 }, (_, i) => String(i % 10).repeat(100_000))
-  const answers = await Promise.all(texts.map((text) => client.call(peer, text, soon())))
-  expect(answers.map((answer) => answer.kind === 'reply' && answer.body)).toEqual(texts)
-  expect(frames).toEqual([10, 10, 10, 10])
+  const responses = await Promise.all(texts.map((text) => client.call(peer, text, soon())))
+  expect(responses).toEqual(texts.map((text) => reply(JSON.stringify(text))))
+  expect(messages).toEqual([10, 10, 10, 10])
 })
 
-test('resolves a request that is larger than a message as unknown, and affects no others', async () => {
+test('a request above the message limit resolves as unknown, and affects no other request', async () => {
   pair = await openPair()
   const { client, peer } = pair
   const small = client.call(peer, 'small', soon())
@@ -121,30 +123,30 @@ test('resolves a request that is larger than a message as unknown, and affects n
   expect(await small).toEqual(reply('"small"'))
 })
 
-test('resolves a response that is larger than a message as failed, and delivers the others', async () => {
-  pair = await openPair((asks) =>
-    asks.forEach((ask) => ask.respond(reply('x'.repeat(ask.payload as number)))),
+test('a response above the message limit resolves as failed, and affects no other response', async () => {
+  pair = await openPair((requests) =>
+    requests.forEach(({ respond, payload }) => respond(reply('x'.repeat(payload as number)))),
   )
   const { client, peer } = pair
   const sizes = [10, limits.maxBytes, 20]
-  const answers = await Promise.all(sizes.map((size) => client.call(peer, size, soon())))
-  expect(answers).toEqual([reply('x'.repeat(10)), { kind: 'failed' }, reply('x'.repeat(20))])
+  const responses = await Promise.all(sizes.map((size) => client.call(peer, size, soon())))
+  expect(responses).toEqual([reply('x'.repeat(10)), { kind: 'failed' }, reply('x'.repeat(20))])
 })
 
-test('resolves requests as failed when serving throws, except those with a response', async () => {
-  pair = await openPair((asks) => {
-    asks[0]!.respond(reply('done'))
+test('if the request handler throws, requests without a response resolve as failed', async () => {
+  pair = await openPair((requests) => {
+    requests[0]!.respond(reply('done'))
     throw new Error('unexpected')
   })
   const { client, peer } = pair
-  const answers = await Promise.all([1, 2].map((i) => client.call(peer, i, soon())))
-  expect(answers).toEqual([reply('done'), { kind: 'failed' }])
-  expect(pair.log.told.map(({ what }) => what.reason)).toEqual(['Error: unexpected'])
+  const responses = await Promise.all([1, 2].map((i) => client.call(peer, i, soon())))
+  expect(responses).toEqual([reply('done'), { kind: 'failed' }])
+  expect(pair.log.lines.map(({ fields }) => fields.reason)).toEqual(['Error: unexpected'])
 })
 
-test('rejects more pending requests than allowed with 503, on either side', async () => {
-  const asks: RpcRequest[] = []
-  pair = await openPair((some) => void asks.push(...some), {
+test('client and server each reject requests above their limit of pending requests with 503', async () => {
+  const received: RpcRequest[] = []
+  pair = await openPair((requests) => void received.push(...requests), {
     server: { maxPending: 3 },
     client: { maxPending: 5 },
   })
@@ -153,15 +155,15 @@ test('rejects more pending requests than allowed with 503, on either side', asyn
   const sixth = await failureOf(all[5]!)
   expect(sixth).toBeInstanceOf(HttpError)
   expect((sixth as HttpError).status).toBe(503)
-  const refused = {
+  const rejected = {
     kind: 'refusal',
     status: 503,
     message: 'Too many writes wait',
     headers: { 'retry-after': '1' },
   }
-  expect(await all[3]).toEqual(refused as RpcResponse)
-  expect(await all[4]).toEqual(refused as RpcResponse)
-  asks.forEach((ask) => ask.respond(reply('ok')))
-  expect(await Promise.all(all.slice(0, 3))).toEqual([reply('ok'), reply('ok'), reply('ok')])
-  expect(asks.length).toBe(3)
+  expect(await all[3]).toEqual(rejected as RpcResponse)
+  expect(await all[4]).toEqual(rejected as RpcResponse)
+  echo(received)
+  expect(await Promise.all(all.slice(0, 3))).toEqual([reply('0'), reply('1'), reply('2')])
+  expect(received.length).toBe(3)
 })

@@ -1,66 +1,66 @@
 import type { Socket } from 'node:net'
 import { openTcpProxy as openPlainLine } from '../support/tcp-proxy.ts'
 
-type Way = 'asks' | 'answers'
+type Direction = 'requests' | 'responses'
 
-/** Stands between two processes, knows nothing of frames, and meddles. */
+/** A TCP proxy between two processes that injects faults. */
 export interface FaultyConnection {
   port: number
-  /** Lets so many more bytes through that way, and cuts the line. Resolves when it is cut. */
-  cutAfter(bytes: number, way: Way): Promise<void>
-  /** Keeps what comes that way, after so many bytes; `release` hands it on. */
-  hold(way: Way, afterBytes?: number): { release(): void }
-  /** Writes so many bytes at a time, each in a packet of its own. */
-  crumble(bytes: number): void
+  /** Breaks the connection after so many more bytes in that direction. Resolves when it is broken. */
+  cutAfter(bytes: number, direction: Direction): Promise<void>
+  /** Delays all bytes in that direction, after the first `afterBytes`, until `release`. */
+  hold(direction: Direction, afterBytes?: number): { release(): void }
+  /** Writes so many bytes at a time. */
+  splitInto(bytes: number): void
   close(): void
 }
 
 export async function openFaultyConnection(toPort: number): Promise<FaultyConnection> {
-  const meddlers: Partial<Record<Way, (chunk: Buffer, to: Socket) => void>> = {}
+  const faults: Partial<Record<Direction, (chunk: Buffer, to: Socket) => void>> = {}
   const { port, cut, close } = await openPlainLine(toPort, {
     intercept(chunk, to, { server }) {
-      const meddler = meddlers[to === server ? 'asks' : 'answers']
-      meddler?.(chunk, to)
-      return meddler !== undefined
+      const fault = faults[to === server ? 'requests' : 'responses']
+      fault?.(chunk, to)
+      return fault !== undefined
     },
   })
   return {
     ...{ port, close },
-    cutAfter: (bytes, way) =>
+    cutAfter: (bytes, direction) =>
       new Promise((resolve) => {
         let left = bytes
-        meddlers[way] = (chunk, to) => {
+        faults[direction] = (chunk, to) => {
           const part = chunk.subarray(0, left)
           left -= part.length
           if (left > 0) return void to.write(part)
-          delete meddlers[way]
-          // What was let through arrives before the end does.
+          delete faults[direction]
+          // Flushes the last bytes first.
           to.end(part, () => {
             cut()
             resolve()
           })
         }
       }),
-    hold(way, afterBytes = 0) {
+    hold(direction, afterBytes = 0) {
       const held: [Buffer, Socket][] = []
       let left = afterBytes
-      meddlers[way] = (chunk, to) => {
+      faults[direction] = (chunk, to) => {
         to.write(chunk.subarray(0, left))
         held.push([chunk.subarray(left), to])
         left -= Math.min(left, chunk.length)
       }
       return {
         release() {
-          delete meddlers[way]
+          delete faults[direction]
           for (const [chunk, to] of held) to.write(chunk)
         },
       }
     },
-    crumble(bytes) {
-      const crumbs = (chunk: Buffer, to: Socket) => {
+    splitInto(bytes) {
+      const split = (chunk: Buffer, to: Socket) => {
         for (let at = 0; at < chunk.length; at += bytes) to.write(chunk.subarray(at, at + bytes))
       }
-      meddlers.asks = meddlers.answers = crumbs
+      faults.requests = faults.responses = split
     },
   }
 }

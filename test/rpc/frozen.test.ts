@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { RpcClient } from '../../src/routing/rpc-client.ts'
 import { type Peer } from '../../src/routing/rpc.ts'
-import { echo, limits, listeningLog, openPair, reply, soon, until, lossOf } from './pair.ts'
+import { echo, limits, memoryLog, openPair, reply, soon, until, lossOf } from './pair.ts'
 import { openForEach } from '../support/service.ts'
 
 interface FaultyConnection {
@@ -31,19 +31,19 @@ function start(...args: string[]): Process {
   return { child, lines }
 }
 
-/** A home in a process of its own, that has answered once, and who asks it. */
+/** Starts a home in a child process, and a client that has received one response. */
 async function startHome(): Promise<
   Process & { client: RpcClient; peer: Peer; served(): FaultyConnection[] }
 > {
   const home = start('home')
   await until(() => home.lines.length > 0)
-  const client = await forEach(new RpcClient(limits, listeningLog()))
+  const client = await forEach(new RpcClient(limits, memoryLog()))
   const peer = { id: 'home-1', host: '127.0.0.1', port: home.lines[0]!.port! }
   expect(await client.call(peer, 'first', soon())).toEqual(reply('"first"'))
   return { ...home, client, peer, served: () => home.lines.filter(({ payload }) => payload !== undefined) }
 }
 
-test('counts the time in the buffer of a frozen server, and serves nothing past its deadline', async () => {
+test('a resumed server serves no request whose deadline passed while the server was frozen', async () => {
   const { child, client, peer, served } = await startHome()
   child.kill('SIGSTOP')
   const short = client.call(peer, 'short', performance.now() + 700).catch((error: Error) => error)
@@ -59,7 +59,7 @@ test('counts the time in the buffer of a frozen server, and serves nothing past 
   expect(served()[1]!.leftMs).toBeGreaterThan(20_000)
 })
 
-test('gives up a frozen server before the deadline, and uses it again when it resumes', async () => {
+test('a client drops a frozen server before the deadline, and uses it again when it resumes', async () => {
   const { child, client, peer, served } = await startHome()
   child.kill('SIGSTOP')
   const deadline = performance.now() + 4_000
@@ -77,14 +77,14 @@ test('gives up a frozen server before the deadline, and uses it again when it re
   expect(served().map(({ payload }) => payload)).toEqual(['first', 'last'])
 })
 
-test('keeps its connections after it was frozen itself', async () => {
-  const pair = await forEach(openPair((asks) => void setTimeout(() => echo(asks), 50)))
-  const { child, lines } = start('asker', String(pair.peer.port))
+test('a client that was frozen keeps its connections', async () => {
+  const pair = await forEach(openPair((requests) => void setTimeout(() => echo(requests), 50)))
+  const { child, lines } = start('client', String(pair.peer.port))
   const answered = () => lines.findLast((line) => line.answered !== undefined)?.answered ?? 0
   await until(() => answered() > 100)
   child.kill('SIGSTOP')
   const before = answered()
-  await Bun.sleep(3_000) // a frozen home would be given up after two
+  await Bun.sleep(3_000) // longer than the silence time-out, 2 s
   child.kill('SIGCONT')
   await until(() => answered() > before + 100)
   expect(lines.filter(({ lost }) => lost)).toEqual([])

@@ -26,12 +26,12 @@ for (const [ours, theirs] of [
     [next, current],
   ],
 ] as [string[], string[]][])
-  test(`a client with ${ours.length} and a server with ${theirs.length} secrets meet by a common one: ${ours[0]![0]}${theirs[0]![0]}`, () => {
+  test(`a client with ${ours.length} and a server with ${theirs.length} secrets need one in common: ${ours[0]![0]}${theirs[0]![0]}`, () => {
     meet(ours, theirs)
     meet(theirs, ours)
   })
 
-test('rejects a client that shares no secret, or means another process', () => {
+test('rejects a client without a common secret, or that expects another process', () => {
   for (const [ours, theirs] of [
     [[current], [old]],
     [[current, next], [old]],
@@ -46,7 +46,7 @@ test('rejects an empty or missing secret', () => {
   for (const secrets of [[], [''], [current, '']]) expect(() => deriveKeys(secrets)).toThrow('secret')
 })
 
-test('rejects a header that is cut, changed or of another protocol', () => {
+test('rejects a header that is truncated, changed or of another protocol', () => {
   const keys = deriveKeys([current])
   const header = authorizationHeader(keys, 'home-1', newNonce())
   const [scheme, nonce, proof] = header.split(' ')
@@ -62,11 +62,11 @@ test('rejects a header that is cut, changed or of another protocol', () => {
     header.replace('docket', 'other'),
     header.toUpperCase(),
   ]
-  for (const one of wrong) expect(() => authenticate(keys, 'home-1', one)).toThrow()
+  for (const invalid of wrong) expect(() => authenticate(keys, 'home-1', invalid)).toThrow()
   expect(authenticate(keys, 'home-1', `${scheme} ${nonce} x ${proof}`)[0]).toBe(nonce!)
 })
 
-test('rejects a welcome that is changed, of another handshake, or the proof of the client itself', () => {
+test("rejects a welcome that is changed, of another handshake, or repeats the client's own proof", () => {
   const keys = deriveKeys([current])
   const nonce = newNonce()
   const header = authorizationHeader(keys, 'home-1', nonce)

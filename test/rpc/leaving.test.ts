@@ -1,29 +1,29 @@
 import { afterEach, expect, test } from 'bun:test'
 import { type RpcRequest } from '../../src/routing/rpc.ts'
-import { echo, everMs, openPair, type Pair, reply, soon, until, lossOf } from './pair.ts'
+import { echo, foreverMs, openPair, type Pair, reply, soon, until, lossOf } from './pair.ts'
 
 let pair: Pair
 afterEach(() => pair.close())
 
-test('answers requests that cross the goodbye, and sends no new ones', async () => {
-  const kept: RpcRequest[] = []
-  pair = await openPair((asks) => void kept.push(...asks))
+test('a leaving server serves requests in transit, and clients send no new ones', async () => {
+  const received: RpcRequest[] = []
+  pair = await openPair((requests) => void received.push(...requests))
   const { client, peer, server } = pair
   const first = [1, 2].map((i) => client.call(peer, i, soon()))
-  await until(() => kept.length === 2)
+  await until(() => received.length === 2)
   expect(client.isUsable('home-1')).toBe(true)
   let hasLeft = false
-  // The third call crosses the goodbye.
-  const left = server.leave(everMs).then(() => (hasLeft = true))
+  // The third request is in transit when the server sends the goodbye.
+  const left = server.leave(foreverMs).then(() => (hasLeft = true))
   const crossing = client.call(peer, 3, soon())
   await until(() => !client.isUsable('home-1'))
   expect(await lossOf(client.call(peer, 4, soon()))).toMatchObject({ sent: false })
 
-  await until(() => kept.length === 3)
-  echo(kept.slice(0, 1))
+  await until(() => received.length === 3)
+  echo(received.slice(0, 1))
   expect(await first[0]).toEqual(reply('1'))
   expect(hasLeft).toBe(false)
-  echo(kept)
+  echo(received)
   expect(await Promise.all([first[1], crossing])).toEqual([reply('2'), reply('3')])
   await left
   expect(client.isUsable('home-1')).toBe(false)
@@ -31,19 +31,19 @@ test('answers requests that cross the goodbye, and sends no new ones', async () 
 
 test('rejects a client that connects after the goodbye', async () => {
   let served = 0
-  pair = await openPair((asks) => void (served += asks.length))
+  pair = await openPair((requests) => void (served += requests.length))
   const { client, peer, server } = pair
-  await server.leave(everMs)
+  await server.leave(foreverMs)
   expect(await lossOf(client.call(peer, 1, soon()))).toMatchObject({ sent: false })
   expect(client.isUsable('home-1')).toBe(false)
   expect(served).toBe(0)
 })
 
-test('waits for clients to disconnect no longer than the time-out', async () => {
-  let heard = 0
-  pair = await openPair((asks) => void (heard += asks.length))
+test('a leaving server waits for its clients until the time-out', async () => {
+  let received = 0
+  pair = await openPair((requests) => void (received += requests.length))
   const lost = lossOf(pair.client.call(pair.peer, 1, soon()))
-  await until(() => heard === 1)
+  await until(() => received === 1)
   const began = performance.now()
   await pair.server.leave(200)
   expect(performance.now() - began).toBeGreaterThan(190)
@@ -51,7 +51,7 @@ test('waits for clients to disconnect no longer than the time-out', async () => 
   expect((await lost).sent).toBe(true)
 })
 
-test('treats a process that restarts at the same address as another one', async () => {
+test('a restarted process at the same address is a new process', async () => {
   pair = await openPair()
   const { client, peer } = pair
   await client.call(peer, 1, soon())

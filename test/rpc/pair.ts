@@ -8,21 +8,22 @@ import {
   type Log,
   type Peer,
 } from '../../src/routing/rpc.ts'
+import { eventually } from '../races/pair.ts'
 import { disposable } from '../support/service.ts'
 
 export const secret = 'a secret that is long enough for this'
 export const limits = { secrets: [secret], maxBytes: 2_097_152, maxUnsentBytes: 8_388_608, maxPending: 2_000 }
 export const soon = () => performance.now() + 10_000
 
-export interface Told {
-  what: Record<string, unknown>
+export interface LogLine {
+  fields: Record<string, unknown>
   message: string
 }
-export function listeningLog(): Log & { told: Told[] } {
-  const told: Told[] = []
-  const tell = (what: object, message: string) =>
-    void told.push({ what: what as Record<string, unknown>, message })
-  return { told, warn: tell, error: tell }
+export function memoryLog(): Log & { lines: LogLine[] } {
+  const lines: LogLine[] = []
+  const add = (fields: object, message: string) =>
+    void lines.push({ fields: fields as Record<string, unknown>, message })
+  return { lines, warn: add, error: add }
 }
 
 export const reply = (body: string, etag: string | null = null): RpcResponse => ({
@@ -31,21 +32,21 @@ export const reply = (body: string, etag: string | null = null): RpcResponse => 
   body,
   etag,
 })
-export const echo = (asks: RpcRequest[]) => {
-  for (const ask of asks) ask.respond(reply(JSON.stringify(ask.payload)))
+export const echo = (requests: RpcRequest[]) => {
+  for (const { respond, payload } of requests) respond(reply(JSON.stringify(payload)))
 }
 
 export interface Pair extends AsyncDisposable {
   server: RpcServer
   client: RpcClient
   peer: Peer
-  log: ReturnType<typeof listeningLog>
+  log: ReturnType<typeof memoryLog>
   close(): Promise<void>
 }
 
-/** A process that serves and one that asks, both in this one, over a real socket. */
+/** An RPC server and a client in this process, over a real socket. */
 export async function openPair(
-  serve: (asks: RpcRequest[]) => void = echo,
+  serve: (requests: RpcRequest[]) => void = echo,
   options: {
     id?: string
     port?: number
@@ -53,7 +54,7 @@ export async function openPair(
     client?: Partial<typeof limits>
   } = {},
 ): Promise<Pair> {
-  const log = listeningLog()
+  const log = memoryLog()
   const { id = 'home-1' } = options
   const server = new RpcServer(id, { ...limits, ...options.server }, serve, log)
   const peer = await server.listen('127.0.0.1', options.port ?? 0)
@@ -65,25 +66,19 @@ export async function openPair(
   return disposable({ server, client, peer, log, close })
 }
 
-export const failureOf = (answer: Promise<RpcResponse>): Promise<Error> =>
-  answer.then(
-    (got) => Promise.reject(new Error(`answered: ${JSON.stringify(got)}`)),
+export const failureOf = (call: Promise<RpcResponse>): Promise<Error> =>
+  call.then(
+    (response) => Promise.reject(new Error(`unexpected response: ${JSON.stringify(response)}`)),
     (error: Error) => error,
   )
 
-export async function lossOf(answer: Promise<RpcResponse>): Promise<ConnectionLost> {
-  const error = await failureOf(answer)
+export async function lossOf(call: Promise<RpcResponse>): Promise<ConnectionLost> {
+  const error = await failureOf(call)
   expect(error).toBeInstanceOf(ConnectionLost)
   return error as ConnectionLost
 }
 
-/** So long that a test which waits for it has failed. */
-export const everMs = 600_000
+/** Longer than any test may take. */
+export const foreverMs = 600_000
 
-export async function until(isTrue: () => boolean, withinMs = 30_000): Promise<void> {
-  const end = performance.now() + withinMs
-  while (!isTrue()) {
-    if (performance.now() > end) throw new Error(`not true within ${withinMs} ms: ${isTrue}`)
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
-}
+export const until = (isTrue: () => boolean) => eventually(String(isTrue), isTrue)

@@ -3,73 +3,66 @@ import fc from 'fast-check'
 import { RpcClient } from '../../src/routing/rpc-client.ts'
 import { type RpcResponse, ConnectionLost } from '../../src/routing/rpc.ts'
 import { openFaultyConnection } from './faulty-connection.ts'
-import { echo, limits, listeningLog, openPair, reply, soon } from './pair.ts'
+import { echo, limits, memoryLog, openPair, reply, soon } from './pair.ts'
 import { cases } from '../support/depth.ts'
 
-type Outcome = { answer: RpcResponse } | { error: Error }
+type Outcome = { response: RpcResponse } | { error: Error }
 
-const cutAnywhere = fc.record({
+const scenarios = fc.record({
   sizes: fc.array(fc.oneof(fc.nat(50), fc.nat(3_000)), { minLength: 1, maxLength: 60, size: 'max' }),
   turns: fc.integer({ min: 1, max: 5 }),
   bytes: fc.oneof(fc.integer({ min: 1, max: 100 }), fc.integer({ min: 1, max: 30_000 })),
-  way: fc.constantFrom('asks' as const, 'answers' as const),
+  direction: fc.constantFrom('requests' as const, 'responses' as const),
 })
 
-test('settles every call truthfully, at whatever byte the connection breaks', async () => {
+type Scenario = typeof scenarios extends fc.Arbitrary<infer S> ? S : never
+
+test('settles each call with its true outcome, wherever the connection breaks', async () => {
   const served = new Map<string, number>()
-  await using pair = await openPair((asks) => {
-    for (const { payload } of asks) {
+  await using pair = await openPair((requests) => {
+    for (const { payload } of requests) {
       const [key] = payload as [string]
       served.set(key, (served.get(key) ?? 0) + 1)
     }
-    for (const ask of asks) setTimeout(() => echo([ask]), (ask.payload as string[])[1]!.length % 3)
+    for (const request of requests)
+      setTimeout(() => echo([request]), (request.payload as string[])[1]!.length % 3)
   })
   let run = 0
-  const ends = { answered: 0, sent: 0, kept: 0 }
-  const isTrue = async ({
-    sizes,
-    turns,
-    bytes,
-    way,
-  }: {
-    sizes: number[]
-    turns: number
-    bytes: number
-    way: 'asks' | 'answers'
-  }) => {
+  const outcomeCounts = { answered: 0, sent: 0, unsent: 0 }
+  const check = async ({ sizes, turns, bytes, direction }: Scenario) => {
     run++
     const line = await openFaultyConnection(pair.peer.port)
-    const client = new RpcClient(limits, listeningLog())
+    const client = new RpcClient(limits, memoryLog())
     const outcomes: Promise<[payload: [string, string], outcome: Outcome]>[] = []
-    void line.cutAfter(bytes, way)
+    void line.cutAfter(bytes, direction)
     for (const [i, size] of sizes.entries()) {
       const payload: [string, string] = [`${run}-${i}`, '🦊'.repeat(size)]
-      const asked = client.call({ ...pair.peer, port: line.port }, payload, soon())
+      const called = client.call({ ...pair.peer, port: line.port }, payload, soon())
       outcomes.push(
-        asked.then(
-          (answer) => [payload, { answer }],
+        called.then(
+          (response) => [payload, { response }],
           (error: Error) => [payload, { error }],
         ),
       )
       if (i % turns === 0) await new Promise((resolve) => setImmediate(resolve))
     }
-    // Whatever was not cut so far ends now.
+    // Closes a connection that was not cut before.
     setTimeout(() => line.close(), 100)
     for (const [payload, outcome] of await Promise.all(outcomes)) {
       const times = served.get(payload[0]) ?? 0
-      if ('answer' in outcome) {
-        ends.answered++
-        expect([outcome.answer, times]).toEqual([reply(JSON.stringify(payload)), 1])
+      if ('response' in outcome) {
+        outcomeCounts.answered++
+        expect([outcome.response, times]).toEqual([reply(JSON.stringify(payload)), 1])
       } else {
         expect(outcome.error).toBeInstanceOf(ConnectionLost)
         const { sent } = outcome.error as ConnectionLost
-        ends[sent ? 'sent' : 'kept']++
+        outcomeCounts[sent ? 'sent' : 'unsent']++
         expect(times).toBeLessThanOrEqual(sent ? 1 : 0)
       }
     }
     await client.close()
   }
-  await fc.assert(fc.asyncProperty(cutAnywhere, isTrue), { numRuns: cases(60) })
-  // All three were seen, or it shows nothing.
-  expect(Object.values(ends).every((count) => count > 0)).toBe(true)
+  await fc.assert(fc.asyncProperty(scenarios, check), { numRuns: cases(60) })
+  // Otherwise the scenarios do not cover all outcomes.
+  expect(Object.values(outcomeCounts).every((count) => count > 0)).toBe(true)
 }, 60_000)

@@ -12,7 +12,7 @@ function readRaw(socket: WebSocket): Raw {
   let wake = () => {}
   socket.on('error', () => {})
   socket.on('message', (data) => {
-    // The array of a response, not the bodies behind it.
+    // Only the JSON array of a response, without the bodies after it.
     messages.push(JSON.parse(String(data).split('\n')[0]!))
     wake()
   })
@@ -26,7 +26,7 @@ function readRaw(socket: WebSocket): Raw {
 export const authorization = (secrets: string[], serverId = 'home-1') =>
   authorizationHeader(deriveKeys(secrets), serverId, newNonce())
 
-/** Connects with that header. @throws Error with the status that the server answers */
+/** Connects with this Authorization header. @throws Error with the status of the response */
 export async function connectRaw(port: number, header: string): Promise<Raw> {
   const options = { headers: { authorization: header }, perMessageDeflate: false }
   const raw = readRaw(new WebSocket(`ws://127.0.0.1:${port}`, options))
@@ -34,7 +34,7 @@ export async function connectRaw(port: number, header: string): Promise<Raw> {
   return raw
 }
 
-/** A server in the place of a process: what it does with each connection is the test's. */
+/** A fake server. `act` handles each connection. */
 export async function serveRaw(act: (raw: Raw, authorization: string) => void) {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1' })
   server.on('connection', (socket, request) => act(readRaw(socket), request.headers.authorization!))

@@ -3,7 +3,7 @@ import { authenticate, deriveKeys, createWelcome } from '../../src/routing/hands
 import { ConnectionLost } from '../../src/routing/rpc.ts'
 import { RpcClient } from '../../src/routing/rpc-client.ts'
 import { HttpError } from '../../src/responses/errors.ts'
-import { limits, listeningLog, openPair, reply, secret, soon, until } from './pair.ts'
+import { limits, memoryLog, openPair, reply, secret, soon, until } from './pair.ts'
 import { authorization, connectRaw, serveRaw } from './raw.ts'
 import { once } from 'node:events'
 import { RpcServerConnection } from '../../src/routing/rpc-server-connection.ts'
@@ -12,14 +12,14 @@ const maxUnsentBytes = 1_048_576
 /** Upper limit of what the kernel buffers for one loopback connection, both sides together. */
 const kernelBytes = 16_777_216
 
-test('rejects requests with 503 when a server reads nothing, then gives it up', async () => {
+test('if a server reads no data, the client rejects requests with 503, then closes the connection', async () => {
   const server = await serveRaw(({ socket }, header) => {
     const [nonce, key] = authenticate(deriveKeys([secret]), 'home-1', header)
     socket.send(JSON.stringify(createWelcome(key, 'home-1', nonce, performance.now())))
     socket.pause()
   })
   const peer = { id: 'home-1', host: '127.0.0.1', port: server.port }
-  const client = new RpcClient({ ...limits, maxUnsentBytes, maxPending: 100_000 }, listeningLog())
+  const client = new RpcClient({ ...limits, maxUnsentBytes, maxPending: 100_000 }, memoryLog())
   const payload = 'x'.repeat(65_536)
   const errors: Error[] = []
   let called = 0
@@ -40,7 +40,7 @@ test('rejects requests with 503 when a server reads nothing, then gives it up', 
   server.close()
 })
 
-test('reads no more requests of a client that reads no responses, serves others, and loses nothing', async () => {
+test('a server stops reading requests of a client that reads no responses, and serves other clients', async () => {
   const count = 1_000
   const size = 65_536
   let served = 0
@@ -67,21 +67,21 @@ test('reads no more requests of a client that reads no responses, serves others,
   expect(served).toBe(before)
 
   socket.resume()
-  const got = new Set<number>()
-  while (got.size < count) {
+  const received = new Set<number>()
+  while (received.size < count) {
     const [, ...responses] = await next()
     for (let i = 0; i < responses.length; i += 3) {
       expect(responses[i + 1]).toBe(size)
-      got.add(responses[i])
+      received.add(responses[i])
     }
   }
   socket.terminate()
 })
 
-test('disconnects a client that has sent nothing for 30 s, not one that sends heartbeats', async () => {
+test('a server disconnects a client after 30 s without a message or heartbeat', async () => {
   let connection: RpcServerConnection | undefined
   const server = await serveRaw(({ socket }) => {
-    connection = new RpcServerConnection(socket, limits, () => {}, listeningLog())
+    connection = new RpcServerConnection(socket, limits, () => {}, memoryLog())
   })
   const { socket, next } = await connectRaw(server.port, 'not checked here')
   await until(() => connection !== undefined)
@@ -96,7 +96,7 @@ test('disconnects a client that has sent nothing for 30 s, not one that sends he
   server.close()
 })
 
-test('keeps an idle connection whose heartbeats are answered, and gives up one whose are not', async () => {
+test('a client keeps an idle connection while heartbeats are answered, and closes it afterwards', async () => {
   const closed = Promise.withResolvers<number>()
   const server = await serveRaw(({ socket }, header) => {
     const [nonce, key] = authenticate(deriveKeys([secret]), 'home-1', header)
@@ -107,11 +107,11 @@ test('keeps an idle connection whose heartbeats are answered, and gives up one w
     })
     socket.on('close', () => closed.resolve(heartbeats))
   })
-  const log = listeningLog()
+  const log = memoryLog()
   const client = new RpcClient(limits, log)
   void client.call({ id: 'home-1', host: '127.0.0.1', port: server.port }, 1, soon()).catch(() => {})
   expect(await closed.promise).toBeGreaterThan(6)
-  expect(log.told.map(({ what }) => what.reason)).toEqual(['no heartbeat in time'])
+  expect(log.lines.map(({ fields }) => fields.reason)).toEqual(['no heartbeat in time'])
   client.close()
   server.close()
 })

@@ -21,16 +21,16 @@ const honest = () => pair.client.call(pair.peer, 'honest', soon())
 const open = () => connect(pair.peer.port, '127.0.0.1').on('error', () => {})
 const closed = (socket: Socket) => new Promise<void>((resolve) => socket.resume().once('close', resolve))
 
-test('serves nothing to a client without a right proof, and rejects it with 401', async () => {
+test('rejects a client without a valid proof with 401', async () => {
   const other = authorization(['another secret, just as long as it'])
   for (const header of [other, authorization([secret], 'home-2'), 'docket x 1 y', 'Bearer x'])
     expect(await connectRaw(pair.peer.port, header).catch((error) => error.message)).toContain('401')
   expect(await honest()).toEqual(reply('"honest"'))
   expect(served).toEqual(['honest'])
-  expect(pair.log.told[0]!.message).toBe('rejected an unauthenticated peer')
+  expect(pair.log.lines[0]!.message).toBe('rejected an unauthenticated peer')
 })
 
-test('accepts a proof once', async () => {
+test('accepts each proof only once', async () => {
   const header = authorization([secret])
   const first = await connectRaw(pair.peer.port, header)
   expect(await first.next()).toHaveProperty('proof')
@@ -39,13 +39,13 @@ test('accepts a proof once', async () => {
   first.socket.terminate()
 })
 
-const rude: [string, string | Buffer][] = [
+const invalidBytes: [string, string | Buffer][] = [
   ['garbage', Buffer.alloc(5_000, 0xab)],
   ['the previous protocol', Buffer.concat([Buffer.of(0, 0, 0, 43, 1), Buffer.from('docket\u0001')])],
   ['a request without an upgrade', 'GET / HTTP/1.1\r\nHost: home\r\n\r\n'],
   ['headers without end', `GET / HTTP/1.1\r\nHost: ${'x'.repeat(100_000)}`],
 ]
-for (const [what, bytes] of rude)
+for (const [what, bytes] of invalidBytes)
   test(`closes a connection that sends ${what}, and serves others`, async () => {
     const socket = open()
     socket.write(bytes)
@@ -55,12 +55,12 @@ for (const [what, bytes] of rude)
   })
 
 test('closes connections that do not finish the handshake, and serves others meanwhile', async () => {
-  const crowd = Array.from({ length: 200 }, open)
+  const silent = Array.from({ length: 200 }, open)
   const half = open()
   half.write('GET / HTTP/1.1\r\nHost: ')
   const drip = setInterval(() => half.write('x'), 100)
   expect(await honest()).toEqual(reply('"honest"'))
-  await Promise.all([...crowd, half].map(closed))
+  await Promise.all([...silent, half].map(closed))
   clearInterval(drip)
 })
 
@@ -76,7 +76,7 @@ test('disconnects a client whose message is too large or not JSON', async () => 
 })
 
 let count = 0
-/** Calls a server that a test plays. What the caller is told. */
+/** Calls a fake server. Returns the message of the error, and whether the request was sent. */
 async function callOf(act: (raw: Raw, header: string, id: string) => void): Promise<[string, boolean]> {
   const id = `played-${++count}`
   const server = await serveRaw((raw, header) => act(raw, header, id))
@@ -91,14 +91,14 @@ const welcomeAs = (id: string, header: string) => {
   return JSON.stringify(createWelcome(key, id, nonce, 0))
 }
 
-test('sends requests to a server with a right proof, and nothing to another one', async () => {
+test('sends requests only to a server with a valid proof', async () => {
   const requests: unknown[] = []
-  const right = await callOf(async ({ socket, next }, header, id) => {
+  const valid = await callOf(async ({ socket, next }, header, id) => {
     socket.send(welcomeAs(id, header))
     requests.push((await next())[2])
     socket.terminate()
   })
-  expect([right[1], requests]).toEqual([true, ['secret']])
+  expect([valid[1], requests]).toEqual([true, ['secret']])
   const message = 'another process answers at this address'
   expect(await callOf(({ socket }) => socket.send('{}'))).toEqual([message, false])
   expect(await callOf(({ socket }) => socket.send('[0,0,0,{"kind":"failed"}]'))).toEqual([message, false])
@@ -108,7 +108,7 @@ test('sends requests to a server with a right proof, and nothing to another one'
   ])
 })
 
-test('gives up a server that speaks the previous protocol at once', async () => {
+test('drops a server of the previous protocol at once', async () => {
   let began = 0
   const server = Bun.listen({
     hostname: '127.0.0.1',
