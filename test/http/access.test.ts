@@ -1,55 +1,52 @@
 import { expect, test } from 'bun:test'
 import { type Client, invite, register } from '../support/client.ts'
-import { unknownId, expectError, malformedIds } from './responses.ts'
 import { type Endpoint, endpoints } from './endpoints.ts'
-import { createFullProject, callers, type ProjectParts, openTeam } from './scene.ts'
+import { expectError, malformedIds, unknownId } from './responses.ts'
+import { callers, createFullProject, openTeam, type ProjectParts } from './scene.ts'
 
-const { client, people, guest } = await openTeam(['Guest'])
+const { client, people, owner, stranger, guest } = await openTeam(['Guest'])
 const untouched = await createFullProject(people, guest)
 
-const call = (who: Client, { method, path, body }: Endpoint, things: ProjectParts) =>
-  who.call(method, path(things), body?.(things))
+const call = (caller: Client, { method, path, body }: Endpoint, parts: ProjectParts) =>
+  caller.call(method, path(parts), body?.(parts))
 
-const everywhere = (id: string): ProjectParts => ({
+async function expectNotFound(caller: Client, endpoint: Endpoint, parts: ProjectParts): Promise<void> {
+  expectError(await call(caller, endpoint, parts), 404, `${endpoint.resource} not found`)
+}
+
+const allWithId = (id: string): ProjectParts => ({
   ...(Object.fromEntries(Object.keys(untouched).map((name) => [name, id])) as ProjectParts),
-  inviteeEmail: people.stranger.email,
+  inviteeEmail: stranger.email,
 })
 
-test.each(endpoints)('$title: exactly the roles that may', async (endpoint) => {
-  for (const who of callers) {
-    const answer = await call(people[who], endpoint, await createFullProject(people, guest))
-    if (endpoint.allowedRoles.includes(who)) expect([who, answer.status]).toEqual([who, endpoint.status])
-    else if (who === 'stranger') expectError(answer, 404, `${endpoint.resource} not found`)
-    else expectError(answer, 403)
+test.each(endpoints)('$title: succeeds for the allowed roles only', async (endpoint) => {
+  const { allowedRoles, status } = endpoint
+  for (const role of callers) {
+    const parts = await createFullProject(people, guest)
+    if (role === 'stranger') await expectNotFound(stranger, endpoint, parts)
+    else if (!allowedRoles.includes(role)) expectError(await call(people[role], endpoint, parts), 403)
+    else expect((await call(people[role], endpoint, parts)).status).toBe(status)
   }
 })
 
-test.each(endpoints)('$title: not without a token', async (endpoint) => {
-  expectError(await call(people.owner.as(), endpoint, untouched), 401)
-  expectError(await call(people.owner.as('not.a.token'), endpoint, untouched), 401)
+test.each(endpoints)('$title: rejects a missing or invalid token with 401', async (endpoint) => {
+  for (const token of [undefined, 'not.a.token'])
+    expectError(await call(owner.as(token), endpoint, untouched), 401)
 })
 
-test.each(endpoints)('$title: a stranger learns no more than about what is absent', async (endpoint) => {
-  const hidden = await call(people.stranger, endpoint, untouched)
-  const absent = await call(people.stranger, endpoint, everywhere(unknownId))
-  expectError(hidden, 404, `${endpoint.resource} not found`)
-  expect(hidden.text).toBe(absent.text)
-  expect([...hidden.headers.keys()]).toEqual([...absent.headers.keys()])
+test.each(endpoints)('$title: a stranger gets the response for an unknown id', async (endpoint) => {
+  await expectNotFound(stranger, endpoint, untouched)
+  const hidden = await call(stranger, endpoint, untouched)
+  const unknown = await call(stranger, endpoint, allWithId(unknownId))
+  expect(hidden.text).toBe(unknown.text)
+  expect([...hidden.headers.keys()]).toEqual([...unknown.headers.keys()])
 })
 
-test('a stranger is refused alike whatever is in the body or missing from it', async () => {
-  const path = `/projects/${untouched.projectId}`
-  for (const body of [{ name: 'Other' }, { description: null }, {}])
-    expectError(await people.stranger.patch(path, body), 404, 'Project not found')
+test.each(endpoints)('$title: rejects unknown and malformed ids with 404', async (endpoint) => {
+  for (const id of [unknownId, ...malformedIds]) await expectNotFound(owner, endpoint, allWithId(id))
 })
 
-test.each(endpoints)('$title: absent and malformed ids are not found', async (endpoint) => {
-  for (const id of [unknownId, ...malformedIds])
-    expectError(await call(people.owner, endpoint, everywhere(id)), 404, `${endpoint.resource} not found`)
-})
-
-test('every refused write has left no trace', async () => {
-  const { owner } = people
+test('rejected writes change nothing', async () => {
   const [project, task] = [`/projects/${untouched.projectId}`, `/tasks/${untouched.taskId}`]
   expect((await owner.get(project)).body.name).toBe('Engine')
   expect((await owner.get(task)).body).toMatchObject({ title: 'Wheels', status: 'TODO' })
@@ -59,37 +56,31 @@ test('every refused write has left no trace', async () => {
   expect((await owner.get(`/tasks?projectId=${untouched.projectId}`)).body).toHaveLength(1)
 })
 
-test('what is in a deleted project is absent at once, for its owner too', async () => {
-  const things = await createFullProject(people, guest)
-  expect((await people.owner.delete(`/projects/${things.projectId}`)).status).toBe(200)
-  for (const endpoint of endpoints)
-    expectError(await call(people.owner, endpoint, things), 404, `${endpoint.resource} not found`)
+test('everything in a deleted project is not found at once, for its owner too', async () => {
+  const parts = await createFullProject(people, guest)
+  expect((await owner.delete(`/projects/${parts.projectId}`)).status).toBe(200)
+  for (const endpoint of endpoints) await expectNotFound(owner, endpoint, parts)
 })
 
-test('what hangs on a deleted task is absent at once, but for its history', async () => {
-  const things = await createFullProject(people, guest)
-  expect((await people.owner.delete(`/tasks/${things.taskId}`)).status).toBe(200)
-  for (const endpoint of endpoints.filter(({ resource: names }) =>
-    ['Task', 'Subtask', 'Comment'].includes(names),
-  )) {
-    const { status } = endpoint
-    if (endpoint.path(things).endsWith('/history'))
-      expect(await call(people.viewer, endpoint, things)).toMatchObject({ status })
-    else expectError(await call(people.editor, endpoint, things), 404, `${endpoint.resource} not found`)
+test('the children of a deleted task are not found at once, but its history is', async () => {
+  const parts = await createFullProject(people, guest)
+  expect((await owner.delete(`/tasks/${parts.taskId}`)).status).toBe(200)
+  for (const endpoint of endpoints.filter(({ resource }) => /Task|Subtask|Comment/.test(resource))) {
+    if (!endpoint.path(parts).endsWith('/history')) await expectNotFound(people.editor, endpoint, parts)
+    else expect((await call(people.viewer, endpoint, parts)).status).toBe(endpoint.status)
   }
 })
 
-test('a removed member and a lowered role are refused with the very next request', async () => {
-  const { projectId } = untouched
-  const { owner } = people
+test('a lowered role or a removed membership counts from the next request', async () => {
+  const { projectId, taskId } = untouched
   const helper = await register(client)
   const member = await invite(owner, projectId, helper, 'EDITOR')
   const path = `/projects/${projectId}/members/${member.id}`
-  const work = () => helper.post(`/tasks/${untouched.taskId}/comments`, { text: 'Here' })
-  expect((await work()).status).toBe(201)
+  const comment = () => helper.post(`/tasks/${taskId}/comments`, { text: 'Here' })
+  expect((await comment()).status).toBe(201)
   await owner.patch(`${path}/role`, { role: 'VIEWER' })
-  expectError(await work(), 403)
+  expectError(await comment(), 403)
   await owner.delete(path)
-  expectError(await work(), 404, 'Task not found')
+  expectError(await comment(), 404, 'Task not found')
   expectError(await helper.get(`/projects/${projectId}`), 404)
 })

@@ -2,81 +2,86 @@ import { expect, test } from 'bun:test'
 import { withMe } from '../../modules/accounts/change.ts'
 import { openTokens } from '../../src/identity/tokens.ts'
 import { expireRevokedTokens } from '../../workers/cleanup.ts'
+import { eventually, openPair, upTo } from '../races/pair.ts'
 import { type Client, register } from '../support/client.ts'
 import { freshRedis } from '../support/redis.ts'
-import { forFile, openTestService, testSecret } from '../support/service.ts'
-import { eventually, openPair, upTo } from '../races/pair.ts'
-import { unknownId, expectResponse, expectError } from './responses.ts'
-import { validTexts, invalidNames } from './texts.ts'
 import { openScene } from '../support/scene.ts'
+import { forFile, openTestService, testSecret } from '../support/service.ts'
+import { countStatuses, expectError, expectResponse, unknownId } from './responses.ts'
+import { invalidNames, validTexts } from './texts.ts'
 
 const password = 'secret-1'
-const other = 'secret-2'
-const invalid = 'The bearer token is not valid'
+const newPassword = 'secret-2'
 const { service, sql } = await openScene()
 
 const signIn = (email: string, secret = password, client: Client = service.client) =>
   client.post('/auth/login', { email, password: secret })
 const me = (client: Client) => client.get('/auth/me')
-/** Registers somebody who then signs in once more: two tokens of one account. */
-async function twice() {
+const meStatus = async (client: Client) => (await me(client)).status
+
+async function expectInvalid(...clients: Client[]): Promise<void> {
+  for (const client of clients) expectError(await me(client), 401, 'The bearer token is not valid')
+}
+
+/** Registers an account and signs it in again: two clients, each with a token of the account. */
+async function registerTwoTokens() {
   const ada = await register(service.client)
   const second = ada.as((await signIn(ada.email)).body.access_token)
   return { ada, second }
 }
 
-test('a name is changed, trimmed and held to its limits', async () => {
+test('PATCH /auth/me trims and stores a name of 1 to 200 characters', async () => {
   const ada = await register(service.client, 'Ada')
   for (const [name, stored] of validTexts(200)) {
     const user = { id: ada.id, name: stored, email: ada.email, emailVerified: false }
-    const answer = await ada.patch('/auth/me', { name })
-    expectResponse(answer, 200, user)
+    const response = await ada.patch('/auth/me', { name })
+    expectResponse(response, 200, user)
     const read = await me(ada)
     expectResponse(read, 200, user)
-    expect(answer.headers.get('etag')).toBe(read.headers.get('etag'))
+    expect(response.headers.get('etag')).toBe(read.headers.get('etag'))
   }
   for (const name of invalidNames(200)) expectError(await ada.patch('/auth/me', { name }), 400, /^name /)
 })
 
-test('nothing to change changes nothing, and ends no token', async () => {
-  const { ada, second } = await twice()
+test('a change without a new value changes nothing and keeps every token valid', async () => {
+  const { ada, second } = await registerTwoTokens()
   expectResponse(await ada.patch('/auth/me', {}), 200, (await me(ada)).body)
   expectResponse(await ada.patch('/auth/me', { currentPassword: 'wrong' }), 200, (await me(second)).body)
 })
 
-test('another password takes the current one', async () => {
+test('a new password requires the current password', async () => {
   const ada = await register(service.client)
-  const set = (body: object) => ada.patch('/auth/me', body)
-  expectError(await set({ password: other }), 400, /^currentPassword is required/)
-  expectError(await set({ password: other, currentPassword: 'wrong!' }), 403, /current/)
+  const change = (body: object) => ada.patch('/auth/me', body)
+  expectError(await change({ password: newPassword }), 400, /^currentPassword is required/)
+  expectError(await change({ password: newPassword, currentPassword: 'wrong!' }), 403, /current/)
   for (const wrong of ['12345', null, 7, 'p'.repeat(1025)])
-    expectError(await set({ password: wrong, currentPassword: password }), 400, /^password /)
+    expectError(await change({ password: wrong, currentPassword: password }), 400, /^password /)
   expect((await signIn(ada.email)).status).toBe(200)
 })
 
-test('another password ends every token and is answered with a fresh one', async () => {
-  const { ada, second } = await twice()
-  const answer = await ada.patch('/auth/me', { password: other, currentPassword: password })
-  const { access_token: token, ...user } = answer.body
-  expectResponse(answer, 200, { access_token: expect.any(String), ...user })
+test('a new password revokes every token, and the response holds a new token', async () => {
+  const { ada, second } = await registerTwoTokens()
+  const response = await ada.patch('/auth/me', { password: newPassword, currentPassword: password })
+  const { access_token: token, ...user } = response.body
+  expectResponse(response, 200, { access_token: expect.any(String), ...user })
   expectResponse(await me(ada.as(token)), 200, user)
-  for (const client of [ada, second]) expectError(await me(client), 401, invalid)
+  await expectInvalid(ada, second)
   expectError(await signIn(ada.email), 401)
-  expect((await signIn(ada.email, other)).status).toBe(200)
+  expect((await signIn(ada.email, newPassword)).status).toBe(200)
 })
 
-test('of many who set the password at once, one does', async () => {
+test('one of several concurrent password changes succeeds', async () => {
   const ada = await register(service.client)
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     upTo(6).map((n) => ada.patch('/auth/me', { password: `secret-1${n}`, currentPassword: password })),
   )
-  const won = answers.findIndex(({ status }) => status === 200)
-  expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
-  expect(answers.every(({ status }) => [200, 401, 403].includes(status))).toBeTrue()
-  expect((await signIn(ada.email, `secret-1${won + 1}`)).status).toBe(200)
+  const { 200: succeeded, 401: invalid = 0, 403: wrong = 0 } = countStatuses(responses)
+  expect([succeeded, invalid + wrong]).toEqual([1, 5])
+  const winner = responses.findIndex(({ status }) => status === 200)
+  expect((await signIn(ada.email, `secret-1${winner + 1}`)).status).toBe(200)
 })
 
-test('a token that ended since it was looked at changes nothing', async () => {
+test('a token that was revoked after its check changes nothing', async () => {
   const { id: userId } = await register(service.client)
   const request = new Request('http://localhost')
   const write = (version: number) =>
@@ -87,74 +92,77 @@ test('a token that ended since it was looked at changes nothing', async () => {
   await expect(write(0)).rejects.toThrow('written')
 })
 
-test('signing out ends this token and no other, signing out everywhere all, and the next one is good', async () => {
-  const { ada, second } = await twice()
+test('logout revokes the token of the request, logout-all every token of the account', async () => {
+  const { ada, second } = await registerTwoTokens()
   expectResponse(await ada.post('/auth/logout'), 200, { message: 'Signed out successfully' })
-  expectError(await me(ada), 401, invalid)
-  expectError(await ada.post('/auth/logout'), 401, invalid)
-  expect((await me(second)).status).toBe(200)
+  await expectInvalid(ada)
+  expectError(await ada.post('/auth/logout'), 401, 'The bearer token is not valid')
+  expect(await meStatus(second)).toBe(200)
   const third = ada.as((await signIn(ada.email)).body.access_token)
   expectResponse(await second.post('/auth/logout-all'), 200, {
     message: 'Signed out everywhere successfully',
   })
-  for (const client of [second, third]) expectError(await me(client), 401, invalid)
-  expect((await me(ada.as((await signIn(ada.email)).body.access_token))).status).toBe(200)
+  await expectInvalid(second, third)
+  expect(await meStatus(ada.as((await signIn(ada.email)).body.access_token))).toBe(200)
 })
 
-test('what was ended at one process is refused at the other, also after Redis lost everything', async () => {
+test('other processes reject a revoked token, also after Redis lost its data', async () => {
   const redis = await freshRedis()
   await forFile({ close: () => redis.stop() })
   await using pair = await openPair({ REDIS_URL: redis.url })
   const { atA, atB } = pair
-  expect([(await me(atA)).status, (await me(atB)).status]).toEqual([200, 200])
+  expect([await meStatus(atA), await meStatus(atB)]).toEqual([200, 200])
   const second = atB.as((await signIn(atA.email, password, atA)).body.access_token)
-  expect((await me(second)).status).toBe(200)
+  expect(await meStatus(second)).toBe(200)
   await atA.post('/auth/logout')
-  await eventually('the token is refused at B', async () => (await me(atB)).status === 401)
-  expect((await me(second)).status).toBe(200)
+  await eventually('the token is rejected at B', async () => (await meStatus(atB)) === 401)
+  expect(await meStatus(second)).toBe(200)
   await second.post('/auth/logout-all')
   redis.kill()
-  await eventually('the other is refused at A', async () => (await me(second.at(pair.a.url))).status === 401)
-  for (const client of [atA, atB, second]) expectError(await me(client), 401, invalid)
+  const atOther = second.at(pair.a.url)
+  await eventually('the second token is rejected at A', async () => (await meStatus(atOther)) === 401)
+  await expectInvalid(atA, atB, second)
   await redis.restart()
-  for (const client of [atA, atB, second]) expectError(await me(client), 401, invalid)
+  await expectInvalid(atA, atB, second)
 })
 
-const tokensOf = (secret: string) => openTokens([secret], 60, async () => Date.now() / 1000)
+const tokensSignedWith = (secret: string) => openTokens([secret], 60, async () => Date.now() / 1000)
 
-test('the second secret still verifies, the first signs, others do neither', async () => {
-  const [fresh, foreign] = ['the next secret is long enough too', 'a secret nobody here has heard of']
+test('JWT_SECRET signs with its first secret and verifies with each', async () => {
+  const [fresh, foreign] = ['the next secret is long enough too', 'a secret that the service does not know']
   await using rotated = await openTestService({ JWT_SECRET: `${fresh}, ${testSecret}` })
   const ada = await register(rotated.client)
-  const claims = await tokensOf('x'.repeat(32)).issue(ada.id, 0)
-  const signedBy = (secret: string) => tokensOf(secret).sign(claims)
-  expect((await me(ada.as(await signedBy(testSecret)))).status).toBe(200)
-  expect((await me(ada.as(await signedBy(fresh)))).status).toBe(200)
-  expectError(await me(ada.as(await signedBy(foreign))), 401)
-  expect(await tokensOf(fresh).verify(ada.token!)).not.toBeNull()
-  expect(await tokensOf(testSecret).verify(ada.token!)).toBeNull()
+  const claims = await tokensSignedWith('x'.repeat(32)).issue(ada.id, 0)
+  for (const [secret, status] of [
+    [testSecret, 200],
+    [fresh, 200],
+    [foreign, 401],
+  ] as const)
+    expect(await meStatus(ada.as(await tokensSignedWith(secret).sign(claims)))).toBe(status)
+  expect(await tokensSignedWith(fresh).verify(ada.token!)).not.toBeNull()
+  expect(await tokensSignedWith(testSecret).verify(ada.token!)).toBeNull()
 })
 
-test('a token of another version than the account, or none, is refused', async () => {
+test('rejects a token whose version, id or user is wrong or missing with 401', async () => {
   const ada = await register(service.client)
-  const tokens = tokensOf(testSecret)
-  const shown = async (over: object) =>
-    me(ada.as(await tokens.sign({ ...(await tokens.issue(ada.id, 0)), ...over })))
-  expect((await shown({})).status).toBe(200)
-  for (const version of [1, -1, undefined, '0']) expectError(await shown({ version }), 401, invalid)
+  const tokens = tokensSignedWith(testSecret)
+  const withClaims = async (claims: object) =>
+    ada.as(await tokens.sign({ ...(await tokens.issue(ada.id, 0)), ...claims }))
+  expect(await meStatus(await withClaims({}))).toBe(200)
+  for (const version of [1, -1, undefined, '0']) await expectInvalid(await withClaims({ version }))
   for (const tokenId of [undefined, '', 'x', 7, "' or 1=1"])
-    expectError(await shown({ tokenId }), 401, invalid)
-  expectError(await shown({ userId: unknownId }), 401, invalid)
+    await expectInvalid(await withClaims({ tokenId }))
+  await expectInvalid(await withClaims({ userId: unknownId }))
 })
 
-test('a revoked token is forgotten only once it has expired', async () => {
+test('the cleanup deletes only those revoked tokens that have expired', async () => {
   const ada = await register(service.client)
   await ada.post('/auth/logout')
-  const revoked = async () => (await sql`select 1 from revoked_tokens`).length
-  const before = await revoked()
+  const countRevoked = async () => (await sql`select 1 from revoked_tokens`).length
+  const before = await countRevoked()
   await sql`insert into revoked_tokens (jti, expires_at)
     select gen_random_uuid(), now() - interval '1 s' from generate_series(1, 5)`
   await expireRevokedTokens(sql, { batchRows: 2, pauseMs: 0 })
-  expect(await revoked()).toBe(before)
-  expectError(await me(ada), 401, invalid)
+  expect(await countRevoked()).toBe(before)
+  await expectInvalid(ada)
 })

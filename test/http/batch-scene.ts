@@ -1,18 +1,15 @@
 import { expect } from 'bun:test'
 import type { Answer, Body } from '../support/client.ts'
 
-interface Done {
+interface BatchResult {
   version: number
   results: (Body & { etag: string | null })[]
 }
 
-export const batchResult = ({ status, body, text }: Answer): Done => {
+export const batchResult = ({ status, body, text }: Answer): BatchResult => {
   expect([status, text]).toEqual([200, text])
-  return body as unknown as Done
+  return body as unknown as BatchResult
 }
 
-export const createOperation = (title: string, others: object = {}) => ({
-  op: 'task.create',
-  title,
-  ...others,
-})
+/** Returns an operation that creates a task. */
+export const newTask = (title: string, fields: object = {}) => ({ op: 'task.create', title, ...fields })

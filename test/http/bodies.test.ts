@@ -1,135 +1,141 @@
 import { expect, test } from 'bun:test'
 import { register } from '../support/client.ts'
-import { words } from '../support/words.ts'
-import { expectError } from './responses.ts'
-import { endpoints } from './endpoints.ts'
-import { createFullProject, registerTeam } from './scene.ts'
 import { openScene } from '../support/scene.ts'
+import { words } from '../support/words.ts'
+import { endpoints } from './endpoints.ts'
+import { expectError } from './responses.ts'
+import { createFullProject, registerTeam } from './scene.ts'
 
-/** Before sign-in a body may have less. */
-const mostBytes = (path: string) => (/^\/auth\/(register|login)$/.test(path) ? 16_384 : 1_048_576)
+const isSignIn = (path: string) => /^\/auth\/(register|login)$/.test(path)
+const maxBytes = (path: string) => (isSignIn(path) ? 16_384 : 1_048_576)
 const { client, ada } = await openScene(['Ada'])
-const people = { ...(await registerTeam(client)), owner: ada, editor: ada }
-const things = await createFullProject({ ...people, editor: await register(client) }, await register(client))
+const team = { ...(await registerTeam(client)), owner: ada, editor: await register(client) }
+const parts = await createFullProject(team, await register(client))
 const password = 'secret-1'
-const writes: { method: string; path: string; body: object }[] = [
+interface Write {
+  method: string
+  path: string
+  body: object
+}
+const writes: Write[] = [
   { method: 'POST', path: '/auth/register', body: { name: 'A', email: 'a@example.com', password } },
   { method: 'POST', path: '/auth/login', body: { email: ada.email, password } },
   { method: 'POST', path: '/projects', body: { name: 'P' } },
   ...endpoints.flatMap(({ method, path, body, title }) =>
-    body && !/at once|undo|webhook|comment/.test(title)
-      ? { method, path: path(things), body: body(things) }
-      : [],
+    body && !/batch|undo|webhook|comment/.test(title) ? { method, path: path(parts), body: body(parts) } : [],
   ),
 ]
 
-test('a body that is not sent as JSON is refused', async () => {
-  const types = words('text/plain application/x-www-form-urlencoded multipart/form-data application/jsonp')
-  for (const { method, path, body } of writes) {
-    for (const type of [...types, '', 'text/json', 'application/xml', 'json', 'application/json-seq']) {
-      const answer = await ada.call(method, path, body, { 'content-type': type })
-      expectError(answer, 415, 'The body must be sent with Content-Type: application/json')
-    }
-    expectError(await ada.call(method, path), 415)
-  }
+/** Sends a body to every write, and expects one error from all of them. */
+async function expectErrors(
+  bodyFor: (write: Write) => unknown,
+  status: number,
+  message: string | RegExp,
+  headers: Record<string, string> = {},
+): Promise<void> {
+  for (const write of writes)
+    expectError(await ada.call(write.method, write.path, bodyFor(write), headers), status, message)
+}
+
+const notJson = 'The body must be sent with Content-Type: application/json'
+const otherTypes = words('text/plain application/x-www-form-urlencoded multipart/form-data application/jsonp')
+otherTypes.push('', 'text/json', 'application/xml', 'json', 'application/json-seq')
+const unsupported: [header: string, values: string[], message: string][] = [
+  ['content-type', otherTypes, notJson],
+  [
+    'content-type',
+    ['latin1', 'iso-8859-1', 'UTF-16', '"utf-16le"', '', 'utf-8x'].map(
+      (charset) => `application/json; charset=${charset}`,
+    ),
+    'The body must be sent in UTF-8',
+  ],
+  [
+    'content-encoding',
+    ['gzip', 'br', 'deflate', 'identity, gzip', 'x'],
+    'The body must be sent without a Content-Encoding',
+  ],
+]
+
+test.each(unsupported)('rejects an unsupported %s with 415: %p', async (header, values, message) => {
+  for (const value of values) await expectErrors(({ body }) => body, 415, message, { [header]: value })
 })
 
-test('what is not JSON, or not an object, is refused', async () => {
-  for (const { method, path } of writes) {
-    for (const text of [
-      '',
-      '{',
-      '{"name":}',
-      "{'name':'x'}",
-      'name=x',
-      '{"a":1}{"b":2}',
-      '\0',
-      '{"name":"\n"}',
-    ])
-      expectError(await ada.call(method, path, text), 400, 'The body must be valid JSON')
-    for (const text of ['null', '[]', '[{}]', '"text"', '1', 'true'])
-      expectError(await ada.call(method, path, text), 400, 'The body must be a JSON object')
-  }
+test('rejects a write without its body with 415', () => expectErrors(() => undefined, 415, notJson))
+
+test('accepts parameters and any case in the content type, and the encoding identity', async () => {
+  const types = ['application/json;Charset="UTF-8"', 'Application/JSON', 'application/json;']
+  for (const headers of [
+    ...['application/json; charset=utf-8', ...types].map((type) => ({ 'content-type': type })),
+    { 'content-encoding': 'identity' },
+  ])
+    expect((await ada.post('/projects', { name: 'P' }, headers)).status).toBe(201)
+  const encoded = await ada.post('/projects', { name: 'P' }, { 'content-encoding': 'gzip' })
+  expect(encoded.headers.get('accept-encoding')).toBe('identity')
 })
 
-test('a body may have 1 MiB, before sign-in 16 KiB, and not a byte more', async () => {
-  const padded = (path: string, body: object, bytes: number, filler: string) => {
+test('rejects a body that is not JSON, or not an object, with 400', async () => {
+  for (const text of [
+    '',
+    '{',
+    '{"name":}',
+    "{'name':'x'}",
+    'name=x',
+    '{"a":1}{"b":2}',
+    '\0',
+    '{"name":"\n"}',
+  ])
+    await expectErrors(() => text, 400, 'The body must be valid JSON')
+  for (const text of ['null', '[]', '[{}]', '"text"', '1', 'true'])
+    await expectErrors(() => text, 400, 'The body must be a JSON object')
+})
+
+test('a body has at most 1 MiB, and 16 KiB for registering and signing in', async () => {
+  const padded = ({ path, body }: Write, bytes: number, filler: string) => {
     const ignored = path.startsWith('/auth') ? 'id' : 'createdAt'
     const free = bytes - Buffer.byteLength(JSON.stringify({ ...body, [ignored]: '' }))
     const width = Buffer.byteLength(filler)
     const text = filler.repeat(Math.floor(free / width)) + 'x'.repeat(free % width)
     return JSON.stringify({ ...body, [ignored]: text })
   }
-  for (const { method, path, body } of writes)
-    for (const filler of ['x', 'é', '漢', '😀'])
-      expectError(
-        await ada.call(method, path, padded(path, body, mostBytes(path) + 1, filler)),
-        413,
-        `The body must be at most ${mostBytes(path)} bytes`,
-      )
-  for (const { method, path, body } of writes) {
-    const answer = await ada.call(method, path, padded(path, body, mostBytes(path), '漢'))
-    expect([path, answer.status]).toEqual([path, method === 'POST' && path !== '/auth/login' ? 201 : 200])
+  for (const write of writes) {
+    const { method, path } = write
+    for (const filler of ['x', 'é', '漢', '😀']) {
+      const response = await ada.call(method, path, padded(write, maxBytes(path) + 1, filler))
+      expectError(response, 413, `The body must be at most ${maxBytes(path)} bytes`)
+    }
+    const { status } = await ada.call(method, path, padded(write, maxBytes(path), '漢'))
+    expect([path, status]).toEqual([path, method === 'POST' && path !== '/auth/login' ? 201 : 200])
   }
 })
 
-test('a body may be nested 32 levels deep, whatever else is wrong with it', async () => {
+test('a body is nested at most 32 levels deep, which is checked before its syntax', async () => {
   const nested = (levels: number, end: string) =>
     `{"name":${'['.repeat(levels - 1)}"]}\\""${']'.repeat(levels - 1)}${end}`
-  for (const { method, path } of writes)
-    for (const end of ['}', '', ']]']) {
-      const answer = await ada.call(method, path, nested(33, end))
-      expectError(answer, 400, 'The body must not be nested deeper than 32 levels')
-      const most = await ada.call(method, path, nested(32, end))
-      expectError(most, 400, end === '}' ? /^(?!The body)/ : /valid JSON/)
-    }
-})
-
-test('a body in another charset or a coding of its own is refused', async () => {
-  for (const { method, path, body } of writes) {
-    for (const charset of ['latin1', 'iso-8859-1', 'UTF-16', '"utf-16le"', '', 'utf-8x']) {
-      const type = { 'content-type': `application/json; charset=${charset}` }
-      expectError(await ada.call(method, path, body, type), 415, 'The body must be sent in UTF-8')
-    }
-    for (const coding of ['gzip', 'br', 'deflate', 'identity, gzip', 'x']) {
-      const answer = await ada.call(method, path, body, { 'content-encoding': coding })
-      expectError(answer, 415, 'The body must be sent without a Content-Encoding')
-      expect(answer.headers.get('accept-encoding')).toBe('identity')
-    }
+  for (const end of ['}', '', ']]']) {
+    await expectErrors(() => nested(33, end), 400, 'The body must not be nested deeper than 32 levels')
+    await expectErrors(() => nested(32, end), 400, end === '}' ? /^(?!The body)/ : /valid JSON/)
   }
-  expect((await ada.post('/projects', { name: 'P' }, { 'content-encoding': 'identity' })).status).toBe(201)
 })
 
-test('what is not UTF-8 is refused, and never stored as something else', async () => {
-  const name = (...bytes: number[]) =>
+test('rejects a body that is not UTF-8 with 400, and stores other text unchanged', async () => {
+  const bodyNamed = (...bytes: number[]) =>
     Buffer.from([...Buffer.from('{"name":"'), ...bytes, ...Buffer.from('"}')])
   const send = (body: Buffer) => ada.post('/projects', body)
   for (const bytes of [[0xff], [0xe9], [0xc0, 0xaf], [0xf0, 0x9f, 0x98], [0xed, 0xa0, 0x80], [0xc3]])
-    expectError(await send(name(...bytes)), 400, 'The body must be valid UTF-8')
+    expectError(await send(bodyNamed(...bytes)), 400, 'The body must be valid UTF-8')
   for (const text of ['\ufffd', 'é', '😀', '\ufeff'])
-    expect((await send(name(...Buffer.from(text + 'x')))).body.name).toBe((text + 'x').trim())
-  const marked = Buffer.concat([Buffer.from('\ufeff'), name(0x61)])
-  expect((await send(marked)).body.name).toBe('a')
+    expect((await send(bodyNamed(...Buffer.from(text + 'x')))).body.name).toBe((text + 'x').trim())
+  const withByteOrderMark = Buffer.concat([Buffer.from('\ufeff'), bodyNamed(0x61)])
+  expect((await send(withByteOrderMark)).body.name).toBe('a')
 })
 
-test('a content type may have parameters and any case', async () => {
-  for (const type of [
-    'application/json; charset=utf-8',
-    'application/json;Charset="UTF-8"',
-    'Application/JSON',
-    'application/json;',
-  ])
-    expect((await ada.post('/projects', { name: 'P' }, { 'content-type': type })).status).toBe(201)
-})
-
-test('every answer carries an id of its own', async () => {
-  const seen = new Set<string | null>()
+test('every response has its own X-Request-Id', async () => {
+  const ids = new Set<string | null>()
   for (const { method, path, body } of writes)
-    for (const sent of [body, {}]) seen.add((await ada.call(method, path, sent)).headers.get('x-request-id'))
+    for (const sent of [body, {}]) ids.add((await ada.call(method, path, sent)).headers.get('x-request-id'))
   for (const path of ['/projects', '/tasks', '/auth/me', '/nowhere'])
-    seen.add((await ada.get(path)).headers.get('x-request-id'))
-  expect(seen.has(null)).toBeFalse()
-  expect(seen.size).toBe(2 * writes.length + 4)
+    ids.add((await ada.get(path)).headers.get('x-request-id'))
+  expect([ids.has(null), ids.size]).toEqual([false, 2 * writes.length + 4])
 })
 
 test('a path may end with a slash', async () => {
@@ -137,27 +143,25 @@ test('a path may end with a slash', async () => {
   expect((await ada.post('/projects/', { name: 'P' })).status).toBe(201)
 })
 
-test('a body may have 50,000 keys and elements, counted before it is parsed', async () => {
-  const textIsNotCounted = JSON.stringify(',[{'.repeat(50_000))
-  // The object with its two keys, of which the list is one, and the elements.
-  const sent = (parts: number, end: string) =>
-    `{"text":${textIsNotCounted},"list":[${Array(parts - 2)
-      .fill('0')
-      .join()}]${end}`
+test('a body has at most 50,000 keys and elements, which are counted before it is parsed', async () => {
+  const uncountedText = JSON.stringify(',[{'.repeat(50_000))
+  // The two keys of the object count too, so the list has two elements less.
+  const bodyOf = (count: number, end: string) =>
+    `{"text":${uncountedText},"list":[${Array(count - 2).fill('0')}]${end}`
   const { parse } = JSON
-  let longParsed = 0
+  let parsed = 0
   JSON.parse = (text, ...more) => {
-    if (text.length > 50_000) longParsed++
+    if (text.length > 50_000) parsed++
     return parse(text, ...more)
   }
   try {
     for (const end of ['}', '']) {
-      const answer = await ada.post('/projects', sent(50_001, end))
-      expectError(answer, 400, 'The body must have at most 50000 keys and elements')
+      const response = await ada.post('/projects', bodyOf(50_001, end))
+      expectError(response, 400, 'The body must have at most 50000 keys and elements')
     }
-    expect(longParsed).toBe(0)
+    expect(parsed).toBe(0)
   } finally {
     JSON.parse = parse
   }
-  expectError(await ada.post('/projects', sent(50_000, '}')), 400, /is not known here/)
+  expectError(await ada.post('/projects', bodyOf(50_000, '}')), 400, /is not known here/)
 })

@@ -1,95 +1,91 @@
 import { expect, test } from 'bun:test'
 import { type Body, invite, make, type Person, withToken } from '../support/client.ts'
-import { expectError, isReplay } from './responses.ts'
 import { endpoints } from './endpoints.ts'
-import { createFullProject, openTeam } from './scene.ts'
 import { allPages } from './list-pages.ts'
+import { expectError, isReplay } from './responses.ts'
+import { createFullProject, openTeam } from './scene.ts'
 
-const { people, guest } = await openTeam(['Guest'])
-/** What a token reaches, and what else its account has. */
-const mine = await createFullProject(people, guest)
+const { people, owner, guest } = await openTeam(['Guest'])
+/** The project that the token is bound to, and another project of the same account. */
+const own = await createFullProject(people, guest)
 const other = await createFullProject(people, guest)
 
-const boundTo = (who: Person, projects: string[]) => withToken(who, { projects })
-const bound = await boundTo(people.owner, [mine.projectId])
-const idsIn = (rows: Body[]) => rows.map(({ id }) => id)
+const bindToken = (account: Person, projects: string[]) => withToken(account, { projects })
+const bound = await bindToken(owner, [own.projectId])
+const idsOf = (rows: Body[]) => rows.map(({ id }) => id)
 
-test.each(endpoints)('$title: other projects are as absent', async ({ method, path, body, resource }) => {
+test.each(endpoints)('$title: a bound token gets 404 in another project', async (endpoint) => {
+  const { method, path, body, resource } = endpoint
   expectError(await bound.call(method, path(other), body?.(other)), 404, `${resource} not found`)
 })
 
-test.each(endpoints)(
-  '$title: in its own project all is as without it',
-  async ({ method, path, body, allowedRoles, status }) => {
-    const things = await createFullProject(people, guest)
-    const program = await boundTo(people[allowedRoles.at(-1)!], [things.projectId])
-    expect((await program.call(method, path(things), body?.(things))).status).toBe(status)
-  },
-)
-
-test('every refused write has left no trace', async () => {
-  const task = await people.owner.get(`/tasks/${other.taskId}`)
-  expect(task.body).toMatchObject({ title: 'Wheels', status: 'TODO' })
-  expect((await people.owner.get(`/projects/${other.projectId}/members`)).body).toHaveLength(4)
+test.each(endpoints)('$title: a bound token works in its own project', async (endpoint) => {
+  const { method, path, body, allowedRoles, status } = endpoint
+  const parts = await createFullProject(people, guest)
+  const program = await bindToken(people[allowedRoles.at(-1)!], [parts.projectId])
+  expect((await program.call(method, path(parts), body?.(parts))).status).toBe(status)
 })
 
-test('what is in no project is refused, but for who it is', async () => {
+test('rejected writes change nothing', async () => {
+  const task = await owner.get(`/tasks/${other.taskId}`)
+  expect(task.body).toMatchObject({ title: 'Wheels', status: 'TODO' })
+  expect((await owner.get(`/projects/${other.projectId}/members`)).body).toHaveLength(4)
+})
+
+test('a bound token cannot create a project, but can read its own account', async () => {
   const message = 'This needs an API token that is not bound to projects'
   expectError(await bound.post('/projects', { name: 'P' }), 403, message)
-  expect((await bound.get('/auth/me')).body.id).toBe(people.owner.id)
+  expect((await bound.get('/auth/me')).body.id).toBe(owner.id)
 })
 
-test('lists show only its projects, page by page, and say when nothing has changed', async () => {
-  const { owner } = people
+test('lists contain only the projects of the token, page by page, with their own ETag', async () => {
   const third = await make(owner, '/projects', { name: 'Third' })
   const shared = await make(guest, '/projects', { name: 'Shared' })
-  await invite(guest, shared.id, people.owner, 'EDITOR')
+  await invite(guest, shared.id, owner, 'EDITOR')
   await make(guest, '/tasks', { title: 'There', projectId: shared.id })
-  const some = await boundTo(owner, [mine.projectId, shared.id, other.memberId])
-  const projects = [mine.projectId, shared.id].sort()
-  expect(idsIn(await some.get('/projects').then(({ body }) => body)).sort()).toEqual(projects)
-  expect((await allPages(some, '/projects?limit=1')).map(idsIn).flat().sort()).toEqual(projects)
-  expect(idsIn((await owner.get('/projects')).body)).toContain(third.id)
-  const { headers } = await some.get('/projects')
-  const known = { 'if-none-match': headers.get('etag')! }
-  expect((await some.get('/projects', known)).status).toBe(304)
-  await owner.patch(`/projects/${mine.projectId}`, { name: 'Engine' + 1 })
-  expect((await some.get('/projects', known)).status).toBe(200)
+  const some = await bindToken(owner, [own.projectId, shared.id, other.memberId])
+  const projects = [own.projectId, shared.id].sort()
+  const list = await some.get('/projects')
+  expect(idsOf(list.body).sort()).toEqual(projects)
+  expect((await allPages(some, '/projects?limit=1')).map(idsOf).flat().sort()).toEqual(projects)
+  expect(idsOf((await owner.get('/projects')).body)).toContain(third.id)
+  const condition = { 'if-none-match': list.headers.get('etag')! }
+  expect((await some.get('/projects', condition)).status).toBe(304)
+  await owner.patch(`/projects/${own.projectId}`, { name: 'Engine 1' })
+  expect((await some.get('/projects', condition)).status).toBe(200)
   for (const query of ['', '?sort=dueDate', '?sort=-createdAt&limit=200', '?status=TODO']) {
-    const pages = await allPages(some, `/tasks${query}`)
-    expect([...new Set(pages.flat().map(({ projectId }) => projectId))].sort()).toEqual(projects)
+    const tasks = (await allPages(some, `/tasks${query}`)).flat()
+    expect([...new Set(tasks.map(({ projectId }) => projectId))].sort()).toEqual(projects)
   }
   expectError(await some.get(`/tasks?projectId=${other.projectId}`), 404, 'Project not found')
-  expect((await some.get(`/tasks?projectId=${mine.projectId}`)).body).toHaveLength(1)
+  expect((await some.get(`/tasks?projectId=${own.projectId}`)).body).toHaveLength(1)
 })
 
-test('tasks go neither into nor out of what it does not reach', async () => {
-  const { owner } = people
-  const move = (who: Person, id: string, projectId: string) => who.patch(`/tasks/${id}`, { projectId })
-  expectError(await move(bound, mine.taskId, other.projectId), 404, 'Project not found')
-  expectError(await move(bound, other.taskId, mine.projectId), 404, 'Task not found')
-  const both = await boundTo(owner, [mine.projectId, other.projectId])
-  const { id } = await make(owner, '/tasks', { title: 'Goes', projectId: mine.projectId })
+test('a bound token cannot move tasks into or out of another project', async () => {
+  const move = (caller: Person, id: string, projectId: string) => caller.patch(`/tasks/${id}`, { projectId })
+  expectError(await move(bound, own.taskId, other.projectId), 404, 'Project not found')
+  expectError(await move(bound, other.taskId, own.projectId), 404, 'Task not found')
+  const both = await bindToken(owner, [own.projectId, other.projectId])
+  const { id } = await make(owner, '/tasks', { title: 'Moves', projectId: own.projectId })
   expect((await move(both, id, other.projectId)).status).toBe(200)
-  // The place that this process remembers is not where the task is now.
+  // This process has cached the previous project of the task.
   expectError(await bound.get(`/tasks/${id}`), 404, 'Task not found')
   expectError(await bound.patch(`/tasks/${id}`, { title: 'N' }), 404, 'Task not found')
   expectError(await bound.get(`/tasks/${id}/comments`), 404, 'Task not found')
 })
 
-test('a batch reaches only what is in its own project', async () => {
+test('a batch of a bound token finds only tasks of its own project', async () => {
   const batch = (projectId: string, id: string) =>
     bound.post(`/projects/${projectId}/batch`, { operations: [{ op: 'task.update', id, title: 'N' }] })
   expectError(await batch(other.projectId, other.taskId), 404, 'Project not found')
-  expectError(await batch(mine.projectId, other.taskId), 404, 'operations[0]: Task not found')
+  expectError(await batch(own.projectId, other.taskId), 404, 'operations[0]: Task not found')
 })
 
-test('of a task that moved, what happened where it does not reach is left out', async () => {
-  const { owner } = people
-  const { id, createdAt } = await make(owner, '/tasks', { title: 'Goes', projectId: other.projectId })
-  await owner.patch(`/tasks/${id}`, { projectId: mine.projectId })
-  const types = async (who: Person) =>
-    ((await who.get(`/tasks/${id}/history`)).body as unknown as { type: string }[]).map(({ type }) => type)
+test('the history of a moved task leaves out its time in another project', async () => {
+  const { id, createdAt } = await make(owner, '/tasks', { title: 'Moves', projectId: other.projectId })
+  await owner.patch(`/tasks/${id}`, { projectId: own.projectId })
+  const types = async (reader: Person) =>
+    ((await reader.get(`/tasks/${id}/history`)).body as unknown as { type: string }[]).map(({ type }) => type)
   expect(await types(owner)).toEqual(['task.moved_in', 'task.moved_out', 'task.created'])
   expect(await types(bound)).toEqual(['task.moved_in'])
   expect((await owner.get(`/tasks/${id}?asOf=${createdAt}`)).body.projectId).toBe(other.projectId)
@@ -100,20 +96,20 @@ test('of a task that moved, what happened where it does not reach is left out', 
     expectError(await bound.get(`${path}asOf=1`), 404, 'Project not found')
 })
 
-test('feeds of other projects are absent, also as streams and held', async () => {
-  for (const query of ['', '?wait=1&after=100000']) {
-    const path = `/projects/${other.projectId}/events${query}`
-    for (const accept of ['application/json', 'text/event-stream'])
+test('feeds of other projects are not found, also as a stream and with wait', async () => {
+  for (const query of ['', '?wait=1&after=100000'])
+    for (const accept of ['application/json', 'text/event-stream']) {
+      const path = `/projects/${other.projectId}/events${query}`
       expectError(await bound.get(path, { accept }), 404, 'Project not found')
-  }
+    }
 })
 
-test("a key is the token's own: an answer to another one is not repeated to it", async () => {
+test('an idempotency key of another token of the account is another key', async () => {
   const key = { 'idempotency-key': 'the same' }
   const body = { title: 'Once', projectId: other.projectId }
-  expect((await people.owner.post('/tasks', body, key)).status).toBe(201)
+  expect((await owner.post('/tasks', body, key)).status).toBe(201)
   expectError(await bound.post('/tasks', body, key), 404, 'Project not found')
-  const here = { title: 'Once', projectId: mine.projectId }
-  const [first, again] = [await bound.post('/tasks', here, key), await bound.post('/tasks', here, key)]
-  expect([first.status, again.text, isReplay(again)]).toEqual([201, first.text, true])
+  const ownBody = { title: 'Once', projectId: own.projectId }
+  const [first, retry] = [await bound.post('/tasks', ownBody, key), await bound.post('/tasks', ownBody, key)]
+  expect([first.status, retry.text, isReplay(retry)]).toEqual([201, first.text, true])
 })

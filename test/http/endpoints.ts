@@ -43,7 +43,7 @@ export const endpoints: Endpoint[] = [
   read('Project', readers, 'read a project', project),
   change('Project', admins, 'change a project', project, () => ({ name: 'Other' })),
   remove('Project', owners, 'delete a project', project),
-  ask('Project', writers, 'do many writes at once', `${project}/batch`, ({ taskId }) => ({
+  ask('Project', writers, 'run a batch', `${project}/batch`, ({ taskId }) => ({
     operations: [
       { op: 'task.create', as: 'new', title: 'T' },
       { op: 'subtask.create', taskId: '#new', title: 'S' },
@@ -55,7 +55,7 @@ export const endpoints: Endpoint[] = [
   read('Project', readers, 'list members', `${project}/members`),
   read('Project', readers, 'read the events', `${project}/events`),
   read('Project', readers, "read a project's history", `${project}/history`),
-  create('Project', admins, 'make a webhook', `${project}/webhooks`, () => ({ url: unreachableUrl })),
+  create('Project', admins, 'create a webhook', `${project}/webhooks`, () => ({ url: unreachableUrl })),
   read('Project', admins, 'list webhooks', `${project}/webhooks`),
   read('Project', admins, 'read a webhook', webhook),
   change('Project', admins, 'change a webhook', webhook, () => ({ enabled: false })),
@@ -64,8 +64,12 @@ export const endpoints: Endpoint[] = [
   ask('Project', admins, 'replay events to a webhook', `${webhook}/replay`, () => ({ after: 0 })),
   read('Project', admins, 'list the deliveries of a webhook', `${webhook}/deliveries`),
   remove('Project', admins, 'delete a webhook', webhook),
-  create('Project', admins, 'invite', `${project}/members/invite`, (at) => ({ email: at.inviteeEmail })),
-  change('Project', admins, 'set a role', `${project}/members/{id}/role`, () => ({ role: 'EDITOR' })),
+  create('Project', admins, 'invite a member', `${project}/members/invite`, (at) => ({
+    email: at.inviteeEmail,
+  })),
+  change('Project', admins, 'set the role of a member', `${project}/members/{id}/role`, () => ({
+    role: 'EDITOR',
+  })),
   remove('Project', admins, 'remove a member', `${project}/members/{id}`),
   create('Project', writers, 'create a task', '/tasks', ({ projectId }) => ({ title: 'T', projectId })),
   read('Project', readers, "list a project's tasks", '/tasks?projectId={projectId}'),

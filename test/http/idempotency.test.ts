@@ -37,10 +37,10 @@ for (const { title: does, method, path, body, allowedRoles: may } of endpoints)
       return { who: people[may[0]!], method, path: path(things), body: body?.(things) }
     }
 /** A move is an event where the task left and one where it came; what most other writes do is one event. */
-const eventsOf: Record<string, number> = { 'move a task': 2, 'do many writes at once': 4 }
+const eventsOf: Record<string, number> = { 'move a task': 2, 'run a batch': 4 }
 /** Another body, where a read-only field may not come along. */
 const others: Record<string, object> = {
-  'do many writes at once': { operations: [{ op: 'task.create', title: 'T' }] },
+  'run a batch': { operations: [{ op: 'task.create', title: 'T' }] },
   undo: { seq: seqOf.comment },
 }
 
