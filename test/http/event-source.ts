@@ -2,9 +2,9 @@ import { EventSource } from 'eventsource'
 import { model } from '../../modules/modules.ts'
 import type { FeedEvent } from './feed.ts'
 
-/** Follows a project as any client does; `seen` grows, and `until` resolves when it has so many. */
-export function followByEventSource(at: string, token: string, projectId: string) {
-  const source = new EventSource(`${at}/api/v1/projects/${projectId}/events?after=0`, {
+/** Follows a project with EventSource. `events` grows, and `until` resolves when it has that many. */
+export function followByEventSource(url: string, token: string, projectId: string) {
+  const source = new EventSource(`${url}/api/v1/projects/${projectId}/events?after=0`, {
     fetch: (input, init) =>
       fetch(input, { ...init, headers: { ...init.headers, authorization: `Bearer ${token}` } }),
   })

@@ -1,6 +1,6 @@
 import { invite, make, type Person } from '../support/client.ts'
 
-/** Eight events: the project, a member, and a task with all that may hang on it. */
+/** Creates a project whose eight events concern every entity: project, member, task, subtask and comment. */
 export async function createHistory(ada: Person, grace: Person) {
   const { id: projectId } = await make(ada, '/projects', { name: 'Engine' })
   const member = await invite(ada, projectId, grace, 'EDITOR')
