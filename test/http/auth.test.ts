@@ -142,16 +142,11 @@ test('a password has 6 to 1024 characters and is compared exactly', async () => 
     expectError(await register({ ...account('careless@example.com'), password: secret }), 400, /^password /)
 })
 
-test('an error names every invalid field', async () => {
+test('an error of registering or signing in names every invalid field', async () => {
   expectError(await register({ name: '', email: 'ada', password: '1' }), 400, /name .*email .*password /)
   expectError(await register({}), 400, /name is required.*email is required.*password is required/)
-})
-
-test('signing in requires two strings', async () => {
-  for (const wrong of [undefined, null, 1, ['a'], {}]) {
-    expectError(await signIn(wrong, password), 400, /^email /)
-    expectError(await signIn('ada@example.com', wrong), 400, /^password /)
-  }
+  for (const wrong of [undefined, null, 1, ['a'], {}])
+    expectError(await signIn(wrong, wrong), 400, /^email .*password /)
 })
 
 test('registering rejects fields beyond name, email and password, and ignores an id', async () => {

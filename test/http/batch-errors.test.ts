@@ -82,25 +82,19 @@ test('a query parameter with an unknown value is rejected with 400 and the allow
 test('ids of rows that a batch deleted cannot be used again in it, nor ids of their children', async () => {
   const taken = 'This id is taken: what is created needs a new one'
   const [taskId, id] = [newId(), newId()]
-  const creates: Record<string, object> = {
-    task: { op: 'task.create', id, title: 'Own' },
-    subtask: { op: 'subtask.create', id, taskId, title: 'Own' },
-    comment: { op: 'comment.create', id, taskId, text: 'Own' },
-  }
+  const creates = (parentId: string) => [
+    { op: 'task.create', id, title: 'Own' },
+    { op: 'subtask.create', id, taskId: parentId, title: 'Own' },
+    { op: 'comment.create', id, taskId: parentId, text: 'Own' },
+  ]
   const createParent = { op: 'task.create', id: taskId, title: 'Parent' }
   const deleteParent = { op: 'task.delete', id: taskId }
-  for (const [entity, create] of Object.entries(creates))
-    for (const second of Object.values(creates)) {
-      const operations = [createParent, create, { op: `${entity}.delete`, id }, second]
-      expectError(await batch(operations), 409, `operations[3]: ${taken}`)
-      if (entity === 'task') continue
-      const elsewhere = second === creates.task ? second : { ...second, taskId: task.id }
-      expectError(
-        await batch([createParent, create, deleteParent, elsewhere]),
-        409,
-        `operations[3]: ${taken}`,
-      )
-    }
+  for (const create of creates(taskId))
+    for (const remove of [{ op: create.op.replace('create', 'delete'), id }, deleteParent])
+      for (const second of creates(task.id)) {
+        const operations = [createParent, create, remove, second]
+        expectError(await batch(operations), 409, `operations[3]: ${taken}`)
+      }
   expectError(await batch([createParent, deleteParent, createParent]), 409, `operations[2]: ${taken}`)
 })
 

@@ -105,8 +105,6 @@ test('checks the conditions was and ifMatch of each operation, and ifVersion and
   const matching = { ...first, ifMatch: read.headers.get('etag') }
   const afterFirst = update({ was: { status: 'TODO' }, title: 'X' })
   expectError(await batch([matching, afterFirst]), 409, 'operations[1]: Not as in was: status')
-  const otherTag = update({ ifMatch: '"other"', title: 'X' })
-  expectError(await batch([matching, otherTag]), 412, /^operations\[1\]: The resource has changed/)
   const message = 'The project has another version than ifVersion'
   expectError(await batch([first], { ifVersion: 1 }), 412, message)
   expect((await batch([first], {}, '', { 'if-match': '"other"' })).status).toBe(412)

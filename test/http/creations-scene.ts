@@ -1,8 +1,6 @@
 import { type Body, invite, make, makeToken, type Person, register } from '../support/client.ts'
 import { unreachableUrl } from './scene.ts'
-import { accountsPath, type Account, tokensPath } from './service-account-scene.ts'
-
-const secretUrl = `${unreachableUrl}/path-secret?key=query-secret`
+import { type Account, accountsPath, tokensPath } from './service-account-scene.ts'
 
 export type IntegrationEvent = Body & {
   type: string
@@ -13,19 +11,20 @@ export type IntegrationEvent = Body & {
   seq: number
   after: (Body & { changed?: string[] }) | null
 }
-type IntegrationIds = { webhooks: Body; serviceAccounts: Body; tokens: Body }
-export type RemovalResponse = Body & { stillWorking: IntegrationIds; revoked: IntegrationIds }
+type Integrations = { webhooks: Body; serviceAccounts: Body; tokens: Body }
+export type RemovalResponse = Body & { stillWorking: Integrations; revoked: Integrations }
 
 export type Creations = Awaited<ReturnType<typeof openCreations>>
 
-/** A project, an ADMIN in it, and one webhook, service account and token that the ADMIN created. */
+/** Creates a project with an ADMIN, who creates a webhook, a service account and a token of that account. */
 export async function openCreations(owner: Person) {
   const admin = await register(owner.as(), 'Admin')
   const { id: projectId } = await make(owner, '/projects', { name: 'Engine' })
   const { id: memberId } = await invite(owner, projectId, admin, 'ADMIN')
   const webhooks = `/projects/${projectId}/webhooks`
-  const webhook = await make(admin, webhooks, { url: secretUrl })
-  const account = (await make(admin, accountsPath(projectId), { name: 'Importer', role: 'ADMIN' })) as Account
+  const webhook = await make(admin, webhooks, { url: `${unreachableUrl}/path-secret?key=query-secret` })
+  const accounts = accountsPath(projectId)
+  const account = (await make(admin, accounts, { name: 'Importer', role: 'ADMIN' })) as Account
   const token = await makeToken(admin, {}, tokensPath(account))
   const member = `/projects/${projectId}/members/${memberId}`
   const events = async (query = '') =>
@@ -34,5 +33,6 @@ export async function openCreations(owner: Person) {
 }
 
 export const createdBy = (body: Body) => (body as Body & { createdBy: string | null }).createdBy
-export const idsIn = ({ webhooks, serviceAccounts, tokens }: IntegrationIds) =>
-  [webhooks, serviceAccounts, tokens].map((list) => list.map(({ id }) => id))
+export const idsOf = (rows: { id: string }[]) => rows.map(({ id }) => id)
+export const idsIn = ({ webhooks, serviceAccounts, tokens }: Integrations) =>
+  [webhooks, serviceAccounts, tokens].map(idsOf)

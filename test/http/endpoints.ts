@@ -6,8 +6,8 @@ type Role = (typeof callers)[number]
 export interface Endpoint {
   title: string
   method: string
-  path: (things: ProjectParts) => string
-  body?: (things: ProjectParts) => object
+  path: (ids: ProjectParts) => string
+  body?: (ids: ProjectParts) => object
   allowedRoles: Role[]
   status: number
   /** The resource that a 404 names. */
@@ -19,16 +19,11 @@ const admins: Role[] = ['owner', 'admin']
 const writers: Role[] = ['owner', 'admin', 'editor']
 const readers: Role[] = ['owner', 'admin', 'editor', 'viewer']
 
+type Row = [resource: string, allowedRoles: Role[], title: string, path: string, body?: Endpoint['body']]
 const endpoint =
   (method: string, status: number) =>
-  (
-    resource: string,
-    allowedRoles: Role[],
-    title: string,
-    path: string,
-    body?: Endpoint['body'],
-  ): Endpoint => {
-    return { title, method, path: (things) => fillPath(path, things), body, allowedRoles, status, resource }
+  (...[resource, allowedRoles, title, path, body]: Row): Endpoint => {
+    return { resource, allowedRoles, title, method, path: (ids) => fillPath(path, ids), body, status }
   }
 const read = endpoint('GET', 200)
 const create = endpoint('POST', 201)

@@ -94,17 +94,6 @@ test('rejects invalid parameters with 400, and strangers and deleted projects wi
   expect(await statusAndMessage(ada, feedPath(projectId))).toBe('404 Project not found')
 })
 
-test('events show the current name of a member, and no user once the account is deleted', async () => {
-  const projectId = await createProject()
-  const grace = await register(client, 'Grace')
-  await invite(ada, projectId, grace)
-  await grace.patch('/auth/me', { name: 'Admiral Grace' })
-  const user = { name: 'Admiral Grace', email: grace.email }
-  expect((await read(projectId))[1]!.after).toMatchObject({ user })
-  await grace.delete('/auth/me')
-  expect((await read(projectId))[1]!.after).toMatchObject({ user: null })
-})
-
 test('an event of an earlier release, with the whole row in before, is shown like every other', async () => {
   const projectId = await createProject()
   const task = await make(ada, '/tasks', { title: 'Draw', projectId })

@@ -1,163 +1,150 @@
 import { expect, test } from 'bun:test'
 import { invite, make, register } from '../support/client.ts'
-import { type OpenApi, operationsOf, resolveSchema } from '../support/schema-check.ts'
-import { unknownId, expectError } from './responses.ts'
-import { validMultilineTexts, validTexts, invalidNames, invalidTexts } from './texts.ts'
 import { openScene } from '../support/scene.ts'
+import { type OpenApi, operationsOf, resolveSchema } from '../support/schema-check.ts'
+import { expectError, unknownId } from './responses.ts'
+import { invalidNames, invalidTexts, validMultilineTexts, validTexts } from './texts.ts'
 
 const { client, ada } = await openScene(['Ada'])
 const projectId = (await make(ada, '/projects', { name: 'P' })).id
 const taskId = (await make(ada, '/tasks', { title: 'T', projectId })).id
-const { id: subtaskId } = await make(ada, `/tasks/${taskId}/subtasks`, { title: 'S' })
-const { id: commentId } = await make(ada, `/tasks/${taskId}/comments`, { text: 'C' })
+const subtaskId = (await make(ada, `/tasks/${taskId}/subtasks`, { title: 'S' })).id
+const commentId = (await make(ada, `/tasks/${taskId}/comments`, { text: 'C' })).id
+const memberId = (await invite(ada, projectId, await register(client))).id
+const api = (await client.get('/../docs/json')).body as unknown as OpenApi
 
-test('a field that a resource does not have is refused with the one that was meant, and nothing is done', async () => {
-  const guest = await register(client)
-  const { id: memberId } = await invite(ada, projectId, guest)
-  const account = { name: 'A', email: 'fields@example.com', password: 'secret-1' }
-  const members = `/projects/${projectId}/members`
-  /** The unknown field is the last one of each body. */
-  const wrongs: [method: string, path: string, body: object, meant?: string][] = [
-    ['POST', '/auth/register', { ...account, nmae: 'B' }, 'name'],
-    ['POST', '/auth/login', { ...account, pasword: 'x' }, 'password'],
-    ['PATCH', '/auth/me', { fullName: 'B' }, 'name'],
-    ['POST', '/projects', { name: 'P', desc: 'x' }, 'description'],
-    ['PATCH', `/projects/${projectId}`, { Name: 'Q' }, 'name'],
-    ['POST', `${members}/invite`, { email: ada.email, rôle: 'ADMIN' }, 'role'],
-    ['PATCH', `${members}/${memberId}/role`, { role: 'ADMIN', admin: true }],
-    ['POST', '/tasks', { title: 'T', projectId, asignee: ada.id }, 'assigneeId'],
-    ['PATCH', `/tasks/${taskId}`, { staus: 'DONE' }, 'status'],
-    ['POST', `/tasks/${taskId}/subtasks`, { title: 'S', text: 'x' }],
-    ['PATCH', `/tasks/subtasks/${subtaskId}`, { complete: true }, 'completed'],
-    ['POST', `/tasks/${taskId}/comments`, { text: 'C', texts: 'x' }, 'text'],
-    ['PATCH', `/tasks/comments/${commentId}`, { text: 'D', projectId }],
-  ]
-  const before = await ada.get(`/tasks/${taskId}`)
-  for (const [method, path, body, meant] of wrongs) {
-    const message = `${Object.keys(body).at(-1)} is not known here${meant ? `; did you mean ${meant}?` : ''}`
+const [project, task] = [`/projects/${projectId}`, `/tasks/${taskId}`]
+const [subtasks, comments, members] = [`${task}/subtasks`, `${task}/comments`, `${project}/members`]
+const [subtask, comment] = [`/tasks/subtasks/${subtaskId}`, `/tasks/comments/${commentId}`]
+const role = `${members}/${memberId}/role`
+
+const account = { name: 'A', email: 'fields@example.com', password: 'secret-1' }
+/** The last field of each body is unknown. */
+const unknownFields: [method: string, path: string, body: object, suggestion?: string][] = [
+  ['POST', '/auth/register', { ...account, nmae: 'B' }, 'name'],
+  ['POST', '/auth/login', { ...account, pasword: 'x' }, 'password'],
+  ['PATCH', '/auth/me', { fullName: 'B' }, 'name'],
+  ['POST', '/projects', { name: 'P', desc: 'x' }, 'description'],
+  ['PATCH', project, { Name: 'Q' }, 'name'],
+  ['POST', `${members}/invite`, { email: ada.email, rôle: 'ADMIN' }, 'role'],
+  ['PATCH', role, { role: 'ADMIN', admin: true }],
+  ['POST', '/tasks', { title: 'T', projectId, asignee: ada.id }, 'assigneeId'],
+  ['PATCH', task, { staus: 'DONE' }, 'status'],
+  ['POST', subtasks, { title: 'S', text: 'x' }],
+  ['PATCH', subtask, { complete: true }, 'completed'],
+  ['POST', comments, { text: 'C', texts: 'x' }, 'text'],
+  ['PATCH', comment, { text: 'D', projectId }],
+]
+
+test.each(unknownFields)(
+  '%s %s rejects an unknown field with 400 and suggests the nearest name',
+  async (...row) => {
+    const [method, path, body, suggestion] = row
+    const before = await ada.get(task)
+    const hint = suggestion ? `; did you mean ${suggestion}?` : ''
+    const message = `${Object.keys(body).at(-1)} is not known here${hint}`
     expectError(await ada.call(method, path, body), 400, message)
-  }
-  expect((await ada.get(`/tasks/${taskId}`)).text).toBe(before.text)
-  expect((await ada.get('/auth/me')).body.name).toBe('Ada')
-  expect((await ada.get(`/projects/${projectId}/members`)).body[0]!.role).toBe('VIEWER')
-})
+    expect((await ada.get(task)).text).toBe(before.text)
+    expect((await ada.get('/auth/me')).body.name).toBe('Ada')
+    expect((await ada.get(members)).body[0]!.role).toBe('VIEWER')
+  },
+)
 
-test('what was read can be sent back, changed or not, and what is only read stays', async () => {
-  const path = `/tasks/${taskId}`
-  await make(ada, `${path}/subtasks`, { title: 'S' })
-  await make(ada, `${path}/comments`, { text: 'C' })
-  await invite(ada, projectId, await register(client))
-  const [subtask] = (await ada.get(`${path}/subtasks`)).body
-  const [comment] = (await ada.get(`${path}/comments`)).body
-  const [member] = (await ada.get(`/projects/${projectId}/members`)).body
-  const own: [string, string, object][] = [
-    ['/auth/me', '/auth/me', { name: 'Ada K.' }],
-    [`/projects/${projectId}`, `/projects/${projectId}`, { description: 'D' }],
-    [path, path, { status: 'DONE' }],
-    [`${path}/subtasks`, `/tasks/subtasks/${subtask!.id}`, { completed: true }],
-    [`${path}/comments`, `/tasks/comments/${comment!.id}`, { text: 'C!' }],
-    [
-      `/projects/${projectId}/members`,
-      `/projects/${projectId}/members/${member!.id}/role`,
-      { role: 'EDITOR' },
-    ],
-  ]
-  for (const [readAt, writeAt, change] of own) {
-    const read = (await ada.get(readAt)).body
+const changes: [read: string, write: string, change: object][] = [
+  ['/auth/me', '/auth/me', { name: 'Ada K.' }],
+  [project, project, { description: 'D' }],
+  [task, task, { status: 'DONE' }],
+  [subtasks, subtask, { completed: true }],
+  [comments, comment, { text: 'C!' }],
+  [members, role, { role: 'EDITOR' }],
+]
+
+test.each(changes)(
+  'what GET %s returns can be sent to PATCH %s, and read-only fields are ignored',
+  async (...row) => {
+    const [readPath, path, change] = row
+    const { body: read } = await ada.get(readPath)
     const resource = Array.isArray(read) ? read[0]! : read
-    const same = await ada.patch(writeAt, resource)
-    expect([writeAt, same.status, same.body]).toEqual([writeAt, 200, resource])
-    const id = '0199abcd-0000-7000-8000-00000000cafe'
-    const { status, body } = await ada.patch(writeAt, { ...resource, ...change, id })
+    const unchanged = await ada.patch(path, resource)
+    expect([unchanged.status, unchanged.body]).toEqual([200, resource])
+    const { status, body } = await ada.patch(path, { ...resource, ...change, id: unknownId })
     const touched = 'updatedAt' in resource ? { updatedAt: body.updatedAt } : {}
-    expect([writeAt, status, body]).toEqual([writeAt, 200, Object.assign(resource, change, touched)])
-  }
+    expect([status, body]).toEqual([200, Object.assign(resource, change, touched)])
+  },
+)
+
+test('what GET returns without its id can be sent to POST, which creates a copy', async () => {
+  const read = (await ada.get(project)).body
+  const copy = await make(ada, '/projects', { ...read, id: undefined })
+  expect(copy).toMatchObject({ name: read.name, ownerId: ada.id })
+  expect(copy.id).not.toBe(read.id)
+  const original = (await ada.get(task)).body
+  const second = await make(ada, '/tasks', { ...original, id: undefined })
+  expect([second.title, second.number]).toEqual([original.title, original.number + 1])
+  expect(second.id).not.toBe(original.id)
 })
 
-test('a copy of what was read can be created, but for its id', async () => {
-  const project = (await ada.get(`/projects/${projectId}`)).body
-  const copy = await make(ada, '/projects', { ...project, id: undefined })
-  expect(copy).toMatchObject({ name: project.name, ownerId: ada.id })
-  expect(copy.id).not.toBe(project.id)
-  const task = (await ada.get(`/tasks/${taskId}`)).body
-  const again = await make(ada, '/tasks', { ...task, id: undefined })
-  expect([again.title, again.number, again.id === task.id]).toEqual([task.title, task.number + 1, false])
-})
-
-test('the document says which fields a body takes, which it ignores, and that it takes no others', async () => {
-  const api = (await client.get('/../docs/json')).body as unknown as OpenApi
+test('the document lists the fields of every body, marks read-only ones, and forbids others', async () => {
   const { requestBody } = operationsOf(api).get('patch /api/v1/tasks/{id}')!
   const schema = resolveSchema(api, requestBody!.content!['application/json']!.schema.$ref!)
-  expect(schema).toMatchObject({ additionalProperties: false })
   expect(requestBody).toMatchObject({
     description: 'Read-only fields may come along and are ignored: id, number, createdAt, updatedAt',
   })
   const readOnly = Object.entries(schema.properties!).filter(([, one]) => one.readOnly)
   expect(readOnly.map(([name]) => name)).toEqual(['id', 'number', 'createdAt', 'updatedAt'])
-  for (const [name, one] of operationsOf(api)) {
-    const body = one.requestBody?.content?.['application/json']?.schema
-    if (body) {
-      const { $ref = '' } = body
-      expect([name, resolveSchema(api, $ref)]).toMatchObject([name, { additionalProperties: false }])
-    }
+  for (const [name, { requestBody: body }] of operationsOf(api)) {
+    const { $ref } = body?.content?.['application/json']?.schema ?? {}
+    if ($ref) expect([name, resolveSchema(api, $ref)]).toMatchObject([name, { additionalProperties: false }])
   }
 })
 
-test('a parameter that an operation does not know is refused wherever it is given, once it is known who asks', async () => {
-  const api = (await client.get('/../docs/json')).body as unknown as OpenApi
+test('every operation rejects an unknown query parameter with 400, and with 401 without a token', async () => {
   for (const [name, { requestBody, security }] of operationsOf(api)) {
-    const [method, path] = name.replace('/api/v1', '').split(' ') as [string, string]
-    const call = (who = ada.as()) =>
-      who.call(
-        method.toUpperCase(),
-        `${path.replace(/\{\w+\}/g, unknownId)}?unknown=1`,
-        requestBody?.content?.['application/json']?.example,
-      )
+    const [method = '', path = ''] = name.replace('/api/v1', '').split(' ')
+    const url = `${path.replace(/\{\w+\}/g, unknownId)}?unknown=1`
+    const example = requestBody?.content?.['application/json']?.example
+    const call = (caller = ada.as()) => caller.call(method.toUpperCase(), url, example)
     const { status, body } = await call(security.length > 0 ? ada : undefined)
     expect([name, status, body.message]).toEqual([name, 400, 'unknown is not known here'])
     if (security.length > 0) expect([name, (await call()).status]).toEqual([name, 401])
   }
 })
 
-test('a check of health rejects a URL that is too long, as is documented', async () => {
+test('health checks and documentation pages ignore unknown parameters, but not a URL that is too long', async () => {
+  for (const path of ['/health/live', '/health/ready', '/api/docs', '/api/docs/json'])
+    expect([path, (await client.get(`/../..${path}?unknown=1`)).status]).toEqual([path, 200])
   for (const check of ['live', 'ready'])
     expect((await client.get(`/../../health/${check}?x=${'x'.repeat(8_192)}`)).status).toBe(414)
 })
 
-test('what probes and browsers add to the pages around the API is passed over', async () => {
-  for (const path of ['/health/live', '/health/ready', '/api/docs', '/api/docs/json'])
-    expect([path, (await client.get(`/../..${path}?unknown=1`)).status]).toEqual([path, 200])
-})
+type Texts = { valid: [sent: string, stored: string][]; invalid: unknown[] }
+const names = (max: number): Texts => ({ valid: validTexts(max), invalid: invalidNames(max) })
+const lines: Texts = { valid: validMultilineTexts(20_000), invalid: invalidTexts(20_000) }
+const isBlank = (text: unknown) => text === null || /^\s*$/.test(String(text))
+const optional: Texts = { ...lines, invalid: lines.invalid.filter((text) => !isBlank(text)) }
 
-type Texts = { right: [sent: string, stored: string][]; wrong: unknown[] }
-const names = (most: number): Texts => ({ right: validTexts(most), wrong: invalidNames(most) })
-const lines: Texts = { right: validMultilineTexts(20_000), wrong: invalidTexts(20_000) }
-const isNotBlank = (text: unknown) => text !== null && !/^\s*$/.test(String(text))
-const optional: Texts = { ...lines, wrong: lines.wrong.filter(isNotBlank) }
-
-/** Each text of a resource: how it is created, with the other fields that takes, and how it is changed. */
-const texts: [what: string, field: string, Texts, create: string, change: string, others?: object][] = [
-  ['project', 'name', names(200), '/projects', `/projects/${projectId}`],
-  ['project', 'description', optional, '/projects', `/projects/${projectId}`, { name: 'P' }],
-  ['task', 'title', names(500), '/tasks', `/tasks/${taskId}`, { projectId }],
-  ['task', 'description', optional, '/tasks', `/tasks/${taskId}`, { title: 'T', projectId }],
-  ['subtask', 'title', names(500), `/tasks/${taskId}/subtasks`, `/tasks/subtasks/${subtaskId}`],
-  ['comment', 'text', lines, `/tasks/${taskId}/comments`, `/tasks/comments/${commentId}`],
+/** Each text field, with the paths that create and change its resource, and the other required fields. */
+const texts: [resource: string, field: string, Texts, create: string, change: string, others?: object][] = [
+  ['project', 'name', names(200), '/projects', project],
+  ['project', 'description', optional, '/projects', project, { name: 'P' }],
+  ['task', 'title', names(500), '/tasks', task, { projectId }],
+  ['task', 'description', optional, '/tasks', task, { title: 'T', projectId }],
+  ['subtask', 'title', names(500), subtasks, subtask],
+  ['comment', 'text', lines, comments, comment],
 ]
 
-test.each(texts)('%s: %s is stored trimmed, and what it cannot be is refused', async (...one) => {
-  const [, field, { right, wrong }, create, change, others] = one
-  for (const [sent, stored] of right) {
+test.each(texts)('%s.%s is stored trimmed, and an invalid text is rejected with 400', async (...row) => {
+  const [, field, { valid, invalid }, create, change, others] = row
+  for (const [sent, stored] of valid) {
     expect(await make(ada, create, { ...others, [field]: sent })).toMatchObject({ [field]: stored })
     expect((await ada.patch(change, { [field]: sent })).body).toMatchObject({ [field]: stored })
   }
-  for (const text of wrong) {
-    const named = new RegExp(`^${field} must be`)
-    expectError(await ada.post(create, { ...others, [field]: text }), 400, named)
-    expectError(await ada.patch(change, { [field]: text }), 400, named)
+  const message = new RegExp(`^${field} must be`)
+  for (const text of invalid) {
+    expectError(await ada.post(create, { ...others, [field]: text }), 400, message)
+    expectError(await ada.patch(change, { [field]: text }), 400, message)
   }
-  const required = one[2] === optional ? 201 : 400
   const without = await ada.post(create, others ?? {})
-  expect(without.status).toBe(required)
-  if (required === 400) expectError(without, 400, new RegExp(`^${field} is required`))
+  if (row[2] === optional) expect(without.status).toBe(201)
+  else expectError(without, 400, new RegExp(`^${field} is required`))
 })

@@ -114,7 +114,7 @@ test('rejects invalid parameters with 400, and strangers and unknown ids with 40
     expect(await statusAndMessage(ada, taskHistory(id))).toBe('404 Task not found')
 })
 
-test('an unchanged feed or history answers 304, until the name of an actor changes', async () => {
+test('an unchanged feed or history answers 304, until the name of an actor changes; a deleted account has no name', async () => {
   const hopper = await register(client, 'Hopper')
   const { projectId, task } = await createHistory(ada, grace)
   await invite(ada, projectId, hopper, 'EDITOR')
@@ -131,6 +131,9 @@ test('an unchanged feed or history answers 304, until the name of an actor chang
     const renamed = await ada.get(path, condition)
     expect([renamed.status, renamed.body[0] as object]).toMatchObject([200, { actor: { name } }])
   }
+  await hopper.delete('/auth/me')
+  const [, invited] = await readFeed(ada, `/projects/${projectId}/events?types=member.invited`)
+  expect(invited!.after).toMatchObject({ user: null })
 })
 
 test('a history ends at the oldest event that retention has kept', async () => {
